@@ -185,7 +185,7 @@ def _opened(letter: str, model: Any, options: ModelOptions, folder: Path, how: B
     source = read_model(model, replace(options, format=name))
     _save(source.graph, target)
     described = source.description
-    about = Benched(letter, described.name, described.made_by, time.perf_counter() - started)
+    about = Benched(letter, described.place, described.made_by, time.perf_counter() - started)
     return Contestant(about, target, source.graph, options)
 
 

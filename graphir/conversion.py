@@ -178,6 +178,8 @@ def convert_model(
     with memory_for(f"writing {wanted.target}"), only_text(wanted.target):
         report.add_files(ready.write())
     report.seconds = time.perf_counter() - started
+    if wanted.report is not None:
+        report.graph = model.graph
     if proof is not None and (proof.verify or proof.accuracy is not None):
         drawn = proof.how.feeds is None and proof.accuracy is None
         with _explained(model.graph, drawn), after_writing(wanted.target, "the check of it"):

@@ -8,7 +8,8 @@ models are compared `bool(report)` says whether they agree.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphir.analysis.summary import count_operators
@@ -127,7 +128,7 @@ def shapes_of_both(model: Source, other: Source) -> ShapesReport:
     """`shapes` of two models that were opened."""
     from graphir.analysis.shape_comparison import compare_shapes
 
-    return ShapesReport((title_of(model), title_of(other)), tuple(compare_shapes(model.graph, other.graph)))
+    return ShapesReport(_both(model, other), tuple(compare_shapes(model.graph, other.graph)))
 
 
 def windows_of(model: Source) -> WindowsReport:
@@ -144,14 +145,14 @@ def padding_of_both(model: Source, other: Source) -> PaddingReport:
     from graphir.converters.table import FORMATS, fixes_of
 
     fixes = fixes_of(other.format) if other.format in FORMATS else PLAIN
-    return PaddingReport((title_of(model), title_of(other)), audit_graphs(model.graph, other.graph, fixes))
+    return PaddingReport(_both(model, other), audit_graphs(model.graph, other.graph, fixes))
 
 
 def diff_of(model: Source, other: Source) -> DiffReport:
     """`diff` of two models that were opened."""
     from graphir.analysis.diff import compare
 
-    return DiffReport((title_of(model), title_of(other)), compare(model.graph, other.graph))
+    return DiffReport(_both(model, other), compare(model.graph, other.graph))
 
 
 def title_of(model: Source) -> str:
@@ -159,6 +160,26 @@ def title_of(model: Source) -> str:
     described = model.description
     said = ", ".join(part for part in (described.made_by, described.remark) if part)
     return one_line(f"{described.place} ({said})" if said else described.place)
+
+
+def titles_of(models: Sequence[Source]) -> list[str]:
+    """The titles of models that are shown together: where their files have the same names, with the folders."""
+    titles = [title_of(model) for model in models]
+    if len(models) < 2 or len(set(titles)) == len(titles) or not all(model.files for model in models):
+        return titles
+    paths = [Path(os.path.abspath(model.files[0])) for model in models]
+    if len(set(paths)) < len(paths):
+        return titles
+    depth = 2
+    while len({path.parts[-depth:] for path in paths}) < len(paths):
+        depth += 1
+    folders = ["/".join(path.parts[-depth:-1]) for path in paths]
+    return [one_line(f"{folder}/{title}") for folder, title in zip(folders, titles, strict=True)]
+
+
+def _both(model: Source, other: Source) -> tuple[str, str]:
+    first, second = titles_of((model, other))
+    return first, second
 
 
 def opened(model: Model, options: ModelOptions, *, simplified: bool = True) -> Source:

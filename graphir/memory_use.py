@@ -59,9 +59,11 @@ class MemoryReport(Printed):
 
     def to_text(self, *, width: int | None = None) -> str:
         """Peak, total and what lives at the peak, in `width` columns (None: as many as it takes)."""
+        from graphir.structure.look import look, of_width
         from graphir.report.memory import memory_text
 
-        return memory_text(self, "training" if self.wanted.training else "one run", width)
+        with of_width(look().width if width is None else width):
+            return memory_text(self, "training" if self.wanted.training else "one run", verbose=width is None)
 
     def to_json(self) -> dict[str, Any]:
         """The memory as plain data."""

@@ -123,12 +123,35 @@ class _Comparison:
             if not self._same_type(value.type, other.type):
                 name = _both(value.name, other.name)
                 yield Change("input", f"{name} is {value.type} in the first, {other.type} in the second")
-        for slot, (value, other) in enumerate(zip(self.left.outputs, self.right.outputs, strict=False)):
-            source, counterpart = self._source(value, first=True), self._source(other, first=False)
-            if self._counterpart(source) is not counterpart and not _same_constants(source, counterpart):
-                yield Change(
-                    "output", f"output {slot} is {_origin(source)} in the first, {_origin(counterpart)} in the second"
-                )
+        pairs = self._output_pairs()
+        for slot, place in pairs.items():
+            value, other = self.left.outputs[slot], self.right.outputs[place]
+            if not self._same_output(value, other):
+                source, held = self._source(value, first=True), self._source(other, first=False)
+                name = _both(value.name, other.name)
+                yield Change("output", f"{name} is {_origin(source)} in the first, {_origin(held)} in the second")
+        if list(pairs.values()) != sorted(pairs.values()):
+            orders = [[value.name for value in graph.outputs] for graph in (self.left, self.right)]
+            yield Change("outputs", f"order is {', '.join(orders[0])} in the first, {', '.join(orders[1])} in the second")
+
+    def _output_pairs(self) -> dict[int, int]:
+        """The places of outputs by those in the first: the same results, then the same names, the others in order. Of
+        several that would do the one at the same place is taken."""
+        ours, theirs = list(range(len(self.left.outputs))), list(range(len(self.right.outputs)))
+        found: dict[int, int] = {}
+        for belong in (self._same_output, lambda value, other: value.name == other.name, lambda value, other: True):
+            for slot in ours:
+                if slot in found:
+                    continue
+                free = [place for place in theirs if belong(self.left.outputs[slot], self.right.outputs[place])]
+                if free:
+                    found[slot] = slot if slot in free else free[0]
+                    theirs.remove(found[slot])
+        return dict(sorted(found.items()))
+
+    def _same_output(self, value: Value, other: Value) -> bool:
+        source, held = self._source(value, first=True), self._source(other, first=False)
+        return self._counterpart(source) is held or _same_constants(source, held)
 
     def _alone(self, node: Node | None, other: Node | None) -> Iterator[Change]:
         """A hint at why a node has no counterpart, where there is a likely one."""

@@ -51,10 +51,10 @@ class Parser(argparse.ArgumentParser):
         """Print the error and where help is, and exit with 2."""
         from graphir.safety.foreign_text import one_line
 
-        from .console import say
+        from .console import complain
 
         message += self._meant(message)
-        say(f"graphir: error: {one_line(message)}\ntry: {self.prog} --help", sys.stderr)
+        complain(f"{one_line(message)}\ntry: {self.prog} --help")
         self.exit(2)
 
 

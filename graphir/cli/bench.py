@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import math
-import shutil
 from typing import TYPE_CHECKING
 
 from .options import (
@@ -78,6 +77,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     need_files(options.params, options.other_params, options.feeds)
 
     from graphir.benchmark import BenchOptions, bench_models
+    from graphir.report.text import WIDTH
 
     how = BenchOptions(
         options.providers, options.batches, options.seconds, options.warm_up, options.threads, options.seed,
@@ -88,7 +88,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         models.append((options.other, model_options(other_options(options))))
     report = bench_models(models, how)
     console.data(report.to_json())
-    console.show(report.to_text(shutil.get_terminal_size((100, 24)).columns))
+    console.show(lambda: report.to_text(console.look.width or WIDTH))
     return 0
 
 

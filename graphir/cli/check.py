@@ -56,7 +56,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     options.source = options.sources[0]
     found = checked_model(options, stated, console)
     console.data(found.to_json())
-    console.show(found.to_text(verbose=options.verbose > 0))
+    console.show(lambda: found.to_text(verbose=options.verbose > 0))
     return 0 if found else 1
 
 

@@ -16,7 +16,8 @@ from graphir.registry.opened import forget, look_into, opened
 from graphir.registry.sources import EMPTY, Found, Search
 from graphir.report.gaps import NODES_SHOWN, gaps_json
 from graphir.report.text import plural, table, wrapped
-from graphir.safety.foreign_text import in_one_line, one_line, printable
+from graphir.safety.foreign_text import in_one_line, one_line
+from graphir.structure.look import harmless, look
 from graphir.safety.limits import Limits, limited
 
 from .checked import checked_model
@@ -60,7 +61,7 @@ def run_all(options: argparse.Namespace, stated: Mapping[str, Any], found: Searc
     with _scratch() as scratch:
         rows = [row for model in found.models for row in _rows(model, options, stated, console, scratch, found)]
     console.data(_document(options, rows, found))
-    console.show(_text(rows, found, verbose=options.verbose > 0))
+    console.show(lambda: _text(rows, found, verbose=options.verbose > 0))
     return 0 if all(row.ok for row in rows) else 1
 
 
@@ -170,7 +171,7 @@ def _text(rows: Sequence[Row], found: Search, *, verbose: bool) -> str:
     if found.passed:
         counts = ", ".join(f"{kind}: {count:,}" for kind, count in sorted(found.passed.items()) if count)
         parts.append(f"files passed over: {counts}")
-    return printable("\n\n".join(parts))
+    return harmless("\n\n".join(parts), has_colours=look().colour)
 
 
 def _cells(row: Row) -> tuple[str, str, str, str]:

@@ -7,10 +7,12 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from typing import IO
 
-from graphir.safety.foreign_text import encodable, one_line, printable
+from graphir.structure.look import Style, harmless, look_of, paint, shown_as
+from graphir.safety.foreign_text import encodable, one_line
 
 LINES_SHOWN = 20
 
@@ -22,13 +24,18 @@ class Console:
         self.json = json
         self.verbose = verbose
         self.quiet = quiet
+        self.look = look_of(sys.stdout, whole=verbose > 0)
         self._progress: Progress | None = None
 
-    def show(self, text: str) -> None:
-        """Print a text, unless only JSON or nothing is wanted."""
+    def show(self, text: str | Callable[[], str]) -> None:
+        """Print a text, or what makes it as stdout can show it, unless only JSON or nothing is wanted."""
+        if self.json or self.quiet:
+            self.close()
+            return
+        with shown_as(self.look):
+            made = text if isinstance(text, str) else text()
         self.close()
-        if not self.json and not self.quiet:
-            say(text, sys.stdout)
+        say(made, sys.stdout, has_colours=self.look.colour)
 
     def data(self, document: object) -> None:
         """Print a JSON document if JSON is wanted."""
@@ -54,7 +61,7 @@ class Console:
         self.close()
         with suppress(OSError):  # a full disk that the error is about
             self.flush()
-        say(f"graphir: error: {text}", sys.stderr)
+        complain(text)
 
     def failed(self, text: str, error: BaseException) -> int:
         """Print what failed, with its notes and at -vv its traceback; the exit code. Of long lists the first lines are
@@ -82,11 +89,19 @@ def _indented(text: str) -> str:
     return "\n".join([first, *(line if line.startswith("  ") else f"  {line}" for line in rest)])
 
 
-def say(text: str, stream: IO[str] | None) -> None:
-    """Print a text on a stream (none where the shell closed it): nothing in it acts on a terminal, and what the
-    stream's encoding lacks is written as escapes, so that no name in a model can make printing fail."""
-    if stream is not None:
-        print(encodable(printable(text), getattr(stream, "encoding", None)), file=stream)
+def complain(text: str) -> None:
+    """Print an error on stderr, in colours where it has some."""
+    seen = look_of(sys.stderr)
+    with shown_as(seen):
+        say(f"{paint('graphir: error:', Style.BAD)} {text}", sys.stderr, has_colours=seen.colour)
+
+
+def say(text: str, stream: IO[str] | None, *, has_colours: bool = False) -> None:
+    """Print a text on a stream (none where the shell closed it): nothing in it but our colours acts on a terminal, and
+    what the stream's encoding lacks is written as escapes, so that no name in a model can make printing fail."""
+    if stream is None:
+        return
+    print(encodable(harmless(text, has_colours=has_colours), getattr(stream, "encoding", None)), file=stream)
 
 
 class Progress:
@@ -118,4 +133,4 @@ class Progress:
             sys.stderr.flush()
 
 
-__all__ = ["Console", "Progress", "say"]
+__all__ = ["Console", "Progress", "complain", "say"]

@@ -125,7 +125,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
             from graphir.report.write import write_report
 
             write_report(report, options.report)
-        console.show(report.to_text(verbose=options.verbose > 0))
+        console.show(lambda: report.to_text(verbose=options.verbose > 0))
         console.data(report.to_json())
         console.flush()
     return 0 if report.verification is None else report.verification.exit_code

@@ -126,7 +126,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     from graphir.registry.run import convert_all
 
     report = convert_all(options.sources, options.out, plan, working, console.stage)
-    console.show(report.to_text(verbose=options.verbose > 0))
+    console.show(lambda: report.to_text(verbose=options.verbose > 0))
     console.data(report.to_json())
     console.flush()
     return report.exit_code

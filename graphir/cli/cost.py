@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING
 
 from .input_spec import input_spec
-from .model import first_line, open_model
+from .model import open_model
 from .options import SOURCE_HELP, add_model_options, add_output_options, one_of
 
 if TYPE_CHECKING:
@@ -42,8 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print the layers, the operators and the totals."""
     from graphir.analysis.cost import cost
+    from graphir.inspection import title_of
     from graphir.report.cost import cost_csv, cost_json, cost_text
-    from graphir.report.fitting import terminal_width
 
     if options.csv and options.json:
         options.parser.error("--csv and --json are two forms of one answer: give one of them")
@@ -51,12 +51,12 @@ def run(options: argparse.Namespace, console: Console) -> int:
     console.stage("counting")
     found = cost(model.graph, model.parameters(), model.folded)
     if options.report is not None:
-        _write(options.report, found, options.source, first_line(model))
+        _write(options.report, found, options.source, title_of(model))
     console.data({"source": options.source, **cost_json(found)})
     if options.csv:
         console.show(cost_csv(found).replace("\r\n", "\n").rstrip("\n"))
     else:
-        console.show(f"{first_line(model)}\n\n{cost_text(found, None if options.verbose else terminal_width())}")
+        console.show(lambda: f"{title_of(model)}\n\n{cost_text(found)}")
     return 0
 
 

@@ -9,7 +9,11 @@ from typing import Any, NamedTuple
 SHAPE_EXAMPLE = "data:1,3,224,224 (a size may be a name such as N, or ? for unknown)"
 
 
-SIZES_WITH_X = re.compile(r"(\d+|\?|[A-Z]+)(x(\d+|\?|[A-Z]+))+")  # as in 1x3x224x224 and Nx3x?x?
+# As in 1x3x224x224, Nx3x?x? and batchx3x224x224; a name with an x in it can only be told in a list with commas.
+SIZES_WITH_X = re.compile(r"(\d+|\?|[A-Z]+|[a-wyz]\w*?)(x(\d+|\?|[A-Z]+))+")
+PRINTED = re.compile(r"(\w+) ?([\[(].*[\])])")  # as in float32[1, 3, 224, 224]
+OPEN = "None"  # what TensorFlow prints for a size that is open
+SCALAR = "scalar"  # what our tables print for a shape without sizes
 
 
 class InputSpec(NamedTuple):
@@ -24,12 +28,14 @@ def input_spec(text: str) -> InputSpec:
     """Read `name:shape` or `name:shape:dtype`; names may hold colons. Raises ArgumentTypeError saying which part.
 
     Other spellings that people and our own tables use are taken too: `name=1,3,8,8`, `name:1x3x8x8`,
-    `name:float32[1, 3, 8, 8]`.
+    `name:float32[1, 3, 8, 8]`, `name  float32[1, 3, 8, 8]`, `name:None,3,8,8`.
     """
     from graphir.types import DType
 
     parts = text.split(":") if ":" in text else text.split("=", 1)
-    printed = re.fullmatch(r"(\w+)(\[.*\])", parts[-1].strip())
+    if len(parts) == 1 and re.fullmatch(r"\S+\s+\w+\[.*\]", text):
+        parts = text.split(None, 1)  # as reports list inputs: name and type
+    printed = PRINTED.fullmatch(parts[-1].strip())
     if printed is not None and len(parts) > 1:
         parts = [*parts[:-1], printed[2], printed[1]]
     if len(parts) < 2:
@@ -54,7 +60,11 @@ def _shape(shape: str, text: str) -> tuple[Any, ...]:
     inner = shape.strip().strip("[]()")
     if SIZES_WITH_X.fullmatch(inner):
         inner = inner.replace("x", ",")
-    sizes = [size.strip() for size in inner.split(",")] if inner else []
+    if inner == SCALAR:
+        inner = ""
+    if inner == "...":
+        raise argparse.ArgumentTypeError(f"{text!r} leaves the rank open, as it is without -i; write sizes, ? for open ones")
+    sizes = ["?" if size.strip() == OPEN else size.strip() for size in inner.split(",")] if inner else []
     if sizes and not sizes[-1]:
         sizes.pop()
     for size in sizes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from .model import first_line, open_model
+from .model import open_model
 from .options import SOURCE_HELP, add_model_options, add_output_options
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "Each name can stand in --outputs and --inputs of every command that reads a model, and in `outputs` and\n"
         "`inputs` of graphir.load; the name of a layer with one result means that result.\n"
-        "The table is as wide as the terminal, 80 columns where there is none; names are never cut, -v cuts nothing."
+        "The table is as wide as the terminal; names are never cut, and -v and a pipe cut nothing."
     )
     parser.add_argument("source", metavar="MODEL", help=SOURCE_HELP)
     parser.add_argument(
@@ -33,19 +33,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print one line a value."""
     from graphir.analysis.places import matching, places
-    from graphir.report.fitting import terminal_width
+    from graphir.inspection import title_of
 
     model = open_model(options, console)
     found = places(model.graph)
     shown = matching(found, options.match)
     console.data({"source": options.source, "layers": [_plain(place) for place in shown]})
-    text = _text(shown, None if options.verbose else terminal_width())
-    console.show(f"{first_line(model)}\n\n{text}\n\n  {_count(len(shown), len(found))}")
+    console.show(lambda: f"{title_of(model)}\n\n{_text(shown)}\n\n  {_count(len(shown), len(found))}")
     return 0
 
 
-def _text(shown: list[Place], width: int | None) -> str:
-    from graphir.report.fitting import fitted
+def _text(shown: list[Place]) -> str:
+    from graphir.report.text import table
 
     rows = [
         (place.name, place.operator, place.value.type, f"{place.parameters:,}" if place.parameters else "",
@@ -53,7 +52,7 @@ def _text(shown: list[Place], width: int | None) -> str:
         for place in shown
     ]  # fmt: skip
     header = ("name", "operator", "type", "parameters", "")
-    return fitted(header, rows, width, right=(3,), flexible=(0, 1, 2), whole=True)
+    return table(header, rows, right=(3,), flexible=(0, 1, 2), whole=True)
 
 
 def _count(shown: int, all_: int) -> str:

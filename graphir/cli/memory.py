@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from .model import first_line, open_model
+from .model import open_model
 from .options import SOURCE_HELP, add_model_options, add_output_options, model_options, one_of, tolerance, whole_number
 from .sizes import size
 
@@ -61,8 +61,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print the totals, the plan, and what lives at the peak."""
+    from graphir.inspection import title_of
     from graphir.memory_use import SECONDS, Wanted, memory_of
-    from graphir.report.fitting import terminal_width
     from graphir.report.memory import memory_json, memory_text
 
     plans = options.least or options.budget is not None
@@ -79,10 +79,10 @@ def run(options: argparse.Namespace, console: Console) -> int:
     model = open_model(options, console, simplified=False)
     console.stage("planning memory")
     report = memory_of(model, model_options(options), wanted)
-    line = first_line(model)
+    line = title_of(model)
     _write(options, report, line)
     console.data({"source": options.source, **memory_json(report)})
-    console.show(memory_text(report, line, None if options.verbose else terminal_width()))
+    console.show(lambda: memory_text(report, line, verbose=options.verbose > 0))
     return 0
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from graphir.safety.foreign_text import one_line
-
 from .options import model_options
 
 if TYPE_CHECKING:
@@ -25,20 +23,4 @@ def open_model(
     return read_model(options.source, model_options(options), Manner(simplified, settled, console.stage))
 
 
-def first_line(model: Source) -> str:
-    """What was read, in one line."""
-    described = model.description
-    return _line(described.name, described.made_by, described.remark)
-
-
-def line_by_file(model: Source) -> str:
-    """What was read, by the names of its files."""
-    described = model.description
-    return _line(described.place, described.made_by, described.remark)
-
-
-def _line(name: str, made_by: str, remark: str) -> str:
-    return one_line(f"{name} ({made_by}{', ' if remark else ''}{remark})")
-
-
-__all__ = ["first_line", "line_by_file", "open_model"]
+__all__ = ["open_model"]

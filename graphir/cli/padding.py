@@ -50,7 +50,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     if options.report:
         write_document(options.report, data, found.to_html)
     console.data(data)
-    console.show(found.to_text(verbose=options.verbose > 0))
+    console.show(lambda: found.to_text(verbose=options.verbose > 0))
     return 0 if found else 4
 
 

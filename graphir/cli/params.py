@@ -43,7 +43,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         write_arrays(arrays, options.to)
         written = {"path": options.to, "bytes": os.path.getsize(options.to), "arrays": len(arrays)}
     console.data({**as_json(opened), "written": written})
-    console.show(as_text(opened, listed=written is None or options.verbose > 0))
+    console.show(lambda: as_text(opened, listed=written is None or options.verbose > 0))
     if written is not None:
         from graphir.report.text import plural, size
 

@@ -6,7 +6,7 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Any
 
-from .model import first_line, open_model
+from .model import open_model
 from .options import SOURCE_HELP, add_model_options, add_other_options, add_output_options, one_of, other_options
 
 if TYPE_CHECKING:
@@ -57,12 +57,13 @@ def boxes(text: str) -> int:
 def run(options: argparse.Namespace, console: Console) -> int:
     """Draw the model and say what was drawn."""
     from graphir.drawing import plot
+    from graphir.inspection import titles_of
 
     models = [open_model(options, console, simplified=options.simplified)]
     if options.other is not None:
         models.append(open_model(other_options(options), console, simplified=options.simplified))
     report = None if options.report is None else _read(options.report)
-    lines = [first_line(model) for model in models]
+    lines = titles_of(models)
     console.stage("looking for what repeats")
     made = plot(*(model.graph for model in models), report=report, titles=lines, most=options.most)
     console.stage("drawing")

@@ -18,7 +18,7 @@ from .options import (
 
 if TYPE_CHECKING:
     from graphir.converters.formats import Source
-    from graphir.graph import Graph
+    from graphir.graph import Graph, Node
 
     from .console import Console
 
@@ -36,9 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_other_options(parser)
     parser.add_argument(
         "--explain",
-        metavar="VALUE",
-        help="only this value: the rules and operands that fixed each of its sizes and its dtype, back to what the "
-        "model declares; a value inside a subgraph is named as the table names it",
+        metavar="NAME",
+        help="only this value, or the results of this node: the rules and operands that fixed each of its sizes and its "
+        "dtype, back to what the model declares; a value inside a subgraph is named as the table names it",
     )
     parser.add_argument(
         "--partial",
@@ -68,20 +68,39 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
     found = values_of(model)
     console.data({"source": options.source, **found.to_json()})
-    console.show(found.to_text())
+    console.show(found.to_text)
     return 0
 
 
 def _explain(options: argparse.Namespace, graph: Graph, console: Console) -> int:
-    from graphir.inference.explain import explain
+    from graphir.analysis.summary import visible_outputs
+    from graphir.inference.explain import explain, find_node
 
     names = {value.name for value in graph.values}
     shapes = {name: shape for name, shape in (shapes_of(options) or {}).items() if name in names}
     dtypes = {name: dtype for name, dtype in (dtypes_of(options) or {}).items() if name in names}
-    found = explain(graph, options.explain, shapes, dtypes)
-    console.data({"source": options.source, **found.to_json()})
-    console.show(str(found))
+    node = find_node(graph, options.explain)
+    if node is None:
+        found = explain(graph, options.explain, shapes, dtypes)
+        console.data({"source": options.source, **found.to_json()})
+        console.show(str(found))
+        return 0
+    results = [explain(node.graph, value.name, shapes, dtypes) for value in visible_outputs(node)]
+    console.data({
+        "source": options.source, "node": node.name, "operator": node.op.name,
+        "results": [found.to_json() for found in results],
+    })  # fmt: skip
+    console.show("\n\n".join([_about(node), *map(str, results)]))
     return 0
+
+
+def _about(node: Node) -> str:
+    """A node in a few lines: its operator with its attributes, and what it reads."""
+    from graphir.analysis.attributes import described
+    from graphir.safety.foreign_text import one_line
+
+    read = [f"  reads {one_line(value.name)}: {value.type}" for value in node.inputs if value is not None]
+    return "\n".join([one_line(f"{node.name}: {described(node)}"), *read])
 
 
 def _compare(options: argparse.Namespace, model: Source, console: Console) -> int:
@@ -91,7 +110,7 @@ def _compare(options: argparse.Namespace, model: Source, console: Console) -> in
     console.stage("aligning the models")
     found = shapes_of_both(model, other)
     console.data({"first": options.source, "second": options.other, **found.to_json()})
-    console.show(found.to_text(verbose=options.verbose > 0))
+    console.show(lambda: found.to_text(verbose=options.verbose > 0))
     return 0 if found else 4
 
 

@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = (
         "Parameters are elements of the model's own weights, shared ones counted once.\n"
         "A MAC is one multiplication with its addition. What papers call FLOPs is either this or twice this.\n"
-        "The table is as wide as the terminal, 80 columns where there is none; -v cuts no name.\n"
+        "The table is as wide as the terminal; -v and a pipe cut no name.\n"
         "Layers inside a branch or a loop are listed behind it. Of an If the branch with the most MACs counts, of a\n"
         "loop all its runs where the model states their number, else one."
     )
@@ -29,11 +29,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print one line a layer, and the totals."""
     from graphir.inspection import summary_of
-    from graphir.report.fitting import terminal_width
 
     found = summary_of(open_model(options, console))
     console.data({"source": options.source, **found.to_json()})
-    console.show(found.to_text(width=None if options.verbose else terminal_width()))
+    console.show(found.to_text)
     return 0
 
 

@@ -20,6 +20,11 @@ from .options import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from graphir.converters.options import ModelOptions
+    from graphir.graph import Graph
+
     from .console import Console
 
 EXAMPLES = """A is the reference: an MXNet model, a golden capture (.npz), an .onnx or a .graphir.json.
@@ -99,10 +104,24 @@ def run(options: argparse.Namespace, console: Console) -> int:
     if options.report:
         from graphir.report.write import write_report
 
-        write_report(report, options.report)
-    console.show(verification_text(report, verbose=options.verbose > 0))
+        sides = [(options.reference, chosen), (options.candidate, other)]
+        write_report(report, options.report, lambda: _drawn(sides), (options.reference, options.candidate))
+    console.show(lambda: verification_text(report, verbose=options.verbose > 0))
     console.data(verification_json(report))
     return report.exit_code
+
+
+def _drawn(sides: Sequence[tuple[str, ModelOptions]]) -> Graph | None:
+    """The graph that a page draws: the first that can be read, whose layers a report names."""
+    from graphir.converters.opening import read_model
+    from graphir.errors import GraphirError
+
+    for path, options in sides:
+        try:
+            return read_model(path, options).graph
+        except GraphirError:  # a golden capture, or a file that onnxruntime runs and no graph says
+            continue
+    return None
 
 
 __all__ = ["add_arguments", "run"]

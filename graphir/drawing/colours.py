@@ -6,9 +6,12 @@ apart; a mark's sign says the same without colour.
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from graphir.ops.base import Operator
+
+_RULE = re.compile(r"([^{}]+)(\{[^{}]*\})")
 
 
 class Colours(NamedTuple):
@@ -93,8 +96,13 @@ def class_of(op: Operator) -> str:
     return _FAMILIES.get(type(op).__module__.rpartition(".")[2], "other")
 
 
-def style_sheet() -> str:
-    """The rules for an SVG, plain enough for renderers that know little of CSS; dark where the reader's system is."""
+def style_sheet(scope: str = "") -> str:
+    """The rules for an SVG, plain enough for renderers that know little of CSS; dark where the reader's system is. With
+    a `scope`, a selector, they are for what is inside of that only.
+
+    >>> ".page .w{" in style_sheet(".page"), ".page" in style_sheet()
+    (True, False)
+    """
     light = [
         "text{font-family:system-ui,'Segoe UI',Helvetica,Arial,'DejaVu Sans',sans-serif;font-size:11px;fill:#1d2433}",
         ".t{font-size:12px;font-weight:600}.s{fill:#4c5667}.w{fill:none;stroke:#98a2b3;stroke-width:1.2}",
@@ -109,7 +117,19 @@ def style_sheet() -> str:
         ".k-end{fill:#d5d9e0}.g{stroke:#98a2b3}.f{stroke:#0f1115}",
     ]
     dark += [f".c-{name}{{fill:{look.dark}}}" for name, (_, look) in CLASSES.items()]
+    if scope:
+        light, dark = ([_scoped(rules, scope) for rules in sheet] for sheet in (light, dark))
     return "".join(light) + "@media (prefers-color-scheme:dark){" + "".join(dark) + "}"
+
+
+def _scoped(rules: str, scope: str) -> str:
+    """The rules with a selector before each of theirs.
+
+    >>> _scoped(".a,.b{fill:red}.c{x:y}", "#p")
+    '#p .a,#p .b{fill:red}#p .c{x:y}'
+    """
+    found = _RULE.findall(rules)
+    return "".join(",".join(f"{scope} {one}" for one in selectors.split(",")) + body for selectors, body in found)
 
 
 __all__ = ["CLASSES", "MARKS", "QUIET", "class_of", "style_sheet"]

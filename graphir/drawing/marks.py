@@ -61,8 +61,7 @@ def marks_of_report(graph: Graph, report: object, *, second: bool = False) -> Ma
     pending = [graph]
     while pending:
         for node in pending.pop().nodes:
-            names = {node.name, *(name for value in node.outputs for name in (value.name, *value.sources))}
-            for name in names:
+            for name in names_of(node):
                 by_name[name].append(node)
             pending.extend(node.subgraphs)
     found: Marks = {}
@@ -72,6 +71,12 @@ def marks_of_report(graph: Graph, report: object, *, second: bool = False) -> Ma
     if said and not found:
         raise FormatError(f"the report speaks of {said[0][0]} and others, none of which is a layer of the model")
     return found
+
+
+def names_of(node: Node) -> dict[str, None]:
+    """What a report may call a node: its own name, those of its results and of what they come from."""
+    results = [name for value in node.outputs for name in (value.name, *value.sources)]
+    return dict.fromkeys([*results, node.name])
 
 
 def _said(report: object, second: bool) -> list[tuple[str, Mark]]:
@@ -107,4 +112,4 @@ def _padding(pair: Any, side: str) -> list[tuple[str, Mark]]:
     return [(window["name"], Mark("padding" if texts else "agreed", texts))]
 
 
-__all__ = ["Mark", "Marks", "marks_of_difference", "marks_of_report", "worst"]
+__all__ = ["Mark", "Marks", "marks_of_difference", "marks_of_report", "names_of", "worst"]

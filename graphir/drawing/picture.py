@@ -17,12 +17,14 @@ from graphir.safety.arguments import expect
 from .blocks import Box, tree_of
 from .levels import Level, levels_of
 from .looks import Looks
-from .marks import Marks, marks_of_difference, marks_of_report
+from .marks import Marks, marks_of_difference, marks_of_report, names_of
 from .scenes import MOST_OPEN, Scene, opened_at_first, scenes_of
 
 if TYPE_CHECKING:
     from graphir.analysis.diff import Difference
     from graphir.graph import Node
+
+    from .svg import Drawing
 
 SUFFIXES = (".html", ".svg", ".png", ".dot")
 
@@ -81,14 +83,28 @@ class Plot:
 
     def svg(self) -> str:
         """The picture as it is at first. Raises PlotExtraMissing where fast-sugiyama is not installed."""
+        return self._drawn({}).text()
+
+    def inline(self, rows: Mapping[str, str]) -> str:
+        """`svg` for a page that has `colours.style_sheet`. `rows` are ids on that page by the name of a node or a
+        value, to which the node's box leads. Raises PlotExtraMissing where fast-sugiyama is not installed."""
+        return self._drawn(rows).text(styled=False)
+
+    def _drawn(self, rows: Mapping[str, str]) -> Drawing:
         from .placing import place
         from .svg import Drawing
 
-        drawing = Drawing(self.title)
+        links = {}
+        for box in (box for side in self.sides for box in side.looks.of if rows and box.node is not None):
+            assert box.node is not None
+            row = next((rows[name] for name in names_of(box.node) if name in rows), None)
+            if row is not None:
+                links[box] = row
+        drawing = Drawing(self.title, links)
         for side in self.sides:
             opened = side.opened(self.most)
             drawing.add(side.title, place(side.root, side.scenes, side.looks.of, opened), side.looks.of)
-        return drawing.text()
+        return drawing
 
     def png(self) -> bytes:
         """The picture of `svg` in pixels. Raises PlotExtraMissing where fast-sugiyama or resvg-py is not installed."""

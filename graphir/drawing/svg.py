@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from html import escape as escape_markup
 
 from graphir.safety.foreign_text import in_one_line
@@ -35,10 +35,12 @@ def number(value: float) -> str:
 
 
 class Drawing:
-    """The SVG of placed pictures side by side, each under its title, with a legend of what is in them."""
+    """The SVG of placed pictures side by side, each under its title, with a legend of what is in them. Boxes in `links`
+    lead to the ids there, of the page that the picture stands in."""
 
-    def __init__(self, title: str) -> None:
+    def __init__(self, title: str, links: Mapping[Box, str] | None = None) -> None:
         self.title = title
+        self._links = links or {}
         self._parts: list[str] = []
         self._width = self._height = 0.0
         self._classes: set[str] = set()
@@ -57,8 +59,8 @@ class Drawing:
         self._width = left + width
         self._height = max(self._height, placed.height + top)
 
-    def text(self) -> str:
-        """The whole document."""
+    def text(self, *, styled: bool = True) -> str:
+        """The whole document; without its style sheet for a page that has one."""
         legend, height = self._legend(max(self._width, LEAST_WIDTH))
         width = max(self._width, LEAST_WIDTH) + 2 * MARGIN
         total = self._height + height + 3 * MARGIN
@@ -67,9 +69,10 @@ class Drawing:
         body = "\n".join(self._parts)
         moved = f'<g transform="translate({number(MARGIN)} {number(2 * MARGIN + height)})">'
         top = f'<g transform="translate({number(MARGIN)} {number(MARGIN)})">'
+        style, role = (f"<style>{style_sheet()}</style>", "img") if styled else ("", "group")
         return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" {view} role="img">\n<title>{escape(self.title)}</title>\n'
-            f"<style>{style_sheet()}</style>\n{ground}\n{top}{''.join(legend)}</g>\n{moved}\n{body}\n</g>\n</svg>\n"
+            f'<svg xmlns="http://www.w3.org/2000/svg" {view} role="{role}">\n<title>{escape(self.title)}</title>\n'
+            f"{style}\n{ground}\n{top}{''.join(legend)}</g>\n{moved}\n{body}\n</g>\n</svg>\n"
         )
 
     def _legend(self, width: float) -> tuple[list[str], float]:
@@ -104,12 +107,22 @@ class Drawing:
             if look.mark:
                 self._marks.add(look.mark)
             if spot.inside is None:
-                yield from box_markup(spot, look, child)
+                yield from self._linked(child, box_markup(spot, look, child))
                 continue
             yield from frame_markup(spot, look)
             begin = spot.x + (spot.width - spot.inside.width) / 2, spot.y + HEADER + PADDING
             yield from self._inside(spot.inside, looks, *begin)
         yield "</g>"
+
+
+    def _linked(self, box: Box, markup: Iterator[str]) -> Iterator[str]:
+        row = self._links.get(box)
+        if row is None:
+            yield from markup
+            return
+        yield f'<a href="#{escape(row)}">'
+        yield from markup
+        yield "</a>"
 
 
 def wire_path(points: Iterable[Point], *, head: bool = True) -> str:

@@ -11,6 +11,7 @@ from graphir.ops.base import Known
 from graphir.ops.control import Loop, Scan
 from graphir.safety.collector import paused_collector
 from graphir.safety.foreign_text import one_line
+from graphir.structure.names import similar_names
 from graphir.types import DType, Sym, TensorType, Type, Unknown
 
 from .given import given_types
@@ -182,7 +183,27 @@ def find_value(graph: Graph, name: str) -> Value:
         return found[0]
     if found:
         raise GraphError(f"{name!r} may be any of {len(found)} values; write it as `graphir shapes` lists it")
-    raise GraphError(f"the graph has no value {name!r}")
+    known = [*(f"{around}{value.name}" for around, value in all_values(graph)), *(node.name for node in graph.nodes)]
+    raise GraphError(f"the graph has no value {name!r}{similar_names(name, dict.fromkeys(known))}")
+
+
+def find_node(graph: Graph, name: str) -> Node | None:
+    """The node that a name means: of this name, where no value has it. A node of a subgraph is named as its values
+    are, or, if no other is called so, alone. Raises GraphError where it may be several."""
+    if name in graph or any(name in value.sources for value in graph.values):
+        return None
+    found = [node for around, node in _all_nodes(graph, "") if name in (f"{around}{node.name}", node.name)]
+    if len(found) > 1:
+        raise GraphError(f"{name!r} may be any of {len(found)} nodes; name one of their values instead")
+    values = [value for around, value in all_values(graph) if name in (f"{around}{value.name}", value.name)]
+    return found[0] if found and not values else None
+
+
+def _all_nodes(graph: Graph, around: str) -> Iterator[tuple[str, Node]]:
+    for node in graph.nodes:
+        yield around, node
+        for place, inner in enumerate(node.subgraphs):
+            yield from _all_nodes(inner, f"{around}{subgraph_path(node, place)}")
 
 
 def all_values(graph: Graph, around: str = "") -> Iterator[tuple[str, Value]]:

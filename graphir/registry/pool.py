@@ -1,31 +1,32 @@
 """Worker processes that are warm, limited and replaced.
 
-Pebble's pool is what fits of those that are kept well: where a process dies, one task fails and the pool goes on with a
-new process; a task that takes too long is ended with its process. The pools of the standard library and of loky are
-broken as a whole by one process that dies, and cannot end a task. It is pure Python without dependencies.
+Each has a pipe of its own, and nothing else in common with the others: one that ends, wherever it is, ends one task and
+nobody waits for what it held. Pools that share a queue and its locks among their workers cannot promise that: those of
+the standard library and of loky are broken as a whole by one process that dies, and Pebble's loses a task whose process
+dies before the pool has read that it took it.
 """
 
 from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 import signal
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from graphir.errors import ArgumentError, ImportFailure
+from graphir.errors import ArgumentError
 from graphir.registry.buckets import Bucket
 from graphir.structure.record import record
 
 if TYPE_CHECKING:
     from multiprocessing.context import BaseContext
-
-    from pebble import ProcessPool
 
 try:
     import resource
@@ -43,12 +44,11 @@ OWN_MEMORY = 1 << 29
 LOOKS_EVERY = 0.05
 # How long after its time-out a worker ends itself, if nobody is left who would.
 ORPHANED_AFTER = 20
-# How long ending all workers may take, in seconds.
-STOPPED_WITHIN = 20
+# How long a process that was killed may take to end, in seconds: a system that is out of memory takes its time.
+ENDED_WITHIN = 20
 TOO_LARGE = 77
 # What workers are forked from has this imported.
 PRELOADED = ("graphir.registry.warm",)
-NEEDED = "a registry's workers need pebble, which is not installed: pip install 'graphir-converter[registry]'"
 
 
 @record
@@ -74,20 +74,54 @@ class Ended:
     detail: str
 
 
+class _Worker:
+    """A process, its pipe, and what it was given last."""
+
+    # Python's bookkeeping of child processes is not made for threads: two that look at one that has ended may both
+    # read the status that is there once.
+    _bookkeeping = threading.Lock()
+
+    def __init__(self, memory: int | None) -> None:
+        context = _context()
+        self.pipe, far = context.Pipe()
+        with self._bookkeeping:
+            # typeshed does not say that every context has Process.
+            self.process = context.Process(target=_serve, args=(far, memory))  # type: ignore[attr-defined]
+            self.process.start()
+        far.close()
+        self.tasks = 0
+        self.deadline = 0.0
+
+    def give(self, seconds: float, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        """Hand over a task. Raises OSError if the process has ended."""
+        self.tasks += 1
+        self.pipe.send((seconds, function, arguments))
+        self.deadline = time.monotonic() + seconds
+
+    def is_alive(self) -> bool:
+        return not wait([self.process.sentinel], 0)
+
+    def end(self) -> int:
+        """Its status, once it has ended; it is killed if it has not."""
+        self.pipe.close()
+        if self.is_alive():
+            self.process.kill()
+        wait([self.process.sentinel], ENDED_WITHIN)
+        with self._bookkeeping:
+            self.process.join(0)
+        return -signal.SIGKILL if self.process.exitcode is None else self.process.exitcode
+
+
 class Workers:
-    """Processes that run functions; `caps` hold for each call."""
+    """At most `jobs` processes that run functions, each started when it is needed; `caps` hold for each call."""
 
     def __init__(self, jobs: int, caps: Caps) -> None:
-        try:
-            from pebble import ProcessPool
-        except ImportError as error:
-            raise ImportFailure(NEEDED) from error
         if jobs < 1:
             raise ArgumentError(f"jobs: expected a number of at least 1, found {jobs}")
         self._jobs, self._caps = jobs, caps
-        self._pool: ProcessPool = ProcessPool(
-            max_workers=jobs, max_tasks=RENEWED_AFTER, initializer=_begin, initargs=(caps.memory,), context=_context()
-        )
+        self._lock = threading.Lock()
+        self._idle: list[_Worker] = []
+        self._busy: set[_Worker] = set()
 
     def __enter__(self) -> Workers:
         return self
@@ -96,58 +130,90 @@ class Workers:
         self.stop()
 
     def stop(self) -> None:
-        """End the processes, whatever they are doing. One that is being started just then may outlive this; it ends
-        itself after its time-out."""
-        end: Callable[[], None] = self._pool.stop
-        end()
-        waiting = threading.Thread(target=self._pool.join, daemon=True)
-        waiting.start()
-        waiting.join(STOPPED_WITHIN)
+        """End the processes, whatever they are doing. One that is being started just then ends itself: its pipe has
+        no other end."""
+        with self._lock:
+            workers = [*self._idle, *self._busy]
+            self._idle.clear()
+            self._busy.clear()
+        for worker in workers:
+            worker.process.kill()
+        for worker in workers:
+            worker.end()
 
     def run(
         self, function: Callable[..., R], tasks: Iterable[tuple[T, tuple[Any, ...]]]
     ) -> Iterator[tuple[T, R | Ended]]:
         """Call the function with the arguments of each task; results in the order in which they come.
 
-        A few more tasks than there are workers are handed over at a time: none waits in a queue that a million would
-        fill.
+        Raises what the function raises; a task is taken from the iterable when a worker is free for it.
         """
         waiting = iter(tasks)
-        running: dict[Future[Any], T] = {}
+        running: dict[_Worker, T] = {}
         while True:
-            while len(running) < 2 * self._jobs and (task := next(waiting, None)) is not None:
+            while len(running) < self._jobs and (task := next(waiting, None)) is not None:
                 label, arguments = task
-                running[self._scheduled(function, arguments)] = label
+                running[self._given(function, arguments)] = label
             if not running:
                 return
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                yield running.pop(future), self._result(future)
+            for worker in _answering(running):
+                yield running.pop(worker), self._result(worker)
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
         """One call's result, or an Ended, whoever else calls at the same time."""
-        return self._result(self._scheduled(function, arguments))
+        worker = self._given(function, arguments)
+        while not _answering([worker]):
+            pass
+        return self._result(worker)
 
-    def _scheduled(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Future[Any]:
-        seconds = self._caps.seconds
-        return self._pool.schedule(_guarded, (seconds, function, *arguments), timeout=seconds)
+    def _given(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> _Worker:
+        """A worker that has the task."""
+        while True:
+            with self._lock:
+                worker = self._idle.pop() if self._idle else None
+            worker = worker or _Worker(self._caps.memory)
+            with self._lock:
+                self._busy.add(worker)
+            if worker.is_alive():
+                with suppress(OSError):  # it has ended since
+                    worker.give(self._caps.seconds, function, arguments)
+                    return worker
+            self._end(worker)
 
-    def _result(self, future: Future[Any]) -> Any:
-        from pebble import ProcessExpired
-
+    def _result(self, worker: _Worker) -> Any:
+        """What came of a worker's task, for one that answers, has ended or is late."""
+        if not worker.pipe.poll() and worker.is_alive():
+            self._end(worker)
+            return self._late()
         try:
-            return future.result()
-        except TimeoutError:
-            return Ended(Bucket.TIME, f"took more than {self._caps.seconds:g} seconds (--timeout) and was ended")
-        except ProcessExpired as error:
-            return self._expired(error.exitcode)
-        except MemoryError:
+            result, error = worker.pipe.recv()
+        except (EOFError, OSError):
+            return self._expired(self._end(worker))
+        if worker.tasks < RENEWED_AFTER:
+            with self._lock:
+                self._busy.discard(worker)
+                self._idle.append(worker)
+        else:
+            self._end(worker)
+        if isinstance(error, MemoryError):
             return Ended(Bucket.MEMORY, self._memory_text())
+        if error is not None:
+            raise error
+        return result
+
+    def _end(self, worker: _Worker) -> int:
+        with self._lock:
+            self._busy.discard(worker)
+        return worker.end()
+
+    def _late(self) -> Ended:
+        return Ended(Bucket.TIME, f"took more than {self._caps.seconds:g} seconds (--timeout) and was ended")
 
     def _expired(self, code: int) -> Ended:
         if code == TOO_LARGE:
             return Ended(Bucket.MEMORY, self._memory_text())
-        if code == -signal.SIGALRM:
-            return Ended(Bucket.TIME, f"took more than {self._caps.seconds:g} seconds (--timeout) and was ended")
+        if hasattr(signal, "SIGALRM") and code == -signal.SIGALRM:
+            return self._late()
         how = f"ended with status {code}" if code >= 0 else f"was ended by {signal.Signals(-code).name}"
         hint = "; the system may have had no memory left" if code == -signal.SIGKILL else ""
         return Ended(Bucket.KILLED, f"its process {how}{hint}")
@@ -209,10 +275,50 @@ def _watch(nbytes: int) -> None:
     os._exit(TOO_LARGE)
 
 
-def _guarded(seconds: float, function: Callable[..., R], *arguments: Any) -> R:
-    """A call in a worker, with a clock that ends the worker even if the one who counts its time was killed."""
-    with _alarm(seconds + ORPHANED_AFTER):
-        return function(*arguments)
+def _serve(pipe: Connection, memory: int | None) -> None:
+    """A worker's life: tasks from the pipe, results and errors into it, until nobody is at its other end."""
+    _begin(memory)
+    while True:
+        try:
+            seconds, function, arguments = pipe.recv()
+        except EOFError:
+            os._exit(0)
+        _answer(pipe, *_called(seconds, function, arguments))
+
+
+def _called(seconds: float, function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, Exception | None]:
+    """A call's result, or its error; a clock ends the worker even if the one who counts its time was killed."""
+    try:
+        with _alarm(seconds + ORPHANED_AFTER):
+            return function(*arguments), None
+    except Exception as error:  # whoever gave the task gets it, whatever it is
+        error.add_note(f"in a worker process:\n{traceback.format_exc()}")
+        return None, error
+
+
+def _answer(pipe: Connection, result: Any, error: Exception | None) -> None:
+    try:
+        if error is not None:
+            pickle.loads(pickle.dumps(error))  # some can be written and not be read again
+        pipe.send((result, error))
+    except OSError:
+        os._exit(0)
+    except MemoryError as needed:
+        pipe.send((None, needed))
+    except Exception as reason:  # what pickle calls, which is anybody's, raises anything; nothing has been sent then
+        told = repr(result if error is None else error)[:1000]
+        pipe.send((None, TypeError(f"{told} cannot be sent from a worker process: {reason}")))
+
+
+def _answering(workers: Iterable[_Worker]) -> list[_Worker]:
+    """Those that have answered, have ended or are late, when there is one; none where a time to look again has come."""
+    places: dict[Any, _Worker] = {}
+    for worker in workers:
+        places |= {worker.pipe: worker, worker.process.sentinel: worker}
+    first = min(worker.deadline for worker in places.values())
+    ready = {places[place] for place in wait(list(places), max(0.0, first - time.monotonic()))}
+    now = time.monotonic()
+    return [worker for worker in dict.fromkeys(places.values()) if worker in ready or now >= worker.deadline]
 
 
 @contextmanager

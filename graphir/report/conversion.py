@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from graphir.converters.table import FORMATS
 from graphir.graph import Decision, Graph
-from graphir.safety.foreign_text import one_line, printable
+from graphir.safety.foreign_text import one_line
+from graphir.structure.look import Style, harmless, look, paint
 from graphir.structure.printed import Printed
 from graphir.structure.record import holder, record
 
@@ -45,7 +46,7 @@ class ConversionReport(Printed):
     operator, as the source's and the target's files have them. `parameter_count` and `parameter_bytes` are those of the
     source's weights that the result uses, shared ones once; `folded` those of them, by name with their number of
     elements, that are part of other weights now (a batch normalization's in a convolution's). `target_version` is the
-    release or opset that was written, in words.
+    release or opset that was written, in words. `graph` is what was imported, where the report's page is to draw it.
     """
 
     source: str
@@ -71,6 +72,7 @@ class ConversionReport(Printed):
     target_version: str = ""
     folded: dict[str, int] = field(default_factory=dict)
     producer: str = ""
+    graph: Graph | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def of(
@@ -134,7 +136,7 @@ class ConversionReport(Printed):
 
     def to_text(self, *, verbose: bool = False) -> str:
         """The report for a terminal; with `verbose` every decision, the operator counts and every layer."""
-        parts = [self._headline(), self._facts()]
+        parts = [paint(self._headline(), Style.HEADING), self._facts()]
         if verbose:
             names = self.framework, self.target_name()
             parts.append(operators_text(self.source_operators, self.target_operators, *names))
@@ -144,7 +146,7 @@ class ConversionReport(Printed):
             parts.append(verification_text(self.verification, verbose=verbose))
         if self.accuracy is not None:
             parts.append(self.accuracy.to_text())
-        return printable("\n\n".join(parts))
+        return harmless("\n\n".join(parts), has_colours=look().colour)
 
     def to_json(self) -> dict[str, Any]:
         """The report as plain data, keys in a fixed order."""
@@ -175,10 +177,10 @@ class ConversionReport(Printed):
         }
 
     def to_html(self) -> str:
-        """The report as one HTML page that needs nothing else."""
+        """The report as one HTML page that needs nothing else, with the picture of `graph` where there is one."""
         from .html import conversion_html
 
-        return conversion_html(self)
+        return conversion_html(self, self.graph)
 
     def target_name(self) -> str:
         """What was written, in words: `ONNX opset 23`, `MXNet 1.9.1`, `graphir`."""

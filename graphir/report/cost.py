@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from graphir.safety.foreign_text import one_line
 from graphir.types import Sym
 
-from .fitting import amount, fitted, memory
-from .text import plural, wrapped
+from .fitting import amount, memory
+from graphir.structure.look import look, of_width
+from .text import plural, table, wrapped
 
 if TYPE_CHECKING:
     from graphir.analysis.cost import Cost
@@ -24,8 +25,8 @@ CSV_HEADER = ("name", "operator", "outputs", "parameters", "auxiliary_parameters
               "activation_bytes", "not_counted")  # fmt: skip
 
 
-def cost_text(found: Cost, width: int | None) -> str:
-    """A table of the layers, one of the operators, and the totals; None for `width` cuts no name."""
+def cost_text(found: Cost, width: int | None = None) -> str:
+    """A table of the layers, one of the operators, and the totals, in `width` columns, or as the look has it."""
     layers = [
         (layer.name, layer.operator, _some(layer.parameters), _some(layer.macs), _some(layer.flops),
          memory(layer.activation_bytes))
@@ -36,20 +37,19 @@ def cost_text(found: Cost, width: int | None) -> str:
          share(row.flops, found.flops))
         for row in found.operators
     ]  # fmt: skip
-    return "\n".join([
-        fitted(("layer", "operator", *COUNTS), layers, width, right=range(2, 6), flexible=(0, 1, 3, 4, 5)),
-        "",
-        fitted(("operator", "nodes", *COUNTS[:3], "of FLOPs"), operators, width, right=range(1, 6), flexible=(0, 3, 4)),
-        "",
-        totals_text(totals(found), width),
-    ])  # fmt: skip
+    with of_width(look().width if width is None else width):
+        return "\n".join([
+            table(("layer", "operator", *COUNTS), layers, right=range(2, 6), flexible=(0, 1, 3, 4, 5)),
+            "",
+            table(("operator", "nodes", *COUNTS[:3], "of FLOPs"), operators, right=range(1, 6), flexible=(0, 3, 4)),
+            "",
+            totals_text(totals(found)),
+        ])  # fmt: skip
 
 
-def totals_text(rows: Sequence[tuple[str, str]], width: int | None) -> str:
+def totals_text(rows: Sequence[tuple[str, str]]) -> str:
     """Names and values below each other, long ones wrapped."""
-    if width is None:
-        return "\n".join(f"  {name:11}  {value}" for name, value in rows)
-    return "\n".join(wrapped(value, first=f"  {name:11}  ", rest=" " * 15, width=width) for name, value in rows)
+    return "\n".join(wrapped(value, first=f"  {name:11}  ", rest=" " * 15) for name, value in rows)
 
 
 def totals(found: Cost) -> list[tuple[str, str]]:

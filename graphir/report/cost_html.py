@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from .cost import share, totals
 from .fitting import amount, memory
-from .page import escape, facts, page, section, table
+from .page import Cell, Shape, bar, escape, facts, footer, page, section, table
 
 if TYPE_CHECKING:
     from graphir.analysis.cost import Cost
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 LAYERS_SHOWN = 60
 BUCKETS = 120
+MEANING = "a MAC is a multiplication with its addition; FLOPs: two for each MAC, one a step"
 
 
 def cost_html(found: Cost, source: str) -> str:
@@ -31,29 +32,31 @@ def cost_html(found: Cost, source: str) -> str:
     if len(shown) < len(found.layers):
         legend = f'<p class="legend">{len(shown)} of {len(found.layers):,} layers, those with the most FLOPs</p>'
     sections.append(section("By layer", _layers(found, shown) + legend))
-    return page("Cost", sections, _footer())
+    return page("Cost", sections, f"{footer()}; {MEANING}")
 
 
 def _operators(found: Cost) -> str:
     largest = _largest(row.flops for row in found.operators)
     rows = [
-        [f'<span class="whole">{escape(row.operator)}</span>', _amount(row.flops) + _bar(row.flops, largest),
+        [escape(row.operator), Cell(_shown(row.flops) + _bar(row.flops, largest), _number(row.flops)),
          escape(share(row.flops, found.flops)), _amount(row.macs), _amount(row.parameters), f"{row.nodes:,}"]
         for row in found.operators
     ]  # fmt: skip
-    return table(("operator", "FLOPs", "", "MACs", "parameters", "nodes"), rows, right=(2, 3, 4, 5))
+    header = ("operator", "FLOPs", "", "MACs", "parameters", "nodes")
+    return table(header, rows, Shape(right=(2, 3, 4, 5), find="operators"))
 
 
 def _layers(found: Cost, shown: Sequence[Layer]) -> str:
     largest = _largest(layer.flops for layer in shown)
     rows = [
-        [f'<span class="name">{escape(layer.name)} <small>{escape(layer.operator)}</small></span>',
-         _amount(layer.flops) + _bar(layer.flops, largest), _amount(layer.macs), _amount(layer.parameters),
-         f'<span class="whole">{escape(memory(layer.activation_bytes))}</span>']
+        [f"{escape(layer.name)} <small>{escape(layer.operator)}</small>",
+         Cell(_shown(layer.flops) + _bar(layer.flops, largest), _number(layer.flops)), _amount(layer.macs),
+         _amount(layer.parameters),
+         Cell(f'<span class="whole">{escape(memory(layer.activation_bytes))}</span>', _number(layer.activation_bytes))]
         for layer in shown
     ]  # fmt: skip
     header = ("layer", "FLOPs", "MACs", "parameters", "activations")
-    return table(header, rows, right=(2, 3, 4), classes="windows")
+    return table(header, rows, Shape(right=(2, 3, 4), find="layers"))
 
 
 def _dearest(layers: Sequence[Layer]) -> list[Layer]:
@@ -83,17 +86,14 @@ def _profile(layers: Sequence[Layer]) -> str:
         )
     label = f"{len(layers):,} layers; the highest column is {amount(largest)} FLOPs"
     return (
-        f'<svg viewBox="0 0 1000 202" width="100%" height="202" preserveAspectRatio="none" role="img" '
-        f'aria-label="{escape(label)}"><g fill="#4a7fb5">{"".join(bars)}</g>'
-        f'<path d="M0 201H1000" stroke="#98a2b3"/></svg>\n<p class="legend">{escape(label)}</p>'
+        f'<svg class="profile" viewBox="0 0 1000 202" preserveAspectRatio="none" role="img" '
+        f'aria-label="{escape(label)}">{"".join(bars)}<path d="M0 201H1000"/></svg>\n'
+        f'<p class="legend">{escape(label)}</p>'
     )
 
 
 def _bar(count: Dim | None, largest: int) -> str:
-    size = _number(count)
-    if not largest:
-        return ""
-    return f'<div class="bar"><b style="width:{100 * size / largest:.1f}%"></b></div>'
+    return bar(100 * _number(count) / largest) if largest else ""
 
 
 def _largest(counts: Iterable[Dim | None]) -> int:
@@ -104,14 +104,12 @@ def _number(count: Dim | None) -> int:
     return count if isinstance(count, int) else 0
 
 
-def _amount(count: object) -> str:
+def _amount(count: Dim | None) -> str | Cell:
+    return Cell(_shown(count), _number(count))
+
+
+def _shown(count: Dim | None) -> str:
     return "" if count == 0 else f'<span class="whole">{escape(amount(count))}</span>'
-
-
-def _footer() -> str:
-    from graphir import __version__
-
-    return f"graphir {__version__}; a MAC is a multiplication with its addition; FLOPs: two for each MAC, one a step"
 
 
 __all__ = ["cost_html"]

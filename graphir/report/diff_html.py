@@ -1,4 +1,4 @@
-"""The difference of two models as one HTML page, both side by side."""
+"""The difference of two models as one HTML page: what differs in groups, then both side by side."""
 
 from __future__ import annotations
 
@@ -8,41 +8,68 @@ from graphir.analysis.attributes import described
 from graphir.analysis.diff import Status
 
 from .diff import summary, title, verdict_line
-from .page import banner, escape, facts, page, section, table
+from .diff_groups import groups_of, overview
+from .page import Cell, Shape, banner, escape, facts, fold, footer, page, section, table
 
 if TYPE_CHECKING:
-    from graphir.analysis.diff import Difference, Row
+    from graphir.analysis.diff import Change, Difference, Row
     from graphir.graph import Node
 
 STYLES = {Status.SAME: "noise", Status.CHANGED: "broken", Status.FIRST: "suspicious", Status.SECOND: "suspicious"}
+OPEN_ROWS = 10
+OPEN_GROUPS = 3
+NOTE = (
+    '<p class="legend">Nodes are aligned by their weights and by structure, whatever they are called. That graphs '
+    "differ does not say that they compute something else: <code>graphir verify</code> says that.</p>"
+)
 
 
 def diff_html(found: Difference, left: str, right: str) -> str:
     """The page: verdict, who was compared, every difference in words, every node beside its counterpart."""
-    from graphir import __version__
-
     counts = summary(found)
     kind, word = ("noise", "Equal") if found.is_equal else ("broken", "Different")
+    said = overview(found)
+    models = [("first", escape(left)), ("second", escape(right)), ("nodes", escape(counts))]
     sections = [
-        banner(kind, word, verdict_line(found).partition(": ")[2]),
-        section("Models", facts([("first", escape(left)), ("second", escape(right)), ("nodes", escape(counts))])),
+        banner(kind, word, said or verdict_line(found).partition(": ")[2]),
+        section("Models", facts(models) + NOTE),
     ]
-    rows = [["inputs and outputs", "", _whole(change.kind), escape(change.text)] for change in found.ends]
-    rows += [row for held in found.rows if held.status is not Status.SAME for row in _sentences(held)]
-    if rows:
-        sections.append(section(f"Differences ({len(rows)})", table(("node", "", "what", "in words"), rows)))
+    if found.ends:
+        sections.append(section(f"Inputs and outputs ({len(found.ends)})", _changes(found.ends)))
+    if any(row.status is not Status.SAME for row in found.rows):
+        sections.append(section("Differences", _groups(found)))
     header = ("first", "result", "second", "result", "")
-    sections.append(section(f"Side by side ({len(found.rows)})", table(header, [_pair(row) for row in found.rows])))
-    return page("Two models", sections, f"graphir {__version__}")
+    rows = [_pair(row) for row in found.rows]
+    whole = table(header, rows, Shape(told=4, find="nodes", full=(2,)))
+    sections.append(section("Side by side", fold(f"All {len(rows):,} nodes", whole, opened=len(rows) <= OPEN_ROWS)))
+    return page("Two models", sections, footer())
 
 
-def _sentences(row: Row) -> list[list[str]]:
+def _groups(found: Difference) -> str:
+    parts = []
+    for place, group in enumerate(groups_of(found)):
+        rows = [cells for row in group.rows for cells in _sentences(row)]
+        made = table(("node", "", "what", "in words"), rows, Shape(told=1, full=(3,), find="differences"))
+        parts.append(fold(group.title, made, opened=len(rows) <= OPEN_ROWS and place < OPEN_GROUPS))
+    return "\n".join(parts)
+
+
+def _changes(changes: tuple[Change, ...]) -> str:
+    rows = [[escape(change.kind), escape(change.text)] for change in changes]
+    return table(("what", "in words"), rows, Shape(full=(1,)))
+
+
+def _sentences(row: Row) -> list[list[str | Cell]]:
+    """A row for each change. Only the first shows the node, which all are sorted by."""
     changes = [(_whole(change.kind), escape(change.text)) for change in row.changes] or [("", "")]
-    first, rest = [escape(title(row)), _status(row)], ["", ""]
-    return [[*(first if slot == 0 else rest), *change] for slot, change in enumerate(changes)]
+    name, made = escape(title(row)), []
+    for slot, change in enumerate(changes):
+        about: list[str | Cell] = [name, _status(row)] if slot == 0 else [Cell("", name), Cell("", row.status.value)]
+        made.append([*about, *change])
+    return made
 
 
-def _pair(row: Row) -> list[str]:
+def _pair(row: Row) -> list[str | Cell]:
     return [*_node(row.left, row.place), *_node(row.right, row.place), _status(row)]
 
 

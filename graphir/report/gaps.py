@@ -7,6 +7,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from graphir.safety.foreign_text import one_line
+from graphir.structure.look import Style, paint
 from graphir.structure.printed import Printed
 from graphir.structure.record import record
 
@@ -53,7 +54,7 @@ class CheckReport(Printed):
         written = f"{brand} {self.ready.version}".rstrip()
         made_by = self.reading.description.made_by
         return (
-            f"{title_of(self.reading)}: everything converts to {written}\n\n"
+            f"{title_of(self.reading)}: {paint('everything converts', Style.GOOD)} to {written}\n\n"
             + made_up_text(self.made_up)
             + operators_text(self.reading.operators, self.ready.operators, made_by, brand)
         )
@@ -75,7 +76,7 @@ def gaps_text(source: str, gaps: Sequence[Gap], target: str, step: str, *, verbo
     nodes = sum(len(gap.nodes) for gap in gaps)
     what = "cannot be read" if step == "reading" else f"cannot be written as {target}"
     operators = plural(len({gap.operator for gap in gaps}), "operator")
-    lines = [f"{one_line(source)}: {operators} in {plural(nodes, 'node')} {what}"]
+    lines = [f"{one_line(source)}: " + paint(f"{operators} in {plural(nodes, 'node')} {what}", Style.BAD)]
     for gap in gaps:
         shown = gap.nodes if verbose else gap.nodes[:NODES_SHOWN]
         more = f" and {len(gap.nodes) - len(shown)} more (-v lists all)" if len(shown) < len(gap.nodes) else ""

@@ -1,54 +1,69 @@
-"""Reports as one HTML page: no scripts, nothing loaded from elsewhere, readable on paper too."""
+"""The pages of a conversion and of a verification."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphir.verification.verdict import Verdict
 
-from .page import banner, escape, facts, page, section, table
-from .text import folded_text, number, plural, size
-from .verification import MEANINGS, cause_text, headline
+from .claims import NO_RUN, not_shown, shown
+from .layers_html import LEGEND, comparisons, layers_section, row_ids
+from .page import Cell, Shape, banner, bar, copied, escape, facts, fold, footer, page, section, table
+from .picture_html import picture_of
+from .text import folded_text, plural, size
+from .usage import inputs_of, option_of, program
+from .verification import MEANINGS, cause_text, headline, verification_json
 
 if TYPE_CHECKING:
+    from graphir.graph import Graph
     from graphir.verification.accuracy import AccuracyReport
-    from graphir.verification.grading.compare import Comparison
     from graphir.verification.report import VerificationReport
 
     from .conversion import ConversionReport
 
-LOWEST = -9.0
+OPEN_DECISIONS = 12
 
 
-def conversion_html(report: ConversionReport) -> str:
-    """The page of a conversion: verdict, facts, decisions, proof, operators."""
+def conversion_html(report: ConversionReport, graph: Graph | None = None) -> str:
+    """The page of a conversion: verdict, what it shows, layers, how to go on, picture, decisions, operators. `graph` is
+    drawn, coloured by verdict."""
     verified = report.verification
-    if verified is not None:
-        top = _verdict_banner(verified)
-    else:
-        top = banner("open", "Converted, not verified", "--verify proves that both compute the same.")
-    sections = [top, section("What was converted", _conversion_facts(report))]
+    sections = [
+        banner("open", "Converted, not verified", "--verify proves that both compute the same.")
+        if verified is None else _verdict_banner(verified)
+    ]  # fmt: skip
+    sections.append(_claims([], [NO_RUN]) if verified is None else _verification_claims(verified, report.accuracy))
     if report.accuracy is not None:
         sections.append(section("Accuracy", _accuracy(report.accuracy)))
+    ids = {} if verified is None else row_ids(verified)
     if verified is not None:
-        sections += _verification_sections(verified)
-    sections += [section(f"Decisions ({len(report.decisions)})", _decisions(report))]
-    sections += [section("Operators before and after", _operators(report))]
+        sections += _verification_sections(verified, ids)
+    sections.append(section("What was converted", _conversion_facts(report)))
+    sections.append(_usage(report))
+    picture, style = _picture(graph, verified, ids)
+    sections += [picture, section(f"Decisions ({len(report.decisions)})", _decisions(report))]
+    sections.append(section("Operators before and after", _operators(report)))
     title = f"{Path(report.source).name} to {Path(report.target).name}"
-    return page(title, sections, ", ".join(f"{name} {version}" for name, version in report.versions.items()))
+    made_by = ", ".join(f"{name} {version}" for name, version in report.versions.items())
+    return page(title, filter(None, sections), made_by, style=style)
 
 
-def verification_html(report: VerificationReport) -> str:
-    """The page of a verification: verdict, who was compared, outputs, layers."""
-    from graphir import __version__
-
-    return page(
-        "Verification", [_verdict_banner(report), *_verification_sections(report)], f"graphir {__version__}"
-    )
+def verification_html(
+    report: VerificationReport, graph: Graph | None = None, files: tuple[str, str] = ("", "")
+) -> str:
+    """The page of a verification: verdict, what it shows, outputs, layers, picture. `graph` is drawn, coloured by
+    verdict; `files` are the paths of the two models, where they have any."""
+    ids = row_ids(report)
+    picture, style = _picture(graph, report, ids)
+    sections = [
+        _verdict_banner(report), _verification_claims(report, None), *_verification_sections(report, ids, files),
+        _feeding(list(report.feeds.items()), {}, files[1]), picture,
+    ]  # fmt: skip
+    names = [Path(file).name for file in files if file]
+    title = " and ".join(dict.fromkeys(names)) if len(names) == 2 else ""
+    return page(f"Verification: {title}" if title else "Verification", filter(None, sections), footer(), style=style)
 
 
 def _verdict_banner(report: VerificationReport) -> str:
@@ -61,6 +76,19 @@ def _verdict_banner(report: VerificationReport) -> str:
     word = headline(report)
     title = word[0].upper() + word[1:] + (f": {verdict.value}" if verdict.passes or verdict.differs else "")
     return banner(verdict.css_class, title, meaning)
+
+
+def _verification_claims(report: VerificationReport, judged: AccuracyReport | None) -> str:
+    return _claims(shown(report), not_shown(report, is_judged=judged is not None))
+
+
+def _claims(said: Sequence[str], open_ends: Sequence[str]) -> str:
+    def column(title: str, lines: Sequence[str]) -> str:
+        items = "".join(f"<li>{escape(line)}</li>" for line in lines)
+        return f"<div><h3>{title}</h3><ul>{items}</ul></div>" if lines else ""
+
+    body = column("What this shows", said) + column("What it does not show", open_ends)
+    return f'<section class="claims" aria-label="What this shows">{body}</section>'
 
 
 def _conversion_facts(report: ConversionReport) -> str:
@@ -85,6 +113,35 @@ def _lines(lines: Iterable[str]) -> str:
     return "<br>".join(escape(line) for line in lines) or "none"
 
 
+def _usage(report: ConversionReport) -> str:
+    known = {} if report.verification is None else report.verification.feeds
+    return _feeding(report.inputs, known, report.target)
+
+
+def _feeding(given: Sequence[tuple[str, str]], known: Mapping[str, str], path: str) -> str:
+    """What states the inputs to a command, and a program that runs the file at `path`, where onnxruntime does."""
+    stated, run = inputs_of(given), inputs_of(given, known)
+    if not stated or not run:
+        return ""
+    parts = []
+    if option_of(stated):
+        parts.append("<p>The inputs for a command:</p>\n" + copied(option_of(stated), "the option"))
+    if path.endswith(".onnx"):
+        text = program(run, path)
+        if text is not None:
+            parts.append("<p>A program that runs it in onnxruntime:</p>\n" + copied(text, "the program"))
+        else:
+            parts.append("<p>numpy lacks a dtype of its inputs; <code>graphir.Session</code> runs it.</p>")
+    return section("Use it", "\n".join(parts)) if parts else ""
+
+
+def _picture(graph: Graph | None, report: VerificationReport | None, ids: Mapping[int, str]) -> tuple[str, str]:
+    if report is None:
+        return picture_of(graph, {}, {})
+    rows = {layer.name: ids[place] for place, layer in enumerate(report.layers)}
+    return picture_of(graph, verification_json(report), rows)
+
+
 def _accuracy(report: AccuracyReport) -> str:
     rows = []
     for when, what, correct in (
@@ -92,32 +149,33 @@ def _accuracy(report: AccuracyReport) -> str:
         ("after", report.candidate, report.candidate_correct),
     ):
         share = 100 * correct / report.samples
-        rows.append([when, escape(what), f"{correct:,}", f"{share:.2f} %", _bar(share, None, "noise")])
+        rows.append([when, escape(what), f"{correct:,}", f"{share:.2f} %", bar(share, None, "noise")])
     note = (
         f"<p>{plural(report.samples, 'sample')} of {escape(report.data)}; the predicted class differs for "
         f"<strong>{report.differing:,}</strong>.</p>"
     )
-    return note + table(("", "computed by", "correct", "accuracy", ""), rows, right=(2, 3))
+    return note + table(("", "computed by", "correct", "accuracy", ""), rows, Shape(right=(2, 3)))
 
 
 def _decisions(report: ConversionReport) -> str:
     if not report.decisions:
         return "<p>None: nothing was assumed, dropped or rewritten.</p>"
-    rows = []
+    parts = []
     for kind, decisions in report.grouped_decisions().items():
-        for index, decision in enumerate(decisions):
-            count = f" <small>{len(decisions)}</small>" if len(decisions) > 1 else ""
-            label = escape(kind) + count if index == 0 else ""
-            rows.append([label, escape(decision.node), escape(decision.text)])
-    return table(("kind", "node", "what was decided"), rows, classes="decisions")
+        rows = [[escape(decision.node), escape(decision.text)] for decision in decisions]
+        made = table(("node", "what was decided"), rows, Shape(full=(1,), find=kind))
+        parts.append(fold(kind, made, opened=len(rows) <= OPEN_DECISIONS, note=f"{len(rows):,}"))
+    return "\n".join(parts)
 
 
-def _verification_sections(report: VerificationReport) -> list[str]:
+def _verification_sections(
+    report: VerificationReport, ids: Mapping[int, str], files: tuple[str, str] = ("", "")
+) -> list[str]:
     feeds = _lines(f"{name}  {type_}" for name, type_ in report.feeds.items())
     about = facts(
         [
-            ("reference", escape(report.reference)),
-            ("candidate", escape(report.candidate)),
+            ("reference", _lines([*filter(None, files[:1]), report.reference])),
+            ("candidate", _lines([*filter(None, files[1:]), report.candidate])),
             ("inputs", feeds),
             *((("sets of inputs", _lines(f"{one.name}: {one.verdict.value}" for one in report.sets)),)
               if len(report.sets) > 1 else ()),
@@ -130,63 +188,21 @@ def _verification_sections(report: VerificationReport) -> list[str]:
             *(("cause", escape(cause_text(cause))) for cause in report.causes),
         ]
     )
-    legend = (
-        '<p class="legend">Bars show the largest difference relative to the scale, from 1e-9 to 1 on a logarithmic '
-        "axis; the mark is the limit that follows from the noise floor (what rounding the inputs alone changes).</p>"
-    )
-    sections = [section("Proof", about + _comparisons(report.outputs, "output") + legend)]
+    sections = [section("Outputs", comparisons(report.outputs, "output") + LEGEND)]
     if report.layers:
-        differing, rewritten = len(report.diverging), len(report.rewritten)
-        title = f"Layers ({len(report.layers)} compared, {differing or 'none'} beyond rounding"
-        title += f", {rewritten} written otherwise)" if rewritten else ")"
-        said = {name: f"rewritten: {where}" for name, where in report.rewritten.items()}
-        shown = [replace(layer, note=said.get(layer.name, layer.note)) for layer in report.layers]
-        sections.append(section(title, _comparisons(shown, "layer")))
-    return sections
-
-
-def _comparisons(found: Sequence[Comparison], what: str) -> str:
-    rows = []
-    for item in found:
-        verdict, look = item.verdict.value, item.verdict.css_class
-        note = f"<br><small>{escape(item.note)}</small>" if item.note else ""
-        rows.append(
-            [
-                escape(item.name) + note,
-                escape("x".join(map(str, item.shape)) or "scalar"),
-                number(item.scale),
-                number(item.max_abs),
-                number(item.relative),
-                number(item.limit),
-                _bar(_position(item.relative), _position(item.limit), look),
-                f'<span class="verdict {look}">{verdict}</span>',
-            ]
-        )
-    head = (what, "shape", "scale", "max abs diff", "relative", "limit", "", "verdict")
-    return table(head, rows, right=(2, 3, 4, 5))
-
-
-def _position(value: float) -> float:
-    """Where a relative difference lies on the axis, in percent."""
-    if value <= 0:
-        return 0.0
-    if not math.isfinite(value):
-        return 100.0
-    return 100 * min(max((math.log10(value) - LOWEST) / -LOWEST, 0.01), 1.0)
-
-
-def _bar(percent: float, mark: float | None, verdict: str) -> str:
-    limit = "" if mark is None else f'<i style="left:{mark:.1f}%"></i>'
-    return f'<div class="bar {verdict}"><b style="width:{percent:.1f}%"></b>{limit}</div>'
+        sections.append(layers_section(report, ids))
+    return [*sections, section("How it was compared", about)]
 
 
 def _operators(report: ConversionReport) -> str:
     def column(title: str, counts: dict[str, int]) -> str:
         ordered = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
         most = max(counts.values(), default=1)
-        rows = [[escape(name), f"{count:,}", _bar(100 * count / most, None, "count")] for name, count in ordered]
+        rows: list[list[str | Cell]] = [
+            [escape(name), f"{count:,}", bar(100 * count / most)] for name, count in ordered
+        ]
         rows.append(["<strong>total</strong>", f"<strong>{sum(counts.values()):,}</strong>", ""])
-        return table((title, "nodes", ""), rows, right=(1,))
+        return table((title, "nodes", ""), rows, Shape(right=(1,), name=None, labelled=False, classes="short"))
 
     target = report.target_name().partition(" ")[0]
     left = column(report.framework, report.source_operators)

@@ -26,9 +26,11 @@ class SummaryReport(Printed):
 
     def to_text(self, *, verbose: bool = False, width: int | None = None) -> str:
         """One line a layer and the totals, in `width` columns (None: as many as it takes)."""
+        from graphir.structure.look import look, of_width
         from .summary import input_rows, summary_text
 
-        return f"{self.title}\n\n{summary_text(self.found, input_rows(self.graph), width)}"
+        with of_width(look().width if width is None else width):
+            return f"{self.title}\n\n{summary_text(self.found, input_rows(self.graph))}"
 
     def to_json(self) -> dict[str, Any]:
         """Layers and totals as plain data."""

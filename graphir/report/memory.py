@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from graphir.analysis.memory.program import Kind, Phase
 from graphir.safety.foreign_text import one_line
 
-from .fitting import fitted
-from .text import plural, wrapped
+from .text import plural, table, wrapped
 
 if TYPE_CHECKING:
     from graphir.analysis.memory.recompute.found import Found
@@ -29,28 +28,21 @@ def mib(nbytes: int) -> str:
     return f"{nbytes / 1024:.1f} KiB" if nbytes < _MIB else f"{nbytes / _MIB:,.1f} MiB"
 
 
-def memory_text(report: MemoryReport, line: str, width: int | None) -> str:
-    """The totals, the plan if there is one, and the tensors at the peak, in `width` columns: the largest of them with
-    names cut to fit, or for None all of them in full.
-    """
-    lines = [line, "", *_total_lines(_totals(report), width)]
+def memory_text(report: MemoryReport, line: str, *, verbose: bool) -> str:
+    """The totals, the plan if there is one, and the largest tensors at the peak, with `verbose` all of them."""
+    lines = [line, "", *_total_lines(_totals(report))]
     if report.found is not None:
-        lines += ["", *_plan_lines(report.found, report.wanted.budget, width)]
+        lines += ["", *_plan_lines(report.found, report.wanted.budget, verbose)]
     if report.liveness.live:
-        lines += ["", *_peak_lines(report, width)]
+        lines += ["", *_peak_lines(report, verbose)]
     return "\n".join(lines)
 
 
-def _total_lines(rows: list[tuple[str, str, str]], width: int | None) -> list[str]:
+def _total_lines(rows: list[tuple[str, str, str]]) -> list[str]:
     """Names, sizes and what they are, long explanations wrapped."""
     columns = [max(len(row[column]) for row in rows) for column in range(2)]
     begins = [f"  {name:{columns[0]}}  {size:{columns[1]}}  " for name, size, _ in rows]
-    if width is None:
-        return [begin + row[2] for begin, row in zip(begins, rows, strict=True)]
-    return [
-        wrapped(row[2], first=begin, rest=" " * len(begin), width=width)
-        for begin, row in zip(begins, rows, strict=True)
-    ]
+    return [wrapped(row[2], first=begin, rest=" " * len(begin)) for begin, row in zip(begins, rows, strict=True)]
 
 
 def _totals(report: MemoryReport) -> list[tuple[str, str, str]]:
@@ -70,11 +62,11 @@ def _totals(report: MemoryReport) -> list[tuple[str, str, str]]:
     return rows
 
 
-def _peak_lines(report: MemoryReport, width: int | None) -> list[str]:
+def _peak_lines(report: MemoryReport, verbose: bool) -> list[str]:
     program, step = report.program, report.liveness.peak_step
     at = program.steps[step]
     alive = report.at_peak
-    shown = alive if width is None else alive[:SHOWN]
+    shown = alive if verbose else alive[:SHOWN]
     rows = [
         (
             program.tensors[held.tensor].name,
@@ -89,34 +81,32 @@ def _peak_lines(report: MemoryReport, width: int | None) -> list[str]:
     rest = sum(held.nbytes for held in alive[len(shown) :])
     title = f"At the peak, step {step + 1:,} of {len(program.steps):,}, {at.name} ({at.operator}, {at.phase}):"
     header = ("tensor", "bytes", "", "type", "made by", "read last by")
-    found = [_line(title, width), fitted(header, rows, width, right=(1, 2), flexible=(0, 3, 4, 5))]
+    found = [_line(title), table(header, rows, right=(1, 2), flexible=(0, 3, 4, 5))]
     if rest:
         found.append(f"  and {plural(len(alive) - len(shown), 'tensor')} of {mib(rest)} (-v shows all)")
     return found
 
 
-def _line(text: str, width: int | None) -> str:
-    return one_line(text) if width is None else wrapped(text, first="", rest="  ", width=width)
+def _line(text: str) -> str:
+    return wrapped(text, first="", rest="  ")
 
 
 def _type(dtype: str, shape: tuple[int, ...]) -> str:
     return f"{dtype} ({', '.join(map(str, shape))})"
 
 
-def _plan_lines(found: Found, budget: int | None, width: int | None) -> list[str]:
+def _plan_lines(found: Found, budget: int | None, verbose: bool) -> list[str]:
     best = found.best
     lines = [f"Plan: {plural(best.nodes, 'node')} run twice"]
     saved = f"{mib(best.total)} instead of {mib(found.without.total)}"
     more = f"{100 * best.work / max(1, found.forward_work):.1f}% of the forward pass is done twice"
-    lines.append(_line(f"  allocated {saved}; {more}; {plural(found.tried, 'plan')} measured", width))
-    lines.append(_line(f"  {_proof(found, budget)}", width))
+    lines.append(_line(f"  allocated {saved}; {more}; {plural(found.tried, 'plan')} measured"))
+    lines.append(_line(f"  {_proof(found, budget)}"))
     if found.segments:
         count = len(found.segments)
         lines.append(f"  {plural(count, 'segment')} for torch.utils.checkpoint, first to last node:")
-        shown = found.segments if width is None else found.segments[:SHOWN]
-        lines += [
-            _line(f"    {segment[0]} .. {segment[-1]} ({plural(len(segment), 'node')})", width) for segment in shown
-        ]
+        shown = found.segments if verbose else found.segments[:SHOWN]
+        lines += [_line(f"    {segment[0]} .. {segment[-1]} ({plural(len(segment), 'node')})") for segment in shown]
         if len(shown) < count:
             lines.append(f"    and {count - len(shown):,} more (-v shows all)")
     return lines

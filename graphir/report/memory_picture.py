@@ -1,6 +1,6 @@
 """Memory over time as a picture: what lives at each step, and the lives of the tensors that are there at the peak.
 
-The page and the picture load nothing from elsewhere and run no script.
+The page and the picture load nothing from elsewhere, and the picture runs no script.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from graphir.analysis.memory.program import Phase
 
 from .memory import mib
-from .page import escape, facts, page, section, table
+from .page import Shape, escape, facts, footer, page, section, table
 
 if TYPE_CHECKING:
     from graphir.analysis.memory.liveness import Alive
@@ -21,30 +21,11 @@ COLUMNS = 800
 ROWS = 40
 COLOURS = {Phase.FORWARD: "#3b7dd8", Phase.RECOMPUTED: "#e0a042", Phase.BACKWARD: "#4aa97c"}
 WORDS = {Phase.FORWARD: "forward", Phase.RECOMPUTED: "computed once more", Phase.BACKWARD: "backward"}
-
-_STYLE = """<style>
-.chart { position: relative; height: 260px; margin: 8px 0 2px; border-left: 1px solid #98a2b3;
-  border-bottom: 1px solid #98a2b3; }
-.chart svg { position: absolute; inset: 0; width: 100%; height: 100%; display: block; }
-.chart span { position: absolute; font-size: 12px; color: #475467; background: #ffffffd0; padding: 0 3px; }
-.axis { display: flex; justify-content: space-between; font-size: 12px; color: #667085; }
-.key { display: flex; flex-wrap: wrap; gap: 2px 16px; font-size: 13px; color: #475467; margin: 6px 0 0; }
-.key i { display: inline-block; width: 10px; height: 10px; border-radius: 2px; margin-right: 6px; }
-.life { display: grid; grid-template-columns: minmax(90px, 30%) 74px 1fr; gap: 0 10px; align-items: center;
-  font-size: 13px; border-bottom: 1px solid #f0f1f4; padding: 2px 0; }
-.life b { font-weight: 400; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
-.life em { font-style: normal; text-align: right; font-variant-numeric: tabular-nums; color: #475467; }
-.life div { position: relative; height: 12px; background: #f5f6f8; }
-.life div i { position: absolute; top: 1px; bottom: 1px; min-width: 2px; border-radius: 2px; }
-.life div u { position: absolute; top: -2px; bottom: -2px; width: 1px; background: #b42318; }
-@media (max-width: 600px) { .life { grid-template-columns: 36% 64px 1fr; } .chart { height: 180px; } }
-</style>"""
+CLASSES = {Phase.FORWARD: "phase-forward", Phase.RECOMPUTED: "phase-again", Phase.BACKWARD: "phase-backward"}
 
 
 def timeline_html(report: MemoryReport, line: str) -> str:
     """The page: totals, the curve of live bytes, the lives of the largest tensors at the peak."""
-    from graphir import __version__
-
     program, peak = report.program, report.liveness.peak_step
     rows = [
         ("model", escape(line)),
@@ -57,18 +38,21 @@ def timeline_html(report: MemoryReport, line: str) -> str:
         share = 100 * best.work / max(1, report.found.forward_work)
         rows.append(("plan", f"{mib(best.total)} allocated instead of {mib(report.found.without.total)}; "
                              f"{best.nodes:,} nodes run twice, {share:.1f}% of the forward pass"))  # fmt: skip
-    sections = [_STYLE, section("Memory", facts(rows))]
+    sections = [section("Memory", facts(rows))]
     if peak >= 0:
         at = program.steps[peak]
         told = f'<p class="legend">The peak is at step {peak + 1:,}, {escape(at.name)} ({escape(at.operator)}).</p>'
         sections.append(section("What lives while each step runs", _chart(report) + told))
         alive = report.at_peak
-        lives = "\n".join(_life(report, held) for held in alive[:ROWS])
+        names = [escape(program.tensors[held.tensor].name) for held in alive[:ROWS]]
+        bars = [_life(report, held) for held in alive[:ROWS]]
+        lives = [[name, mib(held.nbytes), bar] for name, held, bar in zip(names, alive, bars, strict=False)]
         title = f"Tensors that live at the peak ({min(len(alive), ROWS):,} largest of {len(alive):,})"
         note = '<p class="legend">The bar is the life of a tensor over the steps, the red line the peak.</p>'
-        sections.append(section(title, lives + note))
+        made = table(("tensor", "bytes", ""), lives, Shape(right=(1,), classes="lives"))
+        sections.append(section(title, made + note))
         sections.append(section("The same in words", _words(report, alive[:ROWS])))
-    return page("Memory over time", sections, f"graphir {__version__}")
+    return page("Memory over time", sections, footer())
 
 
 def timeline_svg(report: MemoryReport, line: str) -> str:
@@ -146,30 +130,30 @@ def _areas(report: MemoryReport) -> str:
 
 def _chart(report: MemoryReport) -> str:
     count = len(report.program.steps)
-    left = 100 * (report.liveness.peak_step + 0.5) / count
-    side = f"left: {left:.2f}%" if left < 60 else f"right: {100 - left:.2f}%"
     keys = "".join(
-        f'<span><i style="background: {COLOURS[phase]}"></i>{WORDS[phase]}</span>' for phase in _phases(report)
+        f'<span><svg class="swatch" viewBox="0 0 22 10" aria-hidden="true">'
+        f'<rect class="{CLASSES[phase]}" width="22" height="10"/></svg>{WORDS[phase]}</span>'
+        for phase in _phases(report)
     )
     return (
         '<div class="chart">'
         f'<svg viewBox="0 0 {COLUMNS} 100" preserveAspectRatio="none" role="img" '
-        f'aria-label="live bytes over {count} steps">{_areas(report)}</svg>'
-        f'<span style="top: -6px; {side}">{mib(report.peak)}</span></div>'
-        f'<div class="axis"><span>step 1</span><span>step {count:,}</span></div><div class="key">{keys}</div>'
+        f'aria-label="live bytes over {count} steps, {mib(report.peak)} at most">{_areas(report)}</svg></div>'
+        f'<div class="axis"><span>step 1</span><span>peak {mib(report.peak)}</span><span>step {count:,}</span></div>'
+        f'<p class="legend">{keys}</p>'
     )
 
 
 def _life(report: MemoryReport, held: Alive) -> str:
+    """A tensor's life as a bar over the steps, with the peak's place."""
     count = len(report.program.steps)
-    name = escape(report.program.tensors[held.tensor].name)
-    colour = COLOURS[report.program.steps[held.made].phase]
     begin, width = 100 * held.made / count, 100 * (held.last + 1 - held.made) / count
     peak = 100 * (report.liveness.peak_step + 0.5) / count
+    look = CLASSES[report.program.steps[held.made].phase]
     return (
-        f'<div class="life"><b title="{name}">{name}</b><em>{mib(held.nbytes)}</em><div>'
-        f'<i style="left: {begin:.2f}%; width: {width:.2f}%; background: {colour}"></i>'
-        f'<u style="left: {peak:.2f}%"></u></div></div>'
+        '<svg class="life" viewBox="0 0 100 14" preserveAspectRatio="none" aria-hidden="true">'
+        f'<rect class="ground" width="100" height="14"/><rect class="{look}" x="{begin:.2f}" y="2" '
+        f'width="{max(width, 0.4):.2f}" height="10"/><rect class="peak" x="{peak:.2f}" width="0.25" height="14"/></svg>'
     )
 
 
@@ -177,15 +161,15 @@ def _words(report: MemoryReport, alive: Sequence[Alive]) -> str:
     program = report.program
     rows = [
         [
-            f'<span class="name">{escape(program.tensors[held.tensor].name)}</span>',
+            escape(program.tensors[held.tensor].name),
             mib(held.nbytes),
             escape(f"{program.tensors[held.tensor].dtype} {program.tensors[held.tensor].shape}"),
-            f'<span class="name">{escape(program.steps[held.made].operator)}</span>',
-            f'<span class="name">{escape(program.steps[held.last].name)}</span>',
+            escape(program.steps[held.made].operator),
+            escape(program.steps[held.last].name),
         ]
         for held in alive
     ]
-    return table(("tensor", "bytes", "type", "made by", "read last by"), rows, right=(1,), classes="windows")
+    return table(("tensor", "bytes", "type", "made by", "read last by"), rows, Shape(right=(1,), find="tensors"))
 
 
 def _shortened(text: str, length: int) -> str:

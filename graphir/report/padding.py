@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from graphir.safety.foreign_text import one_line
+from graphir.structure.look import Painted, Style, paint, verdict
 
 from .text import plural, table, wrapped
 
@@ -68,12 +69,12 @@ def by(numbers: Iterable[object]) -> str:
 
 def audit_text(audit: PaddingAudit, left: str, right: str, *, verbose: bool = False) -> str:
     """The verdict, each disagreement with its sentence and its fix, and with `verbose` every pair."""
-    lines = [verdict_line(audit), f"  first   {one_line(left)}", f"  second  {one_line(right)}", ""]
+    lines = [verdict(verdict_line(audit)), f"  first   {one_line(left)}", f"  second  {one_line(right)}", ""]
     for note in audit.notes:
         lines += [wrapped(f"note: {note}"), ""]
     for pair in audit.pairs:
         if pair.disagreements:
-            lines.append(f"{title(pair)}")
+            lines.append(paint(title(pair), Style.HEADING))
             for found in pair.disagreements:
                 lines.append(wrapped(f"{found.kind}: {found.text}"))
                 lines.append(wrapped(f"fix: {found.fix}", first="    "))
@@ -115,8 +116,13 @@ def _pair_cells(pair: Compared) -> tuple[str, ...]:
         present.operator,
         pads(left) if left else "",
         pads(right) if right else "",
-        ", ".join(found.kind for found in pair.disagreements) or "agreed",
+        _verdict(pair),
     )
+
+
+def _verdict(pair: Compared) -> Painted:
+    kinds = ", ".join(found.kind for found in pair.disagreements)
+    return Painted(kinds, Style.BAD) if kinds else Painted("agreed", Style.GOOD)
 
 
 def windows_json(windows: Sequence[Window]) -> list[dict[str, Any]]:

@@ -7,21 +7,21 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .padding import WINDOW_HEADER, names, pads, summary, verdict_line, window_cells
-from .page import banner, escape, facts, page, section, table
+from .page import Shape, banner, escape, facts, fold, footer, page, section, table
 
 if TYPE_CHECKING:
     from graphir.analysis.padding_audit import Compared, PaddingAudit
     from graphir.analysis.windows import Window
 
-SHORT = 30
+OPEN_ROWS = 40
 
 
 def windows_html(windows: Sequence[Window], source: str) -> str:
     """The page of one model's windows."""
     rows = [[_pairs(cell) for cell in window_cells(window)] for window in windows]
     known = facts([("model", escape(source)), ("windows", escape(summary(windows)))])
-    body = [known, table(WINDOW_HEADER, rows, classes="windows")]
-    return page("Padding", [section("Windows", "\n".join(body))], _footer())
+    made = table(WINDOW_HEADER, rows, Shape(find="windows", full=(8, 9)))
+    return page("Padding", [section("Model", known), section("Windows", made)], footer())
 
 
 def audit_html(audit: PaddingAudit, left: str, right: str) -> str:
@@ -35,19 +35,23 @@ def audit_html(audit: PaddingAudit, left: str, right: str) -> str:
     wrong = [pair for pair in audit.pairs if pair.disagreements]
     if wrong:
         rows = [row for pair in wrong for row in _disagreements(pair)]
-        found = table(("layer", "what", "in words", "fix"), rows, classes="audit")
+        shape = Shape(told=1, full=(2, 3), find="disagreements", classes="audit")
+        found = table(("layer", "what", "in words", "fix"), rows, shape)
         sections.append(section(f"Disagreements ({len(rows)})", found))
     header = ("first", "second", "operator", "input", "pads", "pads there", "verdict")
-    pairs = table(header, [_pair(pair) for pair in audit.pairs], classes="windows")
-    sections.append(section(f"Windows ({len(audit.pairs)})", pairs))
-    return page("Padding audit", sections, _footer())
+    shape = Shape(told=6, find="windows", full=(1,))
+    pairs = table(header, [_pair(pair) for pair in audit.pairs], shape)
+    opened = len(audit.pairs) <= OPEN_ROWS
+    sections.append(section("Windows", fold(f"All {len(audit.pairs):,} windows side by side", pairs, opened=opened)))
+    return page("Padding audit", sections, footer())
 
 
 def _disagreements(pair: Compared) -> list[list[str]]:
     return [
-        [_names(pair), _whole(found.kind), escape(found.text), f"<code>{_whole(found.fix)}</code>"]
+        [_names(pair), f'<span class="verdict broken whole">{escape(found.kind)}</span>', escape(found.text),
+         f"<code>{escape(found.fix)}</code>"]
         for found in pair.disagreements
-    ]
+    ]  # fmt: skip
 
 
 def _pair(pair: Compared) -> list[str]:
@@ -57,8 +61,8 @@ def _pair(pair: Compared) -> list[str]:
     verdict = ", ".join(found.kind for found in pair.disagreements)
     style = "broken" if verdict else "noise"
     return [
-        f'<span class="name">{escape(left.name)}</span>' if left else "-",
-        f'<span class="name">{escape(right.name)}</span>' if right else "-",
+        escape(left.name) if left else "-",
+        escape(right.name) if right else "-",
         escape(present.operator),
         escape("x".join(map(str, present.sizes))),
         _pairs(pads(left)) if left else "",
@@ -75,17 +79,6 @@ def _names(pair: Compared) -> str:
 def _pairs(text: str) -> str:
     """A cell whose lines end between pairs of numbers, not within one."""
     return re.sub(r"(\(-?\d+,) (-?\d+\))", r"\1&nbsp;\2", escape(text))
-
-
-def _whole(text: str) -> str:
-    """A short text that is not broken into lines."""
-    return escape(text) if len(text) > SHORT else f'<span class="whole">{escape(text)}</span>'
-
-
-def _footer() -> str:
-    from graphir import __version__
-
-    return f"graphir {__version__}"
 
 
 __all__ = ["audit_html", "windows_html"]

@@ -1,13 +1,49 @@
-"""The parts of an HTML report: a page without scripts that loads nothing from elsewhere."""
+"""The parts of an HTML report: one file that loads nothing and runs one script, its own.
+
+Everything is there without the script, which adds search, sorting and copying. All texts are escaped: names come from
+strangers' files.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import base64
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape as escape_markup
+from pathlib import Path
 
 from graphir.safety.foreign_text import in_one_line
 
-from .style import STYLE
+# From so many rows on a table can be searched and sorted.
+SEARCHED_FROM = 9
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a table: its HTML, and what it is sorted by where that is not what it shows."""
+
+    html: str
+    key: float | str
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How a table stands on a page. `right` are the columns flushed right, `name` the one that heads a card on a narrow
+    screen, `told` the one that stands above it there (a verdict), `full` those that take a line of their own. `find` is
+    what is searched ("layers"), "" where nothing is. `labelled` says that each cell carries its column's name for a
+    card; a style sheet's rule may do that for a class with many rows."""
+
+    right: Sequence[int] = ()
+    name: int | None = 0
+    told: int | None = None
+    full: Sequence[int] = ()
+    find: str = ""
+    classes: str = ""
+    labelled: bool = True
+
+
+PLAIN = Shape()
 
 
 def escape(text: object) -> str:
@@ -15,15 +51,31 @@ def escape(text: object) -> str:
     return escape_markup(in_one_line(text))
 
 
-def page(title: str, sections: Iterable[str], footer: str) -> str:
-    """A whole document; the sections are HTML, title and footer text."""
+def page(title: str, sections: Iterable[str], footer: str, *, style: str = "") -> str:
+    """A whole document; the sections are HTML, title and footer text. Its policy lets nothing be loaded and no other
+    script run. `style` is added to the style sheet."""
     body = "\n".join(sections)
+    sheet, script = own("page.css") + style, own("page.js")
+    allowed = f"script-src '{digest(script)}'; style-src '{digest(sheet)}'"
+    policy = f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)} - graphir</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n"
-        f"<h1>{escape(title)}</h1>\n{body}\n<footer>{escape(footer)}</footer>\n</main>\n</body>\n</html>\n"
+        f"<title>{escape(title)} - graphir</title>\n<style>{sheet}</style>\n</head>\n<body>\n<main>\n"
+        f"<h1>{escape(title)}</h1>\n{body}\n<footer>{escape(footer)}</footer>\n</main>\n"
+        f"<script>{script}</script>\n</body>\n</html>\n"
     )
+
+
+def own(name: str) -> str:
+    """A file that belongs to the pages."""
+    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+
+
+def digest(text: str) -> str:
+    """What a policy calls a script or a style sheet that may stand in the page."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
 
 
 def section(title: str, body: str) -> str:
@@ -31,9 +83,15 @@ def section(title: str, body: str) -> str:
     return f"<section>\n<h2>{escape(title)}</h2>\n{body}\n</section>"
 
 
+def fold(title: str, body: str, *, opened: bool = False, note: str = "") -> str:
+    """A part that a click opens; the body is HTML."""
+    said = f"<small>{escape(note)}</small>" if note else ""
+    return f"<details{' open' if opened else ''}><summary>{escape(title)}{said}</summary>\n{body}\n</details>"
+
+
 def banner(kind: str, title: str, text: str) -> str:
     """The verdict at the top, coloured by its kind: identical, noise, suspicious, broken or open."""
-    return f'<div class="banner {kind}"><strong>{escape(title)}</strong><span>{escape(text)}</span></div>'
+    return f'<p class="banner {kind}"><strong>{escape(title)}</strong><span>{escape(text)}</span></p>'
 
 
 def facts(rows: Iterable[tuple[str, str]]) -> str:
@@ -42,23 +100,69 @@ def facts(rows: Iterable[tuple[str, str]]) -> str:
     return f"<dl>\n{cells}\n</dl>"
 
 
+def copied(text: str, what: str) -> str:
+    """A text of several lines that can be copied at once; `what` it is, in words."""
+    shown = "\n".join(escape(line) for line in text.split("\n"))
+    return f'<div class="copy" data-what="{escape(what)}"><pre><code>{shown}</code></pre></div>'
+
+
 def table(
-    header: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[int] = (), classes: str = "plain"
-) -> str:
-    """A table; the cells are HTML."""
-    flushed = set(right)
-
-    def line(cells: Sequence[str], tag: str) -> str:
-        shown = [
-            f'<{tag} class="right">{cell}</{tag}>' if column in flushed else f"<{tag}>{cell}</{tag}>"
-            for column, cell in enumerate(cells)
+    header: Sequence[str], rows: Sequence[Sequence[str | Cell]], shape: Shape = PLAIN,
+    ids: Mapping[int, str] | None = None,
+) -> str:  # fmt: skip
+    """A table, whose rows are cards on a narrow screen; the cells are HTML. `ids` are those of rows that links lead
+    to."""
+    heads = "".join(
+        f'<th scope="col"{_classes(shape, column, head=True)}>{escape(cell)}</th>' for column, cell in enumerate(header)
+    )
+    opening = [_classes(shape, column) for column in range(len(header))]
+    if shape.labelled:
+        opening = [
+            f'{begin} data-label="{escape(name)}"' if name else begin
+            for begin, name in zip(opening, header, strict=True)
         ]
-        return f"<tr>{''.join(shown)}</tr>"
+    lines = []
+    for place, row in enumerate(rows):
+        cells = "".join([f"<td{begin}{_keyed(cell)}</td>" for begin, cell in zip(opening, row, strict=True)])
+        name = "" if ids is None or place not in ids else f' id="{ids[place]}"'
+        lines.append(f"<tr{name}>{cells}</tr>")
+    body = "\n".join(lines)
+    classes = f"cards {shape.classes}".rstrip()
+    made = f'<table class="{classes}">\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{body}\n</tbody></table>'
+    find = f' data-find="{escape(shape.find)}"' if shape.find and len(rows) >= SEARCHED_FROM else ""
+    return f'<div class="wide"{find}>{made}</div>'
 
-    body = "\n".join(line(row, "td") for row in rows)
-    head = line([escape(cell) for cell in header], "th")
-    made = f'<table class="{classes}">\n<thead>{head}</thead>\n<tbody>\n{body}\n</tbody></table>'
-    return f'<div class="wide">{made}</div>'
+
+def _classes(shape: Shape, column: int, *, head: bool = False) -> str:
+    names = ["right"] if column in shape.right else []
+    if not head:
+        names += ["name"] if column == shape.name else []
+        names += ["told"] if column == shape.told else []
+        names += ["full"] if column in shape.full else []
+    return f' class="{" ".join(names)}"' if names else ""
 
 
-__all__ = ["banner", "escape", "facts", "page", "section", "table"]
+def _keyed(cell: str | Cell) -> str:
+    """The rest of a cell's opening tag, and what is in it."""
+    return f">{cell}" if isinstance(cell, str) else f' data-v="{escape(cell.key)}">{cell.html}'
+
+
+def bar(percent: float, mark: float | None = None, look: str = "") -> str:
+    """A bar from 0 to 100, and a mark on it; `look` is a verdict's."""
+    limit = "" if mark is None else f'<rect class="limit" x="{max(mark - 0.8, 0):.1f}" width="1.6" height="16"/>'
+    return (
+        f'<svg class="bar {look}" viewBox="0 0 100 16" preserveAspectRatio="none" aria-hidden="true">'
+        f'<rect class="trough" y="3" width="100" height="10"/>'
+        f'<rect class="value" y="3" width="{percent:.1f}" height="10"/>{limit}</svg>'
+    )
+
+
+def footer() -> str:
+    """Who made the page."""
+    from graphir import __version__
+
+    return f"graphir {__version__}"
+
+
+__all__ = ["PLAIN", "Cell", "Shape", "banner", "bar", "copied", "digest", "escape", "facts", "fold", "footer", "own",
+           "page", "section", "table"]  # fmt: skip

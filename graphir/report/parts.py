@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from graphir.graph import Decision
 from graphir.safety.foreign_text import one_line
+from graphir.structure.look import Style, paint
 
 from .text import plural, table, wrapped
 
@@ -14,7 +15,8 @@ def decisions_text(groups: Mapping[str, Sequence[Decision]], *, verbose: bool) -
     """Decisions by kind: all of them, or of each kind the count and one example."""
     total = sum(len(decisions) for decisions in groups.values())
     hidden = not verbose and total > len(groups)
-    lines = [plural(total, "decision") + (", one of each kind shown (-v shows all)" if hidden else "") + ":"]
+    head = plural(total, "decision") + (", one of each kind shown (-v shows all)" if hidden else "") + ":"
+    lines = [paint(head, Style.HEADING)]
     for kind, decisions in groups.items():
         count = f" ({len(decisions)})" if len(decisions) > 1 else ""
         if not verbose:

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from graphir.safety.foreign_text import in_one_line, listing, one_line
+from graphir.structure.look import Painted, Style, paint
 
 from .text import plural, size, table, wrapped
 
 if TYPE_CHECKING:
-    from graphir.registry.jobs import Outcome
+    from graphir.registry.jobs import Bucket, Outcome
     from graphir.registry.report import RegistryReport
 
 NAMES, CAUSES, OPERATORS = 3, 5, 12
@@ -19,7 +20,7 @@ CAUSE = 120
 
 def registry_text(report: RegistryReport, *, verbose: bool = False) -> str:
     """The summary; with `verbose` a row of every model."""
-    parts = [headline(report)]
+    parts = [paint(headline(report), Style.HEADING)]
     if verbose and report.outcomes:
         parts.append(_models(report.outcomes))
     parts.append(_buckets(report))
@@ -64,7 +65,7 @@ def _buckets(report: RegistryReport) -> str:
     """A row a bucket, and below those that failed the first causes."""
     found = report.buckets()
     rows = [
-        (bucket.value, f"{len(outcomes):,}", listing([outcome.name for outcome in outcomes], NAMES))
+        (_painted(bucket), f"{len(outcomes):,}", listing([outcome.name for outcome in outcomes], NAMES))
         for bucket, outcomes in found.items()
     ]
     text = table(("outcome", "models", "first names"), rows, right=(1,))
@@ -78,6 +79,10 @@ def _buckets(report: RegistryReport) -> str:
             if len(told) > CAUSES:
                 causes.append(f"    ... and {len(told) - CAUSES:,} more")
     return "\n\n".join(filter(None, [text, "\n".join(causes)]))
+
+
+def _painted(bucket: Bucket) -> Painted:
+    return Painted(bucket.value, Style.GOOD if bucket.value == "done" else Style.BAD)
 
 
 def short(detail: str) -> str:
@@ -95,7 +100,7 @@ def _models(outcomes: Sequence[Outcome]) -> str:
                 outcome.framework, size(outcome.nbytes), f"{outcome.nodes[0]:,} -> {outcome.nodes[1]:,}",
                 f"{outcome.decisions:,}", outcome.verdict or "-", f"{outcome.seconds:.2f} s",
             )  # fmt: skip
-        rows.append((outcome.name, outcome.bucket.value, *made))
+        rows.append((outcome.name, _painted(outcome.bucket), *made))
     return table(("model", "outcome", "of", "size", "nodes", "decisions", "verdict", "took"), rows, right=(3, 5, 7))
 
 

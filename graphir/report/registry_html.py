@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from .page import banner, escape, page, section, table
+from .page import Cell, Shape, banner, escape, footer, page, section, table
 from .registry import headline, passed_text, short
 from .text import plural, size
 
@@ -23,17 +23,16 @@ NAMES = 5
 
 def registry_html(report: RegistryReport) -> str:
     """The page. Nothing of it depends on how often the work was interrupted, but for the times."""
-    from graphir import __version__
-
     rest = len(report.outcomes) - sum(outcome.bucket.value == "done" for outcome in report.outcomes)
     looks = {0: "identical" if report.verified else "open", 1: "broken", 4: "broken", 5: "not-proven"}
     text = "All of them." if not rest else f"{plural(rest, 'model')} ended otherwise."
     sections = [banner(looks[report.exit_code], _headline(report), text), section("Outcomes", _buckets(report))]
     if report.operators():
         rows = [[escape(name), f"{count:,}"] for name, count in report.operators().items()]
-        sections.append(section("Operators that are not supported", table(("operator", "models"), rows, right=(1,))))
+        shape = Shape(right=(1,), find="operators", classes="short")
+        sections.append(section("Operators that are not supported", table(("operator", "models"), rows, shape)))
     sections.append(section(f"Models ({len(report.outcomes):,})", _models(report.outcomes)))
-    return page("Registry", sections, f"graphir {__version__}")
+    return page("Registry", sections, footer())
 
 
 def _headline(report: RegistryReport) -> str:
@@ -48,7 +47,7 @@ def _buckets(report: RegistryReport) -> str:
         rows.append([_word(bucket), f"{len(outcomes):,}", f'<span class="name">{names}{more}</span>'])
     passed = passed_text(report)
     legend = f'<p class="legend">{escape(passed)}</p>' if passed else ""
-    return table(("outcome", "models", "first names"), rows, right=(1,), classes="registry") + legend
+    return table(("outcome", "models", "first names"), rows, Shape(right=(1,), full=(2,))) + legend
 
 
 def _word(bucket: Bucket) -> str:
@@ -62,20 +61,22 @@ def _link(outcome: Outcome) -> str:
 
 def _models(outcomes: Sequence[Outcome]) -> str:
     """A row a model. The name leads to its report, of one that failed to its record, which has the whole text."""
-    rows = []
+    rows: list[list[str | Cell]] = []
     for outcome in outcomes:
         address = quote(f"models/{outcome.slug}/{'report.html' if outcome.is_reported else 'record.json'}")
-        detail = f"<small>{escape(short(outcome.detail))}</small>" if outcome.detail else ""
-        name = f'<span class="name" id="{escape(outcome.slug)}"><a href="{address}">{escape(outcome.name)}</a></span>'
-        made = [""] * 6
+        detail = f"<br><small>{escape(short(outcome.detail))}</small>" if outcome.detail else ""
+        name = f'<a href="{address}">{escape(outcome.name)}</a>'
+        made: list[str | Cell] = [""] * 6
         if outcome.is_reported:
             made = [
-                escape(outcome.framework), size(outcome.nbytes), f"{outcome.nodes[0]:,} to {outcome.nodes[1]:,}",
-                f"{outcome.decisions:,}", escape(outcome.verdict or "not verified"), f"{outcome.seconds:.2f} s",
+                escape(outcome.framework), Cell(size(outcome.nbytes), outcome.nbytes),
+                f"{outcome.nodes[0]:,} to {outcome.nodes[1]:,}", f"{outcome.decisions:,}",
+                escape(outcome.verdict or "not verified"), Cell(f"{outcome.seconds:.2f} s", outcome.seconds),
             ]  # fmt: skip
         rows.append([name + detail, _word(outcome.bucket), *made])
     header = ("model", "outcome", "of", "size", "nodes", "decisions", "verdict", "took")
-    return table(header, rows, right=(3, 4, 5, 7), classes="registry")
+    ids = {place: escape(outcome.slug) for place, outcome in enumerate(outcomes)}
+    return table(header, rows, Shape(right=(3, 4, 5, 7), told=1, find="models"), ids)
 
 
 __all__ = ["registry_html"]

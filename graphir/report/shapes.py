@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from graphir.safety.foreign_text import one_line
+from graphir.structure.look import Painted, Style, verdict
 
 from .text import plural, table
 
@@ -34,17 +35,15 @@ def shapes_text(pairs: Sequence[ShapePair], left: str, right: str, *, verbose: b
     if differing:
         first = differing[0]
         assert first.left is not None
-        lines = [
-            f"DIFFERENT: {len(differing)} of {plural(both, 'layer')} that both models have; "
-            f"the first is {one_line(first.left.name)}"
-        ]
+        said = f"{len(differing)} of {plural(both, 'layer')} that both models have"
+        lines = [verdict(f"DIFFERENT: {said}; the first is {one_line(first.left.name)}")]
     else:
-        lines = [f"same: {plural(both, 'layer')} of both models have the same shapes"]
+        lines = [verdict(f"same: {plural(both, 'layer')} of both models have the same shapes")]
     lines += [f"  first   {one_line(left)}", f"  second  {one_line(right)}"]
     shown = pairs if verbose else differing
     if shown:
         rows = [
-            (*_cells(pair.left), *_cells(pair.right), VERDICTS[pair.verdict] or "same") for pair in shown
+            (*_cells(pair.left), *_cells(pair.right), _word(pair.verdict)) for pair in shown
         ]
         lines += ["", table(("first", "shape", "second", "shape", ""), rows)]
     return "\n".join(lines)
@@ -58,6 +57,12 @@ def shapes_json(pairs: Sequence[ShapePair]) -> dict[str, Any]:
             {"first": _plain(pair.left), "second": _plain(pair.right), "verdict": pair.verdict} for pair in pairs
         ],
     }
+
+
+def _word(found: str) -> str:
+    styles = {"differs": Style.BAD, "same": Style.GOOD, "layout": Style.GOOD}
+    word = VERDICTS[found] or "same"
+    return Painted(word, styles[found]) if found in styles else word
 
 
 def _cells(value: Value | None) -> tuple[str, str]:

@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Any
 from graphir.safety.foreign_text import one_line
 
 from .cost import exact
-from .fitting import fitted
-from .text import plural, size, wrapped
+from .text import plural, size, table, wrapped
 
 if TYPE_CHECKING:
     from graphir.analysis.summary import Summary
     from graphir.graph import Graph
 
 
-def summary_text(found: Summary, inputs: Sequence[tuple[str, ...]] = (), width: int | None = None) -> str:
-    """The table, behind rows for `inputs`, and the totals, in `width` columns: None cuts no name."""
+def summary_text(found: Summary, inputs: Sequence[tuple[str, ...]] = ()) -> str:
+    """The table, behind rows for `inputs`, and the totals."""
     rows = [
         (
             layer.name,
@@ -29,12 +28,9 @@ def summary_text(found: Summary, inputs: Sequence[tuple[str, ...]] = (), width: 
         for layer in found.layers
     ]
     header = ("layer", "operator", "output", "parameters", "MACs")
-    table = fitted(header, [*inputs, *rows], width, right=(3, 4), flexible=(0, 1, 2, 4))
-    lines = [
-        f"  {name:11} {text}" if width is None else wrapped(text, first=f"  {name:11} ", rest=" " * 14, width=width)
-        for name, text in _totals(found)
-    ]
-    return "\n".join([table, "", *lines])
+    shown = table(header, [*inputs, *rows], right=(3, 4), flexible=(0, 1, 2, 4))
+    lines = [wrapped(text, first=f"  {name:11} ", rest=" " * 14) for name, text in _totals(found)]
+    return "\n".join([shown, "", *lines])
 
 
 def _totals(found: Summary) -> list[tuple[str, str]]:

@@ -8,39 +8,73 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from graphir.safety.foreign_text import in_one_line, one_line
 
+from graphir.structure.look import Painted, Style, look, paint
+
 WIDTH = 100
+# The colours of the words that begin a paragraph, by their names in `look`.
+LABELS = {"cause": "BAD", "not proven": "WARNING", "note": "HEADING", "fix": "GOOD", "why": "HEADING"}
 
 
 def table(
-    header: Sequence[str], rows: Iterable[Sequence[object]], *, right: Iterable[int] = (), indent: str = "  "
+    header: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    *,
+    right: Iterable[int] = (),
+    flexible: Sequence[int] | None = None,
+    whole: bool = False,
 ) -> str:
     """Columns as wide as their widest cell, those in `right` flushed right; no lines drawn.
+
+    On a terminal (`look`) the table fits its width: the columns in `flexible`, or else all that are not flushed right,
+    are shortened; with `whole` the first one never is.
 
     >>> print(table(("op", "count"), [("Conv", 2), ("Relu", 10)], right=(1,)))
       op    count
       Conv      2
       Relu     10
     """
-    cells = [[one_line(cell) for cell in row] for row in rows]
-    lines = [list(header), *cells] if header else cells
-    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))] if lines else []
-    flushed = set(right)
+    flushed = frozenset(right)
+    shown = look()
+    if shown.width is not None and header:
+        from .fitting import Columns, fitted
+
+        columns = Columns(flushed, None if flexible is None else tuple(flexible), whole)
+        return fitted(header, rows, shown.width, columns, whole=shown.whole)
+    names = [Painted(name, Style.HEADING) for name in header]
+    cells = [[(cell, one_line(cell)) for cell in row] for row in ([names, *rows] if header else rows)]
+    widths = [max(len(line[column][1]) for line in cells) for column in range(len(cells[0]))] if cells else []
     made = []
-    for line in lines:
-        padded = [
-            cell.rjust(width) if column in flushed else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(line, widths, strict=True))
+    for line in cells:
+        ready = [
+            _cell(text, width, getattr(cell, "style", None), column in flushed)
+            for column, ((cell, text), width) in enumerate(zip(line, widths, strict=True))
         ]
-        made.append(indent + "  ".join(padded).rstrip())
+        while ready and not ready[-1].strip():
+            ready.pop()
+        made.append("  " + "  ".join([*ready[:-1], *(text.rstrip() for text in ready[-1:])]) if ready else "")
     return "\n".join(made)
 
 
-def wrapped(text: str, *, first: str = "  ", rest: str = "      ", width: int = WIDTH) -> str:
-    """A paragraph, its lines after the first indented by `rest`; names are never broken."""
+def _cell(text: str, width: int, style: Style | None, is_flushed: bool) -> str:
+    """A cell of a column, spaces around what has a colour."""
+    around = " " * (width - len(text))
+    return around + paint(text, style) if is_flushed else paint(text, style) + around
+
+
+def wrapped(text: str, *, first: str = "  ", rest: str = "      ", width: int | None = None) -> str:
+    """A paragraph, its lines after the first indented by `rest`; names are never broken.
+
+    `width` is 100, or the terminal's where that is narrower. A label in front (`cause: ...`) has the colour of
+    headings.
+    """
+    room = min(WIDTH, look().width or WIDTH) if width is None else width
     shown = in_one_line(text)
-    return textwrap.fill(
-        shown, width, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
+    made = textwrap.fill(
+        shown, room, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
     )
+    label, colon, said = made.partition(":")
+    style = LABELS.get(label.strip()) if colon else None
+    return made if style is None else paint(label + colon, Style[style]) + said
 
 
 def number(value: float) -> str:

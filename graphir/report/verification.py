@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from graphir.safety.foreign_text import one_line
+from graphir.structure.look import Painted, paint, verdict, verdict_style
 from graphir.verification.verdict import Verdict
 
 from .text import number, plural, table, wrapped
@@ -27,6 +28,7 @@ MEANINGS = {
 LAYERS_SHOWN = 12
 REWRITES_SHOWN = 5
 CHANGES_SHOWN = 6
+CAUSES_SHOWN = 5
 SETS_NAMED = 6
 COVERAGE_SHOWN = 2
 
@@ -39,6 +41,11 @@ def verdict_line(report: VerificationReport) -> str:
     word = headline(report).upper() if not report.ok else headline(report)
     meaning = MEANINGS[verdict.value]
     return f"{word}: {verdict.value} ({meaning})" if verdict.passes or verdict.differs else f"{word}: {meaning}"
+
+
+def further_reasons(report: VerificationReport) -> Sequence[str]:
+    """Why it is not proven, without the reason that the line of the verdict gives."""
+    return report.unproven[1:] if report.verdict is Verdict.NOT_PROVEN else report.unproven
 
 
 def headline(report: VerificationReport) -> str:
@@ -55,7 +62,7 @@ def verification_text(report: VerificationReport, *, verbose: bool = False) -> s
     """
     feeds = ", ".join(f"{one_line(name)} {type_}" for name, type_ in report.feeds.items()) or "none"
     lines = [
-        verdict_line(report),
+        verdict(verdict_line(report)),
         f"  reference  {one_line(report.reference)}",
         f"  candidate  {one_line(report.candidate)}",
         f"  inputs     {feeds}",
@@ -65,8 +72,9 @@ def verification_text(report: VerificationReport, *, verbose: bool = False) -> s
     ]
     lines += [wrapped(f"{found.name}: {found.note}") for found in report.outputs if found.note]
     lines += [wrapped(f"classes: {ranking}") for ranking in report.rankings]
-    lines += [wrapped(f"cause: {cause_text(cause)}") for cause in report.causes]
-    lines += [wrapped(f"not proven: {reason}") for reason in report.unproven]
+    causes = [cause_text(cause) for cause in report.causes]
+    lines += _shortened("cause", causes, len(causes) if verbose else CAUSES_SHOWN)
+    lines += [wrapped(f"not proven: {reason}") for reason in further_reasons(report)]
     lines += [wrapped(f"note: {note}") for note in report.notes]
     lines += _shortened("diff", report.changes, len(report.changes) if verbose else CHANGES_SHOWN)
     lines += _shortened("coverage", report.coverage, len(report.coverage) if verbose else COVERAGE_SHOWN)
@@ -95,8 +103,9 @@ def set_lines(report: VerificationReport, *, verbose: bool = False) -> list[str]
     width = max((len(one.name) for one in listed), default=0)
     for one in listed:
         feeds = ", ".join(f"{one_line(name)} {type_}" for name, type_ in one.feeds.items())
-        word = one.verdict.value if one.verdict.passes else one.verdict.value.upper()
-        lines.append(f"             {one_line(one.name):{width}}  {word:10}  {feeds}".rstrip())
+        word = _word(one.verdict)
+        said = paint(f"{word:10}", word.style)
+        lines.append(f"             {one_line(one.name):{width}}  {said}  {feeds}".rstrip())
     if len(failing) > len(listed):
         lines.append(f"             ... and {len(failing) - len(listed)} more that do not pass (-v lists all)")
     return lines
@@ -120,14 +129,26 @@ def comparison_table(comparisons: Sequence[Comparison], what: str) -> str:
                 number(found.scale),
                 number(found.max_abs),
                 number(found.relative),
-                "-" if found.verdict.passes and found.relative and not found.floor else number(found.floor),
+                number(found.floor) if has_floor(found) else "-",
                 number(found.limit),
-                found.verdict.value if found.verdict.passes else found.verdict.value.upper(),
+                _word(found.verdict),
             )
             for found in comparisons
         ],
         right=(2, 3, 4, 5, 6),
+        flexible=(0, 1),
     )
+
+
+def has_floor(found: Comparison) -> bool:
+    """Whether the noise floor was measured: what is the same, or passes without one, does not ask for it."""
+    return bool(found.floor) or not found.verdict.passes
+
+
+def _word(found: Verdict) -> Painted:
+    """A verdict in a word, in capitals where it does not pass."""
+    word = found.value if found.passes else found.value.upper()
+    return Painted(word, verdict_style(word))
 
 
 def _layer_lines(report: VerificationReport, verbose: bool) -> list[str]:
@@ -203,7 +224,7 @@ def _comparison_json(found: Comparison) -> dict[str, Any]:
         "scale": _finite(found.scale),
         "max_abs": _finite(found.max_abs),
         "relative": _finite(found.relative),
-        "floor": _finite(found.floor),
+        "floor": _finite(found.floor) if has_floor(found) else None,
         "limit": _finite(found.limit),
         "verdict": found.verdict.value,
         "note": found.note,
@@ -214,5 +235,5 @@ def _finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-__all__ = ["cause_text", "comparison_table", "headline", "set_lines", "verdict_line", "verification_json",
-           "verification_text"]  # fmt: skip
+__all__ = ["cause_text", "comparison_table", "further_reasons", "has_floor", "headline", "set_lines", "verdict_line",
+           "verification_json", "verification_text"]  # fmt: skip

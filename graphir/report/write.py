@@ -13,15 +13,22 @@ from .conversion import ConversionReport
 from .verification import verification_json
 
 if TYPE_CHECKING:
+    from graphir.graph import Graph
     from graphir.verification.report import VerificationReport
 
 
-def write_report(report: ConversionReport | VerificationReport, path: str | os.PathLike[str]) -> None:
-    """Write a report as .html or .json. Raises ExportFailure if the file cannot be written."""
+def write_report(
+    report: ConversionReport | VerificationReport,
+    path: str | os.PathLike[str],
+    graph: Callable[[], Graph | None] = lambda: None,
+    files: tuple[str, str] = ("", ""),
+) -> None:
+    """Write a report as .html or .json. A verification's page draws `graph` and names the `files` that were compared.
+    Raises ExportFailure if the file cannot be written."""
     if os.fspath(path).endswith(".html"):
-        from .html import conversion_html, verification_html
+        from .html import verification_html
 
-        text = conversion_html(report) if isinstance(report, ConversionReport) else verification_html(report)
+        text = report.to_html() if isinstance(report, ConversionReport) else verification_html(report, graph(), files)
     else:
         data = report.to_json() if isinstance(report, ConversionReport) else verification_json(report)
         text = json.dumps(data, indent=2) + "\n"

@@ -13,6 +13,7 @@ from typing import Any
 
 from graphir.errors import ProviderError
 from graphir.safety.arguments import expect_items
+from graphir.structure.names import similar_names
 from graphir.structure.record import record
 
 PROVIDERS = {
@@ -26,6 +27,10 @@ BEHIND = {PROVIDERS["tensorrt"]: PROVIDERS["cuda"]}
 TF32_VARIABLE = "NVIDIA_TF32_OVERRIDE"
 NUMBERED = re.compile(r":(\d{1,4})$")
 INSTALL = "install one of: pip install 'graphir-converter[cpu]', pip install 'graphir-converter[gpu]'"
+
+GPU_HINT = (
+    "a GPU needs onnxruntime-gpu, graphir's extra `gpu` in place of `cpu` (uninstall onnxruntime first: both have one name)"
+)
 
 
 def import_onnxruntime() -> Any:
@@ -62,7 +67,9 @@ def provider_names(providers: str | Sequence[str]) -> list[str]:
     names = list(dict.fromkeys(PROVIDERS.get(name.lower(), name) for name in plain))
     for name in names:
         if name not in available:
-            raise ProviderError(f"{name} was asked for, but onnxruntime has only {', '.join(available)}; {INSTALL}")
+            hint = f"; {GPU_HINT}" if name in (PROVIDERS["cuda"], PROVIDERS["tensorrt"]) else ""
+            known = "" if name in PROVIDERS.values() else similar_names(name, [*PROVIDERS, *available])
+            raise ProviderError(f"{name} was asked for, but onnxruntime has only {', '.join(available)}{hint}{known}")
     for name in [held for held in names if BEHIND.get(held) in available]:
         if BEHIND[name] not in names:
             names.insert(names.index(name) + 1, BEHIND[name])

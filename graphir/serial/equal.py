@@ -107,11 +107,15 @@ def same_tensor(left: Tensor, right: Tensor) -> bool:
         return True
     if left.dtype is DType.STRING:
         return bool(left.numpy().tolist() == right.numpy().tolist())
-    # Arrays are compared at the speed of memory, memory views one element after the other.
-    return all(
-        np.array_equal(np.frombuffer(a, np.uint8), np.frombuffer(b, np.uint8))
-        for a, b in zip_longest(left.chunks(), right.chunks(), fillvalue=b"")
-    )
+    return all(_same_bytes(a, b) for a, b in zip_longest(left.chunks(), right.chunks(), fillvalue=b""))
+
+
+def _same_bytes(left: memoryview | bytes, right: memoryview | bytes) -> bool:
+    """Whether two buffers are equal. Bytes and arrays are compared at the speed of memory, memory views one element
+    after the other."""
+    if isinstance(left, bytes) and isinstance(right, bytes):
+        return left == right
+    return bool(np.array_equal(np.frombuffer(left, np.uint8), np.frombuffer(right, np.uint8)))
 
 
 __all__ = ["first_difference", "same_attribute", "same_tensor"]

@@ -184,8 +184,7 @@ CHANGED: list[Any] = [
     ),
     pytest.param(
         network(), network(reversed=True),
-        ["output: output 0 is prob (Softmax) in the first, add1 (Add) in the second",
-         "output: output 1 is add1 (Add) in the first, prob (Softmax) in the second"],
+        ["outputs: order is prob, add1 in the first, add1, prob in the second"],
         id="outputs in another order",
     ),
     pytest.param(

@@ -10,7 +10,7 @@ import pytest
 
 from graphir.report.text import WIDTH
 
-from .conftest import Command
+from .conftest import Command, bare
 
 QUICK = ("--seconds", "0.05")
 
@@ -58,10 +58,9 @@ def test_other_shapes(graphir: Command, digits: Path) -> None:
 
 @pytest.mark.parametrize("columns", [60, 80, WIDTH, 200])
 def test_fits_the_terminal(
-    graphir: Command, digits: Path, monkeypatch: pytest.MonkeyPatch, columns: int
+    terminal: Command, digits: Path, columns: int
 ) -> None:
-    monkeypatch.setenv("COLUMNS", str(columns))
-    lines = graphir("bench", digits, digits, "--batch", "1", "8", *QUICK).out.splitlines()
+    lines = bare(terminal(columns, "bench", digits, digits, "--batch", "1", "8", *QUICK).out).splitlines()
     assert max(map(len, lines)) <= columns
     assert any("p50" in line and "per s" in line for line in lines)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -52,15 +51,6 @@ def test_wrong_usage(options: list[str], said: str, graphir: Command, tmp_path: 
     assert told.code == 2
     assert said in told.err
     assert not (tmp_path / "out").exists()
-
-
-def test_without_the_library_of_the_workers(
-    graphir: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "pebble", None)
-    told = graphir("convert-all", tmp_path, "--out", tmp_path / "out")
-    assert told.code == 1
-    assert "pip install 'graphir-converter[registry]'" in told.err
 
 
 def test_a_place_that_cannot_be_written(graphir: Command, tmp_path: Path) -> None:

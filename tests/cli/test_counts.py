@@ -184,7 +184,7 @@ def test_report_names_the_target_operators(graphir: Command, digits: Path, tmp_p
     assert "MXNet 1.9.1" in outcome.out
     assert "Convolution" in outcome.out
     assert "FullyConnected" in outcome.out
-    assert "<th>MXNet</th>" in page.read_text()
+    assert '<th scope="col">MXNet</th>' in page.read_text()
     counted = graphir("convert", tmp_path / "m.onnx", tmp_path / "n-symbol.json", "--json").data["target_operators"]
     back = graphir("convert", tmp_path / "n-symbol.json", tmp_path / "o.onnx", "--json").data["source_operators"]
     assert counted == back

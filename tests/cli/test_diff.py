@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 import graphir
 from graphir.cli import main
 from graphir.converters.mxnet import read_params, write_params
+from tests.report.pages import check_page
 
 MODELS = (
     "gluoncv-cifar-resnet20-v1",
@@ -93,26 +93,13 @@ def test_text_names_the_layer(source: str, changed: str, capsys: pytest.CaptureF
     assert len(capsys.readouterr().out.splitlines()) > 75
 
 
-class Outside(HTMLParser):
-    """Collects what a page loads."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found += [tag] if tag == "script" else [str(value) for key, value in attrs if key in ("src", "href")]
-
-
 def test_reports(source: str, changed: str, tmp_path: Path) -> None:
     page, data = tmp_path / "d.html", tmp_path / "d.json"
     assert main(["diff", source, changed, "-q", "--report", str(page)]) == 4
     assert main(["diff", source, changed, "-q", "--report", str(data)]) == 4
     text = page.read_text()
     assert "1 of 2,304 elements differ" in text
-    outside = Outside()
-    outside.feed(text)
-    assert outside.found == []
+    check_page(text)
     document = json.loads(data.read_text())
     weights = [value for row in document["nodes"] for value in row["first"]["weights"].values()]
     assert {len(value) for value in weights} == {64}
@@ -130,7 +117,7 @@ def test_names_are_escaped(tmp_path: Path) -> None:
         graphir.save(graph, tmp_path / f"{name}.graphir.json")
     files = [str(tmp_path / f"{name}.graphir.json") for name in "ab"]
     assert main(["diff", *files, "-q", "--report", str(tmp_path / "d.html")]) == 0
-    assert "<script>" not in (tmp_path / "d.html").read_text()
+    check_page((tmp_path / "d.html").read_text())
 
 
 def test_published_port_differs_from_keras_in_what_is_wrong(shared: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.requirements import shared_folder
 
-from .conftest import Command
+from .conftest import Command, bare
 
 SHAPE = ("-i", "data:1,1,8,8")
 MODELS = sorted(
@@ -43,10 +43,9 @@ def test_match(graphir: Command, digits: Path) -> None:
 
 @pytest.mark.parametrize("columns", [48, 60, 80, 200])
 def test_names_are_whole_in_every_terminal(
-    graphir: Command, digits: Path, columns: int, monkeypatch: pytest.MonkeyPatch
+    graphir: Command, terminal: Command, digits: Path, columns: int
 ) -> None:
-    monkeypatch.setenv("COLUMNS", str(columns))
-    out = graphir("layers", digits, *SHAPE).out
+    out = bare(terminal(columns, "layers", digits, *SHAPE).out)
     names = [layer["name"] for layer in graphir("layers", digits, *SHAPE, "--json").data["layers"]]
     assert set(names) <= set(out.split())
     assert max(map(len, out.splitlines()[1:])) <= columns

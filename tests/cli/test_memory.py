@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from graphir.cli.memory import size
-from tests.cli.conftest import Command
+from tests.cli.conftest import Command, bare
 
 NODES = 16
 
@@ -73,9 +73,8 @@ def test_the_plan_in_words(graphir: Command, chain: Path) -> None:
 
 
 @pytest.mark.parametrize("columns", [60, 80, 120])
-def test_it_fits_the_terminal(graphir: Command, chain: Path, columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", str(columns))
-    out = graphir("memory", chain, *GIVEN, "--least", "--seconds", "2").out
+def test_it_fits_the_terminal(terminal: Command, chain: Path, columns: int) -> None:
+    out = bare(terminal(columns, "memory", chain, *GIVEN, "--least", "--seconds", "2").out)
     assert max(map(len, out.splitlines())) <= columns
 
 

@@ -92,6 +92,23 @@ def test_explain_inside(graphir: Command, tmp_path: Path, name: str) -> None:
     assert "twice[1] = 10   Concat twice" in outcome.out
 
 
+def test_explain_a_node(graphir: Command, digits: Path) -> None:
+    outcome = graphir("shapes", digits, "--explain", "pool2", "-i", "data:N,1,H,8")
+    assert outcome.code == 0, outcome.err
+    assert outcome.out.startswith("pool2: MaxPool(")
+    assert "  reads relu2_output: float32[N, 32, H//2, 4]\n" in outcome.out
+    assert "\n\npool2_output: float32[N, 32, H//4, 2]\n  pool2_output[0] = N   MaxPool pool2\n" in outcome.out
+    data = graphir("shapes", digits, "--explain", "pool2", "-i", "data:N,1,8,8", "--json").data
+    assert (data["node"], data["operator"]) == ("pool2", "MaxPool")
+    assert [result["type"] for result in data["results"]] == ["float32[N, 32, 2, 2]"]
+
+
+def test_a_node_or_value_that_is_misspelt(graphir: Command, digits: Path) -> None:
+    outcome = graphir("shapes", digits, "--explain", "pol2")
+    assert outcome.code == 1
+    assert "no value 'pol2'; there is pool2" in outcome.err
+
+
 def test_backwards(graphir: Command, tmp_path: Path) -> None:
     model = tmp_path / "conv.graphir.json"
     package.save(convolution(), model)

@@ -114,6 +114,15 @@ def test_impossible_request(
         ("data:float16[N, 3]", InputSpec("data", (symbol("N"), 3), "float16")),
         ("scope/input:0:bool[3]", InputSpec("scope/input:0", (3,), "bool")),
         ("data:max", InputSpec("data", (symbol("max"),), None)),
+        ("data=1x3x8x8", InputSpec("data", (1, 3, 8, 8), None)),
+        ("data:?,?", InputSpec("data", (UNKNOWN, UNKNOWN), None)),
+        ("data:batchx3x8x8", InputSpec("data", (symbol("batch"), 3, 8, 8), None)),
+        ("data:boxes,4", InputSpec("data", (symbol("boxes"), 4), None)),
+        ("data:None,3", InputSpec("data", (UNKNOWN, 3), None)),
+        ("data:(1, 3)", InputSpec("data", (1, 3), None)),
+        ("data:scalar", InputSpec("data", (), None)),
+        ("data  float32[N, 3]", InputSpec("data", (symbol("N"), 3), "float32")),
+        ("data:float32 (1, 3)", InputSpec("data", (1, 3), "float32")),
     ],
 )
 def test_input_syntax(text: str, spec: InputSpec) -> None:

@@ -81,6 +81,9 @@ SCALARS = (
     ),
     *(case("clip", f"int32_{low}_{high}", few(-3, 0, 1, 5), a_min=low, a_max=high)
       for low, high in ((-0.5, 0.6), (-2.7, "inf"), ("nan", 2), (4, -2), ("-inf", "inf"))),
+    *(case("clip", f"{dtype}_{low}_{high}", few(-16777217, 16777215, 16777217, 33554433, dtype=dtype),
+           a_min=low, a_max=high)
+      for dtype in ("int32", "int64") for low, high in ((4, 16777217), (-16777217, 5), (-33554432, 16777216))),
     case("clip", "int8_beyond", few(-3, 0, 100, dtype="int8"), a_min=-2.7, a_max=300),
     *(case("smooth_l1", f"int32_{scalar}", few(-3, 0, 1, 5), scalar=scalar) for scalar in (0.5, 1.5, 2)),
 )  # fmt: skip

@@ -62,6 +62,8 @@ CASES: tuple[Case, ...] = (
     case("L2Normalization", "channel", IMAGE, mode="channel", eps=1e-05),
     case("L2Normalization", "spatial", IMAGE, mode="spatial"),
     case("L2Normalization", "instance_2d_eps", data(4, 5), mode="instance", eps=0.5),
+    *(case("L2Normalization", f"instance_1d_{dtype}", data(5, dtype=dtype), eps=0.5)
+      for dtype in ("float16", "float32")),
     case("L2Normalization", "channel_3d", data(2, 3, 5), mode="channel"),
     case("L2Normalization", "spatial_5d", data(2, 3, 2, 3, 2), mode="spatial", eps=0.1),
     case("L2Normalization", "zeros", data(2, 3, kind="scale:0")),

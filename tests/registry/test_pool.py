@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
+from multiprocessing.connection import wait
 from pathlib import Path
 
 import pytest
 
 from graphir.errors import ArgumentError
+from graphir.registry import pool
 from graphir.registry.buckets import Bucket
 from graphir.registry.pool import Caps, Ended, Workers, memory_for_each
 
@@ -50,14 +54,87 @@ def test_a_run_that_is_ended_leaves_nothing(hazards: Path, tmp_path: Path) -> No
     while run.poll() is None and (not stamps(out) or not list(out.glob(".graphir/work/b-*"))):
         time.sleep(0.01)
     run.terminate()
-    try:
-        run.wait(timeout=30)
-    except subprocess.TimeoutExpired:  # Python drops an exception that a signal raises while a finalizer runs
-        run.terminate()
     _, told = run.communicate(timeout=60)
     assert (run.returncode, b"ended by SIGTERM" in told) == (128 + signal.SIGTERM, True)
     assert stamps(out).keys() == {"a"}
     assert not list(out.glob(".graphir/work"))
+
+
+def end_at_once() -> None:
+    os._exit(9)
+
+
+def test_no_death_is_lost() -> None:
+    """However soon after it was given a task a process ends: the task is ended there and then."""
+    with Workers(2, Caps(600)) as workers:
+        ended = [result for _, result in workers.run(end_at_once, ((number, ()) for number in range(60)))]
+    assert ended == 60 * [Ended(Bucket.KILLED, "its process ended with status 9")]
+
+
+def test_one_that_died_while_it_waited_costs_no_task() -> None:
+    with Workers(1, Caps(600)) as workers:
+        first = workers.call(os.getpid)
+        os.kill(first, signal.SIGKILL)
+        assert wait([workers._idle[0].process.sentinel], 60)
+        second = workers.call(os.getpid)
+    assert second not in (first, os.getpid())
+    assert isinstance(second, int)
+
+
+def overdue(number: int) -> int:
+    time.sleep(0 if number else 600)
+    return number
+
+
+def test_the_late_one_is_ended_and_nobody_waits_for_it() -> None:
+    with Workers(2, Caps(2)) as workers:
+        found = list(workers.run(overdue, ((number, (number,)) for number in range(12))))
+    assert found[:-1] == [(number, number) for number in range(1, 12)]
+    assert found[-1] == (0, Ended(Bucket.TIME, "took more than 2 seconds (--timeout) and was ended"))
+
+
+class TwoArguments(Exception):
+    """What pickle can write and not read."""
+
+    def __init__(self, first: str, second: str) -> None:
+        super().__init__(first + second)
+
+
+def fail(kind: str) -> object:
+    if kind == "memory":
+        raise MemoryError
+    if kind == "error":
+        raise TwoArguments("cannot ", "be read")
+    if kind == "value":
+        raise ValueError("as it is")
+    return lambda: None
+
+
+def test_errors_reach_who_gave_the_task() -> None:
+    with Workers(1, Caps(600)) as workers:
+        assert workers.call(fail, "memory") == Ended(Bucket.MEMORY, "needed more memory than there is")
+        with pytest.raises(ValueError, match="as it is") as raised:
+            workers.call(fail, "value")
+        assert "in fail" in "".join(raised.value.__notes__)
+        for kind in ("error", "function"):
+            with pytest.raises(TypeError, match="cannot be sent from a worker process"):
+                workers.call(fail, kind)
+        assert workers.call(os.getpid) != os.getpid()
+
+
+def test_many_threads_call_at_once() -> None:
+    """Dask's workers do: each gets its own answers, and nothing is left behind."""
+    with Workers(4, Caps(600)) as workers, ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(lambda number: workers.call(double, number), range(6, 200)))
+    assert found == [2 * number for number in range(6, 200)]
+    assert not multiprocessing.active_children()
+
+
+def test_workers_are_renewed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "RENEWED_AFTER", 3)
+    with Workers(1, Caps(600)) as workers:
+        seen = [workers.call(os.getpid) for _ in range(7)]
+    assert [seen.count(process) for process in dict.fromkeys(seen)] == [3, 3, 1]
 
 
 @pytest.mark.parametrize("caps", [(0.0, None), (-1.0, None), (float("nan"), None), (1.0, 0), (1e30, None)])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from html.parser import HTMLParser
 
 import pytest
 
@@ -12,6 +11,7 @@ from graphir.graph import Decision
 from graphir.report import ConversionReport, WrittenFile
 from graphir.verification.accuracy import AccuracyReport
 
+from .pages import check_page
 from .samples import comparison, verification
 
 
@@ -69,30 +69,6 @@ def test_json_is_plain_and_stable() -> None:
     assert data["verification"] is None
 
 
-class Page(HTMLParser):
-    """Checks that tags are balanced and collects what a page would load."""
-
-    VOID = frozenset({"meta", "br"})
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.loaded: list[str] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note what loads, open the others."""
-        self.loaded += [f"{tag} {key}={value}" for key, value in attrs if key in ("src", "href", "srcset")]
-        if tag in ("script", "link", "iframe", "img"):
-            self.loaded.append(tag)
-        if tag not in self.VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        """Close the innermost."""
-        assert self.open.pop() == tag
-
-
 @pytest.mark.parametrize("passes", [True, False])
 def test_html_stands_alone(passes: bool) -> None:
     made = report()
@@ -100,9 +76,7 @@ def test_html_stands_alone(passes: bool) -> None:
     made.verification.layers = [comparison("x<1>", relative=float("inf"), passes=False)]
     made.accuracy = AccuracyReport("set.npz", "out", 100, "reference", "onnxruntime", 98, 97, 3)
     text = made.to_html()
-    page = Page(text)
-    assert (page.open, page.loaded) == ([], [])
-    assert "url(" not in text
+    check_page(text)
     assert "a&lt;b&gt;&amp;c" in text
     assert "x&lt;1&gt;" in text
     assert "1 of &lt;the&gt; file" in text

@@ -82,7 +82,11 @@ def test_a_floor_that_was_not_measured_is_no_number() -> None:
     report.outputs = [replace(found, floor=0.0) for found in report.outputs]
     assert re.search(r" - +1\.0e-05  noise", verification_text(report))
     report.outputs = [replace(found, relative=0.0, verdict=Verdict.IDENTICAL) for found in report.outputs]
-    assert re.search(r" 0 +1\.0e-05  identical", verification_text(report))
+    assert re.search(r" - +1\.0e-05  identical", verification_text(report))
+    assert verification_json(report)["outputs"][0]["floor"] is None
+    report.outputs = [replace(found, relative=1.0, verdict=Verdict.BROKEN) for found in report.outputs]
+    assert re.search(r" 0 +1\.0e-05  BROKEN", verification_text(report))
+    assert verification_json(report)["outputs"][0]["floor"] == 0.0
 
 
 def test_layers_that_follow_are_counted() -> None:

@@ -203,10 +203,15 @@ def test_failing_run_names_the_reason() -> None:
         session.run({"a": np.ones(2, np.float32), "b": np.ones(3, np.float32)})
 
 
-@pytest.mark.parametrize("asked", ["cuda", "CUDA", "tensorrt", "NoSuchProvider", ["cpu", "NoSuchProvider"]])
-def test_missing_provider(asked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("asked", "hint"), [
+    ("cuda", "; a GPU needs onnxruntime-gpu, graphir's extra `gpu`"),
+    ("CUDA", "; a GPU needs onnxruntime-gpu, graphir's extra `gpu`"),
+    ("tensorrt", "; a GPU needs onnxruntime-gpu, graphir's extra `gpu`"),
+    ("NoSuchProvider", "$"), (["cpu", "NoSuchProvider"], "$"), ("cdua", "; there is cuda$"),
+])  # fmt: skip
+def test_missing_provider(asked: Any, hint: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: [CPU])
-    with pytest.raises(ProviderError, match="was asked for, but onnxruntime has only CPUExecutionProvider; install"):
+    with pytest.raises(ProviderError, match="was asked for, but onnxruntime has only CPUExecutionProvider" + hint):
         Session(models.net_graph(), providers=asked)
 
 

@@ -67,6 +67,19 @@ def test_a_handle_alone_is_refused_with_its_type() -> None:
         load(graph_def(*nodes), outputs=["z"])
 
 
+def test_what_fetches_in_another_way_is_refused_with_the_option_that_helps() -> None:
+    attrs = {"output_types": TYPES, "output_shapes": SHAPES}
+    nodes = (
+        node("IteratorV2", "iterator", **untyped(attrs), shared_name="", container=""),
+        node("IteratorGetNextAsOptional", "next", ["iterator"], **attrs), node("OptionalGetValue", "held", ["next"], **attrs),
+        node("Sub", "y", ["held:1", "held"], T="float32"),
+    )  # fmt: skip
+    with pytest.raises(UnsupportedOpError, match=r"it fetches data; --inputs NAME \(inputs= in Python\) makes an input"):
+        load(graph_def(*nodes))
+    cut = load(graph_def(*nodes), inputs=["held", "held:1"], shapes={"held": (2, 4), "held:1": (2, 4)})
+    assert [value.shape for value in cut.outputs] == [(2, 4)]
+
+
 def test_an_element_of_another_dtype_than_its_reader_takes_is_refused() -> None:
     with pytest.raises(FormatError, match=r"node y \(Sub\): input 1 is next:0, a result of the dtype variant"):
         load(iterated(types=("variant", "float32")))

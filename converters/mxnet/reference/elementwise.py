@@ -62,10 +62,11 @@ def logical(function: Callable[[Array, Array], Array]) -> Binary:
 
 
 def power(left: Array, right: Array) -> Array:
-    """left to the power of right; of integers as a float32 that is rounded once, as C's powf gives it."""
+    """left to the power of right; of integers that of their float32, rounded once, as C's powf gives it."""
     if left.dtype.kind == "f":
         return np.asarray(np.power(left, right))
-    return np.asarray(np.power(left.astype(np.float64), right.astype(np.float64)).astype(np.float32).astype(left.dtype))
+    base, exponent = (side.astype(np.float32).astype(np.float64) for side in (left, right))
+    return np.asarray(np.power(base, exponent).astype(np.float32).astype(left.dtype))
 
 
 BINARY: Mapping[str, Binary] = {
@@ -236,12 +237,13 @@ def divide_by_sqrt_of_last_axis(attrs: Attributes, data: Array) -> Array:
 
 
 def quadratic(attrs: Attributes, data: Array) -> Array:
-    """a x^2 + b x + c, as (a x + b) x + c; integers go through float32 and drop the fraction."""
+    """a x^2 + b x + c, as (a x + b) x + c, of integers in float32, cut; float16 rounds each step."""
     a, b, c = (np.float32(attrs.get(key, 0.0)) for key in "abc")
     with np.errstate(all="ignore"):
         wide = data.astype(np.float32 if data.dtype.kind in "iu" else accumulator(data.dtype))
         if data.dtype == np.float16:
-            a, b, c = (np.float32(np.float16(number)) for number in (a, b, c))
+            slope = ((a * wide).astype(np.float16) + b).astype(np.float16)
+            return np.asarray((slope.astype(np.float32) * wide).astype(np.float16) + c).astype(np.float16)
         return np.asarray((a * wide + b) * wide + c).astype(data.dtype)
 
 

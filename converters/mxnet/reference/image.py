@@ -41,7 +41,8 @@ def correlation(attrs: Attributes, left: Array, right: Array) -> Array:
     """For each place and each shift the sum over a patch, divided by its number of elements."""
     kernel, reach = attrs.get("kernel_size", 1), attrs.get("max_displacement", 1)
     stride, step, pad = attrs.get("stride1", 1), attrs.get("stride2", 1), attrs.get("pad_size", 0)
-    require(kernel % 2 == 1 and left.shape == right.shape and left.ndim == 4, f"{kernel}, {left.shape}, {right.shape}")
+    require(left.shape == right.shape and left.ndim == 4, f"{left.shape}, {right.shape}")
+    require(kernel > 0 and kernel % 2 == 1, f"a kernel of {kernel}")
     require(left.dtype.kind == "f", f"{left.dtype}")
     require(reach >= 0 and min(stride, step) >= 1 and pad >= 0, f"{reach}, {stride}, {step}, {pad}")
     around = [(0, 0), (0, 0), (pad, pad), (pad, pad)]

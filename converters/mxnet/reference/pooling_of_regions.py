@@ -63,6 +63,7 @@ def deformable_psroi_pooling(attrs: Attributes, data: Array, rois: Array, trans:
     require(data.shape[1] == outputs * group * group, f"{data.shape[1]} channels for {outputs} outputs")
     moves = None if attrs.get("no_trans") else trans
     classes = 1 if moves is None else moves.shape[1] // 2
+    require(moves is None or moves.shape[2:] == (parts, parts), f"offsets {getattr(moves, 'shape', ())}, {parts} parts")
     (height, width), found = data.shape[2:], np.zeros((len(rois), outputs, cells, cells), data.dtype)
     for region, row in enumerate(rois):
         image = data[int(row[0])].reshape(outputs, group, group, height, width)

@@ -32,6 +32,7 @@ from graphir.converters.mxnet.schema.operators import typed_attributes
 LAYERS = ("Convolution", "FullyConnected")
 ACTIVATIONS = ("Activation", "LeakyReLU", "clip", "square", "sqrt", "exp", "abs", "square_root")
 INT32 = np.iinfo(np.int32)
+MOST = 2147483520  # the largest float32 that an int32 holds
 
 
 class Fused:
@@ -190,7 +191,10 @@ def fused_fully_connected(attrs: Attributes, *operands: Array) -> Array | tuple[
     found = calibrated(attrs)
     if found is None and not attrs.get("enable_float_output"):
         step = product_step(str(data.dtype), "int8", (*rest[:2], *rest[2:4]))
-        return (activated(fused.before, total).astype(np.int32), *product_ends(step))
+        with np.errstate(invalid="ignore"):
+            made = activated(fused.before, total)
+        # oneDNN goes through float32: NaN becomes the largest of it that an int32 holds.
+        return (np.clip(np.nan_to_num(made, nan=MOST), INT32.min, MOST).astype(np.int32), *product_ends(step))
     counts = total.astype(np.float32)
     if attrs.get("enable_float_output"):
         return activated(fused.before, counts * (np.float32(np.float32(1) / scale) / scales))
@@ -244,9 +248,17 @@ def is_unsigned(record: NNVMNode) -> bool:
     return kind == "leaky" if record.op == "LeakyReLU" else True
 
 
+def _heads(attrs: Attributes) -> int:
+    """The heads, which the symbol inside has too."""
+    heads = int(attrs["heads"])
+    inside = [typed_attributes(record)["heads"] for record in attrs[RECORDS] if record.inputs]
+    require(inside == [heads], f"heads {heads}, and {inside} in the symbol inside")
+    return heads
+
+
 def self_attention_scores(attrs: Attributes, joined: Array, *ranges: Array) -> Array | tuple[Array, ...]:
     """Q K^T / sqrt(d) of interleaved (T, N, heads * 3 * d), as (N * heads, T, T)."""
-    heads = int(attrs["heads"])
+    heads = _heads(attrs)
     queries, keys = (heads_first(joined, heads, 3, part) for part in (0, 1))
     return product_of(attrs, queries, keys.swapaxes(1, 2), ranges * 2, 1 / np.sqrt(queries.shape[-1]))
 
@@ -255,7 +267,7 @@ def self_attention_values(
     attrs: Attributes, joined: Array, attention: Array, *ranges: Array
 ) -> Array | tuple[Array, ...]:
     """Attention (N * heads, T, T) times values of (T, N, heads * 3 * d), as (T, N, heads * d)."""
-    heads = int(attrs["heads"])
+    heads = _heads(attrs)
     values = heads_first(joined, heads, 3, 2)
     found = product_of(attrs, attention, values, (*ranges[2:], *ranges[:2]), 1.0)
     result = found if isinstance(found, np.ndarray) else found[0]

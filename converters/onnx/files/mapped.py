@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from graphir.converters.onnx.files.stripped import stripped_file
 from graphir.converters.onnx.files.structure import mapped_bytes, tensors_of
-from graphir.converters.onnx.files.wire import MARK, Stripped, strip_weights
+from graphir.converters.onnx.files.wire import MARK, Stripped
 from graphir.errors import FormatError
 
 # ONNX's element types that lie in raw data as whole numbers of bytes, and how many.
@@ -45,7 +46,7 @@ def mapped_model(path: str | os.PathLike[str]) -> Mapped | None:
     content = mapped_bytes(path)
     model = onnx.ModelProto()
     try:
-        stripped = strip_weights(content)
+        stripped = stripped_file(path)
         model.ParseFromString(stripped.message)
     except (FormatError, DecodeError):
         return None

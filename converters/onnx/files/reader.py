@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from graphir.converters.kernel.impostors import GIT_LFS, TF_LITE, refuse_impostors
 from graphir.converters.onnx.files.records import DEFAULT_DOMAINS
+from graphir.converters.onnx.files.stripped import stripped_content
 from graphir.converters.onnx.files.tensors import TensorSource
-from graphir.converters.onnx.files.wire import strip_weights
 from graphir.errors import FormatError, ImportFailure
 from graphir.files.reading import open_plain
 from graphir.files.regions import stamp_of
@@ -85,7 +85,7 @@ def _open_file(path: Path) -> OnnxSource:
         raise ImportFailure(f"cannot read {path}: {error.strerror or error}") from error
     refuse_impostors(mapped[:64], _NOT_ONNX, "an ONNX model", path)
     try:
-        stripped = strip_weights(memoryview(mapped))
+        stripped = stripped_content(memoryview(mapped), status)
     except FormatError as error:
         raise FormatError(str(error).partition(" (at byte")[0], path=path, offset=error.offset) from None
     return OnnxSource(_parsed(stripped.message, path), TensorSource(path, stripped.regions, stamp))

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from graphir.converters.onnx.files.wire import strip_weights
+from graphir.converters.onnx.files.stripped import stripped_file
 from graphir.errors import FormatError
 from graphir.files.reading import open_plain
 
@@ -201,7 +201,7 @@ def _stated_types(node: Any) -> Iterator[int]:
 
 def _message(path: str | os.PathLike[str]) -> bytes:
     """The file without its weights."""
-    return strip_weights(mapped_bytes(path)).message
+    return stripped_file(path).message
 
 
 def mapped_bytes(path: str | os.PathLike[str]) -> memoryview:

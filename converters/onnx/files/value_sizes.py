@@ -7,8 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from graphir.converters.onnx.files.structure import mapped_bytes
-from graphir.converters.onnx.files.wire import strip_weights
+from graphir.converters.onnx.files.stripped import stripped_file
 
 # What a text may take; nothing says how long texts will be.
 TEXT_BYTES = 64
@@ -21,7 +20,7 @@ def value_sizes(path: str | os.PathLike[str], shapes: Mapping[str, Sequence[int]
     from onnx import shape_inference
 
     model = onnx.ModelProto()
-    model.ParseFromString(strip_weights(mapped_bytes(path)).message)
+    model.ParseFromString(stripped_file(path).message)
     del model.graph.value_info[:]
     for item in model.graph.input:
         if item.name in shapes and item.type.WhichOneof("value") == "tensor_type":
@@ -60,7 +59,7 @@ def weight_bytes(path: str | os.PathLike[str]) -> int:
     from onnx import TensorProto, helper
 
     model = onnx.ModelProto()
-    model.ParseFromString(strip_weights(mapped_bytes(path)).message)
+    model.ParseFromString(stripped_file(path).message)
     known = set(TensorProto.DataType.values()) - {TensorProto.UNDEFINED, TensorProto.STRING}
     return sum(
         math.prod(tensor.dims) * helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize

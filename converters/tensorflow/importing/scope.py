@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 NOT_CONVERTED = "graphir cannot convert this operator of TensorFlow yet"
 NOT_IN_TENSORFLOW = "TensorFlow 2.21 has no such operator: it comes from a plugin or a library of one's own"
+# Parts of the names of operators that fetch data, which a converted model is fed with instead.
+FETCHING = ("Iterator", "Dataset", "Queue", "Reader", "Optional")
+FEEDING = "it fetches data; --inputs NAME (inputs= in Python) makes an input of what it gives, as in --inputs images:0"
 VARIABLES = frozenset({"Variable", "VariableV2", "VarHandleOp", "AutoReloadVariable", "TemporaryVariable"})
 READS = frozenset({"ReadVariableOp"})
 
@@ -81,7 +84,7 @@ class Scope:
             function = _read
         if function is None:
             known = operator_schema(record.op) is not None
-            importer.refuse(record.op, NOT_CONVERTED if known else NOT_IN_TENSORFLOW, record.name)
+            importer.refuse(record.op, _reason(record.op, is_known=known), record.name)
             self._break(record)
             return
         operands: list[Value] = []
@@ -155,6 +158,13 @@ def _on_pairs(op: str) -> ImportFunction:
     if function is None:
         raise Refusal(f"complex operands; they can be used by {', '.join(sorted(pair_table()))}")
     return function
+
+
+def _reason(operator: str, *, is_known: bool) -> str:
+    """Why an operator is refused, and where there is a way around it, that."""
+    if not is_known:
+        return NOT_IN_TENSORFLOW
+    return f"{NOT_CONVERTED}: {FEEDING}" if any(part in operator for part in FETCHING) else NOT_CONVERTED
 
 
 __all__ = ["NOT_CONVERTED", "NOT_IN_TENSORFLOW", "VARIABLES", "Scope"]

@@ -117,7 +117,8 @@ def _of_neighbours(scale: Array, floor: Array) -> Array:
     ranked = floor[order]
     width = min(2 * NEIGHBOURS + 1, len(ranked))
     windows = np.lib.stride_tricks.sliding_window_view(ranked, width)
-    medians = np.median(windows, axis=1)
+    ordered = np.sort(windows, axis=1)
+    medians = (ordered[:, (width - 1) // 2] + ordered[:, width // 2]) / 2
     places = np.clip(np.arange(len(ranked)) - width // 2, 0, len(medians) - 1)
     found = np.empty_like(floor)
     found[order] = medians[places]

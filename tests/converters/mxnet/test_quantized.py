@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -11,6 +13,8 @@ from graphir.errors import UnsupportedOpError
 from tests.equivalence.case import Case, case
 from tests.equivalence.quantized import PAIR, signed, unsigned
 from tests.equivalence.quantized_fused import (
+    ATTENTION,
+    JOINED,
     JOINED_BYTES,
     JOINED_SPAN,
     POSITIVE,
@@ -22,7 +26,10 @@ from tests.equivalence.quantized_fused import (
 )
 from tests.equivalence.test_onnx import imported, run_model
 
+QK = attention("selfatt_qk", "other_heads", JOINED)
+VALATT = attention("selfatt_valatt", "other_heads", JOINED, ATTENTION)
 REFUSED = (
+    *((replace(row, attrs={**row.attrs, "heads": "4"}), "2 in the symbol inside") for row in (QK, VALATT)),
     (convolution("tanh", POSITIVE, act=TANH, calibrated=(-1.0, 1.0)), "as if they were real ones"),
     (convolution("clip", POSITIVE, act=("clip", {"a_min": "-1", "a_max": "6"}), calibrated=(-1.0, 1.0)), "from 0 on"),
     (attention("selfatt_qk", "int32", JOINED_BYTES, *JOINED_SPAN), "the range 0"),

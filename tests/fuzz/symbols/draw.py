@@ -126,8 +126,12 @@ def _keep_indices_inside(case: Case, arrays: dict[str, NDArray[Any]]) -> None:
         sizes = [int(number) for number in re.findall(r"-?\d+", case.attrs.get("shape", ""))]
         for axis, (row, size) in enumerate(zip(arrays[name], sizes, strict=False)):
             arrays[name][axis] = np.clip(row, -max(size, 1), max(size - 1, 0))
-    if case.op == "CTCLoss" and case.attrs.get("blank_label", "first") == "first":
-        arrays[name] = np.maximum(arrays[name], 0)  # padding is 0 then, and -1 no class
+    if case.op == "CTCLoss":
+        if case.attrs.get("blank_label", "first") == "first":
+            arrays[name] = np.maximum(arrays[name], 0)  # padding is 0 then, and -1 no class
+        if len(case.inputs) > 2:  # which may be the lengths of the labels
+            last = case.variable(case.inputs[-1])
+            arrays[last] = np.minimum(arrays[last], arrays[name].shape[-1]).astype(arrays[last].dtype)
 
 
 # Values that are not drawn, by operator, and why. docs/mxnet-numbers.md tells users of the same.

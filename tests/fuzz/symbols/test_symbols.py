@@ -87,11 +87,38 @@ ROWS = [
     ("_npi_std", "onnx", HALVES, of("float16", 7, 2), {"a": of("int32", 70000)}, 1),
     ("_npi_std", "onnx", HALVES, of("float16", 7, 2), {"a": of("int32", 70)}, 0),
     ("_npi_norm", "onnx", of("float32", 2), of("float32", 3), {"a": of("float32", np.nan, 1, 1)}, 0),
+    ("LeakyReLU", "onnx", of("float64", np.nan), of("float64", -0.0), {"gamma": of("float64", np.inf)}, 1),
+    ("LeakyReLU", "onnx", of("float64", np.nan), of("float64", -0.0), {"gamma": of("float64", 0.5)}, 0),
+    ("LeakyReLU", "onnx", of("float64", np.nan), of("float64", 1.0), {"gamma": of("float64", np.inf)}, 0),
     ("_random_pdf_normal", "reference", HALVES, of("float16", 7, 2), {"a": of("float16", 60000)}, 1),
     ("_random_pdf_normal", "reference", HALVES, of("float16", 7, 2), {"a": of("float16", 600)}, 0),
+    ("_random_pdf_dirichlet", "onnx", of("float32", np.nan), of("float32", 0),
+     {"a": of("float32", 1, 1, 1), "b": of("float32", -3e9, 2, 3e9)}, 1),
+    ("_random_pdf_dirichlet", "onnx", of("float32", np.nan), of("float32", 0),
+     {"a": of("float32", 1, 1, 1), "b": of("float32", -3, 2, 3)}, 0),
     ("_image_resize", "reference", PIXELS, PIXELS + (PIXELS == 3), {}, 1),
     ("_image_resize", "reference", PIXELS, PIXELS + (PIXELS < 9), {}, 0),
 ]  # fmt: skip
+
+
+APART = {"a": of("float32", 1e30, 1e-30)}
+NORMS: list[tuple[str, dict[str, Array], Array, Array, int]] = [
+    ("0", {"a": of("float32", np.nan, 1, 1)}, of("float32", 2), of("float32", 3), 1),
+    ("0", {"a": of("float32", np.nan, 1, 1)}, of("float32", 3), of("float32", 2), 1),
+    ("0", {"a": of("float32", np.nan, 1, 1)}, of("float32", 1), of("float32", 3), 0),
+    ("0", {"a": of("float32", np.inf, 1, 1)}, of("float32", 2), of("float32", 3), 0),
+    ("-1", APART, of("float32", 1e30), of("float32", 1e-30), 1),
+    ("3", APART, of("float32", 1e30), of("float32", 1e-30), 0),
+    ("-1", {"a": of("float32", 10, 2)}, of("float32", 1), of("float32", 2), 0),
+]
+
+
+@pytest.mark.parametrize(("order", "values", "wanted", "found", "count"), NORMS)
+def test_norms_that_are_recorded(
+    order: str, values: dict[str, Array], wanted: Array, found: Array, count: int
+) -> None:
+    drawn = Drawn(Case("_npi_norm", {"ord": order}, (), "made"), values, False)
+    assert int(explained(drawn, "onnx", found, wanted)[0].sum()) == count
 
 
 @pytest.mark.parametrize(("op", "road", "wanted", "found", "values", "count"), ROWS)

@@ -122,7 +122,8 @@ def _is_limit(limit: float, dtype: DType) -> bool:
     """Whether elements of the dtype can be held against the limit in their own dtype."""
     if dtype.is_float or math.isnan(limit):
         return True
-    return math.isfinite(limit) and converted(limit, dtype) == math.trunc(limit)
+    # MXNet compares as float32, in which integers beyond 2^24 are rounded.
+    return abs(limit) < 1 << 24 and converted(limit, dtype) == math.trunc(limit)
 
 
 def _clip_by_parts(node: ImportNode, data: Value, low: float, high: float) -> Value:

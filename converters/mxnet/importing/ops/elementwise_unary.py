@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode, to_single
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
@@ -101,20 +99,20 @@ def scaled(factor: float, op: Operator | None = None) -> ImportFunction:
     return import_scaled
 
 
-def _coefficient(number: float, dtype: DType | None) -> float:
-    """As MXNet computes with it: of float16 those beyond its range are infinite."""
-    with np.errstate(over="ignore"):
-        return float(np.float16(number)) if dtype is DType.FLOAT16 else to_single(number)
-
-
 def import_quadratic(node: ImportNode) -> Value:
-    """a x^2 + b x + c, as (a x + b) x + c; integers and float16 go through float32."""
+    """a x^2 + b x + c, as (a x + b) x + c; integers and float16 go through float32, and float16 rounds each step."""
     data, dtype = node.input(0), node.input(0).dtype
     single = dtype is not None and (dtype.is_integer or dtype is DType.FLOAT16)
     wide = node.step(ir.Cast(DType.FLOAT32), data) if single else data
-    a, b, c = (node.scalar_like(wide, _coefficient(node.attrs[name], dtype)) for name in "abc")
-    slope = node.step(ir.Add(), node.step(ir.Mul(), wide, a), b, suffix="slope")
-    curve = node.step(ir.Mul(), slope, wide, suffix="curve")
+    a, b, c = (node.scalar_like(wide, to_single(node.attrs[name])) for name in "abc")
+
+    def rounded(value: Value) -> Value:
+        if dtype is not DType.FLOAT16:
+            return value
+        return node.step(ir.Cast(DType.FLOAT32), node.step(ir.Cast(DType.FLOAT16), value), suffix="rounded")
+
+    slope = rounded(node.step(ir.Add(), rounded(node.step(ir.Mul(), wide, a)), b, suffix="slope"))
+    curve = rounded(node.step(ir.Mul(), slope, wide, suffix="curve"))
     if not single or dtype is None:
         return node.emit(ir.Add(), curve, c)
     if dtype.is_integer:

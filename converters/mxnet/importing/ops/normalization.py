@@ -266,7 +266,10 @@ def import_l2_normalization(node: ImportNode) -> Value:
             flat, axes = node.step(Reshape(), wide, node.vector([*(0,) * first, -1]), suffix="flat"), [-1]
         else:
             axes = list(range(first, data.rank))
-    squares = node.step(ReduceSumSquare(), flat, node.vector(axes), suffix="squares")
+    if axes:
+        squares = node.step(ReduceSumSquare(), flat, node.vector(axes), suffix="squares")
+    else:  # a vector, each number a sample
+        squares = node.step(Mul(), flat, flat, suffix="squares")
     norm = node.step(Sqrt(), node.step(Add(), squares, node.scalar_like(wide, eps)), suffix="norm")
     if flat is wide and not half:
         return node.emit(Div(), wide, norm)

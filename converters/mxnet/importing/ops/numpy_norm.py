@@ -93,14 +93,20 @@ def _of_vector(node: ImportNode, data: Value, order: float, axes: tuple[int, ...
 def _of_powers(
     node: ImportNode, data: Value, size: Value, order: float, axes: tuple[int, ...], reduce: Reduce
 ) -> Value:
-    """By way of the largest magnitude, so that no power overflows; zeros do not count, two infinities are no number."""
+    """By way of the magnitude that counts most, so that no power overflows: the largest, of a negative order the
+    smallest. Zeros do not count, two infinities are no number."""
     zero, one = node.scalar_like(data, 0.0), node.scalar_like(data, 1.0)
     keeping = reducer(node, axes, keepdims=True)
-    largest = keeping(ir.ReduceMax, size)
-    scale = node.step(ew.Where(), node.step(ew.Greater(), largest, zero), largest, one, suffix="scale")
+    absent = node.step(ew.Equal(), size, zero, suffix="is_zero")
+    if order < 0:
+        present = node.step(ew.Where(), absent, node.scalar_like(data, math.inf), size, suffix="present")
+        least = keeping(ir.ReduceMin, present)
+        scale = node.step(ew.Where(), node.step(ew.IsInf(), least), one, least, suffix="scale")
+    else:
+        largest = keeping(ir.ReduceMax, size)
+        scale = node.step(ew.Where(), node.step(ew.Greater(), largest, zero), largest, one, suffix="scale")
     ratio = node.step(ew.Div(), size, scale, suffix="ratio")
     power = node.step(ew.Pow(), ratio, node.scalar_like(data, order), suffix="power")
-    absent = node.step(ew.Equal(), size, zero, suffix="is_zero")
     summed = reduce(ir.ReduceSum, node.step(ew.Where(), absent, zero, power, suffix="powers"))
     root = node.step(ew.Pow(), summed, node.scalar_like(data, 1 / order), suffix="root")
     scaled = node.step(ew.Mul(), root, reduce(ir.ReduceMax, scale), suffix="norm")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from graphir.converters.mxnet.files.records import NNVMNode
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
 from graphir.converters.mxnet.importing.fused import inner
 from graphir.converters.mxnet.importing.ops.linear import interleaved_part, interleaved_parts
@@ -27,6 +28,7 @@ from graphir.converters.mxnet.importing.ranges import (
     single,
     step_of,
 )
+from graphir.converters.mxnet.schema.operators import typed_attributes
 from graphir.graph import Value
 from graphir.ops.elementwise import Mul
 from graphir.ops.linear import MatMul, MatMulInteger
@@ -36,10 +38,18 @@ from graphir.types import DType
 
 def _in_float(node: ImportNode) -> Value:
     """What is fused, as it stands inside."""
+    return inner(node, _fused(node), *node.inputs)
+
+
+def _fused(node: ImportNode) -> NNVMNode:
+    """The one operator inside. Refuses one of other heads: MXNet takes shapes by those, and numbers by the node's."""
     records = [record for graph in node.record.subgraphs for record in graph.nodes if record.inputs]
     if len(records) != 1:
         node.refuse(f"the symbol inside has {len(records)} operators, expected one")
-    return inner(node, records[0], *node.inputs)
+    heads = typed_attributes(records[0])["heads"]
+    if heads != node.attrs["heads"]:
+        node.refuse(f"heads {node.attrs['heads']}, and {heads} in the symbol inside")
+    return records[0]
 
 
 def _reach(node: ImportNode, slot: int) -> Known:
@@ -50,6 +60,7 @@ def import_scores(node: ImportNode) -> Sequence[Value] | Value:
     """Q K^T / sqrt(d) of (T, N, heads * 3 * d), as (N * heads, T, T)."""
     if not node.attrs["quantized"]:
         return _in_float(node)
+    _fused(node)
     found = calibrated(node)
     if found is None and not node.attrs["enable_float_output"]:
         node.refuse("it has no calibrated range, and MXNet gives its result the range 0: nothing is left of it")
@@ -72,6 +83,7 @@ def import_attended(node: ImportNode) -> Sequence[Value] | Value:
     """Attention (N * heads, T, T) times values of (T, N, heads * 3 * d), as (T, N, heads * d)."""
     if not node.attrs["quantized"]:
         return _in_float(node)
+    _fused(node)
     dtype, other, found = byte_dtype(node, 0, DType.INT8), byte_dtype(node, 1, DType.UINT8), calibrated(node)
     split, size = interleaved_parts(node, node.input(0), 3)
     values = node.step(Transpose((1, 0, 2)), interleaved_part(node, split, 2, "values"), suffix="rows")

@@ -1,0 +1,52 @@
+"""The structure of .onnx files that were looked at last: one comparison asks for it again and again."""
+
+from __future__ import annotations
+
+import mmap
+import os
+import time
+from collections import OrderedDict
+
+from graphir.converters.onnx.files.wire import Stripped, strip_weights
+from graphir.files.reading import open_plain
+from graphir.files.regions import TICK, Stamp
+
+# Two models that are compared, and what each was made of.
+KEPT = 4
+# A structure that is larger than that is cut out anew, rather than held.
+LARGEST_KEPT = 16 << 20
+
+_kept: OrderedDict[Stamp, Stripped] = OrderedDict()
+
+
+def stripped_file(path: str | os.PathLike[str]) -> Stripped:
+    """An .onnx file without its large weights; see `strip_weights`. An empty file gives an empty message.
+
+    Raises FormatError for what is no protobuf, OSError for what cannot be opened.
+    """
+    with open_plain(path) as file:
+        status = os.fstat(file.fileno())
+        if not status.st_size:
+            return Stripped(b"")
+        # The map goes with the last view of it: one that an error's traceback holds cannot be closed.
+        return stripped_content(memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)), status)
+
+
+def stripped_content(content: memoryview, status: os.stat_result) -> Stripped:
+    """The same of a file's content. One whose last write may not have been the last of its tick is cut anew each time:
+    nothing tells what it is then from what it was."""
+    stamp = status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+    found = _kept.get(stamp)
+    if found is not None:
+        _kept.move_to_end(stamp)
+        return found
+    settled = time.time_ns() - status.st_mtime_ns >= TICK
+    found = strip_weights(content)
+    if settled and len(found.message) <= LARGEST_KEPT:
+        _kept[stamp] = found
+        while len(_kept) > KEPT:
+            _kept.popitem(last=False)
+    return found
+
+
+__all__ = ["stripped_content", "stripped_file"]

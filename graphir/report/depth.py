@@ -1,0 +1,164 @@
+"""The line of error against depth: what each layer is off by, from the first to the last, as one SVG.
+
+Both the measured noise floor and the limit that follows from it are drawn, and a click on a point leads to the layer's
+row. Long models are drawn by the worst layer of each of a few hundred stretches.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from .page import escape
+from .text import number
+
+if TYPE_CHECKING:
+    from graphir.verification.compare import Comparison
+
+# The axis: relative differences from 1e-9 to 1, what is equal below them.
+LOWEST, HIGHEST = -9.0, 0.0
+EQUAL = LOWEST - 1.0
+LEFT, RIGHT, TOP, BOTTOM = 52.0, 10.0, 12.0, 40.0
+# So many points are reached by the keyboard, those that matter most; the table has all.
+REACHED = 12
+SCALE = ((1.0, "1"), (1e-3, "1e-3"), (1e-6, "1e-6"), (1e-9, "1e-9"), (0.0, "equal"))
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The measures of a picture, and how many stretches of layers have a point in it."""
+
+    name: str
+    width: float
+    height: float
+    stretches: int
+
+    def across(self, place: int, count: int) -> float:
+        """Where a layer stands, from the left."""
+        return LEFT + (self.width - LEFT - RIGHT) * place / (count - 1)
+
+    def down(self, value: float) -> float:
+        """Where a relative difference stands, from the top."""
+        exponent = EQUAL if value <= 0 else math.log10(value) if math.isfinite(value) else HIGHEST
+        held = min(max(exponent, LOWEST if value > 0 else EQUAL), HIGHEST)
+        return TOP + (self.height - TOP - BOTTOM) * (HIGHEST - held) / (HIGHEST - EQUAL)
+
+
+# The style sheet shows one of them, by the width of the screen.
+FRAMES = (Frame("broad", 1000.0, 300.0, 300), Frame("slim", 360.0, 240.0, 90))
+
+
+def depth_svg(layers: Sequence[Comparison], rewritten: Mapping[str, str], rows: Mapping[int, str]) -> str:
+    """The picture; `rows` are the ids of the layers' rows by place. "" of fewer than two layers."""
+    if len(layers) < 2:
+        return ""
+    pictures = [_picture(frame, layers, rewritten, rows) for frame in FRAMES]
+    return "\n".join([*pictures, _legend(len(layers) > FRAMES[0].stretches)])
+
+
+def _picture(
+    frame: Frame, layers: Sequence[Comparison], rewritten: Mapping[str, str], rows: Mapping[int, str]
+) -> str:
+    shown = _stretches(layers, frame.stretches)
+    across = {place: frame.across(place, len(layers)) for place in shown}
+
+    def line(kind: str, value: Callable[[Comparison], float], least: float) -> str:
+        return _line(kind, [(across[place], value(layers[place])) for place in shown], least, frame)
+
+    lines = [
+        line("limit", lambda layer: layer.limit, 0.0),
+        line("floor", lambda layer: layer.floor, 0.0),
+        line("error", lambda layer: layer.relative, -1.0),
+    ]
+    ranked = sorted(shown, key=lambda place: -badness(layers[place]))[:REACHED]
+    reached = {place for place in ranked if layers[place].relative > 0}
+    points = []
+    for place in shown:
+        layer = layers[place]
+        look = "rewritten" if layer.name in rewritten else layer.verdict.css_class
+        at = across[place], frame.down(layer.relative)
+        points.append(_point(layer, at, look, rows.get(place), place in reached))
+    label = f"the relative difference of {len(layers)} layers, from the first to the last"
+    return (
+        f'<svg class="depth {frame.name}" viewBox="0 0 {frame.width:.0f} {frame.height:.0f}" role="group" '
+        f'aria-label="{escape(label)}">{_axes(len(layers), frame)}{"".join(lines)}{"".join(points)}</svg>'
+    )
+
+
+def badness(layer: Comparison) -> float:
+    """How far a difference is beyond what was allowed: 1 is just allowed."""
+    if layer.limit > 0:
+        return layer.relative / layer.limit
+    return math.inf if layer.relative else 0.0
+
+
+def _stretches(layers: Sequence[Comparison], most: int) -> list[int]:
+    """The places that are drawn: all, or the worst of each stretch."""
+    count = len(layers)
+    if count <= most:
+        return list(range(count))
+    edges = [count * stretch // most for stretch in range(most + 1)]
+    return [
+        max(range(first, last), key=lambda place: (not layers[place].verdict.passes, badness(layers[place])))
+        for first, last in pairwise(edges)
+    ]
+
+
+def _line(kind: str, points: Sequence[tuple[float, float]], least: float, frame: Frame) -> str:
+    """A line through those points that are above `least`, with gaps for the others."""
+    path, drawing = [], False
+    for x, value in points:
+        if value > least:
+            path.append(f"{'L' if drawing else 'M'}{x:.1f} {frame.down(value):.1f}")
+        drawing = value > least
+    return f'<path class="{kind}" d="{"".join(path)}"/>' if path else ""
+
+
+def _point(layer: Comparison, at: tuple[float, float], look: str, row: str | None, is_reached: bool) -> str:
+    off, allowed = number(layer.relative), number(layer.limit)
+    said = f"{layer.name}: {layer.verdict.value}, off by {off} where {allowed} is allowed"
+    dot = f'<circle cx="{at[0]:.1f}" cy="{at[1]:.1f}" r="4"><title>{escape(said)}</title></circle>'
+    if row is None:
+        return f'<g class="{look}">{dot}</g>'
+    index = "" if is_reached else ' tabindex="-1"'
+    return f'<a class="{look}" href="#{row}"{index} aria-label="{escape(said)}">{dot}</a>'
+
+
+def _axes(count: int, frame: Frame) -> str:
+    right = frame.width - RIGHT
+
+    def across(value: float, text: str) -> str:
+        y = frame.down(value)
+        return (
+            f'<path class="grid" d="M{LEFT} {y:.1f}H{right}"/>'
+            f'<text x="{LEFT - 8}" y="{y + 4.5:.1f}" text-anchor="end">{text}</text>'
+        )
+
+    base = frame.height - 6
+    scale = "".join(across(value, text) for value, text in SCALE)
+    return (
+        f'{scale}<text x="{LEFT}" y="{base}">first layer</text>'
+        f'<text x="{right}" y="{base}" text-anchor="end">layer {count:,}</text>'
+    )
+
+
+def _legend(is_shortened: bool) -> str:
+    def swatch(kind: str, text: str) -> str:
+        line = f'<svg class="swatch" viewBox="0 0 22 10" aria-hidden="true"><path class="{kind}" d="M0 5H22"/></svg>'
+        return f"<span>{line}{text}</span>"
+
+    said = [
+        swatch("error", "largest difference relative to the scale"),
+        swatch("floor", "noise floor, where it was measured"),
+        swatch("limit", "limit"),
+        "A click on a point leads to its row.",
+    ]
+    if is_shortened:
+        said.append("Of each stretch of layers the worst is drawn.")
+    return f'<p class="legend">{" ".join(said)}</p>'
+
+
+__all__ = ["badness", "depth_svg"]

@@ -1,0 +1,118 @@
+"""Differences of two models that are of one kind, put together: "35 Conv+BatchNormalization folded"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from graphir.analysis.diff import Status
+from graphir.ops.normalization import BatchNormalization
+
+from .text import plural
+
+if TYPE_CHECKING:
+    from graphir.analysis.diff import Difference, Row
+    from graphir.graph import Node
+
+MOST_KINDS = 3
+
+
+@dataclass(frozen=True)
+class Group:
+    """Rows of a difference that say the same of other nodes, and what they say, in a few words."""
+
+    title: str
+    rows: tuple[Row, ...]
+
+
+def groups_of(found: Difference) -> list[Group]:
+    """The rows that differ, the most frequent kind first; no row is in two groups. Linear in rows."""
+    different = [row for row in found.rows if row.status is not Status.SAME]
+    folded = list(_folded(different))
+    taken = {id(row) for _, pair in folded for row in pair}
+    held: dict[tuple[str, ...], list[Row]] = {}
+    counts: dict[tuple[str, ...], int] = {}
+    for title, pair in folded:
+        held.setdefault(("folded", title), []).extend(pair)
+        counts["folded", title] = counts.get(("folded", title), 0) + 1
+    for row in different:
+        if id(row) not in taken:
+            key = _kind(row)
+            held.setdefault(key, []).append(row)
+            counts[key] = counts.get(key, 0) + 1
+    made = [(counts[key], Group(f"{counts[key]:,} {_words(key)}", tuple(rows))) for key, rows in held.items()]
+    return [group for _, group in sorted(made, key=lambda entry: -entry[0])]
+
+
+def overview(found: Difference) -> str:
+    """What the differences come to where one sentence says it, "" where none does."""
+    changed = [row for row in found.rows if row.status is not Status.SAME]
+    kinds = {change.kind for row in changed for change in row.changes}
+    if found.ends or not changed or kinds != {"weight"} or any(row.status is not Status.CHANGED for row in changed):
+        return ""
+    weights = sum(len(row.changes) for row in changed)
+    alike = found.count(Status.SAME) - sum(not _reads_weights(row) for row in found.rows)
+    said = f"All {weights:,} weights differ" if weights > 1 and alike <= 0 else f"{plural(weights, 'weight')} differ"
+    return f"{said if weights > 1 else '1 weight differs'}; operators, attributes and wiring are the same."
+
+
+def _reads_weights(row: Row) -> bool:
+    node = row.left or row.right
+    assert node is not None
+    return any(value is not None and value.producer is None and value.tensor is not None for value in node.inputs)
+
+
+def _folded(rows: Sequence[Row]) -> Iterator[tuple[str, tuple[Row, ...]]]:
+    """Each batch normalization that only one model has, with the row of what computes its input, whose weights differ:
+    in the other model they hold its scale."""
+    by_node = {node: row for row in rows if row.status is Status.CHANGED for node in (row.left, row.right) if node}
+    taken: set[int] = set()
+    for row in rows:
+        node = row.left or row.right
+        hinted = node is not None and isinstance(node.op, BatchNormalization) and any(
+            change.kind == "structure" for change in row.changes
+        )  # fmt: skip
+        if row.status not in (Status.FIRST, Status.SECOND) or not hinted:
+            continue
+        assert node is not None
+        maker = None if node.inputs[0] is None else node.inputs[0].producer
+        partner = None if maker is None else by_node.get(maker)
+        if maker is None or partner is None or id(partner) in taken:
+            continue
+        if any(change.kind not in ("weight", "operand") for change in partner.changes):
+            continue
+        taken.add(id(partner))
+        where = "second" if row.status is Status.FIRST else "first"
+        yield f"{maker.op.name}+{node.op.name} folded in the {where}", (row, partner)
+
+
+def _kind(row: Row) -> tuple[str, ...]:
+    """What rows have in common that are put together."""
+    operators = " / ".join(dict.fromkeys(_operator(node) for node in (row.left, row.right) if node is not None))
+    if row.status is not Status.CHANGED:
+        return ("alone", operators, row.status.value)
+    # What is said of attributes and operators names no node; of weights and operands the kind is what they share.
+    said = [change.text if change.kind in _NAMELESS else change.kind for change in row.changes]
+    return ("changed", operators, *dict.fromkeys(said))
+
+
+def _operator(node: Node) -> str:
+    return str(node.op.name)
+
+
+def _words(key: tuple[str, ...]) -> str:
+    what, operators, *said = key
+    if what == "folded":
+        return operators
+    if what == "alone":
+        return f"{operators} {said[0]}"
+    told = "; ".join(_SENTENCES.get(kind, kind) for kind in said[:MOST_KINDS])
+    return f"{operators}: {told}" + (f" and {len(said) - MOST_KINDS} more" if len(said) > MOST_KINDS else "")
+
+
+_NAMELESS = ("attribute", "operator", "structure")
+_SENTENCES = {"weight": "weights differ", "operand": "operands differ", "type": "results differ"}
+
+
+__all__ = ["Group", "groups_of", "overview"]

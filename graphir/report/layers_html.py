@@ -1,0 +1,111 @@
+"""Comparisons on a page: a table of outputs, and of the layers the line against depth, the first and the worst, and
+behind a click all of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from graphir.verification.verdict import Verdict
+
+from .depth import badness, depth_svg
+from .page import Cell, Shape, bar, escape, fold, section, table
+from .text import number, plural
+
+if TYPE_CHECKING:
+    from graphir.verification.compare import Comparison
+    from graphir.verification.report import VerificationReport
+
+LOWEST = -9.0
+HEAD = ("shape", "scale", "max abs diff", "relative", "noise floor", "limit", "", "verdict")
+FIRST, WORST = 5, 8
+ALL_OPEN = 12
+_RANKS = {verdict: rank for rank, verdict in enumerate(Verdict)}
+LEGEND = (
+    '<p class="legend">Bars show the largest difference relative to the scale, from 1e-9 to 1 on a logarithmic '
+    "axis; the mark is the limit that follows from the noise floor (what rounding the inputs alone changes).</p>"
+)
+
+
+def comparisons(
+    found: Sequence[Comparison], what: str, ids: Mapping[int, str] | None = None, links: Mapping[str, str] | None = None
+) -> str:
+    """A table of comparisons. `ids` are those of its rows, `links` the ids of the rows elsewhere that names lead to."""
+    shape = Shape(
+        right=(2, 3, 4, 5, 6), told=8, find="" if ids is None and what == "layer" else f"{what}s", classes="layers",
+        labelled=False,
+    )  # fmt: skip
+    return table((what, *HEAD), [_row(item, links or {}) for item in found], shape, ids)
+
+
+def layers_section(report: VerificationReport, ids: Mapping[int, str]) -> str:
+    """The layers of a report; `ids` are those of their rows by place."""
+    differing, rewritten = len(report.diverging), report.rewritten
+    title = f"Layers ({len(report.layers):,} compared, {f'{differing:,}' if differing else 'none'} beyond rounding"
+    title += f", {len(rewritten)} written otherwise)" if rewritten else ")"
+    said = {name: f"rewritten: {where}" for name, where in rewritten.items()}
+    shown = [replace(layer, note=said.get(layer.name, layer.note)) for layer in report.layers]
+    parts = [depth_svg(shown, rewritten, ids)]
+    if len(shown) > ALL_OPEN:
+        links = {layer.name: ids[place] for place, layer in enumerate(shown)}
+        parts += _first_and_worst(report, shown, links)
+        everything = comparisons(shown, "layer", ids)
+        parts.append(fold(f"All {plural(len(shown), 'layer')}", everything, note="search and sort"))
+    else:
+        parts.append(comparisons(shown, "layer", ids))
+    return section(title, "\n".join(filter(None, parts)))
+
+
+def row_ids(report: VerificationReport) -> dict[int, str]:
+    """The ids of the layers' rows, by place."""
+    return {place: f"layer-{place + 1}" for place in range(len(report.layers))}
+
+
+def _first_and_worst(report: VerificationReport, shown: Sequence[Comparison], links: Mapping[str, str]) -> list[str]:
+    parts = []
+    diverging = {layer.name for layer in report.diverging}
+    first = report.first_divergence
+    if first is not None:
+        begin = next(place for place, layer in enumerate(shown) if layer.name == first.name)
+        rows = [layer for layer in shown[begin:] if layer.name in diverging][:FIRST]
+        parts.append(f"<h3>First that differ</h3>\n{comparisons(rows, 'layer', links=links)}")
+    compared = [layer for layer in shown if layer.name not in report.rewritten and layer.relative > 0]
+    worst = sorted(compared, key=lambda layer: -badness(layer))[:WORST]
+    if worst:
+        word = "Worst" if first is not None else "Closest to their limits"
+        parts.append(f"<h3>{word}</h3>\n{comparisons(worst, 'layer', links=links)}")
+    return parts
+
+
+def _row(item: Comparison, links: Mapping[str, str]) -> list[str | Cell]:
+    verdict, look = item.verdict.value, item.verdict.css_class
+    note = f"<br><small>{escape(item.note)}</small>" if item.note else ""
+    name = escape(item.name)
+    if item.name in links:
+        name = f'<a href="#{links[item.name]}">{name}</a>'
+    unmeasured = item.verdict.passes and item.relative and not item.floor
+    return [
+        name + note,
+        escape("x".join(map(str, item.shape)) or "scalar"),
+        number(item.scale),
+        number(item.max_abs),
+        number(item.relative),
+        Cell("-", 0.0) if unmeasured else number(item.floor),
+        number(item.limit),
+        Cell(bar(position(item.relative), position(item.limit), look), item.relative),
+        Cell(f'<span class="verdict {look}">{verdict}</span>', _RANKS[item.verdict]),
+    ]
+
+
+def position(value: float) -> float:
+    """Where a relative difference lies on the axis of a bar, in percent."""
+    if value <= 0:
+        return 0.0
+    if not math.isfinite(value):
+        return 100.0
+    return 100 * min(max((math.log10(value) - LOWEST) / -LOWEST, 0.01), 1.0)
+
+
+__all__ = ["LEGEND", "comparisons", "layers_section", "position", "row_ids"]
