@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,7 @@ MEANINGS = {
 LAYERS_SHOWN = 12
 REWRITES_SHOWN = 5
 CHANGES_SHOWN = 6
+NODES_DIFFER = re.compile(r"[\d,]+ nodes? differs?")
 CAUSES_SHOWN = 5
 SETS_NAMED = 6
 COVERAGE_SHOWN = 2
@@ -39,8 +41,14 @@ def verdict_line(report: VerificationReport) -> str:
     if verdict is Verdict.NOT_PROVEN and report.unproven:
         return f"NOT PROVEN: {report.unproven[0]}"
     word = headline(report).upper() if not report.ok else headline(report)
-    meaning = MEANINGS[verdict.value]
+    meaning = MEANINGS[verdict.value] + ("" if not report.ok else _otherwise_written(report))
     return f"{word}: {verdict.value} ({meaning})" if verdict.passes or verdict.differs else f"{word}: {meaning}"
+
+
+def _otherwise_written(report: VerificationReport) -> str:
+    """How many nodes of two graphs differ that compute the same, as the first line of their differences has it."""
+    count = NODES_DIFFER.match(report.changes[0]) if report.changes else None
+    return f"; {count[0]}" if count is not None else ""
 
 
 def further_reasons(report: VerificationReport) -> Sequence[str]:

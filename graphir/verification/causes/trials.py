@@ -29,6 +29,7 @@ from graphir.verification.pairs.sides import Sides
 from graphir.verification.running.candidate import OnnxCandidate
 
 from .known import Bench, Known
+from .masked import waits
 from .segments import Segment, Segments, compared_inside, fitted
 from .walks import Walks
 
@@ -39,6 +40,7 @@ AT_ONCE = 10
 # Nodes of one part: a part that reads values of which one is made from another is cut further back, up to this size.
 MOST_NODES = 64
 ROUNDS = 8
+MOST_MASKED = 8
 # How far behind a change both models agree again, counted in values that both know.
 STEPS_BEHIND = 12
 # As many different numbers where some are to be equal, and by how much the usual range is exceeded.
@@ -97,11 +99,12 @@ class _Trials:
         self.walks = Walks(sides.graphs[0]), Walks(sides.graphs[1])
         inputs = {value: other for value, other in sides.counterparts.values.items() if value.producer is None}
         self.segments = Segments(self.known, self.walks, inputs, bench.feeds)
+        self.masked: dict[str, None] = {}
 
     def run(self, seconds: float) -> tuple[list[str], list[str]]:
         started = time.process_time()
         trials = self._trials()
-        said: dict[str, None] = {}
+        said = dict(self.masked)
         done = 0
         for start in range(0, min(len(trials), MOST_TRIALS), AT_ONCE):
             if start and time.process_time() - started > seconds:
@@ -142,7 +145,10 @@ class _Trials:
         for node, row in self.sides.rows.items():
             if id(row) in covered:
                 continue
-            for value in self._behind(node):
+            near = self._nearest(node)
+            if len(self.masked) < MOST_MASKED:
+                self._look_behind(row, near)
+            for value in self._agreeing(near):
                 segment = self._cut(value)
                 if segment is not None:
                     rows = self._rows_of(segment)
@@ -150,28 +156,38 @@ class _Trials:
                     found.setdefault(id(segment.value), _Trial(segment, rows))
         return sorted(found.values(), key=lambda trial: trial.rank)
 
-    def _behind(self, node: Node) -> list[Value]:
-        """The values nearest behind a node that both models know and at which they agree, by the first one's."""
+    def _nearest(self, node: Node) -> list[Value]:
+        """The values nearest behind a node that both models know, by the first one's."""
         side = 0 if any(made in self.walks[0].place for made in node.outputs) else 1
         back = {other: value for value, other in self.known.pairs.items()}
         table: Mapping[Value, Any] = self.known.names if side == 0 else back
         near: list[Value] = []
         for made in node.outputs:
             near += [made] if made in table else self.walks[side].nearest(made, table.__contains__, behind=True)
-        values = list(dict.fromkeys(value if side == 0 else back[value] for value in near))
+        return list(dict.fromkeys(value if side == 0 else back[value] for value in near))
+
+    def _agreeing(self, values: Sequence[Value]) -> list[Value]:
+        """Those of the values at which both models agree, and where they agree again behind the others."""
         agreeing: dict[Value, None] = {}
         for _ in range(STEPS_BEHIND):
             self.known.ask(values)
             agreeing |= dict.fromkeys(value for value in values if self.known.agrees(value))
-            further = [value for value in values if self.known.differs(value)]
             values = [
                 held
-                for value in further
+                for value in values
+                if self.known.differs(value)
                 for held in self.walks[0].nearest(value, self.known.names.__contains__, behind=True)
             ]
             if not values:
                 break
         return list(agreeing)
+
+    def _look_behind(self, row: Row, values: Sequence[Value]) -> None:
+        """Say of a row whose values differ whether what is behind them would show that for other numbers."""
+        self._agreeing(values)
+        differing = [value for value in values if self.known.differs(value) and row.status is Status.CHANGED]
+        if any(waits(self.bench, self.known, self.walks[0], value, (evenly, in_levels)) for value in differing):
+            self.masked[f"{self._named([row])}, which differs and shows in nothing behind it {HERE}"] = None
 
     def _cut(self, value: Value) -> Segment | None:
         """The part behind values at which both models agree, none of which is made from another one of them."""
@@ -226,7 +242,7 @@ class _Trials:
                 for where, fed in self._variants(trial, arrays):
                     found = pair.compared(fed, exactly=trial.is_single)
                     if found is not None and found.verdict.differs:
-                        return self._sentence(trial, where, found)
+                        return self._sentence(trial, where)
         except GraphirError:
             return ""
         return ""
@@ -256,14 +272,16 @@ class _Trials:
             value.producer is not None and isinstance(value.producer.op, Shape) for value in self.walks[0].before(edge)
         )
 
-    def _sentence(self, trial: _Trial, where: str, found: Comparison) -> str:
+    def _sentence(self, trial: _Trial, where: str) -> str:
+        return f"{self._named(trial.rows)}, which gives other results by itself {where}"
+
+    def _named(self, rows: Sequence[Row]) -> str:
         pairs = self.sides.partners
         said = []
-        for row in trial.rows[:2]:
+        for row in rows[:2]:
             names = dict.fromkeys(node.name for node in (row.left, row.right) if node is not None)
             said.append(f"{' / '.join(names)}: {row_text(row, pairs)}")
-        more = f" and {len(trial.rows) - 2} more changes" if len(trial.rows) > 2 else ""
-        return f"{'; '.join(said)}{more}, which gives other results by itself {where}"
+        return "; ".join(said) + (f" and {len(rows) - 2} more changes" if len(rows) > 2 else "")
 
 
 class _Pair:

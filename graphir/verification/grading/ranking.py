@@ -84,8 +84,8 @@ def rankings(
 
 
 def least_classes(structure: Structure, output: str) -> int | None:
-    """How many columns an output has at least if it holds scores of classes, None if it does not: it comes of a softmax,
-    or of a product of matrices and what is usual behind one."""
+    """How many columns an output has at least if it holds scores of classes, None if it does not: it comes of a
+    softmax, or of a product of matrices and what is usual behind one."""
     name = output
     while name in structure.producers:
         operator, operands = structure.producers[name]
