@@ -2,16 +2,16 @@
 
 A constant that is multiplied with zero, a threshold between two scores, the last index of equal numbers: the inputs of
 a model need not lead to what shows them. So each part that differs is cut out of both models and run on the reference's
-own numbers, and on others of the same range: some drawn evenly, some that are often equal, and, where each node stands
-for one of the other model, larger ones of both signs and those between two constants that differ. Parts that give the
-same for all of them are another way to write the same.
+own numbers, and on others: of the same range drawn evenly, some that are often equal, larger ones (of both signs where
+each node stands for one of the other model), and those between two constants that differ. Parts that give the same for
+all of them are another way to write the same.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -32,6 +32,7 @@ from .known import Bench, Known
 from .masked import waits
 from .segments import Segment, Segments, compared_inside, fitted
 from .walks import Walks
+from .ways import between, beyond, constants, evenly, farther, in_levels, is_bounded, is_real
 
 Array = NDArray[Any]
 # Parts that are cut out, and seconds of this process for all of them; what is simplest comes first.
@@ -43,9 +44,6 @@ ROUNDS = 8
 MOST_MASKED = 8
 # How far behind a change both models agree again, counted in values that both know.
 STEPS_BEHIND = 12
-# As many different numbers where some are to be equal, and by how much the usual range is exceeded.
-LEVELS = 3
-STRETCH = 8.0
 HERE = "on these very inputs"
 ELSEWHERE = "for numbers that these inputs did not lead to"
 
@@ -260,6 +258,8 @@ class _Trials:
         ways: list[Callable[[np.random.Generator, Array], Array]] = [evenly, in_levels]
         if trial.is_alike:
             ways += [beyond, *(partial(between, ends) for row in trial.rows for ends in constants(row))]
+        elif not any(is_bounded(edge) for edge in free):
+            ways.append(farther)
         for turn, way in enumerate(ways):
             generator = np.random.Generator(np.random.PCG64(turn))
             yield ELSEWHERE, own | {edge: way(generator, own[edge]).astype(own[edge].dtype) for edge in free}
@@ -326,75 +326,6 @@ class _Pair:
     def _run(self, place: int, arrays: Mapping[str, Array]) -> Array:
         (found,) = self._parts[place].run(self._wanted(place, arrays)).values()
         return found
-
-
-def evenly(generator: np.random.Generator, array: Array) -> Array:
-    """Numbers of an array's range, each as likely; whole ones where all of them are."""
-    low, high = _range(array)
-    if array.dtype.kind in "iu":
-        return generator.integers(int(low), int(high), array.shape, endpoint=True)
-    if array.dtype.kind == "b":
-        return generator.integers(0, 2, array.shape)
-    drawn = generator.uniform(low, high, array.shape)
-    return np.round(drawn) if _is_whole(array) else drawn
-
-
-def in_levels(generator: np.random.Generator, array: Array) -> Array:
-    """The same with few different numbers, so that many are equal."""
-    low, high = _range(array)
-    levels = np.linspace(low, high, LEVELS)
-    return generator.choice(np.round(levels) if _is_whole(array) else levels, array.shape)
-
-
-def beyond(generator: np.random.Generator, array: Array) -> Array:
-    """Numbers of both signs, most of them larger than those of the array."""
-    if array.dtype.kind not in "fV":
-        return array
-    size = max(abs(number) for number in _range(array)) or 1.0
-    drawn = generator.uniform(-STRETCH * size, STRETCH * size, array.shape)
-    return np.round(drawn) if _is_whole(array) else drawn
-
-
-def between(ends: tuple[float, float], generator: np.random.Generator, array: Array) -> Array:
-    """Real numbers between two."""
-    return generator.uniform(min(ends), max(ends), array.shape) if array.dtype.kind in "fV" else array
-
-
-def constants(row: Row) -> Iterator[tuple[float, float]]:
-    """The real numbers, operands and attributes, in which two nodes differ."""
-    left, right = row.left, row.right
-    if left is None or right is None:
-        return
-    for one, other in zip(left.inputs, right.inputs, strict=False):
-        held = [value.tensor.numpy() for value in (one, other) if value is not None and value.tensor is not None]
-        if len(held) > 1 and all(array.size == 1 and array.dtype.kind == "f" for array in held):
-            ends = tuple(float(array.reshape(-1)[0]) for array in held)
-            yield from [(ends[0], ends[1])] if ends[0] != ends[1] else []
-    if type(left.op) is type(right.op):
-        for field in fields(left.op):
-            first, second = (getattr(node.op, field.name) for node in (left, right))
-            if isinstance(first, float) and isinstance(second, float) and first != second:
-                yield first, second
-
-
-def _range(array: Array) -> tuple[float, float]:
-    wide = array if array.dtype.kind in "iub" else array.astype(np.float64)
-    finite = wide[np.isfinite(wide)] if wide.dtype.kind == "f" else wide
-    return (finite.min(), finite.max()) if finite.size else (0.0, 1.0)
-
-
-def is_real(value: Value) -> bool:
-    """Whether a value is known to be of a real type."""
-    return value.dtype is not None and value.dtype.is_float
-
-
-def _is_whole(array: Array) -> bool:
-    """Whether all are whole numbers, as indices that were made real are."""
-    if array.dtype.kind in "iub":
-        return True
-    wide = array.astype(np.float64)
-    finite = wide[np.isfinite(wide)]
-    return bool(finite.size) and bool((finite == np.round(finite)).all()) and float(np.ptp(finite)) > 1
 
 
 __all__ = ["chosen_alike", "try_changes"]
