@@ -59,8 +59,8 @@ class MemoryReport(Printed):
 
     def to_text(self, *, width: int | None = None) -> str:
         """Peak, total and what lives at the peak, in `width` columns (None: as many as it takes)."""
-        from graphir.structure.look import look, of_width
         from graphir.report.memory import memory_text
+        from graphir.structure.look import look, of_width
 
         with of_width(look().width if width is None else width):
             return memory_text(self, "training" if self.wanted.training else "one run", verbose=width is None)

@@ -19,6 +19,7 @@ PROMISES = {
     "tf_keras": ("GRAPHIR_REQUIRE_TF_KERAS",),
     "old onnxruntime": ("GRAPHIR_REQUIRE_OLD_ONNXRUNTIME",),
     "shared": ("CI",),
+    "browser": ("GRAPHIR_REQUIRE_BROWSER",),
 }
 
 

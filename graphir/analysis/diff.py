@@ -132,7 +132,8 @@ class _Comparison:
                 yield Change("output", f"{name} is {_origin(source)} in the first, {_origin(held)} in the second")
         if list(pairs.values()) != sorted(pairs.values()):
             orders = [[value.name for value in graph.outputs] for graph in (self.left, self.right)]
-            yield Change("outputs", f"order is {', '.join(orders[0])} in the first, {', '.join(orders[1])} in the second")
+            first, second = (", ".join(names) for names in orders)
+            yield Change("outputs", f"order is {first} in the first, {second} in the second")
 
     def _output_pairs(self) -> dict[int, int]:
         """The places of outputs by those in the first: the same results, then the same names, the others in order. Of

@@ -155,13 +155,14 @@ def _guarded(options: argparse.Namespace) -> int:
     from graphir.errors import GraphirError
     from graphir.files.signals import Ended
     from graphir.files.sources import sources_kept
+    from graphir.safety.counted import listening
     from graphir.safety.limits import limited
 
     from .console import Console
 
     console = Console(json=options.json, verbose=options.verbose, quiet=options.quiet)
     try:
-        with limited(getattr(options, "limits", None)), sources_kept(), _plugins(options):
+        with limited(getattr(options, "limits", None)), sources_kept(), listening(console.count), _plugins(options):
             code = _module(options.command).run(options, console)
         if sys.stdout is not None:  # it is where the shell closed it, as in >&-
             sys.stdout.flush()

@@ -16,9 +16,10 @@ from graphir.registry.opened import forget, look_into, opened
 from graphir.registry.sources import EMPTY, Found, Search
 from graphir.report.gaps import NODES_SHOWN, gaps_json
 from graphir.report.text import plural, table, wrapped
+from graphir.safety.counted import counted
 from graphir.safety.foreign_text import in_one_line, one_line
-from graphir.structure.look import harmless, look
 from graphir.safety.limits import Limits, limited
+from graphir.structure.look import harmless, look
 
 from .checked import checked_model
 
@@ -59,7 +60,10 @@ class _Scratch:
 def run_all(options: argparse.Namespace, stated: Mapping[str, Any], found: Search, console: Console) -> int:
     """Check them one after the other; 1 if any has gaps or cannot be checked."""
     with _scratch() as scratch:
-        rows = [row for model in found.models for row in _rows(model, options, stated, console, scratch, found)]
+        rows = [
+            row for model in counted(found.models, "model")
+            for row in _rows(model, options, stated, console, scratch, found)
+        ]  # fmt: skip
     console.data(_document(options, rows, found))
     console.show(lambda: _text(rows, found, verbose=options.verbose > 0))
     return 0 if all(row.ok for row in rows) else 1

@@ -7,12 +7,13 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import IO
 
-from graphir.structure.look import Style, harmless, look_of, paint, shown_as
+from graphir.safety.counted import Count, duration
 from graphir.safety.foreign_text import encodable, one_line
+from graphir.structure.look import Style, harmless, look_of, paint, shown_as
 
 LINES_SHOWN = 20
 
@@ -25,6 +26,7 @@ class Console:
         self.verbose = verbose
         self.quiet = quiet
         self.look = look_of(sys.stdout, whole=verbose > 0)
+        self.steps: Sequence[str] = ()
         self._progress: Progress | None = None
 
     def show(self, text: str | Callable[[], str]) -> None:
@@ -48,8 +50,13 @@ class Console:
         if self.quiet or sys.stderr is None or not sys.stderr.isatty():
             return
         if self._progress is None:
-            self._progress = Progress()
-        self._progress.text = encodable(one_line(text), sys.stderr.encoding)
+            self._progress = Progress(self.steps, look_of(sys.stderr).width)
+        self._progress.begin(encodable(one_line(text), sys.stderr.encoding))
+
+    def count(self, count: Count) -> None:
+        """Say how far what is being done is, where it is said at all."""
+        if self._progress is not None:
+            self._progress.count(count)
 
     def flush(self) -> None:
         """See to it that what was printed is out, so that a full disk is noticed here."""
@@ -105,32 +112,85 @@ def say(text: str, stream: IO[str] | None, *, has_colours: bool = False) -> None
 
 
 class Progress:
-    """A line on stderr with what is being done and for how long, written by a thread of its own after a moment."""
+    """A line on stderr with what is being done, for how long and for how much longer, written by a thread of its own
+    after a moment.
+
+    `steps` are the first words of the stages that a command goes through; a stage that begins with another word is part
+    of the one before it.
+    """
 
     DELAY = 0.5
+    SETTLED = 1.0  # an estimate before so many seconds says more about how work starts than about how it goes on
 
-    def __init__(self) -> None:
+    def __init__(self, steps: Sequence[str] = (), width: int | None = None) -> None:
         self.text = ""
+        self._steps = steps
+        self._step = 0
+        self._width = width
+        self._count: Count | None = None
+        self._counted = Count("", 0, 0)
         self._done = threading.Event()
-        self._started = time.monotonic()
+        self._started = self._counting = time.monotonic()
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
+
+    def begin(self, text: str) -> None:
+        """This is being done from now on."""
+        word = text.partition(" ")[0]
+        if word in self._steps:
+            self._step = self._steps.index(word) + 1
+        self.text = text
+        if not self._goes_on():
+            self._count = None
+
+    def count(self, count: Count) -> None:
+        """Work on many things is so far. What is counted inside of it is not told."""
+        known = self._count
+        if known is not None and known.what != count.what and self._goes_on():
+            return
+        if count.what != self._counted.what or count.done <= self._counted.done:
+            self._counting = time.monotonic()
+        self._count = self._counted = count
+
+    def _goes_on(self) -> bool:
+        return self._count is not None and self._count.done < self._count.total - 1
 
     def stop(self) -> None:
         """Clear the line and end the thread."""
         self._done.set()
         self._thread.join()
 
+    def line(self, now: float) -> str:
+        """What the line says at a time of `time.monotonic`, no longer than the terminal is wide."""
+        parts = [f"step {self._step} of {len(self._steps)}: {self.text}" if self._step else self.text]
+        count = self._count
+        if count is not None and count.total > 1:
+            parts.append(f"{count.what} {count.done + 1:,} of {count.total:,}")
+            spent = now - self._counting
+            if count.done and spent >= self.SETTLED:
+                parts.append(f"about {duration(spent / count.done * (count.total - count.done))} left")
+        end = f" ... {now - self._started:.0f} s"
+        room = max(0, (self._width or 100) - 1 - len(end))
+        said = ", ".join(parts)
+        return (said if len(said) <= room else shortened(said, room)) + end
+
     def _run(self) -> None:
         shown = False
         while not self._done.wait(self.DELAY):
-            seconds = time.monotonic() - self._started
-            sys.stderr.write(f"\r\x1b[K{self.text[:100]} ... {seconds:.0f} s")
+            sys.stderr.write(f"\r\x1b[K{self.line(time.monotonic())}")
             sys.stderr.flush()
             shown = True
         if shown:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
+
+
+def shortened(text: str, room: int) -> str:
+    """The beginning and the end of a text, which says how far it is."""
+    if room < 8:
+        return text[:room]
+    head = room // 3
+    return f"{text[:head]}..{text[len(text) - (room - head - 2):]}"
 
 
 __all__ = ["Console", "Progress", "complain", "say"]

@@ -113,6 +113,10 @@ def run(options: argparse.Namespace, console: Console) -> int:
         half = half_options(options.dtype, options.io_dtype, options.keep_float32)
     except ArgumentError as error:
         options.parser.error(str(error))
+    console.steps = [word for word, is_wanted in (
+        ("reading", True), ("converting", half is not None), ("writing", True), ("verifying", options.verify),
+        ("measuring", options.accuracy),
+    ) if is_wanted]  # fmt: skip
     report = convert_model(
         options.source,
         Wanted(options.target, stated, constants_of(options), options.report, half),

@@ -63,7 +63,7 @@ def _shape(shape: str, text: str) -> tuple[Any, ...]:
     if inner == SCALAR:
         inner = ""
     if inner == "...":
-        raise argparse.ArgumentTypeError(f"{text!r} leaves the rank open, as it is without -i; write sizes, ? for open ones")
+        raise argparse.ArgumentTypeError(f"{text!r} leaves the rank open; write sizes, ? for those that are open")
     sizes = ["?" if size.strip() == OPEN else size.strip() for size in inner.split(",")] if inner else []
     if sizes and not sizes[-1]:
         sizes.pop()

@@ -37,8 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--explain",
         metavar="NAME",
-        help="only this value, or the results of this node: the rules and operands that fixed each of its sizes and its "
-        "dtype, back to what the model declares; a value inside a subgraph is named as the table names it",
+        help="only this value, or the results of this node: the rules and operands that fixed each of its sizes and "
+        "its dtype, back to what the model declares; a value inside a subgraph is named as the table names it",
     )
     parser.add_argument(
         "--partial",
@@ -79,13 +79,14 @@ def _explain(options: argparse.Namespace, graph: Graph, console: Console) -> int
     names = {value.name for value in graph.values}
     shapes = {name: shape for name, shape in (shapes_of(options) or {}).items() if name in names}
     dtypes = {name: dtype for name, dtype in (dtypes_of(options) or {}).items() if name in names}
-    node = find_node(graph, options.explain)
-    if node is None:
+    met = find_node(graph, options.explain)
+    if met is None:
         found = explain(graph, options.explain, shapes, dtypes)
         console.data({"source": options.source, **found.to_json()})
         console.show(str(found))
         return 0
-    results = [explain(node.graph, value.name, shapes, dtypes) for value in visible_outputs(node)]
+    around, node = met
+    results = [explain(graph, f"{around}{value.name}", shapes, dtypes) for value in visible_outputs(node)]
     console.data({
         "source": options.source, "node": node.name, "operator": node.op.name,
         "results": [found.to_json() for found in results],

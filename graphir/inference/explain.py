@@ -183,16 +183,20 @@ def find_value(graph: Graph, name: str) -> Value:
         return found[0]
     if found:
         raise GraphError(f"{name!r} may be any of {len(found)} values; write it as `graphir shapes` lists it")
-    known = [*(f"{around}{value.name}" for around, value in all_values(graph)), *(node.name for node in graph.nodes)]
+    known = [f"{around}{value.name}" for around, value in all_values(graph)]
+    known += [node.name for node in graph.nodes]
     raise GraphError(f"the graph has no value {name!r}{similar_names(name, dict.fromkeys(known))}")
 
 
-def find_node(graph: Graph, name: str) -> Node | None:
-    """The node that a name means: of this name, where no value has it. A node of a subgraph is named as its values
-    are, or, if no other is called so, alone. Raises GraphError where it may be several."""
+def find_node(graph: Graph, name: str) -> tuple[str, Node] | None:
+    """The node that a name means, with the path of its graph: of this name, where no value has it.
+
+    A node of a subgraph is named as its values are, or, if no other is called so, alone. Raises GraphError where it may
+    be several.
+    """
     if name in graph or any(name in value.sources for value in graph.values):
         return None
-    found = [node for around, node in _all_nodes(graph, "") if name in (f"{around}{node.name}", node.name)]
+    found = [met for met in _all_nodes(graph, "") if name in (f"{met[0]}{met[1].name}", met[1].name)]
     if len(found) > 1:
         raise GraphError(f"{name!r} may be any of {len(found)} nodes; name one of their values instead")
     values = [value for around, value in all_values(graph) if name in (f"{around}{value.name}", value.name)]

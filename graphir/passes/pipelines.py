@@ -7,12 +7,13 @@ same, with outputs of the same names and types, and says in its `Outcome` what i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from graphir.graph import Graph
+from graphir.safety.counted import counted
 from graphir.structure.record import record
 
 from .outcome import Outcome
@@ -51,7 +52,7 @@ class Pipeline:
         """Take the graph through all steps. Raises what they raise; the graph is valid then, too."""
         outcome = Outcome()
         for _ in range(self.rounds):
-            found = _run_steps(self.steps, graph)
+            found = _run_steps(counted(self.steps, "pass"), graph)
             outcome |= found
             if not found:
                 break
@@ -79,7 +80,7 @@ def run_step(made: Step, graph: Graph) -> Outcome:
     return made.run(graph)
 
 
-def _run_steps(steps: tuple[Step, ...], graph: Graph) -> Outcome:
+def _run_steps(steps: Iterable[Step], graph: Graph) -> Outcome:
     outcome = Outcome()
     for made in steps:
         found = run_step(made, graph)

@@ -25,6 +25,7 @@ from graphir.registry.report import RegistryReport
 from graphir.registry.sources import EMPTY, Found, Search, search, stamps_of
 from graphir.registry.store import LocalStore, Store
 from graphir.registry.work import convert_one
+from graphir.safety.counted import tell_count
 from graphir.safety.limits import Limits
 from graphir.structure.record import record
 
@@ -146,9 +147,11 @@ class _Run:
         kept = {job.slug: known[job.slug] for job in waiting if self._holds(job, known.get(job.slug))}
         outcomes |= kept
         wanted = [(job, (job, self.store)) for job in waiting if job.slug not in kept]
+        tell_count("model", 0, len(wanted))
         for done, (job, result) in enumerate(self.engine.run(convert_one, wanted), 1):
             outcomes[job.slug] = self._settled(job, result)
-            self.tell(f"{done} of {len(wanted)}: {job.model.name}: {outcomes[job.slug].bucket.value}")
+            tell_count("model", done, len(wanted))
+            self.tell(f"{job.model.name}: {outcomes[job.slug].bucket.value}")
         return RegistryReport(
             self.store.shown,
             FORMATS[self.plan.to].brand,

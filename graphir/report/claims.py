@@ -16,22 +16,23 @@ SETS_NAMED = 6
 NO_RUN = "Nothing was run: that both compute the same is not shown (--verify shows it)."
 
 
-def shown(report: VerificationReport) -> list[str]:
-    """What the runs show."""
+def shown(report: VerificationReport, files: tuple[str, str] = ("", "")) -> list[str]:
+    """What the runs show; `files` are what the two models are called, where they have names."""
+    reference, candidate = _called(files[0], report.reference), _called(files[1], report.candidate)
     worst = max(report.outputs, key=lambda found: (found.relative, found.limit), default=None)
     lines = []
     if worst is not None:
         off = f"off by {number(worst.relative)} of the scale at most, where {number(worst.limit)} is allowed"
         if not worst.relative:
             off = "the same to the last bit"
-        outputs = "its output" if len(report.outputs) == 1 else f"all {len(report.outputs)} outputs"
         if report.verdict.differs:
             failing = sum(found.verdict.differs for found in report.outputs)
-            outputs = f"{failing} of {plural(len(report.outputs), 'output')}"
-            lines.append(f"{outputs} of {report.candidate} differ from {report.reference}: {worst.name} is {off}.")
+            lines.append(f"{candidate} does not give what {reference} gives, on {_inputs(report)}.")
+            verb = "differs" if failing == 1 else "differ"
+            lines.append(f"{failing} of {plural(len(report.outputs), 'result')} {verb}: {worst.name} is {off}.")
         else:
-            same = f"{report.candidate} gives what {report.reference} gives"
-            lines.append(f"{same}, on {_inputs(report)}: {outputs}, {off}.")
+            same = f"{candidate} gives what {reference} gives"
+            lines.append(f"{same}, on {_inputs(report)}: {plural(len(report.outputs), 'result')}, {off}.")
     if report.layers:
         differing = len(report.diverging)
         said = f"{differing:,} of them differ by more" if differing else "none differs by more than that"
@@ -55,6 +56,11 @@ def not_shown(report: VerificationReport, *, is_judged: bool = False) -> list[st
     if not is_judged:
         lines.append("Accuracy on real data, speed and memory.")
     return lines
+
+
+def _called(file: str, runtime: str) -> str:
+    """A model by its file and what ran it."""
+    return f"{file} ({runtime})" if file else runtime
 
 
 def _inputs(report: VerificationReport) -> str:

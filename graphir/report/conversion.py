@@ -17,7 +17,7 @@ from graphir.structure.printed import Printed
 from graphir.structure.record import holder, record
 
 from .parts import by_count, decisions_text, operators_text
-from .text import folded_text, size
+from .text import folded_text, size, wrapped
 from .verification import verification_json, verification_text
 
 if TYPE_CHECKING:
@@ -136,7 +136,10 @@ class ConversionReport(Printed):
 
     def to_text(self, *, verbose: bool = False) -> str:
         """The report for a terminal; with `verbose` every decision, the operator counts and every layer."""
-        parts = [paint(self._headline(), Style.HEADING), self._facts()]
+        head = self._headline()
+        if look().width is not None:
+            head = wrapped(head, first="", rest="    ")
+        parts = [paint(head, Style.HEADING), self._facts()]
         if verbose:
             names = self.framework, self.target_name()
             parts.append(operators_text(self.source_operators, self.target_operators, *names))

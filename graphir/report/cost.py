@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from graphir.safety.foreign_text import one_line
+from graphir.structure.look import look, of_width
 from graphir.types import Sym
 
 from .fitting import amount, memory
-from graphir.structure.look import look, of_width
 from .text import plural, table, wrapped
 
 if TYPE_CHECKING:

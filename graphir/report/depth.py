@@ -16,7 +16,7 @@ from .page import escape
 from .text import number
 
 if TYPE_CHECKING:
-    from graphir.verification.compare import Comparison
+    from graphir.verification.grading.compare import Comparison
 
 # The axis: relative differences from 1e-9 to 1, what is equal below them.
 LOWEST, HIGHEST = -9.0, 0.0
@@ -51,6 +51,10 @@ class Frame:
 FRAMES = (Frame("broad", 1000.0, 300.0, 300), Frame("slim", 360.0, 240.0, 90))
 
 
+# From so many points per unit of width on they are drawn small.
+CROWDED = 0.12
+
+
 def depth_svg(layers: Sequence[Comparison], rewritten: Mapping[str, str], rows: Mapping[int, str]) -> str:
     """The picture; `rows` are the ids of the layers' rows by place. "" of fewer than two layers."""
     if len(layers) < 2:
@@ -81,9 +85,10 @@ def _picture(
         look = "rewritten" if layer.name in rewritten else layer.verdict.css_class
         at = across[place], frame.down(layer.relative)
         points.append(_point(layer, at, look, rows.get(place), place in reached))
+    look = f"{frame.name} many" if len(shown) > CROWDED * frame.width else frame.name
     label = f"the relative difference of {len(layers)} layers, from the first to the last"
     return (
-        f'<svg class="depth {frame.name}" viewBox="0 0 {frame.width:.0f} {frame.height:.0f}" role="group" '
+        f'<svg class="depth {look}" viewBox="0 0 {frame.width:.0f} {frame.height:.0f}" role="group" '
         f'aria-label="{escape(label)}">{_axes(len(layers), frame)}{"".join(lines)}{"".join(points)}</svg>'
     )
 

@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING
 from graphir.analysis.diff import Status
 from graphir.ops.normalization import BatchNormalization
 
-from .text import plural
-
 if TYPE_CHECKING:
     from graphir.analysis.diff import Difference, Row
-    from graphir.graph import Node
+    from graphir.graph import Node, Value
 
 MOST_KINDS = 3
 
@@ -51,16 +49,20 @@ def overview(found: Difference) -> str:
     kinds = {change.kind for row in changed for change in row.changes}
     if found.ends or not changed or kinds != {"weight"} or any(row.status is not Status.CHANGED for row in changed):
         return ""
-    weights = sum(len(row.changes) for row in changed)
-    alike = found.count(Status.SAME) - sum(not _reads_weights(row) for row in found.rows)
-    said = f"All {weights:,} weights differ" if weights > 1 and alike <= 0 else f"{plural(weights, 'weight')} differ"
-    return f"{said if weights > 1 else '1 weight differs'}; operators, attributes and wiring are the same."
+    count = sum(len(row.changes) for row in changed)
+    total = len({value for row in found.rows for value in _weights(row)})
+    said = "The only weight differs" if total == 1 else f"All {count:,} weights differ"
+    if count < total:
+        said = f"{count:,} of {total:,} weights {'differs' if count == 1 else 'differ'}"
+    return f"{said}; operators, attributes and wiring are the same."
 
 
-def _reads_weights(row: Row) -> bool:
-    node = row.left or row.right
-    assert node is not None
-    return any(value is not None and value.producer is None and value.tensor is not None for value in node.inputs)
+def _weights(row: Row) -> Iterator[Value]:
+    """The weights that a row's first node reads: no scalars, no integers that say how."""
+    for value in () if row.left is None else row.left.inputs:
+        tensor = None if value is None or value.producer is not None else value.tensor
+        if value is not None and tensor is not None and tensor.shape and tensor.dtype.is_float:
+            yield value
 
 
 def _folded(rows: Sequence[Row]) -> Iterator[tuple[str, tuple[Row, ...]]]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from graphir.analysis.attributes import described
 from graphir.analysis.diff import Status
 
 from .diff import summary, title, verdict_line
-from .diff_groups import groups_of, overview
+from .diff_groups import Group, groups_of, overview
 from .page import Cell, Shape, banner, escape, facts, fold, footer, page, section, table
+from .text import plural
 
 if TYPE_CHECKING:
     from graphir.analysis.diff import Change, Difference, Row
@@ -28,26 +30,29 @@ def diff_html(found: Difference, left: str, right: str) -> str:
     """The page: verdict, who was compared, every difference in words, every node beside its counterpart."""
     counts = summary(found)
     kind, word = ("noise", "Equal") if found.is_equal else ("broken", "Different")
-    said = overview(found)
+    groups = groups_of(found)
+    said = overview(found) or "; ".join(group.title for group in groups[:OPEN_GROUPS])
+    if len(groups) > OPEN_GROUPS:
+        said += f"; and {plural(len(groups) - OPEN_GROUPS, 'other kind')}"
     models = [("first", escape(left)), ("second", escape(right)), ("nodes", escape(counts))]
     sections = [
-        banner(kind, word, said or verdict_line(found).partition(": ")[2]),
+        banner(kind, word, said if groups else verdict_line(found).partition(": ")[2]),
         section("Models", facts(models) + NOTE),
     ]
     if found.ends:
         sections.append(section(f"Inputs and outputs ({len(found.ends)})", _changes(found.ends)))
-    if any(row.status is not Status.SAME for row in found.rows):
-        sections.append(section("Differences", _groups(found)))
+    if groups:
+        sections.append(section("Differences", _groups(groups)))
     header = ("first", "result", "second", "result", "")
     rows = [_pair(row) for row in found.rows]
     whole = table(header, rows, Shape(told=4, find="nodes", full=(2,)))
     sections.append(section("Side by side", fold(f"All {len(rows):,} nodes", whole, opened=len(rows) <= OPEN_ROWS)))
-    return page("Two models", sections, footer())
+    return page(f"{left} and {right}", sections, footer())
 
 
-def _groups(found: Difference) -> str:
+def _groups(groups: Sequence[Group]) -> str:
     parts = []
-    for place, group in enumerate(groups_of(found)):
+    for place, group in enumerate(groups):
         rows = [cells for row in group.rows for cells in _sentences(row)]
         made = table(("node", "", "what", "in words"), rows, Shape(told=1, full=(3,), find="differences"))
         parts.append(fold(group.title, made, opened=len(rows) <= OPEN_ROWS and place < OPEN_GROUPS))

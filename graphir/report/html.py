@@ -34,7 +34,10 @@ def conversion_html(report: ConversionReport, graph: Graph | None = None) -> str
         banner("open", "Converted, not verified", "--verify proves that both compute the same.")
         if verified is None else _verdict_banner(verified)
     ]  # fmt: skip
-    sections.append(_claims([], [NO_RUN]) if verified is None else _verification_claims(verified, report.accuracy))
+    sections.append(
+        _claims([], [NO_RUN]) if verified is None
+        else _verification_claims(verified, (report.source, report.target), report.accuracy)
+    )  # fmt: skip
     if report.accuracy is not None:
         sections.append(section("Accuracy", _accuracy(report.accuracy)))
     ids = {} if verified is None else row_ids(verified)
@@ -58,7 +61,7 @@ def verification_html(
     ids = row_ids(report)
     picture, style = _picture(graph, report, ids)
     sections = [
-        _verdict_banner(report), _verification_claims(report, None), *_verification_sections(report, ids, files),
+        _verdict_banner(report), _verification_claims(report, files), *_verification_sections(report, ids, files),
         _feeding(list(report.feeds.items()), {}, files[1]), picture,
     ]  # fmt: skip
     names = [Path(file).name for file in files if file]
@@ -78,8 +81,11 @@ def _verdict_banner(report: VerificationReport) -> str:
     return banner(verdict.css_class, title, meaning)
 
 
-def _verification_claims(report: VerificationReport, judged: AccuracyReport | None) -> str:
-    return _claims(shown(report), not_shown(report, is_judged=judged is not None))
+def _verification_claims(
+    report: VerificationReport, files: tuple[str, str], judged: AccuracyReport | None = None
+) -> str:
+    names = Path(files[0]).name, Path(files[1]).name
+    return _claims(shown(report, names), not_shown(report, is_judged=judged is not None))
 
 
 def _claims(said: Sequence[str], open_ends: Sequence[str]) -> str:
@@ -202,7 +208,7 @@ def _operators(report: ConversionReport) -> str:
             [escape(name), f"{count:,}", bar(100 * count / most)] for name, count in ordered
         ]
         rows.append(["<strong>total</strong>", f"<strong>{sum(counts.values()):,}</strong>", ""])
-        return table((title, "nodes", ""), rows, Shape(right=(1,), name=None, labelled=False, classes="short"))
+        return table((title, "nodes", ""), rows, Shape(right=(1,), labelled=False, stacked=False))
 
     target = report.target_name().partition(" ")[0]
     left = column(report.framework, report.source_operators)

@@ -27,6 +27,7 @@ class SummaryReport(Printed):
     def to_text(self, *, verbose: bool = False, width: int | None = None) -> str:
         """One line a layer and the totals, in `width` columns (None: as many as it takes)."""
         from graphir.structure.look import look, of_width
+
         from .summary import input_rows, summary_text
 
         with of_width(look().width if width is None else width):

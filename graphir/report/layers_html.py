@@ -15,12 +15,12 @@ from .page import Cell, Shape, bar, escape, fold, section, table
 from .text import number, plural
 
 if TYPE_CHECKING:
-    from graphir.verification.compare import Comparison
+    from graphir.verification.grading.compare import Comparison
     from graphir.verification.report import VerificationReport
 
 LOWEST = -9.0
 HEAD = ("shape", "scale", "max abs diff", "relative", "noise floor", "limit", "", "verdict")
-FIRST, WORST = 5, 8
+FIRST, WORST = 3, 6
 ALL_OPEN = 12
 _RANKS = {verdict: rank for rank, verdict in enumerate(Verdict)}
 LEGEND = (

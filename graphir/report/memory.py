@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from graphir.analysis.memory.program import Kind, Phase
-from graphir.safety.foreign_text import one_line
 
 from .text import plural, table, wrapped
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from graphir.analysis.padding_audit import Compared, PaddingAudit
     from graphir.analysis.windows import Window
 
+SHOWN = 20
 WINDOW_HEADER = ("layer", "operator", "kernel", "stride", "dilation", "input", "output", "policy", "pads", "flags")
 
 
@@ -72,12 +73,14 @@ def audit_text(audit: PaddingAudit, left: str, right: str, *, verbose: bool = Fa
     lines = [verdict(verdict_line(audit)), f"  first   {one_line(left)}", f"  second  {one_line(right)}", ""]
     for note in audit.notes:
         lines += [wrapped(f"note: {note}"), ""]
-    for pair in audit.pairs:
-        if pair.disagreements:
-            lines.append(paint(title(pair), Style.HEADING))
-            for found in pair.disagreements:
-                lines.append(wrapped(f"{found.kind}: {found.text}"))
-                lines.append(wrapped(f"fix: {found.fix}", first="    "))
+    wrong = [pair for pair in audit.pairs if pair.disagreements]
+    for pair in wrong if verbose else wrong[:SHOWN]:
+        lines.append(paint(title(pair), Style.HEADING))
+        for found in pair.disagreements:
+            lines.append(wrapped(f"{found.kind}: {found.text}"))
+            lines.append(wrapped(f"fix: {found.fix}", first="    "))
+    if not verbose and len(wrong) > SHOWN:
+        lines.append(f"... and {plural(len(wrong) - SHOWN, 'window')} more (-v shows them)")
     if verbose:
         header = ("first", "second", "operator", "pads", "pads there", "verdict")
         lines += ["", table(header, [_pair_cells(pair) for pair in audit.pairs])]

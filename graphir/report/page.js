@@ -113,8 +113,20 @@
     button.addEventListener("click", () => copy(code, button));
     box.append(button);
   });
+  // Of points that stand close together a click takes the nearest one, wherever it falls on the picture.
+  function nearest(picture, event) {
+    const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(picture.getScreenCTM().inverse());
+    let found = null, least = Infinity;
+    for (const link of picture.querySelectorAll("a")) {
+      const dot = link.querySelector("circle"), away = Math.hypot(dot.cx.baseVal.value - at.x, (dot.cy.baseVal.value - at.y) / 4);
+      if (away < least) { least = away; found = link; }
+    }
+    return found;
+  }
+
   document.addEventListener("click", event => {
-    const link = event.target.closest?.("a[href^='#']");
+    const picture = event.detail ? event.target.closest?.(".depth") : null;
+    const link = picture ? nearest(picture, event) : event.target.closest?.("a[href^='#']");
     if (!link) return;
     const id = decodeURIComponent(link.getAttribute("href").slice(1));
     if (document.getElementById(id)?.tagName !== "TR") return;

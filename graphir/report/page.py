@@ -29,10 +29,13 @@ class Cell:
 
 @dataclass(frozen=True)
 class Shape:
-    """How a table stands on a page. `right` are the columns flushed right, `name` the one that heads a card on a narrow
-    screen, `told` the one that stands above it there (a verdict), `full` those that take a line of their own. `find` is
-    what is searched ("layers"), "" where nothing is. `labelled` says that each cell carries its column's name for a
-    card; a style sheet's rule may do that for a class with many rows."""
+    """How a table stands on a page.
+
+    `right` are the columns flushed right, `name` the one that heads a card on a narrow screen, `told` the one that
+    stands above it there (a verdict), `full` those that take a line of their own. `find` is what is searched
+    ("layers"), "" where nothing is. `labelled` says that each cell carries its column's name for a card; a style
+    sheet's rule may do that for a class with many rows. What is not `stacked` is so narrow that it stays a table.
+    """
 
     right: Sequence[int] = ()
     name: int | None = 0
@@ -41,6 +44,7 @@ class Shape:
     find: str = ""
     classes: str = ""
     labelled: bool = True
+    stacked: bool = True
 
 
 PLAIN = Shape()
@@ -127,7 +131,7 @@ def table(
         name = "" if ids is None or place not in ids else f' id="{ids[place]}"'
         lines.append(f"<tr{name}>{cells}</tr>")
     body = "\n".join(lines)
-    classes = f"cards {shape.classes}".rstrip()
+    classes = f"{'cards' if shape.stacked else 'narrow'} {shape.classes}".rstrip()
     made = f'<table class="{classes}">\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{body}\n</tbody></table>'
     find = f' data-find="{escape(shape.find)}"' if shape.find and len(rows) >= SEARCHED_FROM else ""
     return f'<div class="wide"{find}>{made}</div>'

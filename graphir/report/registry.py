@@ -11,7 +11,8 @@ from graphir.structure.look import Painted, Style, paint
 from .text import plural, size, table, wrapped
 
 if TYPE_CHECKING:
-    from graphir.registry.jobs import Bucket, Outcome
+    from graphir.registry.buckets import Bucket
+    from graphir.registry.jobs import Outcome
     from graphir.registry.report import RegistryReport
 
 NAMES, CAUSES, OPERATORS = 3, 5, 12

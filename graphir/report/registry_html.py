@@ -29,7 +29,7 @@ def registry_html(report: RegistryReport) -> str:
     sections = [banner(looks[report.exit_code], _headline(report), text), section("Outcomes", _buckets(report))]
     if report.operators():
         rows = [[escape(name), f"{count:,}"] for name, count in report.operators().items()]
-        shape = Shape(right=(1,), find="operators", classes="short")
+        shape = Shape(right=(1,), find="operators", stacked=False)
         sections.append(section("Operators that are not supported", table(("operator", "models"), rows, shape)))
     sections.append(section(f"Models ({len(report.outcomes):,})", _models(report.outcomes)))
     return page("Registry", sections, footer())

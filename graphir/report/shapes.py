@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from graphir.analysis.shape_comparison import ShapePair
     from graphir.graph import Value
 
+SHOWN = 20
 VERDICTS = {
     "same": "",
     "layout": "channels elsewhere",
@@ -40,12 +41,14 @@ def shapes_text(pairs: Sequence[ShapePair], left: str, right: str, *, verbose: b
     else:
         lines = [verdict(f"same: {plural(both, 'layer')} of both models have the same shapes")]
     lines += [f"  first   {one_line(left)}", f"  second  {one_line(right)}"]
-    shown = pairs if verbose else differing
+    shown = pairs if verbose else differing[:SHOWN]
     if shown:
         rows = [
             (*_cells(pair.left), *_cells(pair.right), _word(pair.verdict)) for pair in shown
         ]
         lines += ["", table(("first", "shape", "second", "shape", ""), rows)]
+    if not verbose and len(differing) > SHOWN:
+        lines.append(f"  ... and {len(differing) - SHOWN:,} more that differ (-v shows them, and those that do not)")
     return "\n".join(lines)
 
 

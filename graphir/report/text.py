@@ -7,7 +7,6 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
 from graphir.safety.foreign_text import in_one_line, one_line
-
 from graphir.structure.look import Painted, Style, look, paint
 
 WIDTH = 100
@@ -36,7 +35,7 @@ def table(
     flushed = frozenset(right)
     shown = look()
     if shown.width is not None and header:
-        from .fitting import Columns, fitted
+        from .drawn import Columns, fitted
 
         columns = Columns(flushed, None if flexible is None else tuple(flexible), whole)
         return fitted(header, rows, shown.width, columns, whole=shown.whole)

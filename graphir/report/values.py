@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from .text import table
+from .text import table, wrapped
 
 if TYPE_CHECKING:
     from graphir.graph import Graph, Value
@@ -17,7 +17,9 @@ def values_text(graph: Graph) -> str:
     rows = [
         (row["name"], row["type"], row["operator"] or row["role"], ", ".join(row["inputs"])) for row in values(graph)
     ]
-    return f"{table(('value', 'type', 'by', 'of'), rows)}\n\n{describe_counts(count_known(graph))}"
+    return f"{table(('value', 'type', 'by', 'of'), rows, flexible=(0, 2, 3))}\n\n" + wrapped(
+        describe_counts(count_known(graph)), first="", rest="  "
+    )
 
 
 def values(graph: Graph) -> list[dict[str, Any]]:

@@ -29,7 +29,8 @@ NUMBERED = re.compile(r":(\d{1,4})$")
 INSTALL = "install one of: pip install 'graphir-converter[cpu]', pip install 'graphir-converter[gpu]'"
 
 GPU_HINT = (
-    "a GPU needs onnxruntime-gpu, graphir's extra `gpu` in place of `cpu` (uninstall onnxruntime first: both have one name)"
+    "a GPU needs onnxruntime-gpu, graphir's extra `gpu` in place of `cpu` (uninstall onnxruntime first: they share a "
+    "module)"
 )
 
 

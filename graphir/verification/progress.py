@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
+from graphir.safety.counted import duration
+
 from .inputs.sets import FeedSet, Made, Plan
 
 if TYPE_CHECKING:
@@ -112,19 +114,6 @@ def watched(reference: Reference, plan: Plan, tell: Tell | None) -> tuple[Refere
 def _begun(progress: Progress, name: str, place: int, total: int, make: Made) -> dict[str, Array]:
     progress.begin_set(name, place, total)
     return make()
-
-
-def duration(seconds: float) -> str:
-    """Seconds for people.
-
-    >>> duration(0.2), duration(59), duration(61), duration(7300)
-    ('1 s', '59 s', '1 min', '2 h 2 min')
-    """
-    whole = max(1, round(seconds))
-    if whole < 60:
-        return f"{whole} s"
-    hours, minutes = divmod(round(whole / 60), 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
 
 
 __all__ = ["Progress", "Told", "duration", "watched"]

@@ -55,8 +55,8 @@ def graphir(capsys: pytest.CaptureFixture[str]) -> Command:
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Command:
-    """`terminal(80, "summary", model)` calls the command with a terminal of 80 columns as stdout and stderr; all that it
-    wrote there is `out`, the ends of lines as they were printed."""
+    """`terminal(80, "summary", model)` calls the command with a terminal of 80 columns as stdout and stderr; all that
+    it wrote there is `out`, the ends of lines as they were printed."""
 
     def call(columns: int, *arguments: object, **environment: str) -> Outcome:
         for name in ("COLUMNS", "NO_COLOR", "FORCE_COLOR"):

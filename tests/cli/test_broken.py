@@ -97,7 +97,7 @@ def test_weights_that_do_not_lie_beside_the_target(graphir: Command, digits: Pat
 
 @pytest.mark.parametrize("error, code", [(KeyboardInterrupt(), 130), (Ended(15), 143)], ids=["int", "term"])
 @pytest.mark.parametrize("place, words", [
-    ("recognition.looks_like_onnx", ()), ("reader.strip_weights", ("--format", "onnx")),
+    ("recognition.looks_like_onnx", ()), ("stripped.strip_weights", ("--format", "onnx")),
 ])  # fmt: skip
 def test_a_signal_while_a_file_is_mapped(
     graphir: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, words: tuple[str, ...],

@@ -10,6 +10,7 @@ import os
 import select
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Mapping
@@ -19,10 +20,18 @@ from typing import Any
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 SWITCHES = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars",
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+    "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage", "--hide-scrollbars",
     "--remote-debugging-pipe",
 )  # fmt: skip
+# The browser reads from file 3 and writes to file 4.
+START = """
+import fcntl, os, sys
+reads, writes = (fcntl.fcntl(int(file), fcntl.F_DUPFD, 10) for file in sys.argv[1:3])
+os.dup2(reads, 3)
+os.dup2(writes, 4)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
 SECONDS = 60.0
 # The tallest picture that is taken, in pixels of the page.
 TALLEST = 6000
@@ -30,7 +39,7 @@ TALLEST = 6000
 
 def browser_path() -> str | None:
     """The Chromium at hand: that of GRAPHIR_BROWSER, or the first of the usual names on the path; else None."""
-    named = os.environ.get("GRAPHIR_BROWSER")
+    named = shutil.which(os.environ.get("GRAPHIR_BROWSER", ""))
     return named or next((found for name in NAMES if (found := shutil.which(name))), None)
 
 
@@ -44,9 +53,9 @@ class Browser:
     def __init__(self, path: str) -> None:
         self._folder = tempfile.mkdtemp(prefix="graphir-browser-")
         ours, theirs = os.pipe(), os.pipe()
-        command = f'exec "$0" "$@" 3<&{ours[0]} 4>&{theirs[1]}'
+        started = [sys.executable, "-c", START, str(ours[0]), str(theirs[1])]
         self._process = subprocess.Popen(
-            ["sh", "-c", command, path, *SWITCHES, f"--user-data-dir={self._folder}", "about:blank"],
+            [*started, path, *SWITCHES, f"--user-data-dir={self._folder}", "about:blank"],
             pass_fds=(ours[0], theirs[1]), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )  # fmt: skip
@@ -124,8 +133,9 @@ class Browser:
 
     def key(self, name: str, code: int) -> None:
         """Press a key: its name and its number, as `Tab` and 9."""
-        for kind in ("rawKeyDown", "keyUp"):
-            self._call("Input.dispatchKeyEvent", type=kind, key=name, code=name, windowsVirtualKeyCode=code)
+        text = {"text": "\r"} if name == "Enter" else {}
+        for kind in ("keyDown" if text else "rawKeyDown", "keyUp"):
+            self._call("Input.dispatchKeyEvent", type=kind, key=name, code=name, windowsVirtualKeyCode=code, **text)
 
     def picture(self, *, whole: bool = True) -> bytes:
         """The page as a PNG: what is in the window, or the `whole` page down to TALLEST."""

@@ -71,10 +71,11 @@ def test_what_fetches_in_another_way_is_refused_with_the_option_that_helps() -> 
     attrs = {"output_types": TYPES, "output_shapes": SHAPES}
     nodes = (
         node("IteratorV2", "iterator", **untyped(attrs), shared_name="", container=""),
-        node("IteratorGetNextAsOptional", "next", ["iterator"], **attrs), node("OptionalGetValue", "held", ["next"], **attrs),
+        node("IteratorGetNextAsOptional", "next", ["iterator"], **attrs),
+        node("OptionalGetValue", "held", ["next"], **attrs),
         node("Sub", "y", ["held:1", "held"], T="float32"),
     )  # fmt: skip
-    with pytest.raises(UnsupportedOpError, match=r"it fetches data; --inputs NAME \(inputs= in Python\) makes an input"):
+    with pytest.raises(UnsupportedOpError, match=r"it fetches data; --inputs NAME .* makes an input"):
         load(graph_def(*nodes))
     cut = load(graph_def(*nodes), inputs=["held", "held:1"], shapes={"held": (2, 4), "held:1": (2, 4)})
     assert [value.shape for value in cut.outputs] == [(2, 4)]

@@ -33,6 +33,7 @@ from graphir.errors import GraphirError, ImportFailure, ShapeError
 from graphir.graph import Graph, Value
 from graphir.inference.engine import is_complete, parse_dims
 from graphir.ops.elementwise import Identity
+from graphir.safety.counted import counted
 from graphir.safety.foreign_text import listing
 from graphir.tensor import Tensor
 from graphir.types import ANYTHING, UNKNOWN, DType, Shape, TensorType, format_shape, unify_shape
@@ -103,7 +104,7 @@ class Importer(BaseImporter):
         needed = needed_nodes(self.source, heads)
         for upgrade in self.source.upgrades:
             self.graph.decide(DecisionKind.UPGRADE, upgrade.node, f"{upgrade.rule}: {upgrade.text}")
-        for index, record in enumerate(self.source.nodes):
+        for index, record in counted(list(enumerate(self.source.nodes)), "node"):
             if index in needed and record.op != VARIABLE:
                 self._import(index, record, functions.get(record.op))
         self._raise_problems()
@@ -369,9 +370,8 @@ class Importer(BaseImporter):
             record = self.source.nodes[index]
             if self._results[index] is None and self._stays_unused(record):
                 self._results[index] = [self._variable(record, "")]
-                self.graph.decide(
-                    DecisionKind.UNUSED_INPUT, record.name, "no output depends on it; it stays, as it was given"
-                )
+                said = "no output depends on it; it stays, as it was given"
+                self.graph.decide(DecisionKind.UNUSED_INPUT, record.name, said)
             order.update(dict.fromkeys(self._results[index] or ()))
         held = dict.fromkeys(self.graph.inputs)
         listed = [value for value in order if value in held]

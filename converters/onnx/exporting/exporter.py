@@ -30,6 +30,7 @@ from graphir.converters.onnx.ops.foreign import export_own
 from graphir.errors import ExportFailure
 from graphir.graph import Graph, Node
 from graphir.plugins import own_operator
+from graphir.safety.counted import counted
 from graphir.tensor import Tensor
 from graphir.types import ANYTHING, TensorType, Type
 
@@ -123,7 +124,7 @@ def _export_subgraph(graph: Graph, outer: Export) -> OnnxGraph:
 
 def _export_records(graph: Graph, export: Export) -> OnnxGraph:
     """Nodes, inputs and outputs; the initializers are left to the caller, who knows whether anything was refused."""
-    for node in graph.nodes:
+    for node in counted(graph.nodes, "node"):
         _export_node(node, export)
     inputs = [(value.name, value.type) for value in graph.inputs]
     outputs = _outputs(graph, export)

@@ -24,6 +24,7 @@ from graphir.converters.onnx.importing.notes import TENSOR, Notes
 from graphir.errors import ExportFailure
 from graphir.files.regions import SourceFiles
 from graphir.files.writing import replacing, replacing_pair
+from graphir.safety.counted import counted
 from graphir.tensor import Tensor
 from graphir.types import DType
 
@@ -137,7 +138,7 @@ def _write_stream(model: OnnxModel, file: IO[bytes], places: Mapping[str, Place]
         raise ExportFailure(f"the model takes {length} bytes, more than protobuf's 2 GiB; use --weights external")
     file.write(start)
     with SourceFiles() as sources:
-        for frame, weight in frames:
+        for frame, weight in counted(frames, "weight"):
             file.write(frame)
             if weight is not None:
                 weight.write_to(file, sources)

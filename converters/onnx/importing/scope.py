@@ -24,6 +24,7 @@ from graphir.graph import Graph, Value
 from graphir.inference.rules import UNFIT
 from graphir.ops.elementwise import Identity
 from graphir.plugins import own_operator
+from graphir.safety.counted import counted
 from graphir.safety.foreign_text import listing
 from graphir.tensor import Tensor
 from graphir.types import ANYTHING, Sym, Type, unify
@@ -51,7 +52,7 @@ class Scope:
         keep_graph_notes(self.graph.metadata, self.proto)
         self._declare()
         self._add_inputs_and_parameters()
-        for node in sorted_nodes(self.proto.node, self):
+        for node in counted(sorted_nodes(self.proto.node, self), "node"):
             self._import(node)
         self._tell_refuted()
         self._set_outputs()

@@ -15,6 +15,7 @@ from graphir.converters.tensorflow.keras.context import KERAS_LAYER, import_laye
 from graphir.converters.tensorflow.schema.operators import Attributes, operator_schema, output_types
 from graphir.errors import FormatError, GraphError, ShapeError
 from graphir.graph import Graph, Value
+from graphir.safety.counted import counted
 from graphir.types import ANYTHING, DType, TensorType
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class Scope:
         self._users.update(endpoint for node in nodes for endpoint in node.inputs)
         self._used = set(self._users)
         self._records = {node.name: node for node in nodes}
-        for node in nodes:
+        for node in counted(nodes, "node") if not self.depth else nodes:
             self._import(node, import_layer if node.op == KERAS_LAYER else import_table().get(node.op))
 
     def value(self, endpoint: Endpoint) -> Value:
