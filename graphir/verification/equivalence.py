@@ -104,8 +104,8 @@ def compare_models(
     layers = layer_pairs(reference, candidate, graph, telling)
     heads = _heads(reference, candidate, pairs, layers, wiring, report.notes)
 
-    made_of = sides is not None and sides.made_of
-    bench = _bench(reference, candidate, feeds, layers, graph, wiring, how, step, made_of=made_of)
+    bench = _bench(reference, candidate, feeds, layers, graph, wiring, how, step)
+    bench = replace(bench, made_of=sides is not None and sides.made_of)
     if bench.limits.quantized:
         report.notes.append(QUANTIZED)
     report.notes += filter(None, [candidate.about_budget(), candidate.beyond_budget(feeds, per_layer=how.per_layer)])
@@ -165,8 +165,6 @@ def _bench(
     wiring: Wiring | Structure | None,
     how: ComparisonOptions,
     step: float,
-    *,
-    made_of: bool = False,
 ) -> Bench:
     """Both models with the limits that hold for them."""
     elsewhere = candidate.session.providers[0] != PROVIDERS["cpu"]
@@ -176,7 +174,7 @@ def _bench(
     limits = Limits(how.rtol, how.atol, step, steps, elsewhere, quantized)
     origin = graph if graph is not None else Graph()
     rounding = Rounding(candidate, origin, feeds, how.seed, limits.coarsest)
-    return Bench(reference, candidate, feeds, rounding, layers, limits, wiring, made_of)
+    return Bench(reference, candidate, feeds, rounding, layers, limits, wiring)
 
 
 def _output(pair: tuple[str, str], stated: Stated) -> Asked:

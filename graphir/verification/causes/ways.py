@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -77,8 +76,8 @@ def constants(row: Row) -> Iterator[tuple[float, float]]:
             ends = tuple(float(array.reshape(-1)[0]) for array in held)
             yield from [(ends[0], ends[1])] if ends[0] != ends[1] else []
     if type(left.op) is type(right.op):
-        for field in fields(left.op):
-            first, second = (getattr(node.op, field.name) for node in (left, right))
+        for name in left.op.field_names:
+            first, second = (getattr(node.op, name) for node in (left, right))
             if isinstance(first, float) and isinstance(second, float) and first != second:
                 yield first, second
 
