@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,8 +19,10 @@ from graphir.runtime.session import OnnxSession, provider_names
 from graphir.safety.arguments import expect
 from graphir.structure.store import GraphStore
 
+# Threads that wait for work wait asleep, not by asking all the time, which costs as much as work does.
+QUIET = {"session.intra_op.allow_spinning": "0"}
 # enable_cpu_mem_arena is an attribute of onnxruntime's options, the others are entries of its table.
-LEAN = {"session.disable_prepacking": "1", "session.intra_op.allow_spinning": "0", "enable_cpu_mem_arena": "0"}
+LEAN = {"session.disable_prepacking": "1", "enable_cpu_mem_arena": "0", **QUIET}
 Model = Graph | bytes | str | os.PathLike[str]
 
 
@@ -57,6 +59,14 @@ class Session(OnnxSession):
             )  # fmt: skip
 
 
+def quiet_session(
+    model: bytes | str | os.PathLike[str], *, providers: str | Sequence[str], external: str | os.PathLike[str]
+) -> OnnxSession:
+    """An ONNX model as onnxruntime runs it by itself, but for threads that have nothing to do: see `QUIET`. `external`
+    is the folder of its external data."""
+    return _onnx_session(model, providers, external, QUIET)
+
+
 def lean_session(
     model: bytes | str | os.PathLike[str],
     *,
@@ -70,15 +80,22 @@ def lean_session(
     With `optimize` nodes are fused, up to the level that leaves weights in their layout.
     Starting it takes hundredths of the time that an optimised session takes; a run takes up to half as long again.
     """
+    level = "ORT_ENABLE_EXTENDED" if optimize else "ORT_DISABLE_ALL"
+    return _onnx_session(model, providers, external, {**LEAN, "graph_optimization_level": level})
+
+
+def _onnx_session(
+    model: bytes | str | os.PathLike[str],
+    providers: str | Sequence[str],
+    external: str | os.PathLike[str],
+    entries: Mapping[str, str],
+) -> OnnxSession:
     if not isinstance(model, bytes):
         row = FORMATS["onnx"]
         assert row.check_run is not None
         row.check_run(model)
         model = os.fspath(model)
-    entries = {**LEAN, "graph_optimization_level": "ORT_ENABLE_EXTENDED"} if optimize else LEAN
-    return OnnxSession(
-        model, providers=providers, optimize=optimize, external=external, entries=entries, parts=_in_parts
-    )
+    return OnnxSession(model, providers=providers, external=external, entries=entries, parts=_in_parts)
 
 
 def _in_parts(source: str | bytes, start: Callable[[bytes], Any]) -> Any | None:
@@ -113,4 +130,4 @@ def _as_onnx(model: Model, opset: int | None, format: str | None) -> Iterator[by
         yield os.fspath(target)
 
 
-__all__ = ["Session", "lean_session"]
+__all__ = ["Session", "lean_session", "quiet_session"]

@@ -9,7 +9,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import padding
     from .analysis.cost import cost
     from .benchmark import bench
     from .checking import check
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     )
     from .graph import Decision, Graph, Node, Value
     from .inference import infer_types
-    from .inspection import diff, shapes, summary
+    from .inspection import diff, padding, shapes, summary
     from .memory_use import memory
     from .report import ConversionReport
     from .report.benchmark import BenchmarkReport

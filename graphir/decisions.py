@@ -217,6 +217,7 @@ class DecisionKind(StrEnum):
     UNUSED_PARAMETERS = "unused parameters", "Parameters of the file that the network does not have were left out."
     UPGRADE = "upgrade", "A model of an old release was read by the rule that is named."
     UPSAMPLING = "upsampling", "A value is enlarged by a factor to the size of another at run time."
+    WEIGHT_ORDER = "weight order", "Weights keep their plain order where the framework has one of its own."
     WEIGHTS = "weights", "Weights that are computed are taken to be present, one for each element."
 
 

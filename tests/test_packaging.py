@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from graphir.extras import EXTRAS
+
 ROOT = Path(__file__).resolve().parents[1]
 LONGEST_FILE = 400
 BINARY = {".npy", ".npz", ".onnx", ".params", ".pb", ".png", ".safetensors"}
@@ -72,6 +74,34 @@ def test_pyproject_lists_the_packages_of_the_tree() -> None:
 def test_data_of_the_package_is_there(file: str) -> None:
     assert (ROOT / file).is_file()
 
+
+
+def test_the_hints_name_what_pyproject_asks_for() -> None:
+    stated = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="ascii"))["project"]["optional-dependencies"]
+    assert {name: list(held) for name, held in EXTRAS.items()} == {name: stated[name] for name in EXTRAS}
+
+
+# No index has graphir until it is released: a clone, or a wheel by its address, is what can be installed.
+OF_AN_INDEX = re.compile(r"(?:pip|pipx|uv pip|uvx)\s[^\n]*graphir-converter(?:\[[\w,]*\])?+['\"]?+(?! *@)")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("pip install 'graphir-" + "converter[cpu]'", True),
+        ("uvx --from graphir-" + "converter graphir", True),
+        ("pip install 'graphir-converter[cpu] @ https://example.org/x.whl'", False),
+        ("pip install '.[cpu]'", False),
+    ],
+)
+def test_what_no_index_has(text: str, found: bool) -> None:
+    assert bool(OF_AN_INDEX.search(text)) is found
+
+
+def test_nobody_is_told_to_install_what_no_index_has() -> None:
+    texts = {shown(path): path.read_text(encoding="ascii") for path in TEXTS}
+    told = [name for name, text in texts.items() if OF_AN_INDEX.search(text) and name != "CHANGELOG.md"]
+    assert told == []
 
 
 def test_every_folder_of_modules_is_a_package() -> None:

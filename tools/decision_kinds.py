@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
 
@@ -36,7 +37,9 @@ def page() -> str:
 
 def main() -> int:
     """The command."""
-    if sys.argv[1:] == ["--write"]:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true", help="write it, instead of printing it")
+    if parser.parse_args().write:
         PAGE.write_text(page(), encoding="ascii")
     else:
         print(page(), end="")

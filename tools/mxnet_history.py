@@ -10,6 +10,7 @@ in a process of its own. What an operator of the newest release is called in an 
 
 from __future__ import annotations
 
+import argparse
 import ctypes
 import json
 import subprocess
@@ -126,21 +127,26 @@ def _meaning(name: str, text: str) -> object:
     return parameter.kind.replace("double", "float"), parameter.required, parameter.default
 
 
-def main(arguments: list[str]) -> None:
+def main() -> None:
     """Write the file, or, as a child, print one registry."""
-    if arguments[0] == "--dump":
-        print(json.dumps(dump(arguments[1])))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", help="the file to write; with --dump the library")
+    parser.add_argument("libraries", nargs="*", metavar="RELEASE=LIBRARY", help="the releases, oldest first")
+    parser.add_argument("--dump", action="store_true", help="print the registry of one library")
+    options = parser.parse_args()
+    if options.dump:
+        print(json.dumps(dump(options.out)))
         return
     registries = {}
-    for given in arguments[1:]:
+    for given in options.libraries:
         release, _, path = given.partition("=")
         child = subprocess.run([sys.executable, __file__, "--dump", path], capture_output=True, text=True, check=True)
         registries[number(release)] = json.loads(child.stdout)
     found = history(registries)
     lines = ",\n".join(f'  "{name}": {json.dumps(entry)}' for name, entry in found["operators"].items())
     text = f'{{"releases": {json.dumps(found["releases"])},\n"operators": {{\n{lines}\n}}}}\n'
-    Path(arguments[0]).write_text(text, encoding="ascii")
+    Path(options.out).write_text(text, encoding="ascii")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -10,6 +10,7 @@ of them; an operator that cannot be composed keeps the inputs that it documents.
 
 from __future__ import annotations
 
+import argparse
 import ctypes
 import json
 import os
@@ -294,15 +295,19 @@ def _same_inputs(one: dict[str, Any], other: dict[str, Any]) -> bool:
     return bool(one.get("variadic")) or one.get("inputs") == other.get("inputs")
 
 
-def main(arguments: list[str]) -> None:
+def main() -> None:
     """Write the schema, one operator a line, in alphabetical order."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", type=Path, help="the file to write")
+    parser.add_argument("--beyond", type=Path, metavar="FILE", help="write what there is beyond this file's operators")
+    options = parser.parse_args()
     operators = described(Registry(load_mxnet()))
-    if arguments[0] == "--beyond":
-        found = beyond(json.loads(Path(arguments[1]).read_text(encoding="ascii")), operators)
+    if options.beyond is not None:
+        found = beyond(json.loads(options.beyond.read_text(encoding="ascii")), operators)
         parts = [f"{json.dumps(part)}: {{\n{_rows(entries)}\n}}" for part, entries in found.items()]
-        Path(arguments[2]).write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="ascii")
+        options.out.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="ascii")
         return
-    Path(arguments[0]).write_text("{\n" + _rows(operators) + "\n}\n", encoding="ascii")
+    options.out.write_text("{\n" + _rows(operators) + "\n}\n", encoding="ascii")
 
 
 def _rows(entries: dict[str, Any]) -> str:
@@ -310,4 +315,4 @@ def _rows(entries: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

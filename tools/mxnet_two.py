@@ -10,8 +10,8 @@ exports them. The tests need no MXNet.
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -314,4 +314,6 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", type=Path, help="the folder to write")
+    main(parser.parse_args().out)

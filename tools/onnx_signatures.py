@@ -12,6 +12,7 @@ says that the operator is gone. Models are written from this table, so that the 
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from pathlib import Path
@@ -70,4 +71,6 @@ def table() -> str:
 
 
 if __name__ == "__main__":
-    Path(sys.argv[1]).write_text(table(), encoding="ascii")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", type=Path, help="the file to write")
+    parser.parse_args().out.write_text(table(), encoding="ascii")

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
 
@@ -138,7 +139,9 @@ def _is_training(name: str) -> bool:
 
 def main() -> int:
     """Print or write."""
-    if "--write" in sys.argv[1:]:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true", help="write them, instead of printing the page")
+    if parser.parse_args().write:
         PAGE.parent.mkdir(exist_ok=True)
         PAGE.write_text(page(), encoding="ascii")
         README.write_text(with_summary(README.read_text(encoding="ascii")), encoding="ascii")

@@ -9,10 +9,10 @@ that are allowed. Files leave out attributes that have their default, so that re
 
 from __future__ import annotations
 
+import argparse
 import json
 import math
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -92,12 +92,15 @@ def described(types: Any, op: Any) -> dict[str, Any]:
 
 def main() -> None:
     """Write the file that the command line names."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", type=Path, help="the file to write")
+    out: Path = parser.parse_args().out
     operators, types = load_operators()
     lines = [
         f"{json.dumps(op.name)}: {json.dumps(described(types, op), separators=(',', ':'))}"
         for op in sorted(operators, key=lambda op: op.name)
     ]
-    Path(sys.argv[1]).write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="ascii")
+    out.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="ascii")
 
 
 if __name__ == "__main__":

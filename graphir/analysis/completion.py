@@ -21,12 +21,12 @@ Key = Callable[[Node], Hashable]
 class Counterparts:
     """Which nodes and values of two graphs are the same, in both directions.
 
-    `outer` are the values around two subgraphs that are known to be the same.
+    `outer` are the values around two subgraphs that are known to be the same, `prints` what is known of the weights.
     """
 
     def __init__(self, left: Graph, right: Graph, outer: dict[Value, Value] | None = None) -> None:
         self.graphs = left, right
-        self._prints = Fingerprints()
+        self.prints = Fingerprints()
         self.forward: dict[Node, Node] = {}
         self.backward: dict[Node, Node] = {}
         self.values: dict[Value, Value] = dict(outer or {})
@@ -38,7 +38,7 @@ class Counterparts:
         self._pair_exactly()
         if len(self.forward) == len(left) == len(right):
             return
-        for node, partner in align(left, right, self._prints).matched:
+        for node, partner in align(left, right, self.prints).matched:
             self._pair(node, partner)
         for key in (self._exactly, _alike):
             self._pair_sources(key)
@@ -67,7 +67,7 @@ class Counterparts:
         """Nodes that do the same in the same place; those that can take each other's places, consistently."""
         around = {value: place for place, value in enumerate(self.values.values())}
         outer = {value: around[other] for value, other in self.values.items()}
-        labels = exact_labels(self.graphs[0], outer, self._prints) | exact_labels(self.graphs[1], around, self._prints)
+        labels = exact_labels(self.graphs[0], outer, self.prints) | exact_labels(self.graphs[1], around, self.prints)
         sides = [_grouped(graph.nodes, labels.__getitem__) for graph in self.graphs]
         for held, nodes in sides[0].items():
             if len(nodes) == len(sides[1].get(held, ())) == 1:
@@ -191,7 +191,7 @@ class Counterparts:
     def _exactly(self, node: Node) -> Hashable:
         """The operator, its attributes and its constants."""
         constants = tuple(
-            (slot, self._prints.fingerprint(value.tensor))
+            (slot, self.prints.fingerprint(value.tensor))
             for slot, value in enumerate(node.inputs)
             if value is not None and value.tensor is not None
         )

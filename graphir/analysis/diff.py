@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from graphir.analysis.attributes import attributes_of, shown
 from graphir.analysis.completion import Counterparts, pair_inputs
-from graphir.analysis.fingerprint import fingerprint
+from graphir.analysis.fingerprint import Fingerprints, fingerprint
 from graphir.analysis.labels import COMMUTATIVE
 from graphir.analysis.skeleton import SCALING
 from graphir.graph import Graph, Node, Value
@@ -203,7 +203,7 @@ class _Comparison:
             tensor, held = _constants(node, other, slot)
             if tensor is not None and held is not None:
                 if type(node.op) not in SCALING or not _same_scalar(tensor, held):
-                    yield from _weight_changes(_both(ours.name, theirs.name), tensor, held)
+                    yield from _weight_changes(_both(ours.name, theirs.name), tensor, held, self.found.prints)
                 continue
             if _is_parameter(ours) and _is_parameter(theirs):
                 yield from self._unfilled_changes(ours, theirs)
@@ -284,9 +284,9 @@ def _multiplied(op: Gemm, tensor: Tensor | None) -> Tensor | None:
     return tensor.transposed((1, 0)) if tensor is not None and op.transB and len(tensor.shape) == 2 else tensor
 
 
-def _weight_changes(name: str, left: Tensor, right: Tensor) -> Iterator[Change]:
+def _weight_changes(name: str, left: Tensor, right: Tensor, prints: Fingerprints) -> Iterator[Change]:
     if left.type == right.type:
-        if not same_tensor(left, right):
+        if not prints.same(left, right):
             yield Change("weight", f"{name}: {_elements(left, right)}")
         return
     if left.dtype is right.dtype and fingerprint(left) == fingerprint(right):

@@ -8,9 +8,11 @@ a fault, not those that someone made to collide; what is paired by them is compa
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from typing import TYPE_CHECKING, Any
 
+from graphir.files.regions import FileRegion, SourceFiles
+from graphir.serial.equal import same_tensor
 from graphir.types import DType
 
 if TYPE_CHECKING:
@@ -23,6 +25,10 @@ ODD = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)
 ODD_SHORT = (0x9E3779B1, 0xC2B2AE3D)
 ROW = 512
 WORD = 8
+# Bytes at the start, in the middle and at the end of a tensor by which most are told apart.
+SAMPLE = 1024
+# So many tensors of one sample are compared with each other, further ones are hashed.
+ALIKE = 4
 
 
 class Fingerprints:
@@ -31,6 +37,8 @@ class Fingerprints:
     def __init__(self) -> None:
         # The tensors are held too, so that no other one gets the number of one that is gone.
         self._held: dict[tuple[Hashable, bool], tuple[Tensor, Hashable]] = {}
+        self._numbered: dict[Hashable, tuple[Tensor, Hashable]] = {}
+        self._alike: dict[Hashable, list[tuple[Tensor, int]]] = {}
 
     def fingerprint(self, tensor: Tensor) -> Hashable:
         """What does not see the order of the elements; see `fingerprint`."""
@@ -40,12 +48,56 @@ class Fingerprints:
         """What sees it; see `digest`."""
         return self._of(tensor, ordered=True)
 
+    def number(self, tensor: Tensor) -> Hashable:
+        """The same for tensors of one type whose bytes are the same, another one for all others, from these
+        fingerprints only. Of most tensors a sample is read; those that are alike are compared, which takes a part of
+        what a digest takes. Raises what reading the tensor raises."""
+        if tensor.dtype is DType.STRING:
+            return self.digest(tensor)
+        key = _key(tensor)
+        if key not in self._numbered:
+            alike = self._alike.setdefault((str(tensor.type), tuple(_sample(tensor))), [])
+            found: Hashable = next((number for other, number in alike if same_tensor(tensor, other)), None)
+            if found is None and len(alike) < ALIKE:
+                found = len(self._numbered)
+                alike.append((tensor, found))
+            self._numbered[key] = tensor, self.digest(tensor) if found is None else found
+        return self._numbered[key][1]
+
+    def same(self, left: Tensor, right: Tensor) -> bool:
+        """Whether two tensors have the same dtype, shape and bytes; not read where that is known."""
+        ours, theirs = (self._numbered.get(_key(tensor), (tensor, None))[1] for tensor in (left, right))
+        return (isinstance(ours, int) and ours == theirs) or same_tensor(left, right)
+
     def _of(self, tensor: Tensor, *, ordered: bool) -> Hashable:
-        place = tensor.place
-        key = id(tensor) if place is None else (place, tensor.type), ordered
+        key = _key(tensor), ordered
         if key not in self._held:
             self._held[key] = tensor, digest(tensor) if ordered else fingerprint(tensor)
         return self._held[key][1]
+
+
+def _key(tensor: Tensor) -> Hashable:
+    place = tensor.place
+    return id(tensor) if place is None else (place, tensor.type)
+
+
+def _sample(tensor: Tensor) -> Iterator[bytes]:
+    """Some bytes of a tensor, wherever they lie."""
+    region = tensor.region
+    if region is None:
+        content = b"".join(tensor.chunks())
+        for start, length in _sampled(len(content)):
+            yield content[start : start + length]
+        return
+    with SourceFiles() as files:
+        for start, length in _sampled(region.nbytes):
+            yield b"".join(files.pieces(FileRegion(region.path, region.offset + start, length, region.stamp)))
+
+
+def _sampled(size: int) -> list[tuple[int, int]]:
+    """Where samples begin and how long they are."""
+    length = min(SAMPLE, size)
+    return [(start, length) for start in sorted({0, (size - length) // 2, size - length})]
 
 
 def digest(tensor: Tensor) -> Hashable:

@@ -18,14 +18,14 @@ COMMUTATIVE = frozenset({elementwise.Add, elementwise.Mul, elementwise.Max, elem
 
 
 def exact_labels(
-    graph: Graph, around: Mapping[Value, int] | None = None, prints: Fingerprints | None = None
+    graph: Graph, around: Mapping[Value, int] | None, prints: Fingerprints
 ) -> dict[Node, int]:
     """The label of every node. `around` holds labels of inputs and of values outside that the graph may use.
 
-    Other inputs, and outputs, are known by their place. Reads every weight once. Linear in nodes and weights.
+    Other inputs, and outputs, are known by their place. Labels of two graphs mean the same if they are made with the
+    same `prints`. Linear in nodes and weights.
     """
-    held = prints or Fingerprints()
-    origins = _origins(graph, around or {}, held)
+    origins = _origins(graph, around or {}, prints)
     uses: dict[Node, list[int]] = defaultdict(list)
     for place, result in enumerate(graph.outputs):
         if result.producer is not None:
@@ -45,7 +45,7 @@ def _origins(graph: Graph, around: Mapping[Value, int], prints: Fingerprints) ->
     """What every value is computed from, as one number."""
     found = {value: hash(("input", place)) for place, value in enumerate(graph.inputs)} | dict(around)
     for value in graph.parameters:
-        held = None if value.tensor is None else prints.digest(value.tensor)
+        held = None if value.tensor is None else prints.number(value.tensor)
         found[value] = hash(("parameter", str(value.type), held))
     for node in graph.nodes:
         read = [found.get(value, 0) if value is not None else None for value in node.inputs]

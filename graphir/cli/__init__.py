@@ -108,11 +108,17 @@ def _parsed(arguments: list[str]) -> argparse.Namespace | None:
         options = _overview().parse_args(arguments)
         return None if options.command is None else options
     name = arguments[0]
-    parser = Parser(prog=f"graphir {name}", **_described(name))
-    _module(name).add_arguments(parser)
+    parser = command_parser(name)
     options = parser.parse_intermixed_args(arguments[1:])
     options.command, options.parser = name, parser
     return options
+
+
+def command_parser(name: str) -> Parser:
+    """The parser of a command's arguments; `name` is a key of COMMANDS."""
+    parser = Parser(prog=f"graphir {name}", **_described(name))
+    _module(name).add_arguments(parser)
+    return parser
 
 
 def _module(name: str) -> Any:
@@ -160,7 +166,9 @@ def _guarded(options: argparse.Namespace) -> int:
 
     from .console import Console
 
-    console = Console(json=options.json, verbose=options.verbose, quiet=options.quiet)
+    console = Console(
+        options.output_format, verbose=options.verbose, quiet=options.quiet, command=options.command
+    )
     try:
         with limited(getattr(options, "limits", None)), sources_kept(), listening(console.count), _plugins(options):
             code = _module(options.command).run(options, console)
@@ -191,4 +199,4 @@ def _guarded(options: argparse.Namespace) -> int:
         console.close()
 
 
-__all__ = ["COMMANDS", "main"]
+__all__ = ["COMMANDS", "command_parser", "main"]

@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"the format to check for: {', '.join(writable())} (default {DEFAULT_TARGET})",
     )  # fmt: skip
     add_target_options(parser)
-    add_output_options(parser)
+    add_output_options(parser, judges=True)
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
@@ -53,10 +53,13 @@ def run(options: argparse.Namespace, console: Console) -> int:
         from .check_all import run_all
 
         return run_all(options, stated, models, console)
+    from graphir.report.cases import check_suite
+
     options.source = options.sources[0]
     found = checked_model(options, stated, console)
     console.data(found.to_json())
     console.show(lambda: found.to_text(verbose=options.verbose > 0))
+    console.cases(lambda: check_suite(found))
     return 0 if found else 1
 
 

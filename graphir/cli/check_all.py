@@ -14,6 +14,7 @@ from graphir.errors import Gap, GraphirError
 from graphir.registry.buckets import Bucket, bucket_of_error
 from graphir.registry.opened import forget, look_into, opened
 from graphir.registry.sources import EMPTY, Found, Search
+from graphir.report.cases import Case, Result, first_line, models_suite
 from graphir.report.gaps import NODES_SHOWN, gaps_json
 from graphir.report.text import plural, table, wrapped
 from graphir.safety.counted import counted
@@ -66,6 +67,9 @@ def run_all(options: argparse.Namespace, stated: Mapping[str, Any], found: Searc
         ]  # fmt: skip
     console.data(_document(options, rows, found))
     console.show(lambda: _text(rows, found, verbose=options.verbose > 0))
+    console.cases(
+        lambda: models_suite("check", ", ".join(options.sources), map(_case, rows), _text(rows, found, verbose=False))
+    )
     return 0 if all(row.ok for row in rows) else 1
 
 
@@ -122,6 +126,15 @@ def _row(
         return Row(model, gaps=result.gaps, step=result.step)
     nodes = sum(result.reading.operators.values())
     return Row(model, result.reading.description.made_by, nodes)
+
+
+def _case(row: Row) -> Case:
+    if row.error:
+        return Case("models", row.model.name, Result.ERROR, (row.bucket or Bucket.REFUSED).value,
+                    first_line(row.error), row.error)  # fmt: skip
+    *_, found = _cells(row)
+    said = "\n".join(map(str, row.gaps))
+    return Case("models", row.model.name, Result.FAILED if row.gaps else Result.PASSED, "gaps", found, said)
 
 
 def _document(options: argparse.Namespace, rows: Sequence[Row], found: Search) -> dict[str, Any]:

@@ -9,41 +9,62 @@ import time
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 from graphir.safety.counted import Count, duration
 from graphir.safety.foreign_text import encodable, one_line
 from graphir.structure.look import Style, harmless, look_of, paint, shown_as
 
+if TYPE_CHECKING:
+    from graphir.report.cases import Suite
+
 LINES_SHOWN = 20
 
 
 class Console:
-    """Text for people, or one JSON document for programs; never both on stdout."""
+    """Text for people, or one document for programs (JSON, or JUnit's XML); never both on stdout. For GitHub's runner
+    it is the text and commands, and no line of the text is a command."""
 
-    def __init__(self, *, json: bool = False, verbose: int = 0, quiet: bool = False) -> None:
-        self.json = json
+    def __init__(
+        self, output_format: str = "text", *, verbose: int = 0, quiet: bool = False, command: str = ""
+    ) -> None:
+        self.output_format = output_format
         self.verbose = verbose
         self.quiet = quiet
+        self.command = command
         self.look = look_of(sys.stdout, whole=verbose > 0)
+        self._judged = False
         self.steps: Sequence[str] = ()
         self._progress: Progress | None = None
 
     def show(self, text: str | Callable[[], str]) -> None:
-        """Print a text, or what makes it as stdout can show it, unless only JSON or nothing is wanted."""
-        if self.json or self.quiet:
+        """Print a text, or what makes it as stdout can show it, unless only a document or nothing is wanted."""
+        if self.output_format not in ("text", "github") or self.quiet:
             self.close()
             return
         with shown_as(self.look):
             made = text if isinstance(text, str) else text()
         self.close()
-        say(made, sys.stdout, has_colours=self.look.colour)
+        say(self._inert(made), sys.stdout, has_colours=self.look.colour)
 
     def data(self, document: object) -> None:
         """Print a JSON document if JSON is wanted."""
         self.close()
-        if self.json:
+        if self.output_format == "json":
             say(json_module.dumps(document, indent=2), sys.stdout)
+
+    def cases(self, suite: Callable[[], Suite]) -> None:
+        """Print what was judged, if the format of a CI system is wanted."""
+        self.close()
+        if self.output_format == "junit":
+            from graphir.report.junit import junit_xml
+
+            self._judged = True
+            say(junit_xml(suite()).rstrip("\n"), sys.stdout)
+        elif self.output_format == "github":
+            from graphir.report.workflow import workflow_commands
+
+            say(workflow_commands(suite()), sys.stdout)
 
     def stage(self, text: str) -> None:
         """Say what is being done now, on one line that is replaced, if stderr is a terminal."""
@@ -68,7 +89,12 @@ class Console:
         self.close()
         with suppress(OSError):  # a full disk that the error is about
             self.flush()
-        complain(text)
+        if self.output_format == "github":
+            from graphir.report.workflow import command
+
+            say(command("error", f"graphir {self.command}", text), sys.stderr)
+        else:
+            complain(text)
 
     def failed(self, text: str, error: BaseException) -> int:
         """Print what failed, with its notes and at -vv its traceback; the exit code. Of long lists the first lines are
@@ -81,8 +107,20 @@ class Console:
         self.error("\n".join([_indented("\n".join(lines)), *map(_indented, notes)]))
         if self.verbose > 1:
             told = "".join(traceback.format_exception(error)).rstrip("\n")
-            say("  " + told.replace("\n", "\n  "), sys.stderr)
+            say(self._inert("  " + told.replace("\n", "\n  ")), sys.stderr)
+        if self.output_format == "junit" and not self._judged:
+            from graphir.report.cases import failed_suite
+
+            self.cases(lambda: failed_suite(self.command, text))
         return 1
+
+    def _inert(self, text: str) -> str:
+        """The text so that GitHub's runner, if it is what reads it, obeys nothing in it."""
+        if self.output_format != "github":
+            return text
+        from graphir.report.workflow import without_commands
+
+        return without_commands(text)
 
     def close(self) -> None:
         """Take the progress line away."""

@@ -83,7 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="run both on labelled data (arrays by input name, and `label`: class indices) and compare accuracies",
     )
     add_comparison_options(group)
-    add_output_options(parser)
+    add_output_options(parser, judges=True)
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
@@ -108,6 +108,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
     from graphir.conversion import Proof, Wanted, convert_model, half_options
     from graphir.errors import ArgumentError
+    from graphir.report.cases import conversion_suite
 
     try:
         half = half_options(options.dtype, options.io_dtype, options.keep_float32)
@@ -131,6 +132,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
             write_report(report, options.report)
         console.show(lambda: report.to_text(verbose=options.verbose > 0))
         console.data(report.to_json())
+        console.cases(lambda: conversion_suite(report, options.source, options.target))
         console.flush()
     return 0 if report.verification is None else report.verification.exit_code
 

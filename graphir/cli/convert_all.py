@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("proof")
     group.add_argument("--verify", action="store_true", help="run each result and its source, and compare")
     add_comparison_options(group)
-    add_output_options(parser)
+    add_output_options(parser, judges=True)
 
 
 def _add_working_options(parser: argparse.ArgumentParser) -> None:
@@ -124,10 +124,12 @@ def run(options: argparse.Namespace, console: Console) -> int:
     plan, working = _plan(options), _working(options)
 
     from graphir.registry.run import convert_all
+    from graphir.report.cases import registry_suite
 
     report = convert_all(options.sources, options.out, plan, working, console.stage)
     console.show(lambda: report.to_text(verbose=options.verbose > 0))
     console.data(report.to_json())
+    console.cases(lambda: registry_suite(report, options.sources))
     console.flush()
     return report.exit_code
 

@@ -45,7 +45,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     from graphir.inspection import title_of
     from graphir.report.cost import cost_csv, cost_json, cost_text
 
-    if options.csv and options.json:
+    if options.csv and options.output_format == "json":
         options.parser.error("--csv and --json are two forms of one answer: give one of them")
     model = open_model(options, console)
     console.stage("counting")

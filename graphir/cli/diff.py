@@ -28,12 +28,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_options(parser)
     add_other_options(parser)
     parser.add_argument("--report", metavar="FILE", type=one_of((".html", ".json")), help="write a report to a file")
-    add_output_options(parser)
+    add_output_options(parser, judges=True)
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """Print what differs; 4 if anything does."""
     from graphir.inspection import diff_of
+    from graphir.report.cases import diff_suite
     from graphir.report.write import write_document
 
     model = open_model(options, console)
@@ -45,6 +46,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         write_document(options.report, data, found.to_html)
     console.data(data)
     console.show(lambda: found.to_text(verbose=options.verbose > 0))
+    console.cases(lambda: diff_suite(found, options.source, options.other))
     return 0 if found else 4
 
 

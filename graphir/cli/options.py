@@ -136,10 +136,20 @@ def need_feeds(words: Sequence[str] | None) -> None:
             raise ImportFailure(f"{word}: no such file or folder, and no drawn set of inputs ({', '.join(NAMES)})")
 
 
-def add_output_options(parser: argparse.ArgumentParser) -> None:
-    """--json, -v, -q."""
+def add_output_options(parser: argparse.ArgumentParser, *, judges: bool = False) -> None:
+    """--json, -v, -q; of a command that judges also --output-format."""
     group = parser.add_argument_group("output")
-    group.add_argument("--json", action="store_true", help="print one JSON document instead of text")
+    formats = group.add_mutually_exclusive_group()
+    formats.add_argument(
+        "--json", dest="output_format", action="store_const", const="json", default="text",
+        help="print one JSON document instead of text",
+    )  # fmt: skip
+    if judges:
+        formats.add_argument(
+            "--output-format", choices=("text", "json", "github", "junit"),
+            help="what stdout gets: text (the default), json (the same as --json), github (the text, and annotations "
+            "of a GitHub Actions run), junit (JUnit's XML, a test case for each thing that was judged)",
+        )  # fmt: skip
     group.add_argument("-v", "--verbose", action="count", default=0, help="say more; -vv adds tracebacks to errors")
     group.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors")
 

@@ -9,7 +9,7 @@ from .model import open_model
 from .options import SOURCE_HELP, add_model_options, add_other_options, add_output_options, one_of, other_options
 
 if TYPE_CHECKING:
-    from graphir.report.inspected import PaddingReport, WindowsReport
+    from graphir.report.inspected import WindowsReport
 
     from .console import Console
 
@@ -30,12 +30,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_options(parser)
     add_other_options(parser)
     parser.add_argument("--report", metavar="FILE", type=one_of((".html", ".json")), help="write a report to a file")
-    add_output_options(parser)
+    add_output_options(parser, judges=True)
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
     """List the windows of one model, or hold those of two against each other; 4 if they disagree."""
+    if options.other is None and options.output_format in ("github", "junit"):
+        options.parser.error(f"--output-format {options.output_format} tells what was judged: it needs OTHER")
+
     from graphir.inspection import padding_of_both, windows_of
+    from graphir.report.cases import padding_suite
+    from graphir.report.inspected import PaddingReport
     from graphir.report.write import write_document
 
     model = open_model(options, console, simplified=False)
@@ -51,6 +56,9 @@ def run(options: argparse.Namespace, console: Console) -> int:
         write_document(options.report, data, found.to_html)
     console.data(data)
     console.show(lambda: found.to_text(verbose=options.verbose > 0))
+    if isinstance(found, PaddingReport):
+        audited = found
+        console.cases(lambda: padding_suite(audited, options.source, options.other))
     return 0 if found else 4
 
 

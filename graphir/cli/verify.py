@@ -70,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "that shows the difference in onnxruntime alone; the folder must be new or empty",
     )
     parser.add_argument("--report", metavar="FILE", type=one_of((".html", ".json")), help="write a report to a file")
-    add_output_options(parser)
+    add_output_options(parser, judges=True)
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
@@ -93,6 +93,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
     from pathlib import Path
 
+    from graphir.report.cases import verification_suite
     from graphir.report.verification import verification_json, verification_text
     from graphir.verification.models import verify_models
 
@@ -108,6 +109,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         write_report(report, options.report, lambda: _drawn(sides), (options.reference, options.candidate))
     console.show(lambda: verification_text(report, verbose=options.verbose > 0))
     console.data(verification_json(report))
+    console.cases(lambda: verification_suite(report, options.reference, options.candidate))
     return report.exit_code
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphir.errors import GraphirError
+from graphir.extras import install_hint
 
 SPACING = 100
 THIN = 25
@@ -49,8 +50,8 @@ def need(module: str, what: str) -> Any:
         return import_module(module)
     except ImportError as error:
         raise PlotExtraMissing(
-            f"{what} needs {module.replace('_', '-')}, which is not installed; pip install 'graphir-converter[plot]' "
-            "(a .dot file needs nothing more)"
+            f"{what} needs {module.replace('_', '-')}, which is not installed: {install_hint('plot')}; a .dot file "
+            "needs nothing more"
         ) from error
 
 

@@ -152,7 +152,7 @@ def pin_markup(spot: Spot, text: str) -> str:
 def box_markup(spot: Spot, look: Look, box: Box) -> Iterator[str]:
     """A closed box: its ground, stripe, lines, and its mark; behind what can be opened stand the edges of others."""
     place = f'x="{number(spot.x)}" y="{number(spot.y)}" width="{number(spot.width)}" height="{number(spot.height)}"'
-    whole = "\n".join(f"{name}: {text}" for name, text in look.facts[:12])
+    whole = "\n".join(f"{name}: {in_one_line(text)}" for name, text in look.facts[:12])
     yield f"<g><title>{escape_lines(whole)}</title>"
     if box.children:
         behind = f'width="{number(spot.width)}" height="{number(spot.height)}" rx="5"'

@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 from graphir.errors import ImportFailure
+from graphir.extras import install_hint
 from graphir.registry.buckets import Bucket
 from graphir.registry.pool import Caps, Ended, Workers
 
 T = TypeVar("T")
 R = TypeVar("R")
-NEEDED = "--dask needs Dask, which is not installed: pip install 'graphir-converter[dask]'"
+NEEDED = f"--dask needs Dask, which is not installed: {install_hint('dask')}"
 CONNECT_SECONDS = 30
 
 

@@ -13,9 +13,10 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from graphir.errors import ImportFailure
+from graphir.extras import install_hint
 from graphir.registry.archives import SUFFIXES, is_archive, place_in, unpack
 
-NEEDED = "addresses need fsspec, which is not installed: pip install 'graphir-converter[dask]'"
+NEEDED = f"addresses need fsspec, which is not installed: {install_hint('dask')}"
 LOOSE = "*"
 # What the file systems of fsspec call the time of the last change, or a tag of the content.
 CHANGING = ("ETag", "etag", "md5Hash", "mtime", "LastModified", "last_modified", "created")

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from graphir.verification.report import VerificationReport
 
 SETS_NAMED = 6
+# How coverage begins that leaves nothing open.
+REACHED = "both ways of "
 NO_RUN = "Nothing was run: that both compute the same is not shown (--verify shows it)."
 
 
@@ -39,7 +41,7 @@ def shown(report: VerificationReport, files: tuple[str, str] = ("", "")) -> list
         count = plural(len(report.layers), "layer")
         lines.append(f"{count} inside were compared too, each against its own noise: {said}.")
     lines += [f"It begins at {cause_text(cause)}." for cause in report.causes]
-    return lines + [f"{_sentence(line)}" for line in report.coverage]
+    return lines + [_sentence(line) for line in report.coverage if line.startswith(REACHED)]
 
 
 def not_shown(report: VerificationReport, *, is_judged: bool = False) -> list[str]:
@@ -47,6 +49,7 @@ def not_shown(report: VerificationReport, *, is_judged: bool = False) -> list[st
     lines = [_sentence(reason) for reason in report.unproven]
     if not report.verdict.passes and not report.unproven and not report.verdict.differs:
         lines.append(_sentence(MEANINGS[report.verdict.value]))
+    lines += [_sentence(line) for line in report.coverage if not line.startswith(REACHED)]
     lines.append(f"What other inputs do: {_inputs(report)} ran.")
     if report.reference.startswith(("graphir", "the graph", "the imported", "the import")):
         lines.append(f"What the framework that the model comes from computes: {report.reference} stood for it.")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from graphir.converters.table import FORMATS
 from graphir.verification.verdict import Verdict
 
 from .claims import NO_RUN, not_shown, shown
@@ -36,7 +37,7 @@ def conversion_html(report: ConversionReport, graph: Graph | None = None) -> str
     ]  # fmt: skip
     sections.append(
         _claims([], [NO_RUN]) if verified is None
-        else _verification_claims(verified, (report.source, report.target), report.accuracy)
+        else _verification_claims(verified, _sides(report), report.accuracy)
     )  # fmt: skip
     if report.accuracy is not None:
         sections.append(section("Accuracy", _accuracy(report.accuracy)))
@@ -79,6 +80,12 @@ def _verdict_banner(report: VerificationReport) -> str:
     word = headline(report)
     title = word[0].upper() + word[1:] + (f": {verdict.value}" if verdict.passes or verdict.differs else "")
     return banner(verdict.css_class, title, meaning)
+
+
+def _sides(report: ConversionReport) -> tuple[str, str]:
+    """The files that a conversion's proof ran as reference and candidate; none where another framework ran what was
+    written, which is then the reference."""
+    return (report.source, report.target) if FORMATS[report.target_format].runs else ("", "")
 
 
 def _verification_claims(

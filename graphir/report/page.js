@@ -36,7 +36,7 @@
   function enable(holder, number) {
     const table = holder.querySelector("table"), heads = [...table.tHead.rows[0].cells];
     const tools = make("div", { class: "tools" }), what = holder.dataset.find;
-    const label = make("label", {}, "Search"), input = make("input", { type: "search", placeholder: "name, verdict" });
+    const label = make("label", {}, "Search"), input = make("input", { type: "search", placeholder: "words of a row" });
     const told = make("output", { "aria-live": "polite" });
     let texts = null;
     input.setAttribute("aria-label", `Search ${what}`);

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from graphir.errors import ProviderError
+from graphir.extras import install_hint
 from graphir.safety.arguments import expect_items
 from graphir.structure.names import similar_names
 from graphir.structure.record import record
@@ -26,7 +27,7 @@ BEHIND = {PROVIDERS["tensorrt"]: PROVIDERS["cuda"]}
 # What turns TF32 off in all of NVIDIA's libraries, for a whole process; TensorRT's provider has no other switch.
 TF32_VARIABLE = "NVIDIA_TF32_OVERRIDE"
 NUMBERED = re.compile(r":(\d{1,4})$")
-INSTALL = "install one of: pip install 'graphir-converter[cpu]', pip install 'graphir-converter[gpu]'"
+INSTALL = f"install one of: {install_hint('cpu')}, {install_hint('gpu')}"
 
 GPU_HINT = (
     "a GPU needs onnxruntime-gpu, graphir's extra `gpu` in place of `cpu` (uninstall onnxruntime first: they share a "

@@ -111,6 +111,7 @@ class OnnxSession:
         inputs, outputs = self._session.get_inputs(), self._session.get_outputs()
         self.inputs = {item.name: tuple(item.shape) for item in inputs}
         self.outputs = tuple(item.name for item in outputs)
+        self.aside: tuple[str, ...] = ()
         defaults: list[Any] = getattr(self._session, "get_overridable_initializers", list)()
         self.defaults = {item.name: tuple(item.shape) for item in defaults}
         self._dtypes = {item.name: dtype_of(item.type) for item in (*inputs, *outputs, *defaults)}
@@ -118,6 +119,11 @@ class OnnxSession:
             name: None if self._dtypes[name] is None else self._dtypes[name].numpy()  # type: ignore[union-attr]
             for name in self.inputs
         }
+
+    def put_aside(self, names: Sequence[str]) -> None:
+        """Give these outputs only where they are named: they are none of the model's own."""
+        self.aside = tuple(name for name in self.outputs if name in names)
+        self.outputs = tuple(name for name in self.outputs if name not in names)
 
     def placement(self) -> dict[str, int]:
         """How many nodes run on which provider, as onnxruntime assigned them after its optimisations.
@@ -212,7 +218,7 @@ class OnnxSession:
                 f"missing: {', '.join(missing) or 'none'}; unknown: {', '.join(unknown) or 'none'}"
             )
         names = list(dict.fromkeys(self.outputs if outputs is None else outputs))
-        absent = [name for name in names if name not in self.outputs]
+        absent = [name for name in names if name not in self.outputs and name not in self.aside]
         if absent:
             raise VerificationError(
                 f"the model has no output {', '.join(absent)}; its outputs are {', '.join(self.outputs) or 'none'}"

@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 # A model whose first comparison takes this process more seconds of work gets lighter sets, ...
-LONG = 1.5
+LONG = 1.0
 # ... and as many of them as this share of that time allows.
-SHARE = 0.35
-# Changed nodes are run by themselves for this share too, or so many seconds of work.
-LEAST_FOR_CHANGES = 2.0
+SHARE = 1.5
+# Changed nodes are run by themselves for this share of it, or so many seconds of work.
+SHARE_FOR_CHANGES, LEAST_FOR_CHANGES = 0.35, 2.0
 LIGHT = "the model takes long: further sets of inputs have one sample each where the batch is open"
 SLOW = "not measured, since the model takes long; --per-layer measures it too"
 
@@ -74,13 +74,15 @@ def verify_sets(
     long = spent > LONG
     taken = [first.attempts[0]]
     pending = list(plan.sets(long)[1:])
+    room = SHARE * spent if long else float("inf")
     if pending and not report.verdict.differs and report.verdict is not Verdict.NOT_DETERMINISTIC:
         del feeds
         if long:
             report.notes.append(LIGHT)
-        taken += _further(driver, Plain(bench, asked), pending, report, SHARE * spent if long else float("inf"))
+        plain = Plain(replace(bench, prior=_floors(report)), asked)
+        taken += _further(driver, plain, pending, report, room)
     if report.verdict.passes or report.verdict is Verdict.NOT_PROVEN:
-        _look_at_changes(report, bench, sides, max(LEAST_FOR_CHANGES, SHARE * spent))
+        _look_at_changes(report, bench, sides, max(LEAST_FOR_CHANGES, SHARE_FOR_CHANGES * spent))
     if not report.verdict.differs:
         slow = long and not driver.how.per_layer
         report.coverage += [SLOW] if slow else coverage(candidate, taken)
@@ -103,6 +105,11 @@ def _look_at_changes(report: VerificationReport, bench: Bench, sides: Sides | No
     said, notes = try_changes(bench, sides, seconds)
     report.unproven += said
     report.notes += notes
+
+
+def _floors(report: VerificationReport) -> dict[str, float]:
+    """What rounding was seen to do to the values that were compared."""
+    return {one.name: one.floor for one in report.outputs}
 
 
 def _further(

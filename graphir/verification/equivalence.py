@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -100,12 +100,15 @@ def compare_models(
     stated = fit(reference, candidate, feeds, how, report.notes)
     telling = None if sides is None or (sides.made_of and not how.per_layer) else sides
     pairs = output_pairs(reference.outputs, candidate, report.notes, stated.outputs, telling)
-    found = first_run(candidate, feeds, [name for _, name in pairs], list(stated.inputs), report.notes)
+    given = dict.fromkeys([*(name for _, name in pairs), *candidate.session.aside])
+    found = first_run(candidate, feeds, list(given), list(stated.inputs), report.notes)
     layers = layer_pairs(reference, candidate, graph, telling)
     heads = _heads(reference, candidate, pairs, layers, wiring, report.notes)
 
+    compared = [*(name for _, name in pairs), *(head.name for head in heads)]
     bench = _bench(reference, candidate, feeds, layers, graph, wiring, how, step)
-    bench = replace(bench, made_of=sides is not None and sides.made_of)
+    made_of = sides is not None and sides.made_of
+    bench = replace(bench, rounding=bench.rounding.giving(compared), made_of=made_of)
     if bench.limits.quantized:
         report.notes.append(QUANTIZED)
     report.notes += filter(None, [candidate.about_budget(), candidate.beyond_budget(feeds, per_layer=how.per_layer)])
@@ -113,7 +116,7 @@ def compare_models(
     expected, report.layers = bench.evaluate(wanted, layers if how.per_layer else ())
 
     outputs = [_output(pair, stated) for pair in pairs]
-    moved = _moved_once(bench, outputs)
+    moved = _moved_once(bench, [*outputs, *(head for head in heads if head.name in found)])
     report.outputs, inner = _compare_outputs(bench, outputs, (expected, found), moved, sides, graph)
     report.rankings = rankings(bench, outputs, (expected, found), report.outputs)
     graded = {one.name: one for one in report.outputs}
@@ -121,21 +124,21 @@ def compare_models(
     report.notes += _moved_channels(outputs, expected, found)
     lacking = _lacking(reference, pairs)
     report.outputs += lacking
-    report.outputs += bench.compare(heads, expected)
+    report.outputs += bench.compare(heads, expected, found, moved)
     if report.ok and sides is not None and sides.tells and not bench.limits.stated:
         report.outputs = _as_written(bench, outputs, report.outputs, expected)
     if report.ok:
         look_inside(inner, report)
     if report.ok:
-        _weigh(bench, inner, report, (outputs, heads), expected, bench.reacting(found, moved))
+        _weigh(bench, inner, report, (outputs, heads), expected, (found, moved))
     if report.verdict.differs and not lacking:
         results = {source: expected[source] for source, _ in pairs}
         report.notes += questions(candidate, feeds, results, dict(pairs), stated, bench.limits)
     report.notes += _narrower(bench, report)
     if sides is not None and (report.layers or report.verdict.differs):
         explain(
-            report, bench, sides, [source for source, _ in pairs], stepwise=hasattr(reference, "session"),
-            reproduce=how.reproduce if report.verdict.differs else None,
+            report, replace(bench, passing=True), sides, [source for source, _ in pairs],
+            stepwise=hasattr(reference, "session"), reproduce=how.reproduce if report.verdict.differs else None,
         )  # fmt: skip
     report.reference, report.candidate = reference.label, candidate.label
     return Compared(report, bench, [*outputs, *heads])
@@ -147,10 +150,10 @@ def _weigh(
     report: VerificationReport,
     asked: tuple[Sequence[Asked], Sequence[Asked]],
     expected: Mapping[str, Array],
-    reacting: Collection[str],
+    runs: tuple[Mapping[str, Array], Mapping[str, Array]],
 ) -> None:
     """What the agreement of outputs proves, and what ends as infinity before them."""
-    report.evidence = gather_evidence(inner, report, *asked, expected, reacting)
+    report.evidence = gather_evidence(inner, report, *asked, expected, runs)
     report.unproven += unproven([report.evidence])
     if bench.limits.coarsest and report.ok:
         look_for_overflow(bench, report)
@@ -226,8 +229,11 @@ def _as_written(
 
 
 def _moved_once(bench: Bench, outputs: Sequence[Asked]) -> dict[str, Array]:
-    """The outputs of the first run on moved feeds; those that come through a coarse type are moved by its step."""
+    """The outputs of the first run on moved feeds; those that come through a coarse type are moved by its step. None
+    where weights are moved with the feeds, in runs that are made where results differ."""
     found: dict[str, Array] = {}
+    if bench.rounding.moves_weights:
+        return found
     for coarse in (False, True):
         names = [one.name for one in outputs if (bench.limits.step_of(one.source) > 0) == coarse]
         found |= bench.rounding.first(names, coarse=coarse) if names else {}

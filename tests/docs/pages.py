@@ -1,9 +1,18 @@
 """The code blocks of a page of the documentation, and whether what was printed is what the page shows.
 
-A page holds `python` blocks, which share one namespace, `console` blocks, whose lines `$ graphir ...` are commands, and
-`diff` blocks, whose lines without `-` are run as Python. What a Python block prints stands in the block without a
-language that follows it; what a command prints stands below it. A line `...` stands for any lines, `...` in a line for
-any text. Warnings are printed as `UserWarning: text`. Another kind of block is refused, because nothing would run it.
+A page holds `python` blocks, which share one namespace, `console` blocks, whose lines `$ ...` are commands, and `diff`
+blocks, whose lines without `-` are run as Python. What a Python block prints stands in the block without a language
+that follows it, or, in a block of `>>>`, below each line; what a command prints stands below it. A line `...` stands
+for any lines, `...` in a line for any text. Warnings are printed as `UserWarning: text`.
+
+The comment right before a block, which no reader sees, can say what else is done with it:
+
+    <!-- name.py -->             it is written as that file
+    <!-- ci: name -->            .ci/run runs it; what it prints, in the block behind it, has a test of its own
+    <!-- not run: the reason --> nothing runs it
+
+and a comment that begins with a line `<!-- set up` is Python, to its end, which makes what the page takes for granted.
+Another kind of block is refused, because nothing would run it, and so is one that is indented.
 """
 
 from __future__ import annotations
@@ -21,9 +30,19 @@ _MEASURED = re.compile(r"\d+(\.\d+)?e-\d+|\d+\.\d+\.\d+|\d+(\.\d+)? s\b")
 _COMPARED = re.compile(r"^(  \S.*?)  +(?:[\dx]+|scalar)(?:  +[-\d.e+]+){5}  +(?:noise|identical)$", re.MULTILINE)
 
 
+_LISTED = re.compile(r" *([-*]|\d+\.) ")
+_FILE = re.compile(r"<!-- ([\w.-]+\.\w+) -->")
+_CI = re.compile(r"<!-- ci: (\w+) -->")
+_NOT_RUN = re.compile(r"<!-- not run: (.{12,}) -->")
+SETS_UP = "<!-- set up"
+
+
 @dataclass(frozen=True)
 class Step:
-    """Something to run, Python or one command with its arguments; its line on the page, and what it shall print."""
+    """What to do, its line on the page, and what it shall print.
+
+    The language is `python`, `console` (one command) or `file`: the text's first line is its name.
+    """
 
     language: str
     text: str
@@ -37,7 +56,7 @@ class _Block:
     language: str
     lines: tuple[str, ...]
     line: int
-    own: bool
+    comment: str
 
     @property
     def text(self) -> str:
@@ -47,34 +66,59 @@ class _Block:
 def steps(page: str) -> list[Step]:
     """What a page runs, in order. Raises ValueError, with the line, for a block that is neither run nor an output."""
     found: list[Step] = []
+    before = ""
     blocks = _blocks(page)
     for number, block in enumerate(blocks):
-        if block.language in ("python", "diff"):
+        if block.language.startswith("{") or _CI.fullmatch(block.comment) or _NOT_RUN.fullmatch(block.comment):
+            before = "ci" if _CI.fullmatch(block.comment) else ""
+            continue
+        if named := _FILE.fullmatch(block.comment):
+            found.append(Step("file", f"{named[1]}\n{block.text}", block.line, ""))
+        elif block.language in ("python", "diff"):
             after = blocks[number + 1] if number + 1 < len(blocks) else None
-            wanted = after.text if after is not None and not after.language else ""
-            found.append(Step("python", _python(block), block.line, wanted, block.own))
+            wanted = after.text if after is not None and not (after.language or after.comment) else ""
+            found.append(Step("python", _python(block), block.line, wanted, block.comment == OWN))
         elif block.language == "console":
             found += _commands(block)
-        elif block.language or number == 0 or blocks[number - 1].language not in ("python", "diff"):
+        elif block.language or before not in ("python", "diff", "ci"):
             raise ValueError(f"line {block.line}: nothing runs a block {block.language or 'without a language'} here")
+        before = block.language if block.comment != SETS_UP else ""
     return found
+
+
+def reasons(page: str) -> list[str]:
+    """Why the blocks that nothing runs are not run."""
+    return [found[1] for block in _blocks(page) if (found := _NOT_RUN.fullmatch(block.comment))]
+
+
+def run_by_ci(page: str) -> list[str]:
+    """The names under which .ci/run takes blocks of the page."""
+    return [found[1] for block in _blocks(page) if (found := _CI.fullmatch(block.comment))]
 
 
 def _blocks(page: str) -> list[_Block]:
     found: list[_Block] = []
-    language, start, own = "", 0, False
+    language, start, comment, end = "", 0, "", ""
     gathered: list[str] | None = None
+    listed = empty = False
     for number, line in enumerate(page.splitlines(), 1):
-        if gathered is None:
-            if line.startswith("```"):
-                language, start, gathered = line[3:].strip(), number, []
-            elif line.strip():
-                own = line.strip() == OWN
-        elif line.rstrip() == "```":
-            found.append(_Block(language, tuple(gathered), start, own))
-            gathered, own = None, False
-        else:
-            gathered.append(line)
+        if gathered is not None:
+            if line.rstrip() == end:
+                found.append(_Block(language, tuple(gathered), start, comment))
+                gathered, comment = None, ""
+            else:
+                gathered.append(line)
+        elif line.startswith("```"):
+            end = "`" * (len(line) - len(line.lstrip("`")))
+            language, start, gathered = line.strip("`").strip(), number, []
+        elif line.strip() == SETS_UP:
+            language, start, gathered, comment, end = "python", number, [], SETS_UP, "-->"
+        elif line.strip():
+            if line.startswith("    ") and empty and not listed:
+                raise ValueError(f"line {number}: nothing runs a block that is indented: fence it")
+            listed = bool(_LISTED.match(line)) or (listed and (line.startswith(" ") or not empty))
+            comment = line.strip() if line.startswith("<!--") else ""
+        empty = not line.strip()
     if gathered is not None:
         raise ValueError(f"line {start}: the block is not closed")
     return found
@@ -132,4 +176,4 @@ def _without_ends(text: str) -> str:
     return "\n".join(line.rstrip() for line in text.splitlines()).strip("\n") + "\n"
 
 
-__all__ = ["OWN", "Step", "difference", "steps"]
+__all__ = ["OWN", "Step", "difference", "reasons", "run_by_ci", "steps"]

@@ -9,20 +9,25 @@ graphir's. A process of its own for each page, because MXNet's automatic names c
 from __future__ import annotations
 
 import contextlib
+import doctest
 import importlib
 import io
 import json
 import os
 import shlex
+import subprocess
 import sys
 import traceback
 import warnings
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from .pages import Step, steps
 
 IMPORT = "from graphir.converters.mxnet import mx\n"
+ASKED = "echo $?"
+CODES = {"graphir: error": 1, "DIFFERENT: ": 4, "DISAGREE: ": 4, "NOT PROVEN: ": 5}  # what tells an exit code by itself
 OLD_NUMPY = (bool, object, int, float, complex, str)  # names that MXNet 1.9.1 uses and NumPy 1.24 removed
 
 
@@ -36,7 +41,7 @@ class Player:
     def __init__(self, live: bool) -> None:
         self._live = live
         self._names: dict[str, Any] = {"__name__": "__main__"}
-        self._code = 0
+        self.code = 0
 
     def play(self, step: Step) -> str:
         """What a step prints to both streams, with the traceback of an error that it does not catch."""
@@ -53,20 +58,47 @@ class Player:
         return printed.getvalue()
 
     def _run(self, step: Step) -> None:
-        if step.language == "python":
+        if step.language == "file":
+            name, _, text = step.text.partition("\n")
+            Path(name).write_text(text)
+        elif step.text.lstrip().startswith(">>> "):
+            self._examples(step)
+        elif step.language == "python":
             exec(compile(step.text, "page", "exec", dont_inherit=True), self._names)
-        elif step.text == "echo $?":
-            print(self._code)
+        elif step.text == ASKED:
+            print(self.code)
         else:
             self._command(step.text)
+
+    def _examples(self, step: Step) -> None:
+        """Run the lines behind `>>>`; what fails is printed."""
+        examples = doctest.DocTestParser().get_doctest(step.text, self._names, "page", "page", 0)
+        doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(examples, clear_globs=False)
+        self._names = examples.globs
 
     def _command(self, text: str) -> None:
         from graphir.cli import main
 
-        program, *arguments = shlex.split(text)
-        if program != "graphir":
-            raise ValueError(f"only `graphir ...` and `echo $?` are run, not {text!r}")
-        self._code = main(arguments)
+        program, *arguments = shlex.split(text, comments=True)
+        into = arguments[-1] if arguments[-2:-1] == [">"] else ""
+        if into:
+            del arguments[-2:]
+        if program == "python":
+            done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=False)
+            print(done.stdout + done.stderr, end="")
+            self.code = done.returncode
+        elif program == "graphir":
+            out = open(into, "w") if into else contextlib.nullcontext(sys.stdout)  # noqa: SIM115  it is closed below
+            with out as stream, contextlib.redirect_stdout(stream):
+                self.code = main(arguments)
+        else:
+            raise ValueError(f"only `graphir ...`, `python ...` and `echo $?` are run, not {text!r}")
+
+
+def with_code(printed: str, code: int) -> str:
+    """What was printed, and the exit code behind it where it tells more than that."""
+    told = next((told for said, told in CODES.items() if said in printed), 0)
+    return printed if code == told else f"{printed}(exit code {code})\n"
 
 
 def _use_mxnet() -> None:
@@ -94,13 +126,16 @@ def main(page: str, out: str, *options: str) -> None:
     os.environ["COLUMNS"] = "100"
     player = Player(live)
     printed: list[str | None] = []
-    for step in steps(Path(page).read_text()):
+    played = steps(Path(page).read_text())
+    for step, after in zip_longest(played, played[1:]):
         if live and (step.own or step.language != "python"):
             printed.append(None)
             continue
         if live:
             step = Step(step.language, step.text.replace(IMPORT, "import mxnet as mx\n"), step.line, step.wanted)
-        printed.append(player.play(step))
+        told = player.play(step)
+        asked = ASKED in (step.text, "" if after is None else after.text)
+        printed.append(told if step.language != "console" or asked else with_code(told, player.code))
     Path(out).write_text(json.dumps(printed))
 
 

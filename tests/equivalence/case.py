@@ -169,6 +169,8 @@ class Case:
                 return sections or len([entry for entry in attrs["indices"].strip("()[] ").split(",") if entry.strip()])
             case "BatchNorm" | "BatchNorm_v1" | "_contrib_BatchNormWithReLU" | "LayerNorm" | "GroupNorm":
                 return 3 if attrs.get("output_mean_var") in true else 1
+            case "_sample_categorical":
+                return 2 if attrs.get("get_prob") in true else 1
             case "topk":
                 return 2 if attrs.get("ret_typ") == "both" else 1
             case "RNN":

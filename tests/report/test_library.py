@@ -17,6 +17,7 @@ from graphir.ops.activation import LeakyRelu
 from graphir.ops.convolution import Conv
 from graphir.ops.elementwise import Add
 from graphir.ops.foreign import Foreign
+from graphir.padding import Explicit
 from graphir.tensor import Tensor
 from graphir.types import ANYTHING
 
@@ -69,13 +70,13 @@ def test_open_sizes_of_a_graph_can_be_stated(graph: graphir.Graph) -> None:
 def test_reports_of_two_models_are_true_where_they_agree(graph: graphir.Graph) -> None:
     other = graph.copy()
     assert graphir.diff(graph, other)
-    assert graphir.padding(graph, other)  # type: ignore[operator]
+    assert graphir.padding(graph, other)
     assert graphir.shapes(graph, other)
     other.replace(other.node("relu3"), LeakyRelu(0.1))
     found = graphir.diff(graph, other)
     assert not found
     assert "relu3" in str(found)
-    assert graphir.padding(graph, other)  # type: ignore[operator]
+    assert graphir.padding(graph, other)
 
 
 def test_a_pad_that_is_one_off_makes_padding_false(graph: graphir.Graph) -> None:
@@ -86,11 +87,11 @@ def test_a_pad_that_is_one_off_makes_padding_false(graph: graphir.Graph) -> None
     for node in reversed(other.nodes):
         if node.name != "conv1":
             other.erase(node)
-    shifted = replace(op, padding=graphir.padding.Explicit(((0, 2), (0, 2))))
+    shifted = replace(op, padding=Explicit(((0, 2), (0, 2))))
     made = other.add_node(shifted, other.node("conv1").inputs, name="shifted")
     other.erase(other.node("conv1"))
     other.set_outputs(made.outputs)
-    assert not graphir.padding(graph, other)  # type: ignore[operator]
+    assert not graphir.padding(graph, other)
 
 
 REPORTS: dict[str, Callable[[graphir.Graph, Path], Any]] = {

@@ -140,6 +140,28 @@ def test_the_verdict_comes_first_and_what_it_shows_and_does_not_behind_it() -> N
     assert "--per-layer" not in text
 
 
+def test_what_the_inputs_never_reached_is_not_shown() -> None:
+    made = verification(passes=True)
+    made.coverage = ["both ways of 2 Relu reached", "If: a condition that is false never reached in 1 of 1 (branch)"]
+    said, _, left_open = verification_html(made).partition("What it does not show")
+    assert "Both ways of 2 Relu reached." in said
+    assert "If: a condition that is false never reached" in left_open.partition("</section>")[0]
+    assert "If: a condition" not in said
+
+
+def test_files_are_named_only_as_what_ran_them() -> None:
+    """Where MXNet ran the target, that is the reference, and the graph of the source the candidate."""
+    found = replace_verification(verification(passes=True))
+    found.target_format, found.target = "mxnet", "net-symbol.json"
+    assert "the candidate gives what the reference gives" in found.to_html()
+
+
+def test_a_name_makes_no_lines_of_a_tooltip() -> None:
+    graph = net()
+    graph.rename(graph.outputs[0], "y\ngraphir: everything is fine")
+    assert "\ngraphir: everything" not in verification_html(layered(3), graph)
+
+
 def test_what_was_not_run_is_not_claimed() -> None:
     text = PAGES["conversion"]()
     assert "What this shows</h3>" not in text

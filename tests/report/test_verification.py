@@ -89,6 +89,19 @@ def test_a_floor_that_was_not_measured_is_no_number() -> None:
     assert verification_json(report)["outputs"][0]["floor"] == 0.0
 
 
+def test_a_reason_is_said_once_and_causes_end_in_a_count() -> None:
+    report = verification(passes=True)
+    report.unproven = ["the first reason", "another one"]
+    report.causes = [Cause(f"layer{number}", "what", ()) for number in range(8)]
+    text = verification_text(report)
+    assert text.startswith("NOT PROVEN: the first reason\n")
+    assert (text.count("the first reason"), text.count("not proven: another one")) == (1, 1)
+    assert ("layer4: what" in text, "layer5" in text) == (True, False)
+    assert "... and 3 more of cause (-v lists all)" in text
+    assert verification_text(report, verbose=True).count("cause: ") == 8
+    assert verification_json(report)["unproven"] == report.unproven
+
+
 def test_layers_that_follow_are_counted() -> None:
     assert [cause_text(Cause("a", "what", tuple("bcd"[:count]))) for count in range(3)] == [
         "a: what", "a: what; 1 layer differs because of it", "a: what; 2 layers differ because of it"

@@ -131,9 +131,9 @@ def test_layers_come_in_slices(size: int, monkeypatch: pytest.MonkeyPatch) -> No
     sessions: list[int] = []
     real = OnnxCandidate._with_outputs
 
-    def counted(self: OnnxCandidate, names: Any) -> OnnxSession:
+    def counted(self: OnnxCandidate, names: Any, turned: bool) -> OnnxSession:
         sessions.append(len(names))
-        return real(self, names)
+        return real(self, names, turned)
 
     monkeypatch.setattr(OnnxCandidate, "_with_outputs", counted)
     source = models.net_source()

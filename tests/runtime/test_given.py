@@ -147,5 +147,5 @@ def test_what_is_no_image(tmp_path: Path) -> None:
 def test_without_pillow_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "one.png").write_bytes(b"")
     monkeypatch.setitem(sys.modules, "PIL", None)
-    with pytest.raises(VerificationError, match=r"pip install 'graphir-converter\[images\]'"):
+    with pytest.raises(VerificationError, match=r"pip install 'pillow>=10' \(graphir's extra `images`\)"):
         sets_of(tmp_path, ONE)

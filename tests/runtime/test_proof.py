@@ -212,8 +212,8 @@ def test_what_reacts_to_what_is_looked_up_is_shown(tmp_path: Path, monkeypatch: 
     assert report.verdict is Verdict.IDENTICAL
     assert report.evidence == Evidence(digests=report.evidence.digests)
     assert len(report.evidence.digests) == 1
-    # One of each side and one on moved feeds, two that show it to react, one that measures what is reached.
-    assert len(runs) == 6
+    # One of each side, two that show it to react, one that measures what is reached.
+    assert len(runs) == 5
 
 
 def test_what_is_looked_up_and_vanishes_is_not_shown(tmp_path: Path) -> None:

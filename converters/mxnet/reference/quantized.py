@@ -179,6 +179,7 @@ def quantized_batch_norm(attrs: Attributes, data: Array, *others: Array) -> tupl
     gamma, beta, mean, var, low, high = others
     found = calibrated(attrs)
     require(found is not None, "no calibrated range")
+    require(float(attrs.get("eps", 1e-3)) >= 0, "eps below 0")
     assert found is not None
     inner = np.float32(SPANS["int8"] / SPANS["uint8"])
     values = data if data.dtype == np.int8 else saturated(data.astype(np.float32) * inner, "int8")

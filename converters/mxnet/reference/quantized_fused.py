@@ -193,8 +193,8 @@ def fused_fully_connected(attrs: Attributes, *operands: Array) -> Array | tuple[
         step = product_step(str(data.dtype), "int8", (*rest[:2], *rest[2:4]))
         with np.errstate(invalid="ignore"):
             made = activated(fused.before, total)
-        # oneDNN goes through float32: NaN becomes the largest of it that an int32 holds.
-        return (np.clip(np.nan_to_num(made, nan=MOST), INT32.min, MOST).astype(np.int32), *product_ends(step))
+        # oneDNN rounds float32: NaN becomes the largest of it that an int32 holds.
+        return (np.clip(np.rint(np.nan_to_num(made, nan=MOST)), INT32.min, MOST).astype(np.int32), *product_ends(step))
     counts = total.astype(np.float32)
     if attrs.get("enable_float_output"):
         return activated(fused.before, counts * (np.float32(np.float32(1) / scale) / scales))
@@ -276,6 +276,14 @@ def self_attention_values(
     return merged if isinstance(found, np.ndarray) else (merged, *found[1:])
 
 
+def fused_batch_dot(attrs: Attributes, left: Array, right: Array, *ranges: Array) -> Array | tuple[Array, ...]:
+    """A batch of matrix products, quantized where the attributes say so."""
+    require(left.ndim >= 3 and right.ndim >= 3, f"{left.shape} and {right.shape}, expected 3 axes or more")
+    first = left.swapaxes(-1, -2) if attrs.get("transpose_a") else left
+    second = right.swapaxes(-1, -2) if attrs.get("transpose_b") else right
+    return product_of(attrs, first, second, ranges, 1.0)
+
+
 def product_of(
     attrs: Attributes, left: Array, right: Array, ranges: Sequence[Array], scale: float
 ) -> Array | tuple[Array, ...]:
@@ -302,6 +310,7 @@ OPERATORS: Mapping[str, Reference] = {
     "_sg_mkldnn_conv": fused_convolution,
     "_sg_mkldnn_fully_connected": fused_fully_connected,
     "_sg_mkldnn_selfatt_qk": self_attention_scores,
+    "_sg_onednn_batch_dot": fused_batch_dot,
     "_sg_mkldnn_selfatt_valatt": self_attention_values,
 }
 

@@ -48,6 +48,11 @@ def _attended(attributes: Attributes, count: int) -> tuple[tuple[str, ...], tupl
     return ("queries_keys_values", "attention", *ranges), ()
 
 
+def _batch_product(attributes: Attributes, count: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    ranges = ("lhs_min", "lhs_max", "rhs_min", "rhs_max") if attributes.get("quantized") else ()
+    return ("lhs", "rhs", *ranges), ()
+
+
 def _with_range(ends: tuple[str, str], always: bool = False) -> Outputs:
     def outputs(attributes: Attributes) -> tuple[tuple[str, ...], int]:
         ranged = (always or bool(attributes.get("quantized"))) and not attributes.get("enable_float_output")
@@ -62,6 +67,7 @@ COUNTED: Mapping[str, Counted] = {
     "_sg_mkldnn_fully_connected": _fused_fully_connected,
     "_sg_mkldnn_selfatt_qk": _scores,
     "_sg_mkldnn_selfatt_valatt": _attended,
+    "_sg_onednn_batch_dot": _batch_product,
 }
 FUSED_OUTPUTS: Mapping[str, Outputs] = {
     "_contrib_quantized_elemwise_mul": _with_range(("min_output", "max_output"), always=True),
@@ -69,6 +75,7 @@ FUSED_OUTPUTS: Mapping[str, Outputs] = {
     "_sg_mkldnn_fully_connected": _with_range(("min_output", "max_output")),
     "_sg_mkldnn_selfatt_qk": _with_range(("min_output", "max_output")),
     "_sg_mkldnn_selfatt_valatt": _with_range(("min_output", "max_output")),
+    "_sg_onednn_batch_dot": _with_range(("min_output", "max_output")),
 }
 
 __all__ = ["COUNTED", "FUSED_OUTPUTS"]

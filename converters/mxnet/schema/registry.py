@@ -125,7 +125,11 @@ def operator_schema(operator: str) -> OperatorSchema:
     entry = _document().get(operator) or _later()["operators"][operator]
     texts = entry.get("params", {})
     if operator in later_operators():
-        texts = {name: f"long or None{text}" if text.startswith(", ") else text for name, text in texts.items()}
+        kinds = {"size": "Shape or None"}  # as 1.9.1 has it
+        texts = {
+            name: f"{kinds.get(name, 'long or None')}{text}" if text.startswith(", ") else text
+            for name, text in texts.items()
+        }
     return OperatorSchema(
         operator,
         tuple(entry.get("aliases", ())),

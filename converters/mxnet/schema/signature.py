@@ -97,6 +97,15 @@ def _when(flag: str, name: str) -> _InputRule:
     return lambda names, attributes: (*names, name) if attributes.get(flag) else names
 
 
+def _intgemm_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
+    scaling = () if attributes.get("out_type", "float32") == "int32" else ("scaling",)
+    return ("data", "weight", *scaling, *(() if attributes.get("no_bias") else ("bias",)))
+
+
+def _intgemm_weight_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
+    return ("weight",) if attributes.get("already_quantized") else ("weight", "maxabs")
+
+
 def _ctc_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
     lengths = [name for name in ("data_lengths", "label_lengths") if attributes.get(f"use_{name}")]
     return ("data", "label", *lengths)
@@ -205,10 +214,10 @@ _INPUT_RULES: Mapping[str, _InputRule] = {
     **dict.fromkeys(("_cond", "_foreach", "_while_loop"), _subgraph_inputs),
     **dict.fromkeys(("_npi_uniform", "_npi_uniform_n"), _sampler("low", "high")),
     **dict.fromkeys(
-        ("_npi_gumbel", "_npi_logistic", "_npi_normal", "_npi_normal_n"), _sampler("loc", "scale")
+        ("_npi_gumbel", "_npi_laplace", "_npi_logistic", "_npi_normal", "_npi_normal_n"), _sampler("loc", "scale")
     ),
     **dict.fromkeys(("_npi_exponential", "_npi_rayleigh"), _sampler("scale")),
-    **dict.fromkeys(("_npi_pareto", "_npi_weibull"), _sampler("a")),
+    **dict.fromkeys(("_npi_pareto", "_npi_powerd", "_npi_weibull"), _sampler("a")),
     "_npi_bernoulli": _bernoulli_inputs,
     **dict.fromkeys(("_npi_insert_scalar", "_npi_insert_slice", "_npi_insert_tensor"), _inserted_inputs),
     "_npi_choice": _choice_inputs,
@@ -216,6 +225,8 @@ _INPUT_RULES: Mapping[str, _InputRule] = {
     "_npi_gamma": _sampler("shape", "scale"),
     "_npi_multinomial": _chances_inputs,
     "CTCLoss": _ctc_inputs,
+    "_contrib_intgemm_fully_connected": _intgemm_inputs,
+    "_contrib_intgemm_prepare_weight": _intgemm_weight_inputs,
     "LeakyReLU": _prelu_gamma,
     "RNN": _recurrent_inputs,
     "UpSampling": _upsampling_inputs,
@@ -314,6 +325,7 @@ _OUTPUT_RULES: Mapping[str, _OutputRule] = {
     "_contrib_BatchNormWithReLU": _normalized("output", "mean", "var", "mask"),
     "_npi_average": _average_outputs,
     "_npi_unique": _unique_outputs,
+    "_sample_categorical": _multinomial_outputs,
     "_sample_multinomial": _multinomial_outputs,
     "topk": _top_outputs,
 }

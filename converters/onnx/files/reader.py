@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphir.converters.kernel.impostors import GIT_LFS, TF_LITE, refuse_impostors
+from graphir.converters.kernel.impostors import refuse_impostors
 from graphir.converters.onnx.files.records import DEFAULT_DOMAINS
-from graphir.converters.onnx.files.stripped import stripped_content
+from graphir.converters.onnx.files.stripped import NOT_ONNX, stripped_content
 from graphir.converters.onnx.files.tensors import TensorSource
 from graphir.errors import FormatError, ImportFailure
 from graphir.files.reading import open_plain
@@ -19,16 +19,6 @@ from graphir.files.regions import stamp_of
 
 if TYPE_CHECKING:
     import onnx
-
-_NOT_ONNX = (
-    GIT_LFS,
-    (b"<", "text that begins like HTML or XML; was an error page downloaded instead of the model?"),
-    (b"{", "JSON, not an ONNX protobuf"),
-    (b"PK\x03\x04", "a zip archive (PyTorch saves such files), not an ONNX protobuf"),
-    (b"\x80\x02", "a Python pickle (PyTorch saves such files), not an ONNX protobuf"),
-    (b"\x89HDF", "an HDF5 file (Keras saves such files), not an ONNX protobuf"),
-    (TF_LITE, "a TensorFlow Lite model, not an ONNX protobuf"),
-)
 
 
 @dataclass
@@ -83,11 +73,7 @@ def _open_file(path: Path) -> OnnxSource:
             mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     except OSError as error:
         raise ImportFailure(f"cannot read {path}: {error.strerror or error}") from error
-    refuse_impostors(mapped[:64], _NOT_ONNX, "an ONNX model", path)
-    try:
-        stripped = stripped_content(memoryview(mapped), status)
-    except FormatError as error:
-        raise FormatError(str(error).partition(" (at byte")[0], path=path, offset=error.offset) from None
+    stripped = stripped_content(memoryview(mapped), status, path)
     return OnnxSource(_parsed(stripped.message, path), TensorSource(path, stripped.regions, stamp))
 
 
@@ -95,7 +81,7 @@ def _parsed(data: bytes, path: Path | None) -> Any:
     import onnx
     from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
-    refuse_impostors(data[:64], _NOT_ONNX, "an ONNX model", path)
+    refuse_impostors(data[:64], NOT_ONNX, "an ONNX model", path)
     model = onnx.ModelProto()
     try:
         model.ParseFromString(data)

@@ -24,6 +24,7 @@ from typing import IO, Any
 import numpy as np
 
 from graphir.errors import FormatError, GraphError, ImportFailure
+from graphir.extras import install_hint
 from graphir.files.reading import open_plain
 from graphir.safety.limits import current
 from graphir.tensor import Tensor
@@ -114,7 +115,7 @@ class Hdf5:
         answer: Held = json.loads(line)
         path = self.source.path
         if "missing" in answer:
-            raise ImportFailure(f"{path}: Keras's files need h5py: pip install 'graphir-converter[keras]'")
+            raise ImportFailure(f"{path}: Keras's files need h5py, which is not installed: {install_hint('keras')}")
         if "damaged" in answer:
             raise FormatError(f"its HDF5 is damaged: {answer['damaged']}", path=path, offset=self.source.start)
         if "refused" in answer:

@@ -30,12 +30,17 @@ def gather_evidence(
     outputs: Sequence[Asked],
     heads: Sequence[Asked],
     expected: Mapping[str, Array],
-    reacting: Collection[str],
+    runs: tuple[Mapping[str, Array], Mapping[str, Array]],
 ) -> Evidence:
     """What this set of inputs shows of outputs that agree. Values before those that show nothing themselves are
-    compared too, and those that differ are added to the report. `reacting` are the candidate's outputs that do."""
-    doubts = _doubts(bench, outputs, expected, reacting)
+    compared too, and those that differ are added to the report. `runs` are the candidate's outputs, and what they are
+    where rounding moved the feeds."""
+    found, moved = runs
+    doubts = _doubts(bench, outputs, expected, bench.reacting(found, moved))
     shown = _shown(bench, outputs, heads, doubts)
+    numb = [one.name for one in outputs if doubts.get(one.source) == NUMB and one.source not in shown]
+    stirred = bench.stirring({name: found[name] for name in numb})
+    doubts = {one.source: doubts[one.source] for one in outputs if one.source in doubts and one.name not in stirred}
     left = [one for one in outputs if one.source in doubts and one.source not in shown]
     inside = _inside(bench, report, left)
     shown |= _shown(bench, left, inside, doubts)

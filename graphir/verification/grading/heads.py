@@ -123,6 +123,17 @@ def values_before_heads(
     return found
 
 
+def beside_outputs(structure: Structure, *, optimized: bool) -> list[str]:
+    """The operands of saturating heads that a session may give beside the model's outputs and compute what it would
+    without: with optimisations those of a softmax, over which onnxruntime fuses nothing on the CPU unless it is
+    quantized, without them all."""
+    if optimized and structure.quantizes:
+        return []
+    heads = _heads(structure, structure.outputs)
+    names = [_operand(structure, head) for head in heads if not optimized or structure.producers[head][0] in SHIFTLESS]
+    return [name for name in dict.fromkeys(names) if name in structure.producers and name not in structure.outputs]
+
+
 def hides_errors(structure: Structure | Wiring, outputs: Sequence[str]) -> bool:
     """Whether a computed value before a saturating head is not an output itself."""
     operands = [_operand(structure, head) for head in _heads(structure, outputs)]
@@ -152,4 +163,4 @@ def _operand(structure: Structure | Wiring, name: str) -> str:
     return operands[0] if operands else ""
 
 
-__all__ = ["Wiring", "hides_errors", "one_to_one_heads", "scores", "values_before_heads"]
+__all__ = ["Wiring", "beside_outputs", "hides_errors", "one_to_one_heads", "scores", "values_before_heads"]

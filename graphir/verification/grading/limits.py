@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from graphir.verification.verdict import Verdict
 
-from .compare import Comparison, Floor, compare, noise_limit, within_a_step
+from .compare import DOUBT_FACTOR, NOISE_LEAST, Comparison, Floor, compare, noise_limit, within_a_step
 
 Array = NDArray[Any]
 
@@ -56,10 +57,24 @@ class Limits:
         )  # fmt: skip
         return within_a_step(found, reference, candidate) if self.quantized and not self.stated else found
 
-    def is_settled(self, found: Comparison) -> bool:
+    def is_settled(self, found: Comparison, *, prior: float = 0.0, again: bool = True) -> bool:
         """Whether a larger floor would change nothing: the results are equal, or differ by no more than any other order
-        of a sum makes them."""
-        return self.stated or found.verdict is Verdict.IDENTICAL or (found.verdict.passes and found.explained)
+        of a sum makes them. What passes without a floor is explained by one that was measured once, on these inputs or,
+        `prior`, on others; all else by one that was measured `again`."""
+        if self.stated or found.verdict is Verdict.IDENTICAL:
+            return True
+        if not found.verdict.passes:
+            return False
+        passes_alone = found.relative <= NOISE_LEAST
+        if found.explained:
+            return again or passes_alone
+        return passes_alone and found.relative <= DOUBT_FACTOR * prior
+
+    def is_beyond(self, found: Comparison, step: float) -> bool:
+        """Whether no floor can make a difference of float32 or float64 numbers pass."""
+        if self.stated or self.quantized or found.place or not found.verdict.differs or not found.limit:
+            return False
+        return found.relative > noise_limit(math.inf, step, elsewhere=self.elsewhere)
 
 
 __all__ = ["Limits"]

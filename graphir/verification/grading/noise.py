@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from graphir.graph import Graph
 from graphir.verification.inputs.seeded import perturbed
-from graphir.verification.running.candidate import OnnxCandidate
+from graphir.verification.running.candidate import KEPT_SHARE, OnnxCandidate
 
 Array = NDArray[Any]
 Feeds = Mapping[str, Array]
@@ -32,16 +32,31 @@ class Rounding:
     They are runs on feeds whose real numbers are moved by up to a unit in the last place (the first weights too, where
     not all feeds are real), and one with onnxruntime's optimisations the other way. `coarse` is the step of a coarser
     type that the reference computes in: what comes through it is moved by up to half of that. The same seed gives the
-    same runs, whichever values are asked for.
+    same runs, whichever values are asked for. `beside` are values that will be asked for too: a run that is made anyway
+    gives them as well. `reacted` are those that another value of a weight was seen to change.
     """
 
-    def __init__(self, candidate: OnnxCandidate, graph: Graph, feeds: Feeds, seed: int, coarse: float = 0.0) -> None:
+    def __init__(
+        self,
+        candidate: OnnxCandidate,
+        graph: Graph,
+        feeds: Feeds,
+        seed: int,
+        coarse: float = 0.0,
+        beside: Sequence[str] = (),
+    ) -> None:
         self._candidate, self._graph, self._feeds = candidate, graph, feeds
-        self._seed, self._coarse = seed, coarse
+        self._seed, self._coarse, self._beside = seed, coarse, beside
+        self.reacted: set[str] = set()
+        self._known: dict[str, Array] = {}
 
     def on(self, feeds: Feeds) -> Rounding:
         """The same of the candidate on other feeds."""
-        return Rounding(self._candidate, self._graph, feeds, self._seed, self._coarse)
+        return Rounding(self._candidate, self._graph, feeds, self._seed, self._coarse, self._beside)
+
+    def giving(self, beside: Sequence[str]) -> Rounding:
+        """The same, in which runs that are made anyway give these values too."""
+        return Rounding(self._candidate, self._graph, self._feeds, self._seed, self._coarse, beside)
 
     @cached_property
     def _fine(self) -> list[Feeds]:
@@ -67,26 +82,67 @@ class Rounding:
         without optimisations, so that there is none for them alone.
         """
         moved = self.feeds(coarse=coarse)
+        if self._moved_weights:
+            found, own = self._still(names)
+            yield found
+            for turn in range(PERTURBATIONS):
+                other = perturbed(self._graph, own, self._seed + turn, self._coarse if coarse else 0.0)
+                again = self._turned(moved[turn] if moved else self._feeds, names, other)
+                self.reacted |= {name for name in names if not _same(found[name], again[name])}
+                yield {name: again[name] for name in names}
         for feeds in moved[passed:]:
             yield self._candidate.run(feeds, names)
-        twin = self._candidate.twin
-        weights = self._first_weights if self.moves_weights or not moved else []
-        if not weights:
-            yield twin.run(self._feeds, names)
-            return
-        twin.open_weights(weights)
-        found = twin.run(self._feeds, [*names, *weights])
-        own = {name: found.pop(name) for name in weights}
-        yield found
-        for turn in range(self._seed, self._seed + PERTURBATIONS):
-            other = perturbed(self._graph, own, turn, self._coarse if coarse else 0.0)
-            again = twin.run(self._feeds, [*names, *weights], other)
-            yield {name: again[name] for name in names}
+        if not self._moved_weights:
+            yield self._candidate.twin.run(self._feeds, names)
+
+    @property
+    def moves(self) -> bool:
+        """Whether there is anything real in the feeds, which can be moved."""
+        return bool(self._fine)
 
     @property
     def moves_weights(self) -> bool:
         """Whether feeds are no real numbers, so that weights are moved beside what can be moved of the feeds."""
-        return any(map(_is_exact, self._feeds.values()))
+        return bool(self._moved_weights) and any(map(_is_exact, self._feeds.values()))
+
+    @cached_property
+    def _moved_weights(self) -> list[str]:
+        """The weights that are moved where feeds are no real numbers, or nothing of the feeds can be."""
+        return self._first_weights if any(map(_is_exact, self._feeds.values())) or not self._fine else []
+
+    def _turned(self, feeds: Feeds, names: Sequence[str], weights: Feeds | None = None) -> dict[str, Array]:
+        """Values from the session in which weights can be moved, and these weights. Where only outputs are asked for it
+        is one without optimisations, and gives what will be asked for as well."""
+        twin = self._candidate.twin
+        twin.open_weights(self._moved_weights)
+        beside = self._beside if self._are_outputs(names) else ()
+        return twin.run(feeds, list(dict.fromkeys([*names, *beside, *self._moved_weights])), weights, beside)
+
+    def _still(self, names: Sequence[str]) -> tuple[dict[str, Array], dict[str, Array]]:
+        """The values in the session in which weights can be moved, before they are, and these weights."""
+        found = self._unmoved(names) if self._are_outputs(names) else self._turned(self._feeds, names)
+        return {name: found[name] for name in names}, {name: found[name] for name in self._moved_weights}
+
+    def _unmoved(self, names: Sequence[str]) -> dict[str, Array]:
+        """The outputs of these names with all that is `beside` and the weights, kept if they are small."""
+        asked = [*names, *self._beside, *self._moved_weights]
+        if self._known and all(name in self._known for name in asked):
+            return self._known
+        found = self._turned(self._feeds, names)
+        if sum(array.nbytes for array in found.values()) <= self._candidate.memory // KEPT_SHARE:
+            self._known = found
+        return found
+
+    def _are_outputs(self, names: Sequence[str]) -> bool:
+        return set(names) <= {*self._candidate.structure.outputs, *self._candidate.session.aside}
+
+    def plain(self, names: Sequence[str]) -> dict[str, Array]:
+        """The candidate's own values, those inside computed without optimisations: from a run that is made anyway where
+        there is one."""
+        if self.moves_weights and not self._are_outputs(names) and set(names) <= set(self._beside):
+            found = self._unmoved([])
+            return {name: found[name] for name in names}
+        return self._candidate.known_or_run(self._feeds, names)
 
     @cached_property
     def _first_weights(self) -> list[str]:
@@ -107,19 +163,20 @@ class Rounding:
         moved = perturbed(self._graph, self._feeds, turn, STIRRED)
         if moved is None:
             return {}, {}
-        weights = self._first_weights if self.moves_weights else []
-        if not weights:
+        if not self.moves_weights:
             return found, self._candidate.run(moved, list(found))
-        twin = self._candidate.twin
-        twin.open_weights(weights)
-        own = twin.run(self._feeds, [*found, *weights])
-        other = perturbed(self._graph, {name: own.pop(name) for name in weights}, turn, STIRRED)
-        return own, twin.run(moved, list(found), other)
+        own, weights = self._still(list(found))
+        again = self._turned(moved, list(found), perturbed(self._graph, weights, turn, STIRRED))
+        return own, {name: again[name] for name in found}
 
     def first(self, names: Sequence[str], *, coarse: bool = False) -> dict[str, Array]:
         """The named values of the first of the runs; none where no feed can be moved."""
         moved = self.feeds(coarse=coarse)
-        return self._candidate.run(moved[0], names) if moved else {}
+        return self._candidate.known_or_run(moved[0], names) if moved else {}
+
+
+def _same(array: Array, again: Array) -> bool:
+    return array.shape == again.shape and bool(np.array_equal(array, again, equal_nan=array.dtype.kind in "fc"))
 
 
 def _is_exact(array: Array) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphir.errors import VerificationError
+from graphir.extras import install_hint
 
 Array = NDArray[Any]
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp")
@@ -91,7 +92,7 @@ def _pillow() -> Any:
         from PIL import Image
     except ImportError as error:
         raise VerificationError(
-            "images are read by Pillow, which is not installed: pip install 'graphir-converter[images]'"
+            f"images are read by Pillow, which is not installed: {install_hint('images')}"
         ) from error
     return Image
 

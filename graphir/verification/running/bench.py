@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from graphir.verification.grading.compare import Comparison, Floor, difference, moves_too_much
 from graphir.verification.grading.limits import Limits
-from graphir.verification.grading.noise import PERTURBATIONS, Rounding
+from graphir.verification.grading.noise import Rounding
 from graphir.verification.verdict import Verdict
 
 from .candidate import OnnxCandidate
@@ -78,8 +78,9 @@ class Pair:
 @dataclass(frozen=True)
 class Bench:
     """Both models with what they are fed. `layers` are the values that both know, source name to candidate name,
-    `wiring` what is known of the reference's inside. `made_of` says that the candidate was written from the reference.
-    """
+    `wiring` what is known of the reference's inside, `prior` the floors that values had on other feeds, by title. With
+    `passing` only whether values pass is asked, not by which verdict they do not. `made_of` says that the candidate was
+    written from the reference."""
 
     reference: Reference
     candidate: OnnxCandidate
@@ -88,6 +89,8 @@ class Bench:
     layers: Mapping[str, str]
     limits: Limits
     wiring: Wiring | Structure | None = None
+    prior: Mapping[str, float] = field(default_factory=dict)
+    passing: bool = False
     made_of: bool = False
 
     def evaluate(self, wanted: Collection[str], layers: Collection[str]) -> tuple[dict[str, Array], list[Comparison]]:
@@ -136,14 +139,15 @@ class Bench:
     ) -> list[Comparison]:
         """Compare values, whatever they are: every one against the floor that it has itself.
 
-        The candidate is run for these values only, unless its results are `found` (and those of its first run on moved
-        feeds, `moved`). Floors are measured where a difference asks for them, by as few runs as explain it; what is
-        beyond all of them is asked of the reference too.
+        The candidate is run for these values only, those left out whose results are `found` (and those of its first
+        run on moved feeds `moved`). Floors are measured where a difference asks for them, by as few runs as explain it;
+        what is beyond all of them is asked of the reference too.
         """
         if not asked:
             return []
-        if found is None:
-            found = self.candidate.run(self.feeds, list(dict.fromkeys(one.name for one in asked)))
+        found = {} if found is None else found
+        lacking = list(dict.fromkeys(one.name for one in asked if one.name not in found))
+        found = {**found, **self.rounding.plain(lacking)} if lacking else found
         pairs = [pair for one in asked if (pair := self.pair(one, expected, found)) is not None]
         for pair in pairs:
             if moved and pair.asked.name in moved:
@@ -151,16 +155,10 @@ class Bench:
             pair.result = self.graded(pair, pair.floor)
         for coarse in (False, True):
             group = [pair for pair in pairs if (pair.step > 0) == coarse]
-            self._measure(group, coarse, self._passed(group) if moved else 0)
+            self._measure(group, coarse, int(all(pair.asked.name in (moved or {}) for pair in group)))
         self._ask_reference([pair for pair in pairs if self._asks_reference(pair)])
         self._look_for_chance(pairs)
         return [pair.result for pair in pairs]
-
-    def _passed(self, pairs: Sequence[Pair]) -> int:
-        """How many of the runs on moved feeds need not be made after the first: the others as well where that changed
-        nothing, and weights are moved beside the feeds."""
-        is_numb = self.rounding.moves_weights and not any(pair.floor.overall for pair in pairs)
-        return PERTURBATIONS if is_numb else 1
 
     def pair(self, one: Asked, expected: Mapping[str, Array], found: Mapping[str, Array]) -> Pair | None:
         """Both results of a value as they are compared, None where nothing can be."""
@@ -178,7 +176,11 @@ class Bench:
 
     def _measure(self, pairs: Sequence[Pair], coarse: bool, passed: int) -> None:
         """Measure the floors of those whose results need one, until they are explained or nothing is left to run."""
-        still_open = [pair for pair in pairs if not self.limits.is_settled(pair.result)]
+        still_open = [
+            pair for pair in pairs
+            if not self.limits.is_settled(pair.result, prior=self.prior.get(pair.asked.title, 0.0))
+            and not (self.passing and self._is_beyond(pair))
+        ]  # fmt: skip
         if not still_open:
             return
         names = list(dict.fromkeys(pair.asked.name for pair in still_open))
@@ -188,8 +190,12 @@ class Bench:
                     pair.floor = pair.floor.seen(pair.found, pair.again(again[pair.asked.name]))
                     pair.result = self.graded(pair, pair.floor)
             del again
-            if turn and all(self.limits.is_settled(pair.result) for pair in still_open):
+            if all(self.limits.is_settled(pair.result, again=turn > 0) for pair in still_open):
                 return
+
+    def _is_beyond(self, pair: Pair) -> bool:
+        plain = all(array.dtype in (np.float32, np.float64) for array in (pair.expected, pair.found))
+        return plain and self.limits.is_beyond(pair.result, pair.step)
 
     def _ask_reference(self, pairs: Sequence[Pair]) -> None:
         """What rounding does to the reference, where the candidate's own floor decides and may mislead.
@@ -284,19 +290,26 @@ class Bench:
             pair.result = replace(pair.result, verdict=Verdict.NOT_DETERMINISTIC, note=said)
 
     def reacting(self, found: Mapping[str, Array], moved: Mapping[str, Array]) -> set[str]:
-        """Those of the candidate's values, as `found` and as they are on `moved` feeds, that react to the inputs: all
-        of them where nothing can be moved."""
-        if not moved:
+        """Those of the candidate's values, as `found` and as they are on `moved` feeds, that rounding was seen to
+        change: all of them where nothing can be moved."""
+        if not moved and not self.rounding.moves:
             return set(found)
-        still = [name for name, array in found.items() if name not in moved or same(array, moved[name])]
-        base, stirred = self.rounding.stirred({name: found[name] for name in still}) if still else ({}, {})
-        shown = {name for name in stirred if name in base and not same(base[name], stirred[name])}
-        return found.keys() - set(still) | shown
+        changed = {name for name, array in found.items() if name in moved and not same(array, moved[name])}
+        return changed | (self.rounding.reacted & found.keys())
+
+    def stirring(self, found: Mapping[str, Array]) -> set[str]:
+        """Those that are changed by more than rounding of what goes in."""
+        base, stirred = self.rounding.stirred(found) if found else ({}, {})
+        return {name for name in stirred if name in base and not same(base[name], stirred[name])}
 
     def reacting_layers(self, names: Sequence[str]) -> set[str]:
-        """The same for values that are yet to be computed."""
-        moved = self.rounding.first(names)
-        return self.reacting(self.candidate.known_or_run(self.feeds, names), moved) if moved else set(names)
+        """Those of the candidate's values that react to the inputs, by rounding or by more; all of them where nothing
+        can be moved."""
+        if not self.rounding.moves:
+            return set(names)
+        found = self.rounding.plain(names)
+        reacting = self.reacting(found, {} if self.rounding.moves_weights else self.rounding.first(names))
+        return reacting | self.stirring({name: found[name] for name in names if name not in reacting})
 
 
 def same(array: Array, again: Array) -> bool:

@@ -5,19 +5,21 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import NDArray
 
-from graphir.converters.session import Session, lean_session
-from graphir.errors import VerificationError
+from graphir.converters.session import lean_session, quiet_session
+from graphir.errors import FormatError, VerificationError
 from graphir.graph import Graph
-from graphir.runtime.providers import import_onnxruntime
+from graphir.runtime.providers import PROVIDERS, import_onnxruntime, provider_names
 from graphir.runtime.session import OnnxSession
+from graphir.verification.grading.heads import beside_outputs
 from graphir.verification.options import MEMORY_BUDGET
 
 from .layouts import Fitting, fit_inputs, fitted_feeds
@@ -30,8 +32,8 @@ if TYPE_CHECKING:
 IN_MEMORY_BELOW = 64 << 20
 # Sessions for inner values that are kept: what is asked for set after set, the heads and a slice of layers or two.
 SESSIONS_KEPT = 4
-# What heads and the layers before them give is asked for more than once: results of so many runs are kept, each if it
-# takes no more than this share of the budget.
+# What outputs, heads and the layers before them give is asked for more than once: results of so many runs are kept, of
+# each what takes no more than this share of the budget.
 RUNS_KEPT = 4
 KEPT_SHARE = 64
 
@@ -96,11 +98,29 @@ class OnnxCandidate:
 
     @cached_property
     def session(self) -> OnnxSession:
-        """The session on the model as it is; what is wrong with a file is said of the file itself."""
-        if self._mapped is not None:
+        """The session on the model as it is, with values before heads put aside that it gives as well (see
+        `beside_outputs`); what is wrong with a file is said of the file itself."""
+        from graphir.converters.onnx.files.messages import output_addition
+
+        aside = self._aside()
+        if self._mapped is not None or aside:
             with suppress(VerificationError):
-                return self._started(self._mapped.message)
+                session = self._started(self._model_with(output_addition(aside)))
+                session.put_aside(aside)
+                return session
         return self._started(self.path)
+
+    def _aside(self) -> list[str]:
+        """The values that the session of the model gives beside its outputs."""
+        if self._optimize and list(provider_names(self._providers)) != [PROVIDERS["cpu"]]:
+            return []
+        try:
+            structure = self.structure
+        except FormatError:
+            return []  # onnxruntime is to say what is wrong with it
+        is_small = self.path.stat().st_size < IN_MEMORY_BELOW
+        own = not structure.external or self.path.parent == Path(self._folder.name)
+        return beside_outputs(structure, optimized=self._optimize) if self._mapped or (is_small and own) else []
 
     @cached_property
     def _mapped(self) -> Mapped | None:
@@ -117,9 +137,7 @@ class OnnxCandidate:
         optimize = self._optimize if lean is None else not lean
         if not optimize or self.is_tight:
             return lean_session(model, providers=self._providers, external=external, optimize=optimize)
-        if isinstance(model, Path):
-            return Session(model, providers=self._providers, format="onnx")
-        session = Session(model, providers=self._providers, external=external)
+        session = quiet_session(model, providers=self._providers, external=external)
         if self.path.stat().st_size > WORTH_RETURNING:
             return_memory()
         return session
@@ -189,9 +207,10 @@ class OnnxCandidate:
         feeds: Mapping[str, NDArray[Any]],
         outputs: Sequence[str] | None = None,
         weights: Mapping[str, NDArray[Any]] | None = None,
+        beside: Collection[str] = (),
     ) -> dict[str, NDArray[Any]]:
-        """The outputs, or those values of the model that are named, with other values of opened `weights`. Raises
-        VerificationError for a name that it lacks.
+        """The outputs, or those values of the model that are named, with other values of opened `weights`; those that
+        are `beside` come from the session that gives the others. Raises VerificationError for a name that it lacks.
 
         Each call is a run of its own; see `known_or_run`.
         """
@@ -199,22 +218,39 @@ class OnnxCandidate:
         if self._fitting is not None:
             feeds = fitted_feeds(self._fitting, feeds)
         feeds = {**feeds, **(weights or {})}
-        own = self.session.outputs if not self._opened else self.structure.outputs
+        aside = () if self._opened else self.session.aside
+        if not self._opened and all(name in self.session.outputs or name in aside for name in outputs or ()):
+            found = self.session.run(feeds, outputs)
+            self._keep(given, found)
+            return found
+        own = self.structure.outputs if self._opened else self.session.outputs
         inner = list(dict.fromkeys(name for name in outputs or () if name not in own))
-        if not inner and not self._opened:
-            return self.session.run(feeds, outputs)
         known = (self.structure.producers, self._opened)
         absent = [name for name in inner if not any(name in names for names in known)]
         if absent:
             raise VerificationError(f"{self.path.name} computes no value {', '.join(absent)}")
-        found = self._with_outputs(inner).run(feeds, outputs)
-        if not self._opened and sum(array.nbytes for array in found.values()) <= self.memory // KEPT_SHARE:
-            self._recent = [*self._recent[1 - RUNS_KEPT :], (given, self.fitting, dict(found))]
+        found = self._with_outputs(inner, self._is_turned([name for name in inner if name not in beside])).run(
+            feeds, outputs
+        )
+        if weights is None:
+            self._keep(given, {name: found[name] for name in found if self._opened or name in {*inner} - {*aside}})
         return found
 
+    def _keep(self, feeds: Mapping[str, NDArray[Any]], found: Mapping[str, NDArray[Any]]) -> None:
+        """Keep the smallest results of a run, as many as the share of the budget for them has room for."""
+        room = self.memory // KEPT_SHARE
+        kept = {}
+        arrays = [(name, array) for name, array in found.items() if isinstance(array, np.ndarray)]
+        for name, array in sorted(arrays, key=lambda pair: pair[1].nbytes):
+            room -= array.nbytes
+            if room < 0:
+                break
+            kept[name] = array
+        self._recent = [*self._recent[1 - RUNS_KEPT :], (feeds, self.fitting, kept)]
+
     def known_or_run(self, feeds: Mapping[str, NDArray[Any]], names: Sequence[str]) -> dict[str, NDArray[Any]]:
-        """The same as `run`, without another run where one of the last, on these very feeds, gave small inner values of
-        these names."""
+        """The same as `run`, without another run where one of the last, on these very feeds, gave small values of these
+        names."""
         for fed, fitting, found in self._recent:
             if fed is feeds and fitting == self.fitting and all(name in found for name in names):
                 return {name: found[name] for name in names}
@@ -263,20 +299,20 @@ class OnnxCandidate:
             self._sizes[key] = value_sizes(self.path, shapes)
         return self._sizes[key]
 
-    def _with_outputs(self, names: Sequence[str]) -> OnnxSession:
-        """A session on the model with more outputs, without optimisations, of which these would prevent some (but see
-        `twin`); the last ones are kept, or the last where each holds the weights.
+    def _with_outputs(self, names: Sequence[str], turned: bool) -> OnnxSession:
+        """A session on the model with more outputs, without optimisations, of which these would prevent some, unless it
+        is `turned` (see `twin`); the last ones are kept, or the last where each holds the weights.
 
         Protobuf merges what is appended to a message, so the model's bytes with the new outputs behind them are the
         model with these outputs. Where weights cannot be mapped, small files, and those whose external data
         onnxruntime has to find, are handed over in memory; others are copied to the temporary folder.
         """
-        key = (*names, "", *self._opened)
+        key = (*names, "turned" * turned, "", *self._opened)
         found = self._extended.pop(key, None)
         if found is None:
             while self._extended and len(self._extended) >= (1 if self._mapped is None else SESSIONS_KEPT):
                 self._extended.pop(next(iter(self._extended)))
-            found = self._started(self._extended_model(names), lean=not self._is_turned(names))
+            found = self._started(self._extended_model(names), lean=not turned)
         self._extended[key] = found
         return found
 

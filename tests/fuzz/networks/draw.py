@@ -31,7 +31,7 @@ Generator = np.random.Generator
 JUMPS = re.compile(
     r"round|rint|ceil|floor|fix|trunc|sign|equal|greater|lesser|logical|mod|arg|sort|topk|one_hot|quantize|nms|Proposal"
     r"|_ste$|allclose|around|int8|MultiBox|box_|histogram|unique|nonzero|boolean|where|digitize|searchsorted|pick|take"
-    r"|Embedding|gather|scatter|index|isnan|isinf|isfinite|finite|power|rcbrt|rsqrt|log|gamma|Sequence|ROI|linalg|CTC"
+    r"|Embedding|gather|scatter|index|isnan|isinf|isfinite|finite|power|rcbrt|rsqrt|log|gamma|Sequence|ROI|linalg|CTC|svd|hue"
 )
 REMAINDER = re.compile(r"mod_scalar$")  # of a scalar beyond 2^53 MXNet's is not the exact one
 MOVES = re.compile(

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.equivalence.case import Case
+from tests.equivalence.case import Case, case, values
 from tests.fuzz.symbols.draw import Drawn, draw, rows
 from tests.fuzz.symbols.judge import Kind, LiveMXNet, Outcome, verdict
-from tests.fuzz.symbols.recorded import explained
+from tests.fuzz.symbols.recorded import before_rounding, explained
 from tests.requirements import needing
 
 Array = NDArray[Any]
@@ -74,9 +74,8 @@ HALVES = np.array([np.inf, 2], np.float16)
 ROWS = [
     ("_contrib_quantized_elemwise_add", "onnx", INTEGERS, INTEGERS + 8, {}, 2),
     ("_contrib_quantized_elemwise_add", "onnx", INTEGERS, INTEGERS + 9, {}, 0),
-    ("_contrib_quantized_elemwise_add", "onnx", of("int8", 5, 7), of("int8", 6, 7), {}, 1),
-    ("_contrib_quantized_elemwise_add", "onnx", of("int8", 5, 7), of("int8", 6, 8), {}, 0),
-    ("_contrib_quantized_elemwise_add", "onnx", of("int8", 5, 7), of("int8", 7, 7), {}, 0),
+    ("_contrib_quantize_v2", "onnx", of("int8", 127), of("int8", 0), {"a": of("float32", 0)}, 1),
+    ("_contrib_quantize_v2", "onnx", of("int8", 127), of("int8", 1), {"a": of("float32", 0)}, 0),
     ("_npi_add", "onnx", INTEGERS, INTEGERS + 1, {}, 0),
     ("gamma", "onnx", of("int32", 479001599), of("int32", 479001600), {}, 1),
     ("gamma", "onnx", of("int32", 5040), of("int32", 5038), {}, 0),
@@ -99,6 +98,27 @@ ROWS = [
     ("_image_resize", "reference", PIXELS, PIXELS + (PIXELS == 3), {}, 1),
     ("_image_resize", "reference", PIXELS, PIXELS + (PIXELS < 9), {}, 0),
 ]  # fmt: skip
+
+
+# Numbers in steps, how many steps apart the results are, and how many of those are recorded.
+TIES: list[tuple[tuple[float, ...], int, int]] = [
+    ((0.5, 1.5, 0.49, 2.2), 1, 2),
+    ((0.50001, 1.50001, 7.6, 2.2), 1, 2),
+    ((0.5, 1.5, 0.49, 2.2), 2, 0),
+    ((0.501, 1.499, 7.6, 2.2), 1, 0),
+]
+
+
+@pytest.mark.parametrize(("numbers", "steps", "count"), TIES)
+def test_a_step_apart_is_recorded_half_way_between_two_only(
+    numbers: tuple[float, ...], steps: int, count: int
+) -> None:
+    row = case("_contrib_quantize_v2", "ties", values(*numbers), min_calib_range=-127.5, max_calib_range=127.5)
+    drawn = Drawn(row, row.arrays(), False)
+    (true,) = [array for array in before_rounding(drawn) if array.size == len(numbers)]
+    assert np.allclose(true, numbers, atol=1e-6)
+    wanted = np.rint(true).astype(np.int8)
+    assert int(explained(drawn, "onnx", wanted + np.int8(steps), wanted)[0].sum()) == count
 
 
 APART = {"a": of("float32", 1e30, 1e-30)}

@@ -155,6 +155,8 @@ def import_quantized_batch_norm(node: ImportNode) -> Sequence[Value]:
     attrs, found = node.attrs, calibrated(node)
     if found is None:
         node.refuse("it has no calibrated range (min_calib_range, max_calib_range): MXNet refuses it too")
+    if attrs["eps"] < 0:
+        node.refuse(f"eps {attrs['eps']}: variances below it have no root, of which MXNet makes numbers all the same")
     dtype, data = byte_dtype(node), node.input(0)
     axis = node.axis(attrs["axis"], node.rank())
     channels = node.shape()[axis]

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from graphir.converters.mxnet.files.records import NNVMNode
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
 from graphir.converters.mxnet.importing.fused import inner
+from graphir.converters.mxnet.importing.ops.linear import import_batch_dot as import_plain_batch_dot
 from graphir.converters.mxnet.importing.ops.linear import interleaved_part, interleaved_parts
 from graphir.converters.mxnet.importing.ops.quantized_products import product_ends
 from graphir.converters.mxnet.importing.ranges import (
@@ -44,8 +45,9 @@ def _in_float(node: ImportNode) -> Value:
 def _fused(node: ImportNode) -> NNVMNode:
     """The one operator inside. Refuses one of other heads: MXNet takes shapes by those, and numbers by the node's."""
     records = [record for graph in node.record.subgraphs for record in graph.nodes if record.inputs]
-    if len(records) != 1:
-        node.refuse(f"the symbol inside has {len(records)} operators, expected one")
+    if [record.op for record in records] != [node.op.replace("_sg_mkldnn_", "_contrib_interleaved_matmul_")]:
+        found = ", ".join(record.op for record in records)
+        node.refuse(f"the symbol inside has {found or 'no operator'}: MXNet 2.0's attention has another layout")
     heads = typed_attributes(records[0])["heads"]
     if heads != node.attrs["heads"]:
         node.refuse(f"heads {node.attrs['heads']}, and {heads} in the symbol inside")
@@ -107,6 +109,38 @@ def import_attended(node: ImportNode) -> Sequence[Value] | Value:
     return [result, as_end(node, found[0]), as_end(node, found[1])]
 
 
+def import_batch_dot(node: ImportNode) -> Sequence[Value] | Value:
+    """A batch of matrix products, of MXNet 2.0."""
+    attrs = node.attrs
+    if not attrs["quantized"]:
+        return import_plain_batch_dot(node)
+    left, right, found = byte_dtype(node, 0, DType.INT8, DType.UINT8), byte_dtype(node, 1, DType.INT8), calibrated(node)
+    operands = []
+    for slot, turns in enumerate(("transpose_a", "transpose_b")):
+        rank = node.rank(node.input(slot))
+        if rank < 3:
+            node.refuse(f"{node.input(slot).name} has {rank} axes, expected 3 or more")
+        order = (*range(rank - 2), rank - 1, rank - 2)
+        value = node.input(slot)
+        operands.append(node.step(Transpose(order), value, suffix=turns) if attrs[turns] else value)
+    floats = attrs["enable_float_output"]
+    spans = SPANS if found is not None or floats else LARGEST
+    steps = [step_of(node, _reach(node, slot), spans[own]) for slot, own in ((2, left), (4, right))]
+    product = node.step(
+        MatMul(),
+        real(node, operands[0], left, steps[0], suffix="left"),
+        real(node, operands[1], right, steps[1], suffix="right"),
+    )
+    if floats:
+        return product
+    if found is None:
+        whole = node.step(MatMulInteger(), *operands, suffix="integers")
+        node.importer.reals[whole] = product
+        return [whole, *product_ends(node, apply(node, Mul(), *steps))]
+    result = quantized(node, product, DType.INT8, step_of(node, magnitude(node, *found), SPANS[DType.INT8]))
+    return [result, as_end(node, found[0]), as_end(node, found[1])]
+
+
 def _joined(node: ImportNode, product: Value, size: int) -> Value:
     """(N * heads, T, d) as (T, N, heads * d)."""
     ordered = node.step(Transpose((1, 0, 2)), product, suffix="ordered")
@@ -116,6 +150,7 @@ def _joined(node: ImportNode, product: Value, size: int) -> Value:
 IMPORTS: dict[str, ImportFunction] = {
     "_sg_mkldnn_selfatt_qk": import_scores,
     "_sg_mkldnn_selfatt_valatt": import_attended,
+    "_sg_onednn_batch_dot": import_batch_dot,
 }
 
 __all__ = ["IMPORTS"]

@@ -184,6 +184,18 @@ def pareto(steps: Steps, even: Value, parameters: Sequence[Value]) -> Value:
     return steps.sub(steps(ir.Exp(), steps.div(_exponential(steps, even), parameters[0])), 1.0)
 
 
+def power(steps: Steps, even: Value, parameters: Sequence[Value]) -> Value:
+    """u^(1 / a)."""
+    return steps(ir.Pow(), even, steps.div(1.0, parameters[0]))
+
+
+def laplace(steps: Steps, even: Value, parameters: Sequence[Value]) -> Value:
+    """loc - scale sign(u - 1/2) log(1 - 2 |u - 1/2|)."""
+    side = steps.sub(even, 0.5)
+    spread = steps.log(steps.sub(1.0, steps.mul(steps(ir.Abs(), side), 2.0)))
+    return steps.sub(parameters[0], steps.mul(steps.mul(steps(ir.Sign(), side), spread), parameters[1]))
+
+
 def weibull(steps: Steps, even: Value, parameters: Sequence[Value]) -> Value:
     """(-log(u))^(1 / a)."""
     return steps(ir.Pow(), _exponential(steps, even), steps.div(1.0, parameters[0]))
@@ -292,11 +304,13 @@ IMPORTS: dict[str, ImportFunction] = {
     "_npi_exponential": by_inverse("scale", inverse=exponential),
     "_npi_gamma": import_gamma,
     "_npi_gumbel": by_inverse("loc", "scale", inverse=gumbel),
+    "_npi_laplace": by_inverse("loc", "scale", inverse=laplace),
     "_npi_logistic": by_inverse("loc", "scale", inverse=logistic),
     "_npi_multinomial": import_multinomial,
     "_npi_normal": import_normal,
     "_npi_normal_n": import_normal,
     "_npi_pareto": by_inverse("a", inverse=pareto),
+    "_npi_powerd": by_inverse("a", inverse=power),
     "_npi_rayleigh": by_inverse("scale", inverse=rayleigh),
     "_npi_uniform": import_uniform,
     "_npi_uniform_n": import_uniform,

@@ -12,6 +12,16 @@ NOT_CONVERTED = "graphir cannot convert this operator of MXNet yet"
 NOT_IN_MXNET = "neither MXNet 1.9.1 nor 2.0 has this operator: it comes from a build of one's own; see docs/plugins.md"
 OTHERWISE = "MXNet 2.0 computes something else under this name of MXNet 1.9.1, which graphir cannot convert yet"
 
+AUGMENTATION = (
+    "it resizes a part of random place and size, for training; for inference cut the middle and take _image_resize"
+)
+ANOTHER_ATTENTION = (
+    "MXNet 2.0 makes it of a whole attention when it optimizes a network for oneDNN; export the network before that"
+)
+UNWRITTEN = (
+    "MXNet 2.0 writes the diagonal of its result only: in a graph all other elements are memory nothing has written"
+)
+
 UNTIL_DIFFERENT = "it draws until all numbers of a row differ, and tells how often: no fixed number of draws does"
 WITHOUT_RESULT = "it gives nothing: it fills its own inputs with zeros, between two steps of training"
 CODE_OF_A_CLASS = (
@@ -54,6 +64,7 @@ REASONS: Mapping[str, str] = {
     "_CustomFunction": CODE_OF_A_PROCESS,
     "_cvimdecode": IMAGE_FILE,
     "_cvimread": IMAGE_FILE,
+    "_image_random_resized_crop": AUGMENTATION,
     "_imdecode": IMAGE_FILE,
     "_Native": CODE_OF_A_PROCESS,
     "_NDArray": CODE_OF_A_PROCESS,
@@ -62,6 +73,7 @@ REASONS: Mapping[str, str] = {
     "_npi_bitwise_right_shift_scalar": NO_GRAPH,
     "_npi_eig": GENERAL_EIGENVALUES,
     "_npi_eigvals": GENERAL_EIGENVALUES,
+    "_npi_fill_diagonal": UNWRITTEN,
     "_npi_rbitwise_left_shift_scalar": NO_GRAPH,
     "_npi_rbitwise_right_shift_scalar": NO_GRAPH,
     "_npi_share_memory": "it asks whether two arrays lie in the same memory of MXNet's process; a graph has no memory",
@@ -71,6 +83,7 @@ REASONS: Mapping[str, str] = {
     "_onehot_encode": IMPERATIVE,
     "_sample_unique_zipfian": UNTIL_DIFFERENT,
     "_set_value": IMPERATIVE,
+    "_sg_onednn_selfatt_valatt": ANOTHER_ATTENTION,
     "_square_sum": ROW_SPARSE,
     "Custom": CODE_OF_A_CLASS,
     "fill_element_0index": IMPERATIVE,

@@ -105,11 +105,16 @@ def _entries(node: ImportNode, data: Value, codes: tuple[int, ...], reverse: boo
     return walk.entries[::-1] if reverse else walk.entries
 
 
+def by_codes(node: ImportNode, data: Value, codes: tuple[int, ...], *, reverse: bool) -> Value:
+    """The node's result: the data in the shape that Reshape's codes mean."""
+    return reshape(node, data, _entries(node, data, codes, reverse))
+
+
 def import_reshape(node: ImportNode) -> Value:
     """Reshape by codes: 0 keeps an axis, -1 is what is left, -2 all the rest, -3 joins two axes, -4 splits one."""
     data, codes = node.input(0), node.attrs["shape"]
     if codes:
-        return reshape(node, data, _entries(node, data, codes, node.attrs["reverse"]))
+        return by_codes(node, data, codes, reverse=node.attrs["reverse"])
     target = list(node.attrs["target_shape"] or ())
     if not target:
         node.refuse("neither shape nor target_shape is given")

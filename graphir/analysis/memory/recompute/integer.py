@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from graphir.errors import GraphirError
+from graphir.extras import install_hint
 
 from .problem import Choice, Problem, evaluate
 
@@ -64,7 +65,7 @@ def solve(problem: Problem, budget: int | None, seconds: float) -> Solved | None
         from scipy import optimize, sparse
     except ImportError as error:
         raise MissingSolver(
-            "an exact plan needs SciPy's solver, which is not installed: pip install 'graphir-converter[memory]'"
+            f"an exact plan needs SciPy's solver, which is not installed: {install_hint('memory')}"
         ) from error
     count = len(problem.names)
     places = _places(count)

@@ -20,7 +20,11 @@ from graphir.converters.onnx import to_model
 from tests.equivalence.test_onnx import run_model
 
 HERE = Path(__file__).resolve().parent
-SYMBOLS: dict[str, Any] = json.loads((HERE / "rows.json").read_text(encoding="ascii"))
+SYMBOLS: dict[str, Any] = {
+    name: symbol
+    for file in ("rows.json", "nodes.json")
+    for name, symbol in json.loads((HERE / file).read_text(encoding="ascii")).items()
+}
 NETWORKS = ("attention", "bert", "convolutions", "recurrent")
 TOLERANCE = {"float16": 4e-3, "float32": 2e-5, "float64": 1e-5}  # float64: of float32 operands
 Arrays = dict[str, NDArray[Any]]
@@ -28,8 +32,11 @@ Arrays = dict[str, NDArray[Any]]
 
 @cache
 def _arrays() -> Arrays:
-    with np.load(HERE / "rows.npz") as archive:
-        return {name: archive[name] for name in archive.files}
+    found: Arrays = {}
+    for file in ("rows.npz", "nodes.npz"):
+        with np.load(HERE / file) as archive:
+            found |= {name: archive[name] for name in archive.files}
+    return found
 
 
 def arrays(name: str) -> tuple[Arrays, list[NDArray[Any]]]:

@@ -1,0 +1,122 @@
+"""Random numbers that MXNet has since 2.0: counts of successes, classes, and parts of images."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+import numpy as np
+
+from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode, to_single
+from graphir.converters.mxnet.importing.ops.image_processing import image_or_batch
+from graphir.converters.mxnet.importing.ops.random import (
+    decide_numbers,
+    repeated_parameters,
+    stated_dtype,
+    stated_size,
+)
+from graphir.converters.mxnet.importing.ranges import known
+from graphir.graph import Value
+from graphir.ops import elementwise as ew
+from graphir.ops import random as draws
+from graphir.ops.indexing import Gather, GatherElements
+from graphir.ops.reduction import ReduceSum
+from graphir.ops.shape import Expand, Reshape, Shape
+from graphir.ops.shape_parts import Concat
+from graphir.types import DType
+
+SINGLE = DType.FLOAT32
+
+
+def _successes(node: ImportNode, even: Value, chance: Value, trials: Value | None, count: int) -> Value:
+    """How many of `count` even numbers along the first axis are below the chance, of the first `trials` of them."""
+    hit = node.step(ew.Less(), even, chance, suffix="hit")
+    if trials is not None:
+        places = node.constant(np.arange(count, dtype=np.float32).reshape(-1, *[1] * node.rank(trials)))
+        hit = node.step(ew.And(), hit, node.step(ew.Less(), places, trials), suffix="tried")
+    numbers = node.step(ew.Cast(SINGLE), hit, suffix="ones")
+    total = node.step(ReduceSum(keepdims=False), numbers, node.vector([0]), suffix="total")
+    return node.emit(ew.Cast(stated_dtype(node)), total)
+
+
+def import_binomial(node: ImportNode) -> Value:
+    """How many of n trials of the chance p succeed, in the stated shape."""
+    decide_numbers(node)
+    trials, chance = int(node.attrs["n"]), to_single(node.attrs["p"])
+    if trials < 0 or not 0 <= chance <= 1:
+        node.refuse(f"n {trials} and p {chance:.9g}; MXNet gives no numbers for them")
+    size = stated_size(node)
+    node.charge(max(trials, 1) * prod(size), "its trials")
+    even = node.step(draws.RandomUniform((trials, *size), SINGLE, low=0.0, high=1.0), suffix="even")
+    return _successes(node, even, node.constant(chance, SINGLE), None, trials)
+
+
+def import_sample_binomial(node: ImportNode) -> Value:
+    """The same of numbers of trials and chances that are inputs, `shape` of them for each. The trials must be known."""
+    limits = known(node.input(0))
+    if isinstance(limits, Value):
+        node.refuse("n is computed, and nothing limits how many trials there are; a constant n can be converted")
+    trials, chance = repeated_parameters(node)
+    count = int(np.asarray(limits).max(initial=0))
+    node.charge(max(count, 1) * limits.size * prod(node.attrs["shape"] or ()), "its trials")
+    trials = trials if trials.dtype is SINGLE else node.step(ew.Cast(SINGLE), trials, suffix="trials")
+    chance = chance if chance.dtype is SINGLE else node.step(ew.Cast(SINGLE), chance, suffix="chance")
+    shape = node.step(Concat(axis=0), node.vector([count]), node.step(Shape(), chance), suffix="all")
+    zeros = node.step(Expand(), node.constant(0.0, SINGLE), shape, suffix="zeros")
+    even = node.step(draws.RandomUniformLike(SINGLE, low=0.0, high=1.0), zeros, suffix="even")
+    return _successes(node, even, chance, trials, count)
+
+
+def import_categorical(node: ImportNode) -> Sequence[Value]:
+    """Classes drawn with the chances along the last axis, `shape` of them for each row, and their log chances."""
+    decide_numbers(node)
+    attrs, data = node.attrs, node.input(0)
+    sizes, wanted = node.sizes(data), tuple(attrs["shape"] or ())
+    if not sizes:
+        node.refuse(f"{data.type}, expected chances along the last axis")
+    rows = node.step(Reshape(), data, node.vector([-1, sizes[-1]]), suffix="rows")
+    wide = rows if rows.dtype is SINGLE else node.step(ew.Cast(SINGLE), rows, suffix="chances")
+    logs = node.step(ew.Log(), wide, suffix="logs")
+    drawn = node.step(draws.Multinomial(DType.INT64, prod(wanted)), logs, suffix="drawn")
+    shape = (*sizes[:-1], *wanted) or (1,)
+    found = [node.step(ew.Cast(DType.of(attrs["dtype"])), node.step(Reshape(), drawn, node.vector(shape)))]
+    if attrs["get_prob"]:
+        chances = node.step(GatherElements(axis=1), logs, drawn, suffix="log_chances")
+        placed = node.step(Reshape(), chances, node.vector(shape), suffix="placed")
+        found.append(node.step(ew.Cast(data.dtype or SINGLE), placed, suffix="in_dtype"))
+    return found
+
+
+def _start(node: ImportNode, room: int, name: str) -> Value:
+    """Where a part begins on an axis that has `room` more places than it."""
+    low, high = (to_single(number) * room for number in node.attrs[name])
+    if not 0 <= low <= high <= room:
+        node.refuse(f"{name} {node.attrs[name]}, expected two numbers of 0 to 1 in order")
+    if int(low) == high or low == high:
+        return node.vector([int(low)])
+    decide_numbers(node)
+    place = node.step(draws.RandomUniform((1,), SINGLE, low=low, high=high), suffix=name)
+    return node.step(ew.Cast(DType.INT64), node.step(ew.Floor(), place), suffix=f"{name}_start")
+
+
+def import_random_crop(node: ImportNode) -> Value:
+    """`height` rows and `width` columns from random places on."""
+    data, rank = image_or_batch(node)
+    sizes, counts = node.sizes(data, (rank - 3, rank - 2)), (node.attrs["height"], node.attrs["width"])
+    rooms = [size - count for size, count in zip(sizes, counts, strict=True)]
+    if min(rooms) < 0 or min(counts) < 1:
+        node.refuse(f"{counts[0]} rows and {counts[1]} columns of {data.type}, which MXNet resizes first")
+    for axis, (count, room, name) in enumerate(zip(counts, rooms, ("yrange", "xrange"), strict=True)):
+        places = node.step(ew.Add(), node.vector(range(count)), _start(node, room, name), suffix=f"{name}_places")
+        data = node.step(Gather(rank - 3 + axis), data, places, suffix=name[0])
+    return node.emit(ew.Identity(), data)
+
+
+IMPORTS: dict[str, ImportFunction] = {
+    "_image_random_crop": import_random_crop,
+    "_random_binomial": import_binomial,
+    "_sample_binomial": import_sample_binomial,
+    "_sample_categorical": import_categorical,
+}
+
+__all__ = ["IMPORTS"]

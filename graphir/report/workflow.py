@@ -1,0 +1,62 @@
+"""What a command judged as workflow commands of GitHub Actions, which become annotations of a run.
+
+Source: https://docs.github.com/actions/reference/workflow-commands-for-github-actions. A line that begins with `::`
+is a command to the runner, whoever printed it. So what is not a command stands between `stop-commands` and a word that
+is drawn anew each time, and no name in a model can give one.
+"""
+
+from __future__ import annotations
+
+import secrets
+
+from graphir.safety.foreign_text import one_line, printable
+
+from .cases import Suite
+
+# GitHub shows so many annotations of a kind for each step, and drops the others.
+SHOWN = 10
+
+
+def workflow_commands(suite: Suite) -> str:
+    """A notice where all passed; else an error that sums up, and one for each case that failed as far as GitHub shows
+    them."""
+    title = f"graphir {suite.command}"
+    if suite.ok:
+        return command("notice", title, suite.summary, suite.file)
+    lines = [command("error", title, f"{suite.summary}\n{suite.why}".rstrip(), suite.file)]
+    bad = [case for case in suite.cases if case.is_bad]
+    shown = bad if len(bad) < SHOWN else bad[: SHOWN - 2]
+    for case in shown:
+        text = f"{case.message or case.kind}\n{case.details}".strip()
+        lines.append(command("error", f"{title}: {case.group}: {case.name}", text, suite.file))
+    if len(shown) < len(bad):
+        lines.append(command("error", title, f"and {len(bad) - len(shown):,} more that did not pass", suite.file))
+    return "\n".join(lines)
+
+
+def command(kind: str, title: str, text: str, file: str = "") -> str:
+    r"""One workflow command: `kind` is notice, warning or error.
+
+    >>> command("error", "a: b", "50 % of x\nis off", "m,1.onnx")
+    '::error title=a%3A b,file=m%2C1.onnx::50 %25 of x%0Ais off'
+    """
+    given = {"title": title, "file": file}
+    properties = ",".join(f"{name}={_property(value)}" for name, value in given.items() if value)
+    return f"::{kind} {properties}::{_escaped(printable(text))}"
+
+
+def without_commands(text: str) -> str:
+    """A text of which no line is a command to the runner."""
+    word = f"graphir-{secrets.token_hex(16)}"
+    return f"::stop-commands::{word}\n{text}\n::{word}::"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _escaped(one_line(text)).replace(":", "%3A").replace(",", "%2C")
+
+
+__all__ = ["command", "without_commands", "workflow_commands"]
