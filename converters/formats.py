@@ -116,7 +116,7 @@ class Source:
 
     def parameters(self) -> dict[str, Tensor]:
         """The weights that it holds, by its own names."""
-        from graphir.analysis.summary import weights
+        from graphir.analysis.held import weights
 
         return weights(self.graph, used=False)
 
@@ -124,7 +124,7 @@ class Source:
         """The part of it that computes these outputs from these inputs, as a model; see `parts.cut_graph`.
 
         Who can compute the whole model cannot compute the part: a format that has a way to overrides this."""
-        from graphir.analysis.summary import count_operators
+        from graphir.analysis.held import count_operators
         from graphir.converters.parts import cut_graph
 
         graph = cut_graph(self.graph, outputs, inputs, given)

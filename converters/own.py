@@ -22,7 +22,7 @@ NAMED_FIRST = re.compile(rb'"format"\s*:\s*"graphir"')
 
 def open_model(path: PathLike, options: ModelOptions, manner: Manner) -> Source:
     """A graph as it was saved; it is described by what it came from."""
-    from graphir.analysis.summary import count_operators
+    from graphir.analysis.held import count_operators
     from graphir.inference.declared import check_given
     from graphir.inference.engine import fix_types, parse_dims
     from graphir.serial import load_graph
@@ -53,7 +53,7 @@ class OwnTarget:
 
     def ready(self, graph: Graph, path: PathLike, options: Mapping[str, Any]) -> Ready:
         """The graph as it is."""
-        from graphir.analysis.summary import count_operators
+        from graphir.analysis.held import count_operators
 
         return Ready(count_operators(graph), lambda: _write(graph, Path(path), options))
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphir.analysis.summary import count_operators
+from graphir.analysis.held import count_operators
 from graphir.converters.options import ModelOptions
 from graphir.graph import Graph
 from graphir.report.inspected import (

@@ -11,7 +11,6 @@ from __future__ import annotations
 import functools
 import os
 import sys
-import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -209,6 +208,8 @@ def _place(plugin: str, error: Exception, code: CodeType | None = None) -> str:
     file = code.co_filename if code is not None else plugin
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}, line {error.lineno}: SyntaxError: {error.msg}"
+    import traceback
+
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in (file, plugin)]
     where = f", line {frames[-1].lineno}, in {frames[-1].name}" if frames else ""
     return f"{frames[-1].filename if frames else plugin}{where}: {type(error).__name__}: {error}"

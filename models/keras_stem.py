@@ -31,12 +31,14 @@ LAYERS: tuple[tuple[str, str, dict[str, Any], dict[str, tuple[int, ...]]], ...] 
      {"kernel": (16, CLASSES), "bias": (CLASSES,)}),
 )  # fmt: skip
 OF_CONV = {"data_format": "channels_last", "dilation_rate": [1, 1], "groups": 1, "use_bias": True}
-MORE = {"Conv2D": OF_CONV, "GlobalAveragePooling2D": {"data_format": "channels_last"}, "Dense": {"use_bias": True}}
+MORE: dict[str, dict[str, Any]] = {
+    "Conv2D": OF_CONV, "GlobalAveragePooling2D": {"data_format": "channels_last"}, "Dense": {"use_bias": True},
+}  # fmt: skip
 
 
 def save(path: str | os.PathLike[str]) -> None:
     """Write the network as a `.keras` archive: from `image` (N, 32, 32, 3) to ten probabilities. Needs h5py."""
-    source = {"name": "image", "batch_shape": [None, SIZE, SIZE, 3], "dtype": "float32"}
+    source: dict[str, Any] = {"name": "image", "batch_shape": [None, SIZE, SIZE, 3], "dtype": "float32"}
     entries = [("InputLayer", source)]
     entries += [(kind, {**MORE[kind], **config, "dtype": "float32"}) for kind, _, config, _ in LAYERS]
     listed = [

@@ -12,7 +12,7 @@ import hypothesis
 import numpy as np
 import pytest
 
-from tests import contract
+from tests import contract, thinning
 from tests.requirements import missing, shared_folder
 
 # A slow machine is no defect: examples have no time limit of their own. CI draws the same ones each time.
@@ -30,6 +30,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if LIVE & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.live)
+
+
+@pytest.hookimpl(trylast=True, specname="pytest_collection_modifyitems")
+def pytest_thin_rows(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of what is selected, the rows that run; see `tests/thinning.py`."""
+    thinning.thin(config, items)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """What `tests/thinning.py` reads."""
+    thinning.add_options(parser)
 
 
 @pytest.fixture(scope="session")

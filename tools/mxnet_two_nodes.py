@@ -106,7 +106,10 @@ def _factors(draw: np.random.Generator) -> dict[str, Row]:
         matrices = {"tall": tall, "wide": wide, "square": square}
         for name, matrix in matrices.items():
             found[f"qr_{name}_{dtype}"] = single("_npi_qr", {"A": matrix}, 2)
-        epsilons = {"finfoEps32": float(np.finfo("float32").eps), "finfoEps64": float(np.finfo("float64").eps)}
+        epsilons: dict[str, Any] = {
+            "finfoEps32": float(np.finfo("float32").eps),
+            "finfoEps64": float(np.finfo("float64").eps),
+        }
         for name, matrix in {**matrices, "low": low, "vector": low[0], "zeros": np.zeros(3, dtype)}.items():
             found[f"rank_{name}_{dtype}"] = single("_npi_matrix_rank_none_tol", {"M": matrix}, **epsilons)
             limit = np.array(0.5, dtype)
@@ -172,7 +175,7 @@ def _products(draw: np.random.Generator) -> dict[str, Row]:
     bytes_of_data: Node = ("_contrib_intgemm_prepare_data", {}, ["data", "most"])
     ready: Node = ("_contrib_intgemm_prepare_weight", {"already_quantized": True}, ["weight"])
     product: Node = (operator, {**flags, "no_bias": True}, [1, 0, "scale"])
-    ready_inputs = {
+    ready_inputs: dict[str, Any] = {
         "data": data,
         "weight": draw.integers(-127, 128, (16, 64)).astype(np.int8),
         "most": largest,

@@ -58,7 +58,7 @@ def read(
     fold_weights: bool = True,
 ) -> TensorFlowModel:
     """What `load` reads, with the model's own operators and weights, and which of these were folded into others."""
-    from graphir.analysis.summary import used_weights, weights
+    from graphir.analysis.held import used_weights, weights
     from graphir.converters.formats import Description
     from graphir.converters.tensorflow.importing.cut_types import types_at_cuts
     from graphir.converters.tensorflow.importing.importer import Importer

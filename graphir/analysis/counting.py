@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from graphir.analysis.held import stored_bytes
 from graphir.graph import Graph, Node, Value
 from graphir.ops.control import If, Loop, Scan
 from graphir.ops.normalization import BatchNormalization
 from graphir.structure.record import record
 from graphir.symbolic.dims import dim_max
-from graphir.tensor import Tensor
 from graphir.types import Dim, DType, Sym, TensorType, Unknown
 
 STATISTICS = (3, 4)
@@ -278,16 +278,6 @@ def bytes_of(values: Iterable[Value]) -> Dim | None:
     return total
 
 
-def stored_bytes(tensor: Tensor) -> int:
-    """How many bytes the elements take, of strings those of their UTF-8 texts."""
-    if tensor.dtype is not DType.STRING:
-        return tensor.nbytes
-    return sum(
-        len(text if isinstance(text, bytes) else str(text).encode("utf-8", "surrogateescape"))
-        for text in tensor.numpy().flat
-    )
-
-
 def visible_outputs(node: Node) -> list[Value]:
     """The results of a node that something reads, and always the first; mostly nothing reads a pooling's indices."""
     outputs = set(node.graph.outputs) if node.graph is not None and len(node.outputs) > 1 else set()
@@ -315,7 +305,6 @@ __all__ = [
     "Tally",
     "bytes_of",
     "elements_of",
-    "stored_bytes",
     "trips",
     "visible_outputs",
     "work_of",

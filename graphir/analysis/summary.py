@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
-from graphir.analysis.counting import Counting, Layer, Tally, elements_of, stored_bytes, visible_outputs
-from graphir.graph import Graph, Value
-from graphir.passes.inline import is_needed
+from graphir.analysis.counting import Counting, Layer, Tally, elements_of, visible_outputs
+from graphir.analysis.held import stored_bytes
+from graphir.graph import Graph
 from graphir.structure.record import record
 from graphir.tensor import Tensor
 from graphir.types import Dim
@@ -42,39 +41,6 @@ class Summary:
     folded_parameters: int = 0
     open_loops: tuple[str, ...] = ()
     auxiliary: int = 0
-
-
-def weights(graph: Graph, *, used: bool = True) -> dict[str, Tensor]:
-    """The elements of the source's weights, those in subgraphs included, by name; of those that are `used` only."""
-    found: dict[str, Tensor] = {}
-    for value in used_weights(graph) if used else _parameters(graph):
-        if value.sources and value.tensor is not None:
-            name = value.name if value.name not in found else f"{value.graph.name}/{value.name}"
-            found[name] = value.tensor
-    return found
-
-
-def used_weights(graph: Graph) -> Iterator[Value]:
-    """The parameters that are weights of the source and that something uses, those in subgraphs included."""
-    return (value for value in _parameters(graph) if value.sources and is_needed(value))
-
-
-def _parameters(graph: Graph) -> Iterator[Value]:
-    yield from graph.parameters
-    for node in graph.nodes:
-        for inner in node.subgraphs:
-            yield from _parameters(inner)
-
-
-def count_operators(graph: Graph) -> dict[str, int]:
-    """How many nodes there are of each operator, those of subgraphs included."""
-    found: Counter[str] = Counter()
-    pending = [graph]
-    while pending:
-        for node in pending.pop().nodes:
-            found[node.op.name] += 1
-            pending.extend(node.subgraphs)
-    return dict(found)
 
 
 def summarize(
@@ -133,13 +99,9 @@ def is_statistic(name: str) -> bool:
 __all__ = [
     "Layer",
     "Summary",
-    "count_operators",
     "elements_of",
     "is_statistic",
-    "stored_bytes",
     "summarize",
     "totals",
-    "used_weights",
     "visible_outputs",
-    "weights",
 ]

@@ -6,7 +6,6 @@ import json as json_module
 import sys
 import threading
 import time
-import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING
@@ -106,6 +105,8 @@ class Console:
         notes = [note for note in getattr(error, "__notes__", ()) if note]
         self.error("\n".join([_indented("\n".join(lines)), *map(_indented, notes)]))
         if self.verbose > 1:
+            import traceback
+
             told = "".join(traceback.format_exception(error)).rstrip("\n")
             say(self._inert("  " + told.replace("\n", "\n  ")), sys.stderr)
         if self.output_format == "junit" and not self._judged:

@@ -7,11 +7,9 @@ import re
 from typing import Any, NamedTuple
 
 SHAPE_EXAMPLE = "data:1,3,224,224 (a size may be a name such as N, or ? for unknown)"
-
-
 # As in 1x3x224x224, Nx3x?x? and batchx3x224x224; a name with an x in it can only be told in a list with commas.
-SIZES_WITH_X = re.compile(r"(\d+|\?|[A-Z]+|[a-wyz]\w*?)(x(\d+|\?|[A-Z]+))+")
-PRINTED = re.compile(r"(\w+) ?([\[(].*[\])])")  # as in float32[1, 3, 224, 224]
+SIZES_WITH_X = r"(\d+|\?|[A-Z]+|[a-wyz]\w*?)(x(\d+|\?|[A-Z]+))+"
+PRINTED = r"(\w+) ?([\[(].*[\])])"  # as in float32[1, 3, 224, 224]
 OPEN = "None"  # what TensorFlow prints for a size that is open
 SCALAR = "scalar"  # what our tables print for a shape without sizes
 
@@ -35,7 +33,7 @@ def input_spec(text: str) -> InputSpec:
     parts = text.split(":") if ":" in text else text.split("=", 1)
     if len(parts) == 1 and re.fullmatch(r"\S+\s+\w+\[.*\]", text):
         parts = text.split(None, 1)  # as reports list inputs: name and type
-    printed = PRINTED.fullmatch(parts[-1].strip())
+    printed = re.fullmatch(PRINTED, parts[-1].strip())
     if printed is not None and len(parts) > 1:
         parts = [*parts[:-1], printed[2], printed[1]]
     if len(parts) < 2:
@@ -58,7 +56,7 @@ def _shape(shape: str, text: str) -> tuple[Any, ...]:
     from graphir.types import parse_shape
 
     inner = shape.strip().strip("[]()")
-    if SIZES_WITH_X.fullmatch(inner):
+    if re.fullmatch(SIZES_WITH_X, inner):
         inner = inner.replace("x", ",")
     if inner == SCALAR:
         inner = ""

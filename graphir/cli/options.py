@@ -128,10 +128,12 @@ def need_files(*paths: str | None) -> None:
 def need_feeds(words: Sequence[str] | None) -> None:
     """Raise ImportFailure, before any work is done, for a word of --feeds that is no file, no folder and no drawn set's
     name."""
+    if not words:
+        return
     from graphir.errors import ImportFailure
     from graphir.verification.inputs.sets import NAMES
 
-    for word in words or ():
+    for word in words:
         if word not in NAMES and not os.path.exists(word):
             raise ImportFailure(f"{word}: no such file or folder, and no drawn set of inputs ({', '.join(NAMES)})")
 

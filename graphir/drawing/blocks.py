@@ -251,11 +251,6 @@ def title_of(boxes: Iterable[Box]) -> str:
     return found if len(found) > 1 and not found.isdigit() else ""
 
 
-def _ends_of(name: str) -> set[int]:
-    """Where the parts of a name end, and its begin."""
-    return {0, len(name), *(match.start() for match in PART.finditer(name))}
-
-
 def shared_start(names: Sequence[str]) -> str:
     """The characters that all names begin with."""
     low, high = min(names), max(names)

@@ -18,7 +18,6 @@ from graphir.structure.record import holder, record
 
 from .parts import by_count, decisions_text, operators_text
 from .text import folded_text, size, wrapped
-from .verification import verification_json, verification_text
 
 if TYPE_CHECKING:
     from graphir.converters.formats import Ready, Source
@@ -85,7 +84,7 @@ class ConversionReport(Printed):
     ) -> ConversionReport:
         """The report of a conversion whose target is about to be written. All that a report takes from a model is taken
         here, so that nothing is written where that fails."""
-        from graphir.analysis.summary import stored_bytes, weights
+        from graphir.analysis.held import stored_bytes, weights
 
         graph, described = model.graph, model.description
         held = model.parameters() if model.folded else weights(graph)
@@ -146,6 +145,8 @@ class ConversionReport(Printed):
         if self.decisions:
             parts.append(decisions_text(self.grouped_decisions(), verbose=verbose))
         if self.verification is not None:
+            from .verification import verification_text
+
             parts.append(verification_text(self.verification, verbose=verbose))
         if self.accuracy is not None:
             parts.append(self.accuracy.to_text())
@@ -175,9 +176,16 @@ class ConversionReport(Printed):
             "decisions": [{"kind": made.kind, "node": made.node, "text": made.text} for made in self.decisions],
             "versions": dict(self.versions),
             "seconds": round(self.seconds, 3),
-            "verification": None if self.verification is None else verification_json(self.verification),
+            "verification": self._verification_json(),
             "accuracy": None if self.accuracy is None else self.accuracy.to_json(),
         }
+
+    def _verification_json(self) -> dict[str, Any] | None:
+        if self.verification is None:
+            return None
+        from .verification import verification_json
+
+        return verification_json(self.verification)
 
     def to_html(self) -> str:
         """The report as one HTML page that needs nothing else, with the picture of `graph` where there is one."""

@@ -194,6 +194,7 @@ def _verification_sections(
               if len(report.sets) > 1 else ()),
             ("took", f"{report.seconds:.2f} s"),
             *(("not proven", escape(reason)) for reason in report.unproven),
+            *(("classes", escape(str(ranking))) for ranking in report.rankings),
             *(("note", escape(note)) for note in report.notes),
             *(("coverage", escape(line)) for line in report.coverage),
             *(("diff", escape(line)) for line in report.changes),

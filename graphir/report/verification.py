@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,7 @@ MEANINGS = {
 LAYERS_SHOWN = 12
 REWRITES_SHOWN = 5
 CHANGES_SHOWN = 6
+NODES_DIFFER = re.compile(r"[\d,]+ nodes? differs?")
 CAUSES_SHOWN = 5
 SETS_NAMED = 6
 COVERAGE_SHOWN = 2
@@ -39,8 +41,14 @@ def verdict_line(report: VerificationReport) -> str:
     if verdict is Verdict.NOT_PROVEN and report.unproven:
         return f"NOT PROVEN: {report.unproven[0]}"
     word = headline(report).upper() if not report.ok else headline(report)
-    meaning = MEANINGS[verdict.value]
+    meaning = MEANINGS[verdict.value] + ("" if not report.ok else _otherwise_written(report))
     return f"{word}: {verdict.value} ({meaning})" if verdict.passes or verdict.differs else f"{word}: {meaning}"
+
+
+def _otherwise_written(report: VerificationReport) -> str:
+    """How many nodes of two graphs differ that compute the same, as the first line of their differences has it."""
+    count = NODES_DIFFER.match(report.changes[0]) if report.changes else None
+    return f"; {count[0]}" if count is not None else ""
 
 
 def further_reasons(report: VerificationReport) -> Sequence[str]:
@@ -71,6 +79,7 @@ def verification_text(report: VerificationReport, *, verbose: bool = False) -> s
         comparison_table(report.outputs, "output"),
     ]
     lines += [wrapped(f"{found.name}: {found.note}") for found in report.outputs if found.note]
+    lines += [wrapped(f"classes: {ranking}") for ranking in report.rankings]
     causes = [cause_text(cause) for cause in report.causes]
     lines += _shortened("cause", causes, len(causes) if verbose else CAUSES_SHOWN)
     lines += [wrapped(f"not proven: {reason}") for reason in further_reasons(report)]
@@ -188,6 +197,11 @@ def verification_json(report: VerificationReport) -> dict[str, Any]:
             {"name": one.name, "verdict": one.verdict.value, "feeds": dict(one.feeds),
              "outputs": [_comparison_json(found) for found in one.outputs]}
             for one in report.sets
+        ],
+        "rankings": [
+            {"name": one.name, "rows": one.rows, "top1": one.top1, "top1_near_ties": one.near1, "top5": one.top5,
+             "top5_near_ties": one.near5}
+            for one in report.rankings
         ],
         "coverage": list(report.coverage),
         "changes": list(report.changes),

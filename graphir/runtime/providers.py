@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import redirect_stdout
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -63,7 +66,10 @@ def provider_names(providers: str | Sequence[str]) -> list[str]:
     available = import_onnxruntime().get_available_providers()
     if providers == "auto":
         cuda = PROVIDERS["cuda"]
-        return [cuda, PROVIDERS["cpu"]] if cuda in available else [PROVIDERS["cpu"]]
+        if cuda not in available:
+            return [PROVIDERS["cpu"]]
+        _load_cuda()
+        return [cuda, PROVIDERS["cpu"]]
     asked = [providers] if isinstance(providers, str) else list(providers)
     plain = [NUMBERED.sub("", name) for name in asked]
     names = list(dict.fromkeys(PROVIDERS.get(name.lower(), name) for name in plain))
@@ -77,7 +83,19 @@ def provider_names(providers: str | Sequence[str]) -> list[str]:
             names.insert(names.index(name) + 1, BEHIND[name])
     if PROVIDERS["cpu"] not in names:
         names.append(PROVIDERS["cpu"])
+    if PROVIDERS["cuda"] in names:
+        _load_cuda()
     return names
+
+
+@cache
+def _load_cuda() -> None:
+    """Load CUDA's and cuDNN's libraries from the packages that the extra `gpu` installs, once: the system's loader does
+    not look there. What is missing is said when a session does not start, so what this prints is not shown."""
+    load = getattr(import_onnxruntime(), "preload_dlls", None)  # onnxruntime has it from 1.21 on
+    if load is not None:
+        with redirect_stdout(io.StringIO()):
+            load()
 
 
 def device_number(providers: str | Sequence[str]) -> int:

@@ -15,16 +15,19 @@ from numpy.typing import NDArray
 
 from graphir.graph import Graph
 
+from .causes.trials import chosen_alike, try_changes
 from .equivalence import Compared, compare_models
 from .grading.compare import Comparison
 from .grading.heads import Wiring
-from .grading.proof import Evidence, unproven
+from .grading.proof import DISCRETE, Evidence, unproven
+from .grading.ranking import Ranking, joined
 from .inputs.coverage import coverage
 from .inputs.sets import FeedSet, Made, Plan
 from .options import ComparisonOptions
 from .pairs.sides import Sides
 from .plain import Outcome, Plain, Refused, noted, refusals
 from .report import InputSet, VerificationReport
+from .running.bench import Bench
 from .running.candidate import OnnxCandidate
 from .verdict import Verdict
 
@@ -37,6 +40,8 @@ Array = NDArray[Any]
 LONG = 1.0
 # ... and as many of them as this share of that time allows.
 SHARE = 1.5
+# Changed nodes are run by themselves for this share of it, or so many seconds of work.
+SHARE_FOR_CHANGES, LEAST_FOR_CHANGES = 0.35, 2.0
 LIGHT = "the model takes long: further sets of inputs have one sample each where the batch is open"
 SLOW = "not measured, since the model takes long; --per-layer measures it too"
 
@@ -76,6 +81,8 @@ def verify_sets(
             report.notes.append(LIGHT)
         plain = Plain(replace(bench, prior=_floors(report)), asked)
         taken += _further(driver, plain, pending, report, room)
+    if report.verdict.passes or report.verdict is Verdict.NOT_PROVEN:
+        _look_at_changes(report, bench, sides, max(LEAST_FOR_CHANGES, SHARE_FOR_CHANGES * spent))
     if not report.verdict.differs:
         slow = long and not driver.how.per_layer
         report.coverage += [SLOW] if slow else coverage(candidate, taken)
@@ -84,6 +91,20 @@ def verify_sets(
         if sides.reason:
             report.notes.append(f"the graphs were not compared: {sides.reason}")
     return report
+
+
+def _look_at_changes(report: VerificationReport, bench: Bench, sides: Sides | None, seconds: float) -> None:
+    """Take into the report what differs between the graphs, by itself too, and shows in no output."""
+    if sides is None or not sides.tells or bench.limits.stated:
+        return
+    doubtful = {f"{one.name} {DISCRETE}": one.name for one in report.outputs}
+    left = {text: name for text, name in doubtful.items() if any(said.startswith(text) for said in report.unproven)}
+    shown = chosen_alike(bench, sides, list(left.values()))
+    proven = tuple(text for text, name in left.items() if name in shown)
+    report.unproven = [said for said in report.unproven if not said.startswith(proven)] if proven else report.unproven
+    said, notes = try_changes(bench, sides, seconds)
+    report.unproven += said
+    report.notes += notes
 
 
 def _floors(report: VerificationReport) -> dict[str, float]:
@@ -127,6 +148,7 @@ class _Result:
     note: str = ""
     made: Made | None = None
     evidence: Evidence | None = None
+    rankings: Sequence[Ranking] = ()
 
 
 @dataclass(frozen=True)
@@ -176,11 +198,12 @@ class _Driver:
         own = outcome.evidence
         proven = not evidence or (own is not None and not unproven([*evidence, own]))
         if not outcome.found or (outcome.agrees and proven):
-            return _Result(types, tuple(noted(outcome.found, one.name)), note=note, evidence=own)
+            found = tuple(noted(outcome.found, one.name))
+            return _Result(types, found, note=note, evidence=own, rankings=outcome.rankings)
         report = self.compare(feeds).report
         dropped = {*outcome.silent, *outcome.overflown}
         kept = [found for found in report.outputs if found.name not in dropped]
-        return _Result(types, tuple(noted(kept, one.name)), report, note)
+        return _Result(types, tuple(noted(kept, one.name)), report, note, rankings=report.rankings)
 
 
 def _take(report: VerificationReport, name: str, result: _Result, evidence: list[Evidence]) -> None:
@@ -191,6 +214,7 @@ def _take(report: VerificationReport, name: str, result: _Result, evidence: list
         report.sets.append(InputSet(name, result.feeds, result.outputs))
     if result.note:
         report.notes.append(result.note)
+    report.rankings = joined(report.rankings, result.rankings)
     for one in result.outputs:
         _take_worse(report.outputs, one)
     if own is None:

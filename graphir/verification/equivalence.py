@@ -15,7 +15,7 @@ from graphir.runtime.providers import PROVIDERS
 
 from .causes.layers import explain
 from .detections.detected import before_cuts, compare_as_sets
-from .grading.compare import Comparison
+from .grading.compare import Comparison, Floor
 from .grading.doubts import gather_evidence, look_for_overflow, look_inside
 from .grading.heads import SHIFTLESS, Wiring, hides_errors, scores, values_before_heads
 from .grading.hidden_heads import hidden_heads
@@ -23,6 +23,7 @@ from .grading.limits import Limits
 from .grading.long_sums import excuse_long_sums
 from .grading.noise import Rounding
 from .grading.proof import unproven
+from .grading.ranking import rankings
 from .options import ComparisonOptions
 from .pairs.matches import turned
 from .pairs.pairing import layer_pairs, output_pairs
@@ -106,7 +107,8 @@ def compare_models(
 
     compared = [*(name for _, name in pairs), *(head.name for head in heads)]
     bench = _bench(reference, candidate, feeds, layers, graph, wiring, how, step)
-    bench = replace(bench, rounding=bench.rounding.giving(compared))
+    made_of = sides is not None and sides.made_of
+    bench = replace(bench, rounding=bench.rounding.giving(compared), made_of=made_of)
     if bench.limits.quantized:
         report.notes.append(QUANTIZED)
     report.notes += filter(None, [candidate.about_budget(), candidate.beyond_budget(feeds, per_layer=how.per_layer)])
@@ -116,12 +118,15 @@ def compare_models(
     outputs = [_output(pair, stated) for pair in pairs]
     moved = _moved_once(bench, [*outputs, *(head for head in heads if head.name in found)])
     report.outputs, inner = _compare_outputs(bench, outputs, (expected, found), moved, sides, graph)
+    report.rankings = rankings(bench, outputs, (expected, found), report.outputs)
     graded = {one.name: one for one in report.outputs}
     report.layers = [graded.get(layer.name, layer) for layer in report.layers]
     report.notes += _moved_channels(outputs, expected, found)
     lacking = _lacking(reference, pairs)
     report.outputs += lacking
     report.outputs += bench.compare(heads, expected, found, moved)
+    if report.ok and sides is not None and sides.tells and not bench.limits.stated:
+        report.outputs = _as_written(bench, outputs, report.outputs, expected)
     if report.ok:
         look_inside(inner, report)
     if report.ok:
@@ -199,6 +204,28 @@ def _compare_outputs(
     summed = excuse_long_sums(bench, outputs, graded, results, graphs)
     as_sets = compare_as_sets(bench, outputs, summed, results, graph if graphs[0] is None else graphs[0])
     return as_sets, before_cuts(bench, summed, as_sets)
+
+
+def _as_written(
+    bench: Bench, outputs: Sequence[Asked], graded: Sequence[Comparison], expected: Mapping[str, Array]
+) -> list[Comparison]:
+    """The comparisons, those of outputs that differ where the candidate is run the other way (without onnxruntime's
+    optimisations, if it was run with them) in place of those that agree: a fusion that takes what is almost its pattern
+    for it makes a wrong model right, for onnxruntime alone. For graphs that differ: others were written by one hand."""
+    passing = {one.name for one in graded if one.verdict.passes}
+    asked = [one for one in outputs if one.title in passing]
+    twin, names = bench.candidate.twin, list(dict.fromkeys(one.name for one in asked))
+    nearby = next(iter(bench.rounding.feeds()), bench.feeds)
+    found, moved = twin.run(bench.feeds, names), twin.run(nearby, names)
+    worse = {}
+    for one, result in zip(asked, bench.compare(asked, expected, found), strict=True):
+        pair = bench.pair(one, expected, found)
+        if result.verdict is Verdict.NOT_DETERMINISTIC and pair is not None:  # the two ways differ by that much
+            result = bench.graded(pair, Floor().seen(pair.found, pair.again(moved[one.name])))
+        if not result.verdict.passes:
+            note = "with onnxruntime's optimisations the other way"
+            worse[one.title] = replace(result, note="; ".join(filter(None, (result.note, note))))
+    return [worse.get(one.name, one) for one in graded]
 
 
 def _moved_once(bench: Bench, outputs: Sequence[Asked]) -> dict[str, Array]:

@@ -20,6 +20,7 @@ from graphir.errors import VerificationError
 from .grading.compare import Comparison
 from .grading.doubts import plain_evidence
 from .grading.proof import Evidence
+from .grading.ranking import Ranking, rankings
 from .running.bench import Asked, Bench
 from .verdict import Verdict
 
@@ -38,12 +39,13 @@ class Refused(Exception):
 class Outcome(NamedTuple):
     """`found` are the comparisons; `silent` the values that show nothing, since all of each is infinite or NaN, and
     `overflown` those that overflow on one side. `evidence` is what the outputs show, where that was asked for and each
-    of them was compared."""
+    of them was compared; `rankings` what classifiers chose."""
 
     found: list[Comparison]
     silent: list[str]
     overflown: list[str]
     evidence: Evidence | None = None
+    rankings: Sequence[Ranking] = ()
 
     @property
     def agrees(self) -> bool:
@@ -95,6 +97,8 @@ class Plain:
             else:
                 left.append(one)
         outcome.found.extend(bench.compare(left, expected, found))
+        ends = [one for one in left if one.is_output]
+        outcome = outcome._replace(rankings=rankings(bench, ends, (expected, found), outcome.found))
         if not proving or len(left) < len(self.asked):
             return outcome
         own = [one for one in self.asked if one.is_output]

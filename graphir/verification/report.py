@@ -11,6 +11,7 @@ from graphir.structure.printed import Printed
 
 from .grading.compare import Comparison
 from .grading.proof import Evidence
+from .grading.ranking import Ranking
 from .verdict import Verdict
 
 EXIT_DIFFERENT = 4
@@ -70,6 +71,7 @@ class VerificationReport(Printed):
     placement: list[PlacedNode] = field(default_factory=list)
     evidence: Evidence = field(default_factory=Evidence)
     rewritten: dict[str, str] = field(default_factory=dict)
+    rankings: list[Ranking] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         return self.ok

@@ -19,6 +19,9 @@ class Verdict(enum.Enum):
     NOT_DETERMINISTIC = "not deterministic"
     BROKEN = "broken"
 
+    def __str__(self) -> str:
+        return self.value
+
     @property
     def passes(self) -> bool:
         """Whether the difference is explained by rounding."""

@@ -47,15 +47,15 @@ def main() -> int:
     findings = [found for part, _ in parts for found in part]
     acquittals = [found for _, part in parts for found in part]
     missed, unnamed = sum(found.missed for found in findings), sum(found.unnamed for found in findings)
-    blamed = sum(found.blamed for found in acquittals)
+    blamed, harmful = sum(found.blamed for found in acquittals), sum(found.harms for found in acquittals)
     print(
         f"{len(findings)} faults planted, {sum(found.counts for found in findings)} with an effect, {missed} missed, "
-        f"{unnamed} found and not named; {len(acquittals)} harmless rewrites, {blamed} blamed; "
+        f"{unnamed} found and not named; {len(acquittals)} harmless rewrites, {blamed} blamed, {harmful} not harmless; "
         f"{time.perf_counter() - started:.0f} s"
     )
     if chosen.write:
         PAGE.write_text(page(findings, acquittals, seeds), encoding="utf-8")
-    return 1 if missed or unnamed or blamed else 0
+    return 1 if missed or unnamed or blamed or harmful else 0
 
 
 def _judge(
@@ -98,10 +98,12 @@ def _show(finding: Finding, *, loud: bool, quiet: bool) -> None:
 
 
 def _show_rewrite(found: Acquittal, *, loud: bool) -> None:
-    if loud or found.blamed or found.said:
-        word = "BLAMED" if found.blamed else "fine"
+    if loud or found.blamed or found.harms or found.said:
+        word = "NOT HARMLESS" if found.harms else "BLAMED" if found.blamed else "fine"
         print(
-            f"{word} {found.network} | {found.kind} | verify: {found.verdict}; {found.said}\n    {found.command}",
+            f"{word} {found.network} | {found.kind} | effect {found.effect.change:.2g} | "
+            f"verify: {found.verdict}; {found.said}\n"
+            f"    {found.command}",
             flush=True,
         )  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ SCENES = ((2, 1.0), (3, 1.0), (1, 1.0), (2, 0.2), (2, 5.0), (1, 20.0), (3, 50.0)
 FACTOR = 100
 """How many times the floor a change has to be for it to count as an effect: verify allows 20 times a floor that it
 measures with other inputs."""
+COARSE = 10
+"""How many times what the rounding of every float16 value changes: all of it, not a last place of the inputs."""
 LEAST = 2e-4
 """The least change that counts, relative to a slice of an output, or 2 % of whole numbers: some thousand units in the
 last place of float32, 40 times what verify allows at least."""
@@ -57,17 +60,36 @@ class Effect:
 
 @lru_cache
 def judged(network: Network, seed: int) -> Judged:
-    """The network, run without optimisations; its floor is what a last place of the inputs and optimisations change."""
+    """The network, run without optimisations; its floor is what a last place of the inputs, optimisations, and the
+    rounding of every value to its own type change."""
     proto = network.build(seed)
     generator = np.random.Generator(np.random.PCG64(seed + 1000))
     feeds = tuple(network.draw(generator, batch, width) for batch, width in SCENES)
     plain, fast = session(proto), session(proto, optimize=True)
+    seen = every_value(proto, feeds[0])
+    written = session(rounded(proto, seen))
     results = tuple(run(plain, fed) for fed in feeds)
     floors = []
     for fed, found in zip(feeds, results, strict=True):
         others = [run(fast, fed), *(run(plain, moved(fed, generator)) for _ in range(3))]
-        floors.append({name: max(change(found[name], other[name]) for other in others) for name in found})
-    return Judged(network, Model(proto, every_value(proto, feeds[0])), feeds, results, tuple(floors))
+        coarse = run(written, fed)
+        floors.append({
+            name: max(
+                change(array, coarse[name]) * COARSE / FACTOR, *(change(array, other[name]) for other in others)
+            )
+            for name, array in found.items()
+        })
+    return Judged(network, Model(proto, seen), feeds, results, tuple(floors))
+
+
+def rounded(proto: onnx.ModelProto, seen: Mapping[str, Array]) -> onnx.ModelProto:
+    """The model with an Identity behind every float16 value. onnxruntime computes neighbouring float16 operators in
+    float32 without rounding between them, unless an operator between them is one that has a float16 kernel."""
+    model = Model(copy.deepcopy(proto), seen)
+    names = [node.name for node in model.nodes() if node.output and seen[node.output[0]].dtype == np.float16]
+    for name in names:
+        model.after(model.node(name), "Identity")
+    return model.proto
 
 
 def moved(feeds: Mapping[str, Array], generator: np.random.Generator) -> Feeds:

@@ -21,7 +21,8 @@ a last place of the inputs and optimisations change and more than {least:g} of t
 2 % of them), or where the candidate does not run.
 
 It is **found** if the verdict is *suspicious* or *broken* (*not proven* and *not deterministic* where the fault draws
-numbers), or if verify says that the candidate does not run, and **named** if a cause, or one of at most eight lines of
+numbers), if it is *not proven* and the sentence that says why names the place (what inputs never reached), or if
+verify says that the candidate does not run, and **named** if a cause, or one of at most eight lines of
 what `diff` finds, names the node, its weights or results, or a node beside it. A harmless rewrite is **blamed** if its
 verdict is anything but *identical* or *noise* (or what the network itself gets, which counts as blamed once).
 """
@@ -101,6 +102,7 @@ def _missed(findings: Sequence[Finding], acquittals: Sequence[Acquittal]) -> lis
     lines = [f"- missed: `{found.command}`" for found in findings if found.missed]
     lines += [f"- found, not named: `{found.command}`" for found in findings if found.unnamed]
     lines += [f"- blamed: `{found.command}`" for found in acquittals if found.blamed]
+    lines += [f"- not harmless: `{found.command}`" for found in acquittals if found.harms]
     return ["\n## Not as it should be\n", *lines] if lines else []
 
 

@@ -68,6 +68,7 @@ def test_a_network_is_not_blamed_against_itself(network: str) -> None:
 def test_rewrites_are_not_blamed(network: str) -> None:
     found = list(islice(rewritten(network), REWRITES_EACH))
     assert found
+    assert not [one for one in found if one.harms]
     blamed = [one for one in found if one.blamed]
     said = [f"{one.command}: {one.verdict}; {one.said}" for one in blamed if not one.is_known]
     assert not said, "\n".join(said)

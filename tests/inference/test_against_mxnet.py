@@ -137,6 +137,7 @@ def attempted(call: Any) -> Any:
 
 
 @pytest.mark.live
+@pytest.mark.one_of(3, by="row.op")
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
 def test_parts_of_what_there_is_to_know(mxnet: ModuleType, row: Case, seed: int) -> None:
@@ -174,6 +175,7 @@ REFUSED_BY_MXNET_ONLY = frozenset(
 
 
 @pytest.mark.live
+@pytest.mark.one_of(3, by="row.op")
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
 def test_contradictions_are_refused_too(mxnet: ModuleType, row: Case, seed: int) -> None:

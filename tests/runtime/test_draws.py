@@ -111,9 +111,10 @@ def test_tables(nodes: list[Any], weights: dict[str, Any], rows: int, guarded: b
     found = drawn(graph, EDGES, shapes={"x": (24,)})
     assert {0, rows - 1} <= set(found.reshape(-1).tolist())
     assert bool(((found < 0) | (found >= rows)).any()) == guarded
-    usual = drawn(graph, WIDE, shapes={"x": (24,)})
-    assert usual.min() >= 0
-    assert usual.max() < rows
+    wide = drawn(graph, WIDE, shapes={"x": (24,)})
+    inside = (wide >= 0) & (wide < rows)
+    assert inside.any()
+    assert bool((~inside).any()) == guarded, "what is led back into the table may be a number elsewhere"
 
 
 ROLES = [

@@ -47,6 +47,11 @@ REAL = X + "(float[3, 6] y) { y = MatMul(x, w) }"
 # The names of values inside differ, so that nothing but outputs is known to both.
 NUMB_MODEL = X + "(float[3, 6] y) <float big = {300}> { a = Abs(x) {0} = Sub(a, big) y = Relu({0}) }"
 ARGMAX = X + "(int64[3, 1] y) { {0} = MatMul(x, w) y = ArgMax<axis = 1>({0}) }"
+# Their operands show as little: one that does not react either, and one that is a mask.
+NUMB_TWICE = X + (
+    "(float[3, 6] y) <float big = {300}> { {0}a = Abs(x) {0}b = Sub({0}a, big) {0} = Relu({0}b) y = Relu({0}) }"
+)
+OF_A_MASK = X + "(bool[3, 6] y) { {0}p = MatMul(x, w) {0} = Greater({0}p, x) y = Not({0}) }"
 COMPARED = X + "(bool[3, 6] y) { {0} = MatMul(x, w) y = Greater({0}, {0}2) {0}2 = Relu({0}) }"
 EMPTY_MODEL = X + "(int64[2, N] y) <float big = {9000}> { {0} = MatMul(x, w) k = Greater({0}, big) y = NonZero(k) }"
 CONSTANT = X + "(float[3, 6] y, float[2] z) <float[2] anchors = {1, 2}> { y = MatMul(x, w) z = Identity(anchors) }"
@@ -60,9 +65,11 @@ def named(text: str, name: str) -> str:
 
 ONE_SET = [
     pytest.param(REAL, "inner", "inner", "", id="a real output"),
-    pytest.param(NUMB_MODEL, "inner", "other", NUMB, id="numb and blind"),
+    pytest.param(NUMB_TWICE, "inner", "other", NUMB, id="numb and blind"),
+    pytest.param(NUMB_MODEL, "inner", "other", "", id="numb, and its operand was compared slot by slot"),
     pytest.param(NUMB_MODEL, "inner", "inner", "", id="numb, and what comes before was compared"),
-    pytest.param(ARGMAX, "inner", "other", DISCRETE, id="indices alone"),
+    pytest.param(OF_A_MASK, "inner", "other", DISCRETE, id="a mask alone"),
+    pytest.param(ARGMAX, "inner", "other", "", id="indices of scores that were compared slot by slot"),
     pytest.param(ARGMAX, "inner", "inner", "", id="indices of compared scores"),
     pytest.param(EMPTY_MODEL, "inner", "other", EMPTY, id="empty and blind"),
     pytest.param(EMPTY_MODEL, "inner", "inner", "", id="empty, and what comes before was compared"),

@@ -15,6 +15,7 @@ from graphir import verify
 from graphir.converters.session import Session
 from graphir.errors import ProviderError
 from graphir.report.verification import verification_json
+from graphir.runtime import providers
 from graphir.runtime import session as module
 from graphir.runtime.prepared import prepared_binding
 from graphir.runtime.providers import (
@@ -53,6 +54,20 @@ def all_there(monkeypatch: pytest.MonkeyPatch) -> None:
 ])  # fmt: skip
 def test_names(asked: str | Sequence[str], names: list[str]) -> None:
     assert provider_names(asked) == names
+
+
+@pytest.mark.usefixtures("all_there")
+@pytest.mark.parametrize("asked, loads", [("cpu", 0), ("auto", 1), ("cuda", 1), ("tensorrt", 1)])
+def test_libraries_of_the_extra_are_loaded_once(
+    asked: str, loads: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seen: list[None] = []
+    monkeypatch.setattr(onnxruntime, "preload_dlls", lambda: seen.append(print("Failed to load libcudnn")))
+    providers._load_cuda.cache_clear()
+    for _ in range(2):
+        provider_names(asked)
+    assert (len(seen), capsys.readouterr().out) == (loads, "")
+    providers._load_cuda.cache_clear()
 
 
 def test_tensorrt_without_cuda_has_the_cpu_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:

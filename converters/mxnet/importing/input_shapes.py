@@ -12,7 +12,6 @@ from graphir.graph import Graph, Value
 from graphir.inference import infer_graph, infer_types
 from graphir.inference.constraints import find_constraints, fits
 from graphir.inference.declared import contradiction, nearest
-from graphir.passes.fills import resolve_fills
 from graphir.passes.name_sizes import name_open_sizes
 from graphir.types import UNKNOWN, Dim, Shape, Sym, TensorType, Unknown, format_shape, substitute, symbol
 
@@ -82,7 +81,10 @@ def settle_sizes(graph: Graph, given: Collection[str] = ()) -> None:
     if not all(isinstance(value.type, TensorType) and value.type.is_static for value in graph.values):
         infer_shapes(graph)
         _fix_bound_sizes(graph, given)
-    resolve_fills(graph)
+    if any(node.op.name == "Fill" for node in graph.nodes):
+        from graphir.passes.fills import resolve_fills
+
+        resolve_fills(graph)
 
 
 def _is_open(value: Value) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -110,6 +110,8 @@ def _shown(
     names = list(dict.fromkeys(one.name for one in compared))
     reacting = bench.reacting_layers(names)
     known = {*bench.layers.values(), *names}
+    if bench.made_of:  # an operator of the source may be several here, whose values the source has no names for
+        known |= bench.candidate.structure.producers.keys()
     return {one.source for one in doubtful if _reaches(bench.candidate.structure, one.name, reacting, known)}
 
 
@@ -136,12 +138,33 @@ def _inside(bench: Bench, report: VerificationReport, outputs: Sequence[Asked]) 
     for one in outputs:
         near = [name for name in before(structure, one.name) if name in known and name in structure.real]
         nearest |= dict.fromkeys(known[name] for name in near[:LAYERS_INSIDE])
-    if not nearest:
+    asked = [Asked(source, source, bench.layers[source]) for source in nearest]
+    alike = [one for one in _operands(bench, outputs) if one not in asked]
+    if not asked and not alike:
         return []
-    _, inside = bench.evaluate((), nearest)
+    expected, inside = bench.evaluate([one.source for one in alike], nearest)
+    alike = [one for one in alike if expected[one.source].dtype.kind in "fV"]  # a mask shows no more than what it makes
     report.outputs += [layer for layer in inside if not layer.verdict.passes]
     passed = {layer.name for layer in inside if layer.verdict.passes}
-    return [Asked(source, source, bench.layers[source]) for source in nearest if source in passed]
+    of_operands = zip(alike, bench.compare(alike, expected), strict=True)
+    return [
+        *(one for one in asked if one.source in passed), *(one for one, found in of_operands if found.verdict.passes)
+    ]
+
+
+def _operands(bench: Bench, outputs: Sequence[Asked]) -> Iterator[Asked]:
+    """The real operands of outputs that one operator makes in both models, each with that of the same slot: they need
+    not be a pair, as where a value is computed once for each that reads it."""
+    structure = bench.candidate.structure
+    theirs = {} if bench.wiring is None else bench.wiring.producers
+    known = set(bench.reference.values())
+    for one in outputs:
+        operator, operands = structure.producers.get(one.name, ("", ()))
+        other, sources = theirs.get(one.source, ("", ()))
+        if operator and operator == other:
+            for source, name in zip(sources, operands, strict=False):
+                if source in known and name in structure.producers and name in structure.real:
+                    yield Asked(source, source, name)
 
 
 def look_inside(bench: Bench, report: VerificationReport) -> None:

@@ -62,6 +62,10 @@ def drawn(
     found: Array
     if table is not None:
         found = _rows(generator, table, shape, draw, signed=not dtype.value.startswith("uint"))
+        if table.guarded and draw.integers == "full":  # what is led back into the table may be a number elsewhere
+            low, high = _span(dtype, draw)
+            whole = generator.integers(low, high + 1, shape, dtype=np.int64 if low < 0 else np.uint64)
+            found = np.where(generator.integers(0, 2, shape) == 1, found.astype(whole.dtype), whole)
     elif longest is not None:
         found = generator.integers(1, longest + 1, shape)
     elif dtype is DType.BOOL:

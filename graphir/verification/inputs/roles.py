@@ -136,7 +136,7 @@ def length_limit(value: Value) -> Dim | None:
 
 def order_sensitive(graph: Graph) -> list[str]:
     """The operators of the graph, those of its subgraphs included, that choose among equal elements."""
-    from graphir.analysis.summary import count_operators
+    from graphir.analysis.held import count_operators
 
     return sorted(ORDERS & count_operators(graph).keys())
 

@@ -48,6 +48,11 @@ class Sides:
             found.append(made)
         return found[0], found[1]
 
+    @property
+    def tells(self) -> bool:
+        """Whether there are two graphs that differ, and were not made to."""
+        return not self.made_of and self.graphs is not None and not self.difference.is_equal
+
     @cached_property
     def counterparts(self) -> Counterparts:
         """Which nodes and values are the same. Only where there are graphs."""
@@ -143,6 +148,8 @@ class Sides:
         for value, other in self._read_alike():
             partner, others = found.get(value), back.get(other, set()) - {value}
             if partner is not other:
+                if _are_of_other_sizes(value, other):
+                    continue
                 is_open = partner is None and not others
                 ahead = partner is not None and _leads(other, partner, pairs.backward)
                 behind = any(_leads(value, held, pairs.forward) for held in others)
@@ -166,6 +173,13 @@ class Sides:
         for value in self.graphs[0].outputs:
             if value.name in ends and value.producer and ends[value.name].producer:
                 yield value, ends[value.name]
+
+
+def _are_of_other_sizes(value: Value, other: Value) -> bool:
+    """Whether two values cannot hold the same numbers in some layout: one is padded, say."""
+    sizes = [sorted(dim for dim in held.shape or () if isinstance(dim, int) and dim != 1) for held in (value, other)]
+    return len(sizes[0]) == len(sizes[1]) and sizes[0] != sizes[1]
+
 
 def _leads(value: Value, origin: Value, matched: Mapping[Node, Node]) -> bool:
     """Whether a value is made from another one by nodes that have no counterpart, few of them."""

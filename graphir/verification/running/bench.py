@@ -79,7 +79,8 @@ class Pair:
 class Bench:
     """Both models with what they are fed. `layers` are the values that both know, source name to candidate name,
     `wiring` what is known of the reference's inside, `prior` the floors that values had on other feeds, by title. With
-    `passing` only whether values pass is asked, not by which verdict they do not."""
+    `passing` only whether values pass is asked, not by which verdict they do not. `made_of` says that the candidate was
+    written from the reference."""
 
     reference: Reference
     candidate: OnnxCandidate
@@ -90,6 +91,7 @@ class Bench:
     wiring: Wiring | Structure | None = None
     prior: Mapping[str, float] = field(default_factory=dict)
     passing: bool = False
+    made_of: bool = False
 
     def evaluate(self, wanted: Collection[str], layers: Collection[str]) -> tuple[dict[str, Array], list[Comparison]]:
         """The reference's values that are wanted, and its layers compared in slices, from one evaluation."""

@@ -57,16 +57,22 @@ def imported(case: Case) -> tuple[Graph, dict[str, Array]]:
     return from_symbol(case.symbol_json(), weights, shapes, dtypes=dtypes), data
 
 
+# What has no word in MXNet, or sizes that follow from values.
+UNWRITTEN_OPERATORS = {
+    *("_contrib_MultiProposal", "_contrib_Proposal", "_contrib_boolean_mask", "_npi_unique", "_npx_nonzero"),
+}
+UNWRITTEN_CASES = {"_contrib_DeformablePSROIPooling-samples", "_contrib_RROIAlign-adaptive"}
+
+
 def is_written(case: Case) -> bool:
-    """Whether every operator of the case's graph has a word in MXNet (and the case can be imported)."""
-    try:
-        export_graph(imported(case)[0])
-    except GraphirError:
-        return False
-    return True
+    """Whether the case's graph has words in MXNet; the deletion of places that are computed has none."""
+    return not (
+        case.op in UNWRITTEN_OPERATORS or case.name in UNWRITTEN_CASES or case.name.startswith("_npi_delete-places")
+    )
 
 
 WRITTEN = tuple(case for case in SUPPORTED if is_written(case))
+UNWRITTEN = tuple(case for case in SUPPORTED if not is_written(case))
 
 
 def distance(found: Array, expected: Array) -> float:
@@ -87,10 +93,13 @@ def fed(text: str, params: dict[str, Array], data: dict[str, Array]) -> dict[str
     return {name: array for name, array in (arguments | states | data).items() if name in wanted}
 
 
-def test_most_cases_are_written() -> None:
-    assert len(WRITTEN) >= 750
+@pytest.mark.parametrize("case", UNWRITTEN, ids=lambda case: case.name)
+def test_what_cannot_be_written_is_refused(case: Case) -> None:
+    with pytest.raises(GraphirError):
+        export_graph(imported(case)[0])
 
 
+@pytest.mark.one_of(4, by="case.op")
 @pytest.mark.parametrize("case", WRITTEN, ids=lambda case: case.name)
 def test_written_case_computes_the_same(case: Case) -> None:
     expected = list(evaluate(read_symbol(case.symbol_json()), case.arrays()).values())
@@ -110,6 +119,7 @@ def live() -> Iterator[LivePair]:
 
 
 @pytest.mark.live
+@pytest.mark.one_of(2, by="case.op")
 @pytest.mark.parametrize("case", WRITTEN, ids=lambda case: case.name)
 def test_live_mxnet_computes_the_same(case: Case, live: LivePair) -> None:
     graph, data = imported(case)

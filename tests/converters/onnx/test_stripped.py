@@ -11,6 +11,7 @@ from onnx import TensorProto, helper
 
 from graphir.converters.onnx.files import stripped
 from graphir.converters.onnx.files.stripped import stripped_file
+from graphir.converters.onnx.files.wire import Stripped, strip_weights
 from graphir.errors import FormatError
 
 
@@ -18,11 +19,10 @@ from graphir.errors import FormatError
 def cut(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How large each content was that was cut, nothing being known before."""
     found: list[int] = []
-    own = stripped.strip_weights
 
-    def strip(content: memoryview) -> stripped.Stripped:
+    def strip(content: memoryview) -> Stripped:
         found.append(len(content))
-        return own(content)
+        return strip_weights(content)
 
     monkeypatch.setattr(stripped, "strip_weights", strip)
     stripped._kept.clear()

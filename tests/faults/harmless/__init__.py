@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from . import layers, operators, structure
+from . import layers, operators, recurrent, structure
 from .rewrite import Rewrite
 
 REWRITES: dict[str, Rewrite] = {
-    rewrite.name: rewrite for rewrite in (*structure.REWRITES, *layers.REWRITES, *operators.REWRITES)
+    rewrite.name: rewrite
+    for rewrite in (*structure.REWRITES, *layers.REWRITES, *recurrent.REWRITES, *operators.REWRITES)
 }
 
 ITSELF = next(iter(REWRITES))

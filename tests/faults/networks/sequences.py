@@ -62,6 +62,21 @@ def gru(seed: int) -> onnx.ModelProto:
     return net.build()
 
 
+def tagger(seed: int) -> onnx.ModelProto:
+    """An LSTM over five steps, no more and no less, that is fed nothing but these; a label for each step."""
+    net = Builder("tagger", seed)
+    x = net.input("steps", 5, "N", 4)
+    x = net.op(
+        "LSTM", x, net.normal("l0_w", 1, 24, 4, scale=0.6), net.normal("l0_r", 1, 24, 6, scale=0.6),
+        net.normal("l0_b", 1, 48, scale=0.3), name="lstm0", results=3, hidden_size=6,
+    )  # fmt: skip
+    x = net.op("Transpose", net.op("Squeeze", x, net.const("direction0", [1]), name="squeeze0"), name="batch_first",
+               perm=[1, 0, 2])  # fmt: skip
+    x = net.op("LeakyRelu", net.linear(x, 6, 8), name="leaky0", alpha=0.05)
+    net.output(net.op("Softmax", net.linear(x, 8, 3), name="labels", axis=-1), "N", 5, 3)
+    return net.build()
+
+
 def attention(net: Builder, x: str, prefix: str, mask: str, width: int = 12, heads: int = 2) -> str:
     """Scaled dot-product attention over (N, T, width); `mask` is added to the scores."""
     split = net.const(f"{prefix}_split", [0, 0, heads, width // heads])
@@ -184,6 +199,10 @@ def draw_lstm(generator: Generator, batch: int, scale: float) -> Feeds:
     }
 
 
+def draw_tagger(generator: Generator, batch: int, scale: float) -> Feeds:
+    return {"steps": normal(generator, scale, 5, batch, 4)}
+
+
 def draw_gru(generator: Generator, batch: int, scale: float) -> Feeds:
     return {"words": generator.integers(0, 17, (batch, int(generator.choice([5, 8]))))}
 
@@ -204,6 +223,7 @@ def draw_bert(generator: Generator, batch: int, scale: float) -> Feeds:
 
 NETWORKS = (
     Network("lstm", "LSTM", lstm, draw_lstm),
+    Network("tagger", "LSTM of a known length", tagger, draw_tagger),
     Network("gru", "GRU", gru, draw_gru),
     Network("transformer", "transformer", transformer, draw_transformer),
     Network("bert", "integer inputs", bert, draw_bert),

@@ -1,0 +1,57 @@
+"""What a graph holds: the weights of its source, and how many nodes of each operator."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from graphir.graph import Graph, Value
+from graphir.passes.inline import is_needed
+from graphir.tensor import Tensor
+from graphir.types import DType
+
+
+def weights(graph: Graph, *, used: bool = True) -> dict[str, Tensor]:
+    """The elements of the source's weights, those in subgraphs included, by name; of those that are `used` only."""
+    found: dict[str, Tensor] = {}
+    for value in used_weights(graph) if used else _parameters(graph):
+        if value.sources and value.tensor is not None:
+            name = value.name if value.name not in found else f"{value.graph.name}/{value.name}"
+            found[name] = value.tensor
+    return found
+
+
+def used_weights(graph: Graph) -> Iterator[Value]:
+    """The parameters that are weights of the source and that something uses, those in subgraphs included."""
+    return (value for value in _parameters(graph) if value.sources and is_needed(value))
+
+
+def _parameters(graph: Graph) -> Iterator[Value]:
+    yield from graph.parameters
+    for node in graph.nodes:
+        for inner in node.subgraphs:
+            yield from _parameters(inner)
+
+
+def count_operators(graph: Graph) -> dict[str, int]:
+    """How many nodes there are of each operator, those of subgraphs included."""
+    found: Counter[str] = Counter()
+    pending = [graph]
+    while pending:
+        for node in pending.pop().nodes:
+            found[node.op.name] += 1
+            pending.extend(node.subgraphs)
+    return dict(found)
+
+
+def stored_bytes(tensor: Tensor) -> int:
+    """How many bytes the elements take, of strings those of their UTF-8 texts."""
+    if tensor.dtype is not DType.STRING:
+        return tensor.nbytes
+    return sum(
+        len(text if isinstance(text, bytes) else str(text).encode("utf-8", "surrogateescape"))
+        for text in tensor.numpy().flat
+    )
+
+
+__all__ = ["count_operators", "stored_bytes", "used_weights", "weights"]

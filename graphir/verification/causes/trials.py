@@ -1,0 +1,331 @@
+"""Changed nodes run by themselves, where all outputs agree: a difference of two graphs that no number showed.
+
+A constant that is multiplied with zero, a threshold between two scores, the last index of equal numbers: the inputs of
+a model need not lead to what shows them. So each part that differs is cut out of both models and run on the reference's
+own numbers, and on others: of the same range drawn evenly, some that are often equal, larger ones (of both signs where
+each node stands for one of the other model), and those between two constants that differ. Parts that give the same for
+all of them are another way to write the same.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphir.analysis.diff import Row, Status
+from graphir.errors import GraphirError
+from graphir.graph import Node, Value
+from graphir.ops.shape import Shape
+from graphir.verification.grading.compare import Comparison, Floor
+from graphir.verification.inputs.seeded import perturbed
+from graphir.verification.pairs.changes import row_text
+from graphir.verification.pairs.sides import Sides
+from graphir.verification.running.candidate import OnnxCandidate
+
+from .known import Bench, Known
+from .masked import waits
+from .segments import Segment, Segments, compared_inside, fitted
+from .walks import Walks
+from .ways import between, beyond, constants, evenly, farther, in_levels, is_bounded, is_real
+
+Array = NDArray[Any]
+# Parts that are cut out, and seconds of this process for all of them; what is simplest comes first.
+MOST_TRIALS = 100
+AT_ONCE = 10
+# Nodes of one part: a part that reads values of which one is made from another is cut further back, up to this size.
+MOST_NODES = 64
+ROUNDS = 8
+MOST_MASKED = 8
+# How far behind a change both models agree again, counted in values that both know.
+STEPS_BEHIND = 12
+HERE = "on these very inputs"
+ELSEWHERE = "for numbers that these inputs did not lead to"
+
+
+def try_changes(bench: Bench, sides: Sides, seconds: float) -> tuple[list[str], list[str]]:
+    """What is not proven of two models that agree, a sentence for each part that differs by itself, and notes: how much
+    of it was tried in `seconds` of this process' time."""
+    if sides.graphs is None or sides.difference.is_equal:
+        return [], []
+    return _Trials(bench, sides).run(seconds)
+
+
+def chosen_alike(bench: Bench, sides: Sides, names: Sequence[str]) -> set[str]:
+    """Those of the reference's outputs, indices or masks, that both models choose alike: the parts behind the last
+    values that agree give the same for numbers of their range, and not always the same."""
+    if sides.graphs is None or not names:
+        return set()
+    trials = _Trials(bench, sides)
+    return {name for name in names if trials.chooses_alike(name)}
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """A part that differs, and its rows of the diff."""
+
+    segment: Segment
+    rows: Sequence[Row]
+
+    @property
+    def is_single(self) -> bool:
+        """Whether one node stands for one."""
+        return all(len(nodes) == 1 for nodes in self.segment.nodes)
+
+    @property
+    def is_alike(self) -> bool:
+        """Whether each node stands for one of the other model."""
+        sizes = {len(nodes) for nodes in self.segment.nodes}
+        return len(sizes) == 1 and all(row.status is Status.CHANGED for row in self.rows)
+
+    @property
+    def rank(self) -> tuple[bool, int]:
+        """What is tried first: one node for another, and small parts."""
+        return not self.is_single, sum(map(len, self.segment.nodes))
+
+
+class _Trials:
+    def __init__(self, bench: Bench, sides: Sides) -> None:
+        assert sides.graphs is not None
+        self.sides, self.bench = sides, bench
+        self.known = Known(bench, sides.graphs)
+        self.walks = Walks(sides.graphs[0]), Walks(sides.graphs[1])
+        inputs = {value: other for value, other in sides.counterparts.values.items() if value.producer is None}
+        self.segments = Segments(self.known, self.walks, inputs, bench.feeds)
+        self.masked: dict[str, None] = {}
+
+    def run(self, seconds: float) -> tuple[list[str], list[str]]:
+        started = time.process_time()
+        trials = self._trials()
+        said = dict(self.masked)
+        done = 0
+        for start in range(0, min(len(trials), MOST_TRIALS), AT_ONCE):
+            if start and time.process_time() - started > seconds:
+                break
+            part = trials[start : min(start + AT_ONCE, MOST_TRIALS)]
+            arrays = self.segments.arrays([trial.segment for trial in part])
+            for trial in part:
+                found = self._tried(trial, arrays)
+                if found:
+                    said[found] = None
+            done += len(part)
+        left = len(trials) - done
+        notes = [f"of {len(trials)} parts that differ {done} were run by themselves"] if left else []
+        return list(said), notes
+
+    def chooses_alike(self, name: str) -> bool:
+        """Whether the parts that choose what an output holds do so alike."""
+        value = self.known.values.get(name)
+        segment = None if value is None else self._cut(value)
+        if segment is None or not any(is_real(edge) for edge in segment.edges if edge.producer is not None):
+            return False
+        results: list[Comparison] = []
+        shown: set[bytes] = set()
+        try:
+            with _Pair(segment, self.bench) as pair:
+                for _, fed in self._variants(_Trial(segment, ()), self.segments.arrays([segment])):
+                    found = pair.compared(fed, exactly=False)
+                    results += [] if found is None else [found]
+                    shown |= {pair.last.tobytes()}
+        except GraphirError:
+            return False
+        return len(results) > 1 and all(found.verdict.passes for found in results) and len(shown) > 1
+
+    def _trials(self) -> list[_Trial]:
+        """A part for every row that differs, where both models agree before and behind it; the simplest first."""
+        found: dict[int, _Trial] = {}
+        covered: set[int] = set()
+        for node, row in self.sides.rows.items():
+            if id(row) in covered:
+                continue
+            near = self._nearest(node)
+            if len(self.masked) < MOST_MASKED:
+                self._look_behind(row, near)
+            for value in self._agreeing(near):
+                segment = self._cut(value)
+                if segment is not None:
+                    rows = self._rows_of(segment)
+                    covered |= {id(held) for held in rows}
+                    found.setdefault(id(segment.value), _Trial(segment, rows))
+        return sorted(found.values(), key=lambda trial: trial.rank)
+
+    def _nearest(self, node: Node) -> list[Value]:
+        """The values nearest behind a node that both models know, by the first one's."""
+        side = 0 if any(made in self.walks[0].place for made in node.outputs) else 1
+        back = {other: value for value, other in self.known.pairs.items()}
+        table: Mapping[Value, Any] = self.known.names if side == 0 else back
+        near: list[Value] = []
+        for made in node.outputs:
+            near += [made] if made in table else self.walks[side].nearest(made, table.__contains__, behind=True)
+        return list(dict.fromkeys(value if side == 0 else back[value] for value in near))
+
+    def _agreeing(self, values: Sequence[Value]) -> list[Value]:
+        """Those of the values at which both models agree, and where they agree again behind the others."""
+        agreeing: dict[Value, None] = {}
+        for _ in range(STEPS_BEHIND):
+            self.known.ask(values)
+            agreeing |= dict.fromkeys(value for value in values if self.known.agrees(value))
+            values = [
+                held
+                for value in values
+                if self.known.differs(value)
+                for held in self.walks[0].nearest(value, self.known.names.__contains__, behind=True)
+            ]
+            if not values:
+                break
+        return list(agreeing)
+
+    def _look_behind(self, row: Row, values: Sequence[Value]) -> None:
+        """Say of a row whose values differ whether what is behind them would show that for other numbers."""
+        self._agreeing(values)
+        differing = [value for value in values if self.known.differs(value) and row.status is Status.CHANGED]
+        if any(waits(self.bench, self.known, self.walks[0], value, (evenly, in_levels)) for value in differing):
+            self.masked[f"{self._named([row])}, which differs and shows in nothing behind it {HERE}"] = None
+
+    def _cut(self, value: Value) -> Segment | None:
+        """The part behind values at which both models agree, none of which is made from another one of them."""
+        refused: set[Value] = {value}
+        best: Segment | None = None
+        for _ in range(ROUNDS):
+            segment = self._agreeing_cut(value, refused)
+            if segment is None or (best is not None and sum(map(len, segment.nodes)) > MOST_NODES):
+                return best
+            best = segment
+            edges = [edge for edge in segment.edges if edge.producer is not None]
+            dependent = {
+                edge
+                for edge in edges
+                if not self.walks[0].before(edge).isdisjoint(other for other in edges if other is not edge)
+            }
+            if not dependent:
+                return best
+            refused |= dependent
+        return best
+
+    def _agreeing_cut(self, value: Value, refused: set[Value]) -> Segment | None:
+        for _ in range(ROUNDS):
+            unknown: dict[Value, None] = {}
+
+            def trusted(held: Value, unknown: dict[Value, None] = unknown) -> bool:
+                if held in refused:
+                    return False
+                if held not in self.known.compared:
+                    unknown[held] = None
+                    return True
+                return self.known.agrees(held)
+
+            segment = self.segments.cut(value, trusted)
+            if not unknown:
+                return segment
+            self.known.ask(unknown)
+        return None
+
+    def _rows_of(self, segment: Segment) -> list[Row]:
+        rows = self.sides.rows
+        nodes = [*segment.nodes[0], *segment.nodes[1]]
+        return list({id(rows[node]): rows[node] for node in nodes if node in rows}.values())
+
+    def _tried(self, trial: _Trial, arrays: Mapping[Value, Array]) -> str:
+        """What is to be said of a part that gives other results by itself, "" if it gives the same."""
+        segment = trial.segment
+        if not trial.rows:
+            return ""
+        try:
+            with _Pair(segment, self.bench) as pair:
+                for where, fed in self._variants(trial, arrays):
+                    found = pair.compared(fed, exactly=trial.is_single)
+                    if found is not None and found.verdict.differs:
+                        return self._sentence(trial, where)
+        except GraphirError:
+            return ""
+        return ""
+
+    def _variants(
+        self, trial: _Trial, arrays: Mapping[Value, Array]
+    ) -> Iterator[tuple[str, dict[Value, Array]]]:
+        """What a part is fed with: the reference's numbers, others of their range, and some beyond it."""
+        edges = list(trial.segment.edges)
+        own = {edge: arrays[edge] for edge in edges}
+        yield HERE, own
+        free = [edge for edge in edges if self._is_free(edge, own[edge])]
+        if not free:
+            return
+        ways: list[Callable[[np.random.Generator, Array], Array]] = [evenly, in_levels]
+        if trial.is_alike:
+            ways += [beyond, *(partial(between, ends) for row in trial.rows for ends in constants(row))]
+        elif not any(is_bounded(edge) for edge in free):
+            ways.append(farther)
+        for turn, way in enumerate(ways):
+            generator = np.random.Generator(np.random.PCG64(turn))
+            yield ELSEWHERE, own | {edge: way(generator, own[edge]).astype(own[edge].dtype) for edge in free}
+
+    def _is_free(self, edge: Value, array: Array) -> bool:
+        """Whether the numbers of an edge may be others: no sizes, nor what is made of them, and no texts."""
+        if array.dtype.kind not in "fiubV" or not array.size:
+            return False
+        return edge.producer is None or not any(
+            value.producer is not None and isinstance(value.producer.op, Shape) for value in self.walks[0].before(edge)
+        )
+
+    def _sentence(self, trial: _Trial, where: str) -> str:
+        return f"{self._named(trial.rows)}, which gives other results by itself {where}"
+
+    def _named(self, rows: Sequence[Row]) -> str:
+        pairs = self.sides.partners
+        said = []
+        for row in rows[:2]:
+            names = dict.fromkeys(node.name for node in (row.left, row.right) if node is not None)
+            said.append(f"{' / '.join(names)}: {row_text(row, pairs)}")
+        return "; ".join(said) + (f" and {len(rows) - 2} more changes" if len(rows) > 2 else "")
+
+
+class _Pair:
+    """Both parts of a segment, run without optimisations."""
+
+    def __init__(self, segment: Segment, bench: Bench) -> None:
+        self._segment, self._limits = segment, bench.limits
+        self._graphs = segment.part(0), segment.part(1)
+        self._parts: list[OnnxCandidate] = []
+        self.last: Array = np.empty(0)
+
+    def __enter__(self) -> _Pair:
+        self._parts = [OnnxCandidate(graph, optimize=False) for graph in self._graphs]
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for part in self._parts:
+            part.close()
+
+    def compared(self, fed: Mapping[Value, Array], *, exactly: bool) -> Comparison | None:
+        """Both results on these numbers; None where a part does not take them. `exactly` says that nothing is computed
+        before what decides about whole numbers: rounding is no excuse for them."""
+        edges = self._segment.edges
+        ours = {value.name: array for value, array in fed.items()}
+        theirs = {other.name: fitted(fed[value], other) for value, other in edges.items()}
+        try:
+            expected, found = (self._run(place, names) for place, names in enumerate((ours, theirs)))
+            self.last, floor = expected, Floor()
+            if not (exactly and expected.dtype.kind in "iub"):
+                moved = perturbed(self._graphs[1], self._wanted(1, theirs))
+                floor = floor if moved is None else floor.seen(found, self._run(1, moved))
+        except GraphirError:
+            return None
+        if expected.dtype.kind not in "iubO" and not np.isfinite(expected.astype(np.float64)).any():
+            return None
+        result = compared_inside(self._segment.value.name, expected, found, floor, self._limits)
+        return replace(result, name=self._segment.value.name)
+
+    def _wanted(self, place: int, arrays: Mapping[str, Array]) -> dict[str, Array]:
+        return {name: arrays[name] for name in self._parts[place].session.inputs}
+
+    def _run(self, place: int, arrays: Mapping[str, Array]) -> Array:
+        (found,) = self._parts[place].run(self._wanted(place, arrays)).values()
+        return found
+
+
+__all__ = ["chosen_alike", "try_changes"]

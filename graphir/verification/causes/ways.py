@@ -1,0 +1,107 @@
+"""Other numbers for the edge of a part that is run by itself: of its range, often equal, larger, between two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphir.analysis.diff import Row
+from graphir.graph import Value
+from graphir.verification.grading.heads import SATURATING
+
+Array = NDArray[Any]
+# As many different numbers where some are to be equal, and by how much the usual range is exceeded.
+LEVELS = 3
+STRETCH = 8.0
+BOUNDING = SATURATING | {"Clip", "Erf", "Sin", "Cos"}
+
+
+def evenly(generator: np.random.Generator, array: Array) -> Array:
+    """Numbers of an array's range, each as likely; whole ones where all of them are."""
+    low, high = _range(array)
+    if array.dtype.kind in "iu":
+        return generator.integers(int(low), int(high), array.shape, endpoint=True)
+    if array.dtype.kind == "b":
+        return generator.integers(0, 2, array.shape)
+    drawn = generator.uniform(low, high, array.shape)
+    return np.round(drawn) if _is_whole(array) else drawn
+
+
+def in_levels(generator: np.random.Generator, array: Array) -> Array:
+    """The same with few different numbers, so that many are equal."""
+    low, high = _range(array)
+    levels = np.linspace(low, high, LEVELS)
+    return generator.choice(np.round(levels) if _is_whole(array) else levels, array.shape)
+
+
+def beyond(generator: np.random.Generator, array: Array) -> Array:
+    """Numbers of both signs, most of them larger than those of the array."""
+    if array.dtype.kind not in "fV":
+        return array
+    size = max(abs(number) for number in _range(array)) or 1.0
+    drawn = generator.uniform(-STRETCH * size, STRETCH * size, array.shape)
+    return np.round(drawn) if _is_whole(array) else drawn
+
+
+def farther(generator: np.random.Generator, array: Array) -> Array:
+    """Numbers some times as large as an array's, of the signs that it has."""
+    if array.dtype.kind not in "fV":
+        return array
+    low, high = _range(array)
+    drawn = generator.uniform(STRETCH * low if low < 0 else low, STRETCH * high if high > 0 else high, array.shape)
+    return np.round(drawn) if _is_whole(array) else drawn
+
+
+def is_bounded(value: Value) -> bool:
+    """Whether a value is made by an operator that gives no numbers beyond some: what cuts these off changes nothing."""
+    return value.producer is not None and value.producer.op.name in BOUNDING
+
+
+def between(ends: tuple[float, float], generator: np.random.Generator, array: Array) -> Array:
+    """Real numbers between two."""
+    return generator.uniform(min(ends), max(ends), array.shape) if array.dtype.kind in "fV" else array
+
+
+def constants(row: Row) -> Iterator[tuple[float, float]]:
+    """The real numbers, operands and attributes, in which two nodes differ."""
+    left, right = row.left, row.right
+    if left is None or right is None:
+        return
+    for one, other in zip(left.inputs, right.inputs, strict=False):
+        held = [value.tensor.numpy() for value in (one, other) if value is not None and value.tensor is not None]
+        if len(held) > 1 and all(array.size == 1 and array.dtype.kind == "f" for array in held):
+            ends = tuple(float(array.reshape(-1)[0]) for array in held)
+            yield from [(ends[0], ends[1])] if ends[0] != ends[1] else []
+    if type(left.op) is type(right.op):
+        for name in left.op.field_names:
+            first, second = (getattr(node.op, name) for node in (left, right))
+            if isinstance(first, float) and isinstance(second, float) and first != second:
+                yield first, second
+
+
+def _range(array: Array) -> tuple[float, float]:
+    wide = array if array.dtype.kind in "iub" else array.astype(np.float64)
+    finite = wide[np.isfinite(wide)] if wide.dtype.kind == "f" else wide
+    return (finite.min(), finite.max()) if finite.size else (0.0, 1.0)
+
+
+def is_real(value: Value) -> bool:
+    """Whether a value is known to be of a real type."""
+    return value.dtype is not None and value.dtype.is_float
+
+
+def _is_whole(array: Array) -> bool:
+    """Whether all are whole numbers, as indices that were made real are."""
+    if array.dtype.kind in "iub":
+        return True
+    wide = array.astype(np.float64)
+    finite = wide[np.isfinite(wide)]
+    return bool(finite.size) and bool((finite == np.round(finite)).all()) and float(np.ptp(finite)) > 1
+
+
+__all__ = [
+    "between", "beyond", "constants", "evenly", "farther", "in_levels", "is_bounded", "is_real",
+]  # fmt: skip

@@ -1,0 +1,134 @@
+"""Two graphs that differ where no number shows it: said, by the node; and what is only written otherwise passes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import graphir
+from graphir.report.verification import verdict_line
+from graphir.verification.report import EXIT_NOT_PROVEN, VerificationReport
+from graphir.verification.verdict import Verdict
+
+FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
+RANDOM = np.random.default_rng(0)
+DENSE = RANDOM.standard_normal((6, 5)).astype(np.float32)
+CHANNELS = {"gamma": np.linspace(0.5, 1.5, 5, dtype=np.float32), "beta": np.linspace(-1, 1, 5, dtype=np.float32)}
+Node = tuple[str, list[str], str, dict[str, Any]]
+"""Operator, operands, result, attributes."""
+PRODUCT: Node = ("MatMul", ["x", "w"], "y", {})
+INNER: Node = ("MatMul", ["x", "w"], "p", {})
+OUTPUTS = {"y": FLOAT}
+
+
+def model(nodes: list[Node], weights: dict[str, Any], outputs: dict[str, int] | None = None) -> onnx.ModelProto:
+    """A model of one input x of (N, 6); each node has the name of its result."""
+    made = [helper.make_node(kind, reads, [name], name=name, **attributes) for kind, reads, name, attributes in nodes]
+    held = [numpy_helper.from_array(np.asarray(array), name) for name, array in weights.items()]
+    ends = [helper.make_tensor_value_info(name, kind, None) for name, kind in (outputs or OUTPUTS).items()]
+    graph = helper.make_graph(made, "m", [helper.make_tensor_value_info("x", FLOAT, ["N", 6])], ends, held)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def compared(folder: Path, first: onnx.ModelProto, second: onnx.ModelProto, **options: Any) -> VerificationReport:
+    paths = folder / "first.onnx", folder / "second.onnx"
+    for path, proto in zip(paths, (first, second), strict=True):
+        onnx.save(proto, path)
+    return graphir.verify(*paths, **options)
+
+
+def never_taken(factor: float) -> onnx.ModelProto:
+    """A branch for numbers that no set of inputs has."""
+    return model(
+        [INNER, ("Greater", ["p", "huge"], "is_huge", {}), ("Mul", ["p", "factor"], "other", {}),
+         ("Where", ["is_huge", "other", "p"], "y", {})],
+        {"w": DENSE, "huge": np.float32(1e30), "factor": np.float32(factor)},
+    )  # fmt: skip
+
+
+def chosen(*, last: int = 0, twice: bool = False, factor: float = 1.0) -> onnx.ModelProto:
+    """The largest of five, and the five."""
+    nodes: list[Node] = [PRODUCT]
+    if twice:
+        nodes.append(("MatMul", ["x", "w"], "again", {}))
+    nodes.append(("ArgMax", ["again" if twice else "y"], "best", {"axis": 1, "select_last_index": last}))
+    return model(nodes, {"w": DENSE * np.float32(factor)}, {"best": INT64, "y": FLOAT})
+
+
+def normalized(*, exchanged: bool = False) -> onnx.ModelProto:
+    """LayerNormalization by parts, as onnxruntime fuses it, its difference the other way round or not."""
+    difference = ["mean", "p"] if exchanged else ["p", "mean"]
+    return model(
+        [
+            INNER,
+            ("ReduceMean", ["p"], "mean", {"axes": [-1]}),
+            ("Sub", difference, "centred", {}),
+            ("Pow", ["centred", "two"], "square", {}),
+            ("ReduceMean", ["square"], "variance", {"axes": [-1]}),
+            ("Add", ["variance", "eps"], "shifted", {}),
+            ("Sqrt", ["shifted"], "root", {}),
+            ("Div", ["centred", "root"], "ratio", {}),
+            ("Mul", ["ratio", "gamma"], "scaled", {}),
+            ("Add", ["scaled", "beta"], "y", {}),
+        ],
+        {"w": DENSE, "two": np.float32(2), "eps": np.float32(1e-3), **CHANNELS},
+    )
+
+
+def active(kind: str, *bounds: str) -> onnx.ModelProto:
+    weights = {"w": DENSE, "zero": np.float32(0), "one": np.float32(1)}
+    return model([INNER, ("Sigmoid", ["p"], "s", {}), (kind, ["s", *bounds], "y", {})], weights)
+
+
+@pytest.mark.parametrize("first, second, said", [
+    (never_taken(2.0), never_taken(3.0), "other: Mul: factor 2 -> 3, which differs and shows in nothing"),
+    (chosen(), chosen(last=1), "best: ArgMax: select_last_index False -> True"),
+    (active("Clip", "zero", "one"), active("Clip", "zero"), "y: Clip"),
+])  # fmt: skip
+def test_what_no_number_shows_is_not_proven(
+    tmp_path: Path, first: onnx.ModelProto, second: onnx.ModelProto, said: str
+) -> None:
+    report = compared(tmp_path, first, second)
+    assert report.verdict is Verdict.NOT_PROVEN, str(report)
+    assert report.exit_code == EXIT_NOT_PROVEN
+    assert any(said in reason for reason in report.unproven), report.unproven
+
+
+@pytest.mark.parametrize("first, second, differing", [
+    (active("Relu"), active("Max", "zero"), "1 node differs"),
+    (active("Clip", "zero"), active("Max", "zero"), "1 node differs"),
+    (never_taken(2.0), never_taken(2.0), ""),
+    (chosen(), chosen(twice=True), "1 node differs"),
+    (normalized(), normalized(), ""),
+])  # fmt: skip
+def test_what_is_written_otherwise_passes(
+    tmp_path: Path, first: onnx.ModelProto, second: onnx.ModelProto, differing: str
+) -> None:
+    report = compared(tmp_path, first, second)
+    assert report.ok, str(report)
+    assert (f"; {differing})" in verdict_line(report)) == bool(differing)
+
+
+def test_what_a_fusion_hides_is_found(tmp_path: Path) -> None:
+    report = compared(tmp_path, normalized(), normalized(exchanged=True))
+    assert report.verdict is Verdict.BROKEN, str(report)
+    assert any("optimisations the other way" in one.note for one in report.outputs)
+    assert report.causes[0].name == "centred"
+
+
+def test_stated_tolerances_alone_decide(tmp_path: Path) -> None:
+    assert compared(tmp_path, never_taken(2.0), never_taken(3.0), rtol=1e-3).ok
+
+
+def test_an_index_of_other_scores_is_not_proven_by_its_choice(tmp_path: Path) -> None:
+    """Scores of twice the size choose alike, and are no outputs here."""
+    first, second = (chosen(factor=factor) for factor in (1.0, 2.0))
+    for proto in (first, second):
+        del proto.graph.output[1]
+    report = compared(tmp_path, first, second)
+    assert not report.ok, str(report)
