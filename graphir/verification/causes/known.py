@@ -40,11 +40,16 @@ class Known:
     """The pairs of values of two graphs that both models can be asked for, and what came of comparing them.
 
     `sources` are the first graph's values by the names to ask the reference for, `pairs` the second graph's values by
-    the first one's, `compared` the comparisons so far.
+    the first one's, `compared` the comparisons so far. Of what one run of the reference gives, up to `kept` bytes stay
+    for later questions.
     """
 
-    def __init__(self, bench: Bench, graphs: tuple[Graph, Graph], compared: Iterable[Comparison] = ()) -> None:
+    def __init__(
+        self, bench: Bench, graphs: tuple[Graph, Graph], compared: Iterable[Comparison] = (), kept: int = 0
+    ) -> None:
         self._bench = bench
+        self._room = kept
+        self._kept: dict[Value, Array] = {}
         left, right = (by_name(graph) for graph in graphs)
         known = set(bench.reference.values())
         self.names: dict[Value, str] = {}
@@ -73,10 +78,22 @@ class Known:
 
     def expected(self, values: Iterable[Value]) -> dict[Value, Array]:
         """What the reference has for values that are known."""
-        names = {self.names[value]: value for value in values}
-        if not names:
-            return {}
-        return {names[name]: array for name, array in self._bench.reference.stream(self._bench.feeds, names)}
+        wanted = dict.fromkeys(values)
+        found = {value: self._kept[value] for value in wanted if value in self._kept}
+        if len(found) == len(wanted):
+            return found
+        if self._room <= 0:
+            asked = {self.names[value]: value for value in wanted if value not in found}
+        else:
+            asked = {self.names[value]: value for value in self.names if value in wanted or value not in self._kept}
+        for name, array in self._bench.reference.stream(self._bench.feeds, asked):
+            value = asked[name]
+            if value in wanted:
+                found[value] = array
+            if array.nbytes <= self._room:
+                self._kept[value] = array
+                self._room -= array.nbytes
+        return found
 
     def found(self, value: Value) -> Array:
         """What the candidate has for a value that is known, by the first graph's."""

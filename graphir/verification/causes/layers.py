@@ -28,6 +28,9 @@ Array = NDArray[Any]
 # Each is cut out of both models, written and run: some milliseconds and the size of its values.
 MOST_SUSPECTS = 200
 SUSPECTS_AT_ONCE = 25
+# Of a reference that computes all of its values to give one, so many bytes of them stay for the next question, and no
+# more than a quarter of the memory budget.
+KEPT = 1 << 28
 CHANGES_NAMED = 3
 FOLLOWING_NAMED = 1000
 BEFORE_HEAD = " (before the head)"
@@ -66,7 +69,8 @@ class _Inquiry:
         assert sides.graphs is not None
         self.report, self.sides = report, sides
         ends = [replace(found, name=found.name.removesuffix(BEFORE_HEAD)) for found in report.outputs]
-        self.known = Known(bench, sides.graphs, [*report.layers, *ends])
+        kept = 0 if stepwise else min(KEPT, bench.candidate.memory // 4)
+        self.known = Known(bench, sides.graphs, [*report.layers, *ends], kept)
         self.walks = Walks(sides.graphs[0]), Walks(sides.graphs[1])
         differing = [found.name for found in ends if not found.verdict.passes]
         names = [name for name in dict.fromkeys([*outputs, *differing]) if name in self.known.values]

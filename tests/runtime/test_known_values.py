@@ -1,0 +1,61 @@
+"""Values of a reference that computes all of them to give one: asked for once, as far as the memory for them goes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from graphir.graph import Graph
+from graphir.ops.activation import Relu
+from graphir.types import DType, TensorType
+from graphir.verification.causes.known import Known
+
+Array = NDArray[Any]
+NAMES = ["a", "b", "c", "d"]
+NBYTES = 4 * 6
+
+
+class Counted:
+    """A reference with four values of 24 bytes, which notes what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []
+
+    def values(self) -> list[str]:
+        return NAMES
+
+    def stream(self, feeds: Mapping[str, Array], wanted: Collection[str]) -> Iterator[tuple[str, Array]]:
+        self.asked.append([name for name in NAMES if name in wanted])
+        for name in self.asked[-1]:
+            yield name, np.full(6, NAMES.index(name), np.float32)
+
+
+def chain() -> Graph:
+    graph = Graph()
+    value = graph.add_input("x", TensorType(DType.FLOAT32, (6,)))
+    for name in NAMES:
+        (value,) = graph.add_node(Relu(), [value], name=name).outputs
+    graph.set_outputs([value])
+    return graph
+
+
+@pytest.mark.parametrize("kept, asked", [
+    (0, [["a"], ["b", "d"], ["a"]]),
+    (4 * NBYTES, [NAMES]),
+    (2 * NBYTES, [NAMES, ["d"]]),
+])  # fmt: skip
+def test_what_is_kept_is_not_asked_again(kept: int, asked: list[list[str]]) -> None:
+    reference = Counted()
+    bench = SimpleNamespace(reference=reference, feeds={}, layers={name: name for name in NAMES})
+    known = Known(bench, (chain(), chain()), kept=kept)
+    for wanted in (["a"], ["b", "d"], ["a"]):
+        found = known.expected([known.values[name] for name in wanted])
+        assert {value.name: array[0] for value, array in found.items()} == {
+            name: NAMES.index(name) for name in wanted
+        }
+    assert reference.asked == asked
