@@ -33,6 +33,7 @@ from .report import VerificationReport
 from .running.bench import Asked, Bench, View
 from .running.candidate import OnnxCandidate
 from .running.layouts import order_outside
+from .running.slices import return_memory_of
 from .verdict import Verdict
 
 if TYPE_CHECKING:
@@ -227,6 +228,7 @@ def _as_written(
         if not result.verdict.passes:
             note = "with onnxruntime's optimisations the other way"
             worse[one.title] = replace(result, note="; ".join(filter(None, (result.note, note))))
+    return_memory_of([*found.values(), *moved.values()])
     return [worse.get(one.name, one) for one in graded]
 
 

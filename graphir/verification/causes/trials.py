@@ -27,6 +27,7 @@ from graphir.verification.inputs.seeded import perturbed
 from graphir.verification.pairs.changes import row_text
 from graphir.verification.pairs.sides import Sides
 from graphir.verification.running.candidate import OnnxCandidate
+from graphir.verification.running.slices import return_memory_of
 
 from .known import Bench, Known
 from .masked import waits
@@ -109,6 +110,7 @@ class _Trials:
                 break
             part = trials[start : min(start + AT_ONCE, MOST_TRIALS)]
             arrays = self.segments.arrays([trial.segment for trial in part])
+            return_memory_of(arrays.values())
             for trial in part:
                 found = self._tried(trial, arrays)
                 if found:
@@ -130,6 +132,7 @@ class _Trials:
             with _Pair(segment, self.bench) as pair:
                 for _, fed in self._variants(_Trial(segment, ()), self.segments.arrays([segment])):
                     found = pair.compared(fed, exactly=False)
+                    return_memory_of([*fed.values(), pair.last])
                     results += [] if found is None else [found]
                     shown |= {pair.last.tobytes()}
         except GraphirError:
@@ -239,6 +242,7 @@ class _Trials:
             with _Pair(segment, self.bench) as pair:
                 for where, fed in self._variants(trial, arrays):
                     found = pair.compared(fed, exactly=trial.is_single)
+                    return_memory_of([*fed.values(), pair.last])
                     if found is not None and found.verdict.differs:
                         return self._sentence(trial, where)
         except GraphirError:
@@ -288,13 +292,13 @@ class _Pair:
     """Both parts of a segment, run without optimisations."""
 
     def __init__(self, segment: Segment, bench: Bench) -> None:
-        self._segment, self._limits = segment, bench.limits
+        self._segment, self._limits, self._memory = segment, bench.limits, bench.candidate.memory
         self._graphs = segment.part(0), segment.part(1)
         self._parts: list[OnnxCandidate] = []
         self.last: Array = np.empty(0)
 
     def __enter__(self) -> _Pair:
-        self._parts = [OnnxCandidate(graph, optimize=False) for graph in self._graphs]
+        self._parts = [OnnxCandidate(graph, optimize=False, memory=self._memory) for graph in self._graphs]
         return self
 
     def __exit__(self, *exception: object) -> None:

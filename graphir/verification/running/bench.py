@@ -102,7 +102,7 @@ class Bench:
         for part in self._parts(list(order), layers):
             expected |= {name: array for name, array in part.items() if name in wanted}
             compared += self._compare_slice({name: array for name, array in part.items() if name in layers})
-            large = sum(array.nbytes for array in part.values()) > WORTH_RETURNING
+            large = sum(array.nbytes for array in part.values()) >= WORTH_RETURNING
             part.clear()
             if large:
                 return_memory()

@@ -246,7 +246,8 @@ class OnnxCandidate:
             if room < 0:
                 break
             kept[name] = array
-        self._recent = [*self._recent[1 - RUNS_KEPT :], (feeds, self.fitting, kept)]
+        if kept:  # which keeps the feeds too
+            self._recent = [*self._recent[1 - RUNS_KEPT :], (feeds, self.fitting, kept)]
 
     def known_or_run(self, feeds: Mapping[str, NDArray[Any]], names: Sequence[str]) -> dict[str, NDArray[Any]]:
         """The same as `run`, without another run where one of the last, on these very feeds, gave small values of these

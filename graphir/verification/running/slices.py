@@ -5,11 +5,14 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from graphir.converters.onnx.files.structure import Structure
 
+Array = NDArray[Any]
 # What is held of each value that is compared: the reference's, the candidate's, what rounding makes of it, and by how
 # much that moves each element.
 HELD_OF_EACH = 4
@@ -61,4 +64,10 @@ def return_memory() -> None:
         trim(0)
 
 
-__all__ = ["HELD_OF_EACH", "WORTH_RETURNING", "held_at_once", "in_slices", "return_memory"]
+def return_memory_of(arrays: Iterable[Array]) -> None:
+    """The same where these arrays, which are done with or soon will be, are large enough for that."""
+    if sum(array.nbytes for array in arrays) >= WORTH_RETURNING:
+        return_memory()
+
+
+__all__ = ["HELD_OF_EACH", "WORTH_RETURNING", "held_at_once", "in_slices", "return_memory", "return_memory_of"]
