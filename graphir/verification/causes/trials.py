@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphir.analysis.channels import Order
 from graphir.analysis.diff import Row, Status
 from graphir.errors import GraphirError
 from graphir.graph import Node, Value
@@ -27,6 +28,7 @@ from graphir.verification.inputs.seeded import perturbed
 from graphir.verification.pairs.changes import row_text
 from graphir.verification.pairs.sides import Sides
 from graphir.verification.running.candidate import OnnxCandidate
+from graphir.verification.running.layouts import order_inside
 from graphir.verification.running.slices import return_memory_of
 
 from .known import Bench, Known
@@ -96,8 +98,8 @@ class _Trials:
         self.sides, self.bench = sides, bench
         self.known = Known(bench, sides.graphs)
         self.walks = Walks(sides.graphs[0]), Walks(sides.graphs[1])
-        inputs = {value: other for value, other in sides.counterparts.values.items() if value.producer is None}
-        self.segments = Segments(self.known, self.walks, inputs, bench.feeds)
+        self.segments = Segments(self.known, self.walks, _inputs(bench, sides), bench.feeds)
+        self.orders: dict[Value, Order] = {}
         self.masked: dict[str, None] = {}
 
     def run(self, seconds: float) -> tuple[list[str], list[str]]:
@@ -129,8 +131,9 @@ class _Trials:
         results: list[Comparison] = []
         shown: set[bytes] = set()
         try:
-            with _Pair(segment, self.bench) as pair:
-                for _, fed in self._variants(_Trial(segment, ()), self.segments.arrays([segment])):
+            arrays = self.segments.arrays([segment])
+            with _Pair(segment, self.bench, self._orders_of(segment, arrays)) as pair:
+                for _, fed in self._variants(_Trial(segment, ()), arrays):
                     found = pair.compared(fed, exactly=False)
                     return_memory_of([*fed.values(), pair.last])
                     results += [] if found is None else [found]
@@ -239,7 +242,7 @@ class _Trials:
         if not trial.rows:
             return ""
         try:
-            with _Pair(segment, self.bench) as pair:
+            with _Pair(segment, self.bench, self._orders_of(segment, arrays)) as pair:
                 for where, fed in self._variants(trial, arrays):
                     found = pair.compared(fed, exactly=trial.is_single)
                     return_memory_of([*fed.values(), pair.last])
@@ -268,6 +271,19 @@ class _Trials:
             generator = np.random.Generator(np.random.PCG64(turn))
             yield ELSEWHERE, own | {edge: way(generator, own[edge]).astype(own[edge].dtype) for edge in free}
 
+    def _orders_of(self, segment: Segment, arrays: Mapping[Value, Array]) -> dict[Value, Order]:
+        """The order of axes in which the candidate has what is at the edges: inputs as it is fed, others whose sizes
+        do not tell as its own numbers suit the reference's."""
+        fitting = self.bench.candidate.fitting
+        for edge, other in segment.edges.items():
+            if edge in self.orders:
+                continue
+            if edge.producer is None:
+                self.orders[edge] = fitting[other.name][1] if other.name in fitting else ()
+            elif _is_open(other) and edge in self.known.names:
+                self.orders[edge] = order_inside(arrays[edge], self.known.found(edge))
+        return {edge: self.orders.get(edge, ()) for edge in segment.edges}
+
     def _is_free(self, edge: Value, array: Array) -> bool:
         """Whether the numbers of an edge may be others: no sizes, nor what is made of them, and no texts."""
         if array.dtype.kind not in "fiubV" or not array.size:
@@ -291,8 +307,9 @@ class _Trials:
 class _Pair:
     """Both parts of a segment, run without optimisations."""
 
-    def __init__(self, segment: Segment, bench: Bench) -> None:
+    def __init__(self, segment: Segment, bench: Bench, orders: Mapping[Value, Order]) -> None:
         self._segment, self._limits, self._memory = segment, bench.limits, bench.candidate.memory
+        self._orders = orders
         self._graphs = segment.part(0), segment.part(1)
         self._parts: list[OnnxCandidate] = []
         self.last: Array = np.empty(0)
@@ -310,7 +327,10 @@ class _Pair:
         before what decides about whole numbers: rounding is no excuse for them."""
         edges = self._segment.edges
         ours = {value.name: array for value, array in fed.items()}
-        theirs = {other.name: fitted(fed[value], other) for value, other in edges.items()}
+        theirs = {
+            other.name: fitted(fed[value].transpose(self._orders[value] or range(fed[value].ndim)), other)
+            for value, other in edges.items()
+        }
         try:
             expected, found = (self._run(place, names) for place, names in enumerate((ours, theirs)))
             self.last, floor = expected, Floor()
@@ -330,6 +350,29 @@ class _Pair:
     def _run(self, place: int, arrays: Mapping[str, Array]) -> Array:
         (found,) = self._parts[place].run(self._wanted(place, arrays)).values()
         return found
+
+
+def _inputs(bench: Bench, sides: Sides) -> dict[Value, Value]:
+    """The inputs of the second graph by those of the first, as the candidate is fed: that may have been stated, where
+    neither names nor what reads them tell it."""
+    assert sides.graphs is not None
+    found = {value: other for value, other in sides.counterparts.values.items() if value.producer is None}
+    ours, theirs = ({value.name: value for value in graph.inputs} for graph in sides.graphs)
+    fed = {
+        ours[source]: theirs[name]
+        for name, (source, _) in bench.candidate.fitting.items()
+        if source in ours and name in theirs
+    }
+    taken = set(fed.values())
+    return {value: other for value, other in found.items() if other not in taken} | fed
+
+
+def _is_open(value: Value) -> bool:
+    """Whether the sizes of a value do not tell where it has its channels."""
+    if value.shape is None or len(value.shape) < 3:
+        return value.shape is None
+    sizes = value.shape[1:]
+    return len(set(sizes)) == 1 or not all(isinstance(size, int) for size in sizes)
 
 
 __all__ = ["chosen_alike", "try_changes"]
