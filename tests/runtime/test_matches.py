@@ -15,7 +15,7 @@ from graphir.errors import VerificationError
 from graphir.graph import Graph, Value
 from graphir.ops.activation import Relu, Sigmoid, Tanh
 from graphir.ops.convolution import Conv
-from graphir.ops.elementwise import Abs, Add, Div, Exp, Mul, Neg, Sub
+from graphir.ops.elementwise import Abs, Add, Div, Exp, Min, Mul, Neg, Sub
 from graphir.ops.shape import Transpose
 from graphir.padding import symmetric
 from graphir.passes.clone import clone
@@ -23,6 +23,7 @@ from graphir.symbolic.dims import symbol
 from graphir.types import Dim, DType, TensorType
 from graphir.verification.pairs.matches import Match, parse_match
 from graphir.verification.running.layouts import fit_inputs
+from graphir.verification.verdict import Verdict
 
 
 def results(names: str, order: str = "") -> Graph:
@@ -123,6 +124,21 @@ def test_a_pairing_that_was_a_guess_becomes_a_question(reference: Graph, candida
     assert (asked, report.ok) == (options, report.ok and not options)
     answered = graphir.verify(reference, candidate, match=asked)
     assert answered.ok == (bool(options) or report.ok)
+
+
+def test_what_differs_behind_matched_inputs_is_still_not_proven() -> None:
+    def clipped(names: str, most: float, order: str = "") -> Graph:
+        graph = difference(names, order=order)
+        graph.set_outputs([graph.add(Min(), graph.outputs[0], graph.constant(np.float32(most)), name="z")])
+        return graph
+
+    matched = ["a=p", "b=q"]
+    same, other = (graphir.verify(clipped("ab", 1e6), clipped("pq", most, "qp"), match=matched) for most in (1e6, 2e6))
+    assert same.ok, same.to_text()
+    assert other.verdict is Verdict.NOT_PROVEN
+    assert [said.split(",")[0] for said in other.unproven] == [
+        "z: Min: const_1 1000000 -> 2000000"
+    ], "what reads the inputs is the same"
 
 
 WRONG = [
