@@ -126,7 +126,7 @@ def normalized_scores(path: Path, *, exchanged: bool) -> Path:
         ("Mul", ["ratio", "gains"], "scaled"), ("Add", ["scaled", "places"], "scores"),
     ]  # fmt: skip
     nodes = [
-        helper.make_node(kind, read, [made], **({"axes": [-1]} if kind == "ReduceMean" else {}))
+        helper.make_node(kind, read, [made], **({"axes": [-1]} if kind == "ReduceMean" else {}))  # type: ignore[arg-type]
         for kind, read, made in parts
     ]
     constants = {
