@@ -102,7 +102,7 @@ def compared(tree: ast.AST) -> set[object]:
 OUTSIDE = sorted(
     path
     for path in [*(ROOT / "graphir").rglob("*.py"), *(ROOT / "converters").glob("*.py")]
-    if "converters" not in path.relative_to(ROOT).parts[1:] and path.name != "own.py"
+    if "converters" not in path.relative_to(ROOT).parts[1:] and path.name not in ("own.py", "extras.py")
 )
 
 

@@ -124,10 +124,11 @@ def test_errors_reach_who_gave_the_task() -> None:
 
 def test_many_threads_call_at_once() -> None:
     """Dask's workers do: each gets its own answers, and nothing is left behind."""
+    others = multiprocessing.active_children()
     with Workers(4, Caps(600)) as workers, ThreadPoolExecutor(4) as threads:
         found = list(threads.map(lambda number: workers.call(double, number), range(6, 200)))
     assert found == [2 * number for number in range(6, 200)]
-    assert not multiprocessing.active_children()
+    assert set(multiprocessing.active_children()) <= set(others)
 
 
 def test_workers_are_renewed(monkeypatch: pytest.MonkeyPatch) -> None:

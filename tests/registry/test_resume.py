@@ -28,7 +28,7 @@ from . import zoo
 ROOT = Path(__file__).resolve().parents[2]
 ONE = Working(1, Caps(60))
 Change = Callable[[Path, Path], object]
-TOOK = re.compile(r"\b\d+\.\d+ s\b|\d{4}-\d\d-\d\d")
+TOOK = re.compile(r"(?: data-v=\"[^\"]*\")?>\d+\.\d+ s\b|\b\d+\.\d+ s\b|\d{4}-\d\d-\d\d")
 
 
 def tree(folder: Path) -> dict[str, Any]:

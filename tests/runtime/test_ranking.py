@@ -36,6 +36,7 @@ def test_rankings(left: Any, right: Any, allowed: float, expected: Ranking | Non
 @pytest.mark.parametrize("ranking, said", [
     (Ranking("y", 4, 4, 0), "y: top-1 the same in 4 of 4 rows"),
     (Ranking("y", 2, 1, 1), "y: top-1 the same in 1 of 2 rows (the rest near-ties)"),
+    (Ranking("y", 2, 1, 0), "y: top-1 the same in 1 of 2 rows (the rest no near-ties)"),
     (Ranking("y", 2, 2, 0, 2, 0), "y: top-1 the same in 2 of 2 rows, top-5 the same in 2 of 2 rows"),
     (Ranking("y", 4, 1, 2), "y: top-1 the same in 1 of 4 rows (2 of the other 3 by near-ties)"),
 ])  # fmt: skip

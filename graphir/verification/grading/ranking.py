@@ -58,7 +58,9 @@ class Ranking:
 
 def _said(what: str, same: int, near: int, rows: int) -> str:
     left = rows - same
-    ties = "" if not left else f" ({near} of the other {left} by near-ties)" if near < left else " (the rest near-ties)"
+    ties = f" ({near} of the other {left} by near-ties)"
+    if near in (0, left):
+        ties = "" if not left else f" (the rest {'' if near else 'no '}near-ties)"
     return f"{what} the same in {same} of {rows} rows{ties}"
 
 
