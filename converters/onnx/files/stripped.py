@@ -12,7 +12,7 @@ from graphir.converters.kernel.impostors import GIT_LFS, TF_LITE, refuse_imposto
 from graphir.converters.onnx.files.wire import Stripped, strip_weights
 from graphir.errors import FormatError
 from graphir.files.reading import open_plain
-from graphir.files.regions import TICK, Stamp
+from graphir.files.regions import TICK
 
 # Two models that are compared, and what each was made of.
 KEPT = 4
@@ -30,7 +30,7 @@ NOT_ONNX = (
     (TF_LITE, "a TensorFlow Lite model, not an ONNX protobuf"),
 )
 
-_kept: OrderedDict[Stamp, Stripped] = OrderedDict()
+_kept: OrderedDict[tuple[int, ...], Stripped] = OrderedDict()
 
 
 def stripped_file(path: str | os.PathLike[str]) -> Stripped:
@@ -48,8 +48,9 @@ def stripped_file(path: str | os.PathLike[str]) -> Stripped:
 
 def stripped_content(content: memoryview, status: os.stat_result, path: Path) -> Stripped:
     """The same of a file's content. One whose last write may not have been the last of its tick is cut anew each time:
-    nothing tells what it is then from what it was."""
-    stamp = status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+    nothing tells what it is then from what it was. Archives give all their files one time of writing, and a new file
+    may get the number of one that is gone; nothing but the system sets the time of the change."""
+    stamp = status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
     found = _kept.get(stamp)
     if found is not None:
         _kept.move_to_end(stamp)

@@ -75,3 +75,16 @@ def test_what_is_no_model(tmp_path: Path) -> None:
     path.write_bytes(b"\x3a\xff\xff\x01abc")
     with pytest.raises(FormatError):
         stripped_file(path)
+
+
+def test_another_file_of_the_same_size_and_time_is_another(tmp_path: Path, cut: list[int]) -> None:
+    """As archives write them: one time for all, whose number a later file may get."""
+    path = written(tmp_path / "m.onnx", 1000)
+    first, status = stripped_file(path), path.stat()
+    time.sleep(0.05)
+    content = path.read_bytes().replace(b"w", b"v")
+    path.write_bytes(content)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert path.stat().st_ino == status.st_ino
+    assert stripped_file(path).message != first.message
+    assert len(cut) == 2
