@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import onnx
 import onnx.parser
+import onnxruntime
 import pytest
 
 from graphir import verify
@@ -128,6 +129,14 @@ def test_what_is_random_is_told(reference: str, candidate: str, side: str, tmp_p
     report = held(tmp_path, types + reference, types + candidate)
     assert (report.verdict, report.exit_code) == (Verdict.NOT_DETERMINISTIC, 5)
     assert f"random: two runs of {side}" in report.outputs[0].note
+
+
+@pytest.mark.parametrize(("reference", "candidate", "side"), CHANCE[:3])
+def test_two_draws_that_are_the_same_do_not_pass_for_no_draw(
+    reference: str, candidate: str, side: str, tmp_path: Path
+) -> None:
+    onnxruntime.set_seed(0)
+    test_what_is_random_is_told(reference, candidate, side, tmp_path)
 
 
 ILL = "g (float[4, 24] x) => (float[4, 24] y) <float k = {100000.0}> { m = MatMul(x, w) h = Mul(m, k) y = Sin(h) }"

@@ -28,6 +28,9 @@ Array = NDArray[Any]
 View = Callable[[Array], "Array | None"]
 # A difference that passes for the candidate's floor alone, and is twenty times what needs none: the reference is asked.
 FLOOR_ASKED_FROM = 1e-4
+# Runs more of what may be random. One is too few: onnxruntime counts its seed up by one a run, and its generator (a
+# multiplicative one) starts alike from seeds 0 and 1, so that two runs in a row may draw the same.
+RUNS_FOR_CHANCE = 2
 
 
 @dataclass(frozen=True)
@@ -267,21 +270,25 @@ class Bench:
         suspects = [pair for pair in pairs if pair.asked.name in drawn or moves_too_much(pair.floor, pair.step)]
         names = list(dict.fromkeys(pair.asked.name for pair in suspects))
         if names:
-            again = self.candidate.run(self.feeds, names)
-            for pair in suspects:
-                self._note_chance(pair, "the candidate", pair.found, pair.again(again[pair.asked.name]))
+            for _ in range(RUNS_FOR_CHANCE):
+                again = self.candidate.run(self.feeds, names)
+                for pair in suspects:
+                    self._note_chance(pair, "the candidate", pair.found, pair.again(again[pair.asked.name]))
         if not drawn.isdisjoint(names):
-            first, second = (self.candidate.twin.run(self.feeds, names) for _ in range(2))
-            for pair in suspects:
-                runs = (pair.again(run[pair.asked.name]) for run in (first, second))
-                self._note_chance(pair, "the candidate without optimisations", *runs)
+            first = self.candidate.twin.run(self.feeds, names)
+            for _ in range(RUNS_FOR_CHANCE):
+                again = self.candidate.twin.run(self.feeds, names)
+                for pair in suspects:
+                    runs = (pair.again(run[pair.asked.name]) for run in (first, again))
+                    self._note_chance(pair, "the candidate without optimisations", *runs)
         differing = {pair.asked.source: pair for pair in pairs if pair.result.verdict.differs}
         if differing and self.wiring is not None and self.wiring.random:
-            for source, array in self.reference.stream(self.feeds, list(differing)):
-                pair = differing[source]
-                other = pair.asked.of_reference(array)
-                assert other is not None, "what was seen of the first run is seen of all"
-                self._note_chance(pair, "the reference", pair.expected, other)
+            for _ in range(RUNS_FOR_CHANCE):
+                for source, array in self.reference.stream(self.feeds, list(differing)):
+                    pair = differing[source]
+                    other = pair.asked.of_reference(array)
+                    assert other is not None, "what was seen of the first run is seen of all"
+                    self._note_chance(pair, "the reference", pair.expected, other)
 
     def _note_chance(self, pair: Pair, side: str, first: Array, second: Array) -> None:
         change = Floor().seen(first, second).overall
