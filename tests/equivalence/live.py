@@ -217,7 +217,7 @@ def serve(onednn: bool) -> None:
         if missing:
             write_message(replies, {"missing": missing}, {})
             continue
-        if "seed" in request:
+        if mxnet is not None and "seed" in request:
             mxnet.random.seed(request["seed"])
             write_message(replies, {}, {})
             continue
