@@ -38,7 +38,7 @@ from graphir.converters.mxnet.importing.ranges import (
 )
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
-from graphir.ops.elementwise import Abs, Add, Cast, Clip, Div, Max, Min, Mul, Sqrt, Sub
+from graphir.ops.elementwise import Abs, Add, Cast, Clip, Div, Equal, Max, Min, Mul, Sqrt, Sub, Where
 from graphir.ops.quantization import DequantizeLinear
 from graphir.ops.reduction import ReduceMax
 from graphir.ops.shape import Flatten, Reshape
@@ -92,7 +92,11 @@ def import_quantize_v2(node: ImportNode) -> Sequence[Value]:
     reach = magnitude(node, low, high)
     if found is None:  # the least element is half a step from the next number: as MXNet, multiply before rounding
         factor = apply(node, Div(), single(SPANS[dtype]), some_magnitude(node, low, high))
-        result = quantized(node, node.step(Mul(), data, held(node, factor), suffix="scaled"), dtype, ONE)
+        scaled = node.step(Mul(), data, held(node, factor), suffix="scaled")
+        if dtype is DType.INT8:  # 0 times infinity, as the largest int8: what it stands for is 0 again
+            nothing = node.step(Equal(), held(node, reach), node.constant(0.0, DType.FLOAT32), suffix="nothing")
+            scaled = node.step(Where(), nothing, node.constant(SPANS[dtype], DType.FLOAT32), scaled, suffix="scaled")
+        result = quantized(node, scaled, dtype, ONE)
     else:
         result = quantized(node, data, dtype, step_of(node, reach, SPANS[dtype]))
     ends = symmetric_ends(node, reach) if dtype is DType.INT8 else [as_end(node, low), as_end(node, high)]
