@@ -291,12 +291,6 @@ def _short(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
 
 
-def run_suite(chosen: Sequence[Sample]) -> list[Outcome]:
-    """Judge samples with live MXNet."""
-    with LivePair() as runner:
-        return [judge(sample, in_live_mxnet(runner)) for sample in chosen]
-
-
 GROUPS = (
     ("sequences, optionals", r"MXNet has tensors only|is optional\(|OptionalHasElement|OptionalGetElement"),
     ("strings", r"tensors of string|StringNormalizer|StringSplit|RegexFullMatch|TfIdf"),
@@ -372,7 +366,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for sample in samples([options.kind] if options.kind else KINDS)
         if (not wanted or wanted & sample.operators) and options.name in sample.name
     ]
-    outcomes = [judge(sample, read_again) for sample in chosen] if options.back else run_suite(chosen)
+    with LivePair() as runner:
+        road = read_again if options.back else in_live_mxnet(runner)
+        outcomes = [judge(sample, road) for sample in chosen]
     show(outcomes, verbose=options.verbose)
     if options.write:
         TABLE.write_text(table(outcomes), encoding="ascii")
