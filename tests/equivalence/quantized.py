@@ -151,6 +151,8 @@ ROWS: tuple[Case, ...] = (
          min_calib_range=-0.2, max_calib_range=0.1),
     case("_contrib_quantized_elemwise_mul", "float32", signed(3, 4, name="lhs"), signed(3, 4, name="rhs"), *PAIR,
          enable_float_output=True),
+    case("_contrib_quantized_elemwise_mul", "float32_calibrated", signed(3, 4, name="lhs"), signed(3, 4, name="rhs"),
+         *PAIR, enable_float_output=True, min_calib_range=-0.7, max_calib_range=0.6),
     case("_contrib_quantized_embedding", "rows", values(1, 3, 9, 0, shape=(2, 2)), stored("weight", 10, 4), *WEIGHT,
          input_dim=10, output_dim=4),
 )  # fmt: skip

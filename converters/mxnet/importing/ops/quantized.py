@@ -254,16 +254,19 @@ def import_quantized_mul(node: ImportNode) -> Sequence[Value]:
         steps = [step_of(node, reach, LARGEST[DType.INT8]) for reach in reaches]
         step = apply(node, Mul(), *steps)
         return [integers, *product_ends(node, step)]
-    steps = [apply(node, Div(), reach, single(SPANS[DType.INT8])) for reach in reaches]
-    scale = apply(node, Mul(), *steps)
     numbers = node.step(Cast(DType.FLOAT32), integers, suffix="counts")
-    if node.attrs["enable_float_output"]:
+    whole = single(SPANS[DType.INT8])
+    # Divided one after the other, as MXNet does: a product that is cut shows the last digit.
+    is_real = bool(node.attrs["enable_float_output"])
+    scale: Known = ONE if is_real or found is None else apply(node, Div(), whole, magnitude(node, *found))
+    for reach in reaches:
+        scale = apply(node, Div(), scale, apply(node, Div(), whole, reach))
+    if is_real:
         return [node.emit(Mul(), numbers, held(node, scale))]
     assert found is not None
-    scale = apply(node, Mul(), apply(node, Div(), single(SPANS[DType.INT8]), magnitude(node, *found)), scale)
-    whole = cut(node, node.step(Mul(), numbers, held(node, scale), suffix="scaled"), rounded=False)
+    made = cut(node, node.step(Mul(), numbers, held(node, scale), suffix="scaled"), rounded=False)
     node.decide(DecisionKind.QUANTIZATION, "MXNet cuts the product and lets it wrap around beyond int8; so it is here")
-    return [node.emit(Cast(DType.INT8), held(node, whole)), as_end(node, found[0]), as_end(node, found[1])]
+    return [node.emit(Cast(DType.INT8), held(node, made)), as_end(node, found[0]), as_end(node, found[1])]
 
 
 def import_quantized_embedding(node: ImportNode) -> Sequence[Value]:
