@@ -11,29 +11,26 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphir.analysis.channels import Order
 from graphir.analysis.diff import Row, Status
 from graphir.errors import GraphirError
 from graphir.graph import Node, Value
 from graphir.ops.shape import Shape
-from graphir.verification.grading.compare import Comparison, Floor
-from graphir.verification.inputs.seeded import perturbed
+from graphir.verification.grading.compare import Comparison
 from graphir.verification.pairs.changes import row_text
 from graphir.verification.pairs.sides import Sides
-from graphir.verification.running.candidate import OnnxCandidate
-from graphir.verification.running.layouts import order_inside
 from graphir.verification.running.slices import return_memory_of
 
 from .known import Bench, Known
 from .masked import waits
-from .segments import Segment, Segments, compared_inside, fitted
+from .segments import Segment, Segments
+from .side_by_side import SideBySide
 from .walks import Walks
 from .ways import between, beyond, constants, evenly, farther, in_levels, is_bounded, is_real
 
@@ -98,8 +95,7 @@ class _Trials:
         self.sides, self.bench = sides, bench
         self.known = Known(bench, sides.graphs)
         self.walks = Walks(sides.graphs[0]), Walks(sides.graphs[1])
-        self.segments = Segments(self.known, self.walks, _inputs(bench, sides), bench.feeds)
-        self.orders: dict[Value, Order] = {}
+        self.segments = Segments(self.known, self.walks, bench, sides)
         self.masked: dict[str, None] = {}
 
     def run(self, seconds: float) -> tuple[list[str], list[str]]:
@@ -132,7 +128,7 @@ class _Trials:
         shown: set[bytes] = set()
         try:
             arrays = self.segments.arrays([segment])
-            with _Pair(segment, self.bench, self._orders_of(segment, arrays)) as pair:
+            with SideBySide(self.segments, segment, self.bench) as pair:
                 for _, fed in self._variants(_Trial(segment, ()), arrays):
                     found = pair.compared(fed, exactly=False)
                     return_memory_of([*fed.values(), pair.last])
@@ -242,7 +238,7 @@ class _Trials:
         if not trial.rows:
             return ""
         try:
-            with _Pair(segment, self.bench, self._orders_of(segment, arrays)) as pair:
+            with SideBySide(self.segments, segment, self.bench) as pair:
                 for where, fed in self._variants(trial, arrays):
                     found = pair.compared(fed, exactly=trial.is_single)
                     return_memory_of([*fed.values(), pair.last])
@@ -271,22 +267,10 @@ class _Trials:
             generator = np.random.Generator(np.random.PCG64(turn))
             yield ELSEWHERE, own | {edge: way(generator, own[edge]).astype(own[edge].dtype) for edge in free}
 
-    def _orders_of(self, segment: Segment, arrays: Mapping[Value, Array]) -> dict[Value, Order]:
-        """The order of axes in which the candidate has what is at the edges: inputs as it is fed, others whose sizes
-        do not tell as its own numbers suit the reference's."""
-        fitting = self.bench.candidate.fitting
-        for edge, other in segment.edges.items():
-            if edge in self.orders:
-                continue
-            if edge.producer is None:
-                self.orders[edge] = fitting[other.name][1] if other.name in fitting else ()
-            elif _is_open(other) and edge in self.known.names:
-                self.orders[edge] = order_inside(arrays[edge], self.known.found(edge))
-        return {edge: self.orders.get(edge, ()) for edge in segment.edges}
-
     def _is_free(self, edge: Value, array: Array) -> bool:
-        """Whether the numbers of an edge may be others: no sizes, nor what is made of them, and no texts."""
-        if array.dtype.kind not in "fiubV" or not array.size:
+        """Whether the numbers of an edge may be others: no sizes, nor what is made of them, no texts, and nothing of
+        which it is not known where the candidate has the channels."""
+        if array.dtype.kind not in "fiubV" or not array.size or edge in self.segments.symmetric:
             return False
         return edge.producer is None or not any(
             value.producer is not None and isinstance(value.producer.op, Shape) for value in self.walks[0].before(edge)
@@ -302,77 +286,6 @@ class _Trials:
             names = dict.fromkeys(node.name for node in (row.left, row.right) if node is not None)
             said.append(f"{' / '.join(names)}: {row_text(row, pairs)}")
         return "; ".join(said) + (f" and {len(rows) - 2} more changes" if len(rows) > 2 else "")
-
-
-class _Pair:
-    """Both parts of a segment, run without optimisations."""
-
-    def __init__(self, segment: Segment, bench: Bench, orders: Mapping[Value, Order]) -> None:
-        self._segment, self._limits, self._memory = segment, bench.limits, bench.candidate.memory
-        self._orders = orders
-        self._graphs = segment.part(0), segment.part(1)
-        self._parts: list[OnnxCandidate] = []
-        self.last: Array = np.empty(0)
-
-    def __enter__(self) -> _Pair:
-        self._parts = [OnnxCandidate(graph, optimize=False, memory=self._memory) for graph in self._graphs]
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        for part in self._parts:
-            part.close()
-
-    def compared(self, fed: Mapping[Value, Array], *, exactly: bool) -> Comparison | None:
-        """Both results on these numbers; None where a part does not take them. `exactly` says that nothing is computed
-        before what decides about whole numbers: rounding is no excuse for them."""
-        edges = self._segment.edges
-        ours = {value.name: array for value, array in fed.items()}
-        theirs = {
-            other.name: fitted(fed[value].transpose(self._orders[value] or range(fed[value].ndim)), other)
-            for value, other in edges.items()
-        }
-        try:
-            expected, found = (self._run(place, names) for place, names in enumerate((ours, theirs)))
-            self.last, floor = expected, Floor()
-            if not (exactly and expected.dtype.kind in "iub"):
-                moved = perturbed(self._graphs[1], self._wanted(1, theirs))
-                floor = floor if moved is None else floor.seen(found, self._run(1, moved))
-        except GraphirError:
-            return None
-        if expected.dtype.kind not in "iubO" and not np.isfinite(expected.astype(np.float64)).any():
-            return None
-        result = compared_inside(self._segment.value.name, expected, found, floor, self._limits)
-        return replace(result, name=self._segment.value.name)
-
-    def _wanted(self, place: int, arrays: Mapping[str, Array]) -> dict[str, Array]:
-        return {name: arrays[name] for name in self._parts[place].session.inputs}
-
-    def _run(self, place: int, arrays: Mapping[str, Array]) -> Array:
-        (found,) = self._parts[place].run(self._wanted(place, arrays)).values()
-        return found
-
-
-def _inputs(bench: Bench, sides: Sides) -> dict[Value, Value]:
-    """The inputs of the second graph by those of the first, as the candidate is fed: that may have been stated, where
-    neither names nor what reads them tell it."""
-    assert sides.graphs is not None
-    found = {value: other for value, other in sides.counterparts.values.items() if value.producer is None}
-    ours, theirs = ({value.name: value for value in graph.inputs} for graph in sides.graphs)
-    fed = {
-        ours[source]: theirs[name]
-        for name, (source, _) in bench.candidate.fitting.items()
-        if source in ours and name in theirs
-    }
-    taken = set(fed.values())
-    return {value: other for value, other in found.items() if other not in taken} | fed
-
-
-def _is_open(value: Value) -> bool:
-    """Whether the sizes of a value do not tell where it has its channels."""
-    if value.shape is None or len(value.shape) < 3:
-        return value.shape is None
-    sizes = value.shape[1:]
-    return len(set(sizes)) == 1 or not all(isinstance(size, int) for size in sizes)
 
 
 __all__ = ["chosen_alike", "try_changes"]
