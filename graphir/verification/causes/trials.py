@@ -9,8 +9,9 @@ all of them are another way to write the same.
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -38,6 +39,8 @@ Array = NDArray[Any]
 # Parts that are cut out, and seconds of this process for all of them; what is simplest comes first.
 MOST_TRIALS = 100
 AT_ONCE = 10
+# What differs is looked at by so many nodes: a run compares the values around all of them.
+ROWS_AT_ONCE = 100
 # Nodes of one part: a part that reads values of which one is made from another is cut further back, up to this size.
 MOST_NODES = 64
 ROUNDS = 8
@@ -97,14 +100,16 @@ class _Trials:
         self.walks = Walks(sides.graphs[0]), Walks(sides.graphs[1])
         self.segments = Segments(self.known, self.walks, bench, sides)
         self.masked: dict[str, None] = {}
+        self._until = math.inf
 
     def run(self, seconds: float) -> tuple[list[str], list[str]]:
-        started = time.process_time()
-        trials = self._trials()
+        self._until = time.process_time() + seconds
+        rows = self._rows_by_weight()
+        trials, looked = self._trials(rows)
         said = dict(self.masked)
         done = 0
         for start in range(0, min(len(trials), MOST_TRIALS), AT_ONCE):
-            if start and time.process_time() - started > seconds:
+            if start and self._is_late():
                 break
             part = trials[start : min(start + AT_ONCE, MOST_TRIALS)]
             arrays = self.segments.arrays([trial.segment for trial in part])
@@ -114,9 +119,13 @@ class _Trials:
                 if found:
                     said[found] = None
             done += len(part)
-        left = len(trials) - done
-        notes = [f"of {len(trials)} parts that differ {done} were run by themselves"] if left else []
-        return list(said), notes
+        if done == len(trials) and looked == len(rows):
+            return list(said), []
+        found = "" if looked == len(rows) else f", found at {looked} of {len(rows)} nodes,"
+        return list(said), [f"of {len(trials)} parts that differ{found} {done} were run by themselves"]
+
+    def _is_late(self) -> bool:
+        return time.process_time() > self._until
 
     def chooses_alike(self, name: str) -> bool:
         """Whether the parts that choose what an output holds do so alike."""
@@ -138,23 +147,64 @@ class _Trials:
             return False
         return len(results) > 1 and all(found.verdict.passes for found in results) and len(shown) > 1
 
-    def _trials(self) -> list[_Trial]:
-        """A part for every row that differs, where both models agree before and behind it; the simplest first."""
+    def _rows_by_weight(self) -> list[tuple[Row, Node]]:
+        """What differs, with a node that it is about: another operator or attribute first, which numbers show less than
+        other weights, and what one model alone has last."""
+
+        def weight(item: tuple[Row, Node]) -> int:
+            row = item[0]
+            only_weights = all(change.kind == "weight" for change in row.changes)
+            return 2 if row.status is not Status.CHANGED else int(only_weights)
+
+        rows: dict[int, tuple[Row, Node]] = {}
+        for node, row in self.sides.rows.items():
+            rows.setdefault(id(row), (row, node))
+        return sorted(rows.values(), key=weight)
+
+    def _trials(self, rows: Sequence[tuple[Row, Node]]) -> tuple[list[_Trial], int]:
+        """A part for every row that differs, where both models agree before and behind it, the simplest first; and at
+        how many rows there was time to look for one."""
         found: dict[int, _Trial] = {}
         covered: set[int] = set()
-        for node, row in self.sides.rows.items():
-            if id(row) in covered:
-                continue
-            near = self._nearest(node)
-            if len(self.masked) < MOST_MASKED:
-                self._look_behind(row, near)
-            for value in self._agreeing(near):
-                segment = self._cut(value)
-                if segment is not None:
-                    rows = self._rows_of(segment)
-                    covered |= {id(held) for held in rows}
-                    found.setdefault(id(segment.value), _Trial(segment, rows))
-        return sorted(found.values(), key=lambda trial: trial.rank)
+        for start in range(0, len(rows), ROWS_AT_ONCE):
+            part = {id(row): (row, self._nearest(node)) for row, node in rows[start : start + ROWS_AT_ONCE]}
+            self._compare([value for _, near in part.values() for value in near])
+            for place, (row, near) in enumerate(part.values()):
+                if (start or place) and (self._is_late() or len(found) >= MOST_TRIALS):
+                    return sorted(found.values(), key=lambda trial: trial.rank), start + place
+                if id(row) not in covered:
+                    covered |= self._take(row, near, found)
+        return sorted(found.values(), key=lambda trial: trial.rank), len(rows)
+
+    def _take(self, row: Row, near: Sequence[Value], found: dict[int, _Trial]) -> set[int]:
+        """Take the parts around a row into what was `found`; the rows that they cover."""
+        covered: set[int] = set()
+        agreeing = self._agreeing(near)
+        for value in agreeing:
+            segment = self._cut(value)
+            if segment is not None:
+                rows = self._rows_of(segment)
+                covered |= {id(held) for held in rows}
+                found.setdefault(id(segment.value), _Trial(segment, rows))
+        if len(self.masked) < MOST_MASKED:
+            self._look_behind(row, near)
+        return covered
+
+    def _compare(self, values: Sequence[Value]) -> None:
+        """Compare values with those before them, and those behind what differs, all that are equally far in one run."""
+        known = self.known.names.__contains__
+        before = [held for value in values for held in self.walks[0].nearest(value, known, behind=False)]
+        values = [*values, *before]
+        for _ in range(STEPS_BEHIND):
+            self.known.ask(values)
+            values = [held for value in values for held in self._behind(value)]
+            if not values or self._is_late():
+                return
+
+    def _behind(self, value: Value) -> list[Value]:
+        """The next values behind one at which the models differ."""
+        known = self.known.names.__contains__
+        return self.walks[0].nearest(value, known, behind=True) if self.known.differs(value) else []
 
     def _nearest(self, node: Node) -> list[Value]:
         """The values nearest behind a node that both models know, by the first one's."""
@@ -170,24 +220,27 @@ class _Trials:
         """Those of the values at which both models agree, and where they agree again behind the others."""
         agreeing: dict[Value, None] = {}
         for _ in range(STEPS_BEHIND):
-            self.known.ask(values)
+            self._ask(values)
             agreeing |= dict.fromkeys(value for value in values if self.known.agrees(value))
-            values = [
-                held
-                for value in values
-                if self.known.differs(value)
-                for held in self.walks[0].nearest(value, self.known.names.__contains__, behind=True)
-            ]
+            values = [held for value in values for held in self._behind(value)]
             if not values:
                 break
         return list(agreeing)
 
+    def _ask(self, values: Iterable[Value]) -> None:
+        """Compare those that have not been, while there is time."""
+        if not self._is_late():
+            self.known.ask(values)
+
     def _look_behind(self, row: Row, values: Sequence[Value]) -> None:
         """Say of a row whose values differ whether what is behind them would show that for other numbers."""
-        self._agreeing(values)
         differing = [value for value in values if self.known.differs(value) and row.status is Status.CHANGED]
-        if any(waits(self.bench, self.known, self.walks[0], value, (evenly, in_levels)) for value in differing):
-            self.masked[f"{self._named([row])}, which differs and shows in nothing behind it {HERE}"] = None
+        for value in differing:
+            if self._is_late():
+                return
+            if waits(self.bench, self.known, self.walks[0], value, (evenly, in_levels)):
+                self.masked[f"{self._named([row])}, which differs and shows in nothing behind it {HERE}"] = None
+                return
 
     def _cut(self, value: Value) -> Segment | None:
         """The part behind values at which both models agree, none of which is made from another one of them."""
@@ -224,6 +277,8 @@ class _Trials:
             segment = self.segments.cut(value, trusted)
             if not unknown:
                 return segment
+            if self._is_late():
+                return None
             self.known.ask(unknown)
         return None
 

@@ -210,12 +210,13 @@ class Bench:
         if not pairs:
             return
         theirs = {id(pair): Floor(bounded=pair.floor.bounded) for pair in pairs}
-        if getattr(self.reference, "recorded", False):
+        feeds = self.rounding.feeds(coarse=any(pair.step for pair in pairs))
+        if getattr(self.reference, "recorded", False) or not feeds:  # nothing that could be moved in the reference
             for pair in pairs:
                 if self._is_coarse_alone(pair):
                     self._regrade(pair, theirs[id(pair)])
             return
-        for moved in self.rounding.feeds(coarse=any(pair.step for pair in pairs)):
+        for moved in feeds:
             by_source: dict[str, list[Pair]] = {}
             for pair in pairs:
                 by_source.setdefault(pair.asked.source, []).append(pair)
