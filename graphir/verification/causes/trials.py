@@ -23,7 +23,7 @@ from graphir.analysis.diff import Row, Status
 from graphir.errors import GraphirError
 from graphir.graph import Node, Value
 from graphir.ops.shape import Shape
-from graphir.verification.grading.compare import Comparison
+from graphir.verification.grading.compare import NOISE_LEAST, Comparison
 from graphir.verification.pairs.changes import row_text
 from graphir.verification.pairs.sides import Sides
 from graphir.verification.running.slices import return_memory_of
@@ -48,6 +48,7 @@ MOST_MASKED = 8
 # How far behind a change both models agree again, counted in values that both know.
 STEPS_BEHIND = 12
 HERE = "on these very inputs"
+UNDER_LIMITS = "by less than so coarse a type may"
 ELSEWHERE = "for numbers that these inputs did not lead to"
 
 
@@ -238,9 +239,27 @@ class _Trials:
         for value in differing:
             if self._is_late():
                 return
+            if self._is_under_limits(row, value):
+                self.masked[f"{self._named([row])}, which differs {HERE} and shows behind it, {UNDER_LIMITS}"] = None
+                return
             if waits(self.bench, self.known, self.walks[0], value, (evenly, in_levels)):
                 self.masked[f"{self._named([row])}, which differs and shows in nothing behind it {HERE}"] = None
                 return
+
+    def _is_under_limits(self, row: Row, value: Value) -> bool:
+        """Whether a value differs by its row alone, with nothing behind it that could make up for that, and what is
+        made of it differs too, by no more than limits that are coarse allow."""
+        known, limits = self.known, self.bench.limits
+        if not (limits.coarsest or limits.quantized):
+            return False
+        made = [held for held in self.walks[0].behind(value) if held in known.compared]
+        if not any(known.agrees(held) and known.compared[held].relative > NOISE_LEAST for held in made):
+            return False
+        behind = [walks.behind(held) for walks, held in zip(self.walks, (value, known.pairs[value]), strict=True)]
+        makers = {held.producer for values in behind for held in values}
+        others = {id(self.sides.rows[node]) for node in makers if node is not None and node in self.sides.rows}
+        segment = self._cut(value) if others <= {id(row)} else None
+        return segment is not None and [id(held) for held in self._rows_of(segment)] == [id(row)]
 
     def _cut(self, value: Value) -> Segment | None:
         """The part behind values at which both models agree, none of which is made from another one of them."""
