@@ -33,7 +33,7 @@ from .masked import waits
 from .segments import Segment, Segments
 from .side_by_side import SideBySide
 from .walks import Walks
-from .ways import between, beyond, constants, evenly, farther, in_levels, is_bounded, is_real
+from .ways import between, beyond, constants, evenly, farther, in_levels, is_bounded, is_real, steep
 
 Array = NDArray[Any]
 # Parts that are cut out, and seconds of this process for all of them; what is simplest comes first.
@@ -336,10 +336,17 @@ class _Trials:
         if trial.is_alike:
             ways += [beyond, *(partial(between, ends) for row in trial.rows for ends in constants(row))]
         elif not any(is_bounded(edge) for edge in free):
-            ways.append(farther)
+            ways += [farther, steep] if self._raises_alone(trial.segment) else [farther]
         for turn, way in enumerate(ways):
             generator = np.random.Generator(np.random.PCG64(turn))
             yield ELSEWHERE, own | {edge: way(generator, own[edge]).astype(own[edge].dtype) for edge in free}
+
+    @staticmethod
+    def _raises_alone(segment: Segment) -> bool:
+        """Whether one model alone takes e to the power of something: by parts, which may overflow where one operator
+        that does so inside takes the largest off first."""
+        ours, theirs = (any(node.op.name == "Exp" for node in nodes) for nodes in segment.nodes)
+        return ours != theirs
 
     def _is_free(self, edge: Value, array: Array) -> bool:
         """Whether the numbers of an edge may be others: no sizes, nor what is made of them, no texts, and nothing of
