@@ -140,8 +140,8 @@ def compared_inside(name: str, expected: Array, found: Array, floor: Floor, limi
 
 
 def laid_as(found: Array, expected: Array, like: Value) -> Array:
-    """The numbers that the candidate has for a value as the reference has them: in the order of axes, or of elements
-    where the ranks differ, in which they differ least from `expected`, and in the type of the reference's value."""
+    """The numbers that one model has for a value as the other has them: in the order of axes, or of elements where the
+    ranks differ, in which they differ least from `expected`, and in the type of the other's value."""
     order = order_inside(found, expected)
     if order:
         found = found.transpose(order)
