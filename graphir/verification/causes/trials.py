@@ -49,6 +49,7 @@ MOST_MASKED = 8
 STEPS_BEHIND = 12
 HERE = "on these very inputs"
 UNDER_LIMITS = "by less than so coarse a type may"
+STEEPLY = "for numbers so large that e to the power of them overflows"
 ELSEWHERE = "for numbers that these inputs did not lead to"
 
 
@@ -316,7 +317,8 @@ class _Trials:
                 for where, fed in self._variants(trial, arrays):
                     found = pair.compared(fed, exactly=trial.is_single)
                     return_memory_of([*fed.values(), pair.last])
-                    if found is not None and found.verdict.differs:
+                    overflows = found is not None and math.isinf(found.relative)
+                    if found is not None and (overflows if where == STEEPLY else found.verdict.differs):
                         return self._sentence(trial, where)
         except GraphirError:
             return ""
@@ -336,10 +338,13 @@ class _Trials:
         if trial.is_alike:
             ways += [beyond, *(partial(between, ends) for row in trial.rows for ends in constants(row))]
         elif not any(is_bounded(edge) for edge in free):
-            ways += [farther, steep] if self._raises_alone(trial.segment) else [farther]
+            ways.append(farther)
         for turn, way in enumerate(ways):
             generator = np.random.Generator(np.random.PCG64(turn))
             yield ELSEWHERE, own | {edge: way(generator, own[edge]).astype(own[edge].dtype) for edge in free}
+        if self._raises_alone(trial.segment) and not any(is_bounded(edge) for edge in free):
+            generator = np.random.Generator(np.random.PCG64(len(ways)))
+            yield STEEPLY, own | {edge: steep(generator, own[edge]).astype(own[edge].dtype) for edge in free}
 
     @staticmethod
     def _raises_alone(segment: Segment) -> bool:
