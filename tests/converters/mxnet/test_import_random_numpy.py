@@ -98,7 +98,7 @@ ROWS: tuple[tuple[Case, tuple[float, ...]], ...] = (
     (np_style("_npi_choice", "all", a=6000, size=MANY, replace=False), (2999.5, (6000**2 / 12) ** 0.5)),
     (np_style("_npi_choice", "all weighted", values(0.1, 0.2, 0.7, name="input1"), a=3, size=(3,), weighted=True,
               replace=False), (1.0, (2 / 3) ** 0.5)),
-    (np_style("_npi_multinomial", "stated", n=6000, pvals="(0.2,0.3,0.5)"), (2000.0, (560000 * 2.5 / 3) ** 0.5)),
+    (np_style("_npi_multinomial", "stated", n=60000, pvals="(0.2,0.3,0.5)"), (20000.0, 56000000**0.5)),
     (np_style("_npi_multinomial", "many", values(0.2, 0.3, 0.4, name="data"), n=10, size=(2000,)),
      (10 / 3, (6.2 / 3 + 14 / 9) ** 0.5)),
     (case("_shuffle", "rows", values(*range(12), shape=(6, 2))), (5.5, (143 / 12) ** 0.5)),
