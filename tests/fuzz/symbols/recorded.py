@@ -86,13 +86,6 @@ def _cut_beside(drawn: Drawn, found: Array, wanted: Array) -> NDArray[np.bool_]:
     return np.asarray(near) & (wanted.dtype.kind in "iu")
 
 
-def _few_off_by_one(drawn: Drawn, found: Array, wanted: Array) -> NDArray[np.bool_]:
-    """Single integers, one in fifty at most, that are 1 apart: cutting in place of rounding would move half of them."""
-    apart = np.abs(found.astype(np.int64) - wanted.astype(np.int64)) if wanted.dtype.kind in "iu" else np.zeros(1)
-    few = 0 < int((apart > 0).sum()) <= max(1, wanted.size // 50) and int(apart.max()) == 1
-    return np.full(wanted.shape, few)
-
-
 def before_rounding(drawn: Drawn) -> list[Array]:
     """What the reference rounds to 8 bits on its way, as it is before; nothing where it refuses the symbol."""
     seen: list[Array] = []
@@ -209,11 +202,6 @@ RECORDED: Sequence[Recorded] = (
         r"^gamma$",
         "of integers a gamma function is cut from a real number, which may lie just below or above a factorial",
         _cut_beside, ("onnx", "reference"),
-    ),
-    Recorded(
-        r"^(_image_resize|_cvimresize)$",
-        "integers interpolated half way between two are rounded by the last digit of a sum",
-        _few_off_by_one, ("reference",),
     ),
     Recorded(
         r"^_contrib_quantized_|^_contrib_(re)?quantize|^_sg_mkldnn",

@@ -93,7 +93,6 @@ def of(dtype: str, *numbers: float) -> Array:
 
 
 INTEGERS = np.array([2**24 + 4, -7], np.int32)
-PIXELS = np.arange(60, dtype=np.uint8)
 HALVES = np.array([np.inf, 2], np.float16)
 ROWS = [
     ("_contrib_quantized_elemwise_add", "onnx", INTEGERS, INTEGERS + 8, {}, 2),
@@ -119,8 +118,6 @@ ROWS = [
      {"a": of("float32", 1, 1, 1), "b": of("float32", -3e9, 2, 3e9)}, 1),
     ("_random_pdf_dirichlet", "onnx", of("float32", np.nan), of("float32", 0),
      {"a": of("float32", 1, 1, 1), "b": of("float32", -3, 2, 3)}, 0),
-    ("_image_resize", "reference", PIXELS, PIXELS + (PIXELS == 3), {}, 1),
-    ("_image_resize", "reference", PIXELS, PIXELS + (PIXELS < 9), {}, 0),
 ]  # fmt: skip
 
 
