@@ -84,7 +84,7 @@ def matrix(size: int, wanted: int, method: int, *, whole: bool) -> Array:
 def whole_ratio(size: int, wanted: int) -> bool:
     """Whether areas are of whole pixels to OpenCV, which divides twice: 1 / (1 / 49) is not 49."""
     ratio = _ratio(size, wanted)
-    return abs(ratio - round(ratio)) < np.finfo(np.float64).eps
+    return bool(abs(ratio - round(ratio)) < np.finfo(np.float64).eps)
 
 
 def area_terms(size: int, wanted: int) -> tuple[Array, Array]:
