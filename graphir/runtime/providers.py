@@ -33,8 +33,8 @@ NUMBERED = re.compile(r":(\d{1,4})$")
 INSTALL = f"install one of: {install_hint('cpu')}, {install_hint('gpu')}"
 
 GPU_HINT = (
-    "a GPU needs onnxruntime-gpu, graphir's extra `gpu` in place of `cpu` (uninstall onnxruntime first: they share a "
-    "module)"
+    "a GPU needs onnxruntime-gpu in place of onnxruntime (pip uninstall onnxruntime: they share a module): "
+    f"{install_hint('gpu')}"
 )
 
 

@@ -204,9 +204,9 @@ def test_failing_run_names_the_reason() -> None:
 
 
 @pytest.mark.parametrize(("asked", "hint"), [
-    ("cuda", "; a GPU needs onnxruntime-gpu, graphir's extra `gpu`"),
-    ("CUDA", "; a GPU needs onnxruntime-gpu, graphir's extra `gpu`"),
-    ("tensorrt", "; a GPU needs onnxruntime-gpu, graphir's extra `gpu`"),
+    ("cuda", "; a GPU needs onnxruntime-gpu in place of onnxruntime"),
+    ("CUDA", "; a GPU needs onnxruntime-gpu in place of onnxruntime"),
+    ("tensorrt", "; a GPU needs onnxruntime-gpu in place of onnxruntime"),
     ("NoSuchProvider", "$"), (["cpu", "NoSuchProvider"], "$"), ("cdua", "; there is cuda$"),
 ])  # fmt: skip
 def test_missing_provider(asked: Any, hint: str, monkeypatch: pytest.MonkeyPatch) -> None:
