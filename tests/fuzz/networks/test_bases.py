@@ -9,7 +9,7 @@ import pytest
 
 from tests.fuzz.networks.bases import RESULTS, alone, asked, decomposes, given
 from tests.fuzz.networks.draw import Drawn
-from tests.fuzz.networks.network import Array, document
+from tests.fuzz.networks.network import Array, Document, document
 
 # Two equal values and a third.
 MATRIX = np.array([[2, 0, 0], [0, 3, 1], [0, 1, 3]], np.float64)
@@ -53,7 +53,7 @@ def test_of_singular_vectors_both_turn() -> None:
 
 
 def test_a_network_reads_what_is_given_in_place_of_a_node() -> None:
-    nodes = [
+    nodes: list[Document] = [
         {"op": "null", "name": "x", "inputs": []},
         {"op": "relu", "name": "r", "inputs": [[0, 0, 0]]},
         {"op": "_npi_eigh", "name": "e", "inputs": [[1, 0, 0]], "attrs": {"UPLO": "L"}},
