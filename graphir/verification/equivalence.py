@@ -14,6 +14,7 @@ from graphir.graph import Graph
 from graphir.runtime.providers import PROVIDERS
 
 from .causes.layers import explain
+from .detections.alone import suppressed_alone
 from .detections.detected import before_cuts, compare_as_sets
 from .grading.compare import Comparison, Floor
 from .grading.doubts import gather_evidence, look_for_overflow, look_inside
@@ -216,9 +217,11 @@ def _as_what_they_are(
     results: tuple[Mapping[str, Array], Mapping[str, Array]],
     graphs: tuple[Graph | None, Graph | None],
 ) -> tuple[list[Comparison], list[Comparison]]:
-    """The comparisons with softmaxes of many terms excused, and these with detections compared as sets too."""
+    """The comparisons with softmaxes of many terms excused, and these with detections compared as sets too, and by what
+    goes into their suppression."""
     summed = excuse_long_sums(bench, outputs, graded, results, graphs)
-    return summed, compare_as_sets(bench, outputs, summed, results, graphs[1] if graphs[0] is None else graphs[0])
+    as_sets = compare_as_sets(bench, outputs, summed, results, graphs[1] if graphs[0] is None else graphs[0])
+    return summed, suppressed_alone(bench, outputs, as_sets, results[0], graphs[1])
 
 
 def _as_written(

@@ -31,6 +31,15 @@ PROBABILITIES = values(
 )
 OFFSETS = data(1, 48, name="loc_pred", kind="scale:0.5")
 ANCHORS = boxes(12, 4, "anchor")
+SWAPPED = ((0.1, 0.2, 0.6, 0.5), (0.6, 0.2, 0.1, 0.5), (0.1, 0.5, 0.6, 0.2), (0.6, 0.5, 0.1, 0.2))
+# Pairs of the same corners, in x, in y, in both or not at all the wrong way round.
+INSIDE_OUT = tuple(
+    number
+    for index in range(8)
+    for number in (0.0, 0.9 - index / 16, *SWAPPED[index // 2])
+)  # fmt: skip
+ANCHORS_INSIDE_OUT = values(*(number for index in range(12) for number in SWAPPED[index % 4]), shape=(1, 12, 4),
+                            name="anchor")  # fmt: skip
 
 CASES: tuple[Case, ...] = (
     case("_contrib_MultiBoxPrior", "default", data(1, 3, 3, 4)),
@@ -38,6 +47,9 @@ CASES: tuple[Case, ...] = (
     case("_contrib_MultiBoxPrior", "steps", data(1, 3, 2, 5), sizes=(0.2,), ratios=(2.0, 1.0), steps=(0.4, 0.3),
          offsets=(0.25, 0.75)),
     case("_contrib_box_nms", "default", boxes(12, 6)),
+    case("_contrib_box_nms", "inside_out", values(*INSIDE_OUT, shape=(1, 8, 6)), overlap_thresh=0.3),
+    case("_contrib_box_nms", "inside_out_center", values(*INSIDE_OUT, shape=(1, 8, 6)), overlap_thresh=0.3,
+         in_format="center"),
     case("_contrib_box_nms", "per_class", boxes(12, 6), id_index=0, overlap_thresh=0.3, valid_thresh=0.1, topk=9),
     case("_contrib_box_nms", "force_suppress", boxes(12, 6), id_index=0, force_suppress=True, overlap_thresh=0.45),
     case("_contrib_box_nms", "background", boxes(12, 6), id_index=0, background_id=1, overlap_thresh=0.3),
@@ -63,6 +75,7 @@ CASES: tuple[Case, ...] = (
          std0=0.1, std1=0.1, std2=0.2, std3=0.2),
     case("_contrib_box_decode", "corner_clip", data(2, 5, 4), boxes(5, 4, "anchors"), format="corner", clip=0.5),
     case("_contrib_MultiBoxDetection", "default", PROBABILITIES, OFFSETS, ANCHORS),
+    case("_contrib_MultiBoxDetection", "inside_out", PROBABILITIES, OFFSETS, ANCHORS_INSIDE_OUT, nms_threshold=0.1),
     case("_contrib_MultiBoxDetection", "options", PROBABILITIES, OFFSETS, ANCHORS, clip=False, threshold=0.3,
          nms_threshold=0.3, force_suppress=True, variances=(0.2, 0.2, 0.1, 0.1), nms_topk=6),
     case("_contrib_MultiBoxDetection", "other_background", PROBABILITIES, OFFSETS, ANCHORS, background_id=2,

@@ -138,6 +138,10 @@ CONVOLUTIONS = (
     convolution("calibrated_sum_unlike", POSITIVE, addend=ADDED_BOTH, last=RELU, calibrated=(0.0, 20.0)),
     convolution("calibrated_sum_unlike_int8", POSITIVE, addend=ADDED_POSITIVE, sums=(0.0, 3.0), calibrated=WIDE),
     convolution("calibrated_act_sum", BOTH, act=RELU, addend=ADDED_BOTH, span=(-1.0, 2.0), calibrated=WIDE),
+    # What quantize_v2 makes of a tensor that is 0 throughout.
+    convolution("calibrated_empty_range", replace(BOTH, values=(127.0,) * 288), span=(-0.0, 0.0), calibrated=WIDE),
+    convolution("calibrated_empty_range_act", replace(POSITIVE, values=(0.0,) * 288), act=RELU, span=(0.0, 0.0),
+                calibrated=(0.0, 9.0)),
     # A sum of floats that is rounded: another order of its terms rounds one of many elsewise.
     replace(convolution("int32_sum", POSITIVE, addend=ADDED_BOTH), tolerance=1e-5),
 )  # fmt: skip
@@ -201,6 +205,10 @@ DENSE = (
     dense("calibrated_int8", SIGNED_ROWS, span=(-1.0, 2.0), calibrated=MEDIUM),
     dense("calibrated_flattened", signed(5, 3, 4), span=(-1.0, 2.0), bias=False, calibrated=MEDIUM),
     dense("calibrated_last_axis", unsigned(5, 3, 4), calibrated=MEDIUM, flatten=False),
+    dense("calibrated_empty_range", replace(SIGNED_ROWS, values=(127.0,) * 60), span=(-0.0, 0.0), calibrated=MEDIUM),
+    dense("float32_out_empty_range", replace(SIGNED_ROWS, values=(127.0,) * 60), floats=True, span=(-0.0, 0.0)),
+    dense("rows_empty_range", replace(SIGNED_ROWS, values=(127.0,) * 60), rows=True, span=(-0.0, 0.0),
+          calibrated=(-30.0, 29.0)),
     dense("calibrated_wide_bias", ROWS_OF_BYTES, span=(0.0, 1e-7), bias_span=9.0, calibrated=MEDIUM),
     *(dense(f"calibrated_{kind[1].get('act_type', kind[0])}", ROWS_OF_BYTES, act=kind, calibrated=MEDIUM)
       for kind in (RELU, SIGMOID, TANH, SOFTRELU, GELU, ELU, LEAKY, CLIP, SQUARE, EXP, ABS)),

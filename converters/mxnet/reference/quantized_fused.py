@@ -32,6 +32,7 @@ from graphir.converters.mxnet.schema.operators import typed_attributes
 LAYERS = ("Convolution", "FullyConnected")
 ACTIVATIONS = ("Activation", "LeakyReLU", "clip", "square", "sqrt", "exp", "abs", "square_root")
 INT32 = np.iinfo(np.int32)
+FINE = np.float32(1e30)  # a factor of data by which a bias is as exact as it can be
 MOST = 2147483520  # the largest float32 that an int32 holds
 
 
@@ -115,6 +116,8 @@ def fused_convolution(attrs: Attributes, *operands: Array) -> Array | tuple[Arra
     require_bytes(data)
     spread = calibrated(attrs)
     scale = factor(data.dtype, *ranges[:2])
+    if spread is not None:
+        data, scale = with_finite(data, scale)
     scales = row_scales(weight, bias, scale) if spread is not None else one_scale(weight)
     shape = (1, -1, *(1,) * (data.ndim - 2))
     groups = int(fused.layer.get("num_group", 1))
@@ -139,6 +142,12 @@ def fused_convolution(attrs: Attributes, *operands: Array) -> Array | tuple[Arra
         return (saturated(total, held).view(dtype), *ends(*spread))
     step = product_step("int8", str(data.dtype), (weight.min(), weight.max(), *ranges[:2]))
     return (saturated(total, dtype), *product_ends(step))
+
+
+def with_finite(data: Array, scale: np.float32) -> tuple[Array, np.float32]:
+    """Data and their factor where that is infinite: quantize_v2 makes 127 with an empty range of a tensor that is 0
+    throughout, and the layer takes it for 0 again."""
+    return (np.zeros_like(data), FINE) if np.isinf(scale) else (data, scale)
 
 
 def is_positive(record: NNVMNode | None) -> bool:
@@ -181,6 +190,9 @@ def fused_fully_connected(attrs: Attributes, *operands: Array) -> Array | tuple[
     require_one_scale(attrs)
     bias = None if fused.layer.get("no_bias") else rest.pop(0)
     scale = factor(data.dtype, *rest[:2])
+    found = calibrated(attrs)
+    if found is not None or attrs.get("enable_float_output"):
+        data, scale = with_finite(data, scale)
     if attrs.get("channel_wise_quantize"):
         scales = row_scales(weight, () if bias is None else (bias,), scale)
         weight = saturated(weight * scales.reshape(-1, 1), "int8")
@@ -189,7 +201,6 @@ def fused_fully_connected(attrs: Attributes, *operands: Array) -> Array | tuple[
         weight, added, scales = rescaled(weight, bias, scale, rest)
     layer = {**fused.layer, "no_bias": added is None}
     total = fully_connected(layer, *(part.astype(np.float64) for part in (data, weight, added) if part is not None))
-    found = calibrated(attrs)
     if found is None and not attrs.get("enable_float_output"):
         step = product_step(str(data.dtype), "int8", (*rest[:2], *rest[2:4]))
         with np.errstate(invalid="ignore"):

@@ -97,13 +97,20 @@ class _Steps:
             return value
         return self.node.step("Cast", [value], to=CODES[DType.FLOAT32])
 
+    def without_area_inside_out(self, boxes: str) -> str:
+        """The corners of boxes (N, K, 4), those of which the second lies before the first moved onto it: such a box
+        overlaps nothing, where NonMaxSuppression would take any two opposite corners."""
+        first, second = self.columns(boxes, 0, 2), self.columns(boxes, 2, 4)
+        return self.node.step("Concat", [first, self.node.step("Max", [first, second])], axis=2, suffix="corners")
+
     def kept(self, boxes: str, scores: str, by_class: str, overlap: float, threshold: float, center: bool) -> str:
         """Scores (N, K), lowest where a better box of (N, K, 4) overlaps; `by_class` are the scores as (N, C, K)."""
         node = self.node
+        boxes = self.single(boxes)
         selected = node.step(
             "NonMaxSuppression",
             [
-                self.single(boxes),
+                boxes if center else self.without_area_inside_out(boxes),
                 self.single(by_class),
                 node.constant(ALL, DType.INT64),
                 node.constant(overlap, DType.FLOAT32),
