@@ -16,7 +16,7 @@ import numpy as np
 from tests.fuzz.networks.draw import Drawn
 from tests.fuzz.networks.network import Array, Document, document
 
-RESULTS = {"_linalg_syevd": 2, "_npi_eigh": 2, "_npi_svd": 3}
+RESULTS = {"_linalg_syevd": 2, "_npi_eigh": 2, "_npi_svd": 3, "_linalg_gelqf": 2}
 CLOSE = {"float32": 1e-4, "float64": 1e-8}  # of the largest element
 
 
@@ -68,6 +68,8 @@ def decomposes(node: Document, operand: Array, results: Sequence[Array], true: S
     """Whether results are orthonormal vectors and values that multiply to the operand, the values those of MXNet."""
     if [array.shape for array in results] != [array.shape for array in true]:
         return False
+    if node["op"] == "_linalg_gelqf":
+        return _is_lq(operand.astype(np.float64), results)
     left, values, right = _factors(node, results)
     wanted = _factors(node, true)[1]
     matrix = operand.astype(np.float64)
@@ -82,6 +84,23 @@ def decomposes(node: Document, operand: Array, results: Sequence[Array], true: S
         (right @ right.swapaxes(-1, -2), np.eye(right.shape[-2]), CLOSE[str(results[0].dtype)]),
     )
     return all(bool((np.abs(found - true) <= limit).all()) for found, true, limit in pairs)
+
+
+def _is_lq(matrix: Array, results: Sequence[Array]) -> bool:
+    """Whether the matrix is a lower triangle times orthonormal rows, in either order; the rows of rank that it lacks
+    are free."""
+    close = CLOSE[str(results[0].dtype)]
+    scale = max(float(np.abs(matrix).max(initial=0)), 1e-30)
+    wide = [array.astype(np.float64) for array in results]
+
+    def fits(lower: Array, rows: Array) -> bool:
+        if lower.shape[-1] != rows.shape[-2] or lower.shape[-1] != lower.shape[-2]:
+            return False
+        unit = np.abs(rows @ rows.swapaxes(-1, -2) - np.eye(rows.shape[-2])).max() <= close
+        whole = np.abs(lower @ rows - matrix).max() <= close * scale
+        return bool(unit and whole and np.abs(np.triu(lower, 1)).max() <= close * scale)
+
+    return fits(wide[0], wide[1]) or fits(wide[1], wide[0])
 
 
 def _factors(node: Document, results: Sequence[Array]) -> tuple[Array, Array, Array]:
