@@ -26,10 +26,9 @@ from .inputs.sets import FeedSet, Made, Plan
 from .options import ComparisonOptions
 from .pairs.sides import Sides
 from .plain import Outcome, Plain, Refused, noted, refusals
-from .report import InputSet, VerificationReport
-from .running.bench import Bench
+from .report import InputSet, VerificationReport, gravity
+from .running.bench import RANDOM, Bench
 from .running.candidate import OnnxCandidate
-from .verdict import Verdict
 
 if TYPE_CHECKING:
     from graphir.converters.formats import Reference
@@ -75,13 +74,13 @@ def verify_sets(
     taken = [first.attempts[0]]
     pending = list(plan.sets(long)[1:])
     room = SHARE * spent if long else float("inf")
-    if pending and not report.verdict.differs and report.verdict is not Verdict.NOT_DETERMINISTIC:
+    if pending and not report.verdict.differs and not _draws(report):
         del feeds
         if long:
             report.notes.append(LIGHT)
         plain = Plain(replace(bench, prior=_floors(report)), asked)
         taken += _further(driver, plain, pending, report, room)
-    if report.verdict.passes or report.verdict is Verdict.NOT_PROVEN:
+    if not report.verdict.differs and not _draws(report):
         _look_at_changes(report, bench, sides, max(LEAST_FOR_CHANGES, SHARE_FOR_CHANGES * spent))
     if not report.verdict.differs:
         slow = long and not driver.how.per_layer
@@ -105,6 +104,12 @@ def _look_at_changes(report: VerificationReport, bench: Bench, sides: Sides | No
     said, notes = try_changes(bench, sides, seconds)
     report.unproven += said
     report.notes += notes
+
+
+def _draws(report: VerificationReport) -> bool:
+    """Whether an output is random: other inputs show no more of it. What rounding moves on some inputs it need not move
+    on others."""
+    return any(RANDOM in one.note for one in report.outputs)
 
 
 def _floors(report: VerificationReport) -> dict[str, float]:
@@ -241,10 +246,9 @@ def _take_evidence(
 def _take_worse(outputs: list[Comparison], one: Comparison) -> None:
     """Put a comparison where that of the same name stands, if it is worse; at the end if there is none and it does not
     pass."""
-    order = list(Verdict)
     for place, held in enumerate(outputs):
         if held.name == one.name:
-            if (order.index(one.verdict), _share(one)) > (order.index(held.verdict), _share(held)):
+            if (gravity(one), _share(one)) > (gravity(held), _share(held)):
                 outputs[place] = one
             return
     if not one.verdict.passes:

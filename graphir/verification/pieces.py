@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .report import InputSet, VerificationReport
+from .report import InputSet, VerificationReport, gravity
 from .running.references import GoldenCapture
-from .verdict import Verdict
 
 Array = NDArray[Any]
 
@@ -152,15 +151,12 @@ def _named(piece: CapturePiece) -> str:
 
 
 def _take_worst(report: VerificationReport, found: VerificationReport) -> None:
-    order = list(Verdict)
     held = {one.name: place for place, one in enumerate(report.outputs)}
     for one in found.outputs:
         place = held.get(one.name)
         if place is None:
             report.outputs.append(one)
-        elif (order.index(one.verdict), one.relative) > (
-            order.index(report.outputs[place].verdict), report.outputs[place].relative
-        ):  # fmt: skip
+        elif (gravity(one), one.relative) > (gravity(report.outputs[place]), report.outputs[place].relative):
             report.outputs[place] = one
 
 

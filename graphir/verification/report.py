@@ -120,8 +120,15 @@ class VerificationReport(Printed):
 
 def worst(found: list[Comparison] | tuple[Comparison, ...]) -> Verdict:
     """The worst verdict; that of nothing is identical."""
+    return max(found, key=gravity).verdict if found else Verdict.IDENTICAL
+
+
+def gravity(one: Comparison) -> float:
+    """How bad a comparison is. What differs where rounding alone moves nothing by so much is worse than what cannot be
+    told of another value, or on other inputs, because rounding moves that."""
     order = list(Verdict)
-    return max((item.verdict for item in found), key=order.index, default=Verdict.IDENTICAL)
+    is_steady = one.verdict is Verdict.SUSPICIOUS and one.floor <= one.limit
+    return order.index(Verdict.NOT_DETERMINISTIC) + 0.5 if is_steady else order.index(one.verdict)
 
 
-__all__ = ["EXIT_DIFFERENT", "EXIT_NOT_PROVEN", "Cause", "InputSet", "VerificationReport", "worst"]
+__all__ = ["EXIT_DIFFERENT", "EXIT_NOT_PROVEN", "Cause", "InputSet", "VerificationReport", "gravity", "worst"]

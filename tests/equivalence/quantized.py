@@ -65,6 +65,8 @@ ROWS: tuple[Case, ...] = (
     case("_contrib_quantize", "int8", data(2, 3, 4), *spans("range", -1.0, 2.0), out_type="int8"),
     case("_contrib_quantize", "fed_range", data(2, 3, 4), *moving("range", -3.0, 2.0), out_type="int8"),
     case("_contrib_quantize_v2", "own_range", data(2, 3, 4, 5)),
+    case("_contrib_quantize_v2", "zeros", values(*(0.0,) * 6, shape=(2, 3))),
+    case("_contrib_quantize_v2", "zeros_uint8", values(*(0.0,) * 6, shape=(2, 3)), out_type="uint8"),
     case("_contrib_quantize_v2", "own_range_auto", data(3, 7, kind="positive"), out_type="auto"),
     case("_contrib_quantize_v2", "own_range_uint8", data(3, 7), out_type="uint8"),
     case("_contrib_quantize_v2", "int8", values(*SPECIAL), out_type="int8", **CALIBRATED),
@@ -151,6 +153,8 @@ ROWS: tuple[Case, ...] = (
          min_calib_range=-0.2, max_calib_range=0.1),
     case("_contrib_quantized_elemwise_mul", "float32", signed(3, 4, name="lhs"), signed(3, 4, name="rhs"), *PAIR,
          enable_float_output=True),
+    case("_contrib_quantized_elemwise_mul", "float32_calibrated", signed(3, 4, name="lhs"), signed(3, 4, name="rhs"),
+         *PAIR, enable_float_output=True, min_calib_range=-0.7, max_calib_range=0.6),
     case("_contrib_quantized_embedding", "rows", values(1, 3, 9, 0, shape=(2, 2)), stored("weight", 10, 4), *WEIGHT,
          input_dim=10, output_dim=4),
 )  # fmt: skip

@@ -78,6 +78,29 @@ def test_rewrites_are_not_blamed(network: str) -> None:
         assert not closed, f"no gaps any more: {closed}"
 
 
+@pytest.mark.parametrize("network, kind, seed", [
+    ("quantized", "Relu6 for Relu", 3),  # rounding moves the output on another set of inputs
+    ("quantized", "through float16", 4),  # and between two roundings to 8 bits
+    ("half", "a channel scaled by 1.01", 4),  # less than many layers of float16 may differ by
+    ("half", "an activation left out", 8),  # the same behind it
+    ("gru", "through bfloat16", 6),  # the candidate's own type moves it, and no input can be moved
+    ("detector", "a softmax without its maximum", 0),
+])  # fmt: skip
+def test_what_limits_could_hide_is_found_and_named(network: str, kind: str, seed: int) -> None:
+    planted = plant(NETWORKS[network], FAULTS[kind], seed)
+    assert planted is not None
+    assert planted.effect.is_clear
+    finding = hold(judged(NETWORKS[network], seed), planted)
+    assert not finding.missed, finding
+    assert not finding.unnamed, finding
+
+
+def test_values_of_other_sizes_are_no_pair() -> None:
+    found = acquit(NETWORKS["segmentation"], REWRITES["Conv in two halves"], SEED)
+    assert found is not None
+    assert not found.blamed, found
+
+
 def test_there_are_enough_kinds() -> None:
     assert len(FAULTS) == sum(len(family) for family in FAMILIES.values()), "two kinds of faults have one name"
     assert (

@@ -12,7 +12,9 @@ from onnx import TensorProto, helper, numpy_helper
 
 import graphir
 from graphir.report.verification import verdict_line
-from graphir.verification.report import EXIT_NOT_PROVEN, VerificationReport
+from graphir.verification.grading.compare import Comparison
+from graphir.verification.report import EXIT_NOT_PROVEN, VerificationReport, worst
+from graphir.verification.running.bench import Bench
 from graphir.verification.verdict import Verdict
 
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
@@ -132,3 +134,56 @@ def test_an_index_of_other_scores_is_not_proven_by_its_choice(tmp_path: Path) ->
         del proto.graph.output[1]
     report = compared(tmp_path, first, second)
     assert not report.ok, str(report)
+
+
+LAYERS = 120
+MOST_EVALUATIONS = 30
+
+
+def scaled(*, divided: bool) -> onnx.ModelProto:
+    """Many sums with a product behind each, a power of two, which is a division in another model."""
+    nodes: list[Node] = []
+    held, weights = "x", {"factor": np.float32(0.5), "divisor": np.float32(2)}
+    for place in range(LAYERS):
+        nodes.append(("Add", [held, "x"], f"sum{place}", {}))
+        held = f"product{place}"
+        kind, other = ("Div", "divisor") if divided else ("Mul", "factor")
+        nodes.append((kind, [f"sum{place}", other], held, {}))
+    return model([*nodes, ("Neg", [held], "y", {})], weights)
+
+
+def test_many_changes_are_looked_at_in_few_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    evaluate, asked = Bench.evaluate, []
+
+    def counted(self: Bench, *names: Any) -> Any:
+        asked.append(names)
+        return evaluate(self, *names)
+
+    monkeypatch.setattr(Bench, "evaluate", counted)
+    report = compared(tmp_path, scaled(divided=False), scaled(divided=True))
+    assert report.ok, str(report)
+    assert len(asked) <= MOST_EVALUATIONS, len(asked)
+
+
+def test_without_time_for_them_it_is_told_how_many_were_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SHARE_FOR_CHANGES", "LEAST_FOR_CHANGES"):
+        monkeypatch.setattr(f"graphir.verification.driver.{name}", 0.0)
+    report = compared(tmp_path, scaled(divided=False), scaled(divided=True))
+    assert report.ok, str(report)
+    assert any("were run by themselves" in note for note in report.notes), report.notes
+
+
+def graded(verdict: Verdict, floor: float) -> Comparison:
+    return Comparison("y", (1,), 1.0, 0.02, 0.02, floor, 0.01, verdict)
+
+
+@pytest.mark.parametrize("found, expected", [
+    ([graded(Verdict.NOT_DETERMINISTIC, 0.5), graded(Verdict.SUSPICIOUS, 0.0)], Verdict.SUSPICIOUS),
+    ([graded(Verdict.NOT_DETERMINISTIC, 0.5), graded(Verdict.SUSPICIOUS, 0.5)], Verdict.NOT_DETERMINISTIC),
+    ([graded(Verdict.BROKEN, 0.0), graded(Verdict.SUSPICIOUS, 0.0)], Verdict.BROKEN),
+    ([graded(Verdict.NOISE, 0.0), graded(Verdict.IDENTICAL, 0.0)], Verdict.NOISE),
+    ([], Verdict.IDENTICAL),
+])  # fmt: skip
+def test_what_differs_for_sure_is_worse_than_what_rounding_moves(found: list[Comparison], expected: Verdict) -> None:
+    assert worst(found) is expected
+    assert worst(found[::-1]) is expected

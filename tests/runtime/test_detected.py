@@ -114,6 +114,38 @@ def test_stated_tolerances_hold_for_sets_too(tmp_path: Path) -> None:
     assert not graphir.verify(*paths, feeds=given, rtol=1e-5).ok
 
 
+def boxes_alone(path: Path, **faults: float) -> Path:
+    """The detector whose output is the boxes that stay, without their classes and scores: no table of detections."""
+    model = onnx.load(detector(path, rows=True, **faults))  # type: ignore[arg-type]
+    kept = [node for node in model.graph.node if node.output[0] in ("boxes", "kept", "place", "box")]
+    read = {name for node in kept for name in node.input}
+    constants = [tensor for tensor in model.graph.initializer if tensor.name in read]
+    output = helper.make_tensor_value_info("box", TensorProto.FLOAT, ["n", 4])
+    graph = helper.make_graph(kept, "boxes", model.graph.input, [output], constants)
+    onnx.save(helper.make_model(graph, opset_imports=model.opset_import, ir_version=8), path)
+    return path
+
+
+@pytest.mark.parametrize("side", [-1, 1], ids=["a box more", "a box less"])
+def test_what_a_suppression_does_on_the_same_numbers_tells_rounding_from_a_fault(tmp_path: Path, side: int) -> None:
+    source = boxes_alone(tmp_path / "source.onnx")
+    other = boxes_alone(tmp_path / "other.onnx", moved=-side * 2 * GIVE)
+    report = graphir.verify(source, other, feeds=feeds(AT_THE_LIMIT + side * GIVE))
+    assert report.verdict is Verdict.NOISE, report.to_text()
+    assert "rounding decides which rows stay" in report.outputs[0].note
+    assert "boxes, which goes into it" in report.outputs[0].note
+    assert 0 < report.outputs[0].relative < report.outputs[0].limit
+
+
+@pytest.mark.parametrize("fault", [{"moved": 1.0}, {"overlap": 0.46}, {"overlap": 0.46, "moved": 2 * GIVE}])
+def test_a_suppression_that_does_something_else_on_the_same_numbers_is_broken(
+    tmp_path: Path, fault: dict[str, float]
+) -> None:
+    source, other = boxes_alone(tmp_path / "source.onnx"), boxes_alone(tmp_path / "other.onnx", **fault)
+    report = graphir.verify(source, other, feeds=feeds(AT_THE_LIMIT - 0.5))
+    assert report.verdict.differs, report.to_text()
+
+
 def normalized_scores(path: Path, *, exchanged: bool) -> Path:
     """The detector with rows, its scores normalized by parts that onnxruntime fuses into a LayerNormalization, their
     difference the other way round or not: the fused one does not see that."""

@@ -95,10 +95,11 @@ class Known:
                 self._room -= array.nbytes
         return found
 
-    def found(self, value: Value) -> Array:
-        """What the candidate has for a value that is known, by the first graph's."""
-        name = self._bench.layers[self.names[value]]
-        return self._bench.candidate.run(self._bench.feeds, [name])[name]
+    def found(self, values: Iterable[Value]) -> dict[Value, Array]:
+        """What the candidate has for values that are known, by the first graph's; from one run."""
+        names = {value: self._bench.layers[self.names[value]] for value in values}
+        held = self._bench.candidate.run(self._bench.feeds, list(dict.fromkeys(names.values()))) if names else {}
+        return {value: held[name] for value, name in names.items()}
 
     def _take(self, compared: Iterable[Comparison]) -> None:
         for found in compared:

@@ -76,8 +76,7 @@ class _Inquiry:
         names = [name for name in dict.fromkeys([*outputs, *differing]) if name in self.known.values]
         self.outputs = self.walks[0].ordered(self.known.values[name] for name in names)
         self.limits = bench.limits
-        inputs = {value: other for value, other in sides.counterparts.values.items() if value.producer is None}
-        self.segments = Segments(self.known, self.walks, inputs, bench.feeds)
+        self.segments = Segments(self.known, self.walks, bench, sides)
         self.rewrites = Rewrites(self.known, self.walks[0], self.outputs, bench.limits, bench.feeds)
         self.stepwise = stepwise
         self.found: dict[Value, Segment | None] = {}
@@ -105,8 +104,10 @@ class _Inquiry:
                 continue
             compared = self.known.compared.get(value)
             limit = compared.limit if compared is not None and compared.limit < math.inf else 0.0
+            arrays = self.segments.arrays([segment])
+            fed = {edge.name: arrays[edge] for edge in segment.edges}, self.segments.fed(segment, arrays)
             try:
-                write_minimal(folder, segment, self.segments.arrays([segment]), cause.what, limit)
+                write_minimal(folder, segment, fed, cause.what, limit)
             except VerificationError as error:
                 reasons.append(str(error))
                 continue
@@ -220,7 +221,7 @@ class _Inquiry:
 
     def _differs_alone(self, segment: Segment, arrays: Mapping[Value, Array]) -> bool:
         try:
-            return not alone(segment, arrays, self.limits).verdict.passes
+            return not alone(segment, arrays, self.segments.fed(segment, arrays), self.limits).verdict.passes
         except (GraphirError, ValueError):
             return False
 

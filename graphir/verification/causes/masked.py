@@ -20,7 +20,7 @@ from graphir.verification.grading.compare import Floor
 from graphir.verification.running.candidate import OnnxCandidate
 
 from .known import Bench, Known
-from .segments import compared_inside, fitted
+from .segments import compared_inside, laid_as
 from .walks import Walks
 
 Array = NDArray[Any]
@@ -48,7 +48,7 @@ def _waits_at(bench: Bench, known: Known, walks: Walks, value: Value, target: Va
     beside = [edge.name for edge in edges if edge is not value and fed[edge.name].dtype.kind in "fiubV"]
     if not beside:
         return False
-    theirs = fitted(known.found(value), value)
+    theirs = laid_as(known.found([value])[value], ours[value], value)
     try:
         with OnnxCandidate(value.graph.extract([target], inner), optimize=False) as under_test:
             shows = _Shows(under_test, bench, known.names[target], value.name, theirs)

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphir.errors import GraphirError, VerificationError
-from graphir.graph import Graph, Value
+from graphir.graph import Graph
 from graphir.safety.foreign_text import one_line
 
-from .segments import Segment, fitted
+from .segments import Segment
 
 Array = NDArray[Any]
 SCRIPT = '''"""Runs reference.onnx and candidate.onnx on the numbers beside them and prints how their results differ.
@@ -78,23 +78,24 @@ reproduce.py     runs both in onnxruntime and prints the difference; ends with 0
 
 
 def write_minimal(
-    folder: str | os.PathLike[str], segment: Segment, arrays: Mapping[Value, Array], what: str, limit: float
+    folder: str | os.PathLike[str],
+    segment: Segment,
+    fed: tuple[Mapping[str, Array], Mapping[str, Array]],
+    what: str,
+    limit: float,
 ) -> list[Path]:
     """Write the parts of both models around a cause and what reproduces it; the files that were written.
 
-    `arrays` are the reference's numbers at the edges. The folder is made where it is not there. Raises
-    VerificationError for a folder that holds files already, and where the parts alone do not show the difference.
+    `fed` are the reference's numbers at the edges by the names of each part's inputs, as it takes them. The folder is
+    made where it is not there. Raises VerificationError for a folder that holds files already, and where the parts
+    alone do not show the difference.
     """
     place = check_folder(folder)
     results: dict[str, Array] = {}
     made: dict[str, tuple[Graph, dict[str, Array]]] = {}
     for side, which in enumerate(("reference", "candidate")):
         part = segment.part(side)
-        fed = {
-            (value if side == 0 else other).name: arrays[value] if side == 0 else fitted(arrays[value], other)
-            for value, other in segment.edges.items()
-        }
-        inputs = {value.name: fed[value.name] for value in part.inputs}
+        inputs = {value.name: fed[side][value.name] for value in part.inputs}
         results[which] = _result(part, inputs, optimize=side == 1)
         made[which] = part, inputs
     order = _order(results["candidate"], results["reference"])

@@ -18,7 +18,7 @@ from graphir.report.text import plural
 from graphir.verification.grading.limits import Limits
 
 from .known import Known
-from .segments import compared_inside, fitted, run_part
+from .segments import compared_inside, laid_as, run_part
 from .walks import Walks
 
 Array = NDArray[Any]
@@ -99,7 +99,7 @@ class Rewrites:
         fed = {edge.name: ours[edge] for edge in inner} | {
             edge.name: self._fed[edge.name] for edge in edges if edge.producer is None
         }
-        fed[value.name] = fitted(self._known.found(value), value)
+        fed[value.name] = laid_as(self._known.found([value])[value], ours[value], value)
         found, floor = run_part(value.graph.extract([target], inner), fed)
         return not compared_inside(self._known.names[target], ours[target], found, floor, self._limits).verdict.passes
 

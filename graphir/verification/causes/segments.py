@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
-from graphir.analysis.channels import channel_order
+from graphir.analysis.channels import Order, channel_moves, channel_order
 from graphir.graph import Graph, Node, Value
-from graphir.verification.grading.compare import Comparison, Floor
+from graphir.verification.grading.compare import Comparison, Floor, difference
 from graphir.verification.grading.limits import Limits
 from graphir.verification.inputs.seeded import perturbed
+from graphir.verification.pairs.sides import Sides
 from graphir.verification.running.candidate import OnnxCandidate
 from graphir.verification.running.layouts import order_inside
+from graphir.verification.running.slices import return_memory_of
 
-from .known import Known
+from .known import Bench, Known
 from .walks import Test, Walks
 
 Array = NDArray[Any]
@@ -42,20 +44,19 @@ class Segment:
 
 
 class Segments:
-    """Cuts both graphs of a comparison at values that are known to both. `inputs` are the models' inputs that are the
-    same, `feeds` what the reference is fed."""
+    """Cuts both graphs of a comparison at values that are known to both.
 
-    def __init__(
-        self,
-        known: Known,
-        walks: tuple[Walks, Walks],
-        inputs: Mapping[Value, Value],
-        feeds: Mapping[str, Array],
-    ) -> None:
+    Of every edge whose numbers were asked for, `orders` has the order of axes in which the candidate has them (() as
+    they are), and `symmetric` those whose sizes and numbers suit several.
+    """
+
+    def __init__(self, known: Known, walks: tuple[Walks, Walks], bench: Bench, sides: Sides) -> None:
         self.known, self.walks = known, walks
-        self._feeds = feeds
-        self._inputs = inputs
-        self._back = {other: value for value, other in [*known.pairs.items(), *inputs.items()]}
+        self.orders: dict[Value, Order] = {}
+        self.symmetric: set[Value] = set()
+        self._bench = bench
+        self._inputs = _inputs(bench, sides)
+        self._back = {other: value for value, other in [*known.pairs.items(), *self._inputs.items()]}
 
     def cut(self, value: Value, trusted: Test) -> Segment | None:
         """The parts behind the values that are `trusted`; None where one reads what the other model does not know."""
@@ -81,7 +82,34 @@ class Segments:
         """What the reference has at the edges of segments and for their values, from one evaluation of it."""
         asked = {edge for segment in segments for edge in (*segment.edges, segment.value)}
         found = self.known.expected([value for value in asked if value.producer is not None])
-        return found | {value: self._feeds[value.name] for value in asked if value.producer is None}
+        arrays = found | {value: self._bench.feeds[value.name] for value in asked if value.producer is None}
+        self._find_orders({edge: other for segment in segments for edge, other in segment.edges.items()}, arrays)
+        return arrays
+
+    def fed(self, segment: Segment, arrays: Mapping[Value, Array]) -> dict[str, Array]:
+        """What the candidate's part takes for the reference's numbers at its edges, of which `arrays` was asked."""
+        return {
+            other.name: typed(arrays[edge].transpose(self.orders[edge] or range(arrays[edge].ndim)), other)
+            for edge, other in segment.edges.items()
+        }
+
+    def _find_orders(self, edges: Mapping[Value, Value], arrays: Mapping[Value, Array]) -> None:
+        """The orders of axes: of inputs as the candidate is fed, of others as their sizes tell, and where these do not
+        as the candidate's own numbers suit the reference's."""
+        fitting = self._bench.candidate.fitting
+        lacking = {edge: other for edge, other in edges.items() if edge not in self.orders}
+        open_ones = [edge for edge, other in lacking.items() if not _tells(arrays[edge], other)]
+        theirs = self.known.found(edge for edge in open_ones if edge in self.known.names)
+        for edge, other in lacking.items():
+            if edge.producer is None:
+                self.orders[edge] = fitting[other.name][1] if other.name in fitting else ()
+            elif edge in theirs:
+                self.orders[edge] = order_inside(arrays[edge], theirs[edge])
+                if _is_symmetric(arrays[edge]):
+                    self.symmetric.add(edge)
+            else:
+                self.orders[edge] = () if other.shape is None else channel_order(arrays[edge].shape, other.shape)
+        return_memory_of(theirs.values())
 
 
 def run_part(part: Graph, arrays: Mapping[str, Array]) -> tuple[Array, Floor]:
@@ -95,10 +123,11 @@ def run_part(part: Graph, arrays: Mapping[str, Array]) -> tuple[Array, Floor]:
         return found, Floor().seen(found, again)
 
 
-def alone(segment: Segment, arrays: Mapping[Value, Array], limits: Limits) -> Comparison:
-    """The candidate's part fed with the reference's numbers, held against the reference's result. Raises GraphirError
-    where the part does not run."""
-    fed = {other.name: fitted(arrays[value], other) for value, other in segment.edges.items()}
+def alone(
+    segment: Segment, arrays: Mapping[Value, Array], fed: Mapping[str, Array], limits: Limits
+) -> Comparison:
+    """The candidate's part `fed` with the reference's numbers, held against the reference's result in `arrays`. Raises
+    GraphirError where the part does not run."""
     found, floor = run_part(segment.part(1), fed)
     return compared_inside(segment.value.name, arrays[segment.value], found, floor, limits)
 
@@ -110,15 +139,56 @@ def compared_inside(name: str, expected: Array, found: Array, floor: Floor, limi
     return limits.compare(name, expected, laid, floor, limits.step_of(name))
 
 
-def fitted(array: Array, like: Value) -> Array:
-    """An array with its channels where a value of the other model has them, and in its dtype."""
-    shape = like.shape
-    order = channel_order(array.shape, shape) if shape is not None else ()
-    placed = array.transpose(order) if order else array
-    if shape is not None and len(shape) != placed.ndim and all(isinstance(dim, int) for dim in shape):
-        placed = placed.reshape(shape) if math.prod(map(int, shape)) == placed.size else placed
+def laid_as(found: Array, expected: Array, like: Value) -> Array:
+    """The numbers that one model has for a value as the other has them: in the order of axes, or of elements where the
+    ranks differ, in which they differ least from `expected`, and in the type of the other's value."""
+    order = order_inside(found, expected)
+    if order:
+        found = found.transpose(order)
+    if found.ndim != expected.ndim and found.size == expected.size:
+        orders: tuple[Order, ...] = ((), *(channel_moves(found.ndim) if found.ndim > 2 else ()))
+        laid = [found.transpose(order or range(found.ndim)).reshape(expected.shape) for order in orders]
+        found = min(laid, key=lambda one: difference(expected, one)[1])
+    return typed(found, like)
+
+
+def typed(array: Array, like: Value) -> Array:
+    """An array in the type of another model's value: whole numbers that rounding moved are rounded back."""
     dtype = None if like.dtype is None else like.dtype.numpy()
-    return placed if dtype is None or placed.dtype == dtype else placed.astype(dtype)
+    if dtype is None or array.dtype == dtype:
+        return array
+    return (np.rint(array) if dtype.kind in "iu" and array.dtype.kind == "f" else array).astype(dtype)
 
 
-__all__ = ["Segment", "Segments", "alone", "compared_inside", "fitted", "run_part"]
+def _inputs(bench: Bench, sides: Sides) -> dict[Value, Value]:
+    """The inputs of the second graph by those of the first, as the candidate is fed: that may have been stated, where
+    neither names nor what reads them tell it."""
+    assert sides.graphs is not None
+    found = {value: other for value, other in sides.counterparts.values.items() if value.producer is None}
+    ours, theirs = ({value.name: value for value in graph.inputs} for graph in sides.graphs)
+    fed = {
+        ours[source]: theirs[name]
+        for name, (source, _) in bench.candidate.fitting.items()
+        if source in ours and name in theirs
+    }
+    taken = set(fed.values())
+    return {value: other for value, other in found.items() if other not in taken} | fed
+
+
+def _tells(array: Array, other: Value) -> bool:
+    """Whether the sizes of the candidate's value tell where it has the channels of the reference's numbers."""
+    if array.ndim < 3:
+        return True
+    shape = other.shape
+    if shape is None or not all(isinstance(size, int) for size in shape[1:]):
+        return False
+    return len(set(shape[1:])) > 1
+
+
+def _is_symmetric(array: Array) -> bool:
+    """Whether moving the channels changes nothing, so that no numbers tell where they are."""
+    moved = [array.transpose(order) for order in channel_moves(array.ndim)]
+    return any(array.shape == one.shape and bool(np.array_equal(array, one)) for one in moved)
+
+
+__all__ = ["Segment", "Segments", "alone", "compared_inside", "laid_as", "run_part", "typed"]

@@ -9,38 +9,38 @@ all of them are another way to write the same.
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphir.analysis.channels import Order
 from graphir.analysis.diff import Row, Status
 from graphir.errors import GraphirError
 from graphir.graph import Node, Value
 from graphir.ops.shape import Shape
-from graphir.verification.grading.compare import Comparison, Floor
-from graphir.verification.inputs.seeded import perturbed
+from graphir.verification.grading.compare import NOISE_LEAST, Comparison
 from graphir.verification.pairs.changes import row_text
 from graphir.verification.pairs.sides import Sides
-from graphir.verification.running.candidate import OnnxCandidate
-from graphir.verification.running.layouts import order_inside
 from graphir.verification.running.slices import return_memory_of
 
 from .known import Bench, Known
 from .masked import waits
-from .segments import Segment, Segments, compared_inside, fitted
+from .segments import Segment, Segments
+from .side_by_side import SideBySide
 from .walks import Walks
-from .ways import between, beyond, constants, evenly, farther, in_levels, is_bounded, is_real
+from .ways import between, beyond, constants, evenly, farther, in_levels, is_bounded, is_real, steep
 
 Array = NDArray[Any]
 # Parts that are cut out, and seconds of this process for all of them; what is simplest comes first.
 MOST_TRIALS = 100
 AT_ONCE = 10
+# What differs is looked at by so many nodes: a run compares the values around all of them.
+ROWS_AT_ONCE = 100
 # Nodes of one part: a part that reads values of which one is made from another is cut further back, up to this size.
 MOST_NODES = 64
 ROUNDS = 8
@@ -48,6 +48,8 @@ MOST_MASKED = 8
 # How far behind a change both models agree again, counted in values that both know.
 STEPS_BEHIND = 12
 HERE = "on these very inputs"
+UNDER_LIMITS = "by less than so coarse a type may"
+STEEPLY = "for numbers so large that e to the power of them overflows"
 ELSEWHERE = "for numbers that these inputs did not lead to"
 
 
@@ -98,17 +100,18 @@ class _Trials:
         self.sides, self.bench = sides, bench
         self.known = Known(bench, sides.graphs)
         self.walks = Walks(sides.graphs[0]), Walks(sides.graphs[1])
-        self.segments = Segments(self.known, self.walks, _inputs(bench, sides), bench.feeds)
-        self.orders: dict[Value, Order] = {}
+        self.segments = Segments(self.known, self.walks, bench, sides)
         self.masked: dict[str, None] = {}
+        self._until = math.inf
 
     def run(self, seconds: float) -> tuple[list[str], list[str]]:
-        started = time.process_time()
-        trials = self._trials()
+        self._until = time.process_time() + seconds
+        rows = self._rows_by_weight()
+        trials, looked = self._trials(rows)
         said = dict(self.masked)
         done = 0
         for start in range(0, min(len(trials), MOST_TRIALS), AT_ONCE):
-            if start and time.process_time() - started > seconds:
+            if start and self._is_late():
                 break
             part = trials[start : min(start + AT_ONCE, MOST_TRIALS)]
             arrays = self.segments.arrays([trial.segment for trial in part])
@@ -118,9 +121,13 @@ class _Trials:
                 if found:
                     said[found] = None
             done += len(part)
-        left = len(trials) - done
-        notes = [f"of {len(trials)} parts that differ {done} were run by themselves"] if left else []
-        return list(said), notes
+        if done == len(trials) and looked == len(rows):
+            return list(said), []
+        found = "" if looked == len(rows) else f", found at {looked} of {len(rows)} nodes,"
+        return list(said), [f"of {len(trials)} parts that differ{found} {done} were run by themselves"]
+
+    def _is_late(self) -> bool:
+        return time.process_time() > self._until
 
     def chooses_alike(self, name: str) -> bool:
         """Whether the parts that choose what an output holds do so alike."""
@@ -132,7 +139,7 @@ class _Trials:
         shown: set[bytes] = set()
         try:
             arrays = self.segments.arrays([segment])
-            with _Pair(segment, self.bench, self._orders_of(segment, arrays)) as pair:
+            with SideBySide(self.segments, segment, self.bench) as pair:
                 for _, fed in self._variants(_Trial(segment, ()), arrays):
                     found = pair.compared(fed, exactly=False)
                     return_memory_of([*fed.values(), pair.last])
@@ -142,23 +149,64 @@ class _Trials:
             return False
         return len(results) > 1 and all(found.verdict.passes for found in results) and len(shown) > 1
 
-    def _trials(self) -> list[_Trial]:
-        """A part for every row that differs, where both models agree before and behind it; the simplest first."""
+    def _rows_by_weight(self) -> list[tuple[Row, Node]]:
+        """What differs, with a node that it is about: another operator or attribute first, which numbers show less than
+        other weights, and what one model alone has last."""
+
+        def weight(item: tuple[Row, Node]) -> int:
+            row = item[0]
+            only_weights = all(change.kind == "weight" for change in row.changes)
+            return 2 if row.status is not Status.CHANGED else int(only_weights)
+
+        rows: dict[int, tuple[Row, Node]] = {}
+        for node, row in self.sides.rows.items():
+            rows.setdefault(id(row), (row, node))
+        return sorted(rows.values(), key=weight)
+
+    def _trials(self, rows: Sequence[tuple[Row, Node]]) -> tuple[list[_Trial], int]:
+        """A part for every row that differs, where both models agree before and behind it, the simplest first; and at
+        how many rows there was time to look for one."""
         found: dict[int, _Trial] = {}
         covered: set[int] = set()
-        for node, row in self.sides.rows.items():
-            if id(row) in covered:
-                continue
-            near = self._nearest(node)
-            if len(self.masked) < MOST_MASKED:
-                self._look_behind(row, near)
-            for value in self._agreeing(near):
-                segment = self._cut(value)
-                if segment is not None:
-                    rows = self._rows_of(segment)
-                    covered |= {id(held) for held in rows}
-                    found.setdefault(id(segment.value), _Trial(segment, rows))
-        return sorted(found.values(), key=lambda trial: trial.rank)
+        for start in range(0, len(rows), ROWS_AT_ONCE):
+            part = {id(row): (row, self._nearest(node)) for row, node in rows[start : start + ROWS_AT_ONCE]}
+            self._compare([value for _, near in part.values() for value in near])
+            for place, (row, near) in enumerate(part.values()):
+                if (start or place) and (self._is_late() or len(found) >= MOST_TRIALS):
+                    return sorted(found.values(), key=lambda trial: trial.rank), start + place
+                if id(row) not in covered:
+                    covered |= self._take(row, near, found)
+        return sorted(found.values(), key=lambda trial: trial.rank), len(rows)
+
+    def _take(self, row: Row, near: Sequence[Value], found: dict[int, _Trial]) -> set[int]:
+        """Take the parts around a row into what was `found`; the rows that they cover."""
+        covered: set[int] = set()
+        agreeing = self._agreeing(near)
+        for value in agreeing:
+            segment = self._cut(value)
+            if segment is not None:
+                rows = self._rows_of(segment)
+                covered |= {id(held) for held in rows}
+                found.setdefault(id(segment.value), _Trial(segment, rows))
+        if len(self.masked) < MOST_MASKED:
+            self._look_behind(row, near)
+        return covered
+
+    def _compare(self, values: Sequence[Value]) -> None:
+        """Compare values with those before them, and those behind what differs, all that are equally far in one run."""
+        known = self.known.names.__contains__
+        before = [held for value in values for held in self.walks[0].nearest(value, known, behind=False)]
+        values = [*values, *before]
+        for _ in range(STEPS_BEHIND):
+            self.known.ask(values)
+            values = [held for value in values for held in self._behind(value)]
+            if not values or self._is_late():
+                return
+
+    def _behind(self, value: Value) -> list[Value]:
+        """The next values behind one at which the models differ."""
+        known = self.known.names.__contains__
+        return self.walks[0].nearest(value, known, behind=True) if self.known.differs(value) else []
 
     def _nearest(self, node: Node) -> list[Value]:
         """The values nearest behind a node that both models know, by the first one's."""
@@ -174,24 +222,45 @@ class _Trials:
         """Those of the values at which both models agree, and where they agree again behind the others."""
         agreeing: dict[Value, None] = {}
         for _ in range(STEPS_BEHIND):
-            self.known.ask(values)
+            self._ask(values)
             agreeing |= dict.fromkeys(value for value in values if self.known.agrees(value))
-            values = [
-                held
-                for value in values
-                if self.known.differs(value)
-                for held in self.walks[0].nearest(value, self.known.names.__contains__, behind=True)
-            ]
+            values = [held for value in values for held in self._behind(value)]
             if not values:
                 break
         return list(agreeing)
 
+    def _ask(self, values: Iterable[Value]) -> None:
+        """Compare those that have not been, while there is time."""
+        if not self._is_late():
+            self.known.ask(values)
+
     def _look_behind(self, row: Row, values: Sequence[Value]) -> None:
         """Say of a row whose values differ whether what is behind them would show that for other numbers."""
-        self._agreeing(values)
         differing = [value for value in values if self.known.differs(value) and row.status is Status.CHANGED]
-        if any(waits(self.bench, self.known, self.walks[0], value, (evenly, in_levels)) for value in differing):
-            self.masked[f"{self._named([row])}, which differs and shows in nothing behind it {HERE}"] = None
+        for value in differing:
+            if self._is_late():
+                return
+            if self._is_under_limits(row, value):
+                self.masked[f"{self._named([row])}, which differs {HERE} and shows behind it, {UNDER_LIMITS}"] = None
+                return
+            if waits(self.bench, self.known, self.walks[0], value, (evenly, in_levels)):
+                self.masked[f"{self._named([row])}, which differs and shows in nothing behind it {HERE}"] = None
+                return
+
+    def _is_under_limits(self, row: Row, value: Value) -> bool:
+        """Whether a value differs by its row alone, with nothing behind it that could make up for that, and what is
+        made of it differs too, by no more than limits that are coarse allow."""
+        known, limits = self.known, self.bench.limits
+        if not (limits.coarsest or limits.quantized):
+            return False
+        made = [held for held in self.walks[0].behind(value) if held in known.compared]
+        if not any(known.agrees(held) and known.compared[held].relative > NOISE_LEAST for held in made):
+            return False
+        behind = [walks.behind(held) for walks, held in zip(self.walks, (value, known.pairs[value]), strict=True)]
+        makers = {held.producer for values in behind for held in values}
+        others = {id(self.sides.rows[node]) for node in makers if node is not None and node in self.sides.rows}
+        segment = self._cut(value) if others <= {id(row)} else None
+        return segment is not None and [id(held) for held in self._rows_of(segment)] == [id(row)]
 
     def _cut(self, value: Value) -> Segment | None:
         """The part behind values at which both models agree, none of which is made from another one of them."""
@@ -228,6 +297,8 @@ class _Trials:
             segment = self.segments.cut(value, trusted)
             if not unknown:
                 return segment
+            if self._is_late():
+                return None
             self.known.ask(unknown)
         return None
 
@@ -242,11 +313,12 @@ class _Trials:
         if not trial.rows:
             return ""
         try:
-            with _Pair(segment, self.bench, self._orders_of(segment, arrays)) as pair:
+            with SideBySide(self.segments, segment, self.bench) as pair:
                 for where, fed in self._variants(trial, arrays):
                     found = pair.compared(fed, exactly=trial.is_single)
                     return_memory_of([*fed.values(), pair.last])
-                    if found is not None and found.verdict.differs:
+                    overflows = found is not None and math.isinf(found.relative)
+                    if found is not None and (overflows if where == STEEPLY else found.verdict.differs):
                         return self._sentence(trial, where)
         except GraphirError:
             return ""
@@ -270,23 +342,21 @@ class _Trials:
         for turn, way in enumerate(ways):
             generator = np.random.Generator(np.random.PCG64(turn))
             yield ELSEWHERE, own | {edge: way(generator, own[edge]).astype(own[edge].dtype) for edge in free}
+        if self._raises_alone(trial.segment) and not any(is_bounded(edge) for edge in free):
+            generator = np.random.Generator(np.random.PCG64(len(ways)))
+            yield STEEPLY, own | {edge: steep(generator, own[edge]).astype(own[edge].dtype) for edge in free}
 
-    def _orders_of(self, segment: Segment, arrays: Mapping[Value, Array]) -> dict[Value, Order]:
-        """The order of axes in which the candidate has what is at the edges: inputs as it is fed, others whose sizes
-        do not tell as its own numbers suit the reference's."""
-        fitting = self.bench.candidate.fitting
-        for edge, other in segment.edges.items():
-            if edge in self.orders:
-                continue
-            if edge.producer is None:
-                self.orders[edge] = fitting[other.name][1] if other.name in fitting else ()
-            elif _is_open(other) and edge in self.known.names:
-                self.orders[edge] = order_inside(arrays[edge], self.known.found(edge))
-        return {edge: self.orders.get(edge, ()) for edge in segment.edges}
+    @staticmethod
+    def _raises_alone(segment: Segment) -> bool:
+        """Whether one model alone takes e to the power of something: by parts, which may overflow where one operator
+        that does so inside takes the largest off first."""
+        ours, theirs = (any(node.op.name == "Exp" for node in nodes) for nodes in segment.nodes)
+        return ours != theirs
 
     def _is_free(self, edge: Value, array: Array) -> bool:
-        """Whether the numbers of an edge may be others: no sizes, nor what is made of them, and no texts."""
-        if array.dtype.kind not in "fiubV" or not array.size:
+        """Whether the numbers of an edge may be others: no sizes, nor what is made of them, no texts, and nothing of
+        which it is not known where the candidate has the channels."""
+        if array.dtype.kind not in "fiubV" or not array.size or edge in self.segments.symmetric:
             return False
         return edge.producer is None or not any(
             value.producer is not None and isinstance(value.producer.op, Shape) for value in self.walks[0].before(edge)
@@ -302,77 +372,6 @@ class _Trials:
             names = dict.fromkeys(node.name for node in (row.left, row.right) if node is not None)
             said.append(f"{' / '.join(names)}: {row_text(row, pairs)}")
         return "; ".join(said) + (f" and {len(rows) - 2} more changes" if len(rows) > 2 else "")
-
-
-class _Pair:
-    """Both parts of a segment, run without optimisations."""
-
-    def __init__(self, segment: Segment, bench: Bench, orders: Mapping[Value, Order]) -> None:
-        self._segment, self._limits, self._memory = segment, bench.limits, bench.candidate.memory
-        self._orders = orders
-        self._graphs = segment.part(0), segment.part(1)
-        self._parts: list[OnnxCandidate] = []
-        self.last: Array = np.empty(0)
-
-    def __enter__(self) -> _Pair:
-        self._parts = [OnnxCandidate(graph, optimize=False, memory=self._memory) for graph in self._graphs]
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        for part in self._parts:
-            part.close()
-
-    def compared(self, fed: Mapping[Value, Array], *, exactly: bool) -> Comparison | None:
-        """Both results on these numbers; None where a part does not take them. `exactly` says that nothing is computed
-        before what decides about whole numbers: rounding is no excuse for them."""
-        edges = self._segment.edges
-        ours = {value.name: array for value, array in fed.items()}
-        theirs = {
-            other.name: fitted(fed[value].transpose(self._orders[value] or range(fed[value].ndim)), other)
-            for value, other in edges.items()
-        }
-        try:
-            expected, found = (self._run(place, names) for place, names in enumerate((ours, theirs)))
-            self.last, floor = expected, Floor()
-            if not (exactly and expected.dtype.kind in "iub"):
-                moved = perturbed(self._graphs[1], self._wanted(1, theirs))
-                floor = floor if moved is None else floor.seen(found, self._run(1, moved))
-        except GraphirError:
-            return None
-        if expected.dtype.kind not in "iubO" and not np.isfinite(expected.astype(np.float64)).any():
-            return None
-        result = compared_inside(self._segment.value.name, expected, found, floor, self._limits)
-        return replace(result, name=self._segment.value.name)
-
-    def _wanted(self, place: int, arrays: Mapping[str, Array]) -> dict[str, Array]:
-        return {name: arrays[name] for name in self._parts[place].session.inputs}
-
-    def _run(self, place: int, arrays: Mapping[str, Array]) -> Array:
-        (found,) = self._parts[place].run(self._wanted(place, arrays)).values()
-        return found
-
-
-def _inputs(bench: Bench, sides: Sides) -> dict[Value, Value]:
-    """The inputs of the second graph by those of the first, as the candidate is fed: that may have been stated, where
-    neither names nor what reads them tell it."""
-    assert sides.graphs is not None
-    found = {value: other for value, other in sides.counterparts.values.items() if value.producer is None}
-    ours, theirs = ({value.name: value for value in graph.inputs} for graph in sides.graphs)
-    fed = {
-        ours[source]: theirs[name]
-        for name, (source, _) in bench.candidate.fitting.items()
-        if source in ours and name in theirs
-    }
-    taken = set(fed.values())
-    return {value: other for value, other in found.items() if other not in taken} | fed
-
-
-def _is_open(value: Value) -> bool:
-    """Whether the sizes of a value do not tell where it has its channels."""
-    if value.shape is None or len(value.shape) < 3:
-        return value.shape is None
-    sizes = value.shape[1:]
-    return len(set(sizes)) == 1 or not all(isinstance(size, int) for size in sizes)
 
 
 __all__ = ["chosen_alike", "try_changes"]

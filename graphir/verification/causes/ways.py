@@ -16,6 +16,7 @@ Array = NDArray[Any]
 # As many different numbers where some are to be equal, and by how much the usual range is exceeded.
 LEVELS = 3
 STRETCH = 8.0
+STEEP = 128.0
 BOUNDING = SATURATING | {"Clip", "Erf", "Sin", "Cos"}
 
 
@@ -35,6 +36,14 @@ def in_levels(generator: np.random.Generator, array: Array) -> Array:
     low, high = _range(array)
     levels = np.linspace(low, high, LEVELS)
     return generator.choice(np.round(levels) if _is_whole(array) else levels, array.shape)
+
+
+def steep(generator: np.random.Generator, array: Array) -> Array:
+    """Numbers of the signs that an array has, as large as what float32 has no room for e to the power of."""
+    if array.dtype.kind != "f":
+        return array
+    low, high = _range(array)
+    return generator.uniform(-STEEP if low < 0 else low, STEEP if high > 0 else high, array.shape)
 
 
 def beyond(generator: np.random.Generator, array: Array) -> Array:
@@ -103,5 +112,5 @@ def _is_whole(array: Array) -> bool:
 
 
 __all__ = [
-    "between", "beyond", "constants", "evenly", "farther", "in_levels", "is_bounded", "is_real",
+    "between", "beyond", "constants", "evenly", "farther", "in_levels", "is_bounded", "is_real", "steep",
 ]  # fmt: skip

@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 from graphir.errors import GraphirError
 from graphir.graph import Graph, Node, Value
 from graphir.verification.causes.known import by_name
-from graphir.verification.causes.segments import compared_inside, fitted, run_part
+from graphir.verification.causes.segments import compared_inside, laid_as, run_part
 from graphir.verification.causes.walks import Walks
 from graphir.verification.grading.compare import Comparison
 from graphir.verification.running.bench import Asked, Bench
+from graphir.verification.running.layouts import fitted_feeds
 from graphir.verification.verdict import Verdict
 
 from .cuts import CUTTING
@@ -100,8 +101,10 @@ class _Parts:
 def _gives(bench: Bench, part: _Part, arrays: Mapping[str, Array], expected: Array) -> bool:
     """Whether the candidate's part gives the reference's result for the reference's numbers."""
     inputs = [edge for edge in part.edges.values() if edge.producer is not None]
-    fed = {edge.name: fitted(arrays[source], edge) for source, edge in part.edges.items()}
+    own = fitted_feeds(bench.candidate.fitting, bench.feeds)
     try:
+        own |= bench.candidate.run(bench.feeds, [edge.name for edge in inputs])
+        fed = {edge.name: laid_as(arrays[source], own[edge.name], edge) for source, edge in part.edges.items()}
         found, floor = run_part(part.value.graph.extract([part.value], inputs), fed)
     except GraphirError:
         return False

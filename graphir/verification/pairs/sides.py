@@ -122,11 +122,12 @@ class Sides:
         order = {value: place for place, value in enumerate(_computed(self.graphs[0]))}
         return {value: found[value] for value in sorted(found, key=order.__getitem__) if value in found}
 
-    def _likeness(self, value: Value, other: Value, prints: Fingerprints) -> tuple[bool, bool, int]:
-        """How much speaks for two values being the same: weights, operator, and how many operands are."""
+    def _likeness(self, value: Value, other: Value, prints: Fingerprints) -> tuple[bool, bool, bool, int]:
+        """How much speaks for two values being the same: sizes, weights, operator, and how many operands are."""
         node, partner = value.producer, other.producer
+        fits = not _are_of_other_sizes(value, other)
         if node is None or partner is None:
-            return False, False, 0
+            return fits, False, False, 0
         weights = [
             sorted(
                 str(prints.fingerprint(held.tensor))
@@ -136,7 +137,7 @@ class Sides:
         ]  # fmt: skip
         read = {self.counterparts.values.get(held) for held in node.inputs if held is not None} - {None}
         agreeing = sum(held in read for held in partner.inputs)
-        return weights[0] == weights[1], type(node.op) is type(partner.op), agreeing
+        return fits, weights[0] == weights[1], type(node.op) is type(partner.op), agreeing
 
     def _correct_by_readers(self, found: dict[Value, Value]) -> None:
         """Pair what nodes that are the same read, and outputs, where only nodes without counterpart lie between that
@@ -150,7 +151,7 @@ class Sides:
             if partner is not other:
                 if _are_of_other_sizes(value, other):
                     continue
-                is_open = partner is None and not others
+                is_open = not others if partner is None else _are_of_other_sizes(value, partner)
                 ahead = partner is not None and _leads(other, partner, pairs.backward)
                 behind = any(_leads(value, held, pairs.forward) for held in others)
                 if not (is_open or ahead or behind):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from . import layers, operators, recurrent, structure
+from . import layers, operators, others, recurrent, structure
 from .rewrite import Rewrite
 
 REWRITES: dict[str, Rewrite] = {
     rewrite.name: rewrite
-    for rewrite in (*structure.REWRITES, *layers.REWRITES, *recurrent.REWRITES, *operators.REWRITES)
+    for rewrite in (*structure.REWRITES, *layers.REWRITES, *recurrent.REWRITES, *operators.REWRITES, *others.REWRITES)
 }
 
 ITSELF = next(iter(REWRITES))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import activations, normalization, recurrent, shapes, slips, special, weights, windows
+from . import activations, normalization, recurrent, repeated, shapes, slips, special, weights, windows
 from .edit import Edit, Fault
 
 FAMILIES = {
@@ -14,6 +14,7 @@ FAMILIES = {
     "recurrent": recurrent.FAULTS,
     "detection, types, control": special.FAULTS,
     "slips of porting": slips.FAULTS,
+    "repeated and misplaced": repeated.FAULTS,
 }
 FAULTS: dict[str, Fault] = {fault.name: fault for family in FAMILIES.values() for fault in family}
 

@@ -38,7 +38,7 @@ from graphir.converters.mxnet.importing.ranges import (
 )
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
-from graphir.ops.elementwise import Abs, Add, Cast, Clip, Div, Max, Min, Mul, Sqrt, Sub
+from graphir.ops.elementwise import Abs, Add, Cast, Clip, Div, Equal, Max, Min, Mul, Sqrt, Sub, Where
 from graphir.ops.quantization import DequantizeLinear
 from graphir.ops.reduction import ReduceMax
 from graphir.ops.shape import Flatten, Reshape
@@ -92,7 +92,11 @@ def import_quantize_v2(node: ImportNode) -> Sequence[Value]:
     reach = magnitude(node, low, high)
     if found is None:  # the least element is half a step from the next number: as MXNet, multiply before rounding
         factor = apply(node, Div(), single(SPANS[dtype]), some_magnitude(node, low, high))
-        result = quantized(node, node.step(Mul(), data, held(node, factor), suffix="scaled"), dtype, ONE)
+        scaled = node.step(Mul(), data, held(node, factor), suffix="scaled")
+        if dtype is DType.INT8:  # 0 times infinity, as the largest int8: what it stands for is 0 again
+            nothing = node.step(Equal(), held(node, reach), node.constant(0.0, DType.FLOAT32), suffix="nothing")
+            scaled = node.step(Where(), nothing, node.constant(SPANS[dtype], DType.FLOAT32), scaled, suffix="scaled")
+        result = quantized(node, scaled, dtype, ONE)
     else:
         result = quantized(node, data, dtype, step_of(node, reach, SPANS[dtype]))
     ends = symmetric_ends(node, reach) if dtype is DType.INT8 else [as_end(node, low), as_end(node, high)]
@@ -254,16 +258,19 @@ def import_quantized_mul(node: ImportNode) -> Sequence[Value]:
         steps = [step_of(node, reach, LARGEST[DType.INT8]) for reach in reaches]
         step = apply(node, Mul(), *steps)
         return [integers, *product_ends(node, step)]
-    steps = [apply(node, Div(), reach, single(SPANS[DType.INT8])) for reach in reaches]
-    scale = apply(node, Mul(), *steps)
     numbers = node.step(Cast(DType.FLOAT32), integers, suffix="counts")
-    if node.attrs["enable_float_output"]:
+    whole = single(SPANS[DType.INT8])
+    # Divided one after the other, as MXNet does: a product that is cut shows the last digit.
+    is_real = bool(node.attrs["enable_float_output"])
+    scale: Known = ONE if is_real or found is None else apply(node, Div(), whole, magnitude(node, *found))
+    for reach in reaches:
+        scale = apply(node, Div(), scale, apply(node, Div(), whole, reach))
+    if is_real:
         return [node.emit(Mul(), numbers, held(node, scale))]
     assert found is not None
-    scale = apply(node, Mul(), apply(node, Div(), single(SPANS[DType.INT8]), magnitude(node, *found)), scale)
-    whole = cut(node, node.step(Mul(), numbers, held(node, scale), suffix="scaled"), rounded=False)
+    made = cut(node, node.step(Mul(), numbers, held(node, scale), suffix="scaled"), rounded=False)
     node.decide(DecisionKind.QUANTIZATION, "MXNet cuts the product and lets it wrap around beyond int8; so it is here")
-    return [node.emit(Cast(DType.INT8), held(node, whole)), as_end(node, found[0]), as_end(node, found[1])]
+    return [node.emit(Cast(DType.INT8), held(node, made)), as_end(node, found[0]), as_end(node, found[1])]
 
 
 def import_quantized_embedding(node: ImportNode) -> Sequence[Value]:
