@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import warnings
 from collections.abc import Iterator
@@ -36,6 +37,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_thin_rows(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Of what is selected, the rows that run; see `tests/thinning.py`."""
     thinning.thin(config, items)
+
+
+def pytest_sessionstart() -> None:
+    """No search for garbage while a hundred thousand rows of tests are made, of which none is garbage."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """The rows stay to the end: no search for garbage looks at them again, which would cost most of a second each."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

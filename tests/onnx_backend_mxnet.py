@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import onnx
@@ -95,6 +95,7 @@ class Written:
     bound: tuple[str, ...]
 
 
+Result = TypeVar("Result")
 Road = Callable[[Written, dict[str, Array]], list[Array]]
 
 
@@ -151,9 +152,23 @@ def _infos(model: Any, feeds: Mapping[str, Array]) -> list[Any]:
 
 def judge(sample: Sample, road: Road) -> Outcome:
     """Write a sample and go the road with it on the sample's data."""
+    return follow(sample, attempt(sample), road)
+
+
+def attempt(sample: Sample) -> Written | Outcome:
+    """The sample written, for any number of roads, or why it cannot be."""
+    return _guarded(sample, lambda: write(sample))
+
+
+def follow(sample: Sample, made: Written | Outcome, road: Road) -> Outcome:
+    """Go the road with what was made of a sample, on the sample's data."""
+    return made if isinstance(made, Outcome) else _guarded(sample, lambda: _judge(sample, made, road))
+
+
+def _guarded(sample: Sample, step: Callable[[], Result]) -> Result | Outcome:
+    """What the step gives, or the outcome that its error is."""
     try:
-        written = write(sample)
-        return _judge(sample, written, road)
+        return step()
     except GraphirError as error:
         return Outcome(sample, "refused", reason_of(error))
     except Exception as error:  # a defect of graphir: counted, not fatal
@@ -276,12 +291,6 @@ def _short(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
 
 
-def run_suite(chosen: Sequence[Sample]) -> list[Outcome]:
-    """Judge samples with live MXNet."""
-    with LivePair() as runner:
-        return [judge(sample, in_live_mxnet(runner)) for sample in chosen]
-
-
 GROUPS = (
     ("sequences, optionals", r"MXNet has tensors only|is optional\(|OptionalHasElement|OptionalGetElement"),
     ("strings", r"tensors of string|StringNormalizer|StringSplit|RegexFullMatch|TfIdf"),
@@ -357,7 +366,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for sample in samples([options.kind] if options.kind else KINDS)
         if (not wanted or wanted & sample.operators) and options.name in sample.name
     ]
-    outcomes = [judge(sample, read_again) for sample in chosen] if options.back else run_suite(chosen)
+    with LivePair() as runner:
+        road = read_again if options.back else in_live_mxnet(runner)
+        outcomes = [judge(sample, road) for sample in chosen]
     show(outcomes, verbose=options.verbose)
     if options.write:
         TABLE.write_text(table(outcomes), encoding="ascii")

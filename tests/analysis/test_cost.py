@@ -231,8 +231,8 @@ def test_a_long_graph_takes_linear_time() -> None:
         graph.set_outputs([value])
         return graph
 
-    graphs = {count: long(count) for count in (5_000, 50_000)}
-    assert graphir.cost(graphs[50_000]).flops == 400_000 * N
+    graphs = {count: long(count) for count in (1_000, 10_000)}
+    assert graphir.cost(graphs[10_000]).flops == 80_000 * N
     assert is_near_linear(lambda count: graphir.cost(graphs[count]), *graphs)
 
 

@@ -7,6 +7,7 @@ one, started when first needed, the operators that MXNet's CPU build has through
 
 from __future__ import annotations
 
+import atexit
 import io
 import json
 import os
@@ -102,6 +103,20 @@ def read_message(stream: IO[bytes]) -> tuple[Any, Arrays]:
         return json.loads(text), {name: archive[name] for name in archive.files}
 
 
+# Processes that nobody uses at the moment: each costs more than a second, which many modules of tests would pay anew.
+_IDLE: dict[tuple[object, ...], list[subprocess.Popen[bytes]]] = {}
+
+
+@atexit.register
+def close_idle() -> None:
+    """End the processes that nobody uses."""
+    for child in (child for idle in _IDLE.values() for child in idle):
+        if child.stdin is not None:
+            child.stdin.close()
+        child.wait(timeout=60)
+    _IDLE.clear()
+
+
 class Live:
     """A running MXNet. Use it as a context manager; `run` may be called any number of times."""
 
@@ -113,18 +128,33 @@ class Live:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._child is not None and self._child.stdin is not None:
-            self._child.stdin.close()
-            self._child.wait(timeout=60)
+        if self._child is not None:
+            _IDLE.setdefault(self._key(), []).append(self._child)
             self._child = None
+
+    def _key(self) -> tuple[object, ...]:
+        """What a process depends on: its command and its environment, but for what pytest says of the test."""
+        held = sorted(item for item in os.environ.items() if not item[0].startswith("PYTEST_"))
+        return interpreter(), self.onednn, *held
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        """A process that another one has done with, seeded as a new one is, or a new one."""
+        idle = _IDLE.get(self._key())
+        if idle:
+            child = idle.pop()
+            if child.stdin is not None and child.stdout is not None and child.poll() is None:
+                write_message(child.stdin, {"seed": 0}, {})
+                read_message(child.stdout)
+                return child
+        command = [interpreter(), str(Path(__file__).resolve()), *(["--onednn"] if self.onednn else [])]
+        switch = str(int(self.onednn))  # whatever this process has set for itself
+        environment = os.environ | dict.fromkeys(ONEDNN_SWITCHES, switch)
+        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
 
     def run(self, symbol_json: str, arrays: Mapping[str, NDArray[Any]], internals: bool = False) -> Arrays:
         """The outputs by name. Raises LiveError with MXNet's message; ImportError when there is no MXNet."""
         if self._child is None:
-            command = [interpreter(), str(Path(__file__).resolve()), *(["--onednn"] if self.onednn else [])]
-            switch = str(int(self.onednn))  # whatever this process has set for itself
-            environment = os.environ | dict.fromkeys(ONEDNN_SWITCHES, switch)
-            self._child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment)
+            self._child = self._started()
         child = self._child
         if child.stdin is None or child.stdout is None:
             raise LiveError("the child process has no pipes")
@@ -186,6 +216,10 @@ def serve(onednn: bool) -> None:
             return
         if missing:
             write_message(replies, {"missing": missing}, {})
+            continue
+        if mxnet is not None and "seed" in request:
+            mxnet.random.seed(request["seed"])
+            write_message(replies, {}, {})
             continue
         try:
             results = run(mxnet, request["symbol"], arrays, request["internals"])

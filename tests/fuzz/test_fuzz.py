@@ -10,7 +10,7 @@ import pytest
 from tests.fuzz.driver import Worker, fuzz
 from tests.fuzz.formats import FORMATS
 
-CASES = int(os.environ.get("GRAPHIR_FUZZ_CASES", "50"))
+CASES = int(os.environ.get("GRAPHIR_FUZZ_CASES", "20"))
 SEED = int(os.environ.get("GRAPHIR_FUZZ_SEED", "1"))
 
 

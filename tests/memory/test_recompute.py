@@ -15,7 +15,7 @@ from graphir.errors import GraphirError
 from tests.growth import is_near_linear
 
 MIB = 1 << 20
-LONG = 100_000
+LONG = 40_000
 
 
 def drawn(seed: int) -> Problem:

@@ -37,6 +37,7 @@ CASES = [(name, size) for name in BUILDERS for size in SIZES.get(name, (224, 203
 
 
 @pytest.mark.live
+@pytest.mark.one_of(4, by="name")
 @pytest.mark.parametrize(("name", "size"), CASES)
 def test_the_built_network_is_keras(keras: ModuleType, name: str, size: int) -> None:
     x = image(size)

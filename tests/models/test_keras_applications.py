@@ -51,6 +51,7 @@ DEFAULT = (224, 299)
 
 
 @pytest.mark.live
+@pytest.mark.one_of(4)
 @pytest.mark.parametrize(("name", "size"), TF2ONNX_NODES, ids=lambda value: str(value))
 def test_a_frozen_network_is_the_same_in_onnx_and_mxnet(
     keras: ModuleType, mxnet: ModuleType, tmp_path: Path, name: str, size: int

@@ -64,7 +64,7 @@ def saved_and_loaded(graph: Graph, folder: Path, **options: Any) -> Graph:
     return loaded
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 @given(strategies.graphs())
 def test_any_graph_comes_back(graph: Graph) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -8,6 +8,8 @@ import os
 import re
 import subprocess
 import zipfile
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -42,20 +44,27 @@ OF_OLDER_TENSORFLOW = {
 ONLY_2 = {"CuDNNGRU", "CuDNNLSTM", "RandomBrightness", "ThresholdedReLU"}
 
 
+Folders = Callable[[str], Path | None]
+
+
 @pytest.fixture(scope="session")
-def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The models of each version that is installed, written by it."""
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
+    """The models of a version, written by it when they are first asked for; None where it is not installed."""
     python = live_python()
-    found: dict[str, Path] = {}
-    for module in MODULES if python is not None else ():
-        if _has(str(python), module):
-            found[module] = tmp_path_factory.mktemp(module)
-            command = [str(python), str(WRITER), str(found[module]), module]
-            paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
-            settings = os.environ | SETTINGS | {"PYTHONPATH": paths}
-            done = subprocess.run(command, env=settings, capture_output=True, text=True, check=False)
-            assert done.returncode == 0, done.stderr[-2000:]
-    return found
+
+    @cache
+    def written(module: str) -> Path | None:
+        if python is None or not _has(str(python), module):
+            return None
+        folder = tmp_path_factory.mktemp(module)
+        paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+        settings = os.environ | SETTINGS | {"PYTHONPATH": paths}
+        command = [str(python), str(WRITER), str(folder), module]
+        done = subprocess.run(command, env=settings, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr[-2000:]
+        return folder
+
+    return written
 
 
 def _has(python: str, module: str) -> bool:
@@ -63,19 +72,19 @@ def _has(python: str, module: str) -> bool:
     return subprocess.run(command, env=os.environ | SETTINGS, check=False).returncode == 0
 
 
-def folder_of(folders: dict[str, Path], module: str) -> Path:
+def folder_of(folders: Folders, module: str) -> Path:
     """The folder of a version."""
     if importlib.util.find_spec("h5py") is None:
         missing("TensorFlow", "there is no h5py, which Keras's files need")
-    if module == "keras" and module not in folders:
+    if folder := folders(module):
+        return folder
+    if module == "keras":
         missing("TensorFlow", "there is no Keras to write models")
-    if module not in folders:
-        missing("tf_keras", "there is no tf_keras to write models of version 2")
-    return folders[module]
+    missing("tf_keras", "there is no tf_keras to write models of version 2")
 
 
 @pytest.mark.parametrize(("module", "name", "suffix"), ROWS, ids=["-".join(row) for row in ROWS])
-def test_layer_equals_keras(folders: dict[str, Path], module: str, name: str, suffix: str) -> None:
+def test_layer_equals_keras(folders: Folders, module: str, name: str, suffix: str) -> None:
     folder = folder_of(folders, module)
     graph = graphir.load(folder / f"{name}.{suffix}")
     graph.check()
@@ -117,14 +126,14 @@ def _inside(value: Any) -> frozenset[str]:
     return frozenset().union(*map(_inside, value)) if isinstance(value, list) else frozenset()
 
 
-def test_every_layer_has_a_model(folders: dict[str, Path]) -> None:
+def test_every_layer_has_a_model(folders: Folders) -> None:
     folder = folder_of(folders, "keras")
     held = frozenset[str]().union(*(classes(folder / f"{name}.keras") for name in names_of("keras")))
     assert set(LAYERS) - held == ONLY_2
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_every_operation_has_a_model(folders: dict[str, Path], module: str) -> None:
+def test_every_operation_has_a_model(folders: Folders, module: str) -> None:
     folder = folder_of(folders, module)
     held = frozenset[str]().union(*(classes(folder / f"{name}.keras") for name in names_of(module)))
     of_version = {name for name in OPERATIONS if name[0].isupper() == (module == "keras")}

@@ -123,8 +123,8 @@ class _Trials:
             done += len(part)
         if done == len(trials) and looked == len(rows):
             return list(said), []
-        found = "" if looked == len(rows) else f", found at {looked} of {len(rows)} nodes,"
-        return list(said), [f"of {len(trials)} parts that differ{found} {done} were run by themselves"]
+        found = "" if looked == len(rows) else f" at {looked:,} of {len(rows):,} nodes"
+        return list(said), [f"parts that differ{found}: {len(trials):,}, run by themselves: {done:,}"]
 
     def _is_late(self) -> bool:
         return time.process_time() > self._until

@@ -61,7 +61,7 @@ def live() -> Iterator[dict[bool, Live]]:
 
 
 @pytest.mark.live
-@pytest.mark.one_of(2, by="row.op")
+@pytest.mark.one_of(3, by="row.op")
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.label)
 def test_live_mxnet_computes_the_same(row: Row, live: dict[bool, Live]) -> None:
     check_live(row, live[row.onednn])

@@ -8,9 +8,9 @@ from itertools import islice
 import onnx
 import pytest
 
-from tests.equivalence.live import Live
-from tests.onnx_backend import samples
-from tests.onnx_backend_mxnet import TABLE, judge, read_again, run_suite
+from tests.equivalence.live import Live, LivePair
+from tests.onnx_backend import Sample, samples
+from tests.onnx_backend_mxnet import TABLE, Outcome, Written, attempt, follow, in_live_mxnet, read_again
 from tests.requirements import missing, needing
 
 PARTS = 4
@@ -46,11 +46,17 @@ def test_the_table_says_that_enough_pass() -> None:
     assert int(found[1]) >= LEAST
 
 
+@pytest.fixture(scope="module", params=range(PARTS))
+def written(request: pytest.FixtureRequest) -> list[tuple[Sample, Written | Outcome]]:
+    """One part of the suite's models, written as MXNet once for both roads."""
+    return [(sample, attempt(sample)) for sample in islice(samples(), request.param, None, PARTS)]
+
+
 @pytest.mark.live
 @pytest.mark.usefixtures("live")
-@pytest.mark.parametrize("part", range(PARTS))
-def test_outcomes_are_those_of_the_table(part: int, page: str) -> None:
-    outcomes = run_suite(list(islice(samples(), part, None, PARTS)))
+def test_outcomes_are_those_of_the_table(written: list[tuple[Sample, Written | Outcome]], page: str) -> None:
+    with LivePair() as runner:
+        outcomes = [follow(sample, made, in_live_mxnet(runner)) for sample, made in written]
     lines = set(page.splitlines())
     stated = {line for line in lines if line.count(" | ") == 2}
     named = {tuple(line.split(" | ")[:2]) for line in stated}
@@ -62,10 +68,8 @@ def test_outcomes_are_those_of_the_table(part: int, page: str) -> None:
     assert not stale, f"not what {TABLE.name} says; is that right, then write it: tests/onnx_backend_mxnet.py --write"
 
 
-@pytest.mark.parametrize("part", range(PARTS))
-def test_symbols_are_read_back(part: int, page: str) -> None:
+def test_symbols_are_read_back(written: list[tuple[Sample, Written | Outcome]], page: str) -> None:
     lost = set(re.findall(r"^\| (\S+ \| \S+) \| (?:refused|fails|wrong): ", page, re.MULTILINE))
-    chosen = (sample for sample in samples() if f"{sample.kind} | {sample.name}" not in lost)
-    outcomes = [judge(sample, read_again) for sample in islice(chosen, part, None, PARTS)]
-    failed = [outcome for outcome in outcomes if not outcome.passes]
+    chosen = [(sample, made) for sample, made in written if f"{sample.kind} | {sample.name}" not in lost]
+    failed = [outcome for outcome in (follow(*each, read_again) for each in chosen) if not outcome.passes]
     assert not [outcome.line for outcome in failed if not LOST_ON_THE_WAY_BACK.match(outcome.sample.name)]
