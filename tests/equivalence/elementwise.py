@@ -156,6 +156,14 @@ OTHERS = (
     case("amp_cast", "integers_pass", data(4, dtype="int32"), dtype="float16"),
     case("amp_multicast", "widest", data(2, 3, name="data_0", dtype="float16"), data(2, 3, name="data_1"),
          num_outputs=2),
+    *(
+        case("amp_multicast", f"{'_'.join(dtypes)}_{narrow}",
+             *(data(2, 3, name=f"data_{slot}", dtype=dtype) for slot, dtype in enumerate(dtypes)),
+             num_outputs=len(dtypes), cast_narrow=narrow)
+        for dtypes in (("float64", "float16"), ("float16", "float64"), ("int32", "float16"), ("int32", "float32"),
+                       ("float64", "float16", "float32"), ("float64", "float32"), ("float16", "int32", "float64"))
+        for narrow in (False, True)
+    ),
     case("amp_multicast", "narrowest", data(2, 3, name="data_0", dtype="float16"), data(2, 3, name="data_1"),
          num_outputs=2, cast_narrow=True),
     *(case(op, "plain", data(2, 3)) for op in ("zeros_like", "ones_like", "_copy", "BlockGrad", "Dropout")),

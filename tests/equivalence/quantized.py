@@ -124,6 +124,8 @@ ROWS: tuple[Case, ...] = (
          min_calib_range=-4.0, max_calib_range=3.0),
     case("_contrib_quantized_batch_norm", "uint8", unsigned(2, 3, 4, 4), *STATES, *DATA, fix_gamma=False,
          eps=1e-5, min_calib_range=-2.0, max_calib_range=3.0),
+    case("_contrib_quantized_batch_norm", "axis_without_effect", signed(2, 3, 4, 3), *STATES, *DATA, fix_gamma=False,
+         min_calib_range=-4.0, max_calib_range=3.0, axis=-1),
     case("_contrib_quantized_concat", "int8", signed(2, 3, name="arg0"), signed(2, 4, name="arg1"), *PARTS,
          num_args=2),
     case("_contrib_quantized_concat", "uint8", unsigned(2, 3, name="arg0"), unsigned(1, 3, name="arg1"), *PARTS,

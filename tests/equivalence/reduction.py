@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tests.equivalence.case import Case, case, data, values
+from tests.equivalence.numpy_style import np_shape
 
 CUBE = data(2, 3, 4)
 DISTINCT = data(2, 3, 4, kind="distinct")
-HOLES = values(1.0, float("nan"), 2.0, -3.0, float("nan"), 0.5, shape=(2, 3))
+NAN, INFINITY = float("nan"), float("inf")
+HOLES = values(1.0, NAN, 2.0, -3.0, NAN, 0.5, shape=(2, 3))
 
 PLAIN = (
     *(case(op, "all", CUBE) for op in ("sum", "mean", "max", "min", "prod", "norm")),
@@ -29,6 +31,18 @@ PLAIN = (
     case("mean", "float64", data(2, 3, dtype="float64"), axis=0),
     case("nansum", "axis_1", HOLES, axis=1),
     case("nansum", "all", HOLES),
+    case("nansum", "nan_behind_infinity",
+         values(1, INFINITY, NAN, 2, INFINITY, NAN, 3, 1, INFINITY, shape=(3, 3)), axis=1),
+    case("nansum", "nan_behind_infinity_two_axes",
+         values(1, INFINITY, NAN, NAN, INFINITY, 1, NAN, NAN, shape=(2, 2, 2)), axis=(1, 2)),
+    *(
+        np_shape(case(op, f"{dtype}_of_none", data(3, 0, 2, dtype=dtype), axis=1))
+        for op in ("sum", "prod", "nansum", "nanprod", "norm")
+        for dtype in ("bool", "int32", "float32")
+    ),
+    np_shape(case("mean", "of_none", data(3, 0, 2), axis=1)),
+    np_shape(case("mean", "all_of_none", data(3, 0, 2))),
+    np_shape(case("moments", "of_none", data(3, 0, 2), axes=(1,))),
     case("nanprod", "axis_0", HOLES, axis=0),
     case("norm", "l1_all", CUBE, ord=1),
     case("norm", "l1_axis", CUBE, ord=1, axis=1, keepdims=True),

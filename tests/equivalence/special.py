@@ -52,7 +52,8 @@ CASES: tuple[Case, ...] = (
     *(case("clip", f"special_{low}_{high}", odd(), a_min=low, a_max=high)
       for low, high in ((-2.7, "inf"), ("nan", 1), (2, 1), (-2, "-inf"), (-1, 1))),
     *(case("smooth_l1", f"special_{scalar}", odd(), scalar=scalar) for scalar in (0, "-0.0", "nan", "inf", 2)),
-    *(case("smooth_l1", f"special_float16_{scalar}", odd("float16"), scalar=scalar) for scalar in (256, 1e-4, "inf")),
+    *(case("smooth_l1", f"special_float16_{scalar}", odd("float16"), scalar=scalar)
+      for scalar in (256, 65536, 1e-4, "inf")),
     *(case("_contrib_quadratic", f"special_{dtype}", odd(dtype), a=2.0, b=-1.0, c=0.5)
       for dtype in ("float16", "float32")),
     case("L2Normalization", "zeros_float16", values(0, 0, 4, 5, shape=(2, 2), dtype="float16")),

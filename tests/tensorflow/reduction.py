@@ -40,6 +40,7 @@ CASES = (
     *(case(op, "uint8", data(2, 3, dtype="uint8", kind="integers:0:255"), ints(1)) for op in ("Max", "Min")),
     case("Mean", "spatial", data(2, 4, 5, 3), ints(1, 2)),
     *(case(op, "one_axis", bits(2, 3, 4), ints(1)) for op in ("All", "Any")),
+    *(case(op, "of_none", bits(3, 0, 2), ints(1)) for op in ("All", "Any")),
     *(case(op, "keep", bits(2, 3, 4), ints(0, -1), keep_dims=True) for op in ("All", "Any")),
     *(case(op, "all_axes", bits(3, 4), ints(0, 1)) for op in ("All", "Any")),
     *(case(op, "no_axes", bits(3, 4), ints()) for op in ("All", "Any")),

@@ -81,6 +81,31 @@ def matrix(size: int, wanted: int, method: int, *, whole: bool) -> Array:
     return found
 
 
+def whole_ratio(size: int, wanted: int) -> bool:
+    """Whether areas are of whole pixels to OpenCV, which divides twice: 1 / (1 / 49) is not 49."""
+    ratio = _ratio(size, wanted)
+    return bool(abs(ratio - round(ratio)) < np.finfo(np.float64).eps)
+
+
+def area_terms(size: int, wanted: int) -> tuple[Array, Array]:
+    """The pixels (wanted, terms) that each area is a sum of, in their order, and their weights, float32; the weights
+    behind the last one are 0."""
+    parts = _areas(size, wanted)
+    first = (parts != 0).argmax(axis=1)
+    terms = int((size - (parts != 0)[:, ::-1].argmax(axis=1) - first).max())
+    places = np.minimum(first[:, None] + np.arange(terms), size - 1)
+    inside = first[:, None] + np.arange(terms) < size
+    weights = np.take_along_axis(parts, places, axis=1) * inside
+    return places, weights.astype(np.float32)
+
+
+def cubic_terms(size: int, wanted: int) -> tuple[Array, Array]:
+    """The four pixels (wanted, 4) that each is made of and their weights, whole multiples of 1 / UNIT times UNIT."""
+    start, fraction = _starts(size, wanted)
+    places = np.clip(start[:, None] + np.arange(-1, 3), 0, size - 1)
+    return places, np.rint(_cubic(fraction) * np.float32(UNIT)).astype(np.float32)
+
+
 def _cubic(x: Array) -> Array:
     one, a = np.float32(1), _STEEPNESS
     first = ((a * (x + one) - 5 * a) * (x + one) + 8 * a) * (x + one) - 4 * a
@@ -144,7 +169,10 @@ __all__ = [
     "NEAREST",
     "UNIT",
     "Array",
+    "area_terms",
+    "cubic_terms",
     "matrix",
     "nearest",
     "neighbours",
+    "whole_ratio",
 ]

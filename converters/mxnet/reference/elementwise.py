@@ -200,8 +200,8 @@ def _is_amp(data: Array) -> bool:
 
 
 def amp_multicast(attrs: Attributes, *inputs: Array) -> tuple[Array, ...]:
-    """All inputs of 16 and 32 floating bits in the widest dtype among them (the narrowest with cast_narrow); of float16
-    and bfloat16 in the first (the last with cast_narrow)."""
+    """All inputs of 16 and 32 floating bits in float32 if one is, else in the first input's dtype, of any kind; with
+    cast_narrow in the narrowest, of float16 and bfloat16 the last."""
     floats = [each.dtype for each in inputs if _is_amp(each)]
     if not floats:
         return inputs
@@ -209,7 +209,7 @@ def amp_multicast(attrs: Attributes, *inputs: Array) -> tuple[Array, ...]:
     if attrs.get("cast_narrow"):
         dtype = narrow[-1] if narrow else floats[0]
     else:
-        dtype = narrow[0] if len(narrow) == len(floats) else np.dtype(np.float32)
+        dtype = inputs[0].dtype if len(narrow) == len(floats) else np.dtype(np.float32)
     with np.errstate(all="ignore"):
         return tuple(array.astype(dtype) if _is_amp(array) else array for array in inputs)
 

@@ -46,19 +46,49 @@ def resized(image: Array, height: int, width: int, method: int) -> Array:
         sums = image.reshape(height, 2, width, 2, channels).astype(np.float64).sum(axis=(1, 3)) / 4
         return np.asarray(np.floor(sums + 0.5) if channels in (1, 3, 4) else np.rint(sums)).astype(np.uint8)
     if method == AREA and rows >= height and columns >= width:
+        if is_bytes:
+            return np.rint(_areas_of_bytes(image, height, width)).astype(np.uint8)
         found = _applied(_applied(image.astype(np.float64), _areas(columns, width), 1), _areas(rows, height), 0)
-        return np.asarray(np.clip(np.rint(found), 0, 255) if is_bytes else found).astype(image.dtype)
+        return found.astype(image.dtype)
     across, down = _taps(columns, width, method, inside=True), _taps(rows, height, method, inside=False)
     if not is_bytes:
         return _applied(_applied(image.astype(np.float64), across, 1), down, 0).astype(image.dtype)
     return _bytes(image, _whole(across), _whole(down))
 
 
+def _areas_of_bytes(image: Array, height: int, width: int) -> Array:
+    """Areas of whole pixels as a sum times a float32, others in float32, one pixel after the other."""
+    (rows, columns), wanted = image.shape[:2], np.array([height, width])
+    ratios = 1 / (wanted / np.array([rows, columns]))
+    if (np.abs(ratios - np.rint(ratios)) < np.finfo(np.float64).eps).all():
+        tall, wide = (int(ratio) for ratio in np.rint(ratios))
+        sums = image.reshape(height, tall, width, wide, -1).sum(axis=(1, 3), dtype=np.int64)
+        return np.asarray(sums.astype(np.float32) * (np.float32(1) / np.float32(tall * wide)))
+    return _in_order(_in_order(image.astype(np.float32), _areas(columns, width), 1), _areas(rows, height), 0)
+
+
+def _in_order(image: Array, taps: Taps, axis: int) -> Array:
+    """`_applied`, each product and each sum rounded to float32, from the first pixel to the last."""
+    planes = np.moveaxis(image, axis, 0)
+    found = np.zeros((len(taps), *planes.shape[1:]), np.float32)
+    for total, (places, weights) in zip(found, taps, strict=True):
+        for place, weight in zip(places, weights, strict=True):
+            total += planes[place] * weight
+    return np.moveaxis(found, 0, axis)
+
+
 def _bytes(image: Array, across: Taps, down: Taps) -> Array:
-    """Sums in whole numbers; of two rows each product is cut on its own, of more their sum is rounded."""
+    """Sums in whole numbers; of two rows each product is cut on its own, of more their sum is rounded. Of four rows
+    OpenCV adds up eight bytes at once, in float32, as far as a row has eight."""
     sums = _applied(image.astype(np.int64), across, 1)
     if len(down[0][0]) > 2:
-        return np.clip((_applied(sums, down, 0) + (1 << 21)) >> 22, 0, 255).astype(np.uint8)
+        whole = (_applied(sums, down, 0) + (1 << 21)) >> 22
+        if len(down[0][0]) == 4:
+            at_once = whole[0].size // 8 * 8
+            scaled = [(places, weights.astype(np.float32) * np.float32(2**-22)) for places, weights in down]
+            single = np.rint(_in_order(sums.astype(np.float32), scaled, 0)).reshape(len(down), -1)
+            whole.reshape(len(down), -1)[:, :at_once] = single[:, :at_once]
+        return np.clip(whole, 0, 255).astype(np.uint8)
     found = [
         sum((weight * (sums[place] >> 4)) >> 16 for place, weight in zip(places, weights, strict=True))
         for places, weights in down
@@ -125,10 +155,9 @@ def _areas(size: int, wanted: int) -> Taps:
     ratio, found = 1 / (wanted / size), []
     for pixel in range(wanted):
         begin = pixel * ratio
-        end = min(begin + ratio, size)
         places = np.arange(size)
-        parts = np.clip(np.minimum(places + 1, end) - np.maximum(places, begin), 0, 1)
-        parts = np.where(parts > 1e-3, parts, 0) / (end - begin)
+        parts = np.clip(np.minimum(places + 1, begin + ratio) - np.maximum(places, begin), 0, 1)
+        parts = np.where(parts > 1e-3, parts, 0) / min(ratio, size - begin)
         found.append((places, parts.astype(np.float32)))
     return found
 

@@ -48,8 +48,14 @@ def _vector(size: Array, order: float, axes: tuple[int, ...], keep: bool) -> Arr
     infinite = np.isinf(size).sum(axis=axes, keepdims=keep)
     if order == 0:
         return np.where(infinite, infinite, (size != 0).sum(axis=axes, keepdims=keep))
-    powers = np.where(size == 0, 0.0, np.where(size == 0, 1.0, size) ** order).sum(axis=axes, keepdims=keep)
-    found = np.where(powers == 0, 0.0, powers ** (1 / order))
+    # Powers of ratios to the element that counts most, for they stay numbers where those of the elements would not.
+    counted = np.isfinite(size) & (size != 0)
+    first = np.where(counted, size, 0 if order > 0 else np.inf)
+    first = first.max(axis=axes, keepdims=True) if order > 0 else first.min(axis=axes, keepdims=True)
+    first = np.where((first == 0) | np.isinf(first), 1.0, first)
+    powers = np.where(size == 0, 0.0, np.where(size == 0, 1.0, size / first) ** order).sum(axis=axes, keepdims=keep)
+    scale = first if keep else np.squeeze(first, axes)
+    found = np.where(powers == 0, 0.0, scale * powers ** (1 / order))
     spoiled = (infinite > 1) | np.isnan(size).any(axis=axes, keepdims=keep)
     return np.where(spoiled, np.nan, np.where(infinite == 1, np.inf, found))
 

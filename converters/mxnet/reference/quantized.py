@@ -175,7 +175,9 @@ def quantized_activation(attrs: Attributes, data: Array, low: Array, high: Array
 
 
 def quantized_batch_norm(attrs: Attributes, data: Array, *others: Array) -> tuple[Array, ...]:
-    """Scale and shift of each channel in quantized numbers; uint8 data becomes int8 first, rounded."""
+    """Scale and shift of each channel in quantized numbers; uint8 data becomes int8 first, rounded.
+
+    The channels are those of axis 1, whatever `axis` says: it only says how many they are."""
     require_bytes(data)
     gamma, beta, mean, var, low, high = others
     found = calibrated(attrs)
@@ -185,7 +187,9 @@ def quantized_batch_norm(attrs: Attributes, data: Array, *others: Array) -> tupl
     inner = np.float32(SPANS["int8"] / SPANS["uint8"])
     values = data if data.dtype == np.int8 else saturated(data.astype(np.float32) * inner, "int8")
     real, shape = magnitude(*found), [1] * data.ndim
-    shape[int(attrs.get("axis", 1))] = -1
+    channels = [data.shape[axis] for axis in (1, int(attrs.get("axis", 1)))]
+    require(channels[0] == channels[1], f"{channels[1]} channels on the axis, {channels[0]} on axis 1")
+    shape[1] = -1
     inverse = (1.0 / np.sqrt(var.astype(np.float32) + float(attrs["eps"]))).astype(np.float32)
     again = np.float32(1.0 / np.sqrt(1.0 + float(attrs["eps"])))  # of the variance 1 that the kernel is given
     slope = gamma * inverse * magnitude(low, high) / real * again

@@ -6,6 +6,7 @@ attribute dtype says otherwise, argmax and argmin in the data's dtype.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -62,8 +63,10 @@ def in_own_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def mean(data: Array, axis: tuple[int, ...], keepdims: bool) -> Array:
     """The mean; of integers the sum, which wraps around, divided toward 0."""
-    if data.dtype.kind == "f":
+    if data.dtype.kind == "f" and data.size:
         return np.asarray(np.mean(data, axis=axis, keepdims=keepdims))
+    if data.dtype.kind == "f":
+        return np.asarray(np.sum(data, axis=axis, keepdims=keepdims) / data.dtype.type(0))
     total = np.sum(data, axis=axis, keepdims=keepdims, dtype=data.dtype)
     count = as_c(data.size // total.size, data.dtype)
     require(bool(count), f"{data.size // total.size} elements, a number that is 0 in {data.dtype}")
@@ -71,11 +74,11 @@ def mean(data: Array, axis: tuple[int, ...], keepdims: bool) -> Array:
 
 
 def spoiled(data: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
-    """Whether anything follows an infinity: MXNet's sums with compensation are not a number then."""
-    infinite = np.isinf(data)
-    last = tuple(-1 if axis in axes else slice(None) for axis in range(data.ndim))
-    infinite[last] = False
-    return np.asarray(infinite.any(axis=axes, keepdims=keepdims))
+    """Whether a number follows an infinity: MXNet's sums with compensation are not a number then."""
+    places = np.arange(math.prod(data.shape[axis] for axis in sorted(axes)))
+    places = places.reshape([size if axis in axes else 1 for axis, size in enumerate(data.shape)])
+    last = np.where(np.isnan(data), -1, places).max(axis=axes, keepdims=True, initial=-1)
+    return np.asarray((np.isinf(data) & (places < last)).any(axis=axes, keepdims=keepdims))
 
 
 def compensated(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -138,9 +141,9 @@ def euclidean(data: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
     """
     if data.dtype.kind != "f":
         size = np.abs(data).astype(np.float64)
-        largest = size.max(axis=axes, keepdims=True)
+        largest = size.max(axis=axes, keepdims=True, initial=0)
         count = (size == largest).sum(axis=axes, keepdims=keepdims)
-        return np.asarray(size.max(axis=axes, keepdims=keepdims) * np.sqrt(count))
+        return np.asarray(size.max(axis=axes, keepdims=keepdims, initial=0) * np.sqrt(count))
     wide = data.astype(np.float64)
     result = np.sqrt((wide * wide).sum(axis=axes, keepdims=keepdims))
     return np.where(np.isinf(data).sum(axis=axes, keepdims=keepdims) > 1, np.nan, result)

@@ -110,7 +110,8 @@ def grid_generator(attrs: Attributes, data: Array) -> Array:
 
 
 def bilinear_sampler(attrs: Attributes, data: Array, grid: Array) -> Array:
-    """data read at grid positions ((x + 1) (W - 1) / 2, likewise y) by bilinear interpolation; 0 outside."""
+    """data read at grid positions ((x + 1) (W - 1) / 2, likewise y) by bilinear interpolation; 0 outside, and NaN at
+    positions that are no numbers."""
     height, width = data.shape[2:]
     x, y = (grid[:, 0] + 1) * (width - 1) / 2, (grid[:, 1] + 1) * (height - 1) / 2
     left, top = np.floor(x).astype(np.int64), np.floor(y).astype(np.int64)
@@ -118,9 +119,9 @@ def bilinear_sampler(attrs: Attributes, data: Array, grid: Array) -> Array:
     samples = np.arange(data.shape[0])[:, None, None]
     for column, row in ((left, top), (left + 1, top), (left, top + 1), (left + 1, top + 1)):
         weight = (1 - np.abs(x - column)) * (1 - np.abs(y - row))
-        weight = np.where((column >= 0) & (column < width) & (row >= 0) & (row < height), weight, 0)
+        inside = (column >= 0) & (column < width) & (row >= 0) & (row < height)
         found = data[samples, :, np.clip(row, 0, height - 1), np.clip(column, 0, width - 1)]
-        result += np.moveaxis(found, -1, 1) * weight[:, None]
+        result += np.where(inside[:, None], np.moveaxis(found, -1, 1), 0) * weight[:, None]
     return result.astype(data.dtype)
 
 

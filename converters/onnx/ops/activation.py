@@ -23,7 +23,7 @@ from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import activation as ir
 from graphir.ops.base import Operator
-from graphir.ops.elementwise import Cast
+from graphir.ops.elementwise import Cast, Clip
 from graphir.ops.shape import Flatten, Reshape, Shape
 from graphir.types import DType
 
@@ -31,10 +31,20 @@ from graphir.types import DType
 def export_relu(node: ExportNode[ir.Relu]) -> None:
     """Relu takes integers from opset 14 on; before that, and where the runtime lacks it, they are compared with 0."""
     names = node.input_names()
-    if node.needs_composition() if node.opset >= 14 else not node.dtype().is_float:
+    composed = node.needs_composition() if node.opset >= 14 else not node.dtype().is_float
+    if composed or _stops_at_its_clip(node):
         node.emit("Max", [*names, node.scalar(0)])
     else:
         node.emit("Relu", names)
+
+
+def _stops_at_its_clip(node: ExportNode[ir.Relu]) -> bool:
+    """Whether onnxruntime (1.32 at least) would not open the file: it makes one Clip of a Relu and a Clip with a known
+    lower limit, and fails of all but float32 and float16."""
+    if node.dtype() in (DType.FLOAT16, DType.FLOAT32):
+        return False
+    clips = (user for user in node.node.outputs[0].users() if isinstance(user.op, Clip))
+    return any(len(clip.inputs) > 1 and (low := clip.inputs[1]) and low.tensor is not None for clip in clips)
 
 
 def export_gelu(node: ExportNode[ir.Gelu]) -> None:

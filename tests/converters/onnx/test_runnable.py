@@ -237,3 +237,15 @@ def test_exact_casts_are_exact(kind: Kind, narrow: str, wide: str) -> None:
         with np.errstate(over="ignore"):
             np.testing.assert_array_equal((a.astype(there) * b.astype(there)).astype(narrow), a * b)
             np.testing.assert_array_equal((a.astype(there) - b.astype(there)).astype(narrow), a - b)
+
+
+@pytest.mark.parametrize("opset", [13, 14, 18])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int32", "int64", "int8"])
+def test_a_relu_before_a_clip_opens_in_every_dtype(dtype: str, opset: int) -> None:
+    """onnxruntime makes one Clip of both, and of float64 and integers fails to."""
+    numbers = of(dtype, -3, 0, 1, 2, 7)
+    graph = Graph("g")
+    relu = graph.add_node(Relu(), [graph.add_input("x0", TensorType(DType.of(dtype), (5,)))])
+    limits = [graph.constant(of(dtype, limit).reshape(())) for limit in (1, 5)]
+    graph.set_outputs(graph.add_node(ir.Clip(), [relu.outputs[0], *limits]).outputs)
+    assert run(graph, numbers, opset=opset).tolist() == [1, 1, 1, 2, 5]

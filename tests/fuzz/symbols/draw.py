@@ -97,6 +97,9 @@ def draw(seed: int, index: int, pattern: str = "") -> Drawn:
         inputs = _of_other_rank(inputs, generator)
     if generator.random() < 0.5:
         inputs = _of_other_dtype(inputs, generator)
+    if case.op == "Deconvolution" and case.onednn:
+        # MXNet's own kernel, the one for float64, is another than oneDNN's of a stride and a dilation above 1.
+        inputs = [replace(source, dtype="float32") if source.dtype == "float64" else source for source in inputs]
     if fragile and "ddof" in attrs:
         attrs["ddof"] = "0"
     if fragile and inputs[0].dtype == "float16":  # whose squares are rounded to it: a whole number may be off by one

@@ -163,9 +163,8 @@ def import_amp_cast(node: ImportNode) -> Value:
 
 
 def import_amp_multicast(node: ImportNode) -> Sequence[Value]:
-    """All inputs of 16 and 32 floating bits in the widest dtype among them, or with `cast_narrow` in the narrowest.
-
-    Of float16 and bfloat16 MXNet takes the one that comes first, or with `cast_narrow` last."""
+    """All inputs of 16 and 32 floating bits in float32 if one is, else in the dtype of the first input, whichever that
+    is; with `cast_narrow` in the narrowest among them, of float16 and bfloat16 the last."""
     values = node.inputs
     if any(value.dtype is None for value in values):
         node.refuse("the dtype of an input is unknown; state the inputs' dtypes")
@@ -175,7 +174,9 @@ def import_amp_multicast(node: ImportNode) -> Sequence[Value]:
     if node.attrs["cast_narrow"]:
         dtype = min(reversed(floats), key=lambda found: found.bits)
     else:
-        dtype = max(floats, key=lambda found: found.bits)
+        first = values[0].dtype
+        assert first is not None
+        dtype = DType.FLOAT32 if DType.FLOAT32 in floats else first
     return [
         node.step(ir.Cast(dtype), value) if value.dtype in floats and value.dtype is not dtype else value
         for value in values

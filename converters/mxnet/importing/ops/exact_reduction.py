@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphir.converters.kernel.numbers import converted
 from graphir.converters.mxnet.importing.context import ImportNode
@@ -48,10 +49,10 @@ def _reduced_sizes(data: Value, axes: Axes) -> dict[int, int] | None:
 
 
 def of_bool(node: ImportNode, kind: Kind, data: Value, reduce: Reduce) -> Value:
-    """Whether any element is true, or (products and minima) all are."""
+    """Whether any element is true, or (products and minima) all are; of no elements a sum is false, the largest too."""
     wide = node.step(ew.Cast(DType.INT32), data, suffix="wide")
     whole = kind in (ir.ReduceProd, ir.ReduceMin)
-    return node.step(ew.Cast(DType.BOOL), reduce(ir.ReduceMin if whole else ir.ReduceMax, wide), suffix="bool")
+    return node.step(ew.Cast(DType.BOOL), reduce(ir.ReduceMin if whole else ir.ReduceSum, wide), suffix="bool")
 
 
 def of_integers(node: ImportNode, kind: Kind, data: Value, axes: Axes, reduce: Reduce) -> Value:
@@ -116,6 +117,17 @@ def mean_of_integers(node: ImportNode, data: Value, axes: Axes, reduce: Reduce) 
     return node.step(ew.Div(), total, node.constant(converted(number, data.dtype), data.dtype), suffix="mean")
 
 
+def of_nothing(data: Value, axes: Axes) -> bool:
+    """Whether the reduced axes are known to have no elements."""
+    return 0 in (_reduced_sizes(data, axes) or {}).values()
+
+
+def mean_of_nothing(node: ImportNode, data: Value, reduce: Reduce) -> Value:
+    """0 / 0, which is not a number; onnxruntime's mean of no elements is 0."""
+    zero = node.scalar_like(data, 0.0)
+    return node.step(ew.Div(), reduce(ir.ReduceSum, data), zero, suffix="of_nothing")
+
+
 def with_nan(node: ImportNode, kind: Kind, data: Value, reduce: Reduce) -> Value:
     """The largest or smallest element; what is not a number wins."""
     return _unless(node, node.step(ew.IsNaN(), data), reduce(kind, data), reduce)
@@ -128,16 +140,31 @@ def _unless(node: ImportNode, spoiled: Value, result: Value, reduce: Reduce) -> 
     return node.step(ew.Where(), condition, node.scalar_like(result, math.nan), result, suffix="exact")
 
 
-def compensated(node: ImportNode, result: Value, data: Value, axes: Axes, reduce: Reduce) -> Value:
-    """A sum with compensation: an infinity that anything follows makes it not a number."""
+def compensated(
+    node: ImportNode, result: Value, data: Value, axes: Axes, reduce: Reduce, *, passes_nan: bool = False
+) -> Value:
+    """A sum with compensation: an infinity that anything follows makes it not a number; with `passes_nan` anything but
+    what is no number itself."""
     infinite = node.step(ew.IsInf(), data)
     sizes = _reduced_sizes(data, axes)
-    if sizes is not None and math.prod(sizes.values()) <= LARGEST_MASK:
-        followed = np.ones([sizes.get(axis, 1) for axis in range(len(data.shape or ()))], bool)
-        if followed.size:
-            followed.reshape(-1)[-1] = False
-            infinite = node.step(ew.And(), infinite, node.constant(followed), suffix="followed")
+    if sizes is not None and 0 < math.prod(sizes.values()) <= LARGEST_MASK:
+        places = np.arange(math.prod(sizes.values()), dtype=np.int32)
+        places = places.reshape([sizes.get(axis, 1) for axis in range(len(data.shape or ()))])
+        if passes_nan:
+            last = _last_number(node, data, places, axes)
+            followed = node.step(ew.Less(), node.constant(places), last, suffix="followed")
+        else:
+            followed = node.constant(places < places.size - 1)
+        infinite = node.step(ew.And(), infinite, followed, suffix="followed")
     return _unless(node, infinite, result, reduce)
+
+
+def _last_number(node: ImportNode, data: Value, places: NDArray[np.int32], axes: Axes) -> Value:
+    """The place of the last element that is a number; -1 without one."""
+    none = node.constant(-1, DType.INT32)
+    numbers = node.step(ew.Where(), node.step(ew.IsNaN(), data), none, node.constant(places), suffix="numbers")
+    over = node.vector(reduced_axes(data, axes))
+    return node.step(ir.ReduceMax(keepdims=True), numbers, over, suffix="last")
 
 
 def norm_of_integers(node: ImportNode, data: Value, reduce_keeping: Reduce, reduce: Reduce) -> Value:
@@ -178,6 +205,6 @@ def nan_first(node: ImportNode, kind: Kind, data: Value, axis: int) -> Value:
 
 
 __all__ = [
-    "Axes", "Kind", "Reduce", "compensated", "euclidean", "nan_first", "norm_of_integers", "of_bool", "of_integers",
-    "with_nan",
+    "Axes", "Kind", "Reduce", "compensated", "euclidean", "mean_of_nothing", "nan_first", "norm_of_integers", "of_bool",
+    "of_integers", "of_nothing", "with_nan",
 ]  # fmt: skip

@@ -1,17 +1,16 @@
 """Images resized as OpenCV does it, which is what MXNet resizes them with.
 
 A pixel of the result is a sum of pixels of the image on each axis, its places and weights those of `image_weights`. For
-uint8 OpenCV computes in whole numbers, weights being multiples of 1 / 2048, and so does what is written here: the bytes
-are the same.
+uint8 OpenCV computes in whole numbers, weights being multiples of 1 / 2048, or in float32 (`image_sums`), and so does
+what is written here: the bytes are the same.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
+from graphir.converters.mxnet.importing.image_sums import Axis, areas, cubic
 from graphir.converters.mxnet.importing.image_weights import (
     AREA,
     AREA_OF_FEW,
@@ -53,21 +52,6 @@ from graphir.ops.shape_parts import Concat
 from graphir.types import UNKNOWN, DType, TensorType
 
 DTYPES = (DType.UINT8, DType.FLOAT32, DType.FLOAT64)
-
-
-class Axis(NamedTuple):
-    """One axis of the image: where it is, its sizes before and after as numbers if known, and as vectors of one."""
-
-    axis: int
-    size: int | None
-    wanted: int | None
-    size_value: Value | None = None
-    wanted_value: Value | None = None
-
-    @property
-    def known(self) -> bool:
-        """Whether both sizes are numbers."""
-        return self.size is not None and self.wanted is not None
 
 
 def import_image_resize(node: ImportNode) -> Value:
@@ -144,9 +128,44 @@ def _resized(node: ImportNode, rows: Axis, columns: Axis) -> Value:
         node.sizes(data, (rows.axis, columns.axis))
     if method == AREA and any((axis.wanted or 0) > (axis.size or 0) for axis in (rows, columns)):
         method = AREA_OF_FEW
-        if dtype is DType.UINT8:
-            return _linear_bytes(node, data, rows, columns, method)
-    return _by_matrices(node, data, rows, columns, method, dtype)
+    of_bytes = OF_BYTES.get(method) if dtype is DType.UINT8 else None
+    return of_bytes(node, data, rows, columns) if of_bytes else _by_matrices(node, data, rows, columns, method, dtype)
+
+
+def _areas_of_few_bytes(node: ImportNode, data: Value, rows: Axis, columns: Axis) -> Value:
+    return _linear_bytes(node, data, rows, columns, AREA_OF_FEW)
+
+
+def _areas_of_bytes(node: ImportNode, data: Value, rows: Axis, columns: Axis) -> Value:
+    channels = _channels(node)
+    if _halves(node, rows, columns):
+        if channels is None:
+            node.decide(DecisionKind.ROUNDING, f"{data.name} is taken to have 2 channels: of 1, 3 or 4 halves go up")
+        elif channels in (1, 3, 4):
+            return _by_matrices(node, data, rows, columns, AREA, DType.UINT8)
+    found = areas(node, data, rows, columns)
+    if found is not None:
+        return found
+    node.decide(
+        DecisionKind.ROUNDING,
+        "a byte is made of so many that they are summed as in exact arithmetic; OpenCV sums them in float32, so that "
+        "one in some thousands can be 1 higher or lower",
+    )
+    return _by_matrices(node, data, rows, columns, AREA, DType.UINT8)
+
+
+def _cubic_of_bytes(node: ImportNode, data: Value, rows: Axis, columns: Axis) -> Value:
+    channels = _channels(node)
+    node.decide(
+        DecisionKind.ROUNDING,
+        "bytes half way between two are rounded as on x86-64, where OpenCV sums rows in float32; on other processors "
+        "one in some thousands can be 1 higher or lower"
+        + (", and so can the last ones of a row, as the number of channels is not known" if channels is None else ""),
+    )
+    return cubic(node, data, rows, columns, channels)
+
+
+OF_BYTES = {AREA: _areas_of_bytes, AREA_OF_FEW: _areas_of_few_bytes, CUBIC: _cubic_of_bytes}
 
 
 def _halves(node: ImportNode, rows: Axis, columns: Axis) -> bool:
@@ -304,12 +323,6 @@ def _rounded(node: ImportNode, total: Value, rows: Axis, columns: Axis, method: 
             total = node.step(Div(), total, node.constant(float(UNIT * UNIT), DType.FLOAT64), suffix="scaled")
         raised = node.step(Add(), total, node.constant(0.5, DType.FLOAT64), suffix="raised")
         total = node.step(Floor(), raised, suffix="rounded")
-    if method in (CUBIC, AREA):
-        node.decide(
-            DecisionKind.ROUNDING,
-            "bytes are rounded as in exact arithmetic; OpenCV sums a part of them in float32, so that one in some "
-            "thousands can be 1 higher or lower",
-        )
     limits = node.constant(0.0, DType.FLOAT64), node.constant(255.0, DType.FLOAT64)
     return node.step(Clip(), total, *limits, suffix="limited")
 

@@ -155,15 +155,19 @@ def import_quantized_activation(node: ImportNode) -> Sequence[Value]:
 
 
 def import_quantized_batch_norm(node: ImportNode) -> Sequence[Value]:
-    """Scale and shift of each channel; uint8 becomes int8 first. MXNet's kernel adds eps to a variance of 1 again."""
+    """Scale and shift of each channel; uint8 becomes int8 first. MXNet's kernel adds eps to a variance of 1 again.
+
+    It takes axis 1 for the channels, whatever `axis` says, which only says how many they are."""
     attrs, found = node.attrs, calibrated(node)
     if found is None:
         node.refuse("it has no calibrated range (min_calib_range, max_calib_range): MXNet refuses it too")
     if attrs["eps"] < 0:
         node.refuse(f"eps {attrs['eps']}: variances below it have no root, of which MXNet makes numbers all the same")
     dtype, data = byte_dtype(node), node.input(0)
-    axis = node.axis(attrs["axis"], node.rank())
-    channels = node.shape()[axis]
+    stated, axis = node.axis(attrs["axis"], node.rank()), 1
+    channels = node.shape()[stated]
+    if stated != axis and node.sizes_if_known(0, (axis,)) != node.sizes_if_known(0, (stated,)):
+        node.refuse(f"channels on axis {stated}: MXNet's kernel takes those of axis 1, which are not as many")
     states = [known(node.shaped(slot, (channels,))) for slot in range(1, 5)]
     gamma, beta, mean, var = states
     reach = magnitude(node, end(node, node.input(5)), end(node, node.input(6)))

@@ -13,10 +13,12 @@ from graphir.converters.mxnet.importing.context import ImportFunction, ImportNod
 from graphir.converters.mxnet.importing.ops.exact_reduction import (
     compensated,
     euclidean,
+    mean_of_nothing,
     nan_first,
     norm_of_integers,
     of_bool,
     of_integers,
+    of_nothing,
     with_nan,
 )
 from graphir.graph import Value
@@ -86,6 +88,8 @@ def reduction(kind: Callable[..., Operator]) -> ImportFunction:
             return of_integers(node, kind, data, _axes(node, data), reduce)
         if kind in (ir.ReduceMax, ir.ReduceMin):
             return with_nan(node, kind, data, reduce)
+        if kind is ir.ReduceMean and of_nothing(data, _axes(node, data)):
+            return mean_of_nothing(node, data, reduce)
         return _reduce(node, kind, data)
 
     return import_reduction
@@ -103,7 +107,7 @@ def without_nan(kind: Callable[..., Operator], neutral: float) -> ImportFunction
         if kind is ir.ReduceProd or _keeps_all(node, data):
             return _reduce(node, kind, filled)
         reduce = partial(_given, node)
-        return compensated(node, reduce(kind, filled), data, _axes(node, data), reduce)
+        return compensated(node, reduce(kind, filled), data, _axes(node, data), reduce, passes_nan=True)
 
     return import_reduction
 
@@ -127,7 +131,7 @@ def _norm(node: ImportNode, data: Value, order: int) -> Value:
     integers = data.dtype is not None and data.dtype.is_integer
     if _keeps_all(node, data):
         return node.step(ew.Abs(), data)
-    if order == 1 and integers:
+    if integers and (order == 1 or of_nothing(data, axes)):
         return of_integers(node, ir.ReduceSum, node.step(ew.Abs(), data), axes, reduce)
     if order == 1:
         return compensated(node, reduce(ir.ReduceL1, data), data, axes, reduce)
@@ -152,6 +156,8 @@ def import_moments(node: ImportNode) -> list[Value]:
     def mean(value: Value, suffix: str) -> Value:
         if value.dtype is not None and value.dtype.is_integer:
             return of_integers(node, ir.ReduceMean, value, axes, kept)
+        if of_nothing(value, axes):
+            return mean_of_nothing(node, value, kept)
         return node.step(MEAN(keepdims=True), value, *over, suffix=suffix)
 
     center = mean(data, "mean")

@@ -55,7 +55,8 @@ def with_scalar(op: Operator, *, reverse: bool = False) -> ImportFunction:
 
 def _number(node: ImportNode, data: Value) -> float:
     """The scalar as the computation sees it."""
-    return converted(float(node.attrs["scalar"]), data.dtype or DType.FLOAT32)
+    found = converted(float(node.attrs["scalar"]), data.dtype or DType.FLOAT32)
+    return math.copysign(math.inf, found) if data.dtype is DType.FLOAT16 and abs(found) >= 65520 else found
 
 
 def import_div_scalar(node: ImportNode) -> Value:

@@ -40,7 +40,8 @@ def reducing(cls: type[Operator]) -> ImportFunction:
 
 
 def reducing_truth(cls: type[Operator]) -> ImportFunction:
-    """The import function of All (the smallest truth) and Any (the largest), over int32; ONNX has bool from 20 on."""
+    """The import function of All (the smallest truth) and Any (their sum, which of none is 0), over int32; ONNX has
+    bool from 20 on."""
 
     def import_truth(node: ImportNode) -> Value:
         data = node.input(0)
@@ -253,7 +254,7 @@ def _row_count(node: ImportNode, ids: Value) -> Value:
 
 IMPORTS: dict[str, ImportFunction] = {
     "All": reducing_truth(red.ReduceMin),
-    "Any": reducing_truth(red.ReduceMax),
+    "Any": reducing_truth(red.ReduceSum),
     "ArgMax": arg_reducing(red.ArgMax),
     "ArgMin": arg_reducing(red.ArgMin),
     "Cumprod": cumulative(CumProd),
