@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tests.equivalence.case import Case, case, data, values
 
 ODD = data(2, 3, 7, 8)
@@ -101,6 +103,9 @@ CASES: tuple[Case, ...] = (
     case("ROIPooling", "without_image", data(2, 3, 9, 11),
          values(1, 0, 0, 7, 7, -1, 2, 3, 15, 12, -0.5, 8, 8, 8, 8, -3, -1, -1, -1, -1, 0, 2, 3, 9, 8, shape=(5, 5),
                 name="rois"), pooled_size=(3, 2), spatial_scale=0.5),
+    replace(case("ROIPooling", "float64", data(1, 2, 8, 8, dtype="float64"),
+                 values(0, 1, 5, 5, 7, 0, -5, 1.5, 4.5, 5, shape=(2, 5), name="rois", dtype="float64"),
+                 pooled_size=(2, 2), spatial_scale=0.9), tolerance=1e-6),
     case("ROIPooling", "scale_1", data(1, 2, 8, 8), values(0, 1.5, 2.5, 6, 5, shape=(1, 5), name="rois"),
          pooled_size=(2, 2), spatial_scale=1.0),
 )  # fmt: skip

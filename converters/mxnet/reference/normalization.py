@@ -59,7 +59,7 @@ def batch_norm_relu(attrs: Attributes, *inputs: Array) -> Array | tuple[Array, .
 def local_response_norm(attrs: Attributes, data: Array) -> Array:
     """x / (knorm + alpha / nsize * sum of x^2 over nsize channels around it) ^ beta."""
     size = int(attrs["nsize"])
-    require(size % 2 == 1, f"nsize {size} must be odd")
+    require(size > 0 and size % 2 == 1, f"nsize {size}, expected an odd number above 0")
     wide = data.astype(accumulator(data.dtype))
     half, channels = size // 2, data.shape[1]
     squares = wide * wide

@@ -22,7 +22,7 @@ from graphir.converters.mxnet.importing.regions import may_lack_image, with_imag
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops.base import Operator
-from graphir.ops.elementwise import Abs, Mul, Pow, Sign
+from graphir.ops.elementwise import Abs, Add, Floor, Mul, Pow, Sign, Where
 from graphir.ops.linear import MatMul
 from graphir.ops.pooling import (
     AveragePool,
@@ -311,14 +311,26 @@ def _averaging(size: int, count: int) -> NDArray[np.float64]:
     return matrix
 
 
+def _scaled(node: ImportNode, rois: Value, scale: float) -> Value:
+    """Regions whose corners are scaled by a float32 and rounded as C rounds, halves away from 0."""
+    factors = node.constant([[1.0, *[float(np.float32(scale))] * 4]], DType.FLOAT64)
+    exact = node.step(Mul(), rois, factors, suffix="scaled")
+    shifted = node.step(Add(), node.step(Abs(), exact), node.constant(0.5, DType.FLOAT64))
+    corners = node.step(Mul(), node.step(Sign(), exact), node.step(Floor(), shifted), suffix="rounded")
+    mask = node.constant([[True, *[False] * 4]], DType.BOOL)
+    return node.step(Where(), mask, rois, corners, suffix="regions")
+
+
 def import_roi_pooling(node: ImportNode) -> Value:
     """The maximum over each cell of each region (batch, x1, y1, x2, y2); ONNX's operator rounds and clips alike.
 
     Regions with a batch index below 0, which ONNX does not allow, are 0.
     """
     attrs = node.attrs
-    op = MaxRoiPool(pooled_shape=attrs["pooled_size"], spatial_scale=attrs["spatial_scale"])
-    data, rois = node.input(0), node.shaped(1, (UNKNOWN, 5))
+    data, rois, scale = node.input(0), node.shaped(1, (UNKNOWN, 5)), attrs["spatial_scale"]
+    if rois.dtype is DType.FLOAT64:  # as float32, in which onnxruntime computes, 5 * 0.9f is 4.5, and rounded to 5
+        rois, scale = _scaled(node, rois, scale), 1.0
+    op = MaxRoiPool(pooled_shape=attrs["pooled_size"], spatial_scale=scale)
     if not may_lack_image(rois):
         return node.emit(op, data, rois)
     pooled = node.step(op, data, with_image(node, rois), suffix="pooled")
