@@ -50,16 +50,19 @@ ENVIRONMENT = {name: text for name, text in os.environ.items() if name != "PYTHO
 }  # fmt: skip
 # Verdicts that end with a code of their own took as long: different, and not proven.
 MEASURED = (0, 4, 5)
+JSON = ("--output-format", "json")
 
 
 @dataclass
 class Row:
-    """One contestant on one model: CPU seconds and MB of every run, or why there are none."""
+    """One contestant on one model: CPU seconds and MB of every run, or why there are none; the sets of inputs of the
+    last run."""
 
     model: str
     contestant: str
     seconds: list[float] = field(default_factory=list)
     memory: list[float] = field(default_factory=list)
+    sets: list[str] = field(default_factory=list)
     error: str = ""
 
 
@@ -97,10 +100,14 @@ def run(row: Row, commands: list[list[str]], core: int) -> None:
             child.returncode = os.waitstatus_to_exitcode(status)
             done.set()
             watching.join()
+            output.seek(0)
+            said = output.read().decode(errors="replace")
             if child.returncode not in MEASURED:
-                output.seek(0)
-                row.error = output.read()[-300:].decode(errors="replace").strip()
+                row.error = said[-300:].strip()
                 return
+            if JSON[-1] in command:
+                document, _ = json.JSONDecoder().raw_decode(said[said.index("{") :])
+                row.sets = [one["name"] for one in document["sets"]]
         seconds += usage.ru_utime + usage.ru_stime
         peak = max(peak, *samples)
     row.seconds.append(seconds)
@@ -123,9 +130,9 @@ def contestants(name: str, folder: Path, scratch: Path, polygraphy: str | None) 
     again = [str(symbol), str(scratch / "again.onnx"), *source[2:]]
     found = {
         "base": [[sys.executable, "-c", BASE, str(model)]],
-        "verify": [graphir("verify", *pair)],
-        "layers": [graphir("verify", *pair, "--per-layer")],
-        "small": [graphir("verify", *pair, "--per-layer", "--memory-budget", SMALL)],
+        "verify": [graphir("verify", *pair, *JSON)],
+        "layers": [graphir("verify", *pair, "--per-layer", *JSON)],
+        "small": [graphir("verify", *pair, "--per-layer", "--memory-budget", SMALL, *JSON)],
         "convert": [graphir("convert", *again, "--verify", "--against", "reference")],
     }
     if polygraphy is not None:
@@ -141,16 +148,17 @@ def contestants(name: str, folder: Path, scratch: Path, polygraphy: str | None) 
 def show(rows: list[Row], sizes: dict[str, float]) -> None:
     """Seconds, ratios to the base, and peaks with how they stand to the weights."""
     base = {row.model: min(row.seconds) for row in rows if row.contestant == "base" and row.seconds}
-    print("| model | what | CPU s | to base | peak MB | peak less 1.5 x the weights, MB |")
-    print("|---|---|---:|---:|---:|---:|")
+    print("| model | what | CPU s | to base | peak MB | peak less 1.5 x the weights, MB | sets of inputs |")
+    print("|---|---|---:|---:|---:|---:|---|")
     for row in rows:
         if not row.seconds:
-            print(f"| {row.model} | {row.contestant} | failed: {' '.join(row.error.split())[-100:]} | | | |")
+            print(f"| {row.model} | {row.contestant} | failed: {' '.join(row.error.split())[-100:]} | | | | |")
             continue
         seconds, peak = min(row.seconds), max(row.memory)
         ratio = seconds / base[row.model] if row.model in base else float("nan")
         left = peak - 1.5 * sizes[row.model]
-        print(f"| {row.model} | {row.contestant} | {seconds:.2f} | {ratio:.1f} | {peak:.0f} | {left:.0f} |")
+        print(f"| {row.model} | {row.contestant} | {seconds:.2f} | {ratio:.1f} | {peak:.0f} | {left:.0f} |"
+              f" {', '.join(row.sets)} |")  # fmt: skip
 
 
 def main() -> None:
