@@ -174,8 +174,8 @@ class Drawing:
             case = replace(case, inputs=tuple(inputs))
         jumps = JUMPS.search(case.op) is not None
         operands = [self._operand(source, slot, jumps) for slot, source in enumerate(case.inputs)]
-        if case.op == "CTCLoss" and case.attrs.get("blank_label", "first") == "first":  # 0 pads then, -1 is no class
-            np.maximum(operands[1].array, 0, out=operands[1].array)
+        if case.op == "CTCLoss":
+            _keep_labels_inside(case.attrs, *(operand.array for operand in operands[1:]))
         self.network.add(case.op, operands, case.attrs, heads=case.heads, exact=MOVES.search(case.op) is not None)
         self.onednn = self.onednn or case.onednn
 
@@ -307,6 +307,15 @@ class Drawing:
         value = self._some_float()
         value = self._of_dtype(value, "float32")
         kind(self.network, value, self.draw)
+
+
+def _keep_labels_inside(attrs: Mapping[str, str], labels: Array, *lengths: Array) -> None:
+    """Labels that are classes, and no more of them than there are: MXNet reads beyond its arrays otherwise. Where the
+    first class is the blank 0 pads, and -1 is no class."""
+    if attrs.get("blank_label", "first") == "first":
+        np.maximum(labels, 0, out=labels)
+    for length in lengths:
+        np.minimum(length, labels.shape[-1], out=length)
 
 
 def draw(seed: int, index: int) -> Drawn:
