@@ -8,6 +8,7 @@ everywhere: each is drawn from PCG64 with a seed that its name gives, and has th
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from collections.abc import Callable, Mapping
@@ -95,10 +96,16 @@ def build(name: str, folder: Path) -> None:
 
 
 def main() -> None:
-    folder = Path(sys.argv[1])
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in sys.argv[2:] or NETWORKS:
-        build(name, folder)
+    parser = argparse.ArgumentParser(description="Networks of full size with seeded weights, as MXNet checkpoints.")
+    parser.add_argument("folder", type=Path, metavar="OUT")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"which of {', '.join(NETWORKS)}; all of them without")
+    options = parser.parse_args()
+    unknown = sorted(set(options.names) - set(NETWORKS))
+    if unknown:
+        parser.error(f"unknown: {', '.join(unknown)}; there are {', '.join(NETWORKS)}")
+    options.folder.mkdir(parents=True, exist_ok=True)
+    for name in options.names or NETWORKS:
+        build(name, options.folder)
 
 
 if __name__ == "__main__":

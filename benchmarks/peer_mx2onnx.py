@@ -4,6 +4,7 @@ Runs in an environment with MXNet 1.9.1. On NumPy 1.24 and later the six names t
 1.19 and later so is `onnx.mapping`, and the opset is pinned to 13, the last one that mx2onnx writes.
 """
 
+import argparse
 import json
 import os
 import sys
@@ -63,4 +64,7 @@ def main(symbol: str, params: str, feeds: str, target: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:5])
+    parser = argparse.ArgumentParser(description="One conversion by mx2onnx, as a contestant for convert.py.")
+    for word in ("symbol", "params", "feeds", "target"):
+        parser.add_argument(word, metavar=word.upper())
+    main(**vars(parser.parse_args()))

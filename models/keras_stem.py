@@ -6,10 +6,10 @@ padding, what TensorFlow calls a stem, with seeded weights.
 
 from __future__ import annotations
 
+import argparse
 import io
 import json
 import os
-import sys
 import zipfile
 from typing import Any
 
@@ -68,6 +68,8 @@ def _weights() -> bytes:
 
 
 if __name__ == "__main__":
-    save(sys.argv[1])
+    parser = argparse.ArgumentParser(description="A small network as Keras 3 writes it, without Keras.")
+    parser.add_argument("path", metavar="PATH", help="the .keras file to write")
+    save(parser.parse_args().path)
 
 __all__ = ["save"]

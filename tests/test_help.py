@@ -55,3 +55,15 @@ def test_a_tool_says_what_it_does(tool: Path) -> None:
     command = [sys.executable, "-m", f"tools.{tool.stem}", "--help"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     assert (done.returncode, done.stdout[:6]) == (0, "usage:"), done.stderr
+
+
+SCRIPTS = [path for folder in ("benchmarks", "tools", "models") for path in sorted((ROOT / folder).rglob("*.py"))]
+
+
+@pytest.mark.parametrize(
+    "script", [path for path in SCRIPTS if "__main__" in path.read_text()], ids=lambda path: str(path.name)
+)
+def test_every_script_knows_its_arguments(script: Path) -> None:
+    text = script.read_text()
+    assert "ArgumentParser(" in text, f"{script.name} --help would be taken for an argument"
+    assert "sys.argv" not in text

@@ -9,8 +9,8 @@ Run by hand in an environment with live MXNet 2.0.0b1 and NumPy below 1.24, besi
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -244,4 +244,6 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    parser = argparse.ArgumentParser(description="Write what MXNet 2.0 computes of operators that no layer makes.")
+    parser.add_argument("folder", type=Path, metavar="FOLDER")
+    main(parser.parse_args().folder)

@@ -12,6 +12,7 @@ twin, saved with `export` and with `save_parameters` (the same weights under str
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
 import os
@@ -191,4 +192,6 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).resolve().parent)
+    parser = argparse.ArgumentParser(description="Train the digits checkpoint with real MXNet 1.9.1.")
+    parser.add_argument("folder", type=Path, nargs="?", default=Path(__file__).resolve().parent, metavar="FOLDER")
+    main(parser.parse_args().folder)
