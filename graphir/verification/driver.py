@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 # A model whose first comparison takes this process more seconds of work gets lighter sets, ...
-LONG = 1.0
+LONG = 0.8
 # ... and as many of them as this share of that time allows.
 SHARE = 1.5
 # Changed nodes are run by themselves for this share of it, or so many seconds of work.
