@@ -29,6 +29,7 @@ from .plain import Outcome, Plain, Refused, noted, refusals
 from .report import InputSet, VerificationReport, gravity
 from .running.bench import RANDOM, Bench
 from .running.candidate import OnnxCandidate
+from .verdict import Verdict
 
 if TYPE_CHECKING:
     from graphir.converters.formats import Reference
@@ -109,7 +110,7 @@ def _look_at_changes(report: VerificationReport, bench: Bench, sides: Sides | No
 def _draws(report: VerificationReport) -> bool:
     """Whether an output is random: other inputs show no more of it. What rounding moves on some inputs it need not move
     on others."""
-    return any(RANDOM in one.note for one in report.outputs)
+    return any(one.verdict is Verdict.NOT_DETERMINISTIC and one.note.startswith(RANDOM) for one in report.outputs)
 
 
 def _floors(report: VerificationReport) -> dict[str, float]:

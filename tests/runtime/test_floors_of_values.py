@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 
 from graphir import verify
 from graphir.converters.onnx.files.structure import read_structure
+from graphir.verification import driver
 from graphir.verification.grading.compare import Floor
 from graphir.verification.grading.noise import Rounding
 from graphir.verification.report import VerificationReport
@@ -137,6 +139,15 @@ def test_two_draws_that_are_the_same_do_not_pass_for_no_draw(
 ) -> None:
     onnxruntime.set_seed(0)
     test_what_is_random_is_told(reference, candidate, side, tmp_path)
+
+
+def test_only_what_was_drawn_keeps_further_inputs_away(tmp_path: Path) -> None:
+    types = "g (float[4, 24] x) => (float[4, 24] y) "
+    drawn = held(tmp_path, types + DROPPED, types + DROPPED)
+    assert driver._draws(drawn)
+    assert len(drawn.sets) == 1
+    drawn.outputs = [replace(drawn.outputs[0], verdict=Verdict.NOISE, note="shown is random_boxes, random: by name")]
+    assert not driver._draws(drawn)
 
 
 ILL = "g (float[4, 24] x) => (float[4, 24] y) <float k = {100000.0}> { m = MatMul(x, w) h = Mul(m, k) y = Sin(h) }"

@@ -48,6 +48,8 @@ def suppressed_alone(
     differing = {one.name for one in graded if not one.verdict.passes}
     if graph is None or not differing or bench.limits.stated:
         return list(graded)
+    if not any(node.op.name in CUTTING for node in graph.nodes):
+        return list(graded)
     values = by_name(graph)
     found = _Parts(bench, graph, values)
     asked = [one for one in outputs if one.title in differing and one.turned is None and one.name in values]

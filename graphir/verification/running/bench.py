@@ -28,7 +28,8 @@ Array = NDArray[Any]
 View = Callable[[Array], "Array | None"]
 # A difference that passes for the candidate's floor alone, and is twenty times what needs none: the reference is asked.
 FLOOR_ASKED_FROM = 1e-4
-RANDOM = "random"
+# How the note of a value begins that differs from run to run.
+RANDOM = "random: "
 # Runs more of what may be random. One is too few: onnxruntime counts its seed up by one a run, and its generator (a
 # multiplicative one) starts alike from seeds 0 and 1, so that two runs in a row may draw the same.
 RUNS_FOR_CHANCE = 2
@@ -295,7 +296,7 @@ class Bench:
     def _note_chance(self, pair: Pair, side: str, first: Array, second: Array) -> None:
         change = Floor().seen(first, second).overall
         if change > self.limits.rounding(pair.step):
-            said = f"{RANDOM}: two runs of {side} on the same inputs differ by {change:.2g} of its scale"
+            said = f"{RANDOM}two runs of {side} on the same inputs differ by {change:.2g} of its scale"
             pair.result = replace(pair.result, verdict=Verdict.NOT_DETERMINISTIC, note=said)
 
     def reacting(self, found: Mapping[str, Array], moved: Mapping[str, Array]) -> set[str]:
