@@ -130,9 +130,9 @@ def compare_models(
     if report.ok and sides is not None and sides.tells and not bench.limits.stated:
         report.outputs, inner = _as_written((bench, inner), outputs, report.outputs, expected, _graphs(sides, graph))
     if report.ok:
-        look_inside(inner, report)
+        look_inside(inner, report, sides)
     if report.ok:
-        _weigh(bench, inner, report, (outputs, heads), expected, (found, moved))
+        _weigh((bench, inner), report, (outputs, heads), expected, (found, moved), sides)
     if report.verdict.differs and not lacking:
         results = {source: expected[source] for source, _ in pairs}
         report.notes += questions(candidate, feeds, results, dict(pairs), stated, bench.limits)
@@ -147,15 +147,17 @@ def compare_models(
 
 
 def _weigh(
-    bench: Bench,
-    inner: Bench,
+    benches: tuple[Bench, Bench],
     report: VerificationReport,
     asked: tuple[Sequence[Asked], Sequence[Asked]],
     expected: Mapping[str, Array],
     runs: tuple[Mapping[str, Array], Mapping[str, Array]],
+    sides: Sides | None,
 ) -> None:
-    """What the agreement of outputs proves, and what ends as infinity before them."""
-    report.evidence = gather_evidence(inner, report, *asked, expected, runs)
+    """What the agreement of outputs proves, and what ends as infinity before them. `benches` are that of the outputs
+    and that of values inside."""
+    bench, _ = benches
+    report.evidence = gather_evidence(benches, report, *asked, expected, runs, sides)
     report.unproven += unproven([report.evidence])
     if bench.limits.coarsest and report.ok:
         look_for_overflow(bench, report)

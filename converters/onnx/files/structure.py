@@ -32,11 +32,12 @@ RANDOM = frozenset(
 
 @dataclass(frozen=True)
 class Structure:
-    """The main graph of a model. `producers` holds, for each result in the file's order, its operator and operands;
-    `external` says whether weights lie in other files, `element_types` which ONNX types are in it. `captured` are the
-    values that the graphs inside a node use, by that node's results; `typed` are those whose ONNX element
-    type is stated (weights, inputs, casts, constants), `random` those that are drawn. `weights` are the element types
-    and shapes of the model's weights, `defaults` those of them that are defaults of inputs."""
+    """The main graph of a model. `producers` holds, for each result in the file's order, its operator and operands, one
+    tuple for all results of a node; `external` says whether weights lie in other files, `element_types` which ONNX
+    types are in it. `captured` are the values that the graphs inside a node use, by that node's results; `typed` are
+    those whose ONNX element type is stated (weights, inputs, casts, constants), `random` those that are drawn.
+    `weights` are the element types and shapes of the model's weights, `defaults` those of them that are defaults of
+    inputs."""
 
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
@@ -109,6 +110,11 @@ class Structure:
         """What a computed value depends on directly, what graphs inside its node use included."""
         return (*self.producers[name][1], *self.captured.get(name, ()))
 
+    def with_siblings(self, names: Collection[str]) -> set[str]:
+        """These values, and the other results of the nodes that make them."""
+        nodes = {id(self.producers[name]) for name in names if name in self.producers}
+        return {*names, *(name for name, node in self.producers.items() if id(node) in nodes)}
+
     def behind(self, names: Collection[str], unless: Collection[str] = ()) -> frozenset[str]:
         """The values that depend on any of these, they themselves included, not through the operators `unless`."""
         found = set(names)
@@ -136,9 +142,7 @@ def read_structure(path: str | os.PathLike[str]) -> Structure:
     return Structure(
         inputs=tuple(item.name for item in graph.input if item.name not in weights),
         outputs=tuple(item.name for item in graph.output),
-        producers={
-            name: (node.op_type, tuple(node.input)) for node in graph.node for name in node.output if name
-        },
+        producers=_producers(graph),
         element_types=frozenset(_element_types(graph)),
         captured={
             name: tuple({operand: None for node in nodes for operand in node.input}) for name, nodes in inside.items()
@@ -154,6 +158,13 @@ def read_structure(path: str | os.PathLike[str]) -> Structure:
         ),
         external=any(tensor.data_location == onnx.TensorProto.EXTERNAL for tensor in graph.initializer),
     )
+
+
+def _producers(graph: Any) -> dict[str, tuple[str, tuple[str, ...]]]:
+    found: dict[str, tuple[str, tuple[str, ...]]] = {}
+    for node in graph.node:
+        found |= dict.fromkeys(filter(None, node.output), (node.op_type, tuple(node.input)))
+    return found
 
 
 def _has_graphs(node: Any) -> bool:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
+from graphir.verification.causes.each_alone import computed_alike
+from graphir.verification.pairs.sides import Sides
 from graphir.verification.report import VerificationReport
 from graphir.verification.running.bench import Asked, Bench
 
@@ -25,16 +27,19 @@ LAYERS_INSIDE = 8
 
 
 def gather_evidence(
-    bench: Bench,
+    benches: tuple[Bench, Bench],
     report: VerificationReport,
     outputs: Sequence[Asked],
     heads: Sequence[Asked],
     expected: Mapping[str, Array],
     runs: tuple[Mapping[str, Array], Mapping[str, Array]],
+    sides: Sides | None,
 ) -> Evidence:
     """What this set of inputs shows of outputs that agree. Values before those that show nothing themselves are
     compared too, and those that differ are added to the report. `runs` are the candidate's outputs, and what they are
-    where rounding moved the feeds."""
+    where rounding moved the feeds; `benches` are that of the outputs and that of values inside which show something,
+    `sides` the graphs of both."""
+    bench, inner = benches
     found, moved = runs
     doubts = _doubts(bench, outputs, expected, bench.reacting(found, moved))
     shown = _shown(bench, outputs, heads, doubts)
@@ -42,7 +47,7 @@ def gather_evidence(
     stirred = bench.stirring({name: found[name] for name in numb})
     doubts = {one.source: doubts[one.source] for one in outputs if one.source in doubts and one.name not in stirred}
     left = [one for one in outputs if one.source in doubts and one.source not in shown]
-    inside = _inside(bench, report, left)
+    inside = _inside(inner, report, left, sides)
     shown |= _shown(bench, left, inside, doubts)
     behind = _digests_before(bench, [one for one in left if one.source not in shown], [*heads, *inside])
     numb = [name for name in doubts if doubts[name] == NUMB and (name in shown or not report.ok)]
@@ -82,8 +87,8 @@ def _digests_before(bench: Bench, outputs: Sequence[Asked], compared: Sequence[A
     if not names:
         return {}
     values = bench.candidate.known_or_run(bench.feeds, names)
-    known = {*bench.layers.values(), *names}
     structure = bench.candidate.structure
+    known = structure.with_siblings({*bench.layers.values(), *names})
     found = {}
     for one in outputs:
         reached = [digest(values[name]) for name in names if _reaches(structure, one.name, {name}, known)]
@@ -109,7 +114,7 @@ def _shown(
         return set()
     names = list(dict.fromkeys(one.name for one in compared))
     reacting = bench.reacting_layers(names)
-    known = {*bench.layers.values(), *names}
+    known = bench.candidate.structure.with_siblings({*bench.layers.values(), *names})
     if bench.made_of:  # an operator of the source may be several here, whose values the source has no names for
         known |= bench.candidate.structure.producers.keys()
     return {one.source for one in doubtful if _reaches(bench.candidate.structure, one.name, reacting, known)}
@@ -130,7 +135,9 @@ def _reaches(structure: Structure, output: str, wanted: Collection[str], known: 
     return False
 
 
-def _inside(bench: Bench, report: VerificationReport, outputs: Sequence[Asked]) -> list[Asked]:
+def _inside(
+    bench: Bench, report: VerificationReport, outputs: Sequence[Asked], sides: Sides | None
+) -> list[Asked]:
     """Compare the nearest real values before these outputs that both know; those that pass."""
     known = {name: source for source, name in bench.layers.items() if source not in bench.reference.outputs}
     structure = bench.candidate.structure
@@ -144,8 +151,9 @@ def _inside(bench: Bench, report: VerificationReport, outputs: Sequence[Asked]) 
         return []
     expected, inside = bench.evaluate([one.source for one in alike], nearest)
     alike = [one for one in alike if expected[one.source].dtype.kind in "fV"]  # a mask shows no more than what it makes
-    report.outputs += [layer for layer in inside if not layer.verdict.passes]
-    passed = {layer.name for layer in inside if layer.verdict.passes}
+    report.outputs += _differing(bench, report, inside, sides)
+    differing = {layer.name for layer in report.outputs if not layer.verdict.passes}
+    passed = {layer.name for layer in inside if layer.name not in differing}
     of_operands = zip(alike, bench.compare(alike, expected), strict=True)
     return [
         *(one for one in asked if one.source in passed), *(one for one, found in of_operands if found.verdict.passes)
@@ -167,16 +175,28 @@ def _operands(bench: Bench, outputs: Sequence[Asked]) -> Iterator[Asked]:
                     yield Asked(source, source, name)
 
 
-def look_inside(bench: Bench, report: VerificationReport) -> None:
+def look_inside(bench: Bench, report: VerificationReport, sides: Sides | None) -> None:
     """Where outputs agree and one is in doubt, add the layers that differ."""
     quantized = bench.limits.quantized
     if any(not found.explained or (quantized and found.relative > 0) for found in report.outputs):
         _, inside = bench.evaluate((), [name for name in bench.layers if name not in bench.reference.outputs])
-        report.outputs += _differing(inside)
+        report.outputs += _differing(bench, report, inside, sides)
 
 
-def _differing(layers: Sequence[Comparison]) -> list[Comparison]:
-    return [layer for layer in layers if not layer.verdict.passes]
+def _differing(
+    bench: Bench, report: VerificationReport, layers: Sequence[Comparison], sides: Sides | None
+) -> list[Comparison]:
+    """The layers that differ, but for those which a note names: they follow from rounding alone."""
+    differing = [layer for layer in layers if not layer.verdict.passes]
+    alike = computed_alike(bench, sides, [*layers, *report.outputs], differing)
+    if alike:
+        first = next(layer.name for layer in differing if layer.name in alike)
+        more = f" and {len(alike) - 1} more" if len(alike) > 1 else ""
+        report.notes.append(
+            f"{first}{more} inside: rounding before moves it by more than the noise floor; run alone on the "
+            f"reference's numbers every layer there gives the reference's"
+        )
+    return [layer for layer in differing if layer.name not in alike]
 
 
 def look_for_overflow(bench: Bench, report: VerificationReport) -> None:
@@ -193,7 +213,7 @@ def look_for_overflow(bench: Bench, report: VerificationReport) -> None:
         if place in suspects
     }
     _, inside = replace(bench, layers=narrow).evaluate((), narrow)
-    report.outputs += [layer for layer in _differing(inside) if math.isinf(layer.relative)]
+    report.outputs += [layer for layer in inside if not layer.verdict.passes and math.isinf(layer.relative)]
     unknown = sorted(suspects - set(narrow.values()))
     if unknown:
         report.notes.append(f"infinite in a narrow type, with nothing to compare: {', '.join(unknown[:5])}")
