@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,7 +54,7 @@ def verify_conversion(
         def check(reference: Reference) -> VerificationReport:
             judge, told = watched(reference, plan, how.tell)
             found = verify_sets(judge, under_test, told, graph=graph, how=how, wiring=wiring, step=step, sides=sides)
-            note_devices(reference, under_test, plan.first().attempts[0], found, how)
+            note_devices(reference, under_test, partial(plan.first().like, found.feeds), found, how)
             return found
 
         report = hold_against(judges, imported, check, memory=how.memory_budget)

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
+from graphir.converters.kernel.live import LiveFailed
+from graphir.errors import VerificationError
 from graphir.graph import Graph
 
 from .causes.trials import chosen_alike, try_changes
@@ -59,24 +61,23 @@ def verify_sets(
 ) -> VerificationReport:
     """Compare two models on all sets of a plan; the rest is as in `verify_against`.
 
-    A further set that both models refuse is noted, one that the candidate alone refuses is a difference. Once the
-    models differ no more sets are run. Raises VerificationError as `verify_against` does for the first set.
+    Of each set the first attempt is compared that both models take. A further set that both refuse is noted, one that
+    the candidate alone refuses is a difference. Once the models differ no more sets are run. Raises VerificationError
+    as `verify_against` does for the first set.
     """
     driver = _Driver(reference, candidate, graph, how or ComparisonOptions(), wiring, step, sides)
     started = time.process_time()
     first = plan.first()
-    feeds = first.attempts[0]()
-    report, bench, asked = driver.compare(feeds)
+    (report, bench, asked), made = driver.first(first)
     spent = time.process_time() - started
     report.notes += plan.notes
     report.sets = [InputSet(first.name, report.feeds, tuple(report.outputs))]
     report.outputs = list(report.outputs)
     long = spent > LONG
-    taken = [first.attempts[0]]
+    taken = [made]
     pending = list(plan.sets(long)[1:])
     room = SHARE * spent if long else float("inf")
     if pending and not report.verdict.differs and not _draws(report):
-        del feeds
         if long:
             report.notes.append(LIGHT)
         plain = Plain(replace(bench, prior=_floors(report)), asked)
@@ -173,6 +174,36 @@ class _Driver:
             self.reference, self.candidate, feeds, graph=self.graph, how=self.how, wiring=self.wiring, step=self.step,
             sides=self.sides,
         )  # fmt: skip
+
+    def first(self, one: FeedSet) -> tuple[Compared, Made]:
+        """The whole comparison on the first attempt of a set that both models take, and what made it. Raises what the
+        first attempt raised where none is taken, or the reference alone takes one."""
+        refused: VerificationError | None = None
+        for make in one.attempts:
+            feeds = make()
+            try:
+                compared = self.compare(feeds)
+            except LiveFailed:
+                raise
+            except VerificationError as error:
+                refused = refused or error
+                if len(one.attempts) == 1 or self._takes(feeds):
+                    raise
+                continue
+            if refused is not None:
+                compared.report.notes.append(f"inputs of the usual sizes are not taken: {_sentence(str(refused))}")
+            return compared, make
+        assert refused is not None
+        raise refused
+
+    def _takes(self, feeds: Mapping[str, Array]) -> bool:
+        """Whether the reference runs on these."""
+        try:
+            for _ in self.reference.stream(feeds, self.reference.outputs):
+                pass
+        except VerificationError:
+            return False
+        return True
 
     def further(self, plain: Plain, one: FeedSet, evidence: Sequence[Evidence]) -> _Result:
         """A further set. `evidence` is that of the sets before it where they leave something unproven: what a plain run

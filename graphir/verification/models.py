@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -203,7 +203,7 @@ class _Check:
             if not changes:
                 raise
             raise VerificationError(f"{error}; diff: {'; '.join(changes)}") from error
-        note_devices(reference, self.under_test, plan.first().attempts[0], report, self.how)
+        note_devices(reference, self.under_test, partial(plan.first().like, report.feeds), report, self.how)
         return report
 
 

@@ -102,7 +102,7 @@ class Plain:
         if not proving or len(left) < len(self.asked):
             return outcome
         own = [one for one in self.asked if one.is_output]
-        return outcome._replace(evidence=plain_evidence(bench, own, expected))
+        return outcome._replace(evidence=plain_evidence(bench, own, expected, outcome.found))
 
     def _overflows(self, expected: Array, own: Array) -> bool:
         """Whether a value is infinite or NaN on one side only because numbers became too large there: anywhere on the

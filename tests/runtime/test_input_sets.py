@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper
 
 from graphir import verify
+from graphir.errors import VerificationError
 from graphir.verification import driver
 from graphir.verification.inputs.draws import DRAWS
 from graphir.verification.report import VerificationReport
@@ -70,6 +71,30 @@ def branches(first: str, second: str) -> Side:
         for op, name in ((first, "then"), (second, "other"))
     )
     return Side(make("If", ["c"], ["y"], then_branch=then, else_branch=other))
+
+
+def at_a_rate(rate: int, operator: str) -> Side:
+    """What is done at one rate of samples, a number among the inputs that reaches the comparison through others."""
+    body, side = branches(operator, "Neg"), Side(rate=np.int64(rate), line=np.array([-1]), first=np.int64(0))
+    found = [make("Reshape", ["r", "line"], ["rs"]), make("Gather", ["rs", "first"], ["one"])]
+    side.nodes = [*found, make("Equal", ["one", "rate"], ["c"]), *body.nodes]
+    return side
+
+
+def at_a_place(place: int) -> Side:
+    return Side(make("Gather", ["x", "place"], ["y"], axis=1), place=np.array([place]))
+
+
+def beside_states(scale: float) -> Side:
+    """Numbers beside those of a state, whose batch is its second axis."""
+    nodes = [
+        make("Slice", ["x", "zero", "four", "axis"], ["head"]),
+        make("Gather", ["state", "layer"], ["own"], axis=0),
+        make("Mul", ["own", "scale"], ["scaled"]),
+        make("Concat", ["head", "scaled"], ["y"], axis=1),
+    ]
+    numbers = {name: np.array([number]) for name, number in (("zero", 0), ("four", 4), ("axis", 1))}
+    return Side(*nodes, **numbers, layer=np.int64(1), scale=np.float32(scale))
 
 
 def gathered(table: NDArray[np.float32]) -> Side:
@@ -150,6 +175,16 @@ FAULTS: dict[str, tuple[Side, Side, Types, int]] = {
     ),
     "a then branch": (branches("Abs", "Neg"), branches("Identity", "Neg"), CONDITION, FLOAT),
     "an else branch": (branches("Abs", "Neg"), branches("Abs", "Identity"), CONDITION, FLOAT),
+    "a branch that one number reaches": (
+        at_a_rate(16000, "Abs"), at_a_rate(16000, "Identity"), {"r": (INT64, []), "v": (FLOAT, [3])}, FLOAT,
+    ),
+    "the number that reaches a branch": (
+        at_a_rate(16000, "Abs"), at_a_rate(8000, "Abs"), {"r": (INT64, []), "v": (FLOAT, [3])}, FLOAT,
+    ),
+    "a place beyond the usual sizes": (at_a_place(200), at_a_place(201), {"x": (FLOAT, ["N", "T"])}, FLOAT),
+    "a state of the batch": (
+        beside_states(1.0), beside_states(1.1), {"x": (FLOAT, [None, None]), "state": (FLOAT, [2, None, 5])}, FLOAT,
+    ),
     "a sum that goes through int32": (
         Side(make("Add", ["x", "x"], ["y"])),
         Side(
@@ -199,6 +234,25 @@ def test_a_batch_that_both_refuse_is_no_difference(tmp_path: Path) -> None:
     report = compared(side, side, {"x": (FLOAT, ["N", 4, 3])}, FLOAT, tmp_path)
     assert report.ok
     assert next(one for one in report.sets if one.name == "edges").feeds == {"x": "float32[2, 4, 3]"}
+
+
+def test_sizes_that_are_not_taken_are_told(tmp_path: Path) -> None:
+    right, _, inputs, element = FAULTS["a place beyond the usual sizes"]
+    report = compared(right, right, inputs, element, tmp_path)
+    assert [one.feeds["x"] for one in report.sets] == ["float32[2, 256]"] * len(DRAWS)
+    assert any(note.startswith("inputs of the usual sizes are not taken: onnxruntime failed") for note in report.notes)
+
+
+def test_a_size_that_the_candidate_alone_refuses_is_no_reason_for_others(tmp_path: Path) -> None:
+    nearer, farther = at_a_place(20), at_a_place(200)
+    with pytest.raises(VerificationError, match="onnxruntime failed to run"):
+        compared(nearer, farther, {"x": (FLOAT, ["N", "T"])}, FLOAT, tmp_path)
+
+
+def test_a_model_that_takes_no_size_says_why(tmp_path: Path) -> None:
+    beyond = at_a_place(5000)
+    with pytest.raises(VerificationError, match=r"onnxruntime failed to run.*5000"):
+        compared(beyond, beyond, {"x": (FLOAT, ["N", "T"])}, FLOAT, tmp_path)
 
 
 def test_what_only_the_reference_refuses_is_said(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ BOUNDED = frozenset(
     {"Sigmoid", "Softmax", "LogSoftmax", "Tanh", "Erf", "Exp", "Gelu", "Softplus", "Softsign", "Elu", "Selu", "Celu"}
     | {"HardSigmoid", "HardSwish", "Swish", "Mish", "LSTM", "GRU", "RNN"}
 )
+MOVED = frozenset({"Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", "Identity", "Slice", "Split"})
 SUMS = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul", "Einsum", "BatchNormalization", "LayerNormalization"})
 RANDOM = frozenset(
     {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
@@ -86,6 +87,15 @@ class Structure:
         themselves, up to the next sum of products."""
         made = [name for name, (operator, _) in self.producers.items() if operator in BOUNDED]
         return self.behind(made, unless=SUMS)
+
+    @cached_property
+    def sigmoids(self) -> frozenset[str]:
+        """The results of sigmoids, as they are or with their elements elsewhere."""
+        found: set[str] = set()
+        for name, (operator, operands) in self.producers.items():
+            if operator == "Sigmoid" or (operator in MOVED and operands[0] in found):
+                found.add(name)
+        return frozenset(found)
 
     @cached_property
     def real(self) -> frozenset[str]:

@@ -1,21 +1,21 @@
 """Declared types of inner values and outputs held against what the operators give.
 
-Tools that change a model's input sizes leave the declarations behind as they were, and onnxruntime passes over those.
+Tools that change a model's input sizes leave the declarations behind as they were, exporters declare outputs of another
+rank, and onnxruntime passes over those.
 """
 
 from __future__ import annotations
 
 from collections.abc import Set
 
-from graphir.errors import ShapeError
-from graphir.types import UNKNOWN, Dim, Sym, TensorType, Type, format_shape
+from graphir.types import UNKNOWN, Dim, Sym, TensorType, Type
 
 
-def believable(inferred: Type, stated: Type, symbols: Set[str], *, is_output: bool) -> Type:
+def believable(inferred: Type, stated: Type, symbols: Set[str]) -> Type:
     """The stated type without the sizes that the operators refute.
 
-    A number is refuted where a size follows from the inputs, all of whose names are among `symbols`; or by another
-    number, unless the value is an output. Raises ShapeError where outputs are of other numbers or ranks.
+    A number is refuted where a size follows from the inputs, all of whose names are among `symbols`, or by another
+    number; all of them are by another rank.
     """
     if not isinstance(inferred, TensorType) or not isinstance(stated, TensorType):
         return stated
@@ -23,17 +23,15 @@ def believable(inferred: Type, stated: Type, symbols: Set[str], *, is_output: bo
     if left is None or right is None or left == right:
         return stated
     if len(left) != len(right):
-        if is_output:
-            raise ShapeError(f"{format_shape(left)} and {format_shape(right)} differ in rank")
         return TensorType(stated.dtype, None)
-    shape = tuple(map(lambda own, other: _kept(own, other, symbols, is_output), left, right))
+    shape = tuple(map(lambda own, other: _kept(own, other, symbols), left, right))
     return stated if shape == right else TensorType(stated.dtype, shape)
 
 
-def _kept(own: Dim, stated: Dim, symbols: Set[str], is_output: bool) -> Dim:
+def _kept(own: Dim, stated: Dim, symbols: Set[str]) -> Dim:
     if isinstance(own, Sym) and isinstance(stated, int) and own.symbols() <= symbols:
         return UNKNOWN
-    if isinstance(own, int) and isinstance(stated, int) and own != stated and not is_output:
+    if isinstance(own, int) and isinstance(stated, int) and own != stated:
         return UNKNOWN
     return stated
 

@@ -322,7 +322,7 @@ class Scope:
             if stated is None:
                 continue
             try:
-                kept = believable(value.type, stated, self._input_symbols, is_output=output in self._output_names)
+                kept = believable(value.type, stated, self._input_symbols)
                 if kept != stated:
                     self._refuted.append((output, f"{stated}, but its operators give {value.type}"))
                 value.type = unify(value.type, kept)
@@ -341,10 +341,6 @@ class Scope:
             return self.outer._input_symbols
         shapes = [value.shape or () for value in self.graph.inputs]
         return frozenset().union(*(dim.symbols() for shape in shapes for dim in shape if isinstance(dim, Sym)))
-
-    @cached_property
-    def _output_names(self) -> frozenset[str]:
-        return frozenset(info.name for info in self.proto.output)
 
     def _tell_refuted(self) -> None:
         if not self._refuted:

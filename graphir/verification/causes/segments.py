@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from graphir.analysis.channels import Order, channel_moves, channel_order
 from graphir.graph import Graph, Node, Value
+from graphir.ops.activation import Sigmoid
 from graphir.verification.grading.compare import Comparison, Floor, difference
 from graphir.verification.grading.limits import Limits
+from graphir.verification.grading.local import BESIDE_ONE
 from graphir.verification.inputs.seeded import perturbed
 from graphir.verification.pairs.sides import Sides
 from graphir.verification.running.candidate import OnnxCandidate
@@ -120,7 +122,13 @@ def run_part(part: Graph, arrays: Mapping[str, Array]) -> tuple[Array, Floor]:
         (found,) = under_test.run(wanted).values()
         moved = perturbed(part, wanted)
         again = found if moved is None else next(iter(under_test.run(moved).values()))
-        return found, Floor().seen(found, again)
+        return found, unmoved(part.outputs[0]).seen(found, again)
+
+
+def unmoved(*values: Value) -> Floor:
+    """The floor of a value, in one model or both, before anything was moved: a sigmoid's unit if it is one's result."""
+    sigmoid = any(value.producer is not None and isinstance(value.producer.op, Sigmoid) for value in values)
+    return Floor(unit=BESIDE_ONE if sigmoid else 0.0)
 
 
 def alone(
@@ -191,4 +199,4 @@ def _is_symmetric(array: Array) -> bool:
     return any(array.shape == one.shape and bool(np.array_equal(array, one)) for one in moved)
 
 
-__all__ = ["Segment", "Segments", "alone", "compared_inside", "laid_as", "run_part", "typed"]
+__all__ = ["Segment", "Segments", "alone", "compared_inside", "laid_as", "run_part", "typed", "unmoved"]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from graphir.errors import GraphirError
 from graphir.graph import Value
-from graphir.verification.grading.compare import LEAST_STEPS, Comparison, Floor
+from graphir.verification.grading.compare import LEAST_STEPS, Comparison
 from graphir.verification.grading.heads import QUANTIZING
 from graphir.verification.grading.local import local_limit, worst_channel
 from graphir.verification.inputs.seeded import perturbed
@@ -19,7 +19,7 @@ from graphir.verification.running.candidate import OnnxCandidate
 from graphir.verification.verdict import Verdict
 
 from .known import Bench
-from .segments import Segment, Segments, compared_inside
+from .segments import Segment, Segments, compared_inside, unmoved
 
 Array = NDArray[Any]
 # The distance from 1 to the next number.
@@ -51,7 +51,7 @@ class SideBySide:
         theirs = self._segments.fed(self._segment, fed)
         try:
             expected, found = (self._run(place, names) for place, names in enumerate((ours, theirs)))
-            self.last, floor = expected, Floor()
+            self.last, floor = expected, unmoved(self._segment.value, self._segment.other)
             if not (exactly and expected.dtype.kind in "iub"):
                 moved = perturbed(self._graphs[1], self._wanted(1, theirs))
                 floor = floor if moved is None else floor.seen(found, self._run(1, moved))

@@ -30,6 +30,7 @@ SUSPICIOUS_FACTOR = 20.0
 BROKEN_FROM = 0.5
 # Some units in the last place of float32, as any other order of a sum makes them.
 PLAIN_NOISE = 1e-6
+OF_ONE = "numbers so small that a sigmoid's rounding, some units in the last place of 1, is all that differs"
 # Limits in units of the element type's own precision, where that is coarse (float16, bfloat16).
 LEAST_STEPS = 4
 MOST_STEPS = 32
@@ -46,12 +47,14 @@ class Floor:
 
     `overall` is the largest relative change (infinite where shapes, or the places of infinities and NaN, change),
     `deviation` the largest change of each element, None where nothing moved. `bounded` says that the value comes from
-    a function such as a sigmoid, which is computed to some units in the last place of 1, not of its results.
+    a function such as a sigmoid, which is computed to some units in the last place of 1, not of its results; `unit` is
+    that of a value that is a sigmoid's very result, and 0 for others.
     """
 
     overall: float = 0.0
     deviation: Array | None = None
     bounded: bool = False
+    unit: float = 0.0
 
     def seen(self, array: Array, again: Array) -> Floor:
         """With another run of the value."""
@@ -235,6 +238,8 @@ def compare(
         verdict = grade(relative, limit)
         if 0 < max_abs < smallest:
             verdict, note = Verdict.NOISE, "they differ below the smallest normal number only"
+        elif verdict.differs and max_abs <= measured.unit:
+            verdict, note, limit = Verdict.NOISE, OF_ONE, measured.unit / scale if scale else math.inf
         elif scale == 0 and 0 < max_abs < math.inf:
             verdict = Verdict.SUSPICIOUS if max_abs <= NOISE_LEAST else Verdict.BROKEN
             note = "the reference is zero everywhere, the candidate is not"
@@ -243,7 +248,7 @@ def compare(
             channel = worst_channel(
                 reference, candidate, measured.deviation, least, bounded=measured.bounded, elsewhere=elsewhere
             )
-            if channel is not None and channel.differs:
+            if channel is not None and channel.differs and max_abs > measured.unit:
                 return _of_channel(made, channel, measured.overall)
         elif verdict.differs and moves_too_much(measured, step) and relative <= NOISE_FACTOR * measured.overall:
             verdict, note = Verdict.NOT_DETERMINISTIC, _about_movement(measured)

@@ -14,7 +14,7 @@ from graphir.verification.pairs.sides import Sides
 from graphir.verification.report import VerificationReport
 from graphir.verification.running.bench import Asked, Bench
 
-from .compare import Comparison
+from .compare import OF_ONE, Comparison
 from .heads import PASSED_ON
 from .noise import infinite_values
 from .proof import FIXED, NUMB, Evidence, before, digest, doubt
@@ -41,7 +41,7 @@ def gather_evidence(
     `sides` the graphs of both."""
     bench, inner = benches
     found, moved = runs
-    doubts = _doubts(bench, outputs, expected, bench.reacting(found, moved))
+    doubts = _doubts(bench, outputs, expected, bench.reacting(found, moved), report.outputs)
     shown = _shown(bench, outputs, heads, doubts)
     numb = [one.name for one in outputs if doubts.get(one.source) == NUMB and one.source not in shown]
     stirred = bench.stirring({name: found[name] for name in numb})
@@ -56,20 +56,27 @@ def gather_evidence(
     return Evidence(doubts, frozenset(shown), _digests(outputs, expected), behind)
 
 
-def plain_evidence(bench: Bench, outputs: Sequence[Asked], expected: Mapping[str, Array]) -> Evidence:
-    """What outputs that agree show by themselves, without a run that asks whether they react."""
-    return Evidence(_doubts(bench, outputs, expected, ()), digests=_digests(outputs, expected))
+def plain_evidence(
+    bench: Bench, outputs: Sequence[Asked], expected: Mapping[str, Array], graded: Sequence[Comparison]
+) -> Evidence:
+    """What outputs that agree, as they were graded, show by themselves, without a run that asks whether they react."""
+    return Evidence(_doubts(bench, outputs, expected, (), graded), digests=_digests(outputs, expected))
 
 
 def _doubts(
-    bench: Bench, outputs: Sequence[Asked], expected: Mapping[str, Array], reacting: Collection[str]
+    bench: Bench,
+    outputs: Sequence[Asked],
+    expected: Mapping[str, Array],
+    reacting: Collection[str],
+    graded: Sequence[Comparison],
 ) -> dict[str, str]:
     structure = bench.candidate.structure
+    faint = {one.name for one in graded if one.note == OF_ONE}
     doubts = {}
     for one in outputs:
         reason = doubt(
             expected[one.source], reacts=one.name in reacting, exact=one.name not in structure.real,
-            fixed=one.name not in structure.live,
+            fixed=one.name not in structure.live, faint=one.title in faint,
         )  # fmt: skip
         if reason and not (reason == FIXED and _is_fixed(bench, one.source)):
             doubts[one.source] = reason

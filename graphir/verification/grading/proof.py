@@ -21,11 +21,13 @@ Array = NDArray[Any]
 NUMB = "does not react to small changes of these inputs"
 EMPTY = "is empty for these inputs"
 FIXED = "depends on no input in the candidate"
+FAINT = "is so small that a sigmoid's rounding hides what differs"
 DISCRETE = "is discrete, and equal numbers of it do not show that what they are chosen by is equal"
 REMEDY = {
     NUMB: "nothing before it that does was compared; other inputs may say more (--feeds)",
     EMPTY: "nothing before it was compared; inputs for which there is something in it say more (--feeds)",
     FIXED: "one set of inputs does not show that it depends on none in the reference",
+    FAINT: "nothing before it that reacts was compared; inputs for which it is larger say more (--feeds)",
     DISCRETE: "no value before it was compared",
 }
 
@@ -65,15 +67,18 @@ def unproven(found: Sequence[Evidence]) -> list[str]:
     return sentences
 
 
-def doubt(array: Array, *, reacts: bool, exact: bool, fixed: bool) -> str:
+def doubt(array: Array, *, reacts: bool, exact: bool, fixed: bool, faint: bool) -> str:
     """Why an output that agrees shows nothing, "" if it does. `reacts` says whether moving the inputs changes it,
-    `exact` that it is computed from integers alone, `fixed` that it depends on no input in the candidate."""
+    `exact` that it is computed from integers alone, `fixed` that it depends on no input in the candidate, `faint` that
+    it differs by what a sigmoid's rounding of 1 is, and by more than any other value may."""
     if fixed:
         return FIXED
     if not array.size:
         return EMPTY
     if array.dtype.kind in "iubOUST":
         return "" if exact else DISCRETE
+    if faint:
+        return FAINT
     return "" if reacts else NUMB
 
 
@@ -104,4 +109,4 @@ def before(structure: Structure, output: str) -> list[str]:
     return list(found)
 
 
-__all__ = ["DISCRETE", "EMPTY", "FIXED", "NUMB", "Evidence", "before", "digest", "doubt", "unproven"]
+__all__ = ["DISCRETE", "EMPTY", "FAINT", "FIXED", "NUMB", "Evidence", "before", "digest", "doubt", "unproven"]

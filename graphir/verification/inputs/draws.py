@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from graphir.graph import Value
 from graphir.types import DType
 
-from .roles import Role, Table, role_of, table_of
+from .roles import Role, Table, numbers_met, role_of, table_of
 
 Array = NDArray[Any]
 # Sets that stretch floats: a number of standard deviations, drawn for each element from the least to the most. 5 brings
@@ -28,9 +29,10 @@ class Draw:
     """What one set draws.
 
     `floats`: standard `normal`, `wide` (each element 5 to 50 times that) or a `mask` of 0 and 1. `integers`: `small`
-    (0 to 7), `signed` (-8 to 7, of unsigned types all), `full` (all of the type) or `mask`. `rows` of tables: `any`, or
-    the `edges`: first, last, and outside where the model has a meaning for that. `truth` is what inputs of one boolean
-    are, every other one the opposite; without it they are drawn.
+    (0 to 7), `signed` (-8 to 7, of unsigned types all), `full` (all of the type) or `mask`; numbers that the model
+    compares them with are put among `signed` ones, and from the last on into a `mask`. `rows` of tables: `any`, or the
+    `edges`: first, last, and outside where the model has a meaning for that. `truth` is what inputs of one boolean are,
+    every other one the opposite; without it they are drawn.
     """
 
     name: str
@@ -111,11 +113,21 @@ def _integers(
     least = 1 if role is Role.DIVISOR else 0
     if draw.integers == "small" or role is Role.CONTROL or not dtype.is_integer:
         return generator.integers(least, SMALL, shape)
+    met = [number for number in numbers_met(value) if least <= number or not least]
     if draw.integers == "mask":
-        return generator.integers(least, 2, shape)
+        return _among(generator, generator.integers(least, 2, shape), met[::-1])
     low, high = _span(dtype, draw)
     found: Array = generator.integers(low, high + 1, shape, dtype=np.int64 if low < 0 else np.uint64)
-    return np.where(found == 0, 1, found) if role is Role.DIVISOR else found
+    found = np.where(found == 0, 1, found) if role is Role.DIVISOR else found
+    return _among(generator, found, met) if draw.integers == "signed" else found
+
+
+def _among(generator: np.random.Generator, found: Array, met: Sequence[int]) -> Array:
+    """The numbers with some that are met in every other place; a single one is met."""
+    if not met:
+        return found
+    chosen = np.resize(np.asarray(met, found.dtype), found.size).reshape(found.shape)
+    return chosen if found.size == 1 else np.where(generator.integers(0, 2, found.shape) == 1, chosen, found)
 
 
 def _span(dtype: DType, draw: Draw) -> tuple[int, int]:

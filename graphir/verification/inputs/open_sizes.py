@@ -10,7 +10,7 @@ from graphir.graph import Graph
 from graphir.inference import infer_types
 from graphir.types import Dim, Sym, Unknown, substitute, symbol
 
-from .seeded import OPEN_BATCH, OPEN_SIZE, sample_sizes
+from .seeded import BATCH, OPEN_BATCH, OPEN_SIZE, sample_sizes
 
 Shapes = dict[str, tuple[int, ...]]
 OTHER_BATCH, STILL_OTHER = 3, 4
@@ -19,6 +19,8 @@ BETWEEN_FIRSTS = 2
 # Added to the first open size, and more for each further one. Odd sizes show how windows end; where networks divide and
 # join again they do not fit, and multiples of what is divided by do.
 ODD, EVEN = ((5, 8), (1, 2)), ((32, 32), (8, 8), (1, 1), (-1, -1))
+# What is tried where a model does not take the usual size: windows and reflected paddings may need more.
+LARGER = (64, 128, 256, 512, 1024)
 
 
 def other_shapes(graph: Graph, settled: Mapping[str, int], *, light: bool = False) -> list[Shapes]:
@@ -59,6 +61,44 @@ def other_shapes(graph: Graph, settled: Mapping[str, int], *, light: bool = Fals
         if shapes != usual and shapes not in found and _agrees(graph, shapes):
             found.append(shapes)
     return found
+
+
+def larger_shapes(graph: Graph, settled: Mapping[str, int]) -> list[Shapes]:
+    """Shapes of the inputs for a model that does not take those of `make_feeds`: other open sizes, and the second axis
+    of states (whose first is a number, that of layers or directions) taken for the batch.
+
+    >>> from graphir.types import DType, TensorType, parse_shape
+    >>> graph = Graph("one")
+    >>> _ = graph.add_input("sound", TensorType(DType.FLOAT32, parse_shape("?, ?")))
+    >>> _ = graph.add_input("state", TensorType(DType.FLOAT32, parse_shape("2, ?, 128")))
+    >>> larger_shapes(graph, {})[0], larger_shapes(graph, {})[-1]
+    ({'sound': (2, 64), 'state': (2, 64, 128)}, {'sound': (2, 1024), 'state': (2, 2, 128)})
+    """
+    if any(value.shape is None for value in graph.inputs):
+        return []
+    named = {value.name: _named(value.shape or (), settled) for value in graph.inputs}
+    chosen = {**sample_sizes(graph), **settled}
+    base = {name: chosen.get(name, chosen.get(_group(name), BATCH)) for name in _symbols(named)}
+    firsts = [shape[0] for shape in named.values() if shape and not _is_state(shape)]
+    batches = {name for dim in firsts if isinstance(dim, Sym) for name in dim.symbols()}
+    others = [name for name in base if name not in settled and name not in batches]
+    as_states = {
+        name: (shape[0], firsts[0], *shape[2:]) if firsts and _is_state(shape) else shape
+        for name, shape in named.items()
+    }
+    usual = _numbers(named, base)
+    found: list[Shapes] = []
+    for table in (named, as_states):
+        for sizes in (base, *(base | dict.fromkeys(others, number) for number in LARGER)):
+            shapes = _numbers(table, sizes)
+            if shapes not in (usual, *found) and _agrees(graph, shapes):
+                found.append(shapes)
+    return found
+
+
+def _is_state(shape: Sequence[Dim]) -> bool:
+    """Whether a number of layers or directions may stand before an open batch."""
+    return len(shape) == 3 and isinstance(shape[0], int) and isinstance(shape[1], Sym)
 
 
 def _apart(
@@ -116,4 +156,4 @@ def _agrees(graph: Graph, shapes: Shapes) -> bool:
     return True
 
 
-__all__ = ["Shapes", "other_shapes"]
+__all__ = ["Shapes", "larger_shapes", "other_shapes"]

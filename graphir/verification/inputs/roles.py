@@ -39,6 +39,9 @@ MOVES = frozenset(
 # Where lengths of sequences go in, which are at most as long as their axis.
 LENGTHS = {"RNN": 4, "GRU": 4, "LSTM": 4, "ReverseSequence": 1}
 DIVIDES = frozenset({"Div", "Mod"})
+COMPARES = frozenset({"Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"})
+# So many numbers beside an input are names of kinds; more of them are data.
+MOST_MET = 8
 # What gives one of several equal elements: two correct models need not take the same.
 ORDERS = frozenset(
     {"ArgMax", "ArgMin", "BoxNMS", "Hardmax", "MultiBoxDetection", "NonMaxSuppression", "TopK", "Unique"}
@@ -115,6 +118,26 @@ def role_of(value: Value) -> Role:
     return found
 
 
+def numbers_met(value: Value) -> list[int]:
+    """The whole numbers that an integer input is compared with, as it is or moved: a rate of samples, a kind of task.
+    What stands behind such a comparison is reached by them alone."""
+    found: dict[int, None] = {}
+    pending, seen = [value], {value}
+    while pending:
+        held = pending.pop()
+        for node, slot in held.uses:
+            if node.op.name in COMPARES:
+                other = node.inputs[1 - slot]
+                array = other.tensor.numpy() if other is not None and other.tensor is not None else None
+                if array is not None and array.size <= MOST_MET and array.dtype.kind in "iu":
+                    found |= dict.fromkeys(int(number) for number in array.reshape(-1))
+            elif slot == 0 and (node.op.name in PASSED_ON or node.op.name in MOVES):
+                fresh = [result for result in node.outputs if result not in seen and _is_whole(result)]
+                seen.update(fresh)
+                pending.extend(fresh)
+    return list(found)
+
+
 def _is_whole(value: Value) -> bool:
     return value.dtype is None or not (value.dtype.is_float or value.dtype is DType.BOOL)
 
@@ -141,4 +164,4 @@ def order_sensitive(graph: Graph) -> list[str]:
     return sorted(ORDERS & count_operators(graph).keys())
 
 
-__all__ = ["Role", "Table", "index_limit", "length_limit", "order_sensitive", "role_of", "table_of"]
+__all__ = ["Role", "Table", "index_limit", "length_limit", "numbers_met", "order_sensitive", "role_of", "table_of"]

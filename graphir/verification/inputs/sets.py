@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from graphir.graph import Graph
 
 from .draws import DRAWS, NORMAL, Draw, drawn_floats
-from .open_sizes import OTHER_BATCH, Shapes, other_shapes
+from .open_sizes import OTHER_BATCH, Shapes, larger_shapes, other_shapes
 from .roles import order_sensitive, table_of
 from .seeded import BATCH, make_feeds, sizes_stated
 
@@ -34,6 +34,14 @@ class FeedSet:
     name: str
     attempts: tuple[Made, ...]
     stretched: bool = False
+
+    def like(self, types: Mapping[str, str]) -> dict[str, Array]:
+        """What the first attempt makes that has these types and shapes, as a report tells them; else the very first."""
+        for make in self.attempts:
+            feeds = make()
+            if {name: f"{array.dtype}{list(array.shape)}" for name, array in feeds.items()} == types:
+                return feeds
+        return self.attempts[0]()
 
 
 @dataclass(frozen=True)
@@ -92,9 +100,10 @@ def _drawn(graph: Graph, seed: int, settled: Mapping[str, int], draw: Draw, ligh
     if draw.floats == "mask" and order_sensitive(graph):
         draw = replace(draw, floats="normal")
     plain = replace(draw, integers="small", rows="any")
-    ways = [(draw, sizes) for sizes in shapes]
+    larger = larger_shapes(graph, settled)
+    ways = [(draw, sizes) for sizes in (*shapes, *larger)]
     if _has_whole_numbers(graph) and draw != plain:
-        ways.append((plain, None))
+        ways += [(plain, sizes) for sizes in (None, *larger)]
     made = [partial(make_feeds, graph, seed=seed, sizes=settled, shapes=sizes, draw=how) for how, sizes in ways]
     return FeedSet(draw.name, tuple(made), stretched=draw.floats == "wide")
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from graphir.verification.grading.compare import Comparison, Floor, difference, moves_too_much
 from graphir.verification.grading.limits import Limits
+from graphir.verification.grading.local import BESIDE_ONE
 from graphir.verification.grading.noise import Rounding
 from graphir.verification.verdict import Verdict
 
@@ -172,8 +173,10 @@ class Bench:
             return None
         order = order_outside(own, wanted) if one.is_output else order_inside(own, wanted)
         laid = own.transpose(order) if order else own
-        bounded = one.name in self.candidate.structure.bounded
-        return Pair(one, wanted, laid, order, self.limits.step_of(one.source), Floor(bounded=bounded))
+        structure = self.candidate.structure
+        unit = BESIDE_ONE if one.seen is None and one.name in structure.sigmoids else 0.0
+        floor = Floor(bounded=one.name in structure.bounded, unit=unit)
+        return Pair(one, wanted, laid, order, self.limits.step_of(one.source), floor)
 
     def graded(self, pair: Pair, floor: Floor | float) -> Comparison:
         """How the results of a value relate, for what rounding was seen to do to it."""
@@ -210,7 +213,7 @@ class Bench:
         """
         if not pairs:
             return
-        theirs = {id(pair): Floor(bounded=pair.floor.bounded) for pair in pairs}
+        theirs = {id(pair): replace(pair.floor, overall=0.0, deviation=None) for pair in pairs}
         feeds = self.rounding.feeds(coarse=any(pair.step for pair in pairs))
         if getattr(self.reference, "recorded", False) or not feeds:  # nothing that could be moved in the reference
             for pair in pairs:

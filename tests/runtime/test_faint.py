@@ -1,0 +1,76 @@
+"""Outputs of a sigmoid that are next to nothing: its rounding hides what differs, and what comes before shows it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnx.parser
+import pytest
+
+import graphir
+from graphir.verification.grading.compare import OF_ONE, Comparison, Floor, compare
+from graphir.verification.grading.local import BESIDE_ONE
+from graphir.verification.grading.proof import FAINT, doubt
+from graphir.verification.report import VerificationReport
+from graphir.verification.verdict import Verdict
+
+DRAWN = np.random.Generator(np.random.PCG64(5))
+WEIGHT = DRAWN.standard_normal((8, 6)).astype(np.float32)
+FED = {"x": DRAWN.uniform(-1, 1, (4, 8)).astype(np.float32)}
+SIGMOID = "y = Sigmoid({0})"
+# The same with a rounding of its own, as another framework has it.
+WRITTEN_OUT = "low = Neg({0}) e = Exp(low) sum = Add(one, e) y = Div(one, sum)"
+
+
+def scores(path: Path, head: str, *, name: str = "score", bias: float = -16.0) -> Path:
+    text = f"""
+        <ir_version: 9, opset_import: ["" : 17]>
+        g (float[4, 8] x) => (float[4, 6] y) <float bias = {{{bias}}}, float one = {{1}}>
+        {{ {name}s = MatMul(x, w) {name} = Add({name}s, bias) {head.replace("{0}", name)} }}"""
+    model = onnx.parser.parse_model(text)
+    model.graph.initializer.append(onnx.numpy_helper.from_array(WEIGHT, "w"))
+    onnx.save(model, path)
+    return path
+
+
+def verified(folder: Path, *, name: str = "score", bias: float = -16.0) -> VerificationReport:
+    one = scores(folder / "one.onnx", WRITTEN_OUT)
+    return graphir.verify(one, scores(folder / "other.onnx", SIGMOID, name=name, bias=bias), feeds=FED)
+
+
+def test_what_comes_before_shows_that_faint_outputs_agree(tmp_path: Path) -> None:
+    report = verified(tmp_path)
+    assert report.verdict is Verdict.NOISE, str(report)
+    assert [one.note for one in report.outputs if one.name == "y"] == [OF_ONE]
+    assert report.unproven == []
+
+
+@pytest.mark.parametrize("name", ["score", "other"])
+def test_a_fault_behind_faint_outputs_is_found(name: str, tmp_path: Path) -> None:
+    report = verified(tmp_path, name=name, bias=-16.02)
+    assert report.verdict.differs or (name == "other" and report.verdict is Verdict.NOT_PROVEN), str(report)
+    assert report.exit_code != 0
+
+
+UNITS = [
+    pytest.param([3e-7, 1e-7], [4e-7, 1e-7], BESIDE_ONE, Verdict.NOISE, id="within a unit of 1"),
+    pytest.param([3e-7, 1e-7], [4e-7, 1e-7], 0.0, Verdict.BROKEN, id="no sigmoid"),
+    pytest.param([0, 0], [3e-8, 0], BESIDE_ONE, Verdict.NOISE, id="zero, and next to it"),
+    pytest.param([3e-7, 1e-7], [2e-6, 1e-7], BESIDE_ONE, Verdict.BROKEN, id="beyond"),
+    pytest.param([[1, 3e-7]], [[1, 4e-7]], BESIDE_ONE, Verdict.NOISE, id="a channel of next to nothing"),
+]
+
+
+@pytest.mark.parametrize(("expected", "found", "unit", "verdict"), UNITS)
+def test_units_of_one(expected: list[float], found: list[float], unit: float, verdict: Verdict) -> None:
+    arrays = np.array(expected, np.float32), np.array(found, np.float32)
+    result: Comparison = compare("y", *arrays, floor=Floor(unit=unit))
+    assert result.verdict is verdict, result
+
+
+def test_what_is_faint_shows_nothing() -> None:
+    array = np.array([3e-7], np.float32)
+    assert doubt(array, reacts=True, exact=False, fixed=False, faint=True) == FAINT
+    assert doubt(array, reacts=True, exact=False, fixed=False, faint=False) == ""
