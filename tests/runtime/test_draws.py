@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import graphir
 from graphir.converters.onnx import from_model
 from graphir.graph import Graph
-from graphir.types import UNKNOWN, Dim, DType, TensorType, parse_shape
+from graphir.types import UNKNOWN, Dim, DType, TensorType, parse_shape, symbol
+from graphir.verification.grading.noise import Rounding
 from graphir.verification.inputs.draws import EDGES, MASK, NORMAL, WIDE, Draw
 from graphir.verification.inputs.open_sizes import other_shapes
 from graphir.verification.inputs.roles import Role, order_sensitive, role_of, table_of
-from graphir.verification.inputs.seeded import make_feeds
+from graphir.verification.inputs.seeded import make_feeds, perturbed
 from graphir.verification.inputs.sets import drawn_sets
+from graphir.verification.running.candidate import OnnxCandidate
 from tests.runtime.models import onnx_model
 from tests.runtime.test_input_sets import FLOAT, INT32, INT64, Side, Types, make
 
@@ -208,6 +213,62 @@ def test_lengths_are_at_most_as_long_as_their_sequences() -> None:
     for draw in FOUR:
         lengths = make_feeds(graph, sizes={"T": 9, "N": 200}, draw=draw)["lengths"]
         assert set(lengths.tolist()) == set(range(1, 10))
+
+
+def node(op: str, name: str, *inputs: str, **attributes: str) -> dict[str, Any]:
+    return {"op": op, "name": name, "inputs": inputs, "attrs": attributes}
+
+
+STEPS, BATCH, WIDTH = 9, 40, 3
+SEQUENCES = [
+    pytest.param(node("SequenceMask", "y", "x", "n", use_sequence_length="True"), id="mask"),
+    pytest.param(node("SequenceLast", "y", "x", "n", use_sequence_length="True"), id="last"),
+    pytest.param(node("SequenceReverse", "y", "x", "n", use_sequence_length="True"), id="reverse"),
+    pytest.param(node("softmax", "y", "x", "n", use_length="True", axis="0", dtype="float32"), id="softmax"),
+]
+
+
+@pytest.mark.parametrize("sequence", SEQUENCES)
+@pytest.mark.parametrize("open_steps", [False, True])
+def test_mxnet_lengths_are_whole_and_no_longer_than_their_sequences(
+    sequence: dict[str, Any], open_steps: bool, tmp_path: Path
+) -> None:
+    """Beyond them MXNet writes where nothing of its own is, and its process ends."""
+    rows: list[dict[str, Any]] = [{"op": "null", "name": name, "inputs": []} for name in ("x", "n")]
+    places = {"x": [0, 0, 0], "n": [1, 0, 0]}
+    rows.append({**sequence, "inputs": [places[name] for name in sequence["inputs"]]})
+    path = tmp_path / "m-symbol.json"
+    path.write_text(json.dumps({"nodes": rows, "arg_nodes": [0, 1], "heads": [[2, 0, 0]]}))
+    first: Dim = symbol("T") if open_steps else STEPS
+    lengths = (BATCH, WIDTH) if sequence["op"] == "softmax" else (BATCH,)
+    graph = graphir.load(path, shapes={"x": (first, BATCH, WIDTH), "n": lengths})
+    for draw in FOUR:
+        feeds = make_feeds(graph, sizes={"T": STEPS}, draw=draw)
+        assert set(feeds["n"].reshape(-1).tolist()) == set(map(float, range(1, STEPS + 1)))
+    moved = perturbed(graph, feeds)
+    assert moved is not None
+    assert np.array_equal(moved["n"], feeds["n"])
+    assert not np.array_equal(moved["x"], feeds["x"])
+
+
+def test_what_is_looked_up_as_floats_moves_weights_instead() -> None:
+    """Words and lengths are floats in MXNet: none of them can be moved a little, and yet the floor has to be seen."""
+    side = Side(
+        make("Cast", ["words"], ["rows"], to=INT64), make("Gather", ["drawn", "rows"], ["e"]),
+        make("Unsqueeze", ["n", "first"], ["lengths"]), make("Less", ["positions", "lengths"], ["kept"]),
+        make("Unsqueeze", ["kept", "last"], ["mask"]), make("Where", ["mask", "e", "zero"], ["y"]),
+        drawn=np.random.Generator(np.random.PCG64(3)).standard_normal((50, 4)).astype(np.float32),
+        positions=np.arange(6, dtype=np.float32), first=np.array([1]), last=np.array([2]), zero=np.float32(0),
+    )  # fmt: skip
+    inputs: Types = {"words": (FLOAT, [2, 6]), "n": (FLOAT, [2])}
+    graph = from_model(onnx_model(side.nodes, inputs, {"y": (FLOAT, None)}, side.weights))  # type: ignore[dict-item]
+    feeds = make_feeds(graph)
+    assert perturbed(graph, feeds) is None
+    with OnnxCandidate(graph) as candidate:
+        rounding = Rounding(candidate, graph, feeds, 0)
+        assert rounding.moves_weights
+        runs = list(rounding.runs(["y"]))
+    assert any(not np.array_equal(runs[0]["y"], run["y"]) for run in runs[1:])
 
 
 def test_wide_numbers_have_something_in_common_at_all_places() -> None:

@@ -388,14 +388,6 @@ def _steps(*arrays: Array) -> tuple[float, float]:
 
 
 __all__ = [
-    "Comparison",
-    "Floor",
-    "Verdict",
-    "compare",
-    "difference",
-    "grade",
-    "moves_too_much",
-    "noise_limit",
-    "relative_change",
-    "within_a_step",
-]
+    "Comparison", "Floor", "Verdict", "compare", "difference", "grade", "moves_too_much", "noise_limit",
+    "relative_change", "within_a_step",
+]  # fmt: skip

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphir.graph import Graph
-from graphir.verification.inputs.seeded import perturbed
+from graphir.verification.inputs.seeded import is_measured, perturbed
 from graphir.verification.running.candidate import KEPT_SHARE, OnnxCandidate
 
 Array = NDArray[Any]
@@ -113,12 +113,17 @@ class Rounding:
     @property
     def moves_weights(self) -> bool:
         """Whether feeds are no real numbers, so that weights are moved beside what can be moved of the feeds."""
-        return bool(self._moved_weights) and any(map(_is_exact, self._feeds.values()))
+        return bool(self._moved_weights) and self._stay
 
     @cached_property
     def _moved_weights(self) -> list[str]:
         """The weights that are moved where feeds are no real numbers, or nothing of the feeds can be."""
-        return self._first_weights if any(map(_is_exact, self._feeds.values())) or not self._fine else []
+        return self._first_weights if self._stay or not self._fine else []
+
+    @cached_property
+    def _stay(self) -> bool:
+        """Whether some feeds stay what they are, since they are no real numbers."""
+        return not all(is_measured(self._graph, name, array) for name, array in self._feeds.items())
 
     def _turned(self, feeds: Feeds, names: Sequence[str], weights: Feeds | None = None) -> dict[str, Array]:
         """Values from the session in which weights can be moved, and these weights. Where only outputs are asked for it
@@ -187,10 +192,6 @@ class Rounding:
 
 def _same(array: Array, again: Array) -> bool:
     return array.shape == again.shape and bool(np.array_equal(array, again, equal_nan=array.dtype.kind in "fc"))
-
-
-def _is_exact(array: Array) -> bool:
-    return array.dtype.kind in "iub"
 
 
 def infinite_values(candidate: OnnxCandidate, feeds: Mapping[str, Array]) -> Iterator[str]:

@@ -64,15 +64,16 @@ def other_shapes(graph: Graph, settled: Mapping[str, int], *, light: bool = Fals
 
 
 def larger_shapes(graph: Graph, settled: Mapping[str, int]) -> list[Shapes]:
-    """Shapes of the inputs for a model that does not take those of `make_feeds`: other open sizes, and the second axis
-    of states (whose first is a number, that of layers or directions) taken for the batch.
+    """Shapes of the inputs for a model that does not take those of `make_feeds`: other open sizes, the second axis of
+    states (whose first is a number, that of layers or directions) taken for the batch, and the first axes taken for
+    steps or places.
 
     >>> from graphir.types import DType, TensorType, parse_shape
     >>> graph = Graph("one")
     >>> _ = graph.add_input("sound", TensorType(DType.FLOAT32, parse_shape("?, ?")))
     >>> _ = graph.add_input("state", TensorType(DType.FLOAT32, parse_shape("2, ?, 128")))
     >>> larger_shapes(graph, {})[0], larger_shapes(graph, {})[-1]
-    ({'sound': (2, 64), 'state': (2, 64, 128)}, {'sound': (2, 1024), 'state': (2, 2, 128)})
+    ({'sound': (2, 64), 'state': (2, 64, 128)}, {'sound': (128, 128), 'state': (2, 128, 128)})
     """
     if any(value.shape is None for value in graph.inputs):
         return []
@@ -88,8 +89,9 @@ def larger_shapes(graph: Graph, settled: Mapping[str, int]) -> list[Shapes]:
     }
     usual = _numbers(named, base)
     found: list[Shapes] = []
-    for table in (named, as_states):
-        for sizes in (base, *(base | dict.fromkeys(others, number) for number in LARGER)):
+    every = [name for name in base if name not in settled]
+    for table, larger, numbers in ((named, others, LARGER), (as_states, others, LARGER), (named, every, LARGER[:2])):
+        for sizes in (base, *(base | dict.fromkeys(larger, number) for number in numbers)):
             shapes = _numbers(table, sizes)
             if shapes not in (usual, *found) and _agrees(graph, shapes):
                 found.append(shapes)

@@ -39,6 +39,9 @@ MOVES = frozenset(
 # Where lengths of sequences go in, which are at most as long as their axis.
 LENGTHS = {"RNN": 4, "GRU": 4, "LSTM": 4, "ReverseSequence": 1}
 DIVIDES = frozenset({"Div", "Mod"})
+# What leaves lengths what they are, and what moves them by some.
+ALONG = frozenset({*PASSED_ON, "Expand", "Tile"})
+SHIFTS = frozenset({"Add", "Sub"})
 COMPARES = frozenset({"Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"})
 # So many numbers beside an input are names of kinds; more of them are data.
 MOST_MET = 8
@@ -143,18 +146,45 @@ def _is_whole(value: Value) -> bool:
 
 
 def length_limit(value: Value) -> Dim | None:
-    """The size of the axis that the value gives lengths along, for each sequence of a batch; None if it gives none."""
-    pending, seen = [value], {value}
+    """The size of the axis that the value gives lengths along, for each sequence of a batch; None if it gives none.
+
+    It does where an operator takes it for that, where it is compared with the positions along an axis, or where what
+    is picked stands one before it."""
+    pending, seen = [(value, False)], {value}
     while pending:
-        for node, slot in pending.pop().uses:
-            if LENGTHS.get(node.op.name) == slot:
-                data, axis = node.inputs[0], getattr(node.op, "time_axis", 0)
-                return data.shape[axis] if data is not None and data.shape is not None else None
-            if node.op.name in PASSED_ON and slot == 0:
+        held, less = pending.pop()
+        for node, slot in held.uses:
+            name = node.op.name
+            if LENGTHS.get(name) == slot:
+                return _size(node.inputs[0], getattr(node.op, "time_axis", 0))
+            if name in COMPARES and (count := _positions(node.inputs[1 - slot])) is not None:
+                return count
+            if less and name in LOOKUPS and slot == 1:
+                return _size(node.inputs[0], getattr(node.op, "axis", getattr(node.op, "batch_dims", 0)))
+            if name in SHIFTS or (name in ALONG and slot == 0):
                 fresh = [result for result in node.outputs if result not in seen]
                 seen.update(fresh)
-                pending.extend(fresh)
+                pending.extend((result, less or name == "Sub") for result in fresh)
     return None
+
+
+def _size(data: Value | None, axis: int) -> Dim | None:
+    return data.shape[axis] if data is not None and data.shape is not None and axis < len(data.shape) else None
+
+
+def _positions(value: Value | None) -> Dim | None:
+    """How many places along an axis a value counts, from 0 or 1 on; None if it is something else."""
+    while value is not None and value.producer is not None and value.producer.op.name in ALONG:
+        value = value.producer.inputs[0]
+    if value is None:
+        return None
+    if value.producer is not None:
+        return _size(value, 0) if value.producer.op.name == "Range" else None
+    if value.tensor is None or value.tensor.numpy().dtype.kind not in "iuf":
+        return None
+    numbers = value.tensor.numpy().reshape(-1)
+    counted = numbers.size > 1 and numbers[0] in (0, 1) and bool((numbers[1:] - numbers[:-1] == 1).all())
+    return int(numbers.size) if counted else None
 
 
 def order_sensitive(graph: Graph) -> list[str]:

@@ -41,8 +41,10 @@ def sample_sizes(graph: Graph) -> dict[str, int]:
             if isinstance(dim, Sym):
                 (others if axis else batches).update(dim.symbols())
     sizes = dict.fromkeys(batches, BATCH)
-    for number in SIZES_TRIED if others else ():
-        tried = sizes | dict.fromkeys(others - batches, number)
+    ways = [sizes | dict.fromkeys(others - batches, number) for number in SIZES_TRIED] if others else [sizes]
+    # First axes that are no batches, but steps or places.
+    ways += [dict.fromkeys(batches | others, number) for number in SIZES_TRIED] if batches else []
+    for tried in ways:
         shapes = {
             value.name: tuple(substitute(dim, tried) for dim in shape)
             for value in graph.inputs
@@ -163,13 +165,13 @@ def perturbed(
 
     `step` is the relative step of a coarser type that the model computes in: numbers move by up to half of it, as
     rounding to that type moves them, since less may vanish in the rounding and say nothing of the noise behind it.
-    Indices stay: they are no measured quantities.
+    Indices and lengths stay: they are no measured quantities.
     """
     generator = np.random.Generator(np.random.PCG64(seed + 1))
     moved: dict[str, NDArray[Any]] = {}
     changed = False
     for name, array in feeds.items():
-        if _is_real(array.dtype) and array.size and (name not in graph or index_limit(graph[name]) is None):
+        if array.size and is_measured(graph, name, array):
             signs = generator.integers(-1, 2, array.shape).astype(array.dtype)
             with np.errstate(all="ignore"):
                 size = np.abs(array)
@@ -182,8 +184,16 @@ def perturbed(
     return moved if changed else None
 
 
+def is_measured(graph: Graph, name: str, array: NDArray[Any]) -> bool:
+    """Whether what is fed is a measured quantity, which may be a little larger or smaller: real numbers, unless they
+    are indices or lengths, as MXNet has them."""
+    if not _is_real(array.dtype):
+        return False
+    return name not in graph or (index_limit(graph[name]) is None and length_limit(graph[name]) is None)
+
+
 def _is_real(dtype: np.dtype[Any]) -> bool:
     return dtype.kind == "f" or dtype.name == "bfloat16"
 
 
-__all__ = ["batch_sizes", "index_limit", "make_feeds", "perturbed", "sample_sizes", "sizes_stated"]
+__all__ = ["batch_sizes", "index_limit", "is_measured", "make_feeds", "perturbed", "sample_sizes", "sizes_stated"]
