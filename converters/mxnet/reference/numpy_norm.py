@@ -7,31 +7,77 @@ from collections.abc import Mapping
 import numpy as np
 
 from graphir.converters.mxnet.reference.contract import Array, Attributes, Reference, normalized_axes, require
+from graphir.converters.mxnet.reference.reduction import euclidean
 
 
 def norm(attrs: Attributes, data: Array) -> Array:
-    """The 2-norm of all elements (flag -2), a vector's or a matrix's norm; none that needs singular values."""
-    require(data.dtype.kind == "f", f"dtype {data.dtype}, expected floats")
+    """The 2-norm of all elements (flag -2), a vector's or a matrix's norm."""
     flag, order, axis = int(attrs.get("flag", -1)), float(attrs.get("ord", 2)), attrs.get("axis")
     keep = bool(attrs.get("keepdims"))
-    wide = np.abs(data.astype(np.float64))
+    require(flag == -2 or axis is not None or data.ndim > 0, "no axes")
+    axes = tuple(range(data.ndim)) if axis is None else normalized_axes(axis, data.ndim)
+    if flag == -2:
+        all_axes = len(axes) == data.ndim or not all(data.shape[axis] for axis in axes)
+        require(axis is None or all_axes, "axes that are not all with flag -2")
+    else:
+        axes = axes[-2:] if axis is None else axes
+        require(len(axes) in (1, 2), f"axes {axes} of {data.shape}")
+        require(len(axes) == 2 or (flag != 2 and not np.isinf(order)), f"flag {flag} and ord {order} of a vector")
+    if len(axes) == 2 and flag not in (-2, 1) and order in (2, -2):
+        return _of_singular_values(data, None if flag == 2 else order, axes, keep)
+    whole = data.dtype.kind in "iu"
     with np.errstate(all="ignore"):
-        if flag == -2:
-            require(axis is None, "an axis with flag -2")
-            return np.asarray(_root(wide, tuple(range(data.ndim)), keep)).astype(data.dtype)
-        require(axis is not None or data.ndim > 0, "no axes")
-        axes = tuple(range(data.ndim))[-2:] if axis is None else normalized_axes(axis, data.ndim)
-        require(len(axes) in (1, 2) and all(data.shape[axis] for axis in axes), f"axes {axes} of {data.shape}")
-        if len(axes) == 1:
-            require(flag != 2, "the nuclear norm of a vector")
-            return np.asarray(_vector(wide, order, axes, keep)).astype(data.dtype)
-        if flag == 1:
-            return np.asarray(_root(wide, axes, keep)).astype(data.dtype)
-        require(flag != 2 and order in (1, -1, np.inf, -np.inf), f"flag {flag} and ord {order}")
-        summed, chosen = axes if abs(order) == 1 else axes[::-1]
-        sums = wide.sum(axis=summed, keepdims=True)
-        found = sums.max(axis=chosen, keepdims=True) if order > 0 else sums.min(axis=chosen, keepdims=True)
-        return np.asarray(found if keep else np.squeeze(found, axes)).astype(data.dtype)
+        if data.dtype.kind == "b":
+            require(flag in (-2, 1) or len(axes) == 1, "a matrix of bool")
+            return np.asarray(data.any(axis=axes, keepdims=keep))
+        if flag == -2 or (flag == 1 and len(axes) == 2):
+            size = np.abs(data) if whole else np.abs(data.astype(np.float64))
+            found = euclidean(size, axes, keep) if whole else _root(size, axes, keep)
+        elif len(axes) == 2:
+            found = _matrix(np.abs(data) if whole else np.abs(data.astype(np.float64)), order, axes, keep)
+        elif not all(data.shape[axis] for axis in axes):
+            found = data.sum(axis=axes, keepdims=keep)
+        elif whole:
+            found = _vector_of_integers(data, order, axes, keep)
+        else:
+            found = _vector(np.abs(data.astype(np.float64)), order, axes, keep)
+        return np.asarray(found).astype(data.dtype)
+
+
+def _matrix(size: Array, order: float, axes: tuple[int, ...], keep: bool) -> Array:
+    """The largest or smallest sum of a column (1, -1) or of a row; integers add up in their own dtype."""
+    summed, chosen = axes if abs(order) == 1 else axes[::-1]
+    if not size.shape[axes[0]] or not size.shape[axes[1]]:
+        return np.asarray(size.sum(axis=axes, keepdims=keep))
+    sums = size.sum(axis=summed, keepdims=True, dtype=size.dtype)
+    found = sums.max(axis=chosen, keepdims=True) if order > 0 else sums.min(axis=chosen, keepdims=True)
+    return np.asarray(found if keep else np.squeeze(found, axes))
+
+
+def _of_singular_values(data: Array, order: float | None, axes: tuple[int, ...], keep: bool) -> Array:
+    """The largest or smallest singular value, or the sum of all, of matrices that are not tall."""
+    rows, columns = (data.shape[axis] for axis in axes)
+    require(data.dtype.kind == "f" and data.dtype != np.float16, f"dtype {data.dtype}, expected float32 or float64")
+    require(rows <= columns, f"{rows} rows and {columns} columns")
+    if not rows or not columns:
+        return np.asarray(data.sum(axis=axes, keepdims=keep))
+    lengths = np.linalg.svd(np.moveaxis(data.astype(np.float64), axes, (-2, -1)), compute_uv=False)
+    found = lengths.sum(-1) if order is None else lengths.max(-1) if order > 0 else lengths.min(-1)
+    found = found.reshape([1 if axis in axes else size for axis, size in enumerate(data.shape)]) if keep else found
+    return np.asarray(found).astype(data.dtype)
+
+
+def _vector_of_integers(data: Array, order: float, axes: tuple[int, ...], keep: bool) -> Array:
+    """MXNet divides each magnitude by the largest, in integers: 1 for the largest ones, 0 for all others. The powers
+    count in the data's dtype, and so does their root."""
+    size = np.abs(data.astype(np.float64)).astype(data.dtype)  # MXNet's magnitudes pass through float64
+    largest = size.max(axis=axes, keepdims=True)
+    count = (size == largest).sum(axis=axes, keepdims=keep).astype(data.dtype)
+    scale = largest if keep else np.squeeze(largest, axes)
+    if order == 0:
+        return np.where(scale == 0, 0, count)
+    root = np.where(count == 0, 0.0, count.astype(np.float64) ** (1 / order))
+    return scale.astype(np.int64) * np.where(np.isnan(root), 0, root).astype(np.int64)
 
 
 def _root(size: Array, axes: tuple[int, ...], keep: bool) -> Array:
@@ -44,7 +90,6 @@ def _vector(size: Array, order: float, axes: tuple[int, ...], keep: bool) -> Arr
     """The root of the sum of powers of what is not 0; for 0 the number of such, or of the infinite ones."""
     if order == 2:
         return _root(size, axes, keep)
-    require(not np.isinf(order), f"ord {order} of a vector")
     infinite = np.isinf(size).sum(axis=axes, keepdims=keep)
     if order == 0:
         return np.where(infinite, infinite, (size != 0).sum(axis=axes, keepdims=keep))

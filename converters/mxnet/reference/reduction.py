@@ -142,8 +142,9 @@ def euclidean(data: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
     if data.dtype.kind != "f":
         size = np.abs(data).astype(np.float64)
         largest = size.max(axis=axes, keepdims=True, initial=0)
-        count = (size == largest).sum(axis=axes, keepdims=keepdims)
-        return np.asarray(size.max(axis=axes, keepdims=keepdims, initial=0) * np.sqrt(count))
+        count = (size == largest).sum(axis=axes, keepdims=keepdims).astype(data.dtype)  # which wraps around
+        root = np.sqrt(count.astype(np.float64))
+        return np.asarray(size.max(axis=axes, keepdims=keepdims, initial=0) * np.where(np.isnan(root), 0.0, root))
     wide = data.astype(np.float64)
     result = np.sqrt((wide * wide).sum(axis=axes, keepdims=keepdims))
     return np.where(np.isinf(data).sum(axis=axes, keepdims=keepdims) > 1, np.nan, result)

@@ -169,15 +169,34 @@ def _last_number(node: ImportNode, data: Value, places: NDArray[np.int32], axes:
 
 def norm_of_integers(node: ImportNode, data: Value, reduce_keeping: Reduce, reduce: Reduce) -> Value:
     """The largest magnitude times the root of how often it occurs: MXNet scales by it and divides as integers do."""
+    largest, count = largest_and_count(node, data, reduce_keeping, reduce)
+    root = node.step(ew.Sqrt(), count, suffix="root")
+    found = node.step(ew.Mul(), node.step(ew.Cast(DType.FLOAT64), largest), number_or_zero(node, root), suffix="norm")
+    assert data.dtype is not None
+    return node.step(ew.Cast(data.dtype), found, suffix="whole")
+
+
+def largest_and_count(node: ImportNode, data: Value, reduce_keeping: Reduce, reduce: Reduce) -> tuple[Value, Value]:
+    """The largest magnitude of integers (int64) and how often it occurs (float64), which the data's dtype counts: a
+    number that has no place in it wraps around."""
     node.decide(
         DecisionKind.INTEGER_DATA, f"the norm of {data.dtype} data is that of its largest elements alone, as in MXNet"
     )
     assert data.dtype is not None
-    size = node.step(ew.Cast(DType.FLOAT64), node.step(ew.Abs(), data), suffix="size")
+    if data.dtype is DType.INT64:  # whose magnitudes pass through float64 in MXNet
+        size = node.step(ew.Abs(), node.step(ew.Cast(DType.FLOAT64), data, suffix="wide"))
+    else:
+        size = node.step(ew.Abs(), data)
+    size = node.step(ew.Cast(DType.INT64), size, suffix="size")
     equal = node.step(ew.Equal(), size, reduce_keeping(ir.ReduceMax, size), suffix="is_largest")
-    count = reduce(ir.ReduceSum, node.step(ew.Cast(DType.FLOAT64), equal, suffix="is_largest"))
-    found = node.step(ew.Mul(), reduce(ir.ReduceMax, size), node.step(ew.Sqrt(), count), suffix="norm")
-    return node.step(ew.Cast(data.dtype), found, suffix="whole")
+    count = reduce(ir.ReduceSum, node.step(ew.Cast(DType.INT64), equal, suffix="is_largest"))
+    wrapped = node.step(ew.Cast(data.dtype), count, suffix="count")
+    return reduce(ir.ReduceMax, size), node.step(ew.Cast(DType.FLOAT64), wrapped, suffix="count")
+
+
+def number_or_zero(node: ImportNode, root: Value) -> Value:
+    """0 for a root of a count that has wrapped around to less than 0: what is no number is 0 as an integer."""
+    return node.step(ew.Where(), node.step(ew.IsNaN(), root), node.scalar_like(root, 0.0), root, suffix="root")
 
 
 def euclidean(node: ImportNode, data: Value, reduce: Reduce) -> Value:
@@ -205,6 +224,6 @@ def nan_first(node: ImportNode, kind: Kind, data: Value, axis: int) -> Value:
 
 
 __all__ = [
-    "Axes", "Kind", "Reduce", "compensated", "euclidean", "mean_of_nothing", "nan_first", "norm_of_integers", "of_bool",
-    "of_integers", "of_nothing", "with_nan",
+    "Axes", "Kind", "Reduce", "compensated", "euclidean", "largest_and_count", "mean_of_nothing", "nan_first",
+    "norm_of_integers", "number_or_zero", "of_bool", "of_integers", "of_nothing", "with_nan",
 ]  # fmt: skip

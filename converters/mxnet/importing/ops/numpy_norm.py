@@ -1,8 +1,8 @@
 """Norms of vectors and matrices of MXNet's NumPy-style interface.
 
 `flag` says which function of `linalg.norm` made the node: -2 the 2-norm of all elements, 1 the Frobenius norm of a
-matrix, 2 its nuclear norm; with others two axes are a matrix and one a vector. Norms of singular values are refused:
-ONNX has no decomposition.
+matrix, 2 (with `ord` 2) its nuclear norm; with others two axes are a matrix and one a vector. The norms of integers are
+those that MXNet computes, which stays among integers on the way.
 """
 
 from __future__ import annotations
@@ -10,11 +10,23 @@ from __future__ import annotations
 import math
 
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
-from graphir.converters.mxnet.importing.ops.exact_reduction import Reduce, euclidean, with_nan
+from graphir.converters.mxnet.importing.ops.exact_reduction import (
+    Reduce,
+    euclidean,
+    largest_and_count,
+    norm_of_integers,
+    number_or_zero,
+    of_bool,
+    of_integers,
+    with_nan,
+)
+from graphir.converters.mxnet.importing.ops.factorization import require_wide
 from graphir.converters.mxnet.importing.ops.numpy_reduction import cast, reducer, reduces_nothing
 from graphir.graph import Value
 from graphir.ops import elementwise as ew
 from graphir.ops import reduction as ir
+from graphir.ops.factorization import SVD
+from graphir.ops.shape import Transpose, Unsqueeze
 from graphir.types import DType
 
 ALL, FROBENIUS, NUCLEAR = -2, 1, 2
@@ -34,41 +46,104 @@ def _axes(node: ImportNode, data: Value) -> tuple[int, ...]:
 
 
 def import_norm(node: ImportNode) -> Value:
-    """The norm that `flag`, `ord` and the number of axes say."""
-    data, flag, order = node.input(0), node.attrs["flag"], node.attrs["ord"]
-    if data.dtype is not None and not data.dtype.is_float:
-        node.refuse(f"{data.name} is {data.dtype}; MXNet's norms of integers are not those of numbers")
+    """The norm that `flag`, `ord` and the number of axes say; of bool whether any element is true."""
+    data, flag = node.input(0), node.attrs["flag"]
+    if flag == ALL and node.attrs["axis"] is not None:
+        axes = _axes(node, data)
+        if len(axes) != node.rank(data) and not reduces_nothing(data, axes):
+            node.refuse("a norm of all elements with axes that are not all")
+        return node.emit(ew.Identity(), _euclidean(node, data, axes))
     if flag == ALL:
-        if node.attrs["axis"] is not None:
-            node.refuse("a norm of all elements with an axis")
         if node.rank(data) == 0:
-            return node.emit(ew.Abs(), data)
-        return node.emit(ew.Identity(), euclidean(node, data, reducer(node, None)))
-    axes = _axes(node, data)
-    if reduces_nothing(data, axes):
-        node.refuse(f"{data.name} has no elements: {data.type}")
-    if len(axes) == 1:
-        if flag == NUCLEAR:
-            node.refuse("the nuclear norm of a vector")
-        return node.emit(ew.Identity(), _of_vector(node, data, order, axes))
-    if flag == FROBENIUS:
-        return node.emit(ew.Identity(), euclidean(node, data, reducer(node, axes)))
-    if flag == NUCLEAR or order in (2, -2):
-        node.refuse(f"flag {flag} and ord {order:g}: a norm of singular values, which ONNX has no decomposition for")
-    return node.emit(ew.Identity(), _of_matrix(node, data, order, axes))
+            return node.emit(ew.Identity() if data.dtype is DType.BOOL else ew.Abs(), data)
+        return node.emit(ew.Identity(), _euclidean(node, data, None))
+    return node.emit(ew.Identity(), _along(node, data, _axes(node, data)))
+
+
+def _along(node: ImportNode, data: Value, axes: tuple[int, ...]) -> Value:
+    """The norm of vectors (one axis) or matrices (two); of no elements 0."""
+    flag, order = node.attrs["flag"], node.attrs["ord"]
+    vector = len(axes) == 1
+    if vector and (flag == NUCLEAR or math.isinf(order)):
+        node.refuse(f"flag {flag} and ord {order:g}: a norm of matrices, of a vector")
+    if not vector and flag != FROBENIUS and order in (2, -2):
+        return _of_singular_values(node, data, None if flag == NUCLEAR else order, axes)
+    if not vector and flag != FROBENIUS and data.dtype is DType.BOOL:
+        node.refuse(f"ord {order:g} of a matrix of bool, of which MXNet has no sums")
+    if data.dtype is DType.BOOL or reduces_nothing(data, axes):
+        return _summed(node, data, axes)
+    if not vector:
+        return _euclidean(node, data, axes) if flag == FROBENIUS else _of_matrix(node, data, order, axes)
+    if data.dtype is not None and data.dtype.is_integer:
+        return _of_integers(node, data, order, axes)
+    return _of_vector(node, data, order, axes)
+
+
+def _euclidean(node: ImportNode, data: Value, axes: tuple[int, ...] | None) -> Value:
+    """The root of the sum of squares."""
+    if data.dtype is DType.BOOL or reduces_nothing(data, axes):
+        return _summed(node, data, axes)
+    reduce = reducer(node, axes)
+    if data.dtype is not None and data.dtype.is_integer:
+        return norm_of_integers(node, data, reducer(node, axes, keepdims=True), reduce)
+    return euclidean(node, data, reduce)
+
+
+def _summed(node: ImportNode, data: Value, axes: tuple[int, ...] | None, keepdims: bool | None = None) -> Value:
+    """The sum, which wraps around in integers; of bool whether any is true."""
+    reduce = reducer(node, axes, keepdims)
+    if data.dtype is DType.BOOL:
+        return of_bool(node, ir.ReduceSum, data, reduce)
+    if data.dtype is not None and data.dtype.is_integer:
+        return of_integers(node, ir.ReduceSum, data, axes, reduce)
+    return reduce(ir.ReduceSum, data)
 
 
 def _of_matrix(node: ImportNode, data: Value, order: float, axes: tuple[int, ...]) -> Value:
-    """The largest or smallest sum of magnitudes of a column (1, -1), or of a row."""
-    if order not in (1, -1) and not math.isinf(order):
-        node.refuse(f"ord {order:g} of a matrix")
+    """The largest (ord above 0) or smallest sum of magnitudes: of a column for 1 and -1, of a row for all others."""
     summed, chosen = (axes[0], axes[1]) if abs(order) == 1 else (axes[1], axes[0])
-    sums = reducer(node, (summed,), keepdims=True)(ir.ReduceL1, data)
+    sums = _summed(node, node.step(ew.Abs(), data), (summed,), keepdims=True)
     kept = reducer(node, (chosen,), keepdims=True)
-    found = with_nan(node, ir.ReduceMax if order > 0 else ir.ReduceMin, sums, kept)
+    kind = ir.ReduceMax if order > 0 else ir.ReduceMin
+    floats = data.dtype is None or data.dtype.is_float
+    found = with_nan(node, kind, sums, kept) if floats else kept(kind, sums)
     if node.attrs["keepdims"]:
         return found
     return reducer(node, tuple(sorted(axes)), keepdims=False)(ir.ReduceMax, found)
+
+
+def _of_singular_values(node: ImportNode, data: Value, order: float | None, axes: tuple[int, ...]) -> Value:
+    """The largest (2) or the smallest (-2) singular value, or the sum of all, of matrices with rows and columns along
+    the axes; of no elements 0."""
+    require_wide(node, data)
+    rows, columns = node.sizes(data, axes)
+    if rows > columns:
+        node.refuse(f"matrices of {rows} rows and {columns} columns; MXNet decomposes those that are not tall only")
+    if reduces_nothing(data, axes):
+        return _summed(node, data, axes)
+    others = tuple(axis for axis in range(node.rank(data)) if axis not in axes)
+    if (*others, *axes) != tuple(range(node.rank(data))):
+        data = node.step(Transpose((*others, *axes)), data, suffix="matrices")
+    _, lengths, _ = node.steps(SVD(), data)
+    kind = ir.ReduceSum if order is None else ir.ReduceMax if order > 0 else ir.ReduceMin
+    found = node.step(kind(keepdims=False), lengths, node.vector([-1]), suffix="norm")
+    return node.step(Unsqueeze(), found, node.vector(sorted(axes))) if node.attrs["keepdims"] else found
+
+
+def _of_integers(node: ImportNode, data: Value, order: float, axes: tuple[int, ...]) -> Value:
+    """The largest magnitude times the root of how often it occurs, a whole number; for 0 how often, of zeros 0."""
+    largest, count = largest_and_count(node, data, reducer(node, axes, keepdims=True), reducer(node, axes))
+    assert data.dtype is not None
+    if order == 0:
+        none = node.step(ew.Equal(), largest, node.scalar_like(largest, 0), suffix="all_zero")
+        counted = node.step(ew.Where(), none, node.scalar_like(count, 0.0), count, suffix="of_some")
+        return node.step(ew.Cast(data.dtype), counted, suffix="norm")
+    root = number_or_zero(node, node.step(ew.Pow(), count, node.scalar_like(count, 1 / order), suffix="root"))
+    if order < 0:  # a count that has wrapped around to 0 has the root 0
+        absent = node.step(ew.Equal(), count, node.scalar_like(count, 0.0), suffix="is_zero")
+        root = node.step(ew.Where(), absent, node.scalar_like(count, 0.0), root, suffix="root")
+    whole = node.step(ew.Cast(DType.INT64), root, suffix="whole")
+    return node.step(ew.Cast(data.dtype), node.step(ew.Mul(), largest, whole, suffix="norm"), suffix="narrow")
 
 
 def _of_vector(node: ImportNode, data: Value, order: float, axes: tuple[int, ...]) -> Value:
@@ -76,8 +151,6 @@ def _of_vector(node: ImportNode, data: Value, order: float, axes: tuple[int, ...
     reduce = reducer(node, axes)
     if order == 2:
         return euclidean(node, data, reduce)
-    if math.isinf(order):
-        node.refuse(f"ord {order:g} of a vector, which MXNet makes of other operators")
     dtype = data.dtype or DType.FLOAT32
     zero = node.scalar_like(data, 0.0)
     size = node.step(ew.Abs(), data)
