@@ -78,6 +78,7 @@ CASES: tuple[Case, ...] = (
       for way in ("left_right", "top_bottom") for dtype, channels in (("uint8", 3), ("float32", 1), ("int64", 3))),
     *(case("_image_adjust_lighting", dtype, image(4, 5, 3, dtype=dtype), alpha=LIGHT, tolerance=tolerance)
       for dtype, tolerance in (("uint8", ONE_STEP), ("float32", None), ("float16", None), ("int32", ONE_STEP))),
+    case("_image_adjust_lighting", "more_numbers", image(4, 5, 3, dtype="float32"), alpha=(*LIGHT, 9.0)),
     *(replace(row, op=f"_image_random_{row.op}") for row in ADJUSTMENTS),
     *resizes("uint8"),
     *resizes("float32"),

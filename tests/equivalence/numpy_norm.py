@@ -80,6 +80,7 @@ ROWS: tuple[Case, ...] = (
         for flag in (0, 3)
         for order in (1, 2)
     ),
+    *(case("_npi_norm", f"{dtype}_tenth", equal(60, dtype), ord=0.1, axis=(1,)) for dtype in INTEGERS),
     *(case("_npi_norm", f"flat_{count}", equal(count, "int8"), flag=-2) for count in (200, 300)),
     case("_npi_norm", "int32_one", values(-3, shape=(), dtype="int32"), flag=-2),
     *(

@@ -31,6 +31,7 @@ CASES: tuple[Case, ...] = (
     case("_npi_tril", "above", data(2, 3, 4), k=1),
     case("_npi_tril", "below", data(2, 2, 5, 3), k=-2),
     case("_npi_tril", "beyond", data(2, 3), k=9),
+    *(case("_npi_tril", f"vector_{k}", data(4), k=k) for k in (-1, 0, 2)),
     case("_npi_tril", "int32", data(3, 3, dtype="int32"), k=-1),
     np_shape(case("sum", "all", data(2, 3))),
     np_shape(case("sum", "vector", data(3), axis=0)),

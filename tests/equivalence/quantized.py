@@ -132,6 +132,10 @@ ROWS: tuple[Case, ...] = (
          num_args=2, dim=0),
     case("_contrib_quantized_concat", "mixed", unsigned(2, 3, name="arg0"), signed(2, 3, name="arg1"), *PARTS,
          num_args=2, dim=1),
+    *(
+        case("_contrib_quantized_flatten", dtype, data(2, 3, 4, dtype=dtype), *DATA)
+        for dtype in ("float16", "float32", "float64", "int32", "int64", "bool")
+    ),
     case("_contrib_quantized_flatten", "int8", signed(2, 3, 4), *DATA),
     case("_contrib_quantized_flatten", "uint8", unsigned(2, 3, 4, 1), *DATA),
     case("_contrib_quantized_elemwise_add", "int8", signed(3, 4, name="lhs"), signed(3, 4, name="rhs"), *PAIR,

@@ -68,6 +68,7 @@ CASES: tuple[Case, ...] = (
     *(recurrent(f"{mode}_two_layers", mode, layers=2, state_outputs=True) for mode in GATES),
     *(recurrent(f"{mode}_bidirectional", mode, directions=2, state_outputs=True) for mode in GATES),
     *(recurrent(f"{mode}_two_layers_bidirectional", mode, layers=2, directions=2) for mode in GATES),
+    *(recurrent(f"{mode}_clip", mode, lstm_state_clip_min=0, lstm_state_clip_max=1) for mode in ("gru", "rnn_tanh")),
     recurrent("gru_three_layers", "gru", layers=3),
     projected("lstm_projected", 1, 1),
     projected("lstm_projected_two_layers", 2, 1),

@@ -53,6 +53,8 @@ MOVES = (
     case("broadcast_axis", "one", data(1, 3, 1), axis=0, size=2),
     case("broadcast_axis", "two", data(1, 3, 1), axis=(0, 2), size=(2, 4)),
     case("broadcast_like", "whole", *pair((1, 3, 1), (2, 3, 4))),
+    case("broadcast_like", "axes_of_one", *pair((1, 3, 1), (4, 3, 3)), lhs_axes=(0, 1)),
+    case("broadcast_like", "axes_of_the_other", *pair((1, 3, 1), (4, 3, 3)), rhs_axes=(0,)),
     case("broadcast_like", "axes", *pair((1, 3, 1), (5, 7)), lhs_axes=(0, 2), rhs_axes=(1, 0)),
     case("broadcast_like", "negative_axes", *pair((1, 3, 1), (5, 7)), lhs_axes=(-1,), rhs_axes=(-1,)),
     case("tile", "same_rank", data(2, 3), reps=(2, 1)),
@@ -71,6 +73,7 @@ MOVES = (
     case("transpose", "float16", data(2, 3, dtype="float16")),
     case("transpose", "int32", data(2, 3, 4, dtype="int32"), axes=(2, 0, 1)),
     case("tile", "int32", data(2, 3, dtype="int32"), reps=(1, 2)),
+    *(case("repeat", f"none_{axis}", data(3, 2), repeats=0, axis=axis) for axis in (None, 0, 1)),
     case("repeat", "rank_4", IMAGE, repeats=2, axis=2),
     case("repeat", "int64", data(3, dtype="int64"), repeats=2),
     case("squeeze", "float64", data(1, 3, dtype="float64")),
@@ -96,6 +99,8 @@ MOVES = (
 )
 
 PARTS = (
+    case("slice", "nothing", IMAGE, begin=(0, 3), end=(2, 3)),
+    case("slice", "nothing_of_a_step", CUBE, begin=(0, -2), end=(2, -1), step=(1, -1)),
     case("slice", "both_ends", IMAGE, begin=(0, 1), end=(2, 3)),
     case("slice", "none", IMAGE, begin=(None, 1, None, 2), end=(None, 3, None, 5)),
     case("slice", "negative", IMAGE, begin=(-1, -3), end=(2, -1)),
@@ -131,6 +136,9 @@ PARTS = (
     case("Crop", "h_w", *several((1, 2, 7, 8)), num_args=1, h_w=(3, 4), offset=(1, 2)),
     case("Crop", "center", *several((1, 2, 7, 8)), num_args=1, h_w=(4, 5), center_crop=True),
     case("Crop", "like", *several((1, 2, 7, 8), (1, 5, 3, 4)), num_args=2, offset=(2, 3)),
+    case("Crop", "center_without_offset", *several((1, 2, 7, 8), (1, 5, 4, 4)), num_args=2, center_crop=True,
+         offset=(-1, 3)),
+    case("Crop", "like_with_size", *several((1, 2, 7, 8), (1, 5, 4, 4)), num_args=2, h_w=(-1, 2)),
     case("Crop", "like_center", *several((1, 2, 7, 8), (1, 5, 4, 4)), num_args=2, center_crop=True),
     case("Concat", "default", *several((2, 3), (2, 4)), num_args=2),
     case("Concat", "three", *several((2, 3, 4), (2, 1, 4), (2, 2, 4)), num_args=3, dim=1),

@@ -49,7 +49,11 @@ def activation(attrs: Attributes, data: Array) -> Array:
 
 
 def prelu_slopes(gamma: Array, data: Array) -> Array:
-    """gamma of one axis runs along axis 1 of data (axis 0 if that is all there is); otherwise it broadcasts."""
+    """gamma of one axis runs along axis 1 of data (axis 0 of a vector), gamma of two along the first two."""
+    require(gamma.ndim <= 2, f"gamma {gamma.shape}, expected one or two axes")
+    if gamma.ndim == 2:
+        require(data.ndim > 1, f"gamma {gamma.shape} for {data.shape}")
+        return gamma.reshape(*gamma.shape, *(1,) * (data.ndim - 2))
     if gamma.ndim == 1 and gamma.size > 1 and data.ndim > 1:
         require(gamma.shape[0] == data.shape[1], f"gamma {gamma.shape} for {data.shape[1]} channels")
         return gamma.reshape(1, -1, *(1,) * (data.ndim - 2))

@@ -75,7 +75,7 @@ def flip(axis: int) -> Reference:
 def adjust_lighting(attrs: Attributes, data: Array) -> Array:
     """Every pixel moved along the principal components of colours."""
     expect_image(data, (3,))
-    moved = EIGENVECTORS @ (EIGENVALUES * np.array(attrs["alpha"], np.float32))
+    moved = EIGENVECTORS @ (EIGENVALUES * np.array(attrs["alpha"][:3], np.float32))
     return stored(data.astype(np.float32) + moved.astype(np.float32), data.dtype)
 
 

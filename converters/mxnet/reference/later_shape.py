@@ -11,8 +11,8 @@ from graphir.converters.mxnet.reference.numpy_elementwise import common
 
 
 def triu(attrs: Attributes, data: Array) -> Array:
-    """The upper triangle of the last two axes from diagonal k on."""
-    require(data.ndim >= 2, f"{data.ndim} axes, expected 2 or more")
+    """The upper triangle of the last two axes from diagonal k on; a vector is each row of a square matrix."""
+    require(data.ndim > 0, "no axes")
     return np.triu(data, attrs.get("k", 0))
 
 

@@ -37,8 +37,8 @@ def around(attrs: Attributes, data: Array) -> Array:
 
 
 def tril(attrs: Attributes, data: Array) -> Array:
-    """The lower triangle of the last two axes up to diagonal k."""
-    require(data.ndim >= 2, f"{data.ndim} axes, expected 2 or more")
+    """The lower triangle of the last two axes up to diagonal k; a vector is each row of a square matrix."""
+    require(data.ndim > 0, "no axes")
     return np.tril(data, attrs.get("k", 0))
 
 

@@ -26,11 +26,11 @@ def psroi_pooling(attrs: Attributes, data: Array, rois: Array) -> Array:
     cells, outputs = int(attrs["pooled_size"]), int(attrs["output_dim"])
     group = int(attrs.get("group_size", 0)) or cells
     require(rois.ndim == 2 and rois.shape[1] == 5 and data.ndim == 4, f"{data.shape} and {rois.shape}")
-    require(data.shape[1] == outputs * group * group, f"{data.shape[1]} channels for {outputs} outputs")
+    require(data.shape[1] >= outputs * group * group, f"{data.shape[1]} channels for {outputs} outputs")
     single, (height, width) = rois.dtype.type, data.shape[2:]
     scale, found = single(np.float32(attrs["spatial_scale"])), np.zeros((len(rois), outputs, cells, cells), data.dtype)
     for region, row in enumerate(rois):
-        image = data[int(row[0])].reshape(outputs, group, group, height, width)
+        image = data[int(row[0])][: outputs * group * group].reshape(outputs, group, group, height, width)
         left, top = (single(away(number)) * scale for number in row[1:3])
         right, bottom = (single(away(number) + 1) * scale for number in row[3:5])
         down = max(bottom - top, single(0.1)) / single(cells)
@@ -61,13 +61,13 @@ def deformable_psroi_pooling(attrs: Attributes, data: Array, rois: Array, trans:
     cells, outputs, group = (int(attrs[name]) for name in ("pooled_size", "output_dim", "group_size"))
     parts, samples = int(attrs.get("part_size", 0)) or cells, int(attrs.get("sample_per_part", 1))
     require(group > 0, f"group_size {group}, with which MXNet reads before its arrays")
-    require(data.shape[1] == outputs * group * group, f"{data.shape[1]} channels for {outputs} outputs")
+    require(data.shape[1] >= outputs * group * group, f"{data.shape[1]} channels for {outputs} outputs")
     moves = None if attrs.get("no_trans") else trans
     classes = 1 if moves is None else moves.shape[1] // 2
     require(moves is None or moves.shape[2:] == (parts, parts), f"offsets {getattr(moves, 'shape', ())}, {parts} parts")
     (height, width), found = data.shape[2:], np.zeros((len(rois), outputs, cells, cells), data.dtype)
     for region, row in enumerate(rois):
-        image = data[int(row[0])].reshape(outputs, group, group, height, width)
+        image = data[int(row[0])][: outputs * group * group].reshape(outputs, group, group, height, width)
         scale = float(np.float32(attrs["spatial_scale"]))
         left, top = (away(number) * scale - 0.5 for number in row[1:3])
         right, bottom = ((away(number) + 1) * scale - 0.5 for number in row[3:5])

@@ -154,10 +154,10 @@ def broadcast_axis(attrs: Attributes, data: Array) -> Array:
 def broadcast_like(attrs: Attributes, data: Array, like: Array) -> Array:
     """Data stretched to the shape of `like`, or only lhs_axes to the sizes of its rhs_axes."""
     left, right = attrs.get("lhs_axes"), attrs.get("rhs_axes")
-    if left is None and right is None:
+    if left is None or right is None:
         require(data.ndim == like.ndim, f"ranks {data.ndim} and {like.ndim} must be equal")
         return stretched(data, like.shape)
-    require(left is not None and right is not None and len(left) == len(right), "lhs_axes and rhs_axes go together")
+    require(len(left) == len(right), "lhs_axes and rhs_axes go together")
     wanted = list(data.shape)
     for axis, other in zip(
         normalized_axes(left or (), data.ndim), normalized_axes(right or (), like.ndim), strict=True
@@ -173,7 +173,9 @@ def tile(attrs: Attributes, data: Array) -> Array:
 
 def repeat(attrs: Attributes, data: Array) -> Array:
     """Each element repeated along axis (of the flattened array for None)."""
-    require(attrs["repeats"] > 0, f"repeats {attrs['repeats']}, expected 1 or more")
+    require(attrs["repeats"] >= 0, f"repeats {attrs['repeats']}, expected 0 or more")
+    if not attrs["repeats"]:
+        return data.ravel()[:0]
     return np.repeat(data, attrs["repeats"], axis=attrs.get("axis"))
 
 

@@ -32,7 +32,6 @@ def strided_slice(attrs: Attributes, data: Array) -> Array:
     require(len(begin) <= data.ndim, f"{len(begin)} axes are sliced, data has {data.ndim}")
     require(all(stride != 0 for stride in step), "step may not be 0")
     result = data[tuple(slice(*bounds) for bounds in zip(begin, end, step, strict=True))]
-    require(result.size > 0, f"begin {begin}, end {end}, step {step} select nothing of {data.shape}")
     return np.array(result)
 
 
@@ -63,8 +62,9 @@ def crop(attrs: Attributes, data: Array, *like: Array) -> Array:
     height, width = like[0].shape[2:] if like else attrs.get("h_w", (0, 0))
     rows, columns = data.shape[2:]
     require(0 < height <= rows and 0 < width <= columns, f"{(height, width)} exceeds {(rows, columns)}")
-    y, x = attrs.get("offset") or (0, 0)
-    if attrs.get("center_crop"):
+    if not attrs.get("center_crop"):
+        y, x = attrs.get("offset") or (0, 0)
+    else:
         y, x = (rows - height) // 2, (columns - width) // 2
     require(y + height <= rows and x + width <= columns, f"offset {(y, x)} leaves no room for {(height, width)}")
     return np.array(data[:, :, y : y + height, x : x + width])

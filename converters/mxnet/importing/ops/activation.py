@@ -104,14 +104,19 @@ def import_leaky_relu(node: ImportNode) -> Value:
 
 
 def _import_prelu(node: ImportNode) -> Value:
-    """The slopes are one for all or one for each channel (axis 1, axis 0 of a vector)."""
+    """The slopes are one for all or one for each channel (axis 1, axis 0 of a vector); those of two axes
+    lie along the first two."""
     data, gamma = node.input(0), node.input(1)
     if gamma.shape is None:
         gamma = node.shaped(1, (_channels(data),))
     assert gamma.shape is not None
-    if len(gamma.shape) != 1 or gamma.shape == (1,):
-        return node.emit(PRelu(), data, gamma)
     rank = node.rank(data)
+    if len(gamma.shape) > 2:
+        node.refuse(f"slopes of {gamma.type}, expected one or two axes")
+    if len(gamma.shape) == 2 and rank > 2:
+        gamma = node.step(Unsqueeze(), gamma, node.vector(range(2, rank)), suffix="slope")
+    if len(gamma.shape or ()) != 1 or gamma.shape == (1,):
+        return node.emit(PRelu(), data, gamma)
     gamma = node.shaped(1, (_channels(data),))
     if rank > 2:
         gamma = node.step(Reshape(), gamma, node.vector([-1, *(1,) * (rank - 2)]), suffix="slope")

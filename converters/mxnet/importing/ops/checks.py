@@ -66,6 +66,14 @@ def at_least(least: int, *names: str) -> Check:
     return check
 
 
+def _cropped(node: ImportNode) -> None:
+    """The size that is asked for counts without another input, the offset where nothing is centred."""
+    if len(node) < 2:
+        entries(2, 0, "h_w")(node)
+    if not node.attrs["center_crop"]:
+        entries(2, 0, "offset")(node)
+
+
 def _grid(node: ImportNode) -> None:
     if node.attrs["transform_type"] == "affine":
         sizes_of_a_window("target_shape")(node)
@@ -117,14 +125,14 @@ CHECKS: dict[str, Check] = {
     "RNN": at_least(1, "state_size", "num_layers"),
     "ROIPooling": _roi_pooling,
     "_contrib_ROIAlign": sizes_of_a_window("pooled_size"),
-    "Crop": entries(2, 0, "h_w", "offset"),
+    "Crop": _cropped,
     "GridGenerator": _grid,
     "LRN": _norms_over_channels,
     "SpatialTransformer": _grid,
     "_contrib_MultiBoxPrior": _priors,
     "_contrib_box_nms": _nms,
     "_full": _full,
-    "repeat": at_least(1, "repeats"),
+    "repeat": at_least(0, "repeats"),
 }  # fmt: skip
 
 

@@ -163,7 +163,10 @@ def import_adjust_lighting(node: ImportNode) -> Value:
     """_image_adjust_lighting: every pixel moved by `alpha` of the principal components of colours."""
     # Of images of one channel MXNet leaves the result undefined.
     data, _ = single_image(node, channels=(3,))
-    alpha = np.array(node.several("alpha", 3), np.float32)
+    stated = node.attrs["alpha"] or ()
+    if len(stated) < 3 or None in stated[:3]:
+        node.refuse(f"alpha is {stated}, expected 3 numbers")
+    alpha = np.array(stated[:3], np.float32)  # of more, MXNet reads the first
     parts = COMPONENTS * alpha
     moved = (parts[:, 0] + parts[:, 1]) + parts[:, 2]
     dtype = dtype_of(node, data)

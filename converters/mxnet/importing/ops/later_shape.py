@@ -6,6 +6,7 @@ import numpy as np
 
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
 from graphir.converters.mxnet.importing.ops.numpy_elementwise import as_dtype, common_dtype
+from graphir.converters.mxnet.importing.ops.numpy_style import as_matrix
 from graphir.graph import Value
 from graphir.ops import elementwise as ir
 from graphir.ops.indexing import Gather, Reduction, ScatterND
@@ -19,9 +20,7 @@ from graphir.types import DType
 def import_triu(node: ImportNode) -> Value:
     """The upper triangle from diagonal k on, zeros below it."""
     data = node.input(0)
-    if node.rank(data) < 2:
-        node.refuse("a vector, of which MXNet makes a matrix first")
-    return node.emit(Trilu(upper=True), data, node.constant(node.attrs["k"], DType.INT64))
+    return node.emit(Trilu(upper=True), as_matrix(node, data), node.constant(node.attrs["k"], DType.INT64))
 
 
 def import_tri(node: ImportNode) -> Value:

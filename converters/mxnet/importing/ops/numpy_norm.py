@@ -142,7 +142,9 @@ def _of_integers(node: ImportNode, data: Value, order: float, axes: tuple[int, .
     if order < 0:  # a count that has wrapped around to 0 has the root 0
         absent = node.step(ew.Equal(), count, node.scalar_like(count, 0.0), suffix="is_zero")
         root = node.step(ew.Where(), absent, node.scalar_like(count, 0.0), root, suffix="root")
-    whole = node.step(ew.Cast(DType.INT64), root, suffix="whole")
+    # As C converts it: of 8 bits by way of 32, and what is beyond them has a last byte of 0.
+    whole = node.step(ew.Cast(DType.INT64 if data.dtype is DType.INT64 else DType.INT32), root, suffix="whole")
+    whole = node.step(ew.Cast(DType.INT64), whole, suffix="whole")
     return node.step(ew.Cast(data.dtype), node.step(ew.Mul(), largest, whole, suffix="norm"), suffix="narrow")
 
 

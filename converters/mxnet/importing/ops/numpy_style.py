@@ -7,7 +7,7 @@ from graphir.converters.mxnet.importing.ops.integers import import_whole, is_int
 from graphir.graph import Value
 from graphir.ops.elementwise import Div, Identity, Mul, Round
 from graphir.ops.shape import Expand, Reshape, Shape
-from graphir.ops.shape_parts import Trilu
+from graphir.ops.shape_parts import Concat, Trilu
 from graphir.types import DType
 
 DECIMALS = 308
@@ -54,12 +54,21 @@ def _around_integers(node: ImportNode, data: Value, decimals: int) -> Value:
     return node.emit(Mul(), node.step(Div(), data, divisor), divisor)
 
 
+def as_matrix(node: ImportNode, data: Value) -> Value:
+    """Data of two axes or more; a vector as each row of a square matrix. Refuses what has no axes."""
+    rank = node.rank(data)
+    if rank == 0:
+        node.refuse("a tensor without axes")
+    if rank > 1:
+        return data
+    size = node.step(Shape(), data, suffix="size")
+    return node.step(Expand(), data, node.step(Concat(axis=0), size, size, suffix="square"), suffix="matrix")
+
+
 def import_tril(node: ImportNode) -> Value:
     """The lower triangle up to diagonal k, zeros above it."""
     data = node.input(0)
-    if node.rank(data) < 2:
-        node.refuse("a vector, of which MXNet makes a matrix first")
-    return node.emit(Trilu(upper=False), data, node.constant(node.attrs["k"], DType.INT64))
+    return node.emit(Trilu(upper=False), as_matrix(node, data), node.constant(node.attrs["k"], DType.INT64))
 
 
 IMPORTS: dict[str, ImportFunction] = {
@@ -68,4 +77,4 @@ IMPORTS: dict[str, ImportFunction] = {
     "_npi_tril": import_tril,
 }
 
-__all__ = ["IMPORTS"]
+__all__ = ["IMPORTS", "as_matrix"]

@@ -127,7 +127,7 @@ def _stated(node: ImportNode, group: int) -> tuple[int, int, int]:
         node.refuse(f"output_dim {outputs}, pooled_size {cells}, group_size {group}: expected numbers of 1 or more")
     node.charge(outputs * cells * cells, "its channels")
     channels = node.sizes_if_known(0, (1,))
-    if channels and channels[0] != outputs * group * group:
+    if channels and channels[0] < outputs * group * group:  # more of them are not read
         node.refuse(f"{channels[0]} channels, expected output_dim {outputs} times group_size {group} squared")
     return outputs, cells, group
 

@@ -25,7 +25,7 @@ def import_rnn(node: ImportNode) -> list[Value]:
     projected = attrs["projection_size"] or 0
     if projected and mode != "lstm":
         node.refuse(f"projection_size {projected} is for mode lstm only, found {mode}")
-    if attrs["lstm_state_clip_min"] is not None or attrs["lstm_state_clip_max"] is not None:
+    if mode == "lstm" and (attrs["lstm_state_clip_min"] is not None or attrs["lstm_state_clip_max"] is not None):
         node.refuse("lstm_state_clip_min and _max bound the cell state, which ONNX's LSTM cannot; unroll the cell")
     if attrs["p"]:
         node.decide(DecisionKind.DROPOUT_REMOVED, f"p {attrs['p']:g} between the layers has no effect at inference")

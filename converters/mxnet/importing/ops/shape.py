@@ -220,13 +220,13 @@ def import_broadcast_like(node: ImportNode) -> Value:
     """Data stretched to the shape of the other input, or only lhs_axes to the sizes of its rhs_axes."""
     data, like = node.input(0), node.input(1)
     left, right = node.attrs["lhs_axes"], node.attrs["rhs_axes"]
-    if left is None and right is None:
+    if left is None or right is None:  # one of them alone says nothing
         if data.rank is not None and like.rank is not None and data.rank != like.rank:
             node.refuse(f"{data.type} and {like.type} differ in rank")
         if like.rank is None:
             return node.emit(Expand(), data, node.step(Shape(), like))
         return _stretched(node, data, [axis_of(like, axis) for axis in range(like.rank)])
-    if left is None or right is None or len(left) != len(right):
+    if len(left) != len(right):
         node.refuse("lhs_axes and rhs_axes go together")
     rank, other = node.rank(data), node.rank(like)
     entries: list[Entry] = [axis_of(data, axis) for axis in range(rank)]
@@ -247,8 +247,10 @@ def import_tile(node: ImportNode) -> Value:
 def import_repeat(node: ImportNode) -> Value:
     """Each element repeated along an axis, or each of the flattened data: looked up where the size is known."""
     data, count, axis = node.input(0), node.attrs["repeats"], node.attrs["axis"]
-    if axis is None:
+    if axis is None or not count:  # nothing at all is a vector, whatever the axis
         data, axis = node.step(Reshape(), data, node.vector([-1]), suffix="flat"), 0
+    if not count:
+        return node.emit(Gather(axis), data, node.vector([]))
     rank = node.rank(data)
     place = normalize_axis(axis, rank)
     size = static_size(data, place)

@@ -159,7 +159,7 @@ def import_slice(node: ImportNode) -> Value:
     operands = [node.vector(starts), node.vector(ends), node.vector(axes)]
     if any(stride != 1 for stride in steps):
         operands.append(node.vector(steps))
-    return _not_empty(node, node.emit(Slice(), data, *operands))
+    return node.emit(Slice(), data, *operands)
 
 
 def import_slice_axis(node: ImportNode) -> Value:
@@ -215,10 +215,10 @@ def import_crop(node: ImportNode) -> Value:
     """Rows and columns of (N, C, H, W) from `offset` (y, x) or centred, as many as the other input has or h_w says."""
     data = node.input(0)
     like = node.input(1) if len(node) > 1 else None
-    offset = node.several("offset", 2, (0, 0))
+    center = node.attrs["center_crop"]
+    offset = (0, 0) if center else node.several("offset", 2, (0, 0))
     have = _known_sizes(data)
     want = node.several("h_w", 2) if like is None else _known_sizes(like)
-    center = node.attrs["center_crop"]
     if want is None or (center and have is None):
         return _crop_computed(node, data, like, offset, center)
     if center and have is not None:
