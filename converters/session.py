@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from graphir.converters.detection import detect_format
+from graphir.converters.onnx.parts import in_parts
 from graphir.converters.opening import read_model
 from graphir.converters.options import ModelOptions
 from graphir.converters.table import FORMATS
@@ -55,7 +55,7 @@ class Session(OnnxSession):
         with _as_onnx(model, opset, format) as source:
             super().__init__(
                 source, providers=providers, optimize=optimize, tf32=tf32, threads=threads, external=external,
-                parts=_in_parts,
+                parts=in_parts,
             )  # fmt: skip
 
 
@@ -95,15 +95,7 @@ def _onnx_session(
         assert row.check_run is not None
         row.check_run(model)
         model = os.fspath(model)
-    return OnnxSession(model, providers=providers, external=external, entries=entries, parts=_in_parts)
-
-
-def _in_parts(source: str | bytes, start: Callable[[bytes], Any]) -> Any | None:
-    """What runs a model with operators of plugins; None for a model without any."""
-    from graphir.converters.onnx.plugged import PluggedSession, plugged_model
-
-    model = plugged_model(source)
-    return None if model is None else PluggedSession(model, start)
+    return OnnxSession(model, providers=providers, external=external, entries=entries, parts=in_parts)
 
 
 @contextmanager

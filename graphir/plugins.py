@@ -25,7 +25,7 @@ from graphir.structure.record import record
 
 GROUP = "graphir.plugins"
 # Formats whose operators a plugin can read.
-READ = ("mxnet",)
+READ = ("mxnet", "onnx", "tensorflow")
 RULES = ("check_attributes", "infer", "infer_inputs", "propagate", "macs")
 
 
@@ -39,7 +39,8 @@ class SourceOperator:
 
     `imports` is called with the node, and gives the value, or the values, that are its results. `reference` is what the
     operator computes in numpy: `reference(attributes, *inputs)`. `attributes` are defaults by name, or the type of one
-    that has to be stated; texts of a file are read as that. `unread` are inputs that inference does not read (labels).
+    that has to be stated; texts of a file are read as that, numbers have to be of that kind. `unread` are inputs that
+    inference does not read (labels).
     """
 
     name: str
@@ -53,20 +54,38 @@ class SourceOperator:
 
     def typed(self, stated: Mapping[str, str]) -> dict[str, Any]:
         """The attributes of a node by name, from their texts. Raises PluginError for one that is missing or unfit."""
-        return {name: self._read(name, kind, stated.get(name)) for name, kind in self.attributes.items()}
+        return {name: self._read(name, kind, stated.get(name), _parsed) for name, kind in self.attributes.items()}
 
-    def _read(self, name: str, kind: Any, text: str | None) -> Any:
+    def fitted(self, stated: Mapping[str, Any]) -> dict[str, Any]:
+        """The attributes of a node by name, of a format that has typed ones. Raises PluginError as `typed` does."""
+        return {name: self._read(name, kind, stated.get(name), _fitted) for name, kind in self.attributes.items()}
+
+    def _read(self, name: str, kind: Any, given: Any, read: Callable[[Any, Any], Any]) -> Any:
         wanted = kind if isinstance(kind, type) else type(kind)
-        if text is None:
+        if given is None:
             if isinstance(kind, type):
                 raise PluginError(f"{self.plugin}: {self.name} wants the attribute {name}, which a node does not state")
             return kind
         try:
-            return _parsed(text, wanted)
+            return read(given, wanted)
         except (ValueError, SyntaxError):
             raise PluginError(
-                f"{self.plugin}: the attribute {name} of {self.name} is {text!r}, expected {wanted.__name__}"
+                f"{self.plugin}: the attribute {name} of {self.name} is {given!r}, expected {wanted.__name__}"
             ) from None
+
+
+def _fitted(value: Any, wanted: Any) -> Any:
+    if isinstance(value, bytes) and wanted is str:
+        return value.decode()
+    if wanted is bool and value in (0, 1):
+        return bool(value)
+    if wanted in (tuple, list) and isinstance(value, tuple | list):
+        return wanted(value)
+    if wanted is float and isinstance(value, int | float):
+        return float(value)
+    if not isinstance(value, wanted):
+        raise ValueError(value)
+    return value
 
 
 def _parsed(text: str, wanted: type) -> Any:
@@ -119,7 +138,8 @@ class Registry:
     ) -> None:
         """An operator of a source format that graphir does not read; see `SourceOperator`.
 
-        `format` is `mxnet`. MXNet's `Custom` is one operator for each `op_type`: `Custom:my_type`.
+        `format` is `mxnet`, `onnx` or `tensorflow`. MXNet's `Custom` is one operator for each `op_type`:
+        `Custom:my_type`. An operator of ONNX is named with its domain: `com.example:MyOperator`.
         """
         if format not in READ:
             self._wrong(f"operators are read of {', '.join(READ)}, not of {format!r}")

@@ -7,14 +7,16 @@ runs; the operators themselves are computed by their plugins, in numpy.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.typing import NDArray
 
+from graphir.converters.kernel.plugged import as_results, referred
+from graphir.converters.onnx.files.records import DEFAULT_DOMAINS
 from graphir.errors import VerificationError
 from graphir.ops.base import Operator
-from graphir.plugins import OwnOperator, PluginError, own_operator
+from graphir.plugins import OwnOperator, own_operator, source_operator
 from graphir.types import DType
 
 Array = NDArray[Any]
@@ -30,10 +32,10 @@ class Item(NamedTuple):
 
 
 class Own(NamedTuple):
-    """A node that a plugin computes."""
+    """A node that a plugin computes, and what tells it in reports."""
 
-    op: Operator
-    plugin: OwnOperator
+    name: str
+    compute: Callable[[Sequence[Array | None]], tuple[Array, ...]]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
 
@@ -54,9 +56,26 @@ def plugged_model(source: str | bytes) -> Any | None:
     return model if any(_own(node) is not None for node in model.graph.node) else None
 
 
-def _own(node: Any) -> OwnOperator | None:
-    found = own_operator(node.op_type, node.domain) if node.domain else None
-    return None if found is None or found.compute is None else found
+def _own(node: Any) -> Own | None:
+    """How a plugin computes a node: as the class that it has for it, or as an operator that it reads."""
+    if not node.domain or node.domain in DEFAULT_DOMAINS:
+        return None
+    names = tuple(node.input), tuple(node.output)
+    own = own_operator(node.op_type, node.domain)
+    if own is not None and own.compute is not None:
+        op = own.cls(**{name: _field(value) for name, value in _stated_attributes(node).items()})
+        return Own(f"{op.domain}.{op.name}", partial(computed, op, own), *names)
+    read = source_operator("onnx", f"{node.domain}:{node.op_type}")
+    if read is None or read.reference is None:
+        return None
+    attributes = read.fitted({name: _field(value) for name, value in _stated_attributes(node).items()})
+    return Own(f"{node.domain}.{node.op_type}", partial(referred, read, attributes), *names)
+
+
+def _stated_attributes(node: Any) -> dict[str, Any]:
+    import onnx
+
+    return {item.name: onnx.helper.get_attribute_value(item) for item in node.attribute}
 
 
 class PluggedSession:
@@ -68,7 +87,7 @@ class PluggedSession:
         self._initializers = {tensor.name: tensor for tensor in model.graph.initializer}
         self._steps = self._split()
         self._sessions: dict[tuple[int, tuple[str, ...]], Any] = {}
-        self.computed = sorted({f"{step.op.domain}.{step.op.name}" for step in self._steps if isinstance(step, Own)})
+        self.computed = sorted({step.name for step in self._steps if isinstance(step, Own)})
 
     def get_providers(self) -> list[str]:
         """The CPU."""
@@ -97,7 +116,7 @@ class PluggedSession:
                     if name and name not in values:
                         values[name] = onnx.numpy_helper.to_array(self._initializers[name])
                 operands = [values[name] if name else None for name in step.inputs]
-                values.update(zip(step.outputs, computed(step.op, step.plugin, operands), strict=True))
+                values.update(zip(step.outputs, step.compute(operands), strict=False))
             else:
                 found = self._session(index, step, values).run(
                     step.outputs, {name: values[name] for name in step.inputs}
@@ -113,15 +132,11 @@ class PluggedSession:
         raise VerificationError("a model with operators of plugins runs with dtypes that numpy has only")
 
     def _split(self) -> list[Own | Part]:
-        import onnx
-
         steps: list[Own | Part] = []
         for node in self._model.graph.node:
             own = _own(node)
             if own is not None:
-                stated = {item.name: onnx.helper.get_attribute_value(item) for item in node.attribute}
-                fields = {name: _field(value) for name, value in stated.items()}
-                steps.append(Own(own.cls(**fields), own, tuple(node.input), tuple(node.output)))
+                steps.append(own)
                 continue
             if not steps or isinstance(steps[-1], Own):
                 steps.append(Part([], [], []))
@@ -164,11 +179,7 @@ class PluggedSession:
 def computed(op: Operator, plugin: OwnOperator, operands: Sequence[Array | None]) -> tuple[Array, ...]:
     """What a plugin computes. Raises PluginError for results that are not as many arrays as the operator has."""
     assert plugin.compute is not None
-    result = plugin.compute(op, *operands)
-    results = result if isinstance(result, tuple | list) else (result,)
-    if len(results) != op.output_count:
-        raise PluginError(f"{plugin.plugin}: {op.name} computed {len(results)} results, expected {op.output_count}")
-    return tuple(np.asarray(array) for array in results)
+    return as_results(plugin.compute(op, *operands), op.output_count, f"{plugin.plugin}: {op.name}")
 
 
 def _reads(node: Any) -> set[str]:

@@ -71,6 +71,7 @@ class FilePart:
 
         check_external(path)
         self._model = model
+        self._told = False
         self._folder = path.absolute().parent
         self.outputs = [item.name for item in model.graph.output]
         self.label = f"the part of {path.name} in onnxruntime {import_onnxruntime().__version__}, no optimisation"
@@ -96,12 +97,17 @@ class FilePart:
     def _session(self, outputs: Sequence[str]) -> OnnxSession:
         import onnx
 
+        from graphir.converters.onnx.parts import in_parts
         from graphir.runtime.session import OnnxSession
 
         del self._model.graph.output[:]
         self._model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in outputs)
         data = self._model.SerializeToString()
-        return OnnxSession(data, providers="cpu", optimize=False, external=self._folder)
+        session = OnnxSession(data, providers="cpu", optimize=False, external=self._folder, parts=in_parts)
+        if session.computed and not self._told:
+            self._told = True
+            self.label += f", {', '.join(session.computed)} by the plugin's own numpy"
+        return session
 
 
 __all__ = ["FilePart", "OnnxModel"]

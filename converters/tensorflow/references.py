@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from graphir.converters.formats import Judge
 from graphir.converters.kernel.live import Live, LiveFailed
 from graphir.converters.tensorflow.live.process import PYTHON_VARIABLE, LiveTensorFlow, TensorFlowMissing, live_python
+from graphir.converters.tensorflow.opening import open_model
+from graphir.decisions import DecisionKind
 from graphir.errors import VerificationError
+from graphir.graph import Graph
 
 IMPORTED = "the imported graph was the reference, not TensorFlow"
 
@@ -20,11 +23,12 @@ def judges(
     signature: str | None,
     against: str,
     live: Live | None = None,
+    graph: Graph | None = None,
 ) -> list[Judge]:
     """Live TensorFlow for these outputs of a model, the imported graph, or both: as asked (`auto`, `live`, `reference`)
-    and as available. TensorFlow that gives no answer is passed over unless it was asked for, one that cannot be
-    imported unless its interpreter was named. Raises VerificationError for live TensorFlow where no interpreter has
-    it."""
+    and as available. Operators of plugins, of which the `graph` tells, are computed apart. TensorFlow that gives no
+    answer is passed over unless it was asked for, one that cannot be imported unless its interpreter was named. Raises
+    VerificationError for live TensorFlow where no interpreter has it."""
     if against == "reference":
         return [Judge(note=IMPORTED)]
     named = (None if live is None else live.python) or os.environ.get(PYTHON_VARIABLE)
@@ -36,7 +40,16 @@ def judges(
         )
     if python is None:
         return [Judge(note=f"{IMPORTED}; --python or {PYTHON_VARIABLE} names an interpreter that has TensorFlow")]
-    running = partial(LiveTensorFlow, path, outputs, python, signature, live)
+    running: Callable[..., LiveTensorFlow] = partial(LiveTensorFlow, path, outputs, python, signature, live)
+    if graph is not None and any(made.kind is DecisionKind.PLUGIN for made in graph.decisions):
+        from graphir.converters.tensorflow.live.plugged import PluggedTensorFlow, why_not
+
+        reason = why_not(open_model(path, signature, outputs))
+        if reason and against == "live":
+            raise VerificationError(f"live TensorFlow was asked for, but {reason}")
+        if reason:
+            return [Judge(note=f"{IMPORTED}: {reason}")]
+        running = partial(PluggedTensorFlow, path, graph, python, signature, live)
     if against == "live":
         return [Judge(partial(running, insists=True))]
     gives_way: dict[type[Exception], str] = {LiveFailed: "TensorFlow gave no answer: {error}"}

@@ -36,7 +36,8 @@ class TensorFlowModel(Source):
         from graphir.converters.tensorflow.references import judges
 
         assert not isinstance(self.source, bytes)
-        return judges(self.source, [value.name for value in self.graph.outputs], self.signature, against, live)
+        outputs = [value.name for value in self.graph.outputs]
+        return judges(self.source, outputs, self.signature, against, live, self.graph)
 
 
 __all__ = ["TensorFlowModel"]

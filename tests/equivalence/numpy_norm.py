@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from tests.equivalence.case import Case, Input, case, data, values
@@ -22,6 +23,11 @@ def whole(dtype: str) -> Input:
 def equal(count: int, dtype: str) -> Input:
     """The number 3, so often that a count of eight bits wraps around."""
     return values(*(3,) * count, shape=(1, count), dtype=dtype)
+
+
+def named(variant: str, source: Input, attrs: Mapping[str, object]) -> Case:
+    """A case of attributes by name."""
+    return Case("_npi_norm", {name: str(value) for name, value in attrs.items()}, (source,), variant)
 
 
 ROWS: tuple[Case, ...] = (
@@ -59,7 +65,7 @@ ROWS: tuple[Case, ...] = (
         for order, axes in ((1, (0, 1)), (-1, (1, 0)), (0, (0, 1)), (3, (-2, -1)))
     ),
     *(
-        case("_npi_norm", f"{dtype}_{name}", whole(dtype), **attrs)
+        named(f"{dtype}_{name}", whole(dtype), attrs)
         for dtype in (*INTEGERS, "bool")
         for name, attrs in (
             ("flat", {"flag": -2}), ("flat_kept", {"flag": -2, "keepdims": True}), ("frobenius", {"flag": 1}),
@@ -84,7 +90,7 @@ ROWS: tuple[Case, ...] = (
     *(case("_npi_norm", f"flat_{count}", equal(count, "int8"), flag=-2) for count in (200, 300)),
     case("_npi_norm", "int32_one", values(-3, shape=(), dtype="int32"), flag=-2),
     *(
-        case("_npi_norm", f"svd_{name}_{dtype}_{len(shape)}{axes[0]}", data(*shape, dtype=dtype), axis=axes, **attrs)
+        named(f"svd_{name}_{dtype}_{len(shape)}{axes[0]}", data(*shape, dtype=dtype), {"axis": axes, **attrs})
         for name, attrs in (
             ("sum", {"flag": 2}), ("largest", {"ord": 2}), ("least", {"ord": -2, "keepdims": True}),
             ("sum_kept", {"flag": 2, "keepdims": True}),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 
+from graphir.converters.kernel.plugged import refuse_known, results_of
 from graphir.converters.mxnet.files.records import NNVMNode
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
 from graphir.converters.mxnet.schema.operators import CUSTOM, name_for_plugins
@@ -13,12 +14,11 @@ from graphir.plugins import PluginError, source_operator, stated_operators
 
 
 def refuse_taken(known: Container[str]) -> None:
-    """Raise PluginError for a plugin that states an operator which graphir reads itself: it would never be asked."""
+    """Raise PluginError for a plugin that states an operator which graphir reads itself, or `Custom` as a whole."""
     for plugin in stated_operators("mxnet"):
         if plugin.name == CUSTOM:
             raise PluginError(f"{plugin.plugin}: {CUSTOM} is one operator for each op_type; state {CUSTOM}:my_type")
-        if plugin.name in known:
-            raise PluginError(f"{plugin.plugin}: graphir reads {plugin.name} itself; no plugin changes what it means")
+    refuse_known("mxnet", known)
 
 
 def import_of_plugin(graph: Graph, record: NNVMNode) -> ImportFunction | None:
@@ -29,15 +29,7 @@ def import_of_plugin(graph: Graph, record: NNVMNode) -> ImportFunction | None:
     graph.decide(DecisionKind.PLUGIN, record.name, f"{plugin.name} is imported by {plugin.plugin}")
 
     def import_plugged(node: ImportNode) -> Sequence[Value]:
-        result = plugin.imports(node)
-        values = [result] if isinstance(result, Value) else result
-        if not isinstance(values, list | tuple) or not all(isinstance(value, Value) for value in values):
-            raise PluginError(f"{plugin.plugin}: {plugin.name} gave {result!r}, expected values of the graph")
-        if len(values) != len(plugin.outputs):
-            raise PluginError(
-                f"{plugin.plugin}: {plugin.name} gave {len(values)} values for {len(plugin.outputs)} outputs"
-            )
-        return values
+        return results_of(plugin, plugin.imports(node))
 
     return import_plugged
 

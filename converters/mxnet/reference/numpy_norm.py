@@ -78,7 +78,7 @@ def _vector_of_integers(data: Array, order: float, axes: tuple[int, ...], keep: 
         return np.where(scale == 0, 0, count)
     root = np.where(count == 0, 0.0, count.astype(np.float64) ** (1 / order))
     root = np.where(np.isnan(root), 0, root).astype(np.int64 if data.dtype == np.int64 else np.int32)
-    return scale.astype(np.int64) * root.astype(np.int64)
+    return np.asarray(scale.astype(np.int64) * root.astype(np.int64))
 
 
 def _root(size: Array, axes: tuple[int, ...], keep: bool) -> Array:

@@ -12,6 +12,7 @@ from graphir.converters.onnx.files.reader import DEFAULT_DOMAINS, OnnxSource, ve
 from graphir.converters.onnx.files.records import DIM_PARAM, FIELD, METADATA, OPSET, PRODUCER
 from graphir.converters.onnx.importing.function_calls import Functions, Key, key_of, shown
 from graphir.converters.onnx.importing.notes import text_of
+from graphir.converters.onnx.importing.plugged import refuse_own
 from graphir.converters.onnx.importing.repeated import Repeated
 from graphir.converters.onnx.importing.scope import Scope
 from graphir.converters.onnx.importing.types import TypeReader
@@ -42,6 +43,7 @@ class Importer(BaseImporter):
     def run(self) -> Graph:
         """The graph. Raises UnsupportedOpError with every gap, or ImportFailure with every other problem."""
         graph = self.graph
+        refuse_own()
         hold_nodes(count_nodes(self.model.graph.node) + sum(count_nodes(body.node) for body in self.model.functions))
         self._describe(graph)
         Scope(self, self.model.graph, graph).run()

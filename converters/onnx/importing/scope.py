@@ -16,6 +16,7 @@ from graphir.converters.onnx.importing.declared import believable
 from graphir.converters.onnx.importing.function_calls import expanded
 from graphir.converters.onnx.importing.notes import keep_graph_notes, keep_node_notes
 from graphir.converters.onnx.importing.order import free_names, sorted_nodes
+from graphir.converters.onnx.importing.plugged import PluggedNode, PluginImport, plugin_of
 from graphir.converters.onnx.ops import import_table
 from graphir.converters.onnx.ops.foreign import import_foreign, import_own
 from graphir.decisions import DecisionKind
@@ -240,7 +241,8 @@ class Scope:
             keep_node_notes(self.graph.metadata, proto)
 
     def _add_node(self, proto: Any, operands: Sequence[Value | None], opset: int, function: ImportFunction) -> None:
-        node = ImportNode(self, proto, operands, opset)
+        kind = PluggedNode if isinstance(function, PluginImport) else ImportNode
+        node = kind(self, proto, operands, opset)
         function(node)
         if proto.domain in DEFAULT_DOMAINS:
             node.check_attributes()
@@ -298,6 +300,9 @@ class Scope:
         if not any(proto.output) and proto.domain in DEFAULT_DOMAINS:
             raise Refusal("it has no outputs")
         if proto.domain not in DEFAULT_DOMAINS:
+            plugin = plugin_of(proto)
+            if plugin is not None:
+                return PluginImport(plugin)
             self.importer.foreign_version(proto.domain, opset)
             return import_foreign if own_operator(proto.op_type, proto.domain) is None else import_own
         versions = import_table().get(proto.op_type)

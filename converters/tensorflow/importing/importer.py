@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from graphir.converters.kernel.importing import BaseImporter, Trial
+from graphir.converters.kernel.plugged import refuse_known
 from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.tensorflow.files.reader import TFSource
 from graphir.converters.tensorflow.files.records import Endpoint, TFFunction, TFNode
@@ -15,9 +16,10 @@ from graphir.converters.tensorflow.importing.fed import feed_iterators
 from graphir.converters.tensorflow.importing.frames import lower_frames
 from graphir.converters.tensorflow.importing.inline import Flat, flatten
 from graphir.converters.tensorflow.importing.lists import Reserved
+from graphir.converters.tensorflow.importing.ops import import_table
 from graphir.converters.tensorflow.importing.ops.creation import size_letter, stated_shape
 from graphir.converters.tensorflow.importing.order import find_outputs, sorted_nodes
-from graphir.converters.tensorflow.importing.scope import Scope
+from graphir.converters.tensorflow.importing.scope import VARIABLES, Scope
 from graphir.converters.tensorflow.importing.tensor_arrays import lower_tensor_arrays
 from graphir.converters.tensorflow.importing.unfused import unfuse
 from graphir.converters.tensorflow.schema.operators import operator_schema
@@ -83,6 +85,7 @@ class Importer(BaseImporter):
 
     def run(self) -> Graph:
         """The graph. Raises UnsupportedOpError with every gap, or ImportFailure with every other problem."""
+        refuse_known("tensorflow", {*import_table(), *VARIABLES})
         flat = flatten(self.source.graph)
         flat.nodes = unfuse(flat.nodes)
         if self.source.results:

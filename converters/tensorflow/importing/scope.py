@@ -11,6 +11,7 @@ from graphir.converters.tensorflow.files.records import Endpoint, TFNode
 from graphir.converters.tensorflow.importing.context import ImportFunction, ImportNode, result_name
 from graphir.converters.tensorflow.importing.operands import check_operands
 from graphir.converters.tensorflow.importing.ops import import_table, pair_table
+from graphir.converters.tensorflow.importing.plugged import import_of_plugin
 from graphir.converters.tensorflow.keras.context import KERAS_LAYER, import_layer
 from graphir.converters.tensorflow.schema.operators import Attributes, operator_schema, output_types
 from graphir.errors import FormatError, GraphError, ShapeError
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
     from graphir.converters.tensorflow.importing.importer import Importer
 
 NOT_CONVERTED = "graphir cannot convert this operator of TensorFlow yet"
-NOT_IN_TENSORFLOW = "TensorFlow 2.21 has no such operator: it comes from a plugin or a library of one's own"
+NOT_IN_TENSORFLOW = (
+    "TensorFlow 2.21 has no such operator: it comes from a library of one's own; a plugin of graphir can say what it "
+    "is (docs/plugins.md)"
+)
 # Parts of the names of operators that fetch data, which a converted model is fed with instead.
 FETCHING = ("Iterator", "Dataset", "Queue", "Reader", "Optional")
 FEEDING = "it fetches data; --inputs NAME (inputs= in Python) makes an input of what it gives, as in --inputs images:0"
@@ -83,6 +87,7 @@ class Scope:
             return
         if record.op in READS and record.inputs:
             function = _read
+        function = function or import_of_plugin(record.op)
         if function is None:
             known = operator_schema(record.op) is not None
             importer.refuse(record.op, _reason(record.op, is_known=known), record.name)

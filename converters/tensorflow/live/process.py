@@ -105,8 +105,12 @@ class LiveTensorFlow:
         self.label = f"TensorFlow {self._process.version}{with_onednn} in a child process"
         wanted = list(dict.fromkeys(names))
         fed = {self._tensor(name, is_fed=True): array for name, array in feeds.items()}
-        found = self._process.evaluate(fed, [self._tensor(name) for name in wanted])
-        yield from zip(wanted, (array for _, array in found), strict=True)
+        tensors = [self._tensor(name) for name in wanted]
+        yield from zip(wanted, self._evaluated(self._process, fed, tensors), strict=True)
+
+    def _evaluated(self, process: _Process, fed: Mapping[str, Array], wanted: Sequence[str]) -> Iterator[Array]:
+        """The tensors by TensorFlow's names of them, in order."""
+        return (array for _, array in process.evaluate(fed, wanted))
 
     def run(self, feeds: Mapping[str, Array], outputs: Sequence[str] | None = None) -> dict[str, Array]:
         """The outputs, or the named values."""
@@ -120,14 +124,20 @@ class LiveTensorFlow:
 
     def _started(self, feeds: Mapping[str, Array]) -> _Process:
         """A child that may run what the outputs need, as far as it is allowed."""
+        wanted, further = self._apart()
+        fed = {self._tensor(name, is_fed=True): str(array.dtype) for name, array in feeds.items()}
         allowed: dict[str, object] = {
             "operators": operators(),
-            "wanted": [self._tensor(name) for name in self.outputs],
-            "feeds": {self._tensor(name, is_fed=True): str(array.dtype) for name, array in feeds.items()},
+            "wanted": [*(self._tensor(name) for name in self.outputs), *wanted],
+            "feeds": fed | further,
         }
         if self._is_keras:
             allowed |= {"classes": keras_classes(), "functions": keras_functions()}
         return _Process(self._python, self._kind(), self._path, allowed, self._has_channels_first, self._live)
+
+    def _apart(self) -> tuple[list[str], dict[str, str]]:
+        """What else is wanted, and the dtypes of what else is fed, by TensorFlow's names of them: nothing."""
+        return [], {}
 
     def _needed(self) -> list[TFNode]:
         """The nodes that the outputs depend on, in the graph's order."""

@@ -15,6 +15,7 @@ from typing import Any
 from graphir.converters.tensorflow.dtypes import DataType, named_type
 from graphir.converters.tensorflow.files.records import Argument
 from graphir.errors import FormatError
+from graphir.plugins import source_operator
 from graphir.types import UNKNOWN, DType
 
 
@@ -137,8 +138,12 @@ def output_types(op: str, attrs: Mapping[str, Any]) -> list[DataType | None] | N
 
 
 def output_slots(op: str, attrs: Mapping[str, Any]) -> dict[str, int]:
-    """The slot of the first result of each output by name, which functions refer to; empty for unknown operators."""
+    """The slot of the first result of each output by name, which functions refer to; of an operator that is not in the
+    schema as a plugin states them, else empty."""
     schema = operator_schema(op)
+    plugin = source_operator("tensorflow", op) if schema is None else None
+    if plugin is not None:
+        return {name: slot for slot, name in enumerate(plugin.outputs)}
     found: dict[str, int] = {}
     slot = 0
     for output in () if schema is None else schema.outputs:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
+from graphir.converters.mxnet.importing.ops.algebra import require_wide
 from graphir.converters.mxnet.importing.ops.exact_reduction import (
     Reduce,
     euclidean,
@@ -20,7 +21,6 @@ from graphir.converters.mxnet.importing.ops.exact_reduction import (
     of_integers,
     with_nan,
 )
-from graphir.converters.mxnet.importing.ops.factorization import require_wide
 from graphir.converters.mxnet.importing.ops.numpy_reduction import cast, reducer, reduces_nothing
 from graphir.graph import Value
 from graphir.ops import elementwise as ew

@@ -1,0 +1,118 @@
+"""Live TensorFlow for a graph with operators of plugins, which it does not have: it computes what lies around them.
+
+What such an operator gives is fed. The nodes are taken in the order in which they depend on each other: TensorFlow
+gives the operands of one, the plugin's own numpy its results, with which TensorFlow goes on.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from numpy.typing import NDArray
+
+from graphir.converters.kernel.live import Live
+from graphir.converters.kernel.plugged import referred
+from graphir.converters.tensorflow.files.reader import TFSource
+from graphir.converters.tensorflow.files.records import Endpoint, TFNode
+from graphir.converters.tensorflow.importing.ops import import_table
+from graphir.converters.tensorflow.live.process import LiveTensorFlow, _Process
+from graphir.graph import Graph
+from graphir.plugins import SourceOperator, source_operator
+from graphir.types import DType
+
+Array = NDArray[Any]
+
+
+class PluggedTensorFlow(LiveTensorFlow):
+    """A graph that TensorFlow runs but for the operators of plugins. `graph` is what was made of it, whose values have
+    the dtypes of what is fed."""
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        graph: Graph,
+        python: str,
+        signature: str | None = None,
+        live: Live | None = None,
+        insists: bool = False,
+    ) -> None:
+        super().__init__(path, [value.name for value in graph.outputs], python, signature, live, insists)
+        values = [value for node in graph.nodes for value in node.outputs]
+        self._dtypes = {source: value.dtype for value in values for source in value.sources}
+        self._own = self._in_order()
+        self.computed = sorted({node.op for node, _ in self._own})
+
+    def _in_order(self) -> list[tuple[TFNode, SourceOperator]]:
+        """The nodes of plugins that the outputs need, each behind those that it depends on."""
+        nodes = {node.name: node for node in self._needed()}
+        plugins = {name: plugin for name, node in nodes.items() if (plugin := plugin_of(node.op)) is not None}
+        before = {name: len(plugins.keys() & _behind(nodes, name)) for name in plugins}
+        return [(nodes[name], plugins[name]) for name in sorted(plugins, key=before.__getitem__)]
+
+    def _apart(self) -> tuple[list[str], dict[str, str]]:
+        """The operands of the plugins' operators, and the dtypes of their results."""
+        wanted = [self._held(endpoint) for node, _ in self._own for endpoint in node.inputs]
+        fed = {}
+        for node, plugin in self._own:
+            for slot in range(len(plugin.outputs)):
+                dtype = self._dtypes.get(f"{node.name}:{slot}") or DType.FLOAT32
+                fed[self._held(Endpoint(node.name, slot))] = str(dtype)
+        return wanted, fed
+
+    def _held(self, endpoint: Endpoint) -> str:
+        return self._tensor(f"{endpoint.node}:{endpoint.slot}")
+
+    def _evaluated(self, process: _Process, fed: Mapping[str, Array], wanted: Sequence[str]) -> Iterator[Array]:
+        self.label = f"{self.label}, {', '.join(self.computed)} by the plugin's own numpy"
+        known = dict(fed)
+        for node, plugin in self._own:
+            operands = [self._held(endpoint) for endpoint in node.inputs]
+            asked = [name for name in dict.fromkeys(operands) if name not in known]
+            known |= _asked(process, known, asked)
+            found = referred(plugin, plugin.fitted(node.attrs), [known[name] for name in operands])
+            known |= {self._held(Endpoint(node.name, slot)): array for slot, array in enumerate(found)}
+            for name in asked:
+                del known[name]
+        asked = [name for name in wanted if name not in known]
+        found_now = _asked(process, known, asked)
+        yield from (known[name] if name in known else found_now[name] for name in wanted)
+
+
+def _asked(process: _Process, fed: Mapping[str, Array], names: Sequence[str]) -> dict[str, Array]:
+    """The tensors by name, of what is fed."""
+    found = (array for _, array in process.evaluate(fed, names)) if names else ()
+    return dict(zip(names, found, strict=True))
+
+
+def _behind(nodes: Mapping[str, TFNode], name: str) -> set[str]:
+    """The nodes that a node depends on."""
+    found: set[str] = set()
+    pending = [endpoint.node for endpoint in nodes[name].inputs]
+    while pending:
+        held = pending.pop()
+        if held in nodes and held not in found:
+            found.add(held)
+            pending += [endpoint.node for endpoint in nodes[held].inputs]
+    return found
+
+
+def plugin_of(op: str) -> SourceOperator | None:
+    """The plugin that reads an operator which graphir does not."""
+    return None if op in import_table() else source_operator("tensorflow", op)
+
+
+def why_not(found: TFSource) -> str:
+    """Why live TensorFlow cannot compute a model with operators of plugins, in words; "" if it can."""
+    inside = [node.op for function in found.graph.functions.values() for node in function.nodes]
+    around = [node.op for node in found.graph.nodes]
+    plugins = {op: plugin for op in {*inside, *around} if (plugin := plugin_of(op)) is not None}
+    silent = sorted(op for op, plugin in plugins.items() if plugin.reference is None)
+    if silent:
+        return f"the plugin has no reference for {', '.join(silent)}"
+    within = sorted(plugins.keys() & set(inside))
+    return f"{', '.join(within)} of a plugin stands inside functions, which run as a whole" if within else ""
+
+
+__all__ = ["PluggedTensorFlow", "plugin_of", "why_not"]
