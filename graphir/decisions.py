@@ -72,6 +72,7 @@ class DecisionKind(StrEnum):
     DROPOUT = "dropout", "Elements are dropped at run time, as in training, because the model says so."
     DROPOUT_REMOVED = "dropout removed", "A dropout was left out: it does nothing at inference."
     DTYPE = "dtype", "What is computed or held in another element type than the source states, and what that rounds."
+    EMPTY_MEAN = "empty mean", "The mean over an axis without elements is no number in one framework, 0 in the other."
     EMPTY_REGION = "empty region", "A region without width or height is treated otherwise by the two frameworks."
     EXPLICIT_PADDING = (
         "explicit padding",

@@ -10,17 +10,25 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from graphir.converters.formats import Judge, Source
+from graphir.ops.linear import Einsum, is_empty
+from graphir.safety.foreign_text import listing
 from graphir.structure.record import record
 
 if TYPE_CHECKING:
     from graphir.converters.kernel.live import Live
     from graphir.converters.options import ModelOptions
-    from graphir.graph import Value
+    from graphir.graph import Graph, Value
     from graphir.runtime.session import OnnxSession
 
 Array = NDArray[Any]
 VALUES_AT_ONCE = 64
+NOT_RUN = "the imported graph was the reference, not the file, in which Einsum without elements ends onnxruntime"
 IMPORTED = "the imported graph was the reference, not the file, inside whose functions nothing can be cut"
+
+
+def ends_onnxruntime(graph: Graph) -> list[str]:
+    """The nodes, by name, that are known to have no elements to add up, at which onnxruntime may end its process."""
+    return [node.name for node in graph.nodes if isinstance(node.op, Einsum) and is_empty(node.inputs)]
 
 
 @record
@@ -36,6 +44,9 @@ class OnnxModel(Source):
 
     def judges(self, against: str, live: Live | None = None) -> list[Judge]:
         """Of a part, the file cut at the same names. Without it onnxruntime runs the file."""
+        deadly = ends_onnxruntime(self.graph)
+        if deadly:
+            return [Judge(note=f"{NOT_RUN} ({listing(deadly)})")]
         if not self.is_part:
             return super().judges(against, live)
         from graphir.converters.onnx.files.part import part_of_file
@@ -110,4 +121,4 @@ class FilePart:
         return session
 
 
-__all__ = ["FilePart", "OnnxModel"]
+__all__ = ["FilePart", "OnnxModel", "ends_onnxruntime"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from graphir.errors import ShapeError
 from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, format_shape, product, unify_dim
 
@@ -300,6 +302,12 @@ class Det(Operator):
         return product(x.shape[:-2]) * (size * (size - 1) * (2 * size - 1) // 6)
 
 
+def is_empty(operands: Iterable[object]) -> bool:
+    """Whether one of the operands of an Einsum is known to have no elements: onnxruntime divides by its sizes then, in
+    some equations, which ends the process."""
+    return any(0 in (getattr(operand, "shape", None) or ()) for operand in operands)
+
+
 OPERATORS = (Gemm, MatMul, MatMulInteger, Einsum, Det)
 
-__all__ = ["OPERATORS", "Det", "Einsum", "Gemm", "MatMul", "MatMulInteger"]
+__all__ = ["OPERATORS", "Det", "Einsum", "Gemm", "MatMul", "MatMulInteger", "is_empty"]

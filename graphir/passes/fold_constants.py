@@ -22,7 +22,7 @@ from graphir.ops.detection import BoxNMS, MultiBoxDetection, NonMaxSuppression, 
 from graphir.ops.elementwise import Identity
 from graphir.ops.foreign import Foreign
 from graphir.ops.image import Col2Im
-from graphir.ops.linear import Einsum
+from graphir.ops.linear import Einsum, is_empty
 from graphir.ops.normalization import LRN
 from graphir.ops.pooling import AveragePool, LpPool, MaxPool, MaxRoiPool
 from graphir.ops.resize import Resize
@@ -148,7 +148,7 @@ def _is_fit(node: Node, limit: int) -> bool:
     A result of unknown size may be of any, unless the operator gives no more than it takes; once what its size depends
     on is computed, the next round knows it. Texts have no size: a few nodes make them as long as memory.
     """
-    if type(node.op) in UNFIT or node.subgraphs:
+    if type(node.op) in UNFIT or node.subgraphs or (isinstance(node.op, Einsum) and is_empty(node.inputs)):
         return False
     most = min(limit, LIMIT_OF_HEAVY) if type(node.op) in HEAVY else limit
     for value in node.outputs:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from graphir.errors import ProviderError, VerificationError
 from graphir.safety.arguments import expect, expect_items, expect_mapping
+from graphir.safety.foreign_text import listing
 from graphir.types import DType
 
 from .inputs import dtype_of, fitted
@@ -228,7 +229,22 @@ class OnnxSession:
             dtype = self._dtypes[name]
             shape = self.inputs[name] if name in self.inputs else self.defaults[name]
             arrays[name] = value if dtype is None else fitted(name, value, dtype, shape)
+        self._refuse_deadly(arrays)
         return names, arrays
+
+    def _refuse_deadly(self, arrays: Mapping[str, Any]) -> None:
+        """Raise VerificationError for feeds without elements to a model with Einsum: of such operands onnxruntime
+        divides by 0 in some equations, which ends the whole process."""
+        empty = [name for name, array in arrays.items() if getattr(array, "size", 1) == 0]
+        if not empty or self.computed:
+            return
+        self._placement.at_start(self._session)
+        held = [node.name or "without a name" for node in self._placement.nodes() if node.operator == "Einsum"]
+        if held:
+            raise VerificationError(
+                f"{', '.join(empty)}: no elements, and the model has Einsum ({listing(held)}): of operands without "
+                "elements onnxruntime may end the process in a division by 0; feed one row or more"
+            )
 
     def _run_foreign(self, names: Sequence[str], arrays: Mapping[str, Any]) -> list[Any]:
         """A run with dtypes that numpy lacks (bfloat16): they go in and out as bytes with onnxruntime's number."""

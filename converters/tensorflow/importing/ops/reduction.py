@@ -39,6 +39,32 @@ def reducing(cls: type[Operator]) -> ImportFunction:
     return import_reduction
 
 
+def import_mean(node: ImportNode) -> Value:
+    """Mean; of no elements it is no number, of integers 0."""
+    data, axes = node.input(0), node.known(1)
+    sizes = [1] if axes == () else _reduced(data, axes)
+    whole = data.dtype is not None and not data.dtype.is_float
+    if 0 in sizes:
+        total = reducing(red.ReduceSum)(node)
+        if whole:
+            return total  # type: ignore[return-value]
+        return node.step(ew.Div(), total, node.scalar_like(data, 0.0), suffix="of_nothing")  # type: ignore[arg-type]
+    if not whole and not all(isinstance(size, int) for size in sizes):
+        node.decide(
+            DecisionKind.EMPTY_MEAN,
+            f"axes of {data.name} that are empty at run time: TensorFlow's mean is no number, onnxruntime's 0",
+        )
+    return reducing(red.ReduceMean)(node)  # type: ignore[return-value]
+
+
+def _reduced(data: Value, axes: Sequence[int] | None) -> Sequence[object]:
+    """The sizes of the axes that are reduced, None for those that are not known."""
+    if data.shape is None or axes is None:
+        return [None]
+    rank = len(data.shape)
+    return [data.shape[axis] for axis in axes if -rank <= axis < rank]
+
+
 def reducing_truth(cls: type[Operator]) -> ImportFunction:
     """The import function of All (the smallest truth) and Any (their sum, which of none is 0), over int32; ONNX has
     bool from 20 on."""
@@ -264,7 +290,7 @@ IMPORTS: dict[str, ImportFunction] = {
     "InTopK": import_in_top_k,
     "InTopKV2": import_in_top_k,
     "Max": reducing(red.ReduceMax),
-    "Mean": reducing(red.ReduceMean),
+    "Mean": import_mean,
     "Min": reducing(red.ReduceMin),
     "NthElement": import_nth_element,
     "Prod": reducing(red.ReduceProd),
