@@ -80,6 +80,30 @@ def test_a_check_takes_the_imported_graph_for_the_reference(row: Row, tmp_path: 
     assert "Einsum" not in [one.op_type for one in onnx.load(target).graph.node]
 
 
+def test_what_is_cut_to_nothing_inside_a_file(tmp_path: Path, graphir: Command) -> None:
+    """The feeds have elements, the operands have none: a check of the file runs its graph in place of it."""
+    source, target = tmp_path / "m.onnx", tmp_path / "out.onnx"
+    zero = numpy_helper.from_array(np.zeros(1, np.int64), "zero")
+    nodes = [
+        helper.make_node("Slice", ["x", "zero", "zero", "axis"], ["part"]),
+        helper.make_node("Einsum", ["w", "part"], ["product"], equation="lj,jli->i", name="product"),
+        helper.make_node("ReduceSum", ["product"], ["total"], keepdims=0),
+        helper.make_node("Add", ["x", "total"], ["y"]),
+    ]
+    axis = numpy_helper.from_array(np.array([1], np.int64), "axis")
+    weight = numpy_helper.from_array(np.ones((0, 2), np.float32), "w")
+    shape = (2, 3, 4)
+    graph = helper.make_graph(
+        nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, shape)],
+        [zero, axis, weight],
+    )  # fmt: skip
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), source)
+    assert graphir("convert", source, target).code == 0
+    told = graphir("verify", source, target)
+    assert told.code == 0, told.err + told.out
+
+
 @pytest.mark.parametrize("row", DEADLY, ids=lambda row: row[0])
 def test_feeds_without_elements_are_refused(row: Row, tmp_path: Path) -> None:
     session = library.Session(einsum_file(tmp_path / "m.onnx", row, stated=False))
