@@ -77,4 +77,4 @@ def _subject(item: pytest.Item, mark: pytest.Mark | None) -> object:
     return str(found)
 
 
-__all__ = ["add_options", "kept", "thin"]
+__all__ = ["FULL", "add_options", "kept", "thin"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -10,9 +11,11 @@ from pathlib import Path
 from graphir.types import TensorType, Unknown
 
 from .models import Case, shared_models, suite, with_constants, with_symbols
-from .tools import ask, tools
+from .tools import Found, ask, tools
 
 VERDICTS = ("known", "partial", "unknown", "wrong")
+ASKED = 8
+"""Where graphir knows all, a thrifty comparison asks the other tools about one case of so many."""
 PASSES: dict[str, Callable[[Case], Case]] = {
     "as declared": lambda case: case,
     "constants given": with_constants,
@@ -85,11 +88,15 @@ def knows_more(other: TensorType | None, own: TensorType | None) -> bool:
                for mine, theirs in zip(own.shape, other.shape, strict=True))  # fmt: skip
 
 
-def compare(case: Case, score: Score) -> None:
-    """Ask all tools about a case and add to the score."""
+def compare(case: Case, score: Score, *, thrifty: bool = False) -> None:
+    """Ask all tools about a case and add to the score.
+
+    `thrifty`: where graphir knows every value, the other tools are asked about one case of `ASKED` and elsewhere taken
+    to know every value too, which is the most that they can.
+    """
     score.models += 1
     score.values += len(case.truth)
-    answers = {name: ask(tool, case) for name, tool in tools().items()}
+    answers = _answers(case, thrifty)
     for name, (_, error) in answers.items():
         score.gave_up[name] += bool(error)
     own, error = answers["graphir"]
@@ -110,6 +117,20 @@ def compare(case: Case, score: Score) -> None:
                 if verdicts[name] in ("known", "partial") and knows_more(found.get(value), own.get(value))
             }
             (score.beaten if better else score.open).append(f"{'LESS' if better else 'OPEN'} {where} {better or ''}")
+
+
+def _answers(case: Case, thrifty: bool) -> dict[str, tuple[Found, str]]:
+    """What each tool says of a case, and its error if it gave up."""
+    asked = tools()
+    own = ask(asked["graphir"], case)
+    if thrifty and zlib.crc32(case.name.encode()) % ASKED and is_whole(own[0], case.truth):
+        return {name: own if name == "graphir" else (case.truth, "") for name in asked}
+    return {name: own if name == "graphir" else ask(tool, case) for name, tool in asked.items()}
+
+
+def is_whole(found: Found, truth: Found) -> bool:
+    """Whether every value is known."""
+    return all(verdict(found.get(value), true) == "known" for value, true in truth.items())
 
 
 def table(score: Score) -> str:

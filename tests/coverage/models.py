@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +18,7 @@ import onnxruntime
 from graphir.converters.mxnet.source import open_source
 from graphir.converters.onnx import to_model
 from graphir.types import DType, TensorType
-from tests.onnx_backend import NEWEST_IR, samples
+from tests.onnx_backend import NEWEST_IR, Sample, samples
 from tests.typed import untyped
 
 SMALL = 64
@@ -109,26 +110,29 @@ def _feed(feed: Any, info: Any) -> Any:
     return feed
 
 
-def suite() -> Iterator[Case]:
-    """onnx's backend suite. What onnxruntime cannot run has the outputs that the suite expects, and nothing between."""
-    for sample in samples():
-        if not sample.data:
-            continue
-        feeds, expected = sample.data[0]
-        held = {tensor.name for tensor in sample.model.graph.initializer}
-        infos = [info for info in sample.model.graph.input if info.name not in held]
-        outputs = [info.name for info in sample.model.graph.output]
-        model = bare(sample.model)
-        given = {info.name: _feed(feed, info) for feed, info in zip(feeds, infos, strict=False)}
-        try:
-            truth = run_whole(model, given)
-        except Exception:  # onnxruntime raises errors of many kinds; the suite knows the outputs itself
-            truth = {
-                name: TensorType(DType.of(value.dtype), value.shape)
-                for name, value in zip(outputs, map(_array, expected), strict=False)
-                if isinstance(value, np.ndarray)
-            }
-        yield named(Case(sample.kind, sample.name, model, given, truth))
+@functools.cache
+def suite() -> tuple[Case, ...]:
+    """onnx's backend suite, run once for all that ask. What onnxruntime cannot run has the outputs that the suite
+    expects, and nothing between."""
+    return tuple(_of_suite(sample) for sample in samples() if sample.data)
+
+
+def _of_suite(sample: Sample) -> Case:
+    feeds, expected = sample.data[0]
+    held = {tensor.name for tensor in sample.model.graph.initializer}
+    infos = [info for info in sample.model.graph.input if info.name not in held]
+    outputs = [info.name for info in sample.model.graph.output]
+    model = bare(sample.model)
+    given = {info.name: _feed(feed, info) for feed, info in zip(feeds, infos, strict=False)}
+    try:
+        truth = run_whole(model, given)
+    except Exception:  # onnxruntime raises errors of many kinds; the suite knows the outputs itself
+        truth = {
+            name: TensorType(DType.of(value.dtype), value.shape)
+            for name, value in zip(outputs, map(_array, expected), strict=False)
+            if isinstance(value, np.ndarray)
+        }
+    return named(Case(sample.kind, sample.name, model, given, truth))
 
 
 def _array(value: Any) -> Any:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.thinning import FULL
+
 from .judge import PASSES, Score, compare
 from .models import Case, shared_models, suite
 
@@ -16,22 +18,28 @@ LEAST = {"as declared": 0.966, "constants given": 0.993, "symbolic sizes": 0.992
 GUESSED = "present_state (Slice)"
 
 
-def scored(cases: Iterable[Case]) -> dict[str, Score]:
+def scored(cases: Iterable[Case], *, thrifty: bool) -> dict[str, Score]:
     scores = {name: Score() for name in PASSES}
     for case in cases:
         for name, score in scores.items():
-            compare(PASSES[name](case), score)
+            compare(PASSES[name](case), score, thrifty=thrifty)
     return scores
 
 
 @pytest.fixture(scope="module")
-def suite_scores() -> dict[str, Score]:
-    return scored(suite())
+def thrifty(request: pytest.FixtureRequest) -> bool:
+    """Whether the other tools are asked only where they may know more, and now and then; `--full` asks them all."""
+    return not request.config.getoption(FULL)
 
 
 @pytest.fixture(scope="module")
-def model_scores(shared: Path) -> dict[str, Score]:
-    return scored(shared_models(shared))
+def suite_scores(thrifty: bool) -> dict[str, Score]:
+    return scored(suite(), thrifty=thrifty)
+
+
+@pytest.fixture(scope="module")
+def model_scores(shared: Path, thrifty: bool) -> dict[str, Score]:
+    return scored(shared_models(shared), thrifty=thrifty)
 
 
 def beaten(score: Score) -> list[str]:
