@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from types import ModuleType
 
@@ -18,4 +19,7 @@ def keras() -> ModuleType:
         import tensorflow as tf
     except ImportError as error:
         missing("TensorFlow", f"live TensorFlow cannot be imported: {error}")
-    return tf.keras
+    keras: ModuleType = tf.keras
+    keras.Model  # noqa: B018  it is imported when it is first asked for
+    gc.freeze()  # clearing a session looks for garbage, in all of TensorFlow
+    return keras

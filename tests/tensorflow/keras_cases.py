@@ -6,6 +6,7 @@ Run as a program, with live Keras, it writes each as NAME.keras and NAME.h5 and 
 
 from __future__ import annotations
 
+import gc
 import sys
 import zlib
 from collections.abc import Callable, Mapping
@@ -300,6 +301,7 @@ def main() -> None:
     """Write everything that the version has."""
     folder, module = Path(sys.argv[1]), sys.argv[2]
     keras = import_module(module)
+    gc.freeze()  # clearing a session looks for garbage, in all of TensorFlow, which takes longer than a model does
     for name in names_of(module):
         keras.backend.clear_session()
         write(folder, name, MODELS[name](keras, keras.layers))

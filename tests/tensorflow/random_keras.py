@@ -7,6 +7,7 @@ names that a SavedModel has for them, in whose signature no order is kept:
 
 from __future__ import annotations
 
+import gc
 import random
 import sys
 from collections.abc import Callable, Sequence
@@ -189,6 +190,8 @@ def write(folder: Path, module: str, seed: int) -> str:
 def main() -> None:
     """Write the models from FIRST on."""
     folder, module, first, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+    import_module(module)
+    gc.freeze()  # clearing a session looks for garbage, in all of TensorFlow
     for seed in range(first, first + count):
         reason = write(folder, module, seed)
         if reason:
