@@ -12,6 +12,7 @@ from types import ModuleType
 import hypothesis
 import numpy as np
 import pytest
+from _pytest.runner import runtestprotocol
 
 from tests import contract, thinning
 from tests.requirements import missing, shared_folder
@@ -48,6 +49,21 @@ def pytest_collection_finish() -> None:
     """The rows stay to the end: no search for garbage looks at them again, which would cost most of a second each."""
     gc.freeze()
     gc.enable()
+
+
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """A worker of xdist tells of a test's set-up and its end where they do not pass: each report that is sent takes as
+    long as a small test. Where somebody asks for times, for a file of results or for every line, it tells of all.
+    """
+    options = item.config.option
+    if not hasattr(item.config, "workerinput") or options.durations or options.xmlpath or options.verbose > 0:
+        return None
+    item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
+    for report in runtestprotocol(item, log=False, nextitem=nextitem):
+        if report.when == "call" or not report.passed:
+            item.ihook.pytest_runtest_logreport(report=report)
+    item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
+    return True
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

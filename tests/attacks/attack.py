@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,7 @@ from tests.fuzz.worker import Outcome
 class Attack:
     """Files as `Model` has them, and a part of the text that refuses them; "" where they may be converted.
 
+    What takes long to make is given as `later` and made when it is tried, for every process of pytest makes the rows.
     Whatever becomes of it, the worker's limits of time and memory hold, and nothing is destroyed or left behind.
     """
 
@@ -24,10 +25,12 @@ class Attack:
     refused: str = ""
     target: str = "result.onnx"
     options: Mapping[str, Any] = field(default_factory=dict)
+    later: Callable[[], Mapping[str, bytes]] = dict
 
     def run(self, worker: Worker) -> Outcome:
         """Convert it in a worker."""
-        return worker.run(Case(Model(self.entry, self.files, self.options), self.target))
+        files = {**self.files, **self.later()}
+        return worker.run(Case(Model(self.entry, files, self.options), self.target))
 
 
 def judge(attack: Attack, outcome: Outcome) -> None:

@@ -23,19 +23,21 @@ KERNEL = "layers/conv2d/vars/0"
 NAMED = "model_weights/first/first/weight_0:0"
 
 
-def keras(name: str, data: bytes, refused: str = "", **more: Any) -> Attack:
-    """An archive."""
-    return Attack(name, "m.keras", {"m.keras": data}, refused, **more)
+def keras(name: str, data: bytes | Callable[[], bytes], refused: str = "", **more: Any) -> Attack:
+    """An archive, or what makes it."""
+    if isinstance(data, bytes):
+        return Attack(name, "m.keras", {"m.keras": data}, refused, **more)
+    return Attack(name, "m.keras", {}, refused, later=lambda: {"m.keras": data()}, **more)
 
 
 def h5(name: str, change: Callable[[Any], None], refused: str = "", files: Mapping[str, bytes] | None = None) -> Attack:
     """A file of version 2 in which something was changed by h5py."""
-    return Attack(name, "m.h5", {"m.h5": legacy(CONFIG, LAYERS, change), **(files or {})}, refused)
+    return Attack(name, "m.h5", files or {}, refused, later=lambda: {"m.h5": legacy(CONFIG, LAYERS, change)})
 
 
 def inside(name: str, change: Callable[[Any], None], refused: str = "") -> Attack:
     """The same of the weights in an archive."""
-    return keras(name, archive(CONFIG, weights_file(LAYERS, change)), refused)
+    return keras(name, lambda: archive(CONFIG, weights_file(LAYERS, change)), refused)
 
 
 def replaced(place: str, make: Callable[[Any, str], None]) -> Callable[[Any], None]:
@@ -215,32 +217,40 @@ DAMAGED = tuple(
 )  # fmt: skip
 
 
-def members(**content: bytes) -> bytes:
-    """An archive of these members."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as file:
-        for name, data in content.items():
-            file.writestr(name.replace("__", "."), data)
-    return buffer.getvalue()
+def members(**content: int | bytes) -> Callable[[], bytes]:
+    """What makes an archive of these members; of a number, so many zeros."""
+
+    def make() -> bytes:
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as file:
+            for name, data in content.items():
+                file.writestr(name.replace("__", "."), bytes(data))
+        return buffer.getvalue()
+
+    return make
 
 
-def patched(name: bytes, offset: int, width: int, number: int) -> bytes:
-    """The archive with a number of a member's entry in the directory replaced."""
-    data = bytearray(archive(CONFIG, weights_file(LAYERS), zipfile.ZIP_DEFLATED))
-    place = data.index(b"PK\x01\x02")
-    while not data[place + 46 :].startswith(name):
-        place = data.index(b"PK\x01\x02", place + 4)
-    data[place + offset : place + offset + width] = number.to_bytes(width, "little")
-    return bytes(data)
+def patched(name: bytes, offset: int, width: int, number: int) -> Callable[[], bytes]:
+    """What makes the archive with a number of a member's entry in the directory replaced."""
+
+    def make() -> bytes:
+        data = bytearray(archive(CONFIG, weights_file(LAYERS), zipfile.ZIP_DEFLATED))
+        place = data.index(b"PK\x01\x02")
+        while not data[place + 46 :].startswith(name):
+            place = data.index(b"PK\x01\x02", place + 4)
+        data[place + offset : place + offset + width] = number.to_bytes(width, "little")
+        return bytes(data)
+
+    return make
 
 
 GOOD = archive(CONFIG, weights_file(LAYERS))
 ZIPS = (
-    keras("a bomb of 2 GB", members(config__json=json.dumps(CONFIG).encode(), model__weights__h5=bytes(1 << 28)),
+    keras("a bomb of 2 GB", members(config__json=json.dumps(CONFIG).encode(), model__weights__h5=1 << 28),
           "at most"),
     keras("an archive in the place of the weights", members(config__json=json.dumps(CONFIG).encode(),
                                                             model__weights__h5=GOOD), "damaged"),
-    keras("a bomb as configuration", members(config__json=bytes(1 << 28), model__weights__h5=b""), "at most"),
+    keras("a bomb as configuration", members(config__json=1 << 28, model__weights__h5=b""), "at most"),
     keras("no configuration", members(model__weights__h5=weights_file(LAYERS)), "no config.json"),
     keras("no weights", members(config__json=json.dumps(CONFIG).encode()), "no model.weights.h5"),
     keras("a member of 4 GB, as it says", patched(b"model.weights.h5", 24, 4, 2**32 - 2), "at most"),
@@ -274,7 +284,7 @@ def changed(name: str, path: tuple[Any, ...], value: Any, refused: str, title: s
     for step in path[:-1]:
         part = part[step]
     part[path[-1]] = value
-    return keras(name, archive(config, weights_file(layers)), refused)
+    return keras(name, lambda: archive(config, weights_file(layers)), refused)
 
 
 def nested(depth: int) -> Attack:
