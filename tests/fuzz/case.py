@@ -55,7 +55,7 @@ def make_case(format: Format, seed: int, number: int) -> Case:
     """Case `number`, the same each time."""
     chance = random.Random(f"{format.name}:{seed}:{number}")
     if format.name not in _seeds:
-        _seeds[format.name] = tuple(format.seeds())
+        _seeds[format.name] = format.seeds()
     seeds = _seeds[format.name]
     return Case(format.mutate(chance, chance.choice(seeds), seeds), chance.choice(format.targets))
 
