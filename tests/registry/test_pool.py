@@ -18,6 +18,7 @@ from graphir.errors import ArgumentError
 from graphir.registry import pool
 from graphir.registry.buckets import Bucket
 from graphir.registry.pool import Caps, Ended, Workers, memory_for_each
+from tests.thinning import FULL
 
 from . import zoo
 from .test_resume import ROOT, stamps
@@ -64,11 +65,12 @@ def end_at_once() -> None:
     os._exit(9)
 
 
-def test_no_death_is_lost() -> None:
+def test_no_death_is_lost(request: pytest.FixtureRequest) -> None:
     """However soon after it was given a task a process ends: the task is ended there and then."""
+    count = 60 if request.config.getoption(FULL) else 20  # each is a process that starts
     with Workers(2, Caps(600)) as workers:
-        ended = [result for _, result in workers.run(end_at_once, ((number, ()) for number in range(60)))]
-    assert ended == 60 * [Ended(Bucket.KILLED, "its process ended with status 9")]
+        ended = [result for _, result in workers.run(end_at_once, ((number, ()) for number in range(count)))]
+    assert ended == count * [Ended(Bucket.KILLED, "its process ended with status 9")]
 
 
 def test_one_that_died_while_it_waited_costs_no_task() -> None:
