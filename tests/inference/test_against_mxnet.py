@@ -229,6 +229,7 @@ def test_the_whole_zoo(mxnet: ModuleType) -> None:
 
 
 @pytest.mark.live
+@pytest.mark.one_of(3, by="name")
 @pytest.mark.parametrize(("batch", "more"), SIZES)
 @pytest.mark.parametrize("name", ZOO)
 def test_gluon_zoo(mxnet: ModuleType, name: str, batch: int, more: int) -> None:

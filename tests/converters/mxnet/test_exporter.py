@@ -119,7 +119,7 @@ def live() -> Iterator[LivePair]:
 
 
 @pytest.mark.live
-@pytest.mark.one_of(2, by="case.op")
+@pytest.mark.one_of(3, by="case.op")
 @pytest.mark.parametrize("case", WRITTEN, ids=lambda case: case.name)
 def test_live_mxnet_computes_the_same(case: Case, live: LivePair) -> None:
     graph, data = imported(case)
