@@ -66,6 +66,16 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     return True
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Workers of xdist share the processor, so that a second thread for matrices would only wait for the first.
+
+    The libraries read it when they are loaded: what is set here counts in the workers, which start later.
+    """
+    if config.getoption("numprocesses", None):
+        for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+            os.environ.setdefault(name, "1")
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """What `tests/thinning.py` reads."""
     thinning.add_options(parser)
