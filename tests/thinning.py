@@ -3,8 +3,8 @@
 `@pytest.mark.one_of(N, by="case.op")` says that one row of N proves as much as all of them while nothing is wrong, as
 long as each group keeps one: the rows that `by` gives the same value (a parameter's name, or an attribute of it). All
 rows run with `--full`, and wherever a file, a test or `-k` names what shall run. `--sample N` thins every table that
-far, marked or not, and keeps at least one row of each test; it goes together with the marks. A test that draws its cases, or asks
-others about them, does so more often with `--full` (it reads the option `FULL`).
+far, marked or not, and keeps at least one row of each test; it goes together with the marks. A test that draws its
+cases, or asks others about them, does so more often with `--full` (it reads the option `FULL`).
 
 Which rows stay follows from their names alone: the same ones in every run and every process, others in each test, so
 that what one road leaves out another takes.
