@@ -105,6 +105,36 @@ class _Answers:
         return data[:count]
 
 
+class _Unread:
+    """What was not taken yet of the answers to a request, while they are in the pipe, and in files behind that, which
+    are removed as they are taken. `wanted` says whether somebody may take them, `error` is the one that ended them."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._files: deque[tuple[str, Path]] = deque()
+        self.wanted = True
+        self.error: VerificationError | None = None
+
+    def keep(self, name: str, array: Array) -> None:
+        """Store an array until it is taken."""
+        if self.wanted:
+            descriptor, path = tempfile.mkstemp(".npy", "aside-", self._folder)
+            with os.fdopen(descriptor, "wb") as file:
+                np.save(file, array, allow_pickle=False)
+            self._files.append((name, Path(path)))
+
+    def taken(self) -> Iterator[tuple[str, Array]]:
+        """What was stored. Raises the error that came behind it."""
+        while self._files:
+            name, path = self._files.popleft()
+            with path.open("rb") as file:
+                array: Array = read_array(file, allow_pickle=False)
+            path.unlink()
+            yield name, array
+        if self.error is not None:
+            raise self.error
+
+
 class ChildProcess:
     """A program beside a folder, through which it is given arrays. Its answers are lines of JSON, arrays among them.
 
@@ -124,6 +154,7 @@ class ChildProcess:
         self._limits = (live or Live()).limits()
         self._words: deque[bytes] = deque(maxlen=50)
         self.failure: LiveFailed | None = None
+        self._unread: _Unread | None = None
 
     def start(
         self, script: Path, words: Sequence[str], environment: Mapping[str, str], task: str = ""
@@ -168,8 +199,10 @@ class ChildProcess:
         return first
 
     def ask(self) -> Iterator[tuple[str, Array]]:
-        """The named arrays that answer the request in the folder, one after the other. All of them must be taken before
-        the next request. Raises `refuses` with the framework's message, LiveFailed if the program gives no answer."""
+        """The named arrays that answer the request in the folder, one after the other. Where the next request comes
+        before all of them were taken, the others wait in files. Raises `refuses` with the framework's message,
+        LiveFailed if the program gives no answer."""
+        self._set_aside()
         assert self._child.stdin is not None
         try:
             self._child.stdin.write(b"evaluate\n")
@@ -177,13 +210,45 @@ class ChildProcess:
         except OSError as error:
             raise self._ended() from error
         self._answers.left = self._limits.seconds
-        while True:
+        unread = self._unread = _Unread(self.place)
+        try:
+            while unread is self._unread:
+                found = self._next()
+                if found is None:
+                    return
+                yield found
+            yield from unread.taken()
+        except GeneratorExit:
+            unread.wanted = False
+            raise
+
+    def _next(self) -> tuple[str, Array] | None:
+        """The next array that answers the last request, None behind the last one."""
+        try:
             answer = self._answer()
             if "error" in answer:
                 raise self._failure(answer)
-            if "name" not in answer:
+            if "name" in answer:
+                return str(answer["name"]), self._array()
+        except VerificationError:
+            self._unread = None
+            raise
+        self._unread = None
+        return None
+
+    def _set_aside(self) -> None:
+        """Take what is left of the answers to the last request out of the pipe."""
+        unread = self._unread
+        while unread is not None and unread is self._unread:
+            try:
+                found = self._next()
+            except VerificationError as error:
+                unread.error = error
+                if isinstance(error, LiveFailed):
+                    raise
                 return
-            yield str(answer["name"]), self._array()
+            if found is not None:
+                unread.keep(*found)
 
     @property
     def is_done(self) -> bool:

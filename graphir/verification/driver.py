@@ -31,6 +31,7 @@ from .plain import Outcome, Plain, Refused, noted, refusals
 from .report import InputSet, VerificationReport, gravity
 from .running.bench import RANDOM, Bench
 from .running.candidate import OnnxCandidate
+from .running.recalled import Recalled
 from .verdict import Verdict
 
 if TYPE_CHECKING:
@@ -40,8 +41,8 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 # A model whose first comparison takes this process more seconds of work gets lighter sets, ...
 LONG = 0.8
-# ... and as many of them as this share of that time allows.
-SHARE = 1.5
+# ... and as many of them as this share of that time allows, which is no more than so many seconds.
+SHARE, MOST = 1.5, 60.0
 # Changed nodes are run by themselves for this share of it, or so many seconds of work.
 SHARE_FOR_CHANGES, LEAST_FOR_CHANGES = 0.35, 2.0
 LIGHT = "the model takes long: further sets of inputs have one sample each where the batch is open"
@@ -65,7 +66,8 @@ def verify_sets(
     the candidate alone refuses is a difference. Once the models differ no more sets are run. Raises VerificationError
     as `verify_against` does for the first set.
     """
-    driver = _Driver(reference, candidate, graph, how or ComparisonOptions(), wiring, step, sides)
+    recalled = Recalled(reference, candidate.memory)
+    driver = _Driver(recalled, candidate, graph, how or ComparisonOptions(), wiring, step, sides)
     started = time.process_time()
     first = plan.first()
     (report, bench, asked), made = driver.first(first)
@@ -76,7 +78,7 @@ def verify_sets(
     long = spent > LONG
     taken = [made]
     pending = list(plan.sets(long)[1:])
-    room = SHARE * spent if long else float("inf")
+    room = min(SHARE * spent, MOST) if long else float("inf")
     if pending and not report.verdict.differs and not _draws(report):
         if long:
             report.notes.append(LIGHT)
@@ -103,7 +105,7 @@ def _look_at_changes(report: VerificationReport, bench: Bench, sides: Sides | No
     shown = chosen_alike(bench, sides, list(left.values()))
     proven = tuple(text for text, name in left.items() if name in shown)
     report.unproven = [said for said in report.unproven if not said.startswith(proven)] if proven else report.unproven
-    said, notes = try_changes(bench, sides, seconds)
+    said, notes = try_changes(replace(bench, passing=True), sides, seconds)
     report.unproven += said
     report.notes += notes
 

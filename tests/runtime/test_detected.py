@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -12,8 +14,10 @@ from onnx import TensorProto, helper, numpy_helper
 
 import graphir
 from graphir.verification.report import VerificationReport
+from graphir.verification.running.references import RuntimeReference
 from graphir.verification.verdict import Verdict
 
+Feeds = Mapping[str, NDArray[Any]]
 OVERLAP = 0.45
 SIDE = 100.0
 AT_THE_LIMIT = SIDE * (1 - OVERLAP) / (1 + OVERLAP)  # two squares moved by this much overlap by the limit
@@ -84,6 +88,29 @@ def test_an_overlap_at_the_limit_is_noise(tmp_path: Path, rows: bool, side: int)
     assert report.verdict is Verdict.NOISE, report.to_text()
     assert "detections match" in report.outputs[0].note
     assert "differ by a near-tie: IoU 0.4" in report.outputs[0].note
+
+
+def test_rows_that_rounding_turns_take_no_further_run_of_the_reference(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rounding the inputs turns this overlap in both models: no floor of single elements says anything."""
+    asked: list[list[str]] = []
+    stream, run = RuntimeReference.stream, RuntimeReference.run
+
+    def streamed(self: RuntimeReference, feeds: Feeds, names: Iterable[str]) -> Iterator[tuple[str, NDArray[Any]]]:
+        asked.append(list(names))
+        return stream(self, feeds, asked[-1])
+
+    def ran(self: RuntimeReference, feeds: Feeds, outputs: Sequence[str] | None = None) -> dict[str, NDArray[Any]]:
+        asked.append(list(outputs or ()))
+        return run(self, feeds, outputs)
+
+    monkeypatch.setattr(RuntimeReference, "stream", streamed)
+    monkeypatch.setattr(RuntimeReference, "run", ran)
+    report = verified(tmp_path, True, AT_THE_LIMIT + 4e-6, moved=-8e-6)
+    assert report.verdict is Verdict.NOISE, report.to_text()
+    assert "differ by a near-tie" in report.outputs[0].note
+    assert asked == [["rows"], ["boxes"]]  # the second one is for the node that differs
 
 
 @pytest.mark.parametrize("rows", [True, False], ids=["rows", "indices"])

@@ -273,9 +273,12 @@ def test_an_overflow_on_both_sides_shows_nothing(tmp_path: Path) -> None:
     assert "inputs 'wide': all of y is infinite or NaN in both models, which shows nothing" in report.notes
 
 
-def test_a_model_that_takes_long_gets_light_sets_and_not_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("room", ["SHARE", "MOST"])
+def test_a_model_that_takes_long_gets_light_sets_and_not_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: str
+) -> None:
     monkeypatch.setattr(driver, "LONG", 0.0)
-    monkeypatch.setattr(driver, "SHARE", 0.0)
+    monkeypatch.setattr(driver, room, 0.0)
     right, _, inputs, element = FAULTS["relu6 for relu before a softmax"]
     report = compared(right, right, inputs, element, tmp_path)
     assert {one.name: one.feeds["x"] for one in report.sets} == {

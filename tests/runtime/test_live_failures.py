@@ -8,6 +8,7 @@ import stat
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -182,6 +183,60 @@ def test_a_relative_path_is_one_from_here(tmp_path: Path, monkeypatch: pytest.Mo
     first = Echo("./python").start(tmp_path / "say.py", [], {})
     assert first["here"] != str(tmp_path)
     assert first["version"] == "1"
+
+
+COUNT = """
+import io, json, os, sys
+import numpy as np
+
+output = os.fdopen(os.dup(1), "wb")
+
+
+def say(answer):
+    output.write(json.dumps(answer).encode() + b"\\n")
+
+
+say({"version": "1"})
+output.flush()
+for turn, line in enumerate(sys.stdin):
+    for name in "abc":
+        say({"name": name})
+        held = io.BytesIO()
+        np.save(held, np.full((2, 3), turn, np.float32))
+        output.write(held.getvalue())
+    say({"error": "no more"} if turn == 3 else {})
+    output.flush()
+    if turn == 4:
+        sys.exit(5)
+"""
+
+
+def test_a_request_may_come_before_all_answers_to_the_last_one_were_taken(tmp_path: Path) -> None:
+    """A comparison takes its values in slices, and asks again about those of a slice."""
+    (tmp_path / "count.py").write_text(COUNT)
+    child = Echo(PYTHON)
+    child.start(tmp_path / "count.py", [], {})
+
+    def taken(asked: Iterator[tuple[str, Any]]) -> list[tuple[str, float]]:
+        return [(name, float(array[1, 2])) for name, array in asked]
+
+    first, second = child.ask(), child.ask()
+    assert next(first)[0] == "a"
+    assert next(second)[0] == "a"
+    assert taken(child.ask()) == [("a", 2), ("b", 2), ("c", 2)]
+    assert taken(second) == [("b", 1), ("c", 1)]
+    assert taken(first) == [("b", 0), ("c", 0)]
+    refused = child.ask()
+    assert next(refused)[0] == "a"
+    left = child.ask()
+    assert next(left)[0] == "a"
+    with pytest.raises(VerificationError, match="no more"):
+        taken(refused)
+    del left  # nobody takes the rest
+    with pytest.raises(LiveCrashed, match="ended with status 5"):
+        next(child.ask())
+    assert not list(child.place.glob("aside-*"))
+    child.close()
 
 
 def test_what_it_started_ends_with_it(tmp_path: Path) -> None:

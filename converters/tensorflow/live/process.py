@@ -222,7 +222,7 @@ class _Process(ChildProcess):
         self.version = str(first.get("version", "of an unknown version"))
 
     def evaluate(self, feeds: Mapping[str, Array], fetches: Sequence[str]) -> Iterator[tuple[str, Array]]:
-        """The tensors, one after the other. All of them must be taken before the next call."""
+        """The tensors, one after the other; see `ask`."""
         np.savez(self.place / "feeds.npz", **{f"a{index}": array for index, array in enumerate(feeds.values())})
         request = {"feeds": list(feeds), "fetches": list(fetches)}
         (self.place / "request.json").write_text(json.dumps(request), encoding="utf-8")

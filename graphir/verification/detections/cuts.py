@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from graphir.graph import Graph
 from graphir.node import Node, Value
@@ -11,6 +12,9 @@ from graphir.ops.reduction import TopK
 from graphir.types import TensorType
 
 from .near_ties import Cuts
+
+if TYPE_CHECKING:
+    from graphir.verification.running.candidate import OnnxCandidate
 
 CUTTING = frozenset({"NonMaxSuppression", "BoxNMS", "MultiBoxDetection", "TopK"})
 
@@ -24,6 +28,11 @@ def is_cut(producers: Mapping[str, tuple[str, tuple[str, ...]]], outputs: Sequen
     True
     """
     return bool(outputs) and all(_reaches(producers, output) for output in outputs)
+
+
+def cuts(candidate: OnnxCandidate) -> bool:
+    """Whether a model has such an operator at all."""
+    return any(operator in CUTTING for operator, _ in candidate.structure.producers.values())
 
 
 def cuts_of(graph: Graph) -> Cuts:
@@ -84,4 +93,4 @@ def _numbers(value: Value | None) -> set[float]:
     return set(map(float, value.tensor.numpy().reshape(-1).tolist()))
 
 
-__all__ = ["CUTTING", "cuts_of", "is_cut"]
+__all__ = ["CUTTING", "cuts", "cuts_of", "is_cut"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -98,9 +98,8 @@ def _tables(bench: Bench, pairs: Mapping[str, Pair], cuts: Cuts) -> Iterator[Gro
         if expected.classes.shape != found.classes.shape and not (_all_held(expected) and _all_held(found)):
             raise VerificationError("the rows of a table with empty ones are not as many")
         runs = bench.rounding.runs([pair.asked.name for pair in group], coarse=any(pair.step for pair in group))
-        again = [where.read({pair.asked.source: pair.again(run[pair.asked.name]) for pair in group}) for run in runs]
-        limits = limits_of(_floor(bench, group), found, again)
-        return compare_detections(expected, found, limits=limits, cuts=cuts, again=again), limits
+        again = (where.read({pair.asked.source: pair.again(run[pair.asked.name]) for pair in group}) for run in runs)
+        return _compared((expected, found), again, _floor(bench, group), cuts)
 
     yield group, make
 
@@ -135,13 +134,32 @@ def _selection(bench: Bench, pair: Pair, read: Mapping[str, str], cuts: Cuts, ce
         left = rows(dict(bench.reference.stream(bench.feeds, theirs)) if theirs else {}, list(read.values()))
         right = rows(bench.candidate.run(bench.feeds, ours) if ours else {}, list(read))
         runs = bench.rounding.runs([pair.asked.name, *ours], coarse=pair.step > 0)
-        again = [selected_detections(run[pair.asked.name], *rows(run, list(read))) for run in runs]
-        expected, found = selected_detections(pair.expected, *left), selected_detections(pair.found, *right)
-        limits = limits_of(_floor(bench, [pair]), found, again)
+        again = (selected_detections(run[pair.asked.name], *rows(run, list(read))) for run in runs)
+        both = selected_detections(pair.expected, *left), selected_detections(pair.found, *right)
         before = _candidates(*left), _candidates(*right)
-        return compare_detections(expected, found, limits=limits, cuts=cuts, before=before, again=again), limits
+        return _compared(both, again, _floor(bench, [pair]), cuts, before)
 
     return make
+
+
+def _compared(
+    both: tuple[Detections, Detections],
+    again: Iterable[Detections],
+    floor: Callable[[float], float],
+    cuts: Cuts,
+    before: tuple[Detections, Detections] | None = None,
+) -> Result:
+    """Two sets of detections compared by as few runs that rounding moved as explain what differs: limits grow with
+    each."""
+    seen: list[Detections] = []
+    for one in again:
+        seen.append(one)
+        limits = limits_of(floor, both[1], seen)
+        result = compare_detections(*both, limits=limits, cuts=cuts, before=before, again=seen)
+        if result.verdict.passes:
+            return result, limits
+    limits = limits_of(floor, both[1], seen)
+    return compare_detections(*both, limits=limits, cuts=cuts, before=before, again=seen), limits
 
 
 def _candidates(boxes: Floats, scores: Floats) -> Detections:

@@ -101,9 +101,9 @@ class Rounding:
                 yield {name: again[name] for name in names}
         turned = self._turned_alone and self._are_outputs(names)
         for feeds in moved[passed:]:
-            yield (self._candidate.twin if turned else self._candidate).run(feeds, names)
+            yield (self._candidate.twin if turned else self._candidate).known_or_run(feeds, names)
         if not self._moved_weights and not self._turned_alone:
-            yield self._candidate.twin.run(self._feeds, names)
+            yield self._candidate.twin.known_or_run(self._feeds, names)
 
     @property
     def moves(self) -> bool:

@@ -86,7 +86,8 @@ class Bench:
     """Both models with what they are fed. `layers` are the values that both know, source name to candidate name,
     `wiring` what is known of the reference's inside, `prior` the floors that values had on other feeds, by title. With
     `passing` only whether values pass is asked, not by which verdict they do not. `made_of` says that the candidate was
-    written from the reference."""
+    written from the reference, `alone` for which outputs its suppressions gave the reference's rows for the reference's
+    numbers, and for which not."""
 
     reference: Reference
     candidate: OnnxCandidate
@@ -98,6 +99,7 @@ class Bench:
     prior: Mapping[str, float] = field(default_factory=dict)
     passing: bool = False
     made_of: bool = False
+    alone: dict[str, bool] = field(default_factory=dict)
 
     def evaluate(self, wanted: Collection[str], layers: Collection[str]) -> tuple[dict[str, Array], list[Comparison]]:
         """The reference's values that are wanted, and its layers compared in slices, from one evaluation."""
@@ -289,8 +291,9 @@ class Bench:
                     self._note_chance(pair, "the candidate without optimisations", *runs)
         differing = {pair.asked.source: pair for pair in pairs if pair.result.verdict.differs}
         if differing and self.wiring is not None and self.wiring.random:
+            reference = getattr(self.reference, "itself", self.reference)
             for _ in range(RUNS_FOR_CHANCE):
-                for source, array in self.reference.stream(self.feeds, list(differing)):
+                for source, array in reference.stream(self.feeds, list(differing)):
                     pair = differing[source]
                     other = pair.asked.of_reference(array)
                     assert other is not None, "what was seen of the first run is seen of all"

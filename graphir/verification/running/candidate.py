@@ -32,10 +32,11 @@ if TYPE_CHECKING:
 IN_MEMORY_BELOW = 64 << 20
 # Sessions for inner values that are kept: what is asked for set after set, the heads and a slice of layers or two.
 SESSIONS_KEPT = 4
-# What outputs, heads and the layers before them give is asked for more than once: results of so many runs are kept, of
-# each what takes no more than this share of the budget.
-RUNS_KEPT = 4
-KEPT_SHARE = 64
+# What outputs, heads and the layers before them give is asked for more than once. Results are kept of so many feeds,
+# those as they are, three that rounding moved and some that are moved by more, of each what takes no more than this
+# share of the budget.
+RUNS_KEPT = 5
+KEPT_SHARE = 80
 
 
 class OnnxCandidate:
@@ -237,25 +238,43 @@ class OnnxCandidate:
         return found
 
     def _keep(self, feeds: Mapping[str, NDArray[Any]], found: Mapping[str, NDArray[Any]]) -> None:
-        """Keep the smallest results of a run, as many as the share of the budget for them has room for."""
-        room = self.memory // KEPT_SHARE
-        kept = {}
-        arrays = [(name, array) for name, array in found.items() if isinstance(array, np.ndarray)]
+        """Keep the smallest results of a run, as many as the share of the budget for these feeds has room for."""
+        held = self._kept_of(feeds)
+        room = self.memory // KEPT_SHARE - sum(array.nbytes for array in held.values())
+        kept = dict(held)
+        arrays = [(name, array) for name, array in found.items() if isinstance(array, np.ndarray) and name not in held]
         for name, array in sorted(arrays, key=lambda pair: pair[1].nbytes):
             room -= array.nbytes
             if room < 0:
                 break
             kept[name] = array
         if kept:  # which keeps the feeds too
-            self._recent = [*self._recent[1 - RUNS_KEPT :], (feeds, self.fitting, kept)]
+            others = [run for run in self._recent if run[2] is not held]
+            self._recent = [*others[1 - RUNS_KEPT :], (feeds, self.fitting, kept)]
+
+    def _kept_of(self, feeds: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        """What is kept of the runs on these very feeds."""
+        fitting = self.fitting
+        return next((found for fed, fitted, found in self._recent if fed is feeds and fitted == fitting), {})
 
     def known_or_run(self, feeds: Mapping[str, NDArray[Any]], names: Sequence[str]) -> dict[str, NDArray[Any]]:
-        """The same as `run`, without another run where one of the last, on these very feeds, gave small values of these
-        names."""
-        for fed, fitting, found in self._recent:
-            if fed is feeds and fitting == self.fitting and all(name in found for name in names):
-                return {name: found[name] for name in names}
-        return self.run(feeds, names)
+        """The same as `run`, without another run where the last ones, on these very feeds, gave small values of these
+        names. A run for outputs gives the other small ones too, which will be asked for."""
+        found = self._kept_of(feeds)
+        if not all(name in found for name in names):
+            beside = self._small if set(names) <= self._given_anyway() else ()
+            found = self.run(feeds, list(dict.fromkeys([*names, *beside])))
+        return {name: found[name] for name in names}
+
+    def _given_anyway(self) -> set[str]:
+        """What the session of the model gives, whatever is asked of it."""
+        return set() if self._opened else {*self.session.outputs, *self.session.aside}
+
+    @property
+    def _small(self) -> list[str]:
+        """The outputs that were small enough to be kept of the last run that was."""
+        given = self._given_anyway()
+        return [name for name in (self._recent[-1][2] if self._recent else ()) if name in given]
 
     def slices(self, names: Iterable[str], feeds: Mapping[str, NDArray[Any]], most: int) -> list[list[str]]:
         """The names in parts whose values take at most so many bytes; one that takes more is alone."""
