@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import mmap
 import os
-import re
 import stat
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +15,7 @@ from graphir.errors import ImportFailure
 ZIP = b"PK\x03\x04"
 HEAD = 64
 START = 4096
-_NO_JSON = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+_NO_JSON = bytes(set(range(0x20)) - set(b"\t\n\r"))
 
 
 class Glance:
@@ -86,7 +85,7 @@ class Glance:
         """
         start = bytes(self.content[:START])
         text = start.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")
-        if not text.startswith(b"{") or _NO_JSON.search(start):
+        if not text.startswith(b"{") or len(start.translate(None, _NO_JSON)) < len(start):
             return b""
         return text[1:].lstrip(b" \t\r\n")
 

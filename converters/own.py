@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from graphir.graph import Graph
 
 SUFFIX = ".graphir.json"
-NAMED_FIRST = re.compile(rb'"format"\s*:\s*"graphir"')
+NAMED_FIRST = rb'"format"\s*:\s*"graphir"'
 
 
 def open_model(path: PathLike, options: ModelOptions, manner: Manner) -> Source:
@@ -73,9 +73,11 @@ def _write(graph: Graph, target: Path, options: Mapping[str, Any]) -> list[Path]
 def recognizes(glance: Glance) -> bool:
     """Every such file has the format's name in it, mostly at its beginning: what may be large is parsed by its reader
     only."""
-    if NAMED_FIRST.match(glance.json_start):
+    if not glance.json_start:
+        return False
+    if re.match(NAMED_FIRST, glance.json_start):
         return True
-    return bool(glance.json_start) and glance.has(b'"graphir"') and glance.document.get("format") == "graphir"
+    return glance.has(b'"graphir"') and glance.document.get("format") == "graphir"
 
 
 FORMAT = Format(

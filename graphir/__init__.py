@@ -86,7 +86,10 @@ def __getattr__(name: str) -> Any:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'graphir' has no attribute {name!r}")
-    value = getattr(import_module(home), name)
+    from .safety.collector import paused_collector
+
+    with paused_collector():
+        value = getattr(import_module(home), name)
     globals()[name] = value
     return value
 

@@ -79,6 +79,11 @@ class Value:
         return bool(self._graph._holders.get(self))
 
     @property
+    def is_needed(self) -> bool:
+        """Whether a node uses the value, or it is an output."""
+        return bool(self._uses) or self.is_held
+
+    @property
     def is_parameter(self) -> bool:
         """Whether the value is a parameter of its graph."""
         return self in self._graph._parameters

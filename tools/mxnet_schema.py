@@ -22,6 +22,11 @@ from typing import Any
 
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from graphir.files.rows import rows_text
+
+ROWS = ("operators", "otherwise", "parameters")
 _VALUES = {
     "Shape": "(1, 1)",
     "tuple": "(1,)",
@@ -249,17 +254,15 @@ def _without_empty(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 def described(registry: Registry) -> dict[str, dict[str, Any]]:
-    """Every forward operator in alphabetical order, with its aliases."""
+    """Every forward operator in alphabetical order, and their aliases with the operator of each."""
+    operators = {name: describe(registry, name) for name in sorted(registry.handles) if not _BACKWARD.match(name)}
     aliases = registry.aliases()
-    found = {}
-    for operator in sorted(registry.handles):
-        if _BACKWARD.match(operator):
-            continue
-        found[operator] = describe(registry, operator)
-        names = sorted(alias for alias, owner in aliases.items() if owner == operator)
-        if names:
-            found[operator]["aliases"] = names
-    return found
+    return {
+        "aliases": {
+            alias: operator for operator in operators for alias in sorted(aliases) if aliases[alias] == operator
+        },
+        "operators": operators,
+    }
 
 
 def beyond(base: dict[str, dict[str, Any]], later: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -268,25 +271,29 @@ def beyond(base: dict[str, dict[str, Any]], later: dict[str, dict[str, Any]]) ->
     A later `_npi_X` is the earlier `_np_X` where no other operator has its name: MXNet 2.0 renamed them so. An operator
     that takes other inputs than the known one is another one; where it has its name too, it is among `otherwise`.
     """
-    owners = {operator: operator for operator in base}
-    owners |= {alias: operator for operator, entry in base.items() for alias in entry.get("aliases", ())}
-    found: dict[str, dict[str, Any]] = {part: {} for part in ("operators", "otherwise", "names", "parameters")}
-    for operator, entry in later.items():
-        names = [operator, *entry.get("aliases", ())]
+    known_before = base["operators"]
+    owners = {operator: operator for operator in known_before} | base["aliases"]
+    found: dict[str, dict[str, Any]] = {part: {} for part in ("aliases", "names", *ROWS)}
+    for operator, entry in later["operators"].items():
+        others = [alias for alias, owner in later["aliases"].items() if owner == operator]
+        names = [operator, *others]
         known = {owners[name] for name in names if name in owners}
         if not known and operator.replace("_npi_", "_np_") in owners:
             known = {owners[operator.replace("_npi_", "_np_")]}
-        if not known or not all(_same_inputs(entry, base[each]) for each in known):
-            if not _OPTIMIZER.match(operator):
-                found["otherwise" if operator in owners else "operators"][operator] = entry
+        if not known or not all(_same_inputs(entry, known_before[each]) for each in known):
+            if _OPTIMIZER.match(operator):
+                continue
+            found["otherwise" if operator in owners else "operators"][operator] = entry
+            if operator not in owners:
+                found["aliases"] |= dict.fromkeys(others, operator)
             continue
         found["names"] |= {name: min(known) for name in names if name not in owners}
         if entry.get("uncertain") or entry.get("arrays") == []:
             continue
         for each in sorted(known):
-            before = base[each].get("params", {})
+            before = known_before[each].get("params", {})
             wider = {name: kind for name, kind in entry.get("params", {}).items() if before.get(name) != kind}
-            if wider and "free" not in base[each] and not _OPTIMIZER.match(each):
+            if wider and "free" not in known_before[each] and not _OPTIMIZER.match(each):
                 found["parameters"][each] = wider
     return found
 
@@ -301,17 +308,11 @@ def main() -> None:
     parser.add_argument("out", type=Path, help="the file to write")
     parser.add_argument("--beyond", type=Path, metavar="FILE", help="write what there is beyond this file's operators")
     options = parser.parse_args()
-    operators = described(Registry(load_mxnet()))
+    found = described(Registry(load_mxnet()))
     if options.beyond is not None:
-        found = beyond(json.loads(options.beyond.read_text(encoding="ascii")), operators)
-        parts = [f"{json.dumps(part)}: {{\n{_rows(entries)}\n}}" for part, entries in found.items()]
-        options.out.write_text("{\n" + ",\n".join(parts) + "\n}\n", encoding="ascii")
-        return
-    options.out.write_text("{\n" + _rows(operators) + "\n}\n", encoding="ascii")
-
-
-def _rows(entries: dict[str, Any]) -> str:
-    return ",\n".join(f"{json.dumps(name)}: {json.dumps(entries[name])}" for name in sorted(entries))
+        base = json.loads(options.beyond.read_text(encoding="ascii"))
+        found = {part: dict(sorted(held.items())) for part, held in beyond(base, found).items()}
+    options.out.write_text(rows_text(found, *(part for part in found if part in ROWS)), encoding="ascii")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ says that the operator is gone. Models are written from this table, so that the 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -24,6 +23,7 @@ import onnx  # noqa: TID251
 import onnx.defs  # noqa: TID251
 
 from graphir.converters.onnx.exporting.opsets import OLDEST_OPSET
+from graphir.files.rows import rows_text
 
 
 class Sets:
@@ -64,10 +64,9 @@ def table() -> str:
     names = sorted({schema.name for schema in onnx.defs.get_all_schemas_with_history() if not schema.domain})
     sets = Sets()
     operators = {name: found for name in names if (found := rows(name, newest, sets))}
-    lines = [f"{json.dumps(name)}: {json.dumps(found, separators=(',', ':'))}" for name, found in operators.items()]
-    types = [json.dumps(" ".join(sorted(members))) for members in sets.numbers]
-    head = f'{{\n"onnx": {json.dumps(onnx.__version__)},\n"newest": {newest},\n"types": [\n'
-    return head + ",\n".join(types) + '\n],\n"operators": {\n' + ",\n".join(lines) + "\n}}\n"
+    types = {str(number): " ".join(sorted(members)) for number, members in enumerate(sets.numbers)}
+    head = {"onnx": onnx.__version__, "newest": newest}
+    return rows_text({**head, "types": types, "operators": operators}, "types", "operators")
 
 
 if __name__ == "__main__":

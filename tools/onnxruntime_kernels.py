@@ -21,7 +21,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-FORMAT = 1
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from graphir.files.rows import rows_text
+
+FORMAT = 2
+PARTS = ("kernels", "functions")
 OPEN_END = (1 << 31) - 1
 OLDEST_OPSET = 13
 NEWEST_TRIED = 40
@@ -208,7 +213,7 @@ def entry() -> dict[str, Any]:
 
     opset = newest("opset")
     return {
-        "onnxruntime": onnxruntime.__version__,
+        "number": onnxruntime.__version__,
         "opset": opset,
         "ir_version": newest("ir"),
         "kernels": kernels(),
@@ -218,22 +223,23 @@ def entry() -> dict[str, Any]:
 
 def release(one: Mapping[str, Any]) -> tuple[int, ...]:
     """The release of an entry as numbers."""
-    return tuple(int(part) for part in one["onnxruntime"].split("."))
+    return tuple(int(part) for part in one["number"].split("."))
+
+
+def read(file: Path) -> list[dict[str, Any]]:
+    """The entries of a file that was written before."""
+    document = json.loads(file.read_text(encoding="ascii"))
+    return [
+        about | {part: document[f"{part} of {about['number']}"] for part in PARTS} for about in document["releases"]
+    ]
 
 
 def text_of(entries: Sequence[Mapping[str, Any]]) -> str:
     """The whole file, one line an operator."""
-    parts = []
-    for one in sorted(entries, key=release):
-        tables = ",\n".join(
-            f' "{name}": {{\n'
-            + ",\n".join(f'  "{op_type}": {json.dumps(rows)}' for op_type, rows in one[name].items())
-            + "\n }"
-            for name in ("kernels", "functions")
-        )
-        head = "".join(f' "{name}": {json.dumps(one[name])},\n' for name in ("onnxruntime", "opset", "ir_version"))
-        parts.append(f"{{\n{head}{tables}\n}}")
-    return f'{{"format": {FORMAT}, "releases": [\n' + ",\n".join(parts) + "\n]}\n"
+    ordered = sorted(entries, key=release)
+    about = [{name: one[name] for name in one if name not in PARTS} for one in ordered]
+    tables = {f"{part} of {one['number']}": one[part] for one in ordered for part in PARTS}
+    return rows_text({"format": FORMAT, "releases": about, **tables}, *tables)
 
 
 def main() -> None:
@@ -245,10 +251,10 @@ def main() -> None:
     made = entry()
     kept = []
     if options.out.exists() and not options.only:
-        kept = json.loads(options.out.read_text(encoding="ascii"))["releases"]
-    others = [one for one in kept if one["onnxruntime"] != made["onnxruntime"]]
+        kept = read(options.out)
+    others = [one for one in kept if one["number"] != made["number"]]
     options.out.write_text(text_of([*others, made]), encoding="ascii")
-    print(f"{options.out}: onnxruntime {made['onnxruntime']}, {len(made['kernels'])} operators", file=sys.stderr)
+    print(f"{options.out}: onnxruntime {made['number']}, {len(made['kernels'])} operators", file=sys.stderr)
 
 
 if __name__ == "__main__":

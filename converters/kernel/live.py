@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-from typing import NamedTuple
 
 from graphir.errors import ArgumentError, VerificationError
 from graphir.safety.arguments import expect, expect_path
@@ -32,7 +31,8 @@ class LiveOutOfMemory(LiveFailed):
     """It needed more memory than it may take, or than there was."""
 
 
-class Limits(NamedTuple):
+@record
+class Limits:
     """What a child may take: seconds for the answers to one request, and bytes of memory."""
 
     seconds: float

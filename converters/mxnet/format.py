@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphir.converters.formats import Description, Format, Judge, Manner, PathLike, Ready, Source
 from graphir.converters.options import ModelOptions
+from graphir.safety.collector import paused_collector
 from graphir.structure.record import record
 
 if TYPE_CHECKING:
@@ -89,11 +90,12 @@ def model_of(opened: MXNetSource, options: ModelOptions, manner: Manner) -> MXNe
 
 def open_model(path: PathLike, options: ModelOptions, manner: Manner) -> MXNetModel:
     """A symbol file, a prefix, a folder, a .params file, or the JSON text of a symbol."""
-    from graphir.converters.mxnet.source import open_source
+    with paused_collector():
+        from graphir.converters.mxnet.source import open_source
 
-    opened = open_source(path, options.params)
-    manner.tell("building the graph")
-    return model_of(opened, options, manner)
+        opened = open_source(path, options.params)
+        manner.tell("building the graph")
+        return model_of(opened, options, manner)
 
 
 def version_text(version: int) -> str:

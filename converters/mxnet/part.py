@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from graphir.converters.formats import Manner
 from graphir.converters.mxnet.files.records import VARIABLE
-from graphir.converters.mxnet.importing.cut import SymbolNames, cut_symbol
 from graphir.converters.options import ModelOptions
 from graphir.converters.parts import cut_graph, split_given
 from graphir.errors import UnsupportedOpError
@@ -25,6 +24,8 @@ def part_of(opened: MXNetSource, options: ModelOptions, manner: Manner) -> tuple
     The types of values that become inputs are those that the whole model gives them; where graphir cannot import what
     comes before them, those that are given. Raises GraphError and ImportFailure for what cannot be cut.
     """
+    from graphir.converters.mxnet.importing.cut import SymbolNames, cut_symbol
+
     opened = replace(opened, tensors=_by_symbol_names(opened, options.shapes))
     names = SymbolNames(opened.symbol, opened.name)
     heads = opened.symbol.heads if options.outputs is None else names.entries(options.outputs, "output")

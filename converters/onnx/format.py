@@ -39,13 +39,14 @@ class OnnxTarget:
 
     def ready(self, graph: Graph, path: PathLike, options: Mapping[str, Any]) -> Ready:
         """The model's records, counted by ONNX's operators."""
-        from graphir.converters.onnx.counts import count_records
-        from graphir.converters.onnx.exporting.exporter import export_graph
-        from graphir.converters.onnx.exporting.signatures import onnx_release
-        from graphir.converters.onnx.files.writer import write_model
         from graphir.safety.collector import paused_collector
 
         with paused_collector():
+            from graphir.converters.onnx.counts import count_records
+            from graphir.converters.onnx.exporting.exporter import export_graph
+            from graphir.converters.onnx.exporting.signatures import onnx_release
+            from graphir.converters.onnx.files.writer import write_model
+
             model = export_graph(graph, opset=options.get("opset"))
         weights = options.get("weights") or "auto"
         return Ready(
@@ -60,9 +61,11 @@ class OnnxTarget:
 
 def recognizes(glance: Glance) -> bool:
     """By the fields of its messages."""
+    if not glance.is_file or not len(glance.content):
+        return False
     from graphir.converters.onnx.files.recognition import looks_like_onnx
 
-    return glance.is_file and len(glance.content) > 0 and looks_like_onnx(glance.content)
+    return looks_like_onnx(glance.content)
 
 
 def check_run(path: PathLike) -> None:

@@ -33,12 +33,12 @@ def open_model(path: PathLike, options: ModelOptions, manner: Manner) -> Source:
 def recognizes(glance: Glance) -> bool:
     """Graphs by the fields of their messages or the words of their text form, Keras's archives by their configuration;
     a folder by the SavedModel in it."""
-    from graphir.converters.tensorflow.files.recognition import looks_like_tensorflow
-
     if glance.is_folder:
         return any((glance.path / name).is_file() for name in SAVED_MODEL)
     if not len(glance.content):
         return False
+    from graphir.converters.tensorflow.files.recognition import looks_like_tensorflow
+
     if glance.archive:
         return "config.json" in glance.archive
     return glance.head.startswith(HDF5) or looks_like_tensorflow(glance.content)

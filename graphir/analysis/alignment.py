@@ -166,8 +166,8 @@ class _Aligner:
 
     def _pair_unique(self, left: Iterable[Node], right: Iterable[Node], key: Key) -> None:
         """Pair the nodes whose key comes once on each side, among those that have no counterpart yet."""
-        found = _by_key((node for node in left if node not in self.forward), key)
-        others = _by_key((node for node in right if node not in self.backward), key)
+        found = by_key((node for node in left if node not in self.forward), key)
+        others = by_key((node for node in right if node not in self.backward), key)
         for held, nodes in found.items():
             if len(nodes) == len(others.get(held, ())) == 1:
                 self._pair(nodes[0], others[held][0])
@@ -193,7 +193,8 @@ class _Aligner:
                     self._pair(one, two)
             waiting, start = [], max(start, stop)
 
-def _by_key(nodes: Iterable[Node], key: Key) -> dict[Hashable, list[Node]]:
+def by_key(nodes: Iterable[Node], key: Key) -> dict[Hashable, list[Node]]:
+    """Nodes of one key together; those whose key is None are left out."""
     found: dict[Hashable, list[Node]] = defaultdict(list)
     for node in nodes:
         held = key(node)
@@ -247,4 +248,4 @@ def _common(left: Sequence[Node], right: Sequence[Node]) -> list[tuple[Node, Nod
     return found
 
 
-__all__ = ["Alignment", "Pair", "align"]
+__all__ = ["Alignment", "Key", "Pair", "align", "by_key", "in_order"]

@@ -7,16 +7,15 @@ in the place of another.
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections import deque
+from collections.abc import Hashable, Sequence
 
-from graphir.analysis.alignment import Alignment, align, in_order
+from graphir.analysis.alignment import Alignment, Key, align, by_key, in_order
 from graphir.analysis.attributes import attributes_of
 from graphir.analysis.fingerprint import Fingerprints
 from graphir.analysis.labels import COMMUTATIVE, exact_labels
 from graphir.graph import Graph, Node, Value
 
-Key = Callable[[Node], Hashable]
 
 class Counterparts:
     """Which nodes and values of two graphs are the same, in both directions.
@@ -68,7 +67,7 @@ class Counterparts:
         around = {value: place for place, value in enumerate(self.values.values())}
         outer = {value: around[other] for value, other in self.values.items()}
         labels = exact_labels(self.graphs[0], outer, self.prints) | exact_labels(self.graphs[1], around, self.prints)
-        sides = [_grouped(graph.nodes, labels.__getitem__) for graph in self.graphs]
+        sides = [by_key(graph.nodes, labels.__getitem__) for graph in self.graphs]
         for held, nodes in sides[0].items():
             if len(nodes) == len(sides[1].get(held, ())) == 1:
                 self._pair(nodes[0], sides[1][held][0])
@@ -81,8 +80,8 @@ class Counterparts:
             [node for node in graph.nodes if node not in matched and not self._computed(node)]
             for graph, matched in zip(self.graphs, (self.forward, self.backward), strict=True)
         ]
-        others = _grouped(sides[1], key)
-        for held, nodes in _grouped(sides[0], key).items():
+        others = by_key(sides[1], key)
+        for held, nodes in by_key(sides[0], key).items():
             for node, partner in zip(nodes, others.get(held, ()), strict=False):
                 self._pair(node, partner)
 
@@ -113,8 +112,8 @@ class Counterparts:
         users, others = self._open_users(value, other)
         if not users or not others:
             return False
-        ready = _grouped(users, lambda node: self._place(node, key, mapped=True))
-        waiting = _grouped(others, lambda node: self._place(node, key, mapped=False))
+        ready = by_key(users, lambda node: self._place(node, key, mapped=True))
+        waiting = by_key(others, lambda node: self._place(node, key, mapped=False))
         left = False
         for held, nodes in ready.items():
             partners = waiting.get(held, [])
@@ -128,8 +127,8 @@ class Counterparts:
     def _pair_operands(self, node: Node, partner: Node, key: Key) -> None:
         """Pair what makes the operands of two nodes that are the same, slot by slot."""
         if type(node.op) in COMMUTATIVE:
-            sources = _grouped(self._open_makers(node.inputs, 0), key)
-            others = _grouped(self._open_makers(partner.inputs, 1), key)
+            sources = by_key(self._open_makers(node.inputs, 0), key)
+            others = by_key(self._open_makers(partner.inputs, 1), key)
             for held, nodes in sources.items():
                 if len(nodes) == len(others.get(held, ())) == 1:
                     self._pair(nodes[0], others[held][0])
@@ -234,15 +233,6 @@ def _is_constant(value: Value) -> bool:
 
 def _alike(node: Node) -> Hashable:
     return node.op.name
-
-
-def _grouped(nodes: Iterable[Node], key: Key) -> dict[Hashable, list[Node]]:
-    found: dict[Hashable, list[Node]] = defaultdict(list)
-    for node in nodes:
-        held = key(node)
-        if held is not None:
-            found[held].append(node)
-    return found
 
 
 __all__ = ["Counterparts", "pair_inputs"]

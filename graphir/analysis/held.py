@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator
 
 from graphir.graph import Graph, Value
-from graphir.passes.inline import is_needed
 from graphir.tensor import Tensor
 from graphir.types import DType
 
@@ -23,7 +22,7 @@ def weights(graph: Graph, *, used: bool = True) -> dict[str, Tensor]:
 
 def used_weights(graph: Graph) -> Iterator[Value]:
     """The parameters that are weights of the source and that something uses, those in subgraphs included."""
-    return (value for value in _parameters(graph) if value.sources and is_needed(value))
+    return (value for value in _parameters(graph) if value.sources and value.is_needed)
 
 
 def _parameters(graph: Graph) -> Iterator[Value]:

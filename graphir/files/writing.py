@@ -14,9 +14,10 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO
 
 from graphir.errors import ExportFailure
+from graphir.structure.record import record
 
 from .signals import signals_held
 from .sources import WRITTEN, how_used, remember
@@ -62,7 +63,8 @@ def replacing(*paths: str | os.PathLike[str]) -> Iterator[list[IO[bytes]]]:
             writing.sweep((WEIGHTS,))
 
 
-class Pair(NamedTuple):
+@record
+class Pair:
     """A file of weights and the descriptions that name it: (the name that they shall have for it, the file)."""
 
     weights: IO[bytes]
@@ -96,7 +98,8 @@ def replacing_pair(weights: str | os.PathLike[str], target: str | os.PathLike[st
             writing.sweep((WEIGHTS,))
 
 
-class _Place(NamedTuple):
+@record
+class _Place:
     """Where a file is to stand: an opened folder, whatever becomes of its path, and a name in it."""
 
     path: Path

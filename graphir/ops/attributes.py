@@ -6,25 +6,26 @@ plain values: numpy's numbers and texts, whole numbers for floats, 0 and 1 for b
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import sys
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from operator import index
-from typing import Any, NamedTuple
+from typing import Any
 
 from graphir.errors import GraphError, OperatorError
 from graphir.padding import Explicit, Same
 from graphir.safety.arguments import found_kind
+from graphir.structure.record import record
 from graphir.types import DType
 
 UNFIT = object()
 """What `Kind.take` answers for a value that the attribute cannot have."""
 
 
-class Kind(NamedTuple):
+@record
+class Kind:
     """What one attribute may be: the types that are taken as they are, how others are normalised, both in words."""
 
     exact: frozenset[type]
@@ -211,17 +212,20 @@ def kind_of(annotation: Any) -> Kind:
     return _exactly(annotation, expected=f"a {annotation.__name__}")
 
 
-def kinds_of(cls: type) -> dict[str, Kind]:
-    """What each attribute of an operator class may be. Raises GraphError for annotations that name nothing."""
-    stated = {field.name: field.type for field in dataclasses.fields(cls)}
+def kinds_of(cls: type, names: Iterable[str]) -> dict[str, Kind]:
+    """What each of these attributes of an operator may be. Raises GraphError for annotations that name nothing."""
+    annotated: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        annotated |= getattr(base, "__annotations__", {})
+    stated = {name: annotated[name] for name in names}
     found = {name: _COMMON[text] for name, text in stated.items() if isinstance(text, str) and text in _COMMON}
     rest = {name: annotation for name, annotation in stated.items() if name not in found}
     if rest:
-        names: dict[str, Any] = {}
+        known: dict[str, Any] = {}
         for base in reversed(cls.__mro__):
-            names.update(vars(sys.modules[base.__module__]))
+            known.update(vars(sys.modules[base.__module__]))
         try:
-            hints = typing.get_type_hints(types.SimpleNamespace(__annotations__=rest), names)
+            hints = typing.get_type_hints(types.SimpleNamespace(__annotations__=rest), known)
         except NameError as error:
             raise GraphError(f"the attributes of {cls.__name__} are annotated with what its module lacks: {error}; "
                              "define the class and the types of its attributes in the module") from error

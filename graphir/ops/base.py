@@ -6,10 +6,10 @@ import dataclasses
 import enum
 from abc import abstractmethod
 from collections.abc import Iterable
-from typing import Any, ClassVar, NamedTuple, TypeVar, dataclass_transform, get_origin
+from typing import Any, ClassVar, NamedTuple, TypeVar, dataclass_transform
 
 from graphir.errors import GraphError, OperatorError, ShapeError
-from graphir.structure.record import with_later_fields
+from graphir.structure.record import annotated_fields, with_later_fields
 from graphir.types import (
     UNKNOWN,
     Dim,
@@ -134,7 +134,7 @@ class Operator:
 
     @classmethod
     def _find_kinds(cls) -> dict[str, Kind]:
-        cls._kinds = kinds_of(cls)
+        cls._kinds = kinds_of(cls, cls.field_names)
         return cls._kinds
 
     def check_attributes(self) -> None:
@@ -231,10 +231,10 @@ class Operator:
     def attributes(self) -> dict[str, Any]:
         """The attributes that differ from their defaults, in the order of the fields."""
         found = {}
-        for field in dataclasses.fields(self):  # type: ignore[arg-type]
-            value = getattr(self, field.name)
-            if field.default is dataclasses.MISSING or value != field.default:
-                found[field.name] = value
+        for name in self.field_names:
+            value = getattr(self, name)
+            if name not in self.field_defaults or value != self.field_defaults[name]:
+                found[name] = value
         return found
 
     def __str__(self) -> str:
@@ -256,8 +256,7 @@ def operator(cls: O) -> O:
         raise GraphError(f"operator {cls.__name__} has no docstring")
     if cls.infer is Operator.infer:
         raise GraphError(f"operator {cls.__name__} states no inference rule")
-    own = [name for name, annotation in cls.__annotations__.items() if not _is_of_class(annotation)]
-    cls.field_names = tuple(dict.fromkeys((*cls.field_names, *own)))
+    cls.field_names = tuple(dict.fromkeys((*cls.field_names, *annotated_fields(cls))))
     cls.field_defaults = {name: getattr(cls, name) for name in cls.field_names if hasattr(cls, name)}
     variadic = any(name.rstrip("?").endswith("*") for name in cls.inputs)
     cls.least_inputs = sum(not name.endswith("?") for name in cls.inputs)
@@ -268,13 +267,6 @@ def operator(cls: O) -> O:
     cls.backward_reads = "values" in cls.infer_inputs.__code__.co_varnames
     cls.propagates = cls.propagate is not Operator.propagate
     return with_later_fields(cls)
-
-
-def _is_of_class(annotation: object) -> bool:
-    """Whether an annotation, a text mostly, is of an attribute that all objects of the class share."""
-    if isinstance(annotation, str):
-        return annotation.startswith(("ClassVar", "typing.ClassVar"))
-    return get_origin(annotation) is ClassVar or annotation is ClassVar
 
 
 def same_dtype(*operands: Operand) -> DType | None:

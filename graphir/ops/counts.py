@@ -7,13 +7,12 @@ sizes of different nodes differ: `NonZero_3:count`. Unlike other symbolic sizes 
 from __future__ import annotations
 
 import re
-import zlib
 from collections.abc import Mapping
 
 from graphir.types import OptionalType, SequenceType, Shape, Sym, TensorType, Type, substitute, symbol
 
 PLACEHOLDER = "new"
-ODD = re.compile(r"[^A-Za-z0-9_.]|^(?![A-Za-z_])")
+ODD = r"[^A-Za-z0-9_.]|^(?![A-Za-z_])"
 
 
 def new_size(what: str = "count") -> Sym:
@@ -27,8 +26,10 @@ def with_names(types: tuple[Type, ...], result: str) -> tuple[Type, ...]:
     >>> str(with_names((TensorType(None, (2, new_size())),), "nz")[0])
     '?[2, nz:count]'
     """
-    name = ODD.sub("_", result)
+    name = re.sub(ODD, "_", result)
     if name != result:  # another name may become the same
+        import zlib  # a library of C, for odd names only
+
         name = f"{name}_{zlib.crc32(result.encode()):08x}"
     return tuple([_renamed(type_, name) for type_ in types])
 

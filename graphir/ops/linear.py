@@ -105,6 +105,12 @@ class _MatMul(Operator):
         assert batch is not None
         return (*batch, *a[-2:-1], *(b[-1:] if len(b) > 1 else ()))
 
+    def macs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> Dim:
+        a = operands[0]
+        if a is None or not a.shape:
+            return UNKNOWN
+        return results[0].elements() * a.shape[-1]
+
 
 @operator
 class MatMul(_MatMul):
@@ -139,12 +145,6 @@ class MatMul(_MatMul):
                     wanted_a = (*result[:-1], inner)
         return refine(a, wanted_a, dtype), refine(b, wanted_b, dtype)
 
-    def macs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> Dim:
-        a = operands[0]
-        if a is None or not a.shape:
-            return UNKNOWN
-        return results[0].elements() * a.shape[-1]
-
 
 @operator
 class MatMulInteger(_MatMul):
@@ -162,12 +162,6 @@ class MatMulInteger(_MatMul):
                 raise ShapeError(f"{name} is {operand.dtype}, expected int8 or uint8")
             same_dtype(operand, zero)
         return TensorType(DType.INT32, self.product_shape(a.shape, b.shape))
-
-    def macs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> Dim:
-        a = operands[0]
-        if a is None or not a.shape:
-            return UNKNOWN
-        return results[0].elements() * a.shape[-1]
 
 
 @operator

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from graphir.errors import ShapeError
+from graphir.structure.record import record
 from graphir.types import UNKNOWN, Dim, TensorType, ceildiv, dim_max, dim_min
 
 from .base import Known, Operand, Operator, Values, normalize_axis, operator, refine
@@ -50,7 +49,8 @@ def places_taken(size: int, start: int, end: int, step: int) -> range:
     return range(first, last, step)
 
 
-class PythonSlice(NamedTuple):
+@record
+class PythonSlice:
     """How ONNX says Python's [start:end:step]; `turned`: of the axis turned around."""
 
     turned: bool

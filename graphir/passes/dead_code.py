@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from graphir.graph import Graph
 
-from .inline import is_needed
 from .outcome import Outcome
 
 WHY = "nothing uses what it gives"
@@ -14,11 +13,11 @@ def remove_dead_code(graph: Graph) -> Outcome:
     """Erase nodes whose results nothing uses, then parameters that nothing uses. Inputs stay. Linear in nodes."""
     outcome = Outcome()
     for node in reversed(list(graph.nodes)):
-        if not any(map(is_needed, node.outputs)):
+        if not any(value.is_needed for value in node.outputs):
             graph.erase(node)
             outcome.note(node.name, WHY)
     for value in graph.parameters:
-        if not is_needed(value) and value.graph is graph:
+        if not value.is_needed and value.graph is graph:
             graph.erase_value(value)
             outcome.note(value.name, WHY)
     return outcome

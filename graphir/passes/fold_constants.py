@@ -35,7 +35,6 @@ from graphir.types import Dim, DType, TensorType
 
 from .dead_code import remove_dead_code
 from .evaluator import Evaluator
-from .inline import is_held, is_needed
 from .outcome import Outcome
 
 LIMIT = 1 << 16
@@ -77,7 +76,7 @@ def fold_known(graph: Graph) -> Outcome:
     for node in list(graph.nodes):
         for value in node.outputs if not _is_copy_for_output(graph, node) else ():
             known = None if value.known is None else value.known.integers()
-            if known is not None and value.known is not None and value.dtype is not None and is_needed(value):
+            if known is not None and value.known is not None and value.dtype is not None and value.is_needed:
                 array = np.array(known, dtype=value.dtype.numpy()).reshape(value.known.shape)
                 outcome.note(value.name, "its elements are known")
                 _replace(graph, value, array)
@@ -113,7 +112,7 @@ def _frontier(graph: Graph, limit: int, failed: set[Node]) -> list[Value]:
         for node in graph.nodes
         if node in inside
         for value in node.outputs
-        if is_held(value) or any(user not in inside for user in value.users())
+        if value.is_held or any(user not in inside for user in value.users())
     ]
 
 

@@ -49,7 +49,7 @@ class Body:
         prefix = self.prefix if turn is None else f"{self.prefix}_{turn}"
         images = dict(bindings)
         for parameter in self.body.parameters:
-            if parameter not in images and is_needed(parameter):
+            if parameter not in images and parameter.is_needed:
                 images[parameter] = self._parameter(parameter)
         for node in self.body.nodes:
             self._copy_node(node, images, before, prefix)
@@ -71,7 +71,7 @@ class Body:
         for node in reversed(self.made):
             self.target.erase(node)
         for parameter in self.target.parameters[self._held :]:
-            if not is_needed(parameter):
+            if not parameter.is_needed:
                 self.target.erase_value(parameter)
         self.made.clear()
         self.parameters.clear()
@@ -116,7 +116,7 @@ def take_place(graph: Graph, node: Node, values: Sequence[Value], made: Iterable
     The names of the graph's outputs stay: a value that cannot take such a name gets an Identity that does. Raises
     ShapeError, with nothing changed, if a value contradicts what is known of the result.
     """
-    needed = [(old, new) for old, new in zip(node.outputs, values, strict=True) if is_needed(old)]
+    needed = [(old, new) for old, new in zip(node.outputs, values, strict=True) if old.is_needed]
     for old, new in needed:
         try:
             unify(old.type, new.type)
@@ -140,14 +140,4 @@ def take_place(graph: Graph, node: Node, values: Sequence[Value], made: Iterable
         graph.rename(new, name)
 
 
-def is_held(value: Value) -> bool:
-    """Whether the value is an output of its graph or of one inside that."""
-    return value.is_held
-
-
-def is_needed(value: Value) -> bool:
-    """Whether a node uses the value, or it is an output."""
-    return bool(value.uses) or is_held(value)
-
-
-__all__ = ["Body", "Names", "is_held", "is_needed", "take_place"]
+__all__ = ["Body", "Names", "take_place"]

@@ -5,17 +5,17 @@ from __future__ import annotations
 from graphir.graph import Graph
 
 from .dead_code import remove_dead_code
-from .inline import is_needed
 from .outcome import Outcome
 
 
 def has_dead_parts(graph: Graph) -> bool:
     """Whether there is a node or parameter that no output depends on. Of dead nodes the last has no result that
     anything uses."""
-    if not all(is_needed(value) for value in graph.parameters):
+    if not all(value.is_needed for value in graph.parameters):
         return True
     return any(
-        not any(map(is_needed, node.outputs)) or any(map(has_dead_parts, node.subgraphs)) for node in graph.nodes
+        not any(value.is_needed for value in node.outputs) or any(map(has_dead_parts, node.subgraphs))
+        for node in graph.nodes
     )
 
 
@@ -26,7 +26,7 @@ def keep_live_part(graph: Graph) -> Outcome:
     """
     outcome = Outcome()
     for node in reversed(list(graph.nodes)):
-        if any(map(is_needed, node.outputs)):
+        if any(value.is_needed for value in node.outputs):
             for inner in node.subgraphs:
                 outcome |= keep_live_part(inner)
     outcome |= remove_dead_code(graph)

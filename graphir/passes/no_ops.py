@@ -13,7 +13,7 @@ from graphir.ops.shape import Expand, Pad, Shape, Tile
 from graphir.ops.shape_parts import Concat, Slice, Split
 from graphir.types import DType, Unknown
 
-from .inline import is_needed, take_place
+from .inline import take_place
 from .outcome import Outcome
 from .rewrite import Accepted, Rule, Rules, rewritten
 
@@ -29,7 +29,7 @@ def drop_no_ops(graph: Graph) -> Outcome:
     """
     outcome = Outcome()
     for node in list(graph.nodes):
-        why = rewritten(graph, node, RULES) if any(map(is_needed, node.outputs)) else ""
+        why = rewritten(graph, node, RULES) if any(value.is_needed for value in node.outputs) else ""
         if why:
             outcome.note(node.name, why)
     return outcome
@@ -76,10 +76,10 @@ def _drop_dropout(graph: Graph, node: Node) -> Accepted:
         return False
     data, mask = node.inputs[0], node.outputs[1]
     assert data is not None
-    if graph.is_output(node.outputs[0]) and not is_needed(mask):
+    if graph.is_output(node.outputs[0]) and not mask.is_needed:
         return False
     made: list[Node] = []
-    if is_needed(mask):
+    if mask.is_needed:
         if data.shape is not None and all(isinstance(dim, int) for dim in data.shape):
             sizes = graph.constant(np.array(data.shape, np.int64))
         else:

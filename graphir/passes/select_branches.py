@@ -11,7 +11,7 @@ from graphir.ops.elementwise import Where
 from graphir.ops.shape import Squeeze
 from graphir.types import DType, TensorType, Unknown
 
-from .inline import Body, Names, is_needed, take_place
+from .inline import Body, Names, take_place
 from .outcome import Outcome
 
 WHY = "its condition is known at run time only; Where selects"
@@ -53,7 +53,7 @@ def _select(graph: Graph, node: Node, branches: list[Body]) -> list[Node]:
     scalar = as_scalar(last, condition, node)
     chosen = []
     for old, one, other in zip(node.outputs, *results, strict=True):
-        if not is_needed(old):
+        if not old.is_needed:
             chosen.append(old)
             continue
         if not have_same_shape(one, other):

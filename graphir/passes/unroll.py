@@ -20,7 +20,7 @@ from graphir.types import DType, TensorType
 
 from .evaluator import Evaluator
 from .fold_constants import evaluated
-from .inline import Body, Names, is_needed, take_place
+from .inline import Body, Names, take_place
 from .outcome import Outcome
 from .select_branches import as_scalar, have_same_shape
 
@@ -124,7 +124,7 @@ class _Turns:
         results = [*state]
         for slot, held in enumerate(scanned):
             result = self.node.outputs[len(state) + slot]
-            results.append(self._stacked(held, 0, result) if is_needed(result) else held[0] if held else result)
+            results.append(self._stacked(held, 0, result) if result.is_needed else held[0] if held else result)
         return results
 
     def _goes_on(self, value: Value | None, trips: int | None, turn: int) -> bool:
@@ -141,7 +141,7 @@ class _Turns:
             raise _Stays(f"{what} ({value.name}) is computed at run time")
         carried = len(self.node.inputs) - 2
         for result in self.node.outputs[carried:]:
-            if is_needed(result):
+            if result.is_needed:
                 raise _Stays(f"{what} ({value.name}) is computed at run time, and with it the length of {result.name}")
         scalar = as_scalar(self.body, value, self.node)
         if self.alive is None:
@@ -203,7 +203,7 @@ class _Turns:
             result = self.node.outputs[count + slot]
             backwards = bool(op.scan_output_directions) and op.scan_output_directions[slot] == 1
             ordered = held[::-1] if backwards else held
-            results.append(self._stacked(ordered, axis, result) if is_needed(result) else ordered[0])
+            results.append(self._stacked(ordered, axis, result) if result.is_needed else ordered[0])
         return results
 
     def _check_size(self, count: int) -> None:

@@ -12,12 +12,8 @@ from typing import TYPE_CHECKING, Any
 from graphir.converters.table import FORMATS
 from graphir.graph import Decision, Graph
 from graphir.safety.foreign_text import one_line
-from graphir.structure.look import Style, harmless, look, paint
 from graphir.structure.printed import Printed
 from graphir.structure.record import holder, record
-
-from .parts import by_count, decisions_text, operators_text
-from .text import folded_text, size, wrapped
 
 if TYPE_CHECKING:
     from graphir.converters.formats import Ready, Source
@@ -135,6 +131,11 @@ class ConversionReport(Printed):
 
     def to_text(self, *, verbose: bool = False) -> str:
         """The report for a terminal; with `verbose` every decision, the operator counts and every layer."""
+        from graphir.structure.look import Style, harmless, look, paint
+
+        from .parts import decisions_text, operators_text
+        from .text import wrapped
+
         head = self._headline()
         if look().width is not None:
             head = wrapped(head, first="", rest="    ")
@@ -154,6 +155,8 @@ class ConversionReport(Printed):
 
     def to_json(self) -> dict[str, Any]:
         """The report as plain data, keys in a fixed order."""
+        from .parts import by_count
+
         return {
             "source": self.source,
             "target": self.target,
@@ -204,6 +207,8 @@ class ConversionReport(Printed):
         return one_line(f"{read} ({made_by}) -> {Path(self.target).name} ({self.target_name()})")
 
     def _facts(self) -> str:
+        from .text import folded_text, size
+
         before, after = sum(self.source_operators.values()), sum(self.target_operators.values())
         lines = [f"  wrote       {one_line(file.path)}  {size(file.nbytes)}" for file in self.files]
         lines += [f"  input       {one_line(name)}  {one_line(type_)}" for name, type_ in self.inputs]

@@ -9,11 +9,12 @@ them, others of float16 it runs in float32 by itself.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+
+from graphir.files.rows import read_rows
+from graphir.structure.record import record
 
 # As the file has it: the first and the last version (None: the first alone), and by type variable or operand the
 # element types with spaces between them; what is not named may have any.
@@ -24,7 +25,8 @@ Row = tuple[int, int | None, Mapping[str, str]]
 UNFINISHED: Mapping[str, frozenset[str]] = {"GRU": frozenset({"double"}), "LSTM": frozenset({"double"})}
 
 
-class Release(NamedTuple):
+@record
+class Release:
     """One release of onnxruntime: its number, the newest opset and IR version that it opens, its kernels by operator.
 
     `functions` are operators that it expands; their rows count opsets of the file, not versions of the operator.
@@ -77,11 +79,14 @@ def _takes(taken: Mapping[str, str], types: Mapping[str, str]) -> bool:
 @cache
 def releases() -> tuple[Release, ...]:
     """The releases in the table, the oldest first."""
-    document = json.loads(Path(__file__).with_name("kernels.json").read_text(encoding="ascii"))
+    document = read_rows(Path(__file__).with_name("kernels.json"))
     return tuple(
-        Release(entry["onnxruntime"], entry["opset"], entry["ir_version"], entry["kernels"], entry["functions"])
-        for entry in document["releases"]
-    )
+        Release(
+            about["number"], about["opset"], about["ir_version"],
+            document[f"kernels of {about['number']}"], document[f"functions of {about['number']}"],
+        )
+        for about in document["releases"]
+    )  # fmt: skip
 
 
 __all__ = ["Release", "releases"]

@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
+
+from graphir.structure.record import record
 
 T = TypeVar("T")
 
 
-class Count(NamedTuple):
+@record
+class Count:
     """`done` of `total` are behind; `what` one of them is, as in `node`."""
 
     what: str

@@ -17,7 +17,7 @@ from graphir.plugins import own_operator
 from graphir.safety.collector import paused_collector
 from graphir.safety.limits import bounded, check_depth
 from graphir.tensor import Tensor
-from graphir.types import DType, Type, unify
+from graphir.types import ANYTHING, DType, Type, unify
 
 from .attributes import operator_from_json
 from .notation import (
@@ -191,7 +191,7 @@ class _Reader:
             value = graph.add_input(name, type_)
         except GraphError as error:
             raise Refused(f"{where}.name", str(error)) from error
-        _describe(value, raw, where)
+        self._describe(value, raw, where)
 
     def _parameter(self, graph: Graph, raw: Json, where: str) -> None:
         name, type_ = self._name_and_type(members(raw, where, _VALUE, _VALUE_PLACED), where)
@@ -202,7 +202,7 @@ class _Reader:
             value = graph.add_parameter(name, tensor, type_)
         except GraphError as error:
             raise Refused(f"{where}.name", str(error)) from error
-        _describe(value, raw, where)
+        self._describe(value, raw, where)
 
     def _tensor(self, raw: dict[str, Json], where: str) -> Tensor:
         """The tensor that the fields `type` and `data` or `stored` speak of."""
@@ -264,16 +264,27 @@ class _Reader:
                 return False
             operands = graph.find(inputs)
             texts = [repr(row["type"]) for row in rows]
-            names = [row["name"] for row in rows if len(row) == 2 and type(row["name"]) is str]
+            names = [row["name"] for row in rows if type(row["name"]) is str]
+            told = [self._told(row) if len(row) > 2 else None for row in rows]
             if None in operands or len(names) != len(rows) or len(rows) != op.output_count:
                 return False
             types = [self._types[text] for text in texts]
             node = graph.insert(op, tuple(operands), name, names)
         except RULE_FAILURES:
             return False
-        if [value.type for value in node.outputs] != types:
-            return self._states(graph, node, types)
+        if [value.type for value in node.outputs] != types and not self._states(graph, node, types):
+            return False
+        for value, more in zip(node.outputs, told, strict=True):
+            if more is not None:
+                value.declared, value.sources = more
         return True
+
+    def _told(self, row: dict[str, Json]) -> tuple[Type, tuple[str, ...]]:
+        """What a result of the commonest form states besides its name and type. Raises KeyError for others."""
+        sources = row.get("sources", [])
+        if not row.keys() <= _VALUE_ALL or type(sources) is not list or any(type(text) is not str for text in sources):
+            raise KeyError("sources")
+        return self._types[repr(row["declared"])] if "declared" in row else ANYTHING, tuple(sources)
 
     def _states(self, graph: Graph, node: Node, types: list[Type]) -> bool:
         """Give a new node's results the types that the file states; False, without the node, where these contradict."""
@@ -322,7 +333,7 @@ class _Reader:
                     raise Refused(f"{where}.outputs[{index}].type", f"{value.name} is stated as {stated}, but {op} "
                                                                     f"makes it {value.type}: {error}") from error
                 value.type = stated
-            _describe(value, fields["outputs"][index], f"{where}.outputs[{index}]")
+            self._describe(value, fields["outputs"][index], f"{where}.outputs[{index}]")
 
     def _operator(self, fields: dict[str, Json], where: str) -> Operator:
         name = name_from_json(fields["op"], f"{where}.op")
@@ -342,23 +353,24 @@ class _Reader:
         return op
 
     def _name_and_type(self, fields: dict[str, Json], where: str) -> tuple[str, Type]:
-        name = name_from_json(fields["name"], f"{where}.name")
-        text = repr(fields["type"])
+        return name_from_json(fields["name"], f"{where}.name"), self._type(fields["type"], f"{where}.type")
+
+    def _type(self, raw: Json, where: str) -> Type:
+        text = repr(raw)
         type_ = self._types.get(text)
         if type_ is None:
-            type_ = type_from_json(fields["type"], f"{where}.type")
+            type_ = type_from_json(raw, where)
             if len(text) <= LONGEST_KEY and len(self._types) < MOST_KEYS:
                 self._types[text] = type_
-        return name, type_
+        return type_
 
-
-def _describe(value: Value, fields: dict[str, Json], where: str) -> None:
-    """What a value's source said of it."""
-    if "declared" in fields:
-        value.declared = type_from_json(fields["declared"], f"{where}.declared")
-    if "sources" in fields:
-        sources = items(fields["sources"], f"{where}.sources")
-        value.sources = tuple([text_from_json(source, f"{where}.sources") for source in sources])
+    def _describe(self, value: Value, fields: dict[str, Json], where: str) -> None:
+        """What a value's source said of it."""
+        if "declared" in fields:
+            value.declared = self._type(fields["declared"], f"{where}.declared")
+        if "sources" in fields:
+            sources = items(fields["sources"], f"{where}.sources")
+            value.sources = tuple([text_from_json(source, f"{where}.sources") for source in sources])
 
 
 def _referred(graph: Graph, raw: Json, where: str) -> Value:

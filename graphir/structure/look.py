@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from typing import IO
 
 from graphir.safety.foreign_text import printable
+from graphir.structure.record import record
 
 NARROWEST = 20
 DOUBTS = ("NOT PROVEN", "NOT DETERMINISTIC", "SUSPICIOUS")
@@ -46,7 +46,7 @@ class Painted(str):
         return made
 
 
-@dataclass(frozen=True)
+@record
 class Look:
     """`width` is what tables must fit, None where rows are lines of any length; `colour` whether there are colours;
     `whole` whether what does not fit its column goes on below instead of being shortened."""
@@ -58,7 +58,7 @@ class Look:
 
 PLAIN = Look()
 _LOOK: ContextVar[Look] = ContextVar("look", default=PLAIN)
-_CODES = re.compile("(" + "|".join(re.escape(f"\x1b[{code}m") for code in ("0", *(s.value for s in Style))) + ")")
+_CODES = "(" + "|".join(rf"\x1b\[{code}m" for code in ("0", *(style.value for style in Style))) + ")"
 
 
 def look() -> Look:
@@ -104,6 +104,8 @@ def _columns(stream: IO[str], environ: Mapping[str, str]) -> int:
     try:
         return os.get_terminal_size(stream.fileno()).columns or 80
     except (OSError, ValueError):
+        import shutil  # brings three compressions with it
+
         return shutil.get_terminal_size((80, 24)).columns
 
 
@@ -116,7 +118,7 @@ def harmless(text: str, *, has_colours: bool) -> str:
     """A text of several lines in which nothing acts on a terminal but, with `has_colours`, what `paint` writes."""
     if not has_colours:
         return printable(text)
-    parts = enumerate(_CODES.split(text))
+    parts = enumerate(re.split(_CODES, text))
     return "".join(part if place % 2 else printable(part) for place, part in parts)
 
 

@@ -13,7 +13,7 @@ from graphir.structure.names import similar_names
 if TYPE_CHECKING:
     from graphir.graph import Graph, Node, Value
 
-NUMBERED = re.compile(r"(.+):([0-9]{1,9})\Z", re.DOTALL)
+NUMBERED = r"(.+):([0-9]{1,9})"
 LAYER_OUTPUT = "_output"
 
 T = TypeVar("T")
@@ -41,7 +41,7 @@ class Lookup(Generic[T]):
 
     def _of_layer(self, name: str) -> str:
         """The name of a layer's result."""
-        numbered = NUMBERED.match(name)
+        numbered = re.fullmatch(NUMBERED, name, re.DOTALL)
         if name in self._layers or numbered is None:
             return self._only(name)
         layer, number = numbered[1], int(numbered[2])

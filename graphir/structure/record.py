@@ -7,9 +7,9 @@ once, and the fields are found when somebody asks for them or makes the first ob
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from threading import RLock
-from typing import Any, TypeVar, dataclass_transform
+from typing import Any, ClassVar, TypeVar, cast, dataclass_transform, get_origin
 
 C = TypeVar("C", bound=type[Any])
 _MAKING = RLock()
@@ -63,16 +63,13 @@ class _Later:
         with _MAKING:  # once: what made the fields has taken their defaults away
             if vars(self._cls)[self._name] is self:
                 dataclasses.dataclass(init=False, repr=False, eq=False, match_args=False)(self._cls)
-                fields = dataclasses.fields(self._cls)
-                layout = _Layout(fields)
-                self._cls.__record_layout__ = layout
-                setattr(self._cls, "__match_args__", layout.by_place)  # noqa: B010  type checkers have it for a constant
+                setattr(self._cls, "__match_args__", _layout_of(self._cls).by_place)  # noqa: B010  type checkers have it for a constant
         return getattr(owner, self._name)
 
 
 def with_later_fields(cls: C) -> C:
     """The class as a dataclass without generated methods, whose fields are found when they are asked for."""
-    for name in ("__dataclass_fields__", "__match_args__", "__record_layout__"):
+    for name in ("__dataclass_fields__", "__match_args__"):
         setattr(cls, name, _Later(cls, name))
     return cls
 
@@ -80,19 +77,56 @@ def with_later_fields(cls: C) -> C:
 class _Layout:
     """The names of a class's fields: all, by place, those that are compared and shown, and what they are by default."""
 
-    def __init__(self, fields: tuple[dataclasses.Field[Any], ...]) -> None:
-        self.names = tuple(field.name for field in fields)
-        self.by_place = tuple(field.name for field in fields if not field.kw_only)
-        self.compared = tuple(field.name for field in fields if field.compare)
-        self.shown = tuple(field.name for field in fields if field.repr)
-        self.defaults = {field.name: field.default for field in fields if field.default is not dataclasses.MISSING}
+    def __init__(self, fields: Mapping[str, dataclasses.Field[Any]]) -> None:
+        self.names = tuple(fields)
+        self.by_place = tuple([name for name, field in fields.items() if field.kw_only is not True])
+        self.compared = tuple([name for name, field in fields.items() if field.compare])
+        self.shown = tuple([name for name, field in fields.items() if field.repr])
+        missing = dataclasses.MISSING
+        self.defaults = {name: field.default for name, field in fields.items() if field.default is not missing}
         self.factories = {
-            field.name: field.default_factory for field in fields if field.default_factory is not dataclasses.MISSING
+            name: field.default_factory for name, field in fields.items() if field.default_factory is not missing
         }
 
 
+def _layout_of(cls: type[Any]) -> _Layout:
+    """That of the class, or of the nearest one above it that is a record."""
+    found = vars(cls).get("__record_layout__")
+    if found is None:
+        owner = next(base for base in cls.__mro__ if "__dataclass_fields__" in vars(base))
+        with _MAKING:
+            found = _Layout(_fields_of(owner))
+        type.__setattr__(cls, "__record_layout__", found)
+    return cast(_Layout, found)
+
+
+def _fields_of(cls: type[Any]) -> Mapping[str, dataclasses.Field[Any]]:
+    """What `dataclasses` makes of the annotations, read here: to have it make them takes ten times as long."""
+    made = vars(cls).get("__dataclass_fields__")
+    if made is None or not isinstance(made, _Later):
+        return made or {}
+    found: dict[str, dataclasses.Field[Any]] = {}
+    for base in cls.__mro__[:0:-1]:
+        found.update(_fields_of(base))
+    for name in annotated_fields(cls):
+        stated = vars(cls).get(name, dataclasses.MISSING)
+        found[name] = stated if isinstance(stated, dataclasses.Field) else dataclasses.field(default=stated)
+    return found
+
+
+def annotated_fields(cls: type[Any]) -> Iterator[str]:
+    """The names that a class itself annotates as fields, not as attributes that all its objects share."""
+    for name, annotation in cls.__annotations__.items():
+        if isinstance(annotation, str):
+            shared = annotation.startswith(("ClassVar", "typing.ClassVar"))
+        else:
+            shared = ClassVar in (annotation, get_origin(annotation))
+        if not shared:
+            yield name
+
+
 def _init(self: Any, *values: object, **named: object) -> None:
-    layout: _Layout = self.__record_layout__
+    layout = _layout_of(type(self))
     places, held = layout.by_place, self.__dict__
     if len(values) > len(places):
         raise TypeError(f"{type(self).__name__} has {len(places)} fields, found {len(values)} values")
@@ -114,7 +148,7 @@ def _init(self: Any, *values: object, **named: object) -> None:
 
 def _compared(self: Any) -> list[object]:
     held = self.__dict__
-    return [held[name] for name in self.__record_layout__.compared]
+    return [held[name] for name in _layout_of(type(self)).compared]
 
 
 def _eq(self: Any, other: Any) -> Any:
@@ -126,7 +160,7 @@ def _hash(self: Any) -> int:
 
 
 def _repr(self: Any) -> str:
-    shown = (f"{name}={getattr(self, name)!r}" for name in self.__record_layout__.shown)
+    shown = (f"{name}={getattr(self, name)!r}" for name in _layout_of(type(self)).shown)
     return f"{type(self).__name__}({', '.join(shown)})"
 
 
@@ -147,4 +181,4 @@ _SHARED: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 _FROZEN: dict[str, Callable[..., Any]] = {"__hash__": _hash, "__setattr__": _set, "__delattr__": _delete}
 
-__all__ = ["holder", "record", "with_later_fields"]
+__all__ = ["annotated_fields", "holder", "record", "with_later_fields"]

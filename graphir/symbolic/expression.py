@@ -7,7 +7,6 @@ equal.
 from __future__ import annotations
 
 import math
-import re
 from typing import Any, Union
 
 from .unknown import UNKNOWN, Unknown
@@ -156,7 +155,8 @@ Shape = tuple[Dim, ...]
 
 def symbol(name: str) -> Sym:
     """The size called `name`, an identifier. Raises ValueError for anything else."""
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.:]*", name):
+    plain = name.replace(".", "_").replace(":", "_")
+    if not (plain.isascii() and plain.isidentifier()) or name.startswith((".", ":")):
         raise ValueError(f"a symbolic size is named like an identifier, found {name!r}")
     return Sym((((name,), 1),))
 
@@ -320,7 +320,7 @@ def call(function: str, left: Dim, right: Dim) -> Dim:
 
 def _operand(part: int | Sym) -> str:
     text = str(part)
-    return text if re.fullmatch(r"[\w.:]+", text) else f"({text})"
+    return text if all(letter.isalnum() or letter in "_.:" for letter in text) else f"({text})"
 
 
 def _render(terms: tuple[tuple[Monomial, int], ...]) -> str:

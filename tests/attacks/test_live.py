@@ -288,7 +288,7 @@ def test_limits_that_are_none(monkeypatch: pytest.MonkeyPatch, name: str, text: 
 
 
 def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert Limits.of_environment() == (DEFAULTS[SECONDS], DEFAULTS[MEMORY] << 30)
+    assert Limits.of_environment() == Limits(DEFAULTS[SECONDS], DEFAULTS[MEMORY] << 30)
     monkeypatch.setenv(MEMORY, "0.5")
     assert Limits.of_environment().memory == 1 << 29
 

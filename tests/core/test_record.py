@@ -31,6 +31,21 @@ class Derived(Base):
     y: int = 3
 
 
+class Plain(Derived):
+    """One that adds methods only."""
+
+    z = 4
+
+
+def test_a_class_below_a_record_has_its_fields() -> None:
+    found = Plain(1, y=2)
+    assert (found.x, found.items, found.y, found.z) == (1, [], 2, 4)
+    assert repr(found) == "Plain(x=1, items=[], y=2)"
+    assert found == Plain(1, [], 2)
+    assert found != Derived(1, [], 2)
+    assert dataclasses.replace(found, y=3) == Plain(1)
+
+
 def test_fields_are_those_of_a_dataclass() -> None:
     assert [field.name for field in dataclasses.fields(Derived)] == ["x", "items", "y"]
     found = Derived(1)

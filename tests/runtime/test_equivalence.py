@@ -276,7 +276,7 @@ def test_what_came_through_float16_has_its_noise(tmp_path: Path) -> None:
     half = "g (float[2, 9] x) => (float[2, 9] y) { h = Cast<to = 10>(x) s = Mul(h, h) y = Cast<to = 1>(s) }"
     path = tmp_path / "half.onnx"
     onnx.save(onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["": 21]>{half}'), path)
-    step = read_structure(path).coarsest_step
+    step = read_structure(path).steps["y"]
     assert step == 2.0**-10
     ones = np.ones(9, np.float32)
     assert compare("y", ones, ones + np.float32(5e-4)).verdict is Verdict.BROKEN

@@ -15,7 +15,6 @@ from graphir.graph import Graph, Value
 from graphir.ops.base import normalize_axis
 from graphir.ops.control import Loop, Scan
 from graphir.ops.elementwise import Identity
-from graphir.passes.inline import is_needed
 from graphir.tensor import Tensor
 from graphir.types import DType
 
@@ -204,7 +203,7 @@ def _while_loop(node: AnyNode) -> None:
     """The loop's variables are the number of the iteration, whether it goes on, and the carried values."""
     outer, inner = node.export, node.node.subgraphs[0]
     operands = [node.input(slot) for slot in range(2, len(node))]
-    stacked = [value.name for value in node.node.outputs[len(operands) :] if is_needed(value)]
+    stacked = [value.name for value in node.node.outputs[len(operands) :] if value.is_needed]
     if stacked:
         node.refuse(f"how often it runs is computed at run time, and with it the sizes of {', '.join(stacked)}")
     start = node.optional(1)

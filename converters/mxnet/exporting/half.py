@@ -6,7 +6,7 @@ from graphir.converters.mxnet.exporting.lowered import LOWERED, Road
 from graphir.decisions import Decision, DecisionKind
 from graphir.graph import Graph, Node, Value
 from graphir.ops.elementwise import Cast
-from graphir.passes.inline import Body, Names, is_needed, take_place
+from graphir.passes.inline import Body, Names, take_place
 from graphir.types import DType
 
 NARROW = (DType.FLOAT16, DType.BFLOAT16)
@@ -39,15 +39,15 @@ def _tell(graph: Graph, node: Node) -> None:
     whole = graph
     while whole.parent is not None:
         whole = whole.parent
-    if any(is_needed(value) and value.dtype is DType.BFLOAT16 for value in node.outputs):
+    if any(value.is_needed and value.dtype is DType.BFLOAT16 for value in node.outputs):
         text = f"computed in float32 and rounded to {DType.BFLOAT16}, which MXNet lacks"
         whole.decisions.append(Decision(DecisionKind.DTYPE, node.name, text))
 
 
 def _narrowed(maker: Body, node: Node, old: Value, new: Value) -> Value:
     """A result in the dtype that it had; one that nothing needs stays as it is."""
-    if not is_needed(old) or old.dtype is None or old.dtype is new.dtype:
-        return new if is_needed(old) else old
+    if not old.is_needed or old.dtype is None or old.dtype is new.dtype:
+        return new if old.is_needed else old
     return maker.add(Cast(old.dtype), [new], node, "narrow").output
 
 

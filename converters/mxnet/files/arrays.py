@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from graphir.errors import FormatError
 from graphir.safety.limits import check_expansion
+from graphir.structure.record import record
 from graphir.tensor import Tensor, why_unheld
 from graphir.types import DType
 
@@ -21,7 +22,8 @@ ZIP_MAGICS = (b"PK\x03\x04", b"PK\x05\x06")
 _KINDS = ("arg", "aux")
 
 
-class SparseArray(NamedTuple):
+@record
+class SparseArray:
     """A sparse array as stored. `storage` is "row_sparse" (rows `indices` of axis 0 are `data`, the others 0) or "csr".
 
     In csr, row r has the values `data[indptr[r]:indptr[r + 1]]` in the columns `indices[...]` of the same range.
@@ -72,7 +74,8 @@ class SparseArray(NamedTuple):
             raise FormatError(f"{self.storage} array of shape {self.shape}: a {axis} index is outside 0..{limit - 1}")
 
 
-class ParamsEntry(NamedTuple):
+@record
+class ParamsEntry:
     """One array of a file: its name there, and its elements; `sparse` is how they are stored if not densely."""
 
     name: str

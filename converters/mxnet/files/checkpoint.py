@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from graphir.errors import ImportFailure
 from graphir.files.places import beside
+from graphir.structure.record import record
 
 _SYMBOL = "-symbol.json"
 _ARRAYS = (".params", ".npz", ".npy")
-_EPOCH = re.compile(r"(.+)-(\d{4,})\.params")
+_PARAMS = ".params"
 _SPELLINGS = {"moving_mean": "running_mean", "moving_var": "running_var"}
 
 
-class Checkpoint(NamedTuple):
+@record
+class Checkpoint:
     """A symbol file and its parameters; `params` is None if there are none beside it.
 
     `epoch` is the number in the parameters' name, None without one. `others` are the parameter files of the same
@@ -46,9 +47,9 @@ def find_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
     place = Path(path)
     if place.is_dir():
         return _checkpoint(_only_prefix(place))
-    match = _EPOCH.fullmatch(place.name)
-    if match is not None:
-        return _checkpoint(str(place.with_name(match[1])), chosen=place)
+    numbered = _epoch_of(place)
+    if numbered is not None:
+        return _checkpoint(str(place.with_name(numbered[0])), chosen=place)
     for suffix in (_SYMBOL, ".json", *_ARRAYS):
         if place.name.endswith(suffix):
             chosen = place if suffix in _ARRAYS else None
@@ -59,11 +60,27 @@ def find_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
     return _checkpoint(str(place))
 
 
+def _files(folder: Path, *endings: str) -> list[Path]:
+    """What is in a folder and has a name that ends so; nothing of a folder that cannot be read."""
+    try:
+        return [file for file in folder.iterdir() if file.name.endswith(endings)]
+    except OSError:
+        return []
+
+
+def _epoch_of(file: Path) -> tuple[str, int] | None:
+    """The prefix and the epoch in the name of a file of parameters (`prefix-0020.params`), None for other names."""
+    prefix, _, number = file.name.removesuffix(_PARAMS).rpartition("-")
+    if not prefix or file.suffix != _PARAMS or len(number) < 4 or not number.isdecimal():
+        return None
+    return prefix, int(number)
+
+
 def _only_prefix(folder: Path) -> str:
-    prefixes = sorted(str(file)[: -len(_SYMBOL)] for file in folder.glob("*" + _SYMBOL))
+    prefixes = sorted(str(file)[: -len(_SYMBOL)] for file in _files(folder, _SYMBOL))
     if not prefixes:
         prefixes = sorted(
-            str(file.with_suffix("")) for file in folder.glob("*.json") if _parameter_files(file.stem, folder)
+            str(file.with_suffix("")) for file in _files(folder, ".json") if _parameter_files(file.stem, folder)
         )
     if len(prefixes) == 1:
         return prefixes[0]
@@ -76,10 +93,10 @@ def _only_prefix(folder: Path) -> str:
 def _parameter_files(prefix: str, folder: Path) -> dict[Path, int | None]:
     """The parameter files of a prefix, oldest first: the one without an epoch, then by epoch."""
     epochs: dict[Path, int | None] = {}
-    for file in folder.glob("*.params"):
-        match = _EPOCH.fullmatch(file.name)
-        if match is not None and match[1] == prefix:
-            epochs[file] = int(match[2])
+    for file in _files(folder, _PARAMS):
+        numbered = _epoch_of(file)
+        if numbered is not None and numbered[0] == prefix:
+            epochs[file] = numbered[1]
         elif file.name == f"{prefix}.params":
             epochs[file] = None
     return dict(sorted(epochs.items(), key=lambda entry: -1 if entry[1] is None else entry[1]))
@@ -101,27 +118,24 @@ def _checkpoint(prefix: str, *, chosen: Path | None = None, symbol: Path | None 
             return Checkpoint(found, None)
         beside(found, chosen, "the file of parameters beside it")
     others = tuple(file for file in epochs if file.name != chosen.name)
-    match = _EPOCH.fullmatch(chosen.name)
-    return Checkpoint(found, chosen, int(match[2]) if match else None, others)
+    numbered = _epoch_of(chosen)
+    return Checkpoint(found, chosen, None if numbered is None else numbered[1], others)
 
 
 def arrays_beside(symbol: Path) -> list[Path]:
     """The files in a symbol's folder that may hold its parameters, whatever they are called."""
-    try:
-        files = sorted(symbol.parent.iterdir())
-    except OSError:
-        return []
-    return [file for file in files if file.name.endswith((*_ARRAYS, ".nd")) and file.is_file()]
+    return [file for file in sorted(_files(symbol.parent, *_ARRAYS, ".nd")) if file.is_file()]
 
 
 def lone_parameters(symbol: Path) -> Path | None:
     """The only .params file in the folder of a symbol that is the only one there, None if it is not so."""
     found = [file for file in arrays_beside(symbol) if file.suffix == ".params"]
-    others = [file for file in symbol.parent.glob("*" + _SYMBOL) if file.name != symbol.name]
+    others = [file for file in _files(symbol.parent, _SYMBOL) if file.name != symbol.name]
     return found[0] if len(found) == 1 and not others else None
 
 
-class _Module(NamedTuple):
+@record
+class _Module:
     """The parameters of one block: the prefix they share, and of each kind (`weight`) its full name and shape."""
 
     prefix: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple, TypeVar, overload
+from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from graphir.errors import FormatError
 from graphir.files.reading import open_plain
 from graphir.files.writing import replacing
 from graphir.safety.limits import bounded
+from graphir.structure.record import record
 from graphir.tensor import Tensor
 
 _Array = TypeVar("_Array")
@@ -36,7 +37,8 @@ _IMPOSTORS = (
 )
 
 
-class ParamsFile(NamedTuple):
+@record
+class ParamsFile:
     """An opened file: its arrays in the file's order, their weights still on disk.
 
     `container` names the versions found (`V2`, `V0+V2`, `npz`, `npy`), `nbytes` the file's size, `empty` the names of

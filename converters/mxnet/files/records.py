@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
-from graphir.structure.record import holder
+from graphir.structure.record import holder, record
 
 VARIABLE = "null"
 
@@ -35,7 +34,8 @@ class NNVMNode:
     source_op: str = ""
 
 
-class Upgrade(NamedTuple):
+@record
+class Upgrade:
     """One change that an upgrade rule made: the rule (R1 to R5, or "alias"), the node, and what was done."""
 
     rule: str

@@ -47,20 +47,6 @@ class SymbolTypes:
         found = [[type_.dtype for type_ in types] for types in self._lists()]
         return found[0], found[1], found[2]
 
-    @property
-    def has_all_shapes(self) -> bool:
-        """Whether every shape is known in numbers; where it is not, MXNet's `infer_shape` gives None."""
-        return all(
-            type_.shape is not None and all(isinstance(dim, int) for dim in type_.shape)
-            for types in self._lists()
-            for type_ in types
-        )
-
-    @property
-    def has_all_dtypes(self) -> bool:
-        """Whether every dtype is known."""
-        return all(type_.dtype is not None for types in self._lists() for type_ in types)
-
     def _lists(self) -> tuple[Sequence[TensorType], Sequence[TensorType], Sequence[TensorType]]:
         return list(self.arguments.values()), self.outputs, list(self.auxiliary.values())
 

@@ -7,12 +7,12 @@
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from graphir.converters.mxnet.schema.values import Parameter, parse_parameter
+from graphir.files.rows import Rows, read_rows
+from graphir.structure.record import record
 
 # Names that MXNet 0.7 to 0.9 or NNVM's own front end wrote and that 1.9.1 no longer registers as aliases.
 _OLD_NAMES = {
@@ -37,7 +37,8 @@ _NEW_NAMES = {
 _UNSAID = (", ", "tuple of <>")
 
 
-class OperatorSchema(NamedTuple):
+@record
+class OperatorSchema:
     """One operator: its parameters by name, inputs, auxiliary states and outputs under minimal attributes.
 
     `free` operators read no attribute at all (or any). `variadic` is the parameter that states the number of inputs, or
@@ -64,23 +65,19 @@ class OperatorSchema(NamedTuple):
 
 
 @functools.cache
-def _document() -> dict[str, dict[str, Any]]:
-    text = Path(__file__).with_name("operators.json").read_text(encoding="ascii")
-    document: dict[str, dict[str, Any]] = json.loads(text)
-    return document
+def _known() -> Rows:
+    return read_rows(Path(__file__).with_name("operators.json"))
 
 
 @functools.cache
-def _later() -> dict[str, dict[str, Any]]:
-    text = Path(__file__).with_name("later.json").read_text(encoding="ascii")
-    document: dict[str, dict[str, Any]] = json.loads(text)
-    return document
+def _later() -> Rows:
+    return read_rows(Path(__file__).with_name("later.json"))
 
 
 @functools.cache
 def later_operators() -> frozenset[str]:
     """The operators that MXNet 2.0 has and 1.9.1 has not, by the name that 2.0 writes."""
-    return frozenset(_later()["operators"].keys() - _NEW_NAMES)
+    return frozenset(_later()["operators"].keys() - _NEW_NAMES.keys())
 
 
 @functools.cache
@@ -103,26 +100,22 @@ def changed_operators() -> frozenset[str]:
 @functools.cache
 def registered_names() -> Mapping[str, str]:
     """Every name that MXNet 1.9.1 registers an operator under, with the operator's own."""
-    names = {operator: operator for operator in _document()}
-    for operator, entry in _document().items():
-        for alias in entry.get("aliases", ()):
-            names[alias] = operator
-    return names
+    aliases: dict[str, str] = _known()["aliases"]
+    return {operator: operator for operator in _known()["operators"]} | aliases
 
 
 @functools.cache
 def canonical_names() -> Mapping[str, str]:
     """Every known name of an operator, its own included, with its own; those of older and of later files too."""
-    later = {name: name for name in later_operators()}
-    for operator in later_operators():
-        later |= dict.fromkeys(_later()["operators"][operator].get("aliases", ()), operator)
+    later = {name: name for name in later_operators()} | _later()["aliases"]
     return {**_OLD_NAMES, **later, **_NEW_NAMES, **_later()["names"], **registered_names()}
 
 
 @functools.cache
 def operator_schema(operator: str) -> OperatorSchema:
     """The operator of that canonical name. Raises KeyError if there is none."""
-    entry = _document().get(operator) or _later()["operators"][operator]
+    table = _known() if operator in _known()["operators"] else _later()
+    entry = table["operators"][operator]
     texts = entry.get("params", {})
     if operator in later_operators():
         kinds = {"size": "Shape or None"}  # as 1.9.1 has it
@@ -132,7 +125,7 @@ def operator_schema(operator: str) -> OperatorSchema:
         }
     return OperatorSchema(
         operator,
-        tuple(entry.get("aliases", ())),
+        tuple([alias for alias, owner in table["aliases"].items() if owner == operator]),
         {name: parse_parameter(name, text) for name, text in texts.items()},
         tuple(entry.get("inputs", ())),
         tuple(entry.get("aux", ())),

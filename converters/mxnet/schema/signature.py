@@ -6,14 +6,15 @@ Checked against live MXNet: `list_arguments`, `list_auxiliary_states` and `list_
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
 from graphir.converters.mxnet.schema.fused import COUNTED, FUSED_OUTPUTS
 from graphir.converters.mxnet.schema.registry import OperatorSchema, canonical_names, operator_schema
 from graphir.safety.limits import check_count
+from graphir.structure.record import record
 
 
-class Signature(NamedTuple):
+@record
+class Signature:
     """Inputs in order (auxiliary states among them, named again in `aux`) and all outputs, the visible ones first.
 
     `takes` is how many inputs the operator has, None where MXNet does not say.

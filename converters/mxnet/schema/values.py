@@ -7,7 +7,6 @@ that of dmlc-core's parameter.h and MXNet's tuple.h over all versions, so `(3L,)
 from __future__ import annotations
 
 import functools
-import re
 import struct
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
@@ -31,9 +30,7 @@ TYPE_FLAGS = {
 _DTYPES = frozenset(TYPE_FLAGS.values())
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 _OPENING, _CLOSING = ("(", "["), (")", "]")
-_INTEGER = re.compile(r"\s*([+-]?[0-9]+)L?\s*")
 _MOST_DIGITS = 40
-_TYPE_TEXT = re.compile(r"(.*?),? ?(required|optional)(?:, default=(.*))?", re.DOTALL)
 
 
 class Parameter(NamedTuple):
@@ -51,12 +48,13 @@ class Parameter(NamedTuple):
 
 def parse_parameter(name: str, type_text: str) -> Parameter:
     """The parameter that the registry describes as `type_text`. Raises ValueError for a type that it never uses."""
-    match = _TYPE_TEXT.fullmatch(type_text)
-    if match is None:
+    stated, has_default, default = type_text.partition(", default=")
+    presence = next((word for word in ("required", "optional") if stated.endswith(word)), "")
+    if not presence:
         raise ValueError(f"not a type of MXNet's registry: {type_text!r}")
-    kind, presence, default = match.groups()
+    kind = stated.removesuffix(presence).removesuffix(" ").removesuffix(",")
     parse = _parser(kind)
-    if default is None:
+    if not has_default:
         return Parameter(name, kind or "any", presence == "required", None, parse)
     if default[:1] == default[-1:] == "'" and kind != "string":
         default = default[1:-1]
@@ -101,10 +99,11 @@ def parse_int(text: str) -> int:
 
 def _parse_within(least: int, most: int, text: str) -> int:
     """An integer that MXNet's type of the parameter holds; its own parser refuses others too."""
-    match = _INTEGER.fullmatch(text) if len(text) <= _MOST_DIGITS else None
-    if match is None:
+    number = text.strip().removesuffix("L")
+    digits = number[1:] if number.startswith(("+", "-")) else number
+    if len(text) > _MOST_DIGITS or not (digits.isascii() and digits.isdecimal()):
         raise ValueError("not an integer")
-    value = int(match[1])
+    value = int(number)
     if not least <= value <= most:
         raise ValueError(f"not between {least} and {most}")
     return value

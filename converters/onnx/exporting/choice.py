@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from graphir.converters.kernel.refusals import Refusal
-from graphir.converters.onnx.exporting.cast_around import cast_around
 from graphir.converters.onnx.exporting.context import Casts, Export
 from graphir.converters.onnx.exporting.runnable import RUNS, Plan, opening, plan_for
 from graphir.converters.onnx.files.records import OnnxNode
@@ -35,7 +34,7 @@ def make_runnable(export: Export, nodes: Sequence[OnnxNode], types: Mapping[str,
         elif export.casts is Casts.ANY:
             _run(export, node, plan, types, source)
         elif export.casts is Casts.EXACT and plan.wide and not plan.rounding:
-            cast_around(export, node, plan, types, source)
+            _cast_around(export, node, plan, types, source)
         else:
             export.nodes.append(node)
             if not plan.only or plan.wide:
@@ -70,9 +69,15 @@ def _run(export: Export, node: OnnxNode, plan: Plan, types: Mapping[str, str], s
     if plan.rounding:
         export.note(DecisionKind.DTYPE, f"{node.op_type}, for which onnxruntime has no kernel: {plan.rounding}", source)
     if plan.wide:
-        cast_around(export, node, plan, types, source)
+        _cast_around(export, node, plan, types, source)
     else:
         export.nodes.append(node)
+
+
+def _cast_around(export: Export, node: OnnxNode, plan: Plan, types: Mapping[str, str], source: str) -> None:
+    from graphir.converters.onnx.exporting.cast_around import cast_around
+
+    cast_around(export, node, plan, types, source)
 
 
 def note_start(export: Export, source: int | None, opset: int) -> None:

@@ -19,7 +19,7 @@ from graphir.converters.onnx.importing.functions import Definition, definition_o
 from graphir.converters.onnx.importing.importer import Importer
 from graphir.errors import GraphirError
 from graphir.graph import Graph, Node, Value
-from graphir.passes.inline import Body, Names, is_needed, take_place
+from graphir.passes.inline import Body, Names, take_place
 from graphir.tensor import Tensor
 
 SMALL = 1 << 16
@@ -89,7 +89,7 @@ class Definitions:
             if tensor is not None:
                 self._tensors.append(tensor)  # as long as it lives, no other one has its identity
             operands.append((slots.setdefault(value, len(operands)), value.type, value.known, id(tensor)))
-        results = [(value.type, is_needed(value)) for value in node.outputs]
+        results = [(value.type, value.is_needed) for value in node.outputs]
         return type(node.op), node.op, tuple(operands), tuple(results), tuple(_stated_opsets(node).items())
 
 
@@ -117,7 +117,7 @@ def expand(graph: Graph, node: Node, names: Names, definitions: Definitions | No
     bindings = {inner: outer for inner, outer in pairs if inner is not None and outer is not None}
     try:
         given = iter(body.copy(bindings, node))
-        take_place(graph, node, [next(given) if is_needed(old) else old for old in node.outputs], body.made)
+        take_place(graph, node, [next(given) if old.is_needed else old for old in node.outputs], body.made)
     except GraphirError as error:
         body.take_back()
         raise NoExpansion(f"its definition does not fit its operands: {_one_line(error)}") from error
@@ -169,7 +169,7 @@ def _record(node: Node, opset: int) -> Any | None:
         made = alone.add_node(node.op, operands, name="node", output_names=_result_names(node))
         for old, new in zip(node.outputs, made.outputs, strict=True):
             alone.refine(new, old.type)
-        alone.set_outputs([new for old, new in zip(node.outputs, made.outputs, strict=True) if is_needed(old)])
+        alone.set_outputs([new for old, new in zip(node.outputs, made.outputs, strict=True) if old.is_needed])
         model = onnx.ModelProto()
         model.ParseFromString(model_bytes(export_graph(alone, opset=opset, runnable=False)))
     except GraphirError:

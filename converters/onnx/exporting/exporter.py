@@ -26,7 +26,6 @@ from graphir.converters.onnx.exporting.types import type_text, types_of
 from graphir.converters.onnx.files.records import FIELD, OnnxGraph, OnnxModel, OnnxNode
 from graphir.converters.onnx.importing.notes import needs_metadata
 from graphir.converters.onnx.ops import export_table
-from graphir.converters.onnx.ops.foreign import export_own
 from graphir.errors import ExportFailure
 from graphir.graph import Graph, Node
 from graphir.plugins import own_operator
@@ -156,6 +155,8 @@ def _of_plugin(node: Node) -> ExportFunction | None:
     own = own_operator(node.op.name, node.op.domain) if node.op.domain else None
     if own is None or own.cls is not type(node.op):
         return None
+    from graphir.converters.onnx.ops.foreign import export_own
+
     return own.export or export_own
 
 

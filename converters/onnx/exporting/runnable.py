@@ -6,15 +6,15 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
-from typing import NamedTuple
 
-from graphir.converters.onnx.exporting.casts import NEVER, kind_of, wider
 from graphir.converters.onnx.exporting.signatures import Signature, signature
 from graphir.converters.onnx.files.records import DEFAULT_DOMAINS, OnnxNode
 from graphir.runtime.kernels import Release, releases
+from graphir.structure.record import record
 
 
-class Plan(NamedTuple):
+@record
+class Plan:
     """What a node needs. `wide` are the dtypes to compute in by type variable, none if it runs as it is.
 
     `missing`, if not "", says what has no kernel and no cast mends, `whole` that there is none for any dtype; `only` is
@@ -124,6 +124,8 @@ def _choices(
     op_type: str, types: Mapping[str, str], found: Signature, nearest: bool
 ) -> Iterator[tuple[dict[str, str], str]]:
     """Other dtypes by type variable, and what they round: exact ones first, then those that change little."""
+    from graphir.converters.onnx.exporting.casts import NEVER, kind_of, wider
+
     allowed: dict[str, frozenset[str]] = {}
     for formal in (*found.inputs, *found.outputs):
         if formal.variable in types:

@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
-import json
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from graphir.files.rows import Rows, read_rows
+from graphir.structure.record import record
 
 
 class Formal(NamedTuple):
@@ -20,7 +22,8 @@ class Formal(NamedTuple):
     variable: str
 
 
-class Signature(NamedTuple):
+@record
+class Signature:
     """The operands and results of an operator at an opset, and the version of the operator that it is."""
 
     inputs: tuple[Formal, ...]
@@ -54,13 +57,12 @@ def _formals(listed: list[tuple[str, int, str]]) -> tuple[Formal, ...]:
 
 @cache
 def _types(number: int) -> frozenset[str]:
-    return frozenset(_document()["types"][number].split())
+    return frozenset(_document()["types"][str(number)].split())
 
 
 @cache
-def _document() -> dict[str, Any]:
-    document: dict[str, Any] = json.loads(Path(__file__).with_name("signatures.json").read_text(encoding="ascii"))
-    return document
+def _document() -> Rows:
+    return read_rows(Path(__file__).with_name("signatures.json"))
 
 
 __all__ = ["Formal", "Signature", "newest_opset", "onnx_release", "signature"]

@@ -33,7 +33,7 @@ INT64 = 1 << 63
 Place = tuple[str, int, int]
 _EXTERNAL = 1  # TensorProto.DataLocation
 _FLOAT, _INT, _STRING, _TENSOR, _GRAPH, _FLOATS, _INTS, _STRINGS, _TYPE = 1, 2, 3, 4, 5, 6, 7, 8, 13  # AttributeType
-_WHOLE = re.compile(r"-?\d{1,20}")
+_WHOLE = r"-?\d{1,20}"
 _SHORT = [bytes((number,)) for number in range(128)]
 
 
@@ -84,7 +84,7 @@ def model_message(model: OnnxModel) -> bytes:
         _text(2, PRODUCER),
         _text(3, _version()),
         _text(4, metadata.get(f"{FIELD}domain", "")),
-        _integer(5, int(version)) if _WHOLE.fullmatch(version) else b"",
+        _integer(5, int(version)) if version and re.fullmatch(_WHOLE, version) else b"",
         _text(6, metadata.get(f"{FIELD}doc_string", "")),
         *(framed(8, framed(1, domain.encode()) + _integer(2, opset)) for domain, opset in imports.items()),
         _entries(14, own.items()),

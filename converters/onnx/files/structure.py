@@ -34,17 +34,15 @@ RANDOM = frozenset(
 @dataclass(frozen=True)
 class Structure:
     """The main graph of a model. `producers` holds, for each result in the file's order, its operator and operands, one
-    tuple for all results of a node; `external` says whether weights lie in other files, `element_types` which ONNX
-    types are in it. `captured` are the values that the graphs inside a node use, by that node's results; `typed` are
-    those whose ONNX element type is stated (weights, inputs, casts, constants), `random` those that are drawn.
-    `weights` are the element types and shapes of the model's weights, `defaults` those of them that are defaults of
-    inputs."""
+    tuple for all results of a node; `external` says whether weights lie in other files. `captured` are the values that
+    the graphs inside a node use, by that node's results; `typed` are those whose ONNX element type is stated (weights,
+    inputs, casts, constants), `random` those that are drawn. `weights` are the element types and shapes of the model's
+    weights, `defaults` those of them that are defaults of inputs."""
 
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     producers: dict[str, tuple[str, tuple[str, ...]]]
     external: bool
-    element_types: frozenset[int] = frozenset()
     captured: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     typed: Mapping[str, int] = field(default_factory=dict)
     random: frozenset[str] = frozenset()
@@ -55,11 +53,6 @@ class Structure:
     def quantizes(self) -> bool:
         """Whether real numbers are rounded to quantized ones on the way."""
         return any(operator in QUANTIZING for operator, _ in self.producers.values())
-
-    @property
-    def coarsest_step(self) -> float:
-        """The distance from 1 to the next number in the coarsest type that is computed in, 0 if none is coarse."""
-        return max((step for code, step in COARSE_STEPS.items() if code in self.element_types), default=0.0)
 
     @cached_property
     def steps(self) -> dict[str, float]:
@@ -153,7 +146,6 @@ def read_structure(path: str | os.PathLike[str]) -> Structure:
         inputs=tuple(item.name for item in graph.input if item.name not in weights),
         outputs=tuple(item.name for item in graph.output),
         producers=_producers(graph),
-        element_types=frozenset(_element_types(graph)),
         captured={
             name: tuple({operand: None for node in nodes for operand in node.input}) for name, nodes in inside.items()
         },
@@ -287,14 +279,6 @@ def tensors_of(graph: Any, *bodies: Any) -> Iterator[Any]:
                 for sparse in (attribute.sparse_tensor, *attribute.sparse_tensors):
                     yield from (sparse.values, sparse.indices)
                 graphs += [attribute.g, *attribute.graphs] if attribute.HasField("g") else attribute.graphs
-
-
-def _element_types(graph: Any) -> Iterator[int]:
-    yield from (tensor.data_type for tensor in graph.initializer)
-    yield from (item.type.tensor_type.elem_type for item in graph.input)
-    for node in graph.node:
-        if node.op_type == "Cast":
-            yield from (attribute.i for attribute in node.attribute if attribute.name == "to")
 
 
 __all__ = ["Structure", "check_external", "graph_message", "mapped_bytes", "read_structure", "tensors_of"]

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from graphir.converters.onnx.files.records import FIELD
+from graphir.structure.record import record
 
 NODE, VALUE, TENSOR, GRAPH = "node", "value", "tensor", "graph"
 # The first version of the IR in which nodes, values and graphs have metadata.
@@ -49,7 +50,8 @@ def keep_node_notes(metadata: dict[str, str], proto: Any) -> None:
         keep_notes(metadata, NODE, next((name for name in proto.output if name), ""), proto)
 
 
-class Note(NamedTuple):
+@record
+class Note:
     """What one message is documented with."""
 
     doc_string: str = ""

@@ -21,8 +21,6 @@ from graphir.types import (
     symbol,
 )
 
-IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-
 
 class TypeReader:
     """Types of one model. `renamed` maps the symbols whose names ONNX allows and the IR does not to the originals.
@@ -84,7 +82,7 @@ class TypeReader:
             except ValueError:
                 pass  # not the IR's notation after all: a name like any other
         clean = name
-        if not IDENTIFIER.fullmatch(name):
+        if not (name.isascii() and name.isidentifier()):
             clean = re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_") or "dim"
             clean = f"_{clean}" if clean[0].isdigit() else clean
         wanted, number = clean, 1

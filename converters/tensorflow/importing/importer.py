@@ -29,7 +29,6 @@ from graphir.graph import Graph, Value
 from graphir.inference.declared import contradiction, nearest
 from graphir.inference.engine import parse_dims
 from graphir.ops.elementwise import Identity
-from graphir.passes.inline import is_needed
 from graphir.passes.name_sizes import name_open_sizes
 from graphir.safety.foreign_text import listing
 from graphir.structure.names import similar_names
@@ -111,7 +110,7 @@ class Importer(BaseImporter):
         self._set_outputs(outputs, scope)
         self._order_inputs(listed)
         for value in dict.fromkeys(self.assumed):
-            if not is_needed(value):
+            if not value.is_needed:
                 self.graph.erase_value(value)
         self._name_sizes()
         self._describe(flat, order, nodes)

@@ -1,4 +1,4 @@
-"""TensorFlow's operators as `schema.json` describes them: inputs, outputs, and attributes with their defaults.
+"""TensorFlow's operators as `operators.json` describes them: inputs, outputs, and attributes with their defaults.
 
 The file is written by `tools/tensorflow_schema.py` from a live TensorFlow; nothing here knows an operator by name.
 """
@@ -6,7 +6,6 @@ The file is written by `tools/tensorflow_schema.py` from a live TensorFlow; noth
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 from graphir.converters.tensorflow.dtypes import DataType, named_type
 from graphir.converters.tensorflow.files.records import Argument
 from graphir.errors import FormatError
+from graphir.files.rows import Rows, read_rows
 from graphir.plugins import source_operator
 from graphir.types import UNKNOWN, DType
 
@@ -73,10 +73,8 @@ class Attributes(Mapping[str, Any]):
 
 
 @functools.cache
-def _document() -> dict[str, dict[str, Any]]:
-    text = Path(__file__).with_name("operators.json").read_text(encoding="ascii")
-    document: dict[str, dict[str, Any]] = json.loads(text)
-    return document
+def _document() -> Rows:
+    return read_rows(Path(__file__).with_name("operators.json"))
 
 
 @functools.cache

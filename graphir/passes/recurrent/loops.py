@@ -17,7 +17,7 @@ from graphir.ops.control import Loop, Scan
 from graphir.ops.recurrent import LSTM, Direction
 from graphir.ops.shape import Transpose
 from graphir.passes.dead_code import remove_dead_code
-from graphir.passes.inline import Body, Names, is_needed, take_place
+from graphir.passes.inline import Body, Names, take_place
 from graphir.passes.outcome import Outcome
 from graphir.passes.rewrite import put_in_place
 from graphir.types import UNKNOWN, Dim, DType, Sym, TensorType
@@ -151,7 +151,7 @@ class _Recognition:
         assert sequence.shape is not None
         for value in self.node.outputs[len(frame.states) :]:
             join = filling(value, sequence.shape[0])
-            if is_needed(value) and join is None:
+            if value.is_needed and join is None:
                 raise Unlike(f"{value.name} has as many rows as the longest sequence")
             if join is not None and join not in self.obsolete:
                 self.obsolete.append(join)
@@ -163,7 +163,7 @@ class _Recognition:
         """
         terms, owners = Terms(frame.body), dict[int, _Found | None]()
         for slot, result in enumerate(self.node.outputs):
-            if not is_needed(result):
+            if not result.is_needed:
                 continue
             if slot < len(frame.states):
                 owner = next((found for found in self.layers if slot in found.cell.slots), None)
@@ -212,7 +212,7 @@ class _Recognition:
 
     def _replace(self, frame: Frame, owners: dict[int, _Found | None], root: Graph) -> bool:
         """The layers in the loop's place; False, with nothing changed, if types of the graph contradict them."""
-        rows = [result for result in self.node.outputs[len(frame.states) :] if is_needed(result)]
+        rows = [result for result in self.node.outputs[len(frame.states) :] if result.is_needed]
         if self.obsolete:
             rows = [self._filled(join) for join in self.obsolete]
         for value in rows:

@@ -9,7 +9,6 @@ from graphir.ops.creation import ConstantOfShape, Range
 from graphir.ops.indexing import Gather
 from graphir.ops.shape import Shape, Transpose, Unsqueeze
 from graphir.ops.shape_parts import Concat, ReverseSequence, Slice
-from graphir.passes.inline import is_held
 from graphir.passes.rewrite import put_in_place
 from graphir.types import Dim, Sym
 
@@ -72,7 +71,7 @@ def _are_all(indices: Value | None, rows: Value) -> bool:
 def filling(rows: Value, length: Dim) -> Node | None:
     """The node that fills the rows with zeros up to a length, if nothing else depends on how many there are."""
     users = [node for node in rows.users() if not isinstance(node.op, Shape) or not node.op.start]
-    if is_held(rows) or [type(node.op) for node in users] not in ([Shape, Concat], [Concat, Shape]):
+    if rows.is_held or [type(node.op) for node in users] not in ([Shape, Concat], [Concat, Shape]):
         return None
     count, join = users if isinstance(users[0].op, Shape) else users[::-1]
     difference = _only_user(count, ew.Sub)
@@ -94,7 +93,7 @@ def filling(rows: Value, length: Dim) -> Node | None:
 def _only_user(node: Node, kind: type[Operator]) -> Node | None:
     """The only node that uses the result, if it is of this kind."""
     result, users = node.outputs[0], node.outputs[0].users()
-    return users[0] if len(users) == 1 and isinstance(users[0].op, kind) and not is_held(result) else None
+    return users[0] if len(users) == 1 and isinstance(users[0].op, kind) and not result.is_held else None
 
 
 def forward_source(value: Value, lengths: Value | None) -> tuple[Value, list[tuple[int, ...]]] | None:
@@ -120,7 +119,7 @@ def reversals(graph: Graph, rows: Value, ignored: list[Node], lengths: Value | N
     pending = [(rows, (0, 1))]
     while pending:
         value, axes = pending.pop()
-        if is_held(value):
+        if value.is_held:
             return None
         for node in value.users():
             if node in ignored:

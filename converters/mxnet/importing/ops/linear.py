@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import string
 from collections.abc import Sequence
 
 from graphir.converters.mxnet.importing.context import ImportNode
@@ -53,7 +52,8 @@ def import_dot(node: ImportNode) -> Value:
         return node.emit(Gemm(transA=turn_left, transB=turn_right), left, right)
     if not turn_left and not turn_right and rank_right <= 2:
         return node.emit(MatMul(), left, right)
-    letters = string.ascii_letters
+    from string import ascii_letters as letters  # its module compiles an expression of its own
+
     if rank_left + rank_right - 1 > len(letters):
         node.refuse(f"operands of {rank_left} and {rank_right} axes")
     summed, first, second = letters[0], letters[1:rank_left], letters[rank_left : rank_left + rank_right - 1]

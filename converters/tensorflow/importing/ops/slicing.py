@@ -65,8 +65,9 @@ class _Cut:
     def add(self, axis: int, start: Count, end: Count, step: int, size: Dim = UNKNOWN) -> None:
         """Cut an axis of `size`, unless nothing is cut off."""
         if isinstance(start, int) and isinstance(end, int):
-            turned, start, end, step = python_slice(start, end, step, size)
-            if turned:
+            cut = python_slice(start, end, step, size)
+            start, end, step = cut.start, cut.end, cut.step
+            if cut.turned:
                 self.turned.append(axis)
         if (start, end, step) != (0, TO_THE_END, 1):
             self.starts.append(start)
