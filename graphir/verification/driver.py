@@ -45,6 +45,8 @@ LONG = 0.8
 SHARE, MOST = 1.5, 60.0
 # Changed nodes are run by themselves for this share of it, or so many seconds of work.
 SHARE_FOR_CHANGES, LEAST_FOR_CHANGES = 0.35, 2.0
+# Where exponentials overflow, numbers are so much smaller, once.
+CALMER = 16
 LIGHT = "the model takes long: further sets of inputs have one sample each where the batch is open"
 SLOW = "not measured, since the model takes long; --per-layer measures it too"
 
@@ -213,10 +215,13 @@ class _Driver:
         said: list[Refused] = []
         types: dict[str, str] = {}
         for make in one.attempts:
-            feeds = make()
+            feeds: Mapping[str, Array] = make()
             types = {name: f"{array.dtype}{list(array.shape)}" for name, array in feeds.items()}
             try:
                 outcome = plain.run(feeds, stretched=one.stretched, proving=bool(evidence))
+                if outcome.exploded:
+                    feeds = plain.bench.rounding.on(feeds).smaller(CALMER)
+                    outcome = plain.run(feeds, stretched=True, proving=bool(evidence))
             except Refused as refused:
                 if not refused.reference:
                     return _Result(types, tuple(refusals(refused, one.name)))
@@ -306,7 +311,7 @@ def _about_silence(name: str, outcome: Outcome) -> Iterator[str]:
         shown = ", ".join(outcome.silent)
         yield f"inputs {name!r}: all of {shown} is infinite or NaN in both models, which shows nothing"
     if outcome.overflown:
-        yield f"inputs {name!r}: {', '.join(outcome.overflown)} overflows on one side and was not compared"
+        yield f"inputs {name!r}: {', '.join(outcome.overflown)} overflows, or what it is made of, and was not compared"
 
 
 def _sentence(text: str) -> str:

@@ -38,14 +38,15 @@ class Refused(Exception):
 
 class Outcome(NamedTuple):
     """`found` are the comparisons; `silent` the values that show nothing, since all of each is infinite or NaN, and
-    `overflown` those that overflow on one side. `evidence` is what the outputs show, where that was asked for and each
-    of them was compared; `rankings` what classifiers chose."""
+    `overflown` those that overflow on one side, or differ behind an overflow (`exploded`). `evidence` is what the
+    outputs show, where that was asked for and each of them was compared; `rankings` what classifiers chose."""
 
     found: list[Comparison]
     silent: list[str]
     overflown: list[str]
     evidence: Evidence | None = None
     rankings: Sequence[Ranking] = ()
+    exploded: bool = False
 
     @property
     def agrees(self) -> bool:
@@ -97,9 +98,12 @@ class Plain:
             else:
                 left.append(one)
         outcome.found.extend(replace(bench, passing=True).compare(left, expected, found))
-        ends = [one for one in left if one.is_output]
+        if stretched and not outcome.agrees:
+            outcome = _without_overflows(bench, outcome, left)
+        kept = {one.name for one in outcome.found}
+        ends = [one for one in left if one.is_output and one.title in kept]
         outcome = outcome._replace(rankings=rankings(bench, ends, (expected, found), outcome.found))
-        if not proving or len(left) < len(self.asked):
+        if not proving or len(outcome.found) < len(self.asked):
             return outcome
         own = [one for one in self.asked if one.is_output]
         return outcome._replace(evidence=plain_evidence(bench, own, expected, outcome.found))
@@ -117,6 +121,29 @@ class Plain:
             return True
         largest = min(float(np.finfo(array.dtype).max) for array in (expected, own))
         return bool((np.abs(np.where(np.isfinite(a), a, b)[only_one]) > largest / 2).all())
+
+
+def _without_overflows(bench: Bench, outcome: Outcome, asked: Sequence[Asked]) -> Outcome:
+    """The outcome without what differs behind an exponential that overflows in both models, as of numbers that are
+    sizes of no boxes any more: what is made of its infinities shows nothing. One that overflows in the candidate alone
+    is a difference."""
+    structure = bench.candidate.structure
+    sources = {name: source for source, name in bench.layers.items()}
+    known = [name for name, (operator, _) in structure.producers.items() if operator == "Exp" and name in sources]
+    if not known:
+        return outcome
+    ours = dict(bench.reference.stream(bench.feeds, [sources[name] for name in known]))
+    values = bench.candidate.run(bench.feeds, known)
+    both = [name for name in known if _overflows(values[name]) and _overflows(ours[sources[name]])]
+    behind = structure.behind(both)
+    names = {one.title for one in asked if one.name in behind}
+    dropped = [one.name for one in outcome.found if one.name in names and not one.verdict.passes]
+    kept = [one for one in outcome.found if one.name not in dropped]
+    return outcome._replace(found=kept, overflown=[*outcome.overflown, *dropped], exploded=bool(dropped))
+
+
+def _overflows(array: Array) -> bool:
+    return bool(np.isinf(array.astype(np.float32)).any())
 
 
 def refusals(refused: Refused, name: str) -> list[Comparison]:

@@ -104,7 +104,7 @@ REDUCED = (
     *(case(op, "whole_of_bool", TRUTHS, axis=1) for op in ("sum", "mean", "prod", "max", "min", "norm")),
     case("norm", "int32_l1", WIDE, axis=1, ord=1),
     *(
-        case("norm", f"{dtype}_{count}_alike", values(*(3,) * count, dtype=dtype), ord=order)
+        case("norm", f"{dtype}_{count}_alike_l{order}", values(*(3,) * count, dtype=dtype), ord=order)
         for dtype, count, order in (("int8", 200, 2), ("int8", 300, 2), ("uint8", 300, 2), ("int8", 300, 1))
     ),
     case("moments", "int8_integers", ROWS, axes=(1,)),

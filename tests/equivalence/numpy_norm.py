@@ -90,7 +90,10 @@ ROWS: tuple[Case, ...] = (
     *(case("_npi_norm", f"flat_{count}", equal(count, "int8"), flag=-2) for count in (200, 300)),
     case("_npi_norm", "int32_one", values(-3, shape=(), dtype="int32"), flag=-2),
     *(
-        named(f"svd_{name}_{dtype}_{len(shape)}{axes[0]}", data(*shape, dtype=dtype), {"axis": axes, **attrs})
+        named(
+            f"svd_{name}_{dtype}_{'x'.join(map(str, shape))}_{axes[0]}", data(*shape, dtype=dtype),
+            {"axis": axes, **attrs},
+        )
         for name, attrs in (
             ("sum", {"flag": 2}), ("largest", {"ord": 2}), ("least", {"ord": -2, "keepdims": True}),
             ("sum_kept", {"flag": 2, "keepdims": True}),

@@ -20,8 +20,8 @@ from graphir.verification.grading.compare import (
     difference,
     grade,
     noise_limit,
-    within_a_step,
 )
+from graphir.verification.grading.eight_bits import within_a_step
 from tests.typed import untyped
 
 F32, F16, BF16 = np.float32, np.float16, ml_dtypes.bfloat16
@@ -214,3 +214,26 @@ def test_what_moves_by_many_steps_of_8_bits_stays_not_deterministic() -> None:
         assert found.verdict is verdict
     far = within_a_step(compare("y", reference, reference + np.float32(0.06)), reference, reference + np.float32(0.06))
     assert far.verdict is Verdict.SUSPICIOUS
+
+
+MANY, FEW = 30_000, 100
+STEPS_OF_8_BITS = [
+    pytest.param({5: 1, 6: -1}, FEW, NOISE, id="a step each"),
+    pytest.param({5: 2}, MANY, NOISE, id="two steps of one in thirty thousand"),
+    pytest.param({5: 2}, FEW, BROKEN, id="two steps of one in a hundred"),
+    pytest.param({5: 3}, MANY, BROKEN, id="three steps"),
+    pytest.param(dict.fromkeys(range(20), 2), MANY, BROKEN, id="two steps of many"),
+]
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8])
+@pytest.mark.parametrize(("moved", "size", "verdict"), STEPS_OF_8_BITS)
+def test_two_steps_of_8_bits_are_rounding_in_hardly_any(
+    moved: dict[int, int], size: int, verdict: Verdict, dtype: Any
+) -> None:
+    reference = np.full(size, 100, dtype)
+    other = reference.astype(np.int32)
+    for place, steps in moved.items():
+        other[place] += steps
+    found = other.astype(dtype)
+    assert within_a_step(compare("y", reference, found), reference, found).verdict is verdict

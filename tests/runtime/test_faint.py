@@ -1,21 +1,29 @@
-"""Outputs of a sigmoid that are next to nothing: its rounding hides what differs, and what comes before shows it."""
+"""Rounding of an operator's own, which no moved input shows: of sigmoids that are next to nothing, of places between
+elements."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
 import onnx.parser
 import pytest
+from numpy.typing import NDArray
 
 import graphir
+from graphir.verification.equivalence import verify_against
 from graphir.verification.grading.compare import OF_ONE, Comparison, Floor, compare
 from graphir.verification.grading.local import BESIDE_ONE
 from graphir.verification.grading.proof import FAINT, doubt
 from graphir.verification.report import VerificationReport
+from graphir.verification.running.candidate import OnnxCandidate
+from graphir.verification.running.references import RuntimeReference
 from graphir.verification.verdict import Verdict
 
+Array = NDArray[Any]
 DRAWN = np.random.Generator(np.random.PCG64(5))
 WEIGHT = DRAWN.standard_normal((8, 6)).astype(np.float32)
 FED = {"x": DRAWN.uniform(-1, 1, (4, 8)).astype(np.float32)}
@@ -74,3 +82,36 @@ def test_what_is_faint_shows_nothing() -> None:
     array = np.array([3e-7], np.float32)
     assert doubt(array, reacts=True, exact=False, fixed=False, faint=True) == FAINT
     assert doubt(array, reacts=True, exact=False, fixed=False, faint=False) == ""
+
+
+PLACES = 256
+
+
+@pytest.mark.parametrize(("off", "verdict"), [(1.6e-5, Verdict.NOISE), (3e-4, Verdict.SUSPICIOUS)])
+def test_places_between_elements_are_rounded_to_units_of_the_farthest(
+    off: float, verdict: Verdict, tmp_path: Path
+) -> None:
+    """By 1.6e-5 of scale MXNet's BilinearResize2D to 256 places was seen to be off onnxruntime's Resize."""
+    text = f"""
+        <ir_version: 9, opset_import: ["" : 17]>
+        g (float[1, 2, 40, 40] x) => (float[1, 2, {PLACES}, {PLACES}] y) <int64[4] sizes = {{1, 2, {PLACES}, {PLACES}}}>
+        {{ y = Resize<mode = "linear", coordinate_transformation_mode = "align_corners">(x, , , sizes) }}"""
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "m.onnx")
+    fed = {"x": DRAWN.uniform(-1, 1, (1, 2, 40, 40)).astype(np.float32)}
+
+    class Off(RuntimeReference):
+        def stream(self, feeds: Mapping[str, Array], names: Iterable[str]) -> Iterator[tuple[str, Array]]:
+            for name, array in super().stream(feeds, names):
+                yield name, moved(array)
+
+        def run(self, feeds: Mapping[str, Array], outputs: Sequence[str] | None = None) -> dict[str, Array]:
+            return {name: moved(array) for name, array in super().run(feeds, outputs).items()}
+
+    def moved(array: Array) -> Array:
+        other = array.copy()
+        other[0, 0, 7, 7] += np.float32(off * np.abs(array).max())
+        return other
+
+    with OnnxCandidate(tmp_path / "m.onnx") as candidate:
+        report = verify_against(Off(tmp_path / "m.onnx"), candidate, fed)
+    assert report.outputs[0].verdict is verdict

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto, helper
 
 from graphir import verify
+from graphir.cli import main
 from graphir.errors import VerificationError
 from graphir.verification import driver
 from graphir.verification.inputs.draws import DRAWS
@@ -255,6 +256,12 @@ def test_a_model_that_takes_no_size_says_why(tmp_path: Path) -> None:
         compared(beyond, beyond, {"x": (FLOAT, ["N", "T"])}, FLOAT, tmp_path)
 
 
+def test_sizes_that_were_made_up_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = saved(at_a_place(5000), {"x": (FLOAT, ["N", "T"])}, FLOAT, tmp_path / "a.onnx")
+    assert main(["convert", str(path), str(tmp_path / "b.onnx"), "--verify"]) == 1
+    assert "made up for the check (x is float32[N, T])" in capsys.readouterr().err
+
+
 def test_what_only_the_reference_refuses_is_said(tmp_path: Path) -> None:
     right, wrong, inputs, element = FAULTS["a batch written as 2"]
     wrong.weights["target"] = np.array([2, 12])
@@ -271,6 +278,31 @@ def test_an_overflow_on_both_sides_shows_nothing(tmp_path: Path) -> None:
     report = compared(side, side, ROWS, FLOAT, tmp_path)
     assert report.ok
     assert "inputs 'wide': all of y is infinite or NaN in both models, which shows nothing" in report.notes
+
+
+def sizes(*nodes: Any) -> Side:
+    """Sizes of boxes: exponentials, cut off."""
+    ends = [make("Exp", ["x"], ["e"]), *nodes, make("Clip", ["size", "low", "high"], ["y"])]
+    numbers = {"two": 2.0, "three": 3.0, "low": 0.0, "high": 90.0}
+    return Side(*ends, **{name: np.float32(number) for name, number in numbers.items()})
+
+
+ONCE = sizes(make("Identity", ["e"], ["size"]))
+APART = (make("Mul", ["e", "three"], ["more"]), make("Mul", ["e", "two"], ["less"]))
+
+
+def test_what_overflows_inside_is_asked_of_smaller_numbers(tmp_path: Path) -> None:
+    other = sizes(*APART, make("Sub", ["more", "less"], ["size"]))
+    report = compared(ONCE, other, ROWS, FLOAT, tmp_path)
+    assert report.ok, str(report)
+    assert [one.name for one in report.sets] == list(DRAWS)
+
+
+def test_a_bound_behind_an_overflow_is_found_among_smaller_numbers(tmp_path: Path) -> None:
+    other = sizes(*APART, make("Sub", ["more", "less"], ["size"]))
+    other.weights["high"] = np.asarray(95, np.float32)
+    (shown,) = [one for one in compared(ONCE, other, ROWS, FLOAT, tmp_path).sets if one.verdict.differs]
+    assert shown.name == "wide"
 
 
 @pytest.mark.parametrize("room", ["SHARE", "MOST"])

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from graphir.errors import VerificationError
 from graphir.graph import Graph
 from graphir.ops.detection import NonMaxSuppression
-from graphir.verification.grading.compare import QUANTIZED_STEP, Comparison, noise_limit
+from graphir.verification.grading.compare import Comparison, noise_limit
+from graphir.verification.grading.eight_bits import QUANTIZED_STEP
 from graphir.verification.running.bench import Asked, Bench, Pair
 from graphir.verification.verdict import Verdict
 

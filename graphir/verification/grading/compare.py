@@ -34,8 +34,6 @@ OF_ONE = "numbers so small that a sigmoid's rounding, some units in the last pla
 # Limits in units of the element type's own precision, where that is coarse (float16, bfloat16).
 LEAST_STEPS = 4
 MOST_STEPS = 32
-# One step of 8 bits, relative to the largest magnitude that they hold.
-QUANTIZED_STEP = 1 / 127
 # What is compared is widened to float64 so many elements at a time: with what is made of them some 10 MB, which stay in
 # the processor's caches.
 ELEMENTS_AT_ONCE = 1 << 18
@@ -74,7 +72,7 @@ def _change(array: Array, again: Array) -> Array:
     """The finite magnitude of the change of each element; complex numbers by the larger of their parts."""
     if array.dtype.kind == "c":
         return np.maximum(_change(array.real, again.real), _change(array.imag, again.imag))
-    wide = array.dtype if array.dtype in (np.float32, np.float64) else np.float64 if _is_exact(array) else np.float32
+    wide = array.dtype if array.dtype in (np.float32, np.float64) else np.float64 if is_exact(array) else np.float32
     with np.errstate(invalid="ignore"):
         moved = np.abs(again.astype(wide) - array.astype(wide))
     return np.where(np.isfinite(moved), moved, 0)
@@ -122,7 +120,7 @@ def difference(reference: Array, candidate: Array) -> tuple[float, float, str]:
         same = _is_text(reference) and _is_text(candidate) and bool(np.array_equal(reference, candidate))
         return 1.0, 0.0 if same else math.inf, "" if same else "the texts differ"
     left, right = _real_parts(reference), _real_parts(candidate)
-    exact = _is_exact(reference) and _is_exact(candidate)
+    exact = is_exact(reference) and is_exact(candidate)
     scale = largest = 0.0
     differing = 0
     for start in range(0, left.size, ELEMENTS_AT_ONCE):
@@ -228,7 +226,7 @@ def compare(
         allowed = _tolerance("atol", atol) + _tolerance("rtol", rtol) * scale
         limit = allowed / scale if scale else math.inf if allowed else 0.0
         verdict = Verdict.IDENTICAL if max_abs == 0 else Verdict.NOISE if max_abs <= allowed else Verdict.BROKEN
-    elif _is_exact(reference) and _is_exact(candidate):
+    elif is_exact(reference) and is_exact(candidate):
         limit = 0.0
         verdict, note = _graded_exactly(reference, candidate, measured, max_abs, note)
     else:
@@ -295,30 +293,6 @@ def _of_channel(made: Callable[..., Comparison], channel: Channel, overall: floa
     return made(channel.scale, channel.max_abs, relative, overall, limit, verdict, note, str(channel))
 
 
-def within_a_step(found: Comparison, reference: Array, candidate: Array) -> Comparison:
-    """The comparison of results that are rounded to 8 bits on the way: one step of that is rounding too.
-
-    A step of quantized numbers is 1; of what is computed from them it is taken to be 1/127 of the largest magnitude.
-    What rounding the inputs moves by more than that, many such steps, stays what it is: not deterministic.
-    """
-    if found.place:
-        scale, max_abs, _ = difference(reference, candidate)
-        whole = replace(found, scale=scale, max_abs=max_abs, relative=max_abs / scale, note="", place="")
-        return replace(whole, limit=QUANTIZED_STEP, verdict=grade(whole.relative, QUANTIZED_STEP))
-    if found.verdict.passes or not math.isfinite(found.relative):
-        return found
-    if _is_exact(reference) and _is_exact(candidate):
-        if max(reference.dtype.itemsize, candidate.dtype.itemsize) > 1 or reference.dtype.kind == "b":
-            return found
-        limit = 1.0 / found.scale if found.scale else math.inf
-        passes = found.max_abs <= 1.0
-        return replace(found, limit=limit, verdict=Verdict.NOISE if passes else found.verdict)
-    limit = max(found.limit, QUANTIZED_STEP)
-    if found.verdict is Verdict.NOT_DETERMINISTIC and found.relative > limit:
-        return replace(found, limit=limit)
-    return replace(found, limit=limit, verdict=grade(found.relative, limit))
-
-
 def grade(relative: float, limit: float) -> Verdict:
     """The verdict on a relative difference, given what counts as rounding."""
     if relative == 0:
@@ -332,7 +306,7 @@ def _is_text(array: Array) -> bool:
     return array.dtype.kind in "OUST"
 
 
-def _is_exact(array: Array) -> bool:
+def is_exact(array: Array) -> bool:
     return array.dtype.kind in "iub"
 
 
@@ -350,7 +324,7 @@ def _tolerance(name: str, given: float | None) -> float:
 
 
 def _says_nothing(reference: Array) -> bool:
-    if not reference.size or _is_text(reference) or _is_exact(reference):
+    if not reference.size or _is_text(reference) or is_exact(reference):
         return False
     parts = _real_parts(reference)
     return not any(
@@ -388,6 +362,6 @@ def _steps(*arrays: Array) -> tuple[float, float]:
 
 
 __all__ = [
-    "Comparison", "Floor", "Verdict", "compare", "difference", "grade", "moves_too_much", "noise_limit",
-    "relative_change", "within_a_step",
+    "Comparison", "Floor", "Verdict", "compare", "difference", "grade", "is_exact", "moves_too_much", "noise_limit",
+    "relative_change",
 ]  # fmt: skip

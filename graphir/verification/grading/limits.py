@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from graphir.verification.verdict import Verdict
 
-from .compare import DOUBT_FACTOR, NOISE_LEAST, Comparison, Floor, compare, noise_limit, within_a_step
+from .compare import DOUBT_FACTOR, NOISE_LEAST, Comparison, Floor, compare, noise_limit
+from .eight_bits import within_a_step
 
 Array = NDArray[Any]
 

@@ -105,6 +105,13 @@ class Rounding:
         if not self._moved_weights and not self._turned_alone:
             yield self._candidate.twin.known_or_run(self._feeds, names)
 
+    def smaller(self, divisor: int) -> Feeds:
+        """The feeds with their real numbers divided."""
+        return {
+            name: (array / divisor).astype(array.dtype) if is_measured(self._graph, name, array) else array
+            for name, array in self._feeds.items()
+        }
+
     @property
     def moves(self) -> bool:
         """Whether there is anything real in the feeds, which can be moved."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphir.verification.grading.compare import Comparison, Floor, difference, moves_too_much
+from graphir.verification.grading.compare import NOISE_FACTOR, Comparison, Floor, difference, moves_too_much
 from graphir.verification.grading.limits import Limits
 from graphir.verification.grading.local import BESIDE_ONE
 from graphir.verification.grading.noise import Rounding
@@ -29,6 +29,9 @@ Array = NDArray[Any]
 View = Callable[[Array], "Array | None"]
 # A difference that passes for the candidate's floor alone, and is twenty times what needs none: the reference is asked.
 FLOOR_ASKED_FROM = 1e-4
+# Places between elements are rounded to units in the last place of the farthest, on both sides, and up to twice the
+# largest number lies between two neighbours.
+RESIZING, PLACE = frozenset({"Resize", "Upsample"}), 2.0**-22
 # How the note of a value begins that differs from run to run.
 RANDOM = "random: "
 # Runs more of what may be random. One is too few: onnxruntime counts its seed up by one a run, and its generator (a
@@ -175,10 +178,15 @@ class Bench:
             return None
         order = order_outside(own, wanted) if one.is_output else order_inside(own, wanted)
         laid = own.transpose(order) if order else own
+        return Pair(one, wanted, laid, order, self.limits.step_of(one.source), self._unmoved(one, wanted))
+
+    def _unmoved(self, one: Asked, expected: Array) -> Floor:
+        """The floor of a value before anything was moved: what its own operator rounds that no moved input shows."""
         structure = self.candidate.structure
         unit = BESIDE_ONE if one.seen is None and one.name in structure.sigmoids else 0.0
-        floor = Floor(bounded=one.name in structure.bounded, unit=unit)
-        return Pair(one, wanted, laid, order, self.limits.step_of(one.source), floor)
+        operator, _ = structure.producers.get(one.name, ("", ()))
+        places = max(expected.shape[2:], default=0) if operator in RESIZING else 0
+        return Floor(places * PLACE / NOISE_FACTOR, bounded=one.name in structure.bounded, unit=unit)
 
     def graded(self, pair: Pair, floor: Floor | float) -> Comparison:
         """How the results of a value relate, for what rounding was seen to do to it."""
@@ -215,7 +223,7 @@ class Bench:
         """
         if not pairs:
             return
-        theirs = {id(pair): replace(pair.floor, overall=0.0, deviation=None) for pair in pairs}
+        theirs = {id(pair): self._unmoved(pair.asked, pair.expected) for pair in pairs}
         feeds = self.rounding.feeds(coarse=any(pair.step for pair in pairs))
         if getattr(self.reference, "recorded", False) or not feeds:  # nothing that could be moved in the reference
             for pair in pairs:

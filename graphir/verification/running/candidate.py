@@ -32,11 +32,13 @@ if TYPE_CHECKING:
 IN_MEMORY_BELOW = 64 << 20
 # Sessions for inner values that are kept: what is asked for set after set, the heads and a slice of layers or two.
 SESSIONS_KEPT = 4
-# What outputs, heads and the layers before them give is asked for more than once. Results are kept of so many feeds,
-# those as they are, three that rounding moved and some that are moved by more, of each what takes no more than this
-# share of the budget.
-RUNS_KEPT = 5
-KEPT_SHARE = 80
+# What outputs, heads and the layers before them give is asked for more than once. Results are kept of so many feeds and
+# kinds of sessions: feeds as they are, three that rounding moved and some that are moved by more, of each what takes no
+# more than this share of the budget. What two sessions compute differs by rounding, and is kept apart.
+RUNS_KEPT = 8
+KEPT_SHARE = 128
+Kind = tuple[str, ...]
+OUTPUTS: Kind = ("outputs",)
 
 
 class OnnxCandidate:
@@ -74,7 +76,7 @@ class OnnxCandidate:
         self._twin: OnnxCandidate | None = None
         self._opened: tuple[str, ...] = ()
         self._turns = False
-        self._recent: list[tuple[Mapping[str, NDArray[Any]], Fitting, dict[str, NDArray[Any]]]] = []
+        self._recent: list[tuple[Mapping[str, NDArray[Any]], tuple[Fitting, Kind], dict[str, NDArray[Any]]]] = []
 
     def __enter__(self) -> OnnxCandidate:
         return self
@@ -222,7 +224,7 @@ class OnnxCandidate:
         aside = () if self._opened else self.session.aside
         if not self._opened and all(name in self.session.outputs or name in aside for name in outputs or ()):
             found = self.session.run(feeds, outputs)
-            self._keep(given, found)
+            self._keep(given, OUTPUTS, found)
             return found
         own = self.structure.outputs if self._opened else self.session.outputs
         inner = list(dict.fromkeys(name for name in outputs or () if name not in own))
@@ -230,16 +232,20 @@ class OnnxCandidate:
         absent = [name for name in inner if not any(name in names for names in known)]
         if absent:
             raise VerificationError(f"{self.path.name} computes no value {', '.join(absent)}")
-        found = self._with_outputs(inner, self._is_turned([name for name in inner if name not in beside])).run(
-            feeds, outputs
-        )
+        turned = self._is_turned([name for name in inner if name not in beside])
+        found = self._with_outputs(inner, turned).run(feeds, outputs)
         if weights is None:
-            self._keep(given, {name: found[name] for name in found if self._opened or name in {*inner} - {*aside}})
+            self._keep(given, self._kind(inner, turned), found)
         return found
 
-    def _keep(self, feeds: Mapping[str, NDArray[Any]], found: Mapping[str, NDArray[Any]]) -> None:
+    def _kind(self, inner: Collection[str], turned: bool) -> Kind:
+        """What results of a session for values inside can be put beside others: all that are computed without
+        optimisations. With them it is the values that are asked for which prevent some."""
+        return ("inside", *self._opened, *(("turned", *sorted(inner)) if turned else ()))
+
+    def _keep(self, feeds: Mapping[str, NDArray[Any]], kind: Kind, found: Mapping[str, NDArray[Any]]) -> None:
         """Keep the smallest results of a run, as many as the share of the budget for these feeds has room for."""
-        held = self._kept_of(feeds)
+        held = self._kept_of(feeds, kind)
         room = self.memory // KEPT_SHARE - sum(array.nbytes for array in held.values())
         kept = dict(held)
         arrays = [(name, array) for name, array in found.items() if isinstance(array, np.ndarray) and name not in held]
@@ -250,19 +256,21 @@ class OnnxCandidate:
             kept[name] = array
         if kept:  # which keeps the feeds too
             others = [run for run in self._recent if run[2] is not held]
-            self._recent = [*others[1 - RUNS_KEPT :], (feeds, self.fitting, kept)]
+            self._recent = [*others[1 - RUNS_KEPT :], (feeds, (self.fitting, kind), kept)]
 
-    def _kept_of(self, feeds: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """What is kept of the runs on these very feeds."""
-        fitting = self.fitting
-        return next((found for fed, fitted, found in self._recent if fed is feeds and fitted == fitting), {})
+    def _kept_of(self, feeds: Mapping[str, NDArray[Any]], kind: Kind) -> dict[str, NDArray[Any]]:
+        """What is kept of the runs on these very feeds that can be put beside each other."""
+        like = self.fitting, kind
+        return next((found for fed, own, found in self._recent if fed is feeds and own == like), {})
 
     def known_or_run(self, feeds: Mapping[str, NDArray[Any]], names: Sequence[str]) -> dict[str, NDArray[Any]]:
         """The same as `run`, without another run where the last ones, on these very feeds, gave small values of these
         names. A run for outputs gives the other small ones too, which will be asked for."""
-        found = self._kept_of(feeds)
+        is_given = set(names) <= self._given_anyway()
+        inner = [name for name in dict.fromkeys(names) if name not in self.session.outputs]
+        found = self._kept_of(feeds, OUTPUTS if is_given else self._kind(inner, self._is_turned(inner)))
         if not all(name in found for name in names):
-            beside = self._small if set(names) <= self._given_anyway() else ()
+            beside = self._small if is_given else ()
             found = self.run(feeds, list(dict.fromkeys([*names, *beside])))
         return {name: found[name] for name in names}
 
@@ -274,7 +282,9 @@ class OnnxCandidate:
     def _small(self) -> list[str]:
         """The outputs that were small enough to be kept of the last run that was."""
         given = self._given_anyway()
-        return [name for name in (self._recent[-1][2] if self._recent else ()) if name in given]
+        empty: dict[str, NDArray[Any]] = {}
+        last = next((found for _, (_, kind), found in reversed(self._recent) if kind == OUTPUTS), empty)
+        return [name for name in last if name in given]
 
     def slices(self, names: Iterable[str], feeds: Mapping[str, NDArray[Any]], most: int) -> list[list[str]]:
         """The names in parts whose values take at most so many bytes; one that takes more is alone."""

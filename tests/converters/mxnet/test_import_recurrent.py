@@ -192,3 +192,15 @@ def test_zeros_of_open_sizes_in_a_where() -> None:
     text = document(*nodes, node("where", "chosen", (0, 0), (0, 0), (1, 0)))
     graph = from_symbol(text, {}, {"data": ("N", 3)})
     assert graph["chosen_output"].type == TensorType(DType.FLOAT32, (symbol("N"), 3))
+
+
+def test_zeros_of_open_sizes_on_both_sides_of_a_where() -> None:
+    """A ZoneoutCell's first step chooses between its begin state and itself: the condition says how large it is."""
+    text = document(
+        node("null", "mask"), node("_zeros", "begin", shape="(0, 3)"),
+        node("where", "state", (0, 0), (1, 0), (1, 0)),
+    )  # fmt: skip
+    graph = from_symbol(text, shapes={"mask": (5, 3)})
+    assert graph.outputs[0].shape == (5, 3)
+    (found,) = run_model(to_model(graph), {"mask": np.ones((5, 3), np.float32)})
+    assert np.array_equal(found, np.zeros((5, 3)))

@@ -30,7 +30,7 @@ BAD = [
     "g (float[2] x) => (float[2] z) { y = Relu(x) z, w = Relu(y) }",
     "g (float[2] x) => (float[2] z) { y = Add(x, x) z = Add(y) }",
     "g (float[2] x) => (float[2] z) { y = Relu(x) z = Relu(x, y) }",
-    "g (float[2] x) => (float[3] z) { y = Relu(x) z = Relu(y) }",
+    "g (float[2] x) => (double[2] z) { y = Relu(x) z = Relu(y) }",
     "g (float[2] x) => (float[2] z) { y = NoSuch(x) a = Relu(x) z = Relu(y) }",
 ]
 

@@ -186,8 +186,10 @@ def import_amp_multicast(node: ImportNode) -> Sequence[Value]:
 def import_where(node: ImportNode) -> Value:
     """x where the condition is not 0, else y; a condition of fewer axes runs along the first ones."""
     condition, x, y = node.inputs
-    for value, other in ((x, y), (y, x)):  # MXNet wants them alike, which says how large zeros of open sizes are
-        node.graph.refine(value, TensorType(None, other.shape))
+    alike = [x, y, *([condition] if condition.rank is not None and condition.rank == x.rank else [])]
+    for value in alike:  # MXNet wants them alike, which says how large zeros of open sizes are
+        for other in alike:
+            node.graph.refine(value, TensorType(None, other.shape))
     if condition.dtype is not DType.BOOL:
         condition = truth(node, condition)
     if condition.rank is not None and x.rank is not None and condition.rank != x.rank:
