@@ -46,7 +46,7 @@ SHARE, MOST = 1.5, 60.0
 # Changed nodes are run by themselves for this share of it, or so many seconds of work.
 SHARE_FOR_CHANGES, LEAST_FOR_CHANGES = 0.35, 2.0
 # Where exponentials overflow, numbers are so much smaller, once.
-CALMER = 16
+CALMER = 8
 LIGHT = "the model takes long: further sets of inputs have one sample each where the batch is open"
 SLOW = "not measured, since the model takes long; --per-layer measures it too"
 

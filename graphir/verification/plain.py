@@ -21,10 +21,12 @@ from .grading.compare import Comparison
 from .grading.doubts import plain_evidence
 from .grading.proof import Evidence
 from .grading.ranking import Ranking, rankings
-from .running.bench import Asked, Bench
+from .running.bench import Asked, Bench, Pair
 from .verdict import Verdict
 
 Array = NDArray[Any]
+# Of exponentials: no size, and next to the largest that float32 still counts in ones.
+HUGE = 1e8
 
 
 class Refused(Exception):
@@ -86,11 +88,12 @@ class Plain:
             outputs = [one.source for one in self.asked if one.is_output and one.source in expected]
             raise Refused(no_reference, no_candidate, {name: expected[name].shape for name in outputs})
         outcome = Outcome([], [], [])
-        left = []
+        left, pairs = [], []
         for one in self.asked:
             pair = bench.pair(one, expected, found)
             if pair is None:
                 continue
+            pairs.append(pair)
             if _says_nothing(pair.expected, pair.found):
                 outcome.silent.append(one.title)
             elif stretched and self._overflows(pair.expected, pair.found):
@@ -99,7 +102,7 @@ class Plain:
                 left.append(one)
         outcome.found.extend(replace(bench, passing=True).compare(left, expected, found))
         if stretched and not outcome.agrees:
-            outcome = _without_overflows(bench, outcome, left)
+            outcome = _without_overflows(bench, outcome, pairs)
         kept = {one.name for one in outcome.found}
         ends = [one for one in left if one.is_output and one.title in kept]
         outcome = outcome._replace(rankings=rankings(bench, ends, (expected, found), outcome.found))
@@ -123,27 +126,32 @@ class Plain:
         return bool((np.abs(np.where(np.isfinite(a), a, b)[only_one]) > largest / 2).all())
 
 
-def _without_overflows(bench: Bench, outcome: Outcome, asked: Sequence[Asked]) -> Outcome:
-    """The outcome without what differs behind an exponential that overflows in both models, as of numbers that are
-    sizes of no boxes any more: what is made of its infinities shows nothing. One that overflows in the candidate alone
-    is a difference."""
+def _without_overflows(bench: Bench, outcome: Outcome, pairs: Sequence[Pair]) -> Outcome:
+    """The outcome without what differs behind exponentials that overflow in both models, or nearly do: such numbers are
+    sizes of no boxes any more, and what is made of them shows nothing. Those of the reference are known by their names
+    or by what it gives; ones that are so large in the candidate alone are a difference."""
     structure = bench.candidate.structure
-    sources = {name: source for source, name in bench.layers.items()}
-    known = [name for name, (operator, _) in structure.producers.items() if operator == "Exp" and name in sources]
-    if not known:
+    made = [name for name, (operator, _) in structure.producers.items() if operator == "Exp"]
+    values = bench.candidate.run(bench.feeds, made) if made else {}
+    large = [name for name in made if _is_huge(values[name])]
+    if not large:
         return outcome
-    ours = dict(bench.reference.stream(bench.feeds, [sources[name] for name in known]))
-    values = bench.candidate.run(bench.feeds, known)
-    both = [name for name in known if _overflows(values[name]) and _overflows(ours[sources[name]])]
-    behind = structure.behind(both)
-    names = {one.title for one in asked if one.name in behind}
+    sources = {name: source for source, name in bench.layers.items()}
+    ours = dict(bench.reference.stream(bench.feeds, [sources[name] for name in large if name in sources]))
+    known = structure.behind([name for name in large if name in sources and _is_huge(ours[sources[name]])])
+    behind = structure.behind(large)
+    names = {
+        pair.asked.title
+        for pair in pairs
+        if pair.asked.name in known or (pair.asked.name in behind and _is_huge(pair.expected))
+    }
     dropped = [one.name for one in outcome.found if one.name in names and not one.verdict.passes]
     kept = [one for one in outcome.found if one.name not in dropped]
     return outcome._replace(found=kept, overflown=[*outcome.overflown, *dropped], exploded=bool(dropped))
 
 
-def _overflows(array: Array) -> bool:
-    return bool(np.isinf(array.astype(np.float32)).any())
+def _is_huge(array: Array) -> bool:
+    return array.dtype.kind in "fV" and bool((array.astype(np.float32) > HUGE).any())
 
 
 def refusals(refused: Refused, name: str) -> list[Comparison]:

@@ -287,13 +287,14 @@ def sizes(*nodes: Any) -> Side:
     return Side(*ends, **{name: np.float32(number) for name, number in numbers.items()})
 
 
+WIDE_ROWS: Types = {"x": (FLOAT, ["N", 400])}
 ONCE = sizes(make("Identity", ["e"], ["size"]))
 APART = (make("Mul", ["e", "three"], ["more"]), make("Mul", ["e", "two"], ["less"]))
 
 
 def test_what_overflows_inside_is_asked_of_smaller_numbers(tmp_path: Path) -> None:
     other = sizes(*APART, make("Sub", ["more", "less"], ["size"]))
-    report = compared(ONCE, other, ROWS, FLOAT, tmp_path)
+    report = compared(ONCE, other, WIDE_ROWS, FLOAT, tmp_path)
     assert report.ok, str(report)
     assert [one.name for one in report.sets] == list(DRAWS)
 
@@ -301,7 +302,7 @@ def test_what_overflows_inside_is_asked_of_smaller_numbers(tmp_path: Path) -> No
 def test_a_bound_behind_an_overflow_is_found_among_smaller_numbers(tmp_path: Path) -> None:
     other = sizes(*APART, make("Sub", ["more", "less"], ["size"]))
     other.weights["high"] = np.asarray(95, np.float32)
-    (shown,) = [one for one in compared(ONCE, other, ROWS, FLOAT, tmp_path).sets if one.verdict.differs]
+    (shown,) = [one for one in compared(ONCE, other, WIDE_ROWS, FLOAT, tmp_path).sets if one.verdict.differs]
     assert shown.name == "wide"
 
 
