@@ -11,6 +11,7 @@ import atexit
 import io
 import json
 import os
+import signal
 import struct
 import subprocess
 import sys
@@ -209,6 +210,8 @@ def serve(onednn: bool) -> None:
         mxnet = import_mxnet(onednn)
     except ImportError as error:
         missing = str(error) or "mxnet is not installed"
+    for fatal in (signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV):
+        signal.signal(fatal, signal.SIG_DFL)  # MXNet's own handlers allocate, and wait for ever in a broken heap
     while True:
         try:
             request, arrays = read_message(sys.stdin.buffer)

@@ -17,6 +17,7 @@ from __future__ import print_function
 import io
 import json
 import os
+import signal
 import sys
 import warnings
 
@@ -36,11 +37,19 @@ def import_mxnet():
                 setattr(np, alias.__name__, alias)
     import mxnet
 
+    end_where_it_crashes()
     if [int(number) for number in mxnet.__version__.split(".")[:2]] >= [1, 6]:
         os.environ["MXNET_SUBGRAPH_BACKEND"] = "NONE"  # read when a symbol is bound
     else:
         os.environ.pop("MXNET_SUBGRAPH_BACKEND", None)
     return mxnet
+
+
+def end_where_it_crashes():
+    """MXNet's handlers of fatal signals allocate memory, and after an overrun of the heap they wait for ever."""
+    for name in ("SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGSEGV"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_DFL)
 
 
 def native(name):
