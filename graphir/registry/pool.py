@@ -189,7 +189,8 @@ class Workers:
             result, error = worker.pipe.recv()
         except (EOFError, OSError):
             return self._expired(self._end(worker))
-        if worker.tasks < RENEWED_AFTER:
+        ran_out = isinstance(error, MemoryError) or getattr(result, "bucket", None) is Bucket.MEMORY
+        if worker.tasks < RENEWED_AFTER and not ran_out:  # what the error's frames hold would count for the next model
             with self._lock:
                 self._busy.discard(worker)
                 self._idle.append(worker)

@@ -112,6 +112,28 @@ def fail(kind: str) -> object:
     return lambda: None
 
 
+def hoard() -> None:
+    """Hold what no collector has looked at yet, and run out of memory."""
+    held: list[object] = [bytearray(800 << 20)]
+    held.append(held)
+    raise MemoryError
+
+
+def large() -> int:
+    return len(bytearray(600 << 20))
+
+
+def test_what_ran_out_of_memory_takes_none_from_the_next() -> None:
+    with Workers(1, Caps(60, 1 << 30)) as workers:
+        first = workers.call(os.getpid)
+        for _ in range(2):
+            ended = workers.call(hoard)
+            assert isinstance(ended, Ended)
+            assert ended.bucket is Bucket.MEMORY
+            assert workers.call(large) == 600 << 20
+        assert workers.call(os.getpid) != first
+
+
 def test_errors_reach_who_gave_the_task() -> None:
     with Workers(1, Caps(600)) as workers:
         assert workers.call(fail, "memory") == Ended(Bucket.MEMORY, "needed more memory than there is")
