@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 QUANTIZED = (
     "both models compute with 8-bit numbers: an output may differ by one step of them, taken as 1/127 of its largest "
-    "magnitude, and a quantized value inside by 1; a wrong scale below that shows in no number"
+    "magnitude, and a quantized value inside by 1, rarely 2; a wrong scale below that shows in no number"
 )
 
 

@@ -25,7 +25,7 @@ from .running.bench import Asked, Bench, Pair
 from .verdict import Verdict
 
 Array = NDArray[Any]
-# Of exponentials: no size, and next to the largest that float32 still counts in ones.
+# Of exponentials: no size of anything, and beyond what float32 counts in ones.
 HUGE = 1e8
 
 

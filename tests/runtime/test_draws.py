@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from onnx import TensorProto
 
 import graphir
 from graphir.converters.onnx import from_model
@@ -17,7 +18,7 @@ from graphir.types import UNKNOWN, Dim, DType, TensorType, parse_shape, symbol
 from graphir.verification.grading.noise import Rounding
 from graphir.verification.inputs.draws import EDGES, MASK, NORMAL, WIDE, Draw
 from graphir.verification.inputs.open_sizes import other_shapes
-from graphir.verification.inputs.roles import Role, order_sensitive, role_of, table_of
+from graphir.verification.inputs.roles import Role, numbers_met, order_sensitive, role_of, table_of
 from graphir.verification.inputs.seeded import make_feeds, perturbed
 from graphir.verification.inputs.sets import drawn_sets
 from graphir.verification.running.candidate import OnnxCandidate
@@ -274,3 +275,14 @@ def test_what_is_looked_up_as_floats_moves_weights_instead() -> None:
 def test_wide_numbers_have_something_in_common_at_all_places() -> None:
     found = drawn(alone(DType.FLOAT32, (2, 3, 40, 40)), WIDE)
     assert float(np.abs(found.mean(axis=(2, 3))).max()) > 20
+
+
+def test_numbers_that_an_input_cannot_be_are_not_fed() -> None:
+    """A byte that is widened and compared with numbers beyond it."""
+    nodes = [make("Cast", ["x"], ["wide"], to=INT64), make("Equal", ["wide", "other"], ["y"])]
+    weights = {"other": np.array([-1, 16000, 7])}
+    graph = from_model(onnx_model(nodes, {"x": (TensorProto.UINT8, [30, 3])}, {"y": (TensorProto.BOOL, None)}, weights))  # type: ignore[dict-item]
+    assert numbers_met(graph["x"]) == [-1, 16000, 7]
+    for draw in FOUR:
+        assert drawn(graph, draw).dtype == np.uint8
+    assert 7 in drawn(graph, MASK)

@@ -297,6 +297,7 @@ def test_what_overflows_inside_is_asked_of_smaller_numbers(tmp_path: Path) -> No
     report = compared(ONCE, other, WIDE_ROWS, FLOAT, tmp_path)
     assert report.ok, str(report)
     assert [one.name for one in report.sets] == list(DRAWS)
+    assert "inputs 'wide': exponentials overflow in both models, or nearly do: divided by 8" in report.notes
 
 
 def test_a_bound_behind_an_overflow_is_found_among_smaller_numbers(tmp_path: Path) -> None:

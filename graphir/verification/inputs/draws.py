@@ -113,7 +113,8 @@ def _integers(
     least = 1 if role is Role.DIVISOR else 0
     if draw.integers == "small" or role is Role.CONTROL or not dtype.is_integer:
         return generator.integers(least, SMALL, shape)
-    met = [number for number in numbers_met(value) if least <= number or not least]
+    lowest, highest = _span(dtype, WIDE)
+    met = [number for number in numbers_met(value) if max(lowest, least or lowest) <= number <= highest]
     if draw.integers == "mask":
         return _among(generator, generator.integers(least, 2, shape), met[::-1])
     low, high = _span(dtype, draw)
