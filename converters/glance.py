@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from graphir.errors import ImportFailure
+from graphir.safety.collector import paused_collector
 
 ZIP = b"PK\x03\x04"
 HEAD = 64
@@ -95,7 +96,8 @@ class Glance:
         if not self.json_start:
             return {}
         try:
-            found = json.loads(bytes(self.content).decode("utf-8-sig"))
+            with paused_collector():
+                found = json.loads(bytes(self.content).decode("utf-8-sig"))
         except (ValueError, RecursionError):
             return {}
         return found if isinstance(found, dict) else {}

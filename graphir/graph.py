@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from .errors import GraphError, ShapeError
 from .inference.rules import infer_outputs, infer_values
-from .node import KNOWN_LIMIT, Decision, Node, Value, describe_failure, known_of
+from .node import KNOWN_LIMIT, Decision, Node, Value, describe_failure, facts_of, known_of
 from .ops.base import Known, Operator
 from .ops.counts import with_names
 from .safety.arguments import expect, expect_items
@@ -127,8 +127,7 @@ class Graph(GraphStore):
         count = op.output_count
         if count > FEW:
             charge_nodes(count, f"{shown} ({op.name})")
-        types = tuple([None if value is None else value.type for value in operands])
-        knowns = tuple([None if value is None else value.known for value in operands])
+        types, knowns = facts_of(operands)
         node = Node(self, op, operands, shown)
         try:
             results = infer_outputs(op, types, knowns)
@@ -163,8 +162,7 @@ class Graph(GraphStore):
         """The values of a new node, under these names or under fresh ones after the node's."""
         made = []
         for index, type_ in enumerate(types):
-            wanted = node.name if len(types) == 1 else f"{node.name}_{index}"
-            name = names[index] if names else self.fresh_name(wanted)
+            name = names[index] if names else self.fresh_name(f"{node.name}_{index}" if len(types) > 1 else node.name)
             value = Value(self, name, type_, node, index)
             if found is not None:
                 value.known = found[index]
@@ -257,8 +255,7 @@ class Graph(GraphStore):
             raise GraphError(f"{node.name} has {len(node.inputs)} operands, none in slot {slot}")
         operands = (*node.inputs[:slot], new, *node.inputs[slot + 1 :])
         check_operands(self, node.name, node.op, operands)
-        types = tuple([None if value is None else value.type for value in operands])
-        knowns = tuple([None if value is None else value.known for value in operands])
+        types, knowns = facts_of(operands)
         try:
             for value, type_ in zip(node.outputs, infer_outputs(node.op, types, knowns), strict=True):
                 unify(value.type, type_)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from .decisions import Decision
 from .errors import GraphError
-from .ops.base import Known, Operator
+from .ops.base import Known, Operator, Values
 from .ops.elements import whole
 from .tensor import Tensor
 from .types import ANYTHING, DType, TensorType, Type
@@ -175,6 +175,17 @@ class Node:
 
     def __repr__(self) -> str:
         return f"Node({self.name}: {self.op})"
+
+
+_TYPE, _KNOWN = attrgetter("type"), attrgetter("known")
+
+
+def facts_of(operands: tuple[Value | None, ...]) -> tuple[tuple[Type | None, ...], Values]:
+    """The types of operands, and their known elements; None for an operand that is absent."""
+    if None in operands:
+        types = tuple([None if value is None else value.type for value in operands])
+        return types, tuple([None if value is None else value.known for value in operands])
+    return tuple(map(_TYPE, operands)), tuple(map(_KNOWN, operands))
 
 
 def known_of(tensor: Tensor) -> Known | None:

@@ -155,9 +155,9 @@ def recognizes(glance: Glance) -> bool:
         return True
     if glance.archive:
         return all(name.endswith(".npy") for name in glance.archive)
-    if not glance.json_start:
+    if not glance.json_start or not glance.has(b'"heads"'):
         return False
-    if glance.json_start.startswith(b'"nodes"') and glance.has(b'"heads"') and not glance.has(b'"format"'):
+    if glance.json_start.startswith(b'"nodes"') and not glance.has(b'"format"'):
         return True  # what may be large is parsed by its reader only
     return {"nodes", "heads"} <= glance.document.keys()
 

@@ -28,7 +28,7 @@ def count_protos(nodes: Iterable[Any]) -> dict[str, int]:
     while pending:
         for node in pending.pop():
             found[node.op_type] += 1
-            pending.extend(graph.node for graph in inner_graphs(node))
+            pending += [graph.node for graph in inner] if (inner := inner_graphs(node)) else ()
     return dict(found)
 
 

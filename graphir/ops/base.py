@@ -159,6 +159,8 @@ class Operator:
         if type(other) is not type(self):
             return NotImplemented
         mine, theirs = self.__dict__, other.__dict__
+        if mine == theirs:
+            return True
         return [mine[name] for name in self.field_names] == [theirs[name] for name in self.field_names]
 
     def __hash__(self) -> int:

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
-from graphir.errors import FormatError, Gap, GraphError, ShapeError, UnsupportedOpError
+from graphir.errors import FormatError, GraphError, ShapeError, UnsupportedOpError
 from graphir.files.places import beside
 from graphir.files.reading import open_plain
-from graphir.graph import Decision, Graph, Node, Value
+from graphir.graph import Decision, Graph, Value
 from graphir.ops import operator_table
 from graphir.ops.base import Operator
 from graphir.plugins import own_operator
 from graphir.safety.collector import paused_collector
 from graphir.safety.limits import bounded, check_depth
 from graphir.tensor import Tensor
-from graphir.types import ANYTHING, DType, Type, unify
+from graphir.types import DType, Type, unify
 
 from .attributes import operator_from_json
+from .nodes import RULE_FAILURES, VALUE_FIELDS, add_plain, key_of, unknown_operators
 from .notation import (
     FORMAT,
     VERSION,
@@ -36,19 +36,6 @@ from .notation import (
 )
 from .weights import Weights, elements_array
 
-# What an operator's rule or constructor may raise for attributes that no importer would have made.
-RULE_FAILURES = (
-    GraphError,
-    ShapeError,
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    LookupError,
-    MemoryError,
-    TypeError,
-    ValueError,
-)
-
 LONGEST_KEY = 400
 MOST_KEYS = 50_000
 
@@ -56,9 +43,8 @@ _GRAPH = frozenset({"name", "inputs", "parameters", "nodes", "outputs"})
 _GRAPH_ALL = _GRAPH | {"metadata", "decisions"}
 _HEAD = frozenset({"format", "version", "weights"})
 _VALUE = frozenset({"name", "type"})
-_VALUE_ALL = _VALUE | {"declared", "sources"}
 _PLACE = frozenset({"data", "stored", "sha256"})
-_VALUE_PLACED = _VALUE_ALL | _PLACE
+_VALUE_PLACED = VALUE_FIELDS | _PLACE
 _NODE = frozenset({"name", "op", "inputs", "outputs"})
 _NODE_ALL = _NODE | {"attributes", "subgraphs"}
 
@@ -90,6 +76,9 @@ def _read(place: Path, check_hashes: bool) -> Graph:
     try:
         return _load(document, place, check_hashes)
     except Refused as error:
+        unknown = unknown_operators(document)  # of a newer version: that tells more than the first thing not understood
+        if unknown:
+            raise UnsupportedOpError(f"{place}: operators that this graphir does not know", unknown) from None
         raise FormatError(error.message, path=place, json_path=error.where) from error.__cause__
     except RecursionError as error:
         raise FormatError("graphs or types are nested too deeply", path=place) from error
@@ -101,9 +90,6 @@ def _load(document: Json, path: Path, check_hashes: bool) -> Graph:
     version = document.get("version")
     if type(version) is not int or not 1 <= version <= VERSION:
         raise Refused("$.version", f"version {version!r}, this graphir reads 1 to {VERSION}; a newer one may read it")
-    unknown = _unknown_operators(document)
-    if unknown:
-        raise UnsupportedOpError(f"{path}: operators that this graphir does not know", unknown)
     weights = None
     if "weights" in document:
         name = _plain_name(document["weights"], "$.weights")
@@ -127,26 +113,6 @@ def _plain_name(raw: Json, where: str) -> str:
     return name
 
 
-def _unknown_operators(document: Json) -> list[Gap]:
-    table = operator_table()
-    found: dict[str, list[str]] = {}
-    for node in _raw_nodes(document):
-        op = node.get("op")
-        if isinstance(op, str) and op not in table and own_operator(op) is None:
-            found.setdefault(op, []).append(str(node.get("name")))
-    return [Gap(op, "no such operator in this version", tuple(nodes)) for op, nodes in sorted(found.items())]
-
-
-def _raw_nodes(graph: Json) -> Iterator[dict[str, Json]]:
-    nodes = graph.get("nodes") if isinstance(graph, dict) else None
-    for node in nodes if isinstance(nodes, list) else ():
-        if isinstance(node, dict):
-            yield node
-            inner = node.get("subgraphs")
-            for subgraph in inner if isinstance(inner, list) else ():
-                yield from _raw_nodes(subgraph)
-
-
 class _Reader:
     """Graphs of one document and the tensors that they use."""
 
@@ -155,9 +121,9 @@ class _Reader:
         self._weights = weights
         self._check_hashes = check_hashes
         self._table = operator_table()
-        self._operators: dict[tuple[str, str], Operator] = {}  # by name and attributes as they stand in the document
-        self._types: dict[str, Type] = {}  # by their text; equal JSON is not the same: 1 == True == 1.0
-        self._held: dict[str, tuple[DType, tuple[int, ...]]] = {}  # those of tensors with elements, by their text
+        self._operators: dict[tuple[str, bytes], Operator] = {}  # by name and attributes as the document says them
+        self._types: dict[bytes, Type] = {}
+        self._held: dict[bytes, tuple[DType, tuple[int, ...]]] = {}  # those of tensors with elements
 
     def graph(self, raw: Json, where: str, parent: Graph | None, depth: int = 0) -> Graph:
         check_depth(depth, f"graphs inside graphs at {where[:100]}")
@@ -176,9 +142,11 @@ class _Reader:
             self._input(graph, row, f"{where}.inputs[{index}]")
         for index, row in enumerate(items(fields["parameters"], f"{where}.parameters")):
             self._parameter(graph, row, f"{where}.parameters[{index}]")
-        for index, row in enumerate(items(fields["nodes"], f"{where}.nodes")):
-            if not self._plain_node(graph, row):
+        rows = items(fields["nodes"], f"{where}.nodes")
+        for index, row in enumerate(rows):
+            if not add_plain(graph, row, self._operators, self._types):
                 self._node(graph, row, f"{where}.nodes[{index}]", depth)
+            rows[index] = None  # a large document goes as its graph comes
         outputs = []
         for index, row in enumerate(items(fields["outputs"], f"{where}.outputs")):
             outputs.append(_referred(graph, row, f"{where}.outputs[{index}]"))
@@ -186,7 +154,7 @@ class _Reader:
         return graph
 
     def _input(self, graph: Graph, raw: Json, where: str) -> None:
-        name, type_ = self._name_and_type(members(raw, where, _VALUE, _VALUE_ALL), where)
+        name, type_ = self._name_and_type(members(raw, where, _VALUE, VALUE_FIELDS), where)
         try:
             value = graph.add_input(name, type_)
         except GraphError as error:
@@ -206,12 +174,12 @@ class _Reader:
 
     def _tensor(self, raw: dict[str, Json], where: str) -> Tensor:
         """The tensor that the fields `type` and `data` or `stored` speak of."""
-        text = repr(raw["type"])
-        held = self._held.get(text)
+        key = key_of(raw["type"])
+        held = self._held.get(key)
         if held is None:
             held = static_type_from_json(raw["type"], f"{where}.type")
-            if len(text) <= LONGEST_KEY and len(self._held) < MOST_KEYS:
-                self._held[text] = held
+            if len(key) <= LONGEST_KEY and len(self._held) < MOST_KEYS:
+                self._held[key] = held
         dtype, shape = held
         if "data" in raw:
             if "stored" in raw or "sha256" in raw:
@@ -251,53 +219,6 @@ class _Reader:
         tensor = self._tensor(members(raw, where, frozenset({"type"}), _PLACE | {"type"}), where)
         return tensor if tensor.region is None else Tensor(tensor.dtype, tensor.shape, array=tensor.numpy())
 
-    def _plain_node(self, graph: Graph, raw: Json) -> bool:
-        """Add a node of the commonest form; False, with nothing changed, for all others and for what is refused.
-
-        `_node` says the same with the JSON path of each part, which costs more than all else about a node.
-        """
-        try:
-            name, op_name, inputs, rows = raw["name"], raw["op"], raw["inputs"], raw["outputs"]
-            extra = len(raw) - 4
-            op = self._operators.get((op_name, repr(raw["attributes"]) if extra else "")) if extra < 2 else None
-            if op is None or type(name) is not str or not name or type(inputs) is not list or type(rows) is not list:
-                return False
-            operands = graph.find(inputs)
-            texts = [repr(row["type"]) for row in rows]
-            names = [row["name"] for row in rows if type(row["name"]) is str]
-            told = [self._told(row) if len(row) > 2 else None for row in rows]
-            if None in operands or len(names) != len(rows) or len(rows) != op.output_count:
-                return False
-            types = [self._types[text] for text in texts]
-            node = graph.insert(op, tuple(operands), name, names)
-        except RULE_FAILURES:
-            return False
-        if [value.type for value in node.outputs] != types and not self._states(graph, node, types):
-            return False
-        for value, more in zip(node.outputs, told, strict=True):
-            if more is not None:
-                value.declared, value.sources = more
-        return True
-
-    def _told(self, row: dict[str, Json]) -> tuple[Type, tuple[str, ...]]:
-        """What a result of the commonest form states besides its name and type. Raises KeyError for others."""
-        sources = row.get("sources", [])
-        if not row.keys() <= _VALUE_ALL or type(sources) is not list or any(type(text) is not str for text in sources):
-            raise KeyError("sources")
-        return self._types[repr(row["declared"])] if "declared" in row else ANYTHING, tuple(sources)
-
-    def _states(self, graph: Graph, node: Node, types: list[Type]) -> bool:
-        """Give a new node's results the types that the file states; False, without the node, where these contradict."""
-        try:
-            for value, stated in zip(node.outputs, types, strict=True):
-                unify(value.type, stated)
-        except ShapeError:
-            graph.erase(node)
-            return False
-        for value, stated in zip(node.outputs, types, strict=True):
-            value.type = stated
-        return True
-
     def _node(self, graph: Graph, raw: Json, where: str, depth: int) -> None:
         fields = members(raw, where, _NODE, _NODE_ALL)
         name = name_from_json(fields["name"], f"{where}.name")
@@ -310,7 +231,7 @@ class _Reader:
         results = []
         for index, row in enumerate(items(fields["outputs"], f"{where}.outputs")):
             place = f"{where}.outputs[{index}]"
-            results.append(self._name_and_type(members(row, place, _VALUE, _VALUE_ALL), place))
+            results.append(self._name_and_type(members(row, place, _VALUE, VALUE_FIELDS), place))
         names = [result for result, _ in results]
         if len(names) != op.output_count:
             raise Refused(f"{where}.outputs", f"{op.name} has {op.output_count} results, found {len(names)}")
@@ -340,28 +261,29 @@ class _Reader:
         cls = self._table.get(name)
         if cls is None:
             own = own_operator(name)
-            assert own is not None
+            if own is None:
+                raise Refused(f"{where}.op", f"{name!r} is no operator that this graphir knows")
             cls = own.cls
         raw = fields.get("attributes", {})
         try:
             op = operator_from_json(cls, raw, f"{where}.attributes", self._attribute_tensor)
         except RULE_FAILURES as error:
             raise Refused(f"{where}.attributes", f"{cls.__name__} refuses them: {error}") from error
-        text = repr(raw) if "attributes" in fields else ""
-        if len(text) <= LONGEST_KEY and len(self._operators) < MOST_KEYS:
-            self._operators[cls.__name__, text] = op
+        key = key_of(raw) if "attributes" in fields else b""
+        if len(key) <= LONGEST_KEY and len(self._operators) < MOST_KEYS:
+            self._operators[cls.__name__, key] = op
         return op
 
     def _name_and_type(self, fields: dict[str, Json], where: str) -> tuple[str, Type]:
         return name_from_json(fields["name"], f"{where}.name"), self._type(fields["type"], f"{where}.type")
 
     def _type(self, raw: Json, where: str) -> Type:
-        text = repr(raw)
-        type_ = self._types.get(text)
+        key = key_of(raw)
+        type_ = self._types.get(key)
         if type_ is None:
             type_ = type_from_json(raw, where)
-            if len(text) <= LONGEST_KEY and len(self._types) < MOST_KEYS:
-                self._types[text] = type_
+            if len(key) <= LONGEST_KEY and len(self._types) < MOST_KEYS:
+                self._types[key] = type_
         return type_
 
     def _describe(self, value: Value, fields: dict[str, Json], where: str) -> None:

@@ -20,12 +20,13 @@ def check_operands(graph: Graph, shown: str, op: Operator, operands: Sequence[Va
     count = len(operands)
     if count < op.least_inputs or (op.most_inputs is not None and count > op.most_inputs):
         raise GraphError(f"{shown}: {op.name} takes {', '.join(op.inputs) or 'none'}, found {count} operands")
+    values = graph._values
     for slot, value in enumerate(operands):
         if value is None:
             declared = op.inputs[min(slot, len(op.inputs) - 1)]
             if not declared.endswith("?") and not op.may_leave_gaps:
                 raise GraphError(f"{shown}: {op.name} cannot do without operand {slot} ({declared})")
-        elif not graph.holds(value) and not graph.can_use(value):
+        elif values.get(value._name) is not value and not graph.can_use(value):
             raise GraphError(f"{shown}: operand {slot} ({value.name}) belongs to another graph or was erased")
 
 
@@ -33,7 +34,7 @@ def check_output_names(graph: Graph, shown: str, op: Operator, names: Sequence[s
     """Raise GraphError unless these can name the `count` results of a new node of `graph`."""
     if len(names) != count:
         raise GraphError(f"{shown}: {op.name} has {count} results, found {len(names)} names")
-    if count == 1 and names[0] and names[0] not in graph:
+    if count == 1 and names[0] and names[0] not in graph._values:
         return
     taken: set[str] = set()
     for name in names:

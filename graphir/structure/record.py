@@ -152,7 +152,9 @@ def _compared(self: Any) -> list[object]:
 
 
 def _eq(self: Any, other: Any) -> Any:
-    return _compared(self) == _compared(other) if type(other) is type(self) else NotImplemented
+    if type(other) is not type(self):
+        return NotImplemented
+    return self.__dict__ == other.__dict__ or _compared(self) == _compared(other)  # the first is quick
 
 
 def _hash(self: Any) -> int:

@@ -258,3 +258,14 @@ def test_no_json_is_a_protobuf(document: dict[str, object], indent: int | None, 
     data = (before + json.dumps(document, indent=indent, ensure_ascii=False)).encode("utf-8", "surrogatepass")
     assert not looks_like_onnx(data)
     assert not looks_like_tensorflow(data)
+
+
+def test_a_large_document_of_our_own_is_parsed_by_its_reader_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    graph = graphir.Graph()
+    graph.set_outputs([graph.add(Relu(), graph.add_input("x", TensorType(DType.FLOAT32, (2,))), name="nodes")])
+    path = tmp_path / "own.graphir.json"
+    graphir.save(graph, path)
+    monkeypatch.setattr("json.loads", lambda text: pytest.fail("parsed to be recognized"))
+    assert detect_format(path) == "graphir"

@@ -12,15 +12,11 @@ PLAIN = frozenset({1, 2, 3, 6, 7, 8})
 
 def inner_graphs(node: Any) -> Sequence[Any]:
     """The GraphProtos among a node's attributes."""
-    attributes = node.attribute
-    if not attributes:
-        return ()
-    return [
-        graph
-        for attribute in attributes
-        if attribute.type not in PLAIN
-        for graph in ((attribute.g, *attribute.graphs) if attribute.HasField("g") else attribute.graphs)
-    ]
+    found: list[Any] = []
+    for attribute in node.attribute:
+        if attribute.type not in PLAIN:
+            found += (attribute.g, *attribute.graphs) if attribute.HasField("g") else attribute.graphs
+    return found
 
 
 def names_of(proto: Any) -> set[str]:
@@ -34,7 +30,7 @@ def names_of(proto: Any) -> set[str]:
         found.update(sparse.values.name for sparse in graph.sparse_initializer)
         for node in graph.node:
             found.update(node.output)
-            pending.extend(inner_graphs(node))
+            pending += inner_graphs(node)
     return found
 
 
@@ -45,7 +41,7 @@ def count_nodes(nodes: Iterable[Any]) -> int:
     while pending:
         for node in pending.pop():
             found += 1
-            pending.extend(graph.node for graph in inner_graphs(node))
+            pending += [graph.node for graph in inner] if (inner := inner_graphs(node)) else ()
     return found
 
 

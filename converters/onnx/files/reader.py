@@ -158,7 +158,9 @@ def _names_in_graph(graph: Any) -> list[object]:
 def _names_in_nodes(nodes: Iterable[Any]) -> list[object]:
     names: list[object] = []
     for node in nodes:
-        names += (node.op_type, node.name, node.domain, *node.input, *node.output)
+        names += (node.op_type, node.name, node.domain)
+        names += node.input
+        names += node.output
         if node.attribute:
             names += _names_in_attributes(node.attribute)
     return names

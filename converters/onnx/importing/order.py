@@ -27,14 +27,22 @@ def sorted_nodes(nodes: Sequence[Any], scope: Scope) -> Sequence[Any]:
                 raise ImportFailure(f"value {name} is produced by node {_name(node)} and by {other}")
             if name:
                 producers[name] = index
-    needs = [[producers[name] for name in names_read(node) if name in producers] for node in nodes]
-    if all(not others or max(others) < index for index, others in enumerate(needs)):
+    if _in_order(nodes, producers):
         return nodes
+    needs = [[producers[name] for name in names_read(node) if name in producers] for node in nodes]
     order = _depth_first(nodes, needs)
     scope.decide(
         DecisionKind.NODE_ORDER, "-", "the file uses values before the nodes that produce them; its nodes were sorted"
     )
     return [nodes[index] for index in order]
+
+
+def _in_order(nodes: Sequence[Any], producers: dict[str, int]) -> bool:
+    for index, node in enumerate(nodes):
+        for name in names_read(node):
+            if producers.get(name, -1) >= index:
+                return False
+    return True
 
 
 def names_read(node: Any) -> list[str]:

@@ -191,9 +191,11 @@ class Scope:
         if len(outputs) != op.output_count or "" in outputs:
             return False
         name = proto.name or outputs[0]
+        operands = tuple(graph.find(proto.input))
+        if None in operands:
+            return False
         try:
-            operands = [graph[operand] for operand in proto.input]
-            node = graph.add_node(op, operands, name=name, output_names=outputs)
+            node = graph.insert(op, operands, name, outputs)
         except (GraphirError, *UNFIT):
             return False
         for value in node.outputs:
