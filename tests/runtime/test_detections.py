@@ -361,6 +361,29 @@ def test_a_pairing_is_as_large_as_can_be() -> None:
     assert moved_order(found, first.scores[0], 0.2) == []
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_rows_of_about_one_score_are_paired_as_those_of_others(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    scores = generator.choice([0.25, 0.5, np.nextafter(0.5, 1), np.inf, -np.inf, np.nan], 200)
+    rows = np.concatenate([np.zeros((200, 1)), scores[:, None], generator.uniform(0, 9, (200, 4))], axis=1)
+    moved = rows[generator.permutation(200)]
+    everything = np.arange(200), np.arange(200)
+    found = pair_rows(detections(rows), detections(moved), everything, Give(1e-9, 1e-9))
+    assert len(found.pairs) == 200
+    first, second = found.pairs.T
+    assert np.array_equal(rows[first, 2:], moved[second, 2:])
+
+
+def test_so_many_differences_are_not_explained_one_by_one() -> None:
+    generator = np.random.default_rng(0)
+    rows = np.concatenate([np.zeros((900, 1)), np.full((900, 1), 0.5), generator.uniform(0, 9, (900, 4))], axis=1)
+    moved = rows + np.array([0, 0, 50, 50, 50, 50])
+    found = compare_detections(detections(rows), detections(moved), limits=LIMITS, cuts=CUTS)
+    assert found.verdict is Verdict.BROKEN
+    assert "so many differ" in found.sentence
+    assert len(found.differences) == 1800
+
+
 def brute_force(pairs: list[tuple[int, int]], scores: Floats, tie: float) -> bool:
     return any(
         first[0] < second[0] and first[1] > second[1] and abs(scores[first[0]] - scores[second[0]]) > tie

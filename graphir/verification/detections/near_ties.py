@@ -13,6 +13,9 @@ from .rows import Give, Indices, Pairing, pair_rows
 
 # Two results each lie within the limit of the true number: scores further apart keep their order in both.
 SIDES = 2
+# Each row without counterpart is held against all of the other side. Where there are more of them, rounding turns rows
+# throughout, as in a network that is not trained, and what is known of some says nothing about the others.
+MOST_ROWS = 400
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,8 @@ def explain(sides: Sides) -> Explained:
     """
     found = Explained()
     pending = [(side, int(row)) for side in (0, 1) for row in sides.pairing.single[side]]
+    if len(pending) > MOST_ROWS:
+        return Explained(open=dict.fromkeys(pending, "so many differ that it was not asked why each does"))
     twins = {place for place in pending if _has_twin(sides, *place)}
     for place in list(pending):
         if sides.before is not None:

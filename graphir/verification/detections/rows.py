@@ -33,13 +33,19 @@ class Pairing:
 
 def pair_rows(left: Detections, right: Detections, rows: tuple[Indices, Indices], give: Give) -> Pairing:
     """The largest pairing of the given rows of two images (batches of one): as many as can be at one place, then
-    augmenting paths from what is left (a row that is on one costs a comparison with all of the other side)."""
+    augmenting paths from what is left (a row that is on one costs a comparison with those of about its score)."""
     both = np.intersect1d(*rows)
     same = both[_near(left, right, both, both, give)] if both.size else both
 
+    by_score = rows[1][np.argsort(right.scores[0, rows[1]], kind="stable")]  # NaN stands last
+    ordered = right.scores[0, by_score]
+
     @cache
     def neighbours(row: int) -> list[int]:
-        places = rows[1][_near(left, right, np.array([row]), rows[1], give)]
+        score = left.scores[0, row]
+        low, high = np.searchsorted(ordered, [score - 2 * give.score, np.nextafter(score + 2 * give.score, np.inf)])
+        theirs = np.sort(by_score[low:high]) if np.isfinite(score) else rows[1]
+        places = theirs[_near(left, right, np.array([row]), theirs, give)]
         nearest: list[int] = places[np.argsort(np.abs(places - row), kind="stable")].tolist()
         return nearest
 
