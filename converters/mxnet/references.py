@@ -20,6 +20,7 @@ from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.importing.heads import dropped_heads
 from graphir.converters.mxnet.importing.input_dtypes import stated_dtype
 from graphir.converters.mxnet.live.process import LiveProcess, MXNetMissing, MXNetRefuses
+from graphir.converters.mxnet.live.regions import with_zeros_for_no_image
 from graphir.converters.mxnet.schema.upgrade import FIRST_OF_TWO, as_two_writes, version_name
 from graphir.errors import VerificationError
 from graphir.tensor import Tensor
@@ -146,7 +147,8 @@ class LiveMXNet(_OfSymbol):
             self.close()
         if self._process is None:
             refuse_effects(self._symbol)
-            symbol = as_two_writes(with_plain_labels(self._symbol, self._arrays))
+            plain = with_plain_labels(self._symbol, self._arrays)
+            symbol = as_two_writes(with_zeros_for_no_image(plain))
             onednn = needs_onednn(self._symbol)
             self._process = LiveProcess(self._python, symbol, self._arrays, onednn=onednn, live=self._live)
         if self._symbol.version >= FIRST_OF_TWO and self._process.version.startswith("1."):
