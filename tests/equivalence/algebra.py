@@ -49,6 +49,8 @@ CASES: tuple[Case, ...] = (
            transpose=transpose, rightside=rightside, lower=lower)
       for transpose, rightside, lower in product((False, True), repeat=3)),
     case("_linalg_trmm", "matrix", *pair((), 3, 2, dtype="float64")),
+    case("_linalg_trmm", "of_0", values(4.0, float("nan"), float("inf"), 2.0, shape=(2, 2), name="A"),
+         data(2, 3, name="B"), alpha=0),
     case("_linalg_trmm", "unread", SINGLE, data(2, 3, name="B")),
     case("khatri_rao", "two", *matrices("arg0", "arg1", shapes=((2, 3), (4, 3))), num_args=2),
     case("khatri_rao", "three", *matrices("a", "b", "c", shapes=((2, 2), (1, 2), (3, 2)), dtype="float64"), num_args=3),

@@ -44,6 +44,8 @@ CASES: tuple[Case, ...] = (
            transpose=transpose, rightside=rightside, lower=lower)
       for transpose, rightside, lower in product((False, True), repeat=3)),
     case("_linalg_trsm", "matrix", *system((), 5, 1, dtype="float64")),
+    case("_linalg_trsm", "of_0", values(0.0, float("nan"), float("inf"), 0.0, shape=(2, 2), name="A"),
+         data(2, 3, name="B"), alpha=0),
     case("_linalg_trsm", "unread", values(4.0, float("nan"), 0.5, 2.0, shape=(2, 2), name="A"), data(2, 3, name="B")),
     *(case("_linalg_inverse", f"batch_{dtype}", dominant(2, 3, 4, 4, dtype=dtype)) for dtype in BOTH),
     case("_linalg_inverse", "matrix", dominant(7, 7)),

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from tests.equivalence.case import Case, Input, case, data, param
+from tests.equivalence.case import Case, Input, case, data, param, values
 
 
 def pair(left: tuple[int, ...], right: tuple[int, ...], names: tuple[str, str] = ("lhs", "rhs")) -> tuple[Input, Input]:
     """The two operands."""
     return data(*left, name=names[0]), data(*right, name=names[1])
+
+
+def unread(name: str, rank: int) -> Input:
+    """Matrices of what no product with 0 would leave: BLAS does not read what a factor 0 is for."""
+    return values(*(2.0, float("nan"), float("inf"), -1.0) * 2 ** (rank - 2), shape=(2,) * rank, name=name)
 
 
 def dense(
@@ -61,6 +66,12 @@ CASES: tuple[Case, ...] = (
     case("_linalg_gemm2", "axis_1_alpha", *pair((2, 3, 5, 4), (2, 4, 5, 3), A_B), axis=1, alpha=-1.5),
     case("_linalg_gemm", "2d", *pair((3, 4), (4, 5), A_B), data(3, 5, name="C"), alpha=0.5, beta=2.0),
     case("_linalg_gemm", "defaults", *pair((2, 3, 4), (2, 4, 5), A_B), data(2, 3, 5, name="C")),
+    *(case("_linalg_gemm2", f"of_0_{rank}", unread("A", rank), unread("B", rank), alpha=0) for rank in (2, 3)),
+    *(case("_linalg_gemm", f"of_0_{rank}", unread("A", rank), *pair((2,) * rank, (2,) * rank, ("B", "C")),
+           alpha=0, beta=-2) for rank in (2, 3)),
+    *(case("_linalg_gemm", f"none_added_{rank}", *pair((2,) * rank, (2,) * rank, A_B), unread("C", rank), alpha=1.5,
+           beta=0) for rank in (2, 3)),
+    *(case("_linalg_syrk", f"of_0_{rank}", unread("A", rank), alpha=0) for rank in (2, 3)),
     case("_linalg_syrk", "2d", data(3, 4, name="A")),
     case("_linalg_syrk", "2d_transpose", data(3, 4, name="A"), transpose=True, alpha=0.5),
     case("_linalg_gemm", "all", *pair((2, 3, 4), (2, 4, 5), A_B), data(2, 3, 5, name="C"), alpha=2.0, beta=-0.5),

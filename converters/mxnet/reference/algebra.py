@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from graphir.converters.mxnet.reference.contract import NP_SHAPE, Array, Attributes, Reference, require
+from graphir.converters.mxnet.reference.linear import by_factor
 
 
 def require_wide(*arrays: Array) -> None:
@@ -107,7 +108,7 @@ def trmm(attrs: Attributes, matrix: Array, data: Array) -> Array:
     factor = np.swapaxes(factor, -1, -2) if attrs.get("transpose", False) else factor
     pair = (data, factor) if attrs.get("rightside", False) else (factor, data)
     require(pair[0].shape[-1] == pair[1].shape[-2], f"shapes {matrix.shape} and {data.shape}")
-    return np.asarray(attrs.get("alpha", 1.0) * (pair[0] @ pair[1])).astype(data.dtype)
+    return by_factor(attrs.get("alpha", 1.0), pair[0] @ pair[1]).astype(data.dtype)
 
 
 def khatri_rao(attrs: Attributes, *matrices: Array) -> Array:

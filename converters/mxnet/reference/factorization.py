@@ -57,7 +57,8 @@ def trsm(attrs: Attributes, matrix: Array, data: Array) -> Array:
         known = np.einsum("...k,...kn->...n", factor[..., row, done], found[..., done, :])
         found[..., row, :] = (sides[..., row, :] - known) / factor[..., row, row, None]
         done.append(row)
-    return (np.swapaxes(found, -1, -2) if attrs.get("rightside", False) else found).astype(data.dtype)
+    found = np.swapaxes(found, -1, -2) if attrs.get("rightside", False) else found
+    return (found if attrs.get("alpha", 1.0) else np.zeros_like(found)).astype(data.dtype)
 
 
 def inverse(attrs: Attributes, data: Array) -> Array:

@@ -62,24 +62,29 @@ def batch_dot(attrs: Attributes, left: Array, right: Array) -> Array:
     return batched_product(attrs, left, right)
 
 
+def by_factor(factor: float, product: Array) -> Array:
+    """A product times a factor, of which BLAS makes zeros where it is 0, whatever the product is."""
+    return np.asarray(factor * product) if factor else np.zeros_like(product)
+
+
 def gemm2(attrs: Attributes, left: Array, right: Array) -> Array:
     """alpha op(A) op(B); `axis` names the axis of the matrix rows, -2 by default, the columns being the last axis."""
     axis = normalized_axis(attrs.get("axis", -2), left.ndim)
     a, b = np.moveaxis(left, axis, -2), np.moveaxis(right, axis, -2)
-    result = attrs.get("alpha", 1.0) * batched_product(attrs, a, b)
+    result = by_factor(attrs.get("alpha", 1.0), batched_product(attrs, a, b))
     return np.moveaxis(result, -2, axis).astype(left.dtype)
 
 
 def gemm(attrs: Attributes, left: Array, right: Array, addend: Array) -> Array:
     """alpha op(A) op(B) + beta C."""
-    return np.asarray((gemm2(attrs, left, right) + attrs.get("beta", 1.0) * addend).astype(left.dtype))
+    return np.asarray((gemm2(attrs, left, right) + by_factor(attrs.get("beta", 1.0), addend)).astype(left.dtype))
 
 
 def syrk(attrs: Attributes, data: Array) -> Array:
     """alpha A A^T, or alpha A^T A with transpose."""
     flipped = np.swapaxes(data, -1, -2)
     product = np.matmul(flipped, data) if attrs.get("transpose") else np.matmul(data, flipped)
-    return np.asarray((attrs.get("alpha", 1.0) * product).astype(data.dtype))
+    return by_factor(attrs.get("alpha", 1.0), product).astype(data.dtype)
 
 
 def heads_first(interleaved: Array, heads: int, parts: int, part: int) -> Array:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
+from graphir.converters.mxnet.importing.ops.linear import by_factor
 from graphir.errors import ShapeError
 from graphir.graph import Value
 from graphir.ops.elementwise import Identity, Log, Mul, Where
@@ -160,11 +161,6 @@ def triangle(node: ImportNode, data: Value, lower: bool) -> Value:
     return node.step(Where(), held, data, node.scalar_like(data, 0.0), suffix="triangle")
 
 
-def scaled(node: ImportNode, value: Value, alpha: float) -> Value:
-    """The value times a factor."""
-    return value if alpha == 1.0 else node.step(Mul(), value, node.scalar_like(value, alpha), suffix="alpha")
-
-
 def import_trmm(node: ImportNode) -> Value:
     """alpha op(A) B, or alpha B op(A) with `rightside`, of which A's other triangle is not read."""
     attrs = node.attrs
@@ -177,8 +173,7 @@ def import_trmm(node: ImportNode) -> Value:
     pair = (data, factor) if attrs["rightside"] else (factor, data)
     if attrs["alpha"] == 1.0:
         return node.emit(MatMul(), *pair)
-    product = node.step(MatMul(), *pair)
-    return node.emit(Mul(), product, node.scalar_like(product, attrs["alpha"]))
+    return node.emit(*by_factor(node, node.step(MatMul(), *pair), attrs["alpha"]))
 
 
 def import_khatri_rao(node: ImportNode) -> Value:
@@ -212,4 +207,4 @@ IMPORTS: dict[str, ImportFunction] = {
     "khatri_rao": import_khatri_rao,
 }
 
-__all__ = ["IMPORTS", "require_wide", "same_batch", "scaled", "square_size", "triangle", "turned"]
+__all__ = ["IMPORTS", "require_wide", "same_batch", "square_size", "triangle", "turned"]

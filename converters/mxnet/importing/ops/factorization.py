@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
-from graphir.converters.mxnet.importing.ops.algebra import require_wide, scaled, turned
+from graphir.converters.mxnet.importing.ops.algebra import require_wide, turned
+from graphir.converters.mxnet.importing.ops.linear import by_factor
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops.creation import Range
@@ -60,7 +61,11 @@ def import_trsm(node: ImportNode) -> Value:
     matrix, data = node.input(0), node.input(1)
     require_wide(node, matrix, data)
     op = TriangularSolve(attrs["lower"], attrs["transpose"], attrs["rightside"])
-    return node.emit(op, matrix, scaled(node, data, attrs["alpha"]))
+    if attrs["alpha"] == 0.0:
+        return node.emit(*by_factor(node, node.step(op, matrix, data), 0.0))
+    if attrs["alpha"] != 1.0:
+        data = node.step(*by_factor(node, data, attrs["alpha"]), suffix="alpha")
+    return node.emit(op, matrix, data)
 
 
 def import_inverse(node: ImportNode) -> Value:

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from graphir.converters.mxnet.importing.context import ImportNode
 from graphir.graph import Value
 from graphir.ops.base import Operator
-from graphir.ops.elementwise import Add, Mul
+from graphir.ops.elementwise import Add, Mul, Where
 from graphir.ops.indexing import Gather
 from graphir.ops.linear import Einsum, Gemm, MatMul
 from graphir.ops.shape import Flatten, Reshape, Transpose
-from graphir.types import UNKNOWN, Dim, product
+from graphir.types import UNKNOWN, Dim, DType, product
 
 
 def import_fully_connected(node: ImportNode) -> Value:
@@ -92,16 +92,26 @@ def import_batch_dot(node: ImportNode) -> Value:
     return node.emit(*_batch_product(node, left, right))
 
 
+def by_factor(node: ImportNode, value: Value, factor: float) -> tuple[Operator, *tuple[Value, ...]]:
+    """A product times a factor, as an operator and its operands. Of a factor 0 BLAS makes zeros and reads nothing, not
+    the infinities and NaN that 0 times them would leave."""
+    if factor == 0.0:
+        return Where(), node.constant(False, DType.BOOL), value, node.scalar_like(value, 0.0)
+    return Mul(), value, node.scalar_like(value, factor)
+
+
 def import_gemm2(node: ImportNode) -> Value:
-    """alpha op(A) op(B); with a third operand beta C is added."""
+    """alpha op(A) op(B); with a third operand beta C is added, which is not read where beta is 0."""
     attrs = node.attrs
     left, right, *addend = node.inputs
     rank = node.rank(left)
     rows = attrs["axis"] % rank if -rank <= attrs["axis"] < rank else node.refuse(f"axis {attrs['axis']} of {rank}")
     alpha, beta = attrs["alpha"], attrs["beta"] if addend else 1.0
-    if rank == node.rank(right) == 2 and rows == 0:
-        op = Gemm(alpha=alpha, beta=beta, transA=attrs["transpose_a"], transB=attrs["transpose_b"])
-        return _alike(node, node.emit(op, left, right, *addend), addend)
+    if beta == 0.0:
+        addend = []
+    if rank == node.rank(right) == 2 and rows == 0 and alpha != 0.0:
+        op = Gemm(alpha=alpha, beta=beta or 1.0, transA=attrs["transpose_a"], transB=attrs["transpose_b"])
+        return _alike(node, node.emit(op, left, right, *addend), node.inputs[2:])
     moved = rows != rank - 2
     order = (*(axis for axis in range(rank) if axis not in (rows, rank - 1)), rows, rank - 1)
     if moved:
@@ -109,8 +119,7 @@ def import_gemm2(node: ImportNode) -> Value:
         addend = [node.step(Transpose(order), side, suffix="rows") for side in addend]
     op_and_operands: tuple[Operator, *tuple[Value, ...]] = _batch_product(node, left, right)
     if alpha != 1.0:
-        found = node.step(op_and_operands[0], *op_and_operands[1:])
-        op_and_operands = (Mul(), found, node.scalar_like(found, alpha))
+        op_and_operands = by_factor(node, node.step(op_and_operands[0], *op_and_operands[1:]), alpha)
     if addend:
         found = node.step(op_and_operands[0], *op_and_operands[1:])
         node.same_shapes(found, *addend)
@@ -131,14 +140,13 @@ def _alike(node: ImportNode, result: Value, addend: Sequence[Value]) -> Value:
 def import_syrk(node: ImportNode) -> Value:
     """alpha A A^T, or alpha A^T A with transpose."""
     data, alpha, first = node.input(0), node.attrs["alpha"], node.attrs["transpose"]
-    if node.rank(data) == 2:
+    if node.rank(data) == 2 and alpha != 0.0:
         return node.emit(Gemm(alpha=alpha, transA=first, transB=not first), data, data)
     turned = _swapped(node, data, "turned")
     pair = (turned, data) if first else (data, turned)
     if alpha == 1.0:
         return node.emit(MatMul(), *pair)
-    found = node.step(MatMul(), *pair)
-    return node.emit(Mul(), found, node.scalar_like(found, alpha))
+    return node.emit(*by_factor(node, node.step(MatMul(), *pair), alpha))
 
 
 def interleaved_parts(node: ImportNode, value: Value, parts: int) -> tuple[Value, int]:
@@ -213,4 +221,4 @@ IMPORTS = {
     "_contrib_interleaved_matmul_encdec_valatt": import_cross_attention_values,
 }
 
-__all__ = ["IMPORTS"]
+__all__ = ["IMPORTS", "by_factor"]
