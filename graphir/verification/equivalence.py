@@ -127,7 +127,7 @@ def compare_models(
     report.notes += _moved_channels(outputs, expected, found)
     lacking = _lacking(reference, pairs)
     report.outputs += lacking
-    report.outputs += bench.compare(heads, expected, found, moved)
+    report.outputs += _compare_heads(bench, (outputs, heads), report.outputs, (expected, found), moved, sides, graph)
     if report.ok and sides is not None and sides.tells and not bench.limits.stated:
         report.outputs, inner = _as_written((bench, inner), outputs, report.outputs, expected, _graphs(sides, graph))
     if report.ok:
@@ -211,6 +211,28 @@ def _compare_outputs(
         if all(one.verdict.passes for one in as_sets):
             break
     return as_sets, before_cuts(bench, summed, as_sets)
+
+
+def _compare_heads(
+    bench: Bench,
+    asked: tuple[Sequence[Asked], Sequence[Asked]],
+    graded: Sequence[Comparison],
+    results: tuple[Mapping[str, Array], Mapping[str, Array]],
+    moved: Mapping[str, Array],
+    sides: Sides | None,
+    graph: Graph | None,
+) -> list[Comparison]:
+    """The values before heads. Those of detections, such as masks, belong to the rows of one run."""
+    outputs, heads = asked
+    expected, found = results
+    compared = bench.compare(heads, expected, found, moved)
+    if all(one.verdict.passes for one in compared) or not all(one.verdict.passes for one in graded):
+        return compared
+    together = bench.candidate.run(bench.feeds, list(dict.fromkeys(one.name for one in (*outputs, *heads))))
+    graphs = _graphs(sides, graph)
+    either = graphs[1] if graphs[0] is None else graphs[0]
+    as_sets = compare_as_sets(bench, [*outputs, *heads], [*graded, *compared], (expected, together), either)
+    return as_sets[len(graded) :]
 
 
 def _ways(bench: Bench) -> Sequence[bool]:

@@ -107,17 +107,19 @@ def compare_detections(
     cuts: Cuts | None = None,
     before: tuple[Detections, Detections] | None = None,
     again: Sequence[Detections] = (),
+    pool: tuple[Detections, Detections] | None = None,
 ) -> DetectionComparison:
     """Compare two sets of detections, image by image.
 
     `cuts` says what the suppression decides by, `before` are the rows that go into it in the reference and in the
     candidate (row i is the same box in both; a negative class stands for any): a row that differs there is no near-tie.
-    `again` are the candidate's detections for inputs that rounding moved. Without any of the three only the order of
+    `again` are the candidate's detections for inputs that rounding moved, `pool` the rows before in any order, as after
+    a first suppression. Without any of them only the order of
     equal scores, and the last place of a full result, can be a near-tie. The verdict is that of the worst row: broken
     for one without counterpart and reason, suspicious if one of the same class is within twenty times the limits.
     Raises VerificationError for results of other batch sizes, or with other numbers of rows before.
     """
-    if {reference.batch} != {each.batch for each in (candidate, *(before or ()), *again)}:
+    if {reference.batch} != {each.batch for each in (candidate, *(before or ()), *again, *(pool or ()))}:
         raise VerificationError(f"detections of {reference.batch} images were compared with those of {candidate.batch}")
     if before is not None and before[0].classes.shape != before[1].classes.shape:
         raise VerificationError("the two have other numbers of rows before the suppression")
@@ -130,6 +132,7 @@ def compare_detections(
             after, kept, pair_rows(*after, kept, give), give, cuts or Cuts(),
             None if before is None else (before[0].image(index), before[1].image(index)),
             tuple(each.image(index) for each in again),
+            None if pool is None else (pool[0].image(index), pool[1].image(index)),
         )  # fmt: skip
         parts.append(_compare_image(sides, limits, f"image {index}, " if reference.batch > 1 else ""))
     return _together(parts, reference)

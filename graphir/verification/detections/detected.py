@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -22,8 +24,11 @@ from .as_sets import DetectionComparison, Limits, compare_detections, limits_of
 from .boxes import Detections, Floats, find_detections, selected_detections
 from .cuts import CUTTING, cuts_of, is_cut
 from .near_ties import Cuts
+from .pools import pool_of
 
 Array = NDArray[Any]
+# Runs that are asked about rows that are left, and the share of all rows that these may be: a fault leaves more.
+FURTHER, FEW = 12, 0.02
 
 
 def compare_as_sets(
@@ -48,7 +53,7 @@ def compare_as_sets(
         return list(graded)
     pairs = {one.source: pair for one in outputs if (pair := bench.pair(one, *results)) is not None}
     cuts = Cuts() if graph is None else cuts_of(graph)
-    for group, make in (*_tables(bench, pairs, cuts), *_selections(bench, pairs, cuts, graph)):
+    for group, make in (*_tables(bench, pairs, cuts, graph), *_selections(bench, pairs, cuts, graph)):
         if differing.isdisjoint(pair.asked.title for pair in group):
             continue
         with suppress(VerificationError):  # numbers that are no detections: they stay as they were compared
@@ -83,7 +88,7 @@ def _settled(one: Comparison, line: Comparison) -> Comparison:
     return replace(one, note="; ".join(filter(None, (one.note, line.note))))
 
 
-def _tables(bench: Bench, pairs: Mapping[str, Pair], cuts: Cuts) -> Iterator[Group]:
+def _tables(bench: Bench, pairs: Mapping[str, Pair], cuts: Cuts, graph: Graph | None) -> Iterator[Group]:
     """The outputs that are a table of detections."""
     where = find_detections({source: pair.expected for source, pair in pairs.items()})
     if where is None:
@@ -99,8 +104,13 @@ def _tables(bench: Bench, pairs: Mapping[str, Pair], cuts: Cuts) -> Iterator[Gro
         if expected.classes.shape != found.classes.shape and not (_all_held(expected) and _all_held(found)):
             raise VerificationError("the rows of a table with empty ones are not as many")
         runs = bench.rounding.runs([pair.asked.name for pair in group], coarse=any(pair.step for pair in group))
-        again = (where.read({pair.asked.source: pair.again(run[pair.asked.name]) for pair in group}) for run in runs)
-        return _compared((expected, found), again, _floor(bench, group), cuts)
+        more = bench.rounding.further([pair.asked.name for pair in group], FURTHER)
+        again, others = (
+            (where.read({pair.asked.source: pair.again(run[pair.asked.name]) for pair in group}) for run in each)
+            for each in (runs, more)
+        )
+        pools = partial(pool_of, bench, graph, expected.batch)
+        return _compared((expected, found), again, others, _floor(bench, group), cuts, pools=pools)
 
     yield group, make
 
@@ -135,10 +145,13 @@ def _selection(bench: Bench, pair: Pair, read: Mapping[str, str], cuts: Cuts, ce
         left = rows(dict(bench.reference.stream(bench.feeds, theirs)) if theirs else {}, list(read.values()))
         right = rows(bench.candidate.run(bench.feeds, ours) if ours else {}, list(read))
         runs = bench.rounding.runs([pair.asked.name, *ours], coarse=pair.step > 0)
-        again = (selected_detections(run[pair.asked.name], *rows(run, list(read))) for run in runs)
+        more = bench.rounding.further([pair.asked.name, *ours], FURTHER)
+        again, others = (
+            (selected_detections(run[pair.asked.name], *rows(run, list(read))) for run in each) for each in (runs, more)
+        )
         both = selected_detections(pair.expected, *left), selected_detections(pair.found, *right)
         before = _candidates(*left), _candidates(*right)
-        return _compared(both, again, _floor(bench, [pair]), cuts, before)
+        return _compared(both, again, others, _floor(bench, [pair]), cuts, before)
 
     return make
 
@@ -146,12 +159,15 @@ def _selection(bench: Bench, pair: Pair, read: Mapping[str, str], cuts: Cuts, ce
 def _compared(
     both: tuple[Detections, Detections],
     again: Iterable[Detections],
+    others: Iterable[Detections],
     floor: Callable[[float], float],
     cuts: Cuts,
     before: tuple[Detections, Detections] | None = None,
+    pools: Callable[[], tuple[Detections, Detections] | None] = lambda: None,
 ) -> Result:
     """Two sets of detections compared by as few runs that rounding moved as explain what differs: limits grow with
-    each."""
+    each of `again`. Where few rows are left then, `pools` are asked what went into the suppression, and `others`
+    whether rows come and go: what rounding decides, in a first suppression too, it may decide in every other run."""
     seen: list[Detections] = []
     for one in again:
         seen.append(one)
@@ -160,7 +176,17 @@ def _compared(
         if result.verdict.passes:
             return result, limits
     limits = limits_of(floor, both[1], seen)
-    return compare_detections(*both, limits=limits, cuts=cuts, before=before, again=seen), limits
+    result = compare_detections(*both, limits=limits, cuts=cuts, before=before, again=seen)
+    if result.verdict.passes or len(result.differences) > FEW * (result.count + result.found):
+        return result, limits
+    pool = pools()
+    later: Iterable[Sequence[Detections]] = ([one] for one in others)
+    for more in later if pool is None else chain([()], later):
+        seen += more
+        result = compare_detections(*both, limits=limits, cuts=cuts, before=before, again=seen, pool=pool)
+        if result.verdict.passes:
+            break
+    return result, limits
 
 
 def _candidates(boxes: Floats, scores: Floats) -> Detections:

@@ -43,6 +43,7 @@ class Sides:
     cuts: Cuts
     before: tuple[Detections, Detections] | None = None
     again: tuple[Detections, ...] = ()
+    pool: tuple[Detections, Detections] | None = None
 
 
 @dataclass
@@ -115,13 +116,26 @@ def _place_before(sides: Sides, side: int, row: int) -> int | None:
 
 def _has_twin(sides: Sides, side: int, row: int) -> bool:
     """Whether a row without counterpart on the other side may be this one with a wrong box or class: it overlaps and is
-    as good. Only the rows before the suppression tell the two apart."""
+    as good. Only the rows before the suppression tell the two apart: each is among them on both sides then."""
     if sides.before is not None:
         return False
     own, other = sides.after[side], sides.after[1 - side]
     rows = sides.pairing.single[1 - side]
     tied = rows[np.abs(other.scores[0, rows] - own.scores[0, row]) <= SIDES * sides.give.score]
-    return bool((overlaps(own.boxes[0, row], other.boxes[0, tied], sides.give.box)[0] > 0).any())
+    twins = tied[overlaps(own.boxes[0, row], other.boxes[0, tied], sides.give.box)[0] > 0]
+    if sides.pool is None:
+        return bool(twins.size)
+    asked = [(side, row), *((1 - side, int(twin)) for twin in twins)]
+    return bool(twins.size) and not all(_is_in(sides, *place) for place in asked)
+
+
+def _is_in(sides: Sides, side: int, row: int) -> bool:
+    """Whether a row of one side is among those that go into the suppression of the other."""
+    assert sides.pool is not None
+    own, pool = sides.after[side], sides.pool[1 - side]
+    alike = np.abs(pool.scores[0] - own.scores[0, row]) <= sides.give.score
+    alike &= np.abs(pool.boxes[0] - own.boxes[0, row]).max(axis=-1) <= sides.give.box
+    return bool((alike & ((pool.classes[0] == own.classes[0, row]) | (pool.classes[0] < 0))).any())
 
 
 def _comes_and_goes(sides: Sides, side: int, row: int) -> Iterator[str]:

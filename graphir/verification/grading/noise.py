@@ -105,6 +105,15 @@ class Rounding:
         if not self._moved_weights and not self._turned_alone:
             yield self._candidate.twin.known_or_run(self._feeds, names)
 
+    def further(self, names: Sequence[str], count: int) -> Iterator[dict[str, Array]]:
+        """The named values of runs beside those of `runs`, each on feeds that are moved in another way; none where no
+        feed can be moved, or a coarser type rounds."""
+        first = self._seed + PERTURBATIONS + 1
+        for turn in range(first, first + count if not self._coarse else first):
+            moved = perturbed(self._graph, self._feeds, turn, 0.0)
+            if moved is not None:
+                yield (self._candidate.twin if self._turned_alone else self._candidate).run(moved, names)
+
     def smaller(self, divisor: int) -> Feeds:
         """The feeds with their real numbers divided."""
         return {
