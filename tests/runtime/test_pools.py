@@ -18,7 +18,7 @@ from graphir.verification.verdict import Verdict
 from . import models
 
 COUNT = 60
-TIE = np.float32(2e-6)  # scores differ by more than any unit of the inputs, and by less than the limit
+TIE = 2e-6  # scores differ by more than any unit of the inputs, and by less than the limit
 
 
 def rows() -> NDArray[np.float32]:
