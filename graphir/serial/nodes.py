@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import marshal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from graphir.errors import Gap, GraphError, ShapeError
@@ -14,7 +14,7 @@ from graphir.types import ANYTHING, Type, unify
 from .notation import Json
 
 if TYPE_CHECKING:
-    from graphir.graph import Graph, Node
+    from graphir.graph import Graph, Value
     from graphir.ops.base import Operator
 
     Told = tuple[Type, tuple[str, ...]]
@@ -62,21 +62,21 @@ def add_plain(
             return False
         names, stated, told = [], [], []
         for row in rows:
-            result, text = row["name"], key_of(row["type"])
+            result = row["name"]
             if type(result) is not str:
                 return False
             names.append(result)
-            stated.append(types[text])
+            stated.append(types[key_of(row["type"])])
             told.append(_UNTOLD if len(row) == 2 else _told(row, types))
-        node = graph.insert(op, operands, name, names)
+        results = graph.insert(op, operands, name, names)._outputs
     except RULE_FAILURES:
         return False
-    for value, type_ in zip(node.outputs, stated, strict=True):
+    for value, type_ in zip(results, stated, strict=True):
         if value.type is not type_ and value.type != type_:
-            if _states(graph, node, stated):
-                break
-            return False
-    for value, more in zip(node.outputs, told, strict=True):
+            if not _states(graph, results, stated):
+                return False
+            break
+    for value, more in zip(results, told, strict=True):
         if more is not _UNTOLD:
             value.declared, value.sources = more
     return True
@@ -85,23 +85,26 @@ def add_plain(
 def _told(row: dict[str, Json], types: dict[bytes, Type]) -> Told:
     """What a result states besides its name and type. Raises KeyError for all but the commonest forms."""
     sources = row.get("sources", [])
-    if not row.keys() <= VALUE_FIELDS or type(sources) is not list:
+    if type(sources) is not list or (len(row) > 3 and not row.keys() <= VALUE_FIELDS):
         raise KeyError("sources")
     for text in sources:
         if type(text) is not str:
             raise KeyError("sources")
-    return types[key_of(row["declared"])] if "declared" in row else ANYTHING, tuple(sources)
+    if len(row) == 3 and "sources" in row:
+        return ANYTHING, tuple(sources)
+    return types[key_of(row["declared"])], tuple(sources)
 
 
-def _states(graph: Graph, node: Node, types: list[Type]) -> bool:
+def _states(graph: Graph, results: Sequence[Value], types: list[Type]) -> bool:
     """Give a new node's results the types that the file states; False, without the node, where these contradict."""
     try:
-        for value, stated in zip(node.outputs, types, strict=True):
+        for value, stated in zip(results, types, strict=True):
             unify(value.type, stated)
     except ShapeError:
-        graph.erase(node)
+        assert results[0].producer is not None
+        graph.erase(results[0].producer)
         return False
-    for value, stated in zip(node.outputs, types, strict=True):
+    for value, stated in zip(results, types, strict=True):
         value.type = stated
     return True
 
