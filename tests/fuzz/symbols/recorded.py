@@ -68,6 +68,15 @@ def _cut_beside(drawn: Drawn, found: Array, wanted: Array) -> NDArray[np.bool_]:
     return np.asarray(near) & (wanted.dtype.kind in "iu")
 
 
+def _last_channels(drawn: Drawn, found: Array, wanted: Array) -> NDArray[np.bool_]:
+    """The channels of bytes beyond the last four, of images whose nearest pixels are taken."""
+    places = np.zeros(wanted.shape, bool)
+    channels = wanted.shape[-1] if wanted.ndim else 0
+    if str(drawn.case.attrs.get("interp", 1)) == "0" and wanted.dtype == np.uint8 and channels > 4 and channels != 6:
+        places[..., channels // 4 * 4 :] = True
+    return places
+
+
 def before_rounding(drawn: Drawn) -> list[Array]:
     """What the reference rounds to 8 bits on its way, as it is before; nothing where it refuses the symbol."""
     seen: list[Array] = []
@@ -224,6 +233,11 @@ RECORDED: Sequence[Recorded] = (
         r"^(_linalg_syevd|_npi_eigh)$",
         "eigenvectors of equal eigenvalues are another basis, and the first of two largest components decides the sign",
         _another_basis, ("onnx", "reference"),
+    ),
+    Recorded(
+        r"^_(image_resize|cvimresize)$",
+        "of pixels of more than four bytes that are no multiple of four, OpenCV leaves the last bytes undefined",
+        _last_channels, ("onnx", "reference"),
     ),
     Recorded(
         r"^LeakyReLU$",

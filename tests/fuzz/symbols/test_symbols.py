@@ -194,5 +194,12 @@ def test_what_is_recorded_is_shown_by_its_numbers(
     assert (int(places.sum()), bool(reason)) == (count, count > 0)
 
 
+@pytest.mark.parametrize(("channels", "interp", "count"), [(5, 0, 1), (7, 0, 3), (6, 0, 0), (8, 0, 0), (5, 1, 0)])
+def test_channels_that_opencv_leaves_out_are_recorded(channels: int, interp: int, count: int) -> None:
+    drawn = Drawn(Case("_image_resize", {"interp": str(interp)}, (), "made"), {}, False)
+    wanted = np.zeros((1, 1, channels), np.uint8)
+    assert int(explained(drawn, "onnx", wanted + np.uint8(1), wanted)[0].sum()) == count
+
+
 def test_a_cause_has_no_numbers_of_its_case() -> None:
     assert Outcome(Kind.WRONG, "3 of 12 elements, at 4 found -1.5e-07").cause == "# of # elements, at # found #"

@@ -179,6 +179,13 @@ def _channels(node: ImportNode) -> int | None:
 
 def _by_places(node: ImportNode, data: Value, rows: Axis, columns: Axis) -> Value:
     """Every pixel is one of the image."""
+    channels = _channels(node)
+    if dtype_of(node, data) is DType.UINT8 and channels is not None and channels > 4 and channels % 4 and channels != 6:
+        node.decide(
+            DecisionKind.UNDEFINED_ELEMENTS,
+            f"channels from {channels // 4 * 4} on are taken from the image as the others are; OpenCV, by which MXNet "
+            "resizes, copies bytes by fours and leaves them undefined",
+        )
     held = node.step(Gather(rows.axis), data, _nearest(node, rows), suffix="rows")
     return node.emit(Gather(columns.axis), held, _nearest(node, columns))
 
