@@ -18,3 +18,12 @@ def test_bytes_that_a_resize_leaves_out_are_told(channels: int, dtype: str, told
     found = [decision.text for decision in graph.decisions if decision.kind is DecisionKind.UNDEFINED_ELEMENTS]
     assert len(found) == bool(told)
     assert told in "".join(found)
+
+
+@pytest.mark.parametrize(("values", "told"), [((1.5,), 1), ((1.5, 2.0), 1), ((1.0, 2.0, 3.0), 0), (None, 0)])
+def test_borders_without_a_value_are_told(values: tuple[float, ...] | None, told: int) -> None:
+    stated = {} if values is None else {"values": values}
+    symbol = mx.sym._internal._cvcopyMakeBorder(data=mx.sym.Variable("data"), top=1, bot=0, left=0, right=1, **stated)
+    graph = from_symbol(symbol, None, {"data": (4, 5, 3)})
+    found = [decision for decision in graph.decisions if decision.kind is DecisionKind.UNDEFINED_ELEMENTS]
+    assert len(found) == told

@@ -77,6 +77,24 @@ def _last_channels(drawn: Drawn, found: Array, wanted: Array) -> NDArray[np.bool
     return places
 
 
+def _spread_by_blocks(drawn: Drawn, found: Array, wanted: Array) -> NDArray[np.bool_]:
+    """Where a matrix has a number in its triangle that is none, MXNet's NaN."""
+    matrix = next(iter(drawn.values.values()))
+    lower = str(drawn.case.attrs.get("lower", True)) not in ("0", "False")
+    triangle = np.tril(matrix) if lower else np.triu(matrix)
+    odd = np.isnan(triangle.astype(np.float64)).any(axis=(-2, -1))
+    return np.asarray(odd[..., None, None] & np.isnan(wanted.astype(np.float64)))
+
+
+def _border_without_values(drawn: Drawn, found: Array, wanted: Array) -> NDArray[np.bool_]:
+    """The channels behind those of which the border has a value, where it has any."""
+    places = np.zeros(wanted.shape, bool)
+    stated = [text for text in str(drawn.case.attrs.get("values", "")).strip("()[] ").split(",") if text.strip()]
+    if stated and wanted.ndim:
+        places[..., len(stated) :] = True
+    return places
+
+
 def before_rounding(drawn: Drawn) -> list[Array]:
     """What the reference rounds to 8 bits on its way, as it is before; nothing where it refuses the symbol."""
     seen: list[Array] = []
@@ -233,6 +251,16 @@ RECORDED: Sequence[Recorded] = (
         r"^(_linalg_syevd|_npi_eigh)$",
         "eigenvectors of equal eigenvalues are another basis, and the first of two largest components decides the sign",
         _another_basis, ("onnx", "reference"),
+    ),
+    Recorded(
+        r"^_linalg_trsm$",
+        "NaN in the triangle that is read spreads by BLAS's blocks of rows",
+        _spread_by_blocks, ("onnx", "reference"),
+    ),
+    Recorded(
+        r"^_cvcopyMakeBorder$",
+        "of channels that have no value of the border MXNet reads what lies behind the values",
+        _border_without_values, ("onnx", "reference"),
     ),
     Recorded(
         r"^_(image_resize|cvimresize)$",

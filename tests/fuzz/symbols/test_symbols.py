@@ -201,5 +201,21 @@ def test_channels_that_opencv_leaves_out_are_recorded(channels: int, interp: int
     assert int(explained(drawn, "onnx", wanted + np.uint8(1), wanted)[0].sum()) == count
 
 
+@pytest.mark.parametrize(("lower", "row", "count"), [("0", 0, 1), ("1", 0, 0), ("True", 1, 1), ("0", 1, 0)])
+def test_nan_in_the_triangle_that_is_read_is_recorded(lower: str, row: int, count: int) -> None:
+    matrix = np.ones((2, 2), np.float32)
+    matrix[row, 1 - row] = np.nan
+    drawn = Drawn(Case("_linalg_trsm", {"lower": lower}, (), "made"), {"A": matrix, "B": matrix}, False)
+    wanted, found = of("float32", np.nan, 1, 1, 1).reshape(2, 2), np.ones((2, 2), np.float32)
+    assert int(explained(drawn, "onnx", found, wanted)[0].sum()) == count
+
+
+@pytest.mark.parametrize(("stated", "count"), [("(1.5, 2)", 1), ("(1.5,)", 2), ("(1, 2, 3)", 0), ("()", 0)])
+def test_borders_without_a_value_are_recorded(stated: str, count: int) -> None:
+    drawn = Drawn(Case("_cvcopyMakeBorder", {"values": stated}, (), "made"), {}, False)
+    wanted = np.zeros((1, 1, 3), np.float32)
+    assert int(explained(drawn, "onnx", wanted + np.float32(1), wanted)[0].sum()) == count
+
+
 def test_a_cause_has_no_numbers_of_its_case() -> None:
     assert Outcome(Kind.WRONG, "3 of 12 elements, at 4 found -1.5e-07").cause == "# of # elements, at # found #"

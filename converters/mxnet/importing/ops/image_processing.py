@@ -210,6 +210,11 @@ def _constant_border(node: ImportNode, data: Value, pads: tuple[tuple[int, int],
     (channels,) = node.sizes(data, (2,)) if len(set(numbers)) > 1 or len(numbers) < 4 else (1,)
     if channels > 4:
         node.refuse(f"{data.name} has {channels} channels; OpenCV fills four at most")
+    if node.attrs["values"] and len(numbers) < channels:
+        node.decide(
+            DecisionKind.UNDEFINED_ELEMENTS,
+            f"the border has {len(numbers)} values for {channels} channels: the others get 0, MXNet leaves them open",
+        )
     found = np.resize(np.array([*numbers, 0.0, 0.0, 0.0, 0.0], np.float64), 4)[:channels]
     found = np.clip(np.rint(found), 0, 255) if dtype is DType.UINT8 else found
     amounts = node.vector([pads[0][0], pads[1][0], pads[0][1], pads[1][1]])

@@ -115,8 +115,10 @@ def import_gather_nd(node: ImportNode) -> Value:
 def import_scatter_nd(node: ImportNode) -> Value:
     """Zeros of `shape` with data written at indices."""
     data, indices = node.input(0), node.input(1)
-    dtype = data.dtype or DType.FLOAT32
-    zeros = node.step(ConstantOfShape(0.0, dtype), node.vector(node.attrs["shape"]))
+    op, shape = ConstantOfShape(0.0, data.dtype or DType.FLOAT32), node.vector(node.attrs["shape"])
+    if 0 in node.attrs["shape"]:  # there is nothing to write to, and onnxruntime refuses indices of it
+        return node.emit(op, shape)
+    zeros = node.step(op, shape)
     return node.emit(ScatterND(), zeros, _vectors(node, _integers(node, indices)), data)
 
 
