@@ -114,10 +114,10 @@ def compare_detections(
     `cuts` says what the suppression decides by, `before` are the rows that go into it in the reference and in the
     candidate (row i is the same box in both; a negative class stands for any): a row that differs there is no near-tie.
     `again` are the candidate's detections for inputs that rounding moved, `pool` the rows before in any order, as after
-    a first suppression. Without any of them only the order of
-    equal scores, and the last place of a full result, can be a near-tie. The verdict is that of the worst row: broken
-    for one without counterpart and reason, suspicious if one of the same class is within twenty times the limits.
-    Raises VerificationError for results of other batch sizes, or with other numbers of rows before.
+    a first suppression. Without any of them only the order of equal scores, and the last place of a full result, can be
+    a near-tie. The verdict is that of the worst row: broken for one without counterpart and reason, suspicious if one
+    of the same class is within twenty times the limits. Raises VerificationError for results of other batch sizes, or
+    with other numbers of rows before.
     """
     if {reference.batch} != {each.batch for each in (candidate, *(before or ()), *again, *(pool or ()))}:
         raise VerificationError(f"detections of {reference.batch} images were compared with those of {candidate.batch}")
