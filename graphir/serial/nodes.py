@@ -68,7 +68,7 @@ def add_plain(
             names.append(result)
             stated.append(types[key_of(row["type"])])
             told.append(_UNTOLD if len(row) == 2 else _told(row, types))
-        results = graph.insert(op, operands, name, names)._outputs
+        results = graph.insert(op, operands, name, names).outputs
     except RULE_FAILURES:
         return False
     for value, type_ in zip(results, stated, strict=True):

@@ -17,7 +17,8 @@ FIRST: Pairs = ((0, 0, False),)
 SECOND: Pairs = ((1, 0, False),)
 EITHER: Pairs = ((0, 0, False), (1, 0, False))
 ANY_OF_THREE: Pairs = ((0, 0, False), (1, 0, False), (2, 0, False))
-BEHIND: Pairs = ((1, 0, False), (2, 1, False), (3, 2, False))
+BEHIND: Pairs = ((2, 1, False), (3, 2, False))
+THIRD: Pairs = ((2, 0, False),)
 TO_BOTH: Pairs = ((0, 0, False), (0, 1, False))
 CROSSED: Pairs = ((0, 1, False),)
 IDENTITY: Pairs = ((0, 0, True),)
@@ -261,6 +262,7 @@ IN_PLACE: dict[str, Pairs] = {
     **dict.fromkeys(_UNARY, FIRST),
     **dict.fromkeys(_BINARY, EITHER),
     **dict.fromkeys(_SAME_BYTES, IDENTITY),
+    "_linalg_gemm": THIRD,
 }
 
 NEVER_MIRRORED = frozenset(("Dropout",))
