@@ -138,6 +138,7 @@ class LiveMXNet(_OfSymbol):
         self._live = live
         self.insists = insists
         self._process: LiveProcess | None = None
+        self._zeros = ""
         self.label = "MXNet in a child process"
 
     def stream(self, feeds: Mapping[str, Array], names: Iterable[str]) -> Iterator[tuple[str, Array]]:
@@ -148,12 +149,14 @@ class LiveMXNet(_OfSymbol):
         if self._process is None:
             refuse_effects(self._symbol)
             plain = with_plain_labels(self._symbol, self._arrays)
-            symbol = as_two_writes(with_zeros_for_no_image(plain))
+            written = with_zeros_for_no_image(plain)
+            self._zeros = "" if written is plain else ", given zeros for regions of no image"
+            symbol = as_two_writes(written)
             onednn = needs_onednn(self._symbol)
             self._process = LiveProcess(self._python, symbol, self._arrays, onednn=onednn, live=self._live)
         if self._symbol.version >= FIRST_OF_TWO and self._process.version.startswith("1."):
             raise MXNetRefuses(f"MXNet {self._process.version} does not read files of MXNet 2.0")
-        self.label = f"MXNet {self._process.version} in a child process{self._older()}"
+        self.label = f"MXNet {self._process.version} in a child process{self._older()}{self._zeros}"
         return self._process.evaluate(feeds, list(dict.fromkeys(names)))
 
     def _older(self) -> str:

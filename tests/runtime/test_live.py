@@ -272,22 +272,18 @@ def test_an_older_mxnet_is_said(version: str, said: str) -> None:
     assert running.label == f"MXNet {version} in a child process{said}"
 
 
-PYRAMID = """
-data, rois = mx.sym.Variable("data"), mx.sym.Variable("rois")
-size = mx.sym.slice_axis(rois, axis=1, begin=3, end=4) - mx.sym.slice_axis(rois, axis=1, begin=1, end=2)
-large = mx.sym.reshape(size > 4, (-1,))
-pooled = []
-for level, chosen in enumerate((large, 1 - large)):
-    own = mx.sym.where(chosen, rois, -mx.sym.ones_like(rois))
-    pooled.append(mx.sym.contrib.ROIAlign(data, own, (2, 3), 0.5, 2, name=f"pool{level}"))
-"""
+def pyramid(mxnet: Any) -> list[Any]:
+    """The regions pooled by their size: each of two levels has those of the other as regions of no image."""
+    data, rois = mxnet.sym.Variable("data"), mxnet.sym.Variable("rois")
+    right, left = (mxnet.sym.slice_axis(rois, axis=1, begin=column, end=column + 1) for column in (3, 1))
+    large = mxnet.sym.reshape(right - left > 4, (-1,))
+    own = [mxnet.sym.where(chosen, rois, -mxnet.sym.ones_like(rois)) for chosen in (large, 1 - large)]
+    return [mxnet.sym.contrib.ROIAlign(data, each, (2, 3), 0.5, 2, name=f"pool{i}") for i, each in enumerate(own)]
 
 
 @pytest.mark.live
 def test_regions_of_no_image_are_zeros(mxnet: ModuleType) -> None:
-    held: dict[str, Any] = {"mx": mxnet}
-    exec(PYRAMID, held)
-    large, small = held["pooled"]
+    large, small = pyramid(mxnet)
     source = MXNetSource(read_symbol(mxnet.sym.Group([large + small, small]).tojson()), {})
     corners = np.sort(np.random.default_rng(0).uniform(0, 12, (40, 2, 2)), axis=1).reshape(40, 4)
     feeds = {"data": X[:1], "rois": np.concatenate([np.zeros((40, 1)), corners], axis=1).astype(np.float32)}
@@ -298,4 +294,5 @@ def test_regions_of_no_image_are_zeros(mxnet: ModuleType) -> None:
     close(running.run(feeds), expected)
     values = [name for name in reference.values() if name.startswith("pool")]
     close(running.run(feeds, values), reference.run(feeds, values))
+    assert running.label == f"MXNet {mxnet.__version__} in a child process, given zeros for regions of no image"
     running.close()
