@@ -7,7 +7,7 @@ FROM ${PYTHON_IMAGE} AS build
 COPY . /source
 RUN python -m venv /opt/graphir \
     && /opt/graphir/bin/pip install --no-cache-dir --no-compile \
-        "/source[cpu,images,keras,memory,plot]"
+        "/source[cpu,images,keras,memory]"
 
 FROM ${PYTHON_IMAGE}
 COPY --from=build /opt/graphir /opt/graphir

@@ -34,6 +34,7 @@ def load(
     inputs: Sequence[str] = (),
     outputs: Sequence[str] | None = None,
     limits: Stated = None,
+    state: str = "keep",
 ) -> Graph:
     """The graph of a model file.
 
@@ -42,19 +43,20 @@ def load(
     are needed. `signature` chooses among those of a TensorFlow SavedModel. `outputs` name the values or layers whose
     results are wanted (`fc1_output`, `fc1`, `split:1`), what they do not need is left out; `inputs` those that become
     inputs, so that what comes before them is left out: their types are inferred, and `shapes` may give them others.
-    `graphir layers` lists the names. `limits` raise what a file may ask for beyond what it holds
+    `graphir layers` lists the names. Variables that a TensorFlow model writes become inputs and outputs; where `state`
+    is `refuse` such a model is refused. `limits` raise what a file may ask for beyond what it holds
     (`graphir.safety.limits.Limits`, or some of its fields by name). Raises FormatError, UnsupportedOpError or
     ImportFailure, each naming all that is wrong.
     """
-    options = ModelOptions(params, shapes, dtypes, format, keep_loss, signature, inputs, outputs)
+    options = ModelOptions(params, shapes, dtypes, format, keep_loss, signature, inputs, outputs, state)
     return read_model(path, options).graph
 
 
 def save(graph: Graph, path: PathLike, *, format: str | None = None, **options: Any) -> list[Path]:
     """Write a graph and return the files written.
 
-    Options for .onnx: `opset`, `weights` (auto, inline, external, reference); for an MXNet symbol: `mxnet_version`
-    (`0.12`, `1.4.1`); for .graphir.json: `hashes`. What no output depends on is not written.
+    Options for .onnx: `opset`, `weights` (auto, inline, external, reference); for .graphir.json:
+    `hashes`. What no output depends on is not written.
     A failure leaves what stood at the target. Raises ExportFailure.
     """
     ready = make_ready(graph, path, target_format(path, format), options)

@@ -6,6 +6,19 @@ from graphir.converters.formats import Format, PathLike
 from graphir.converters.glance import Glance
 from graphir.converters.table import FORMATS, readable
 from graphir.errors import FormatError, ImportFailure
+from graphir.files.places import nothing_at
+
+PYTORCH = "a PyTorch file: write it as ONNX with torch.onnx.export, and give graphir that"
+PICKLE = "a Python pickle, which only the program that wrote it can read: write the model as ONNX there (skl2onnx)"
+# By suffix, the files of tools that graphir does not read, and how to go on.
+OTHER_TOOLS = {
+    **dict.fromkeys((".pt", ".pth", ".pt2", ".ckpt", ".torchscript"), PYTORCH),
+    **dict.fromkeys((".pkl", ".pickle", ".joblib"), PICKLE),
+    **dict.fromkeys((".caffemodel", ".prototxt"), "a Caffe file: convert it to ONNX with caffe2onnx first"),
+    **dict.fromkeys((".mlmodel", ".mlpackage"), "a Core ML file: take the model that it was made of"),
+    ".tflite": "a TensorFlow Lite file: take the SavedModel or Keras model that it was made of",
+    **dict.fromkeys((".engine", ".plan", ".trt"), "a TensorRT engine: take the ONNX model that it was made of"),
+}  # fmt: skip
 
 
 def detect_format(path: PathLike) -> str:
@@ -18,8 +31,10 @@ def detect_format(path: PathLike) -> str:
     if found is not None:
         return found.name
     if glance.mode is None:
-        raise ImportFailure(f"{glance.path}: no such file, folder or checkpoint prefix")
-    raise FormatError(f"not a model that graphir reads ({', '.join(readable().values())})", path=glance.path)
+        raise ImportFailure(nothing_at(glance.path, "no such file, folder or checkpoint prefix"))
+    reads = f"not a model that graphir reads ({', '.join(readable().values())})"
+    tool = OTHER_TOOLS.get(glance.path.suffix.lower())
+    raise FormatError(reads if tool is None else f"{tool}; {reads}", path=glance.path)
 
 
 def text_format(text: object) -> str | None:

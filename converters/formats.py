@@ -261,7 +261,9 @@ class Format:
     `other_json` are members by which JSON is known that belongs to the framework but is no such model, and what to say
     then; `arrays` opens files that hold arrays only, `capture_script` gives one that records a model in an old
     environment, `fixes` says how padding is mended in the framework's terms, `live` names the framework that computes
-    models in an interpreter of its own, if one does. A row whose files have little that tells them is `asked_last`.
+    models in an interpreter of its own, if one does. `outline` gives the graph of what the files state, each node an
+    operator of the source, for pictures of models that cannot be imported. A row whose files have little that tells
+    them is `asked_last`.
     """
 
     name: str
@@ -281,6 +283,7 @@ class Format:
     arrays: Callable[[PathLike], StoredArrays] | None = None
     capture_script: Callable[[], str] | None = None
     fixes: Callable[[], Fixes] | None = None
+    outline: Callable[[PathLike, ModelOptions], Graph] | None = None
     live: str = ""
     asked_last: bool = False
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import mmap
 import os
 import stat
@@ -12,6 +11,7 @@ from typing import Any
 
 from graphir.errors import ImportFailure
 from graphir.safety.collector import paused_collector
+from graphir.safety.json_text import NoJson, read_json
 
 ZIP = b"PK\x03\x04"
 HEAD = 64
@@ -97,8 +97,8 @@ class Glance:
             return {}
         try:
             with paused_collector():
-                found = json.loads(bytes(self.content).decode("utf-8-sig"))
-        except (ValueError, RecursionError):
+                found = read_json(bytes(self.content))
+        except NoJson:
             return {}
         return found if isinstance(found, dict) else {}
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 
 from graphir.converters.detection import detect_format
-from graphir.converters.formats import Format, Manner, PathLike, Source
+from graphir.converters.formats import Description, Format, Manner, PathLike, Source
 from graphir.converters.options import ModelOptions
 from graphir.converters.parts import split_given
 from graphir.converters.table import FORMATS, origin_of, readable
-from graphir.errors import GraphError, ImportFailure, ShapeError
+from graphir.errors import GraphError, GraphirError, ImportFailure, ShapeError
 from graphir.safety.arguments import expect_path
 from graphir.safety.memory import memory_for
 
@@ -45,6 +46,19 @@ def _opened(path: PathLike, row: Format, options: ModelOptions, manner: Manner) 
         return whole.cut(options.outputs, options.inputs, behind)
     except (GraphError, ShapeError) as error:
         raise ImportFailure(f"{path}: {error}") from error
+
+
+def read_outline(path: PathLike, options: ModelOptions, error: GraphirError) -> Source:
+    """Open a model that failed to become a graph with `error` as what its file states: every node is an operator of the
+    source. Raises `error` where the format has no outline, and for files that cannot be read."""
+    row = FORMATS[options.format or detect_format(path)]
+    if row.outline is None:
+        raise error
+    graph = row.outline(path, options)
+    name = os.path.basename(os.path.normpath(path))
+    from graphir.analysis.held import count_operators
+
+    return Source(row.name, graph, [os.fspath(path)], Description(name, name, row.brand), count_operators(graph))
 
 
 def check_taken(what: object, row: Format | None, options: ModelOptions) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
+from graphir.errors import ArgumentError
 from graphir.safety.arguments import expect, expect_items, expect_mapping, expect_path
 from graphir.structure.record import record
 
+KEEP, REFUSE = "keep", "refuse"
 PathLike = str | os.PathLike[str]
 
 
@@ -15,7 +17,8 @@ PathLike = str | os.PathLike[str]
 class ModelOptions:
     """What a user can choose about a model, the same for the library, the commands and the reports; see `graphir.load`.
 
-    `format` is that of the model where its content and its name do not tell it.
+    `format` is that of the model where its content and its name do not tell it. With the `state` `refuse` a model that
+    keeps state from run to run is refused, not converted with inputs and outputs for it.
     """
 
     params: PathLike | Mapping[str, object] | None = None
@@ -26,6 +29,7 @@ class ModelOptions:
     signature: str | None = None
     inputs: Sequence[str] = ()
     outputs: Sequence[str] | None = None
+    state: str = KEEP
 
     def __post_init__(self) -> None:
         for name in ("shapes", "dtypes"):
@@ -37,6 +41,8 @@ class ModelOptions:
         if self.outputs is not None:
             expect_items(self.outputs, str, "outputs", "a name")
         expect(self.signature, (str, type(None)), "signature")
+        if self.state not in (KEEP, REFUSE):
+            raise ArgumentError(f"state={self.state!r}: expected {KEEP!r} or {REFUSE!r}")
         expect(self.format, (str, type(None)), "format")
 
     @property

@@ -7,14 +7,19 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
 
 from graphir.converters.detection import detect_format
 from graphir.converters.onnx.parts import in_parts
 from graphir.converters.opening import read_model
 from graphir.converters.options import ModelOptions
 from graphir.converters.table import FORMATS
-from graphir.errors import VerificationError
+from graphir.errors import ImportFailure, RunError, VerificationError
+from graphir.files.places import nothing_at
 from graphir.graph import Graph
+from graphir.runtime.prepared import Prepared
 from graphir.runtime.session import OnnxSession, provider_names
 from graphir.safety.arguments import expect
 from graphir.structure.store import GraphStore
@@ -52,11 +57,49 @@ class Session(OnnxSession):
         kinds = (GraphStore, bytes, str, os.PathLike)
         expect(model, kinds, "the model", "a Graph, the bytes of an ONNX model or a path")
         provider_names(providers)  # one that is missing is refused before anything is read or written
-        with _as_onnx(model, opset, format) as source:
+        with _run_errors(), _as_onnx(model, opset, format) as source:
             super().__init__(
                 source, providers=providers, optimize=optimize, tf32=tf32, threads=threads, external=external,
                 parts=in_parts,
             )  # fmt: skip
+
+    def run(self, feeds: Any, outputs: Any = None) -> Any:
+        """The outputs (all, or those named) by name; of `run(None, feeds)` or `run(names, feeds)`, as onnxruntime has
+        it, a list of them.
+
+        A feed of another dtype is converted where its values survive that. The weights that are `defaults` of inputs
+        may be fed too. Raises RunError for feeds that do not fit, all missing and unknown ones listed, for outputs that
+        the model does not have, and for what onnxruntime fails at.
+        """
+        with _run_errors():
+            if not isinstance(outputs, Mapping):
+                return super().run(feeds, outputs)
+            names = self.outputs if feeds is None else feeds
+            results = super().run(outputs, names)
+            return [results[name] for name in names]
+
+    def prepared(self, feeds: Mapping[str, NDArray[Any]], *, bound: bool | None = None) -> Prepared:
+        """See `OnnxSession.prepared`. Raises RunError as `run` does, and for what cannot be bound."""
+        with _run_errors():
+            return super().prepared(feeds, bound=bound)
+
+    def __call__(self, *arrays: Any, **named: Any) -> Any:
+        """Run on arrays in the order of the inputs, or by their names: the only output, or a tuple of all of them.
+
+        What numpy can make an array of is one; see `run` for names that are no Python names. Raises RunError as `run`
+        does, and for more arrays than inputs.
+        """
+        with _run_errors():
+            return super().__call__(*arrays, **named)
+
+
+@contextmanager
+def _run_errors() -> Iterator[None]:
+    """What comparisons catch as VerificationError is a RunError where nothing is compared."""
+    try:
+        yield
+    except VerificationError as error:
+        raise RunError(str(error)) from error.__cause__
 
 
 def quiet_session(
@@ -106,7 +149,7 @@ def _as_onnx(model: Model, opset: int | None, format: str | None) -> Iterator[by
         return
     if isinstance(model, str | os.PathLike):
         if format is None and Path(model).suffix == ".onnx" and not Path(model).is_file():
-            raise VerificationError(f"{model}: no such file")
+            raise ImportFailure(nothing_at(model))
         name = format or detect_format(model)
         row = FORMATS.get(name)
         if row is not None and row.check_run is not None:

@@ -3,12 +3,20 @@
 The public names are below; each is imported when it is first used, so that `import graphir` stays light.
 """
 
-from __future__ import annotations
+import sys
+from importlib import import_module  # which is part of the interpreter
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+# `python -m graphir` puts the current folder first, and a folder of models may have a typing.py or a __future__.py.
+# While the interpreter looks for the module to run, the first argument is "-m".
+if sys.argv[:1] == ["-m"] and not sys.flags.safe_path:
+    _run = [name for option, name in zip(sys.orig_argv, sys.orig_argv[1:], strict=False) if option == "-m"][:1]
+    if "-mgraphir" in sys.orig_argv or [name.partition(".")[0] for name in _run] == ["graphir"]:
+        del sys.path[0]
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from .analysis.cost import cost
     from .benchmark import bench
     from .checking import check
@@ -24,6 +32,7 @@ if TYPE_CHECKING:
         GraphirError,
         ImportFailure,
         ProviderError,
+        RunError,
         ShapeError,
         UnsupportedOpError,
         VerificationError,
@@ -56,6 +65,7 @@ _HOMES = {
     "Node": "graphir.graph",
     "Plot": "graphir.drawing",
     "ProviderError": "graphir.errors",
+    "RunError": "graphir.errors",
     "Session": "graphir.converters.session",
     "ShapeError": "graphir.errors",
     "Tensor": "graphir.tensor",
@@ -80,8 +90,8 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    if name in ("ops", "padding"):  # modules, of which the second can be called
+def __getattr__(name: str) -> "Any":
+    if name in ("ops", "padding"):  # a module, and a function that stands for one
         return import_module(f"graphir.{name}")
     home = _HOMES.get(name)
     if home is None:
@@ -113,6 +123,7 @@ __all__ = [
     "Node",
     "Plot",
     "ProviderError",
+    "RunError",
     "Session",
     "ShapeError",
     "Tensor",

@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from graphir.analysis.examples import example_shape
 from graphir.analysis.memory.inference import example_of
 from graphir.converters.formats import Source
 from graphir.converters.options import ModelOptions
+from graphir.converters.table import FORMATS
 from graphir.converters.writing import example, make_ready, target_of
 from graphir.errors import GraphirError, ImportFailure, UnsupportedOpError
 from graphir.graph import Graph, Value
@@ -27,7 +29,7 @@ from graphir.types import DType, Sym, symbol
 Shape = tuple[Any, ...]
 Opening = Callable[[Mapping[str, Shape]], Source]
 CHANNELS, SIZE = 3, 224
-# For an input of which not even the number of axes is known, the most common first.
+# For an input of which not even the number of axes is known, behind what its readers want, the most common first.
 GUESSES: tuple[Shape, ...] = (("N", CHANNELS, SIZE, SIZE), ("N", SIZE), ("N", CHANNELS, SIZE))
 
 
@@ -37,7 +39,6 @@ def check(
     *,
     target: str = "onnx",
     opset: int | None = None,
-    mxnet_version: str | None = None,
     params: str | os.PathLike[str] | None = None,
     shapes: Mapping[str, Any] | None = None,
     format: str | None = None,
@@ -45,11 +46,11 @@ def check(
 ) -> CheckReport:
     """What keeps a model from becoming a file of the target's format: every operator at once, with its nodes.
 
-    `target` is `onnx`, `mxnet` or `graphir`; `opset` and `mxnet_version` as for `graphir.convert`, the others as for
+    `target` is `onnx`, `mxnet` or `graphir`; `opset` is as for `graphir.convert`, the others as for
     `graphir.load`. The report is true if nothing does. Raises what `load` and `save` raise but UnsupportedOpError.
     """
     expect(model, (Graph, str, os.PathLike), "the model", "a Graph or the path of a model")
-    stated = {"opset": opset, "mxnet_version": mxnet_version}
+    stated = {"opset": opset}
     given = dict(shapes or {})
 
     def open_with(more: Mapping[str, Shape]) -> Source:
@@ -71,21 +72,26 @@ def checked(
     reading and writing it raise, but for operators that are not supported."""
     asked = target_of(target).named(options)
     step, made_up = "reading", dict[str, str]()
+    wanted: list[str] = []
     try:
-        reading, made_up = _with_sizes(open_with, given)
+        stated = open_with({})
+        wanted = [f"-i {value.name}:{example_shape(value)}" for value in stated.graph.inputs if value.shape is None]
+        reading, made_up = _with_sizes(stated, open_with, given)
         _need_sizes(reading.graph)
         step = "writing"
         _stand_in(reading.graph)
         ready = make_ready(reading.graph, example(target), target, options)
     except UnsupportedOpError as error:
-        return CheckReport(name, target, asked, options.get("opset"), tuple(error.gaps), step, made_up)
-    return CheckReport(name, target, asked, ready.opset, (), "", made_up, reading, ready)
+        return CheckReport(
+            name, target, asked, options.get("opset"), error.gaps, step, made_up, problems=error.problems
+        )
+    needs = wanted if FORMATS[target].runs else []
+    return CheckReport(name, target, asked, ready.opset, (), "", made_up, reading, ready, (), needs)
 
 
-def _with_sizes(open_with: Opening, given: Mapping[str, object]) -> tuple[Source, dict[str, str]]:
+def _with_sizes(reading: Source, open_with: Opening, given: Mapping[str, object]) -> tuple[Source, dict[str, str]]:
     """The model read with sizes for inputs that its parameters need and nothing states, and these inputs' types by
-    name; as it was where the sizes do not fit it."""
-    reading = open_with({})
+    name; `reading`, as it was, where the sizes do not fit it."""
     if not open_parameters(reading.graph) and all(value.shape is not None for value in reading.graph.inputs):
         return reading, {}
     for made_up in _attempts(reading.graph):
@@ -116,16 +122,23 @@ def _attempts(graph: Graph) -> Iterator[dict[str, Shape]]:
         if isinstance(dim, Sym)
         for name in dim.symbols()
     }
-    for guess in GUESSES:
+    for guess in (None, *GUESSES):
         made_up: dict[str, Shape] = {}
         for value in graph.inputs:
             if value.shape is None:
-                made_up[value.name] = tuple(symbol(dim) if isinstance(dim, str) else dim for dim in guess)
+                sizes = _batched(example_shape(value)) if guess is None else guess
+                made_up[value.name] = tuple(symbol(dim) if isinstance(dim, str) else dim for dim in sizes)
             elif any(isinstance(dim, Sym) and dim.symbols() & wanted for dim in value.shape):
                 made_up[value.name] = _closed(value.shape, wanted)
         yield made_up
         if all(value.shape is not None for value in graph.inputs):
             return
+
+
+def _batched(example: str) -> Shape:
+    """The sizes of an example, a batch of one left open."""
+    first, *rest = map(int, example.split(","))
+    return ("N" if rest and first == 1 else first, *rest)
 
 
 def _closed(shape: tuple[Any, ...], wanted: set[str]) -> tuple[Any, ...]:

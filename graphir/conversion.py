@@ -49,7 +49,6 @@ def convert(
     dtypes: Mapping[str, object] | None = None,
     constants: Mapping[str, object] | None = None,
     opset: int | None = None,
-    mxnet_version: str | None = None,
     verify: bool = False,
     weights: str = "auto",
     keep_loss: bool = False,
@@ -71,6 +70,7 @@ def convert(
     keep_float32: Sequence[str] = (),
     python: PathLike | Live | None = None,
     memory_budget: int = MEMORY_BUDGET,
+    state: str = "keep",
 ) -> ConversionReport:
     """Convert a model file to another format and say what was done.
 
@@ -78,10 +78,9 @@ def convert(
     outcome, and the target stays either way. `accuracy` names an .npz of labelled data on which both are run
     (`graphir.verification.accuracy`). `constants` are values by input name: such inputs become parameters, so that a
     target can have as attributes what ONNX takes as operands (axes, shapes, k); the result is then held against the
-    graph in which they are bound. `signature`, `inputs`, `outputs` and `limits` are as for `load`. `mxnet_version` is
-    the release that an MXNet target is written for, `format` that of the source where its content and name do not tell
-    it. `progress` is told what is being done, `python` is as for `verify`; `memory_budget` is how many bytes that
-    comparison may take beside the weights.
+    graph in which they are bound. `signature`, `inputs`, `outputs`, `state` and `limits` are as for `load`.
+    `format` is that of the source where its content and name do not tell it. `progress` is told what is being done,
+    `python` is as for `verify`; `memory_budget` is how many bytes that comparison may take beside the weights.
 
     With `dtype`, `float16` or `bfloat16`, weights and graph become that where their numbers allow it
     (`graphir.passes.half.to_half`), inputs and outputs where `io_dtype` is the same, but not the layers that match
@@ -93,12 +92,10 @@ def convert(
     how = ComparisonOptions(
         feeds, seed, rtol, atol, per_layer, against, providers, live=Live.of(python), memory_budget=memory_budget
     )
-    stated = _stated(opset=opset, mxnet_version=mxnet_version, weights=None if weights == "auto" else weights)
-    return convert_model(
-        source, Wanted(target, stated, constants, half=half_options(dtype, io_dtype, keep_float32)),
-        ModelOptions(params, shapes, dtypes, format, keep_loss, signature, inputs, outputs),
-        Proof(how, verify, accuracy), progress,
-    )  # fmt: skip
+    stated = _stated(opset=opset, weights=None if weights == "auto" else weights)
+    options = ModelOptions(params, shapes, dtypes, format, keep_loss, signature, inputs, outputs, state)
+    wanted = Wanted(target, stated, constants, half=half_options(dtype, io_dtype, keep_float32))
+    return convert_model(source, wanted, options, Proof(how, verify, accuracy), progress)
 
 
 def _stated(**options: object) -> dict[str, object]:
@@ -208,11 +205,14 @@ def _in_half(graph: Graph, half: HalfOptions, how: ComparisonOptions | None) -> 
     """The graph in the narrow dtype, by the numbers that a run shows where it can be run."""
     from graphir.passes.half import to_half
     from graphir.verification.inputs.ranges import measure
+    from graphir.verification.isolated import run_in_child
+    from graphir.verification.options import ComparisonOptions
 
     measured: dict[str, float] = {}
     reason = ""
     try:
-        measured = measure(graph, None if how is None else how.feeds, 0 if how is None else how.seed)
+        own = ComparisonOptions() if how is None else how
+        measured = run_in_child(partial(measure, graph, own.feeds, own.seed), own)
     except (VerificationError, ExportFailure, ProviderError) as error:
         reason = str(error).splitlines()[0]
     made = to_half(graph, half, measured)

@@ -138,7 +138,6 @@ class DecisionKind(StrEnum):
     NO_SUPPRESSION = "no suppression", "A detection operator leaves the data as they are."
     NODE_ORDER = "node order", "Nodes were sorted: the file uses values before it makes them."
     NP_SHAPE = "np_shape", "The symbol has to be run under MXNet's numpy shapes."
-    OLDER_RELEASE = "older release", "An operator was said in the terms of an older release of the target."
     OPSET = "opset", "The opset that was written is another than the model's or the usual one."
     ORDER = "order", "Results that may come in any order come sorted."
     ORDER_OF_EQUAL_ELEMENTS = "order of equal elements", "Which of equal elements comes first is up to the target."
@@ -192,14 +191,14 @@ class DecisionKind(StrEnum):
         "sequence length",
         "Lengths of sequences are honoured, which not every build of the framework does.",
     )
+    SHAPE_NOT_USED = "shape not used", "A shape was given for an input that the chosen outputs do not need."
     SHIFT = "shift", "A shift of integers is computed by a power of two."
     SIZE_BOUND_BY_WEIGHTS = "size bound by weights", "A size that was open is the one that the weights allow."
     SIZES = "sizes", "Sizes that are computed are taken to be 0 or more."
     SOFTMAX_AXIS = "softmax axis", "Along which axes a softmax goes where the framework and its documentation disagree."
     SPARSE_WEIGHTS = "sparse weights", "A sparse tensor was made dense."
     SQUEEZE = "squeeze", "Which axes are dropped where sizes are open."
-    STATE = "state", "The state of a layer begins with zeros and is not kept from call to call."
-    STATE_RENAMED = "state renamed", "The state of a layer has another name in an older release."
+    STATE = "state", "What the model keeps from run to run is an input and an output, to be fed to the next run."
     TARGETS = "targets", "Operands are taken to be in their usual range; for others the frameworks differ."
     TRAINING = "training", "A layer that is called as in training acts as at inference."
     TRAINING_DROPPED = "training dropped", "What describes the training of a model was left out."
@@ -215,6 +214,7 @@ class DecisionKind(StrEnum):
     UNKNOWN_ATTRIBUTE = "unknown attribute", "An attribute that the operator does not have was ignored."
     UNUSED_INPUT = "unused input", "An input on which nothing depends stays, or cannot be written."
     UNUSED_INPUTS_REMOVED = "unused inputs removed", "Inputs on which no output depends were left out."
+    UNUSED_MASK = "unused mask", "A mask that a call states is not used, as in the framework's newer releases."
     UNUSED_PARAMETERS = "unused parameters", "Parameters of the file that the network does not have were left out."
     UPGRADE = "upgrade", "A model of an old release was read by the rule that is named."
     UPSAMPLING = "upsampling", "A value is enlarged by a factor to the size of another at run time."

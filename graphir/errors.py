@@ -77,6 +77,10 @@ class VerificationError(GraphirError):
     """A verification could not be carried out (not: it was carried out and the models differ)."""
 
 
+class RunError(GraphirError, ValueError):
+    """A model cannot be run, or not on what it was given."""
+
+
 class ProviderError(GraphirError):
     """An execution provider that was asked for is missing or did not run."""
 
@@ -96,11 +100,12 @@ class Gap:
 
 
 class UnsupportedOpError(ImportFailure, ExportFailure):
-    """Operators that cannot be converted: all of them at once, in `gaps`."""
+    """Operators that cannot be converted: all of them at once, in `gaps`; what else is wrong is in `problems`."""
 
-    def __init__(self, message: str, gaps: Iterable[Gap]) -> None:
+    def __init__(self, message: str, gaps: Iterable[Gap], problems: Iterable[str] = ()) -> None:
         self.gaps = tuple(gaps)
-        lines = [message, *(f"  {gap}" for gap in self.gaps)]
+        self.problems = tuple(problems)
+        lines = [message, *(f"  {gap}" for gap in self.gaps), *(f"  {problem}" for problem in self.problems)]
         super().__init__("\n".join(lines))
 
 
@@ -116,6 +121,7 @@ __all__ = [
     "OperatorError",
     "OutOfMemory",
     "ProviderError",
+    "RunError",
     "ShapeError",
     "UnsupportedOpError",
     "VerificationError",

@@ -17,8 +17,9 @@ EXTRAS: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "memory": ("scipy>=1.11",),
     "dask": ("distributed>=2024.8", "fsspec>=2024.6"),
     "images": ("pillow>=10",),
-    "plot": ("fast-sugiyama>=0.5.3,<1", "resvg-py>=0.5"),
 })  # fmt: skip
+# What graphir installs by default and does without where it is missing.
+DRAWING = ("fast-sugiyama>=0.5.3,<1", "resvg-py>=0.5")
 
 
 def install_hint(extra: str) -> str:
@@ -33,4 +34,4 @@ def install_hint(extra: str) -> str:
     return f"pip install {wanted} (graphir's extra `{extra}`)"
 
 
-__all__ = ["EXTRAS", "install_hint"]
+__all__ = ["DRAWING", "EXTRAS", "install_hint"]

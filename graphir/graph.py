@@ -124,8 +124,7 @@ class Graph(GraphStore):
         """`add_node` for those who know that their arguments are of the right kinds, which is not looked at again."""
         shown = name or op.name
         check_operands(self, shown, op, operands)
-        count = op.output_count
-        if count > FEW:
+        if (count := op.output_count) > FEW:
             charge_nodes(count, f"{shown} ({op.name})")
         types, knowns = facts_of(operands)
         node = Node(self, op, operands, shown)
@@ -353,13 +352,16 @@ class Graph(GraphStore):
         value.known = None if tensor is None else known_of(tensor)
 
     def refine(self, value: Value, type_: Type) -> None:
-        """Add to what is known of a value's type. Raises ShapeError on a contradiction."""
-        self._own(value)
+        """Add to what is known of a value's type; one from around is only compared: a body may never run. Raises
+        ShapeError on a contradiction."""
+        if not self.can_use(value):
+            self._own(value)
         expect(type_, TYPES, f"the type of {value.name}")
         try:
-            value.type = unify(value.type, type_)
+            refined = unify(value.type, type_)
         except ShapeError as error:
             raise ShapeError(f"{value.name}: {error}") from None
+        value.type = refined if value.graph is self else value.type
 
     def extract(self, outputs: Sequence[Value | str], inputs: Sequence[Value | str] = ()) -> Graph:
         """The part that computes `outputs`, as a graph of its own; this one stays as it is.

@@ -7,25 +7,15 @@ dimension `UNKNOWN`. Symbolic dimensions are expressions (see `dims`).
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Union
 
 from graphir.structure.record import record
 
 from .errors import ShapeError
-from .symbolic.dims import (
-    UNKNOWN,
-    Dim,
-    Shape,
-    Sym,
-    Unknown,
-    ceildiv,
-    dim_max,
-    dim_min,
-    substitute,
-    symbol,
-)
-from .symbolic.text import parse_dim
+from .symbolic.dims import UNKNOWN, Dim, Shape, Sym, Unknown, ceildiv, dim_max, dim_min, substitute, symbol
+from .symbolic.text import DIMENSIONS, dimensions, parse_dim
 
 if TYPE_CHECKING:
     import numpy as np
@@ -151,13 +141,21 @@ _BY_NAME = {dtype.value: dtype for dtype in DType} | {
 
 @record
 class TensorType:
-    """A dense tensor: its element type (None: unknown) and shape (None: unknown rank)."""
+    """A dense tensor: its element type (None: unknown) and shape (None: unknown rank).
+
+    In a shape names become symbolic sizes and None an unknown one. Raises ShapeError for what is no size.
+
+    >>> str(TensorType(DType.FLOAT32, ("N", 8, None)))
+    'float32[N, 8, ?]'
+    """
 
     dtype: DType | None = None
     shape: Shape | None = None
 
-    def __init__(self, dtype: DType | None = None, shape: Shape | None = None) -> None:
+    def __init__(self, dtype: DType | None = None, shape: Sequence[Dim | str | None] | None = None) -> None:
         held = self.__dict__
+        if shape is not None and not (type(shape) is tuple and DIMENSIONS.issuperset(map(type, shape))):
+            shape = dimensions(shape)
         held["dtype"] = dtype
         held["shape"] = shape
 
@@ -201,10 +199,13 @@ class TensorType:
 
 @record
 class SparseTensorType:
-    """A sparse tensor: the dtype of its values and its dense shape."""
+    """A sparse tensor: the dtype of its values and its dense shape, as of a `TensorType`."""
 
     dtype: DType | None = None
     shape: Shape | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", TensorType(self.dtype, self.shape).shape)
 
     def __str__(self) -> str:
         return f"sparse {self.dtype or '?'}{format_shape(self.shape)}"
@@ -230,8 +231,20 @@ class OptionalType:
         return f"optional({self.element})"
 
 
-Type = Union[TensorType, SparseTensorType, SequenceType, OptionalType]
-TYPES = (TensorType, SparseTensorType, SequenceType, OptionalType)
+@record
+class MapType:
+    """A mapping from integers or texts, of the dtype `key`, to values that all have the type `element`: what
+    classifiers give, the probabilities of each class."""
+
+    key: DType
+    element: Type
+
+    def __str__(self) -> str:
+        return f"map({self.key}, {self.element})"
+
+
+Type = Union[TensorType, SparseTensorType, SequenceType, OptionalType, MapType]
+TYPES = (TensorType, SparseTensorType, SequenceType, OptionalType, MapType)
 ANYTHING = TensorType()
 
 
@@ -340,11 +353,11 @@ def unify(left: Type, right: Type) -> Type:
         raise ShapeError(f"{left} and {right} are of different kinds")
     if isinstance(left, SparseTensorType) and isinstance(right, SparseTensorType):
         return SparseTensorType(unify_dtype(left.dtype, right.dtype), unify_shape(left.shape, right.shape))
-    if isinstance(left, SequenceType) and isinstance(right, SequenceType):
-        return SequenceType(unify(left.element, right.element))
-    assert isinstance(left, OptionalType)
-    assert isinstance(right, OptionalType)
-    return OptionalType(unify(left.element, right.element))
+    if isinstance(left, MapType) and isinstance(right, MapType) and left.key is not right.key:
+        raise ShapeError(f"{left} and {right} have other keys")
+    assert isinstance(left, SequenceType | OptionalType | MapType)
+    assert isinstance(right, SequenceType | OptionalType | MapType)
+    return replace(left, element=unify(left.element, right.element))
 
 
 __all__ = [
@@ -353,6 +366,7 @@ __all__ = [
     "UNKNOWN",
     "DType",
     "Dim",
+    "MapType",
     "OptionalType",
     "SequenceType",
     "Shape",

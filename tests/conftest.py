@@ -20,6 +20,8 @@ from tests.requirements import missing, shared_folder
 # A slow machine is no defect: examples have no time limit of their own. CI draws the same ones each time.
 hypothesis.settings.register_profile("graphir", deadline=None, derandomize="CI" in os.environ)
 hypothesis.settings.load_profile("graphir")
+# Tests import onnxruntime themselves. With telemetry it has threads from then on, and forks of them may hang.
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 
 # The fixtures that are a live framework.
@@ -79,6 +81,12 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """What `tests/thinning.py` reads."""
     thinning.add_options(parser)
+
+
+@pytest.fixture
+def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Comparisons run in this process, for a test that counts what they call."""
+    monkeypatch.setattr("graphir.safety.isolation.can_fork", lambda: False)
 
 
 @pytest.fixture(scope="session")

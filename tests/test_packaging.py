@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from graphir.extras import EXTRAS
+from graphir.extras import DRAWING, EXTRAS
 
 ROOT = Path(__file__).resolve().parents[1]
 LONGEST_FILE = 400
@@ -79,6 +79,12 @@ def test_data_of_the_package_is_there(file: str) -> None:
 def test_the_hints_name_what_pyproject_asks_for() -> None:
     stated = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="ascii"))["project"]["optional-dependencies"]
     assert {name: list(held) for name, held in EXTRAS.items()} == {name: stated[name] for name in EXTRAS}
+
+
+def test_drawing_is_installed_by_default() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="ascii"))["project"]
+    assert set(DRAWING) <= set(project["dependencies"])
+    assert "plot" not in project["optional-dependencies"]
 
 
 # No index has graphir until it is released: a clone, or a wheel by its address, is what can be installed.

@@ -46,7 +46,8 @@ def skips(path: Path) -> list[str]:
 # Skips for what no environment promises: a device, a file system, a kernel that no runtime or system has, an older
 # library, a random model that is refused.
 OWN = {
-    "attacks/test_live.py": 1, "converters/mxnet/mx/test_executor.py": 1, "tensorflow/test_random_models.py": 4,
+    "attacks/test_live.py": 1, "converters/mxnet/mx/test_arrays_as_live.py": 2,
+    "converters/mxnet/mx/test_executor.py": 1, "tensorflow/test_random_models.py": 4,
     "core/test_tensor.py": 1, "core/test_types.py": 1, "equivalence/test_gpu.py": 2, "gpu.py": 1, "requirements.py": 1,
     "runtime/test_gpu.py": 1,
     "tensorflow/test_mxnet.py": 1, "tensorflow/test_onnx.py": 1,

@@ -7,8 +7,9 @@ replaces by the function that defines them, where it has kernels for what that c
 
 An entry: the newest opset and IR version that the release opens; of each operator of ONNX's own domain its kernels,
 each the first and last version of the operator that it is for (null: the first one only, but at every opset that has
-that one) and the element types by type variable or operand; and of functions the first and last opset and the same
-types.
+that one) and the element types by type variable or operand; and of functions the first and last opset (null: the newest
+that the release opens) and the same types. Of a release after the first stand only the operators that the one before
+has otherwise; those that it has no more have no rows.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from graphir.files.rows import rows_text
 
-FORMAT = 2
+FORMAT = 3
 PARTS = ("kernels", "functions")
 OPEN_END = (1 << 31) - 1
 OLDEST_OPSET = 13
@@ -181,7 +182,8 @@ def functions(last_opset: int) -> dict[str, list[list[Any]]]:
         if rows:
             split = [(first, last, {name: frozenset(text.split()) for name, text in types.items()})
                      for first, last, types in rows]  # fmt: skip
-            found[op_type] = [row(*function) for function in merged(split)]
+            open_ended = [(first, OPEN_END if last == last_opset else last, types) for first, last, types in split]
+            found[op_type] = [row(*function) for function in merged(open_ended)]
     return found
 
 
@@ -229,16 +231,26 @@ def release(one: Mapping[str, Any]) -> tuple[int, ...]:
 def read(file: Path) -> list[dict[str, Any]]:
     """The entries of a file that was written before."""
     document = json.loads(file.read_text(encoding="ascii"))
-    return [
-        about | {part: document[f"{part} of {about['number']}"] for part in PARTS} for about in document["releases"]
-    ]
+    found: list[dict[str, Any]] = []
+    for about in document["releases"]:
+        rows = {part: dict(found[-1][part]) if found else {} for part in PARTS}
+        for part in PARTS:
+            rows[part] |= document[f"{part} of {about['number']}"]
+        found.append(about | {part: {name: held for name, held in rows[part].items() if held} for part in PARTS})
+    return found
+
+
+def changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
+    """The rows of operators that differ from those of the release before."""
+    return {name: after.get(name, []) for name in sorted({*before, *after}) if before.get(name) != after.get(name)}
 
 
 def text_of(entries: Sequence[Mapping[str, Any]]) -> str:
     """The whole file, one line an operator."""
     ordered = sorted(entries, key=release)
     about = [{name: one[name] for name in one if name not in PARTS} for one in ordered]
-    tables = {f"{part} of {one['number']}": one[part] for one in ordered for part in PARTS}
+    pairs = zip([{part: {} for part in PARTS}, *ordered], ordered, strict=False)
+    tables = {f"{part} of {one['number']}": changes(before[part], one[part]) for before, one in pairs for part in PARTS}
     return rows_text({"format": FORMAT, "releases": about, **tables}, *tables)
 
 

@@ -95,8 +95,7 @@ def limit(limits, may_write):
 def main():
     """Limit this process, then run the program in it."""
     limits, script, folder = sys.argv[1:4]
-    here = os.path.dirname(os.path.realpath(__file__))  # it holds folders that are called like the frameworks
-    sys.path[:] = [path for path in sys.path if os.path.realpath(path) != here]
+    sys.dont_write_bytecode = True
     limit(json.loads(limits), lock_in(folder))
     sys.argv[:] = [script, folder] + sys.argv[4:]
     runpy.run_path(script, run_name="__main__")

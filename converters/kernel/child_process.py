@@ -12,7 +12,6 @@ import select
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -38,6 +37,8 @@ from graphir.converters.kernel.live import (
     raises,
 )
 from graphir.errors import VerificationError
+from graphir.safety.children import start_python
+from graphir.safety.json_text import NoJson, read_json
 
 try:
     import resource
@@ -59,8 +60,8 @@ LONGEST_LINE = 1 << 24
 TOO_LITTLE = re.compile(
     r"bad_alloc|MemoryError|ResourceExhausted|out of memory|\bOOM\b|(cannot|unable to|failed to|can't) allocate", re.I
 )
-# What tells one interpreter where its modules are leads another one astray.
-OTHER_PYTHONS = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "__PYVENV_LAUNCHER__")
+
+
 class _TooLong(Exception):
     """The time that the answers to a request may take is over."""
 
@@ -167,14 +168,12 @@ class ChildProcess:
         """
         seconds = int(self._limits.seconds * (os.cpu_count() or 1) * REQUESTS) + 1
         limits = json.dumps({"memory": self._limits.memory, "seconds": seconds})
-        own = {"TMPDIR": str(self.place), "PYTHONDONTWRITEBYTECODE": "1"}
-        inherited = dict(os.environ)
-        if self.python != sys.executable:
-            inherited = {name: text for name, text in inherited.items() if name not in OTHER_PYTHONS}
         try:
-            self._child = subprocess.Popen(
-                [self.python, str(LIMITS), limits, str(script), str(self.place), *words],
-                env={**inherited, **own, **environment},
+            self._child = start_python(
+                LIMITS,
+                [limits, str(script), str(self.place), *words],
+                python=self.python,
+                environment={"TMPDIR": str(self.place), **environment},
                 cwd=self.place,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -270,10 +269,10 @@ class ChildProcess:
 
     def _answer(self) -> dict[str, Any]:
         try:
-            found = json.loads(self._answers.readline())
+            found = read_json(self._answers.readline())
         except _TooLong:
             raise self._too_long() from None
-        except (ValueError, RecursionError) as error:
+        except NoJson as error:
             raise self._ended() from error
         if not isinstance(found, dict):
             raise self._ended()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NoReturn, Union
 
 from graphir.converters.kernel.node import NodeView
 from graphir.converters.kernel.numbers import converted
-from graphir.converters.kernel.refusals import NeedsShape, Refusals
+from graphir.converters.kernel.refusals import NeedsShape, Refusals, name_attributes
 from graphir.decisions import DecisionKind
 from graphir.errors import ImportFailure
 from graphir.graph import Graph, Value
@@ -68,6 +68,21 @@ class BaseImporter:
         """Record that a node cannot be imported."""
         self.refusals.refuse(operator, reason, node)
 
+    def record(self, operator: str, error: Exception, node: str, attributes: Mapping[str, object]) -> None:
+        """Record one of `NODE_ERRORS` of a node, which states these attributes: as a refusal, or as a problem."""
+        if isinstance(error, NeedsShape):
+            self.problem(self.located(operator, node, f"{error}{self.shape_hint()}"))
+        elif not self.refusals.take(operator, error, node, attributes):
+            self.problem(self.located(operator, node, name_attributes(str(error), operator, node, attributes)))
+
+    def located(self, operator: str, node: str, text: str) -> str:
+        """A problem's text with the node in front."""
+        return f"{node} ({operator}): {text}"
+
+    def shape_hint(self) -> str:
+        """How to state the shape that a node needs, after its problem."""
+        return ""
+
     def problem(self, text: str) -> None:
         """Record what is wrong with the model."""
         self.refusals.problems.append(text)
@@ -88,9 +103,10 @@ class BaseImporter:
         self.refusals.raise_gaps("node(s) of the model cannot be imported:")
         problems = self.refusals.problems
         if len(problems) == 1:
-            raise ImportFailure(problems[0])
+            raise ImportFailure(problems[0]) from self.refusals.cause
         if problems:
-            raise ImportFailure(f"{len(problems)} problems with {what}:\n  " + "\n  ".join(problems))
+            text = f"{len(problems)} problems with {what}:\n  " + "\n  ".join(problems)
+            raise ImportFailure(text) from self.refusals.cause
 
 
 class BaseImportNode(NodeView):

@@ -43,33 +43,33 @@ def from_symbol(
     return open_source(symbol, params).to_graph(shapes, dtypes=dtypes, keep_loss=keep_loss)
 
 
-def to_symbol(graph: Graph, *, version: str | int | None = None) -> tuple[str, dict[str, ndarray[Any, Any]]]:
+def to_symbol(graph: Graph) -> tuple[str, dict[str, ndarray[Any, Any]]]:
     """The graph as an MXNet symbol: its JSON text, and its parameters under `arg:` and `aux:` names.
 
     A result named `x_output` is computed by the node `x`, as MXNet names it; parameters keep their names, and those
     that have no elements are variables of the symbol only. Inputs and outputs without axes or elements make it a symbol
     of np_shape semantics, which runs under `mx.util.np_shape()`; dtypes that MXNet lacks are held in wider ones. Both
-    stand in `graph.decisions`. It is written for MXNet 1.9.1, or for an older `version` (0.7 to 1.9.1).
+    stand in `graph.decisions`. It is written for MXNet 1.9.1.
 
-    Raises UnsupportedOpError listing every node that MXNet, or that version of it, cannot express.
+    Raises UnsupportedOpError listing every node that MXNet cannot express.
     """
-    from graphir.converters.mxnet.schema.versions import export_for, to_text
+    from graphir.converters.mxnet.exporting.exporter import export_copy
+    from graphir.converters.mxnet.files.nnvm_json import to_json
 
-    symbol, params = export_for(graph, version)
-    return to_text(symbol), {name: tensor.numpy() for name, tensor in params.items()}
+    symbol, params = export_copy(graph)
+    return to_json(symbol), {name: tensor.numpy() for name, tensor in params.items()}
 
 
-def save(graph: Graph, target: str | os.PathLike[str], *, mxnet_version: str | int | None = None) -> list[Path]:
-    """Write `prefix-symbol.json` and, beside it, `prefix-0000.params`; returns both. Weights are streamed.
+def save(graph: Graph, target: str | os.PathLike[str]) -> list[Path]:
+    """Write `prefix-symbol.json` and, beside it, `prefix-0000.params`; return both. Weights are streamed.
 
-    `mxnet_version` is the MXNet that shall read them, 1.9.1 without one. A failure leaves what stood there. Raises what
-    `to_symbol` raises, and ExportFailure for a name that does not end in `-symbol.json` and for files that cannot be
-    written.
+    A failure leaves what stood there. Raises what `to_symbol` raises, and ExportFailure for a name that does not end in
+    `-symbol.json` and for files that cannot be written.
     """
-    from graphir.converters.mxnet.schema.versions import export_for
+    from graphir.converters.mxnet.exporting.exporter import export_copy
 
     check_name(target)
-    return write(*export_for(graph, mxnet_version), target)
+    return write(*export_copy(graph), target)
 
 
 def check_name(target: str | os.PathLike[str]) -> None:
@@ -83,14 +83,14 @@ def check_name(target: str | os.PathLike[str]) -> None:
 def write(records: NNVMGraph, params: Mapping[str, Tensor], target: str | os.PathLike[str]) -> list[Path]:
     """Write a symbol and its parameters as `save` does."""
     from graphir.converters.mxnet.files.ndarray_list import write_list
-    from graphir.converters.mxnet.schema.versions import array_layout, to_text
+    from graphir.converters.mxnet.files.nnvm_json import to_json
     from graphir.files.writing import replacing
 
     symbol = Path(target)
     weights = symbol.with_name(symbol.name.removesuffix(SYMBOL_SUFFIX) + "-0000.params")
-    text = to_text(records)
+    text = to_json(records)
     with replacing(weights, symbol) as (weights_file, symbol_file):
-        write_list(weights_file, params, np_shape=records.np_shape, layout=array_layout(records.version))
+        write_list(weights_file, params, np_shape=records.np_shape)
         symbol_file.write(text.encode())
     return [symbol, weights]
 

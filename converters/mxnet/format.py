@@ -98,6 +98,31 @@ def open_model(path: PathLike, options: ModelOptions, manner: Manner) -> MXNetMo
         return model_of(opened, options, manner)
 
 
+def outline_symbol(path: PathLike, options: ModelOptions) -> Graph:
+    """The symbol's nodes as the file has them. A variable that is called like the only node that reads it, and is not
+    its first operand, counts as a weight where there are no parameters."""
+    from graphir.converters.kernel.outline import StatedNode, outline
+    from graphir.converters.mxnet.files.records import VARIABLE
+    from graphir.converters.mxnet.source import open_source
+
+    opened = open_source(path, options.params)
+    nodes, tensors = opened.symbol.nodes, opened.tensors or {}
+    called_like_reader = {
+        source for node in nodes for source, _ in node.inputs[1:] if nodes[source].name.startswith(f"{node.name}_")
+    }
+    variables = {index: node.name for index, node in enumerate(nodes) if node.op == VARIABLE}
+    weights = {
+        index: (name, tensors.get(name))
+        for index, name in variables.items() if name in tensors or index in called_like_reader
+    }  # fmt: skip
+    stated = [
+        StatedNode(index, node.name, node.source_op or node.op, node.inputs, tuple(node.attrs.items()))
+        for index, node in enumerate(nodes) if node.op != VARIABLE
+    ]  # fmt: skip
+    inputs = {index: name for index, name in variables.items() if index not in weights}
+    return outline(opened.name, stated, inputs, weights, opened.symbol.heads)
+
+
 def version_text(version: int) -> str:
     """MXNet's number in a symbol file for people.
 
@@ -113,12 +138,12 @@ class MXNetTarget:
     """`prefix-symbol.json` and `prefix-0000.params`."""
 
     suffix = SYMBOL
-    options: Mapping[str, tuple[type, ...]] = {"mxnet_version": (str, int)}
+    options: Mapping[str, tuple[type, ...]] = {}
     runs = False
 
     def named(self, options: Mapping[str, Any]) -> str:
-        """`MXNet 1.5`."""
-        return f"MXNet {options.get('mxnet_version') or ''}".rstrip()
+        """`MXNet`."""
+        return "MXNet"
 
     def places(self, path: PathLike) -> list[PathLike]:
         """The symbol and its parameters."""
@@ -127,14 +152,13 @@ class MXNetTarget:
     def ready(self, graph: Graph, path: PathLike, options: Mapping[str, Any]) -> Ready:
         """The symbol's records, counted by MXNet's operators."""
         from graphir.converters.mxnet import check_name, write
+        from graphir.converters.mxnet.exporting.exporter import export_copy
         from graphir.converters.mxnet.files.records import count_operators
-        from graphir.converters.mxnet.schema.versions import export_for, parse_version, version_name
+        from graphir.converters.mxnet.schema.upgrade import RUNNING_VERSION, version_name
 
         check_name(path)
-        wanted = options.get("mxnet_version")
-        symbol, params = export_for(graph, wanted)
-        version = version_name(parse_version(wanted or "1.9.1"))
-        return Ready(count_operators(symbol), lambda: write(symbol, params, path), version)
+        symbol, params = export_copy(graph)
+        return Ready(count_operators(symbol), lambda: write(symbol, params, path), version_name(RUNNING_VERSION))
 
     def judges(self, path: PathLike, against: str, live: Live | None = None) -> list[Judge]:
         """MXNet's side: the files are what is to be proved."""
@@ -237,6 +261,7 @@ FORMAT = Format(
     arrays=open_arrays,
     capture_script=capture_script,
     fixes=fixes,
+    outline=outline_symbol,
     live="MXNet",
 )
 

@@ -10,9 +10,12 @@ from graphir.converters.formats import Manner
 from graphir.converters.mxnet.files.records import VARIABLE
 from graphir.converters.options import ModelOptions
 from graphir.converters.parts import cut_graph, split_given
+from graphir.decisions import DecisionKind
 from graphir.errors import UnsupportedOpError
+from graphir.graph import Decision
 
 if TYPE_CHECKING:
+    from graphir.converters.mxnet.files.records import NNVMGraph
     from graphir.converters.mxnet.source import MXNetSource
     from graphir.graph import Graph
     from graphir.tensor import Tensor
@@ -30,6 +33,7 @@ def part_of(opened: MXNetSource, options: ModelOptions, manner: Manner) -> tuple
     names = SymbolNames(opened.symbol, opened.name)
     heads = opened.symbol.heads if options.outputs is None else names.entries(options.outputs, "output")
     fed = {entry: names.names[entry] for entry in names.entries(options.inputs, "input")}
+    options = _given_for(opened, cut_symbol(opened.symbol, heads, {}), options)
     reached = _only_held(replace(opened, symbol=cut_symbol(opened.symbol, heads, {})))
     part = _only_held(replace(opened, symbol=cut_symbol(opened.symbol, heads, fed)))
     kept = replace(options, keep_loss=options.keep_loss or options.outputs is not None)
@@ -41,6 +45,20 @@ def part_of(opened: MXNetSource, options: ModelOptions, manner: Manner) -> tuple
     except UnsupportedOpError:  # what it lists may lie before the cut; of what is left the same error names the rest
         return part, graph_of(part, replace(kept, shapes=behind.shapes, dtypes=behind.dtypes), manner)
     return part, cut_graph(whole, [value.name for value in whole.outputs], list(fed.values()), behind)
+
+
+def _given_for(opened: MXNetSource, symbol: NNVMGraph, options: ModelOptions) -> ModelOptions:
+    """The options without shapes and dtypes of variables that the chosen heads do not need, which is noted."""
+    held, whole = ({node.name for node in one.nodes if node.op == VARIABLE} for one in (symbol, opened.symbol))
+    cut = (whole - held) & {*(options.shapes or {}), *(options.dtypes or {})}
+    if not cut:
+        return options
+    for name in sorted(cut):
+        said = "the chosen outputs do not depend on it: the shape that was given is not used"
+        opened.notes.append(Decision(DecisionKind.SHAPE_NOT_USED, name, said))
+    left = [{name: value for name, value in (given or {}).items() if name not in cut}
+            for given in (options.shapes, options.dtypes)]  # fmt: skip
+    return replace(options, shapes=left[0] or None, dtypes=left[1] or None)
 
 
 def graph_of(opened: MXNetSource, options: ModelOptions, manner: Manner) -> Graph:

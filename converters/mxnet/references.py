@@ -23,6 +23,7 @@ from graphir.converters.mxnet.live.process import LiveProcess, MXNetMissing, MXN
 from graphir.converters.mxnet.live.regions import with_zeros_for_no_image
 from graphir.converters.mxnet.schema.upgrade import FIRST_OF_TWO, as_two_writes, version_name
 from graphir.errors import VerificationError
+from graphir.runtime.machine import has_exact_8_bit_products
 from graphir.tensor import Tensor
 from graphir.types import DType
 
@@ -148,6 +149,7 @@ class LiveMXNet(_OfSymbol):
             self.close()
         if self._process is None:
             refuse_effects(self._symbol)
+            self._refuse_saturating_products()
             plain = with_plain_labels(self._symbol, self._arrays)
             written = with_zeros_for_no_image(plain)
             self._zeros = "" if written is plain else ", given zeros for regions of no image"
@@ -158,6 +160,13 @@ class LiveMXNet(_OfSymbol):
             raise MXNetRefuses(f"MXNet {self._process.version} does not read files of MXNet 2.0")
         self.label = f"MXNet {self._process.version} in a child process{self._older()}{self._zeros}"
         return self._process.evaluate(feeds, list(dict.fromkeys(names)))
+
+    def _refuse_saturating_products(self) -> None:
+        if self.quantized and not self.insists and not has_exact_8_bit_products():
+            raise MXNetRefuses(
+                "this processor has no VNNI instructions, and MXNet's sums of 8-bit products saturate on it "
+                "(--against live compares with them all the same)"
+            )
 
     def _older(self) -> str:
         """What to say of an MXNet that is older than the file: it takes what it knows of it, and may compute it in

@@ -20,8 +20,9 @@ from graphir.converters.mxnet.files.nnvm_json import read_symbol
 from graphir.converters.mxnet.files.params import open_params, read_params
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, count_operators
 from graphir.decisions import DecisionKind
-from graphir.errors import FormatError, GraphirError, ImportFailure
+from graphir.errors import FormatError, GraphirError, ImportFailure, ShapeError, UnsupportedOpError
 from graphir.graph import Decision, Graph, Value
+from graphir.inference.given import parse_dims
 from graphir.safety.collector import paused_collector
 from graphir.safety.foreign_text import listing, unicode_text
 from graphir.safety.limits import bounded
@@ -77,11 +78,30 @@ class MXNetSource:
             return Importer(self.symbol, tensors, shapes, choices, dtypes=dtypes, name=self.name)
 
         with paused_collector():
-            graph = _run(imported)
+            try:
+                graph = _run(imported)
+            except (ImportFailure, ShapeError) as error:
+                self._note_fitting(error, tensors, shapes)
+                raise
             graph.decisions[:0] = notes
             if simplified:
                 import_from_mxnet().run(graph)
         return graph
+
+    def _note_fitting(
+        self, error: GraphirError, tensors: dict[str, Tensor] | None, shapes: Mapping[str, object] | None
+    ) -> None:
+        """Note on an error the shapes that the weights fit, where others were given."""
+        from graphir.converters.mxnet.importing.importer import Choices, Importer
+
+        if not tensors or not shapes or isinstance(error, UnsupportedOpError):
+            return
+        with suppress(GraphirError):
+            graph = Importer(self.symbol, tensors, None, Choices(settle=True, guess=True), name=self.name).run()
+            known = {value.name: value.shape for value in graph.inputs if value.shape and value.name in shapes}
+            fits = " ".join(f"-i {name}:{','.join(map(str, shape))}" for name, shape in known.items())
+            if any(shape != parse_dims(shapes[name]) for name, shape in known.items()):
+                error.add_note(f"the weights fit {fits}")
 
     def operators(self) -> dict[str, int]:
         """How many nodes the symbol has of each operator."""

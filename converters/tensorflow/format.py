@@ -11,8 +11,11 @@ from graphir.converters.options import ModelOptions
 if TYPE_CHECKING:
     from graphir.analysis.padding_fixes import Fixes
     from graphir.converters.glance import Glance
+    from graphir.graph import Graph
 
 SAVED_MODEL = ("saved_model.pb", "saved_model.pbtxt")
+# Operators that give what they hold.
+HOLDERS = ("Const", "Variable", "VariableV2", "VarHandleOp")
 HDF5 = b"\x89HDF\r\n\x1a\n"
 
 
@@ -21,13 +24,27 @@ def open_model(path: PathLike, options: ModelOptions, manner: Manner) -> Source:
     from graphir.converters.tensorflow import read
     from graphir.passes.pipelines import explicit_padding
 
-    found = read(
-        path, shapes=options.shapes, dtypes=options.dtypes, inputs=options.inputs, outputs=options.outputs,
-        signature=options.signature,
-    )  # fmt: skip
+    found = read(path, options)
     if manner.simplified:
         explicit_padding().run(found.graph)
     return found
+
+
+def outline_graph(path: PathLike, options: ModelOptions) -> Graph:
+    """The nodes of the graph as the file has them, without what only holds a value."""
+    from graphir.converters.kernel.outline import StatedNode, outline
+    from graphir.converters.tensorflow.opening import open_model
+
+    opened = open_model(path, options.signature, options.outputs)
+    nodes = opened.graph.nodes
+    inputs = {node.name: node.name for node in nodes if node.op in ("Placeholder", "PlaceholderWithDefault")}
+    weights = {node.name: (node.name, opened.variables.get(node.name)) for node in nodes if node.op in HOLDERS}
+    stated = [
+        StatedNode(node.name, node.name, node.op, [(read.node, read.slot) for read in node.inputs])
+        for node in nodes if node.name not in inputs and node.name not in weights
+    ]  # fmt: skip
+    ends = [] if opened.signature is None else [(end.node, end.slot) for end in opened.signature.outputs.values()]
+    return outline(opened.name, stated, inputs, weights, ends)
 
 
 def recognizes(glance: Glance) -> bool:
@@ -70,6 +87,7 @@ FORMAT = Format(
         "modelTopology": "a TensorFlow.js model, which graphir does not read",
     },
     fixes=fixes,
+    outline=outline_graph,
     live="TensorFlow",
 )
 

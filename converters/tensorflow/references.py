@@ -13,6 +13,7 @@ from graphir.converters.tensorflow.opening import open_model
 from graphir.decisions import DecisionKind
 from graphir.errors import VerificationError
 from graphir.graph import Graph
+from graphir.structure.state import state_of
 
 IMPORTED = "the imported graph was the reference, not TensorFlow"
 
@@ -40,11 +41,13 @@ def judges(
         )
     if python is None:
         return [Judge(note=f"{IMPORTED}; --python or {PYTHON_VARIABLE} names an interpreter that has TensorFlow")]
-    running: Callable[..., LiveTensorFlow] = partial(LiveTensorFlow, path, outputs, python, signature, live)
+    state = {} if graph is None else state_of(graph)
+    running: Callable[..., LiveTensorFlow]
+    running = partial(LiveTensorFlow, path, outputs, python, signature, live, state=state)
     if graph is not None and any(made.kind is DecisionKind.PLUGIN for made in graph.decisions):
         from graphir.converters.tensorflow.live.plugged import PluggedTensorFlow, why_not
 
-        reason = why_not(open_model(path, signature, outputs))
+        reason = "the model keeps state" if state else why_not(open_model(path, signature, outputs))
         if reason and against == "live":
             raise VerificationError(f"live TensorFlow was asked for, but {reason}")
         if reason:

@@ -51,7 +51,7 @@ def described(node: Node) -> str:
         for name, value in attributes_of(node).items()
         if value != defaults.get(name, ...) and not _is_neutral(name, value)
     ]
-    return f"{node.op.name}({', '.join(parts)})" if parts else node.op.name
+    return f"{node.op.shown_name}({', '.join(parts)})" if parts else node.op.shown_name
 
 
 def _has_elements(operands: Sequence[Value | None]) -> bool:

@@ -7,7 +7,7 @@ in the place of another.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Hashable, Sequence
 
 from graphir.analysis.alignment import Alignment, Key, align, by_key, in_order
@@ -32,6 +32,7 @@ class Counterparts:
         self._reached: deque[tuple[Value, Value]] = deque()
         self._paired: deque[tuple[Node, Node]] = deque()
         self._through = False
+        self._readers = _readers(left), _readers(right)
         for value, other in pair_inputs(left.inputs, right.inputs):
             self._join(value, other)
         self._pair_exactly()
@@ -157,7 +158,7 @@ class Counterparts:
 
     def _users(self, value: Value, side: int) -> list[Node]:
         """What reads a value in its graph, and in the last round also what reads it through one node of its own."""
-        found = [user for user in value.users() if user.graph is self.graphs[side]]
+        found = list(self._readers[side].get(value, ()))
         if self._through:
             matched = self.backward if side else self.forward
             alone = [user for user in found if user not in matched]
@@ -216,6 +217,16 @@ class Counterparts:
         else:
             found = [(user if user in self.backward else None, user.op.name) for user in users]
         return sorted((id(user), "" if user is not None else kind) for user, kind in found)
+
+
+def _readers(graph: Graph) -> dict[Value, list[Node]]:
+    """What reads each value in a graph. A value around it may have readers in any number of other graphs."""
+    found: dict[Value, list[Node]] = defaultdict(list)
+    for node in graph.nodes:
+        for value in dict.fromkeys(node.inputs):
+            if value is not None:
+                found[value].append(node)
+    return found
 
 
 def pair_inputs(left: Sequence[Value], right: Sequence[Value]) -> list[tuple[Value, Value]]:

@@ -114,8 +114,8 @@ class Counting:
         macs, steps, why = work_of(node)
         size = bytes_of(visible)
         layer = Layer(
-            f"{around}{node.name}", node.op.name, tuple([str(value.type) for value in visible]), own, shared, macs,
-            auxiliary, None if macs is None or steps is None else macs * 2 + steps, size, why,
+            f"{around}{node.name}", node.op.shown_name, tuple([str(value.type) for value in visible]), own, shared,
+            macs, auxiliary, None if macs is None or steps is None else macs * 2 + steps, size, why,
         )  # fmt: skip
         count = Count(1, own, macs or 0, steps or 0, size or 0, macs is not None)
         place = len(self.layers)

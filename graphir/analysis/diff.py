@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from graphir.analysis.attributes import attributes_of, shown
 from graphir.analysis.completion import Counterparts, pair_inputs
@@ -20,6 +21,7 @@ from graphir.graph import Graph, Node, Value
 from graphir.ops.linear import Gemm
 from graphir.ops.normalization import BatchNormalization
 from graphir.serial.equal import same_attribute, same_tensor
+from graphir.structure.views import captured
 from graphir.tensor import Tensor
 from graphir.types import Sym, Type
 
@@ -93,6 +95,7 @@ class _Comparison:
         self.left, self.right, self.place = left, right, place
         self.found = Counterparts(left, right, outer) if found is None else found
         self.names = {} if names is None else names
+        self._sources: dict[Value, Value] = {}
         for value, other in pair_inputs(left.inputs, right.inputs):
             self._learn_names(value, other)
 
@@ -107,11 +110,21 @@ class _Comparison:
             yield Row(node, other, Status.CHANGED if changes else Status.SAME, changes, self.place)
             for slot, (inner, held) in enumerate(zip(node.subgraphs, other.subgraphs, strict=False)):
                 place = f"{self.place}{node.name}[{slot}]/"
-                nested = _Comparison(inner, held, self.found.values, place, self.names)
+                nested = _Comparison(inner, held, self._around(inner, held), place, self.names)
                 yield from nested.rows()
                 ends = tuple(nested.ends())
                 if ends:
                     yield Row(node, other, Status.CHANGED, ends, place)
+
+    def _around(self, inner: Graph, held: Graph) -> dict[Value, Value]:
+        """The pairs of values of this graph and those around it that two subgraphs use."""
+        used = [*captured(inner), *(self._partners[value] for value in captured(held) if value in self._partners)]
+        return {value: self.found.values[value] for value in used if value in self.found.values}
+
+    @cached_property
+    def _partners(self) -> dict[Value, Value]:
+        """The values of the first graph by those of the second."""
+        return {other: value for value, other in self.found.values.items()}
 
     def ends(self) -> Iterator[Change]:
         """What differs about inputs and outputs."""
@@ -138,17 +151,35 @@ class _Comparison:
     def _output_pairs(self) -> dict[int, int]:
         """The places of outputs by those in the first: the same results, then the same names, the others in order. Of
         several that would do the one at the same place is taken."""
-        ours, theirs = list(range(len(self.left.outputs))), list(range(len(self.right.outputs)))
         found: dict[int, int] = {}
-        for belong in (self._same_output, lambda value, other: value.name == other.name, lambda value, other: True):
-            for slot in ours:
+        taken: set[int] = set()
+        keys: tuple[Callable[[Value, bool], Hashable], ...] = (
+            self._result_key, lambda value, first: value.name, lambda value, first: None
+        )  # fmt: skip
+        for key in keys:
+            places: dict[Hashable, list[int]] = {}
+            for place, value in reversed(list(enumerate(self.right.outputs))):
+                if place not in taken:
+                    places.setdefault(key(value, False), []).append(place)
+            theirs = {place: name for name, alike in places.items() for place in alike}
+            for slot, value in enumerate(self.left.outputs):
                 if slot in found:
                     continue
-                free = [place for place in theirs if belong(self.left.outputs[slot], self.right.outputs[place])]
+                name = key(value, True)
+                free = places.get(name, [])
+                while free and free[-1] in taken:
+                    free.pop()
                 if free:
-                    found[slot] = slot if slot in free else free[0]
-                    theirs.remove(found[slot])
+                    found[slot] = slot if slot not in taken and theirs.get(slot, self) == name else free.pop()
+                    taken.add(found[slot])
         return dict(sorted(found.items()))
+
+    def _result_key(self, value: Value, first: bool) -> Hashable:
+        """What outputs with the same result share."""
+        source = self._source(value, first=first)
+        if source.tensor is not None and source.producer is None:
+            return self.found.prints.number(source.tensor)
+        return self._counterpart(source) or source if first else source
 
     def _same_output(self, value: Value, other: Value) -> bool:
         source, held = self._source(value, first=True), self._source(other, first=False)
@@ -224,15 +255,19 @@ class _Comparison:
         )
 
     def _source(self, value: Value, *, first: bool) -> Value:
-        """The value over nodes that only its own model has."""
+        """The value over nodes that only its own model has. Each such node is looked at once."""
         pairs = self.found.forward if first else self.found.backward
         graph = self.left if first else self.right
-        while value.producer is not None and value.graph is graph and value.producer not in pairs:
+        passed = []
+        while value not in self._sources and value.producer is not None and value.graph is graph:
             before = next((read for read in value.producer.inputs if read is not None), None)
-            if before is None:
+            if value.producer in pairs or before is None:
                 break
+            passed.append(value)
             value = before
-        return value
+        source = self._sources.get(value, value)
+        self._sources.update(dict.fromkeys(passed, source))
+        return source
 
     def _counterpart(self, value: Value) -> Value | None:
         return self.found.values.get(value)
@@ -258,7 +293,7 @@ class _Comparison:
 
 
 def _is_parameter(value: Value) -> bool:
-    return value.producer is None and value not in value.graph.inputs
+    return value.producer is None and not value.graph.is_input(value)
 
 
 def _same_scalar(left: Tensor, right: Tensor) -> bool:
@@ -348,10 +383,9 @@ def _slot_name(node: Node, slot: int) -> str:
 
 
 def _origin(value: Value) -> str:
-    node = value.producer
-    if node is not None:
-        return f"{value.name} ({node.op.name})"
-    return f"the input {value.name}" if value in value.graph.inputs else f"the parameter {value.name}"
+    if value.producer is not None:
+        return f"{value.name} ({value.producer.op.name})"
+    return f"the input {value.name}" if value.graph.is_input(value) else f"the parameter {value.name}"
 
 
 def _both(left: str, right: str) -> str:
@@ -359,8 +393,8 @@ def _both(left: str, right: str) -> str:
 
 
 def _listed(values: tuple[Value, ...]) -> str:
-    names = ", ".join(value.name for value in values[:4]) + (", ..." if len(values) > 4 else "")
-    return f"{len(values)} ({names})" if values else "none"
+    names = [*(value.name for value in values[:4]), *["..."] * (len(values) > 4)]
+    return f"{len(values)} ({', '.join(names)})" if values else "none"
 
 
 __all__ = ["Change", "Difference", "Row", "Status", "compare"]

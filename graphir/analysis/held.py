@@ -38,7 +38,7 @@ def count_operators(graph: Graph) -> dict[str, int]:
     pending = [graph]
     while pending:
         for node in pending.pop().nodes:
-            found[node.op.name] += 1
+            found[node.op.shown_name] += 1
             pending.extend(node.subgraphs)
     return dict(found)
 

@@ -13,6 +13,7 @@ from graphir.analysis.attributes import attributes_of
 from graphir.analysis.fingerprint import Fingerprints
 from graphir.graph import Graph, Node, Value
 from graphir.ops import elementwise
+from graphir.structure.views import captured
 
 COMMUTATIVE = frozenset({elementwise.Add, elementwise.Mul, elementwise.Max, elementwise.Min, elementwise.Sum})
 
@@ -62,7 +63,8 @@ def _origin_of(node: Node, origins: Mapping[Value, int]) -> int:
 
 def _result(graph: Graph, around: Mapping[Value, int], prints: Fingerprints) -> tuple[int, ...]:
     """What a subgraph gives."""
-    origins = _origins(graph, around, prints)
+    read = {value: around[value] for value in captured(graph) if value in around}
+    origins = _origins(graph, read, prints)
     return tuple(origins.get(value, 0) for value in graph.outputs)
 
 

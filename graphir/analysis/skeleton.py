@@ -35,7 +35,7 @@ Label = Callable[[Node], Hashable]
 
 def kind_of(node: Node) -> str:
     """What a node does, in one word that formats agree on."""
-    return KINDS.get(type(node.op), node.op.name)
+    return KINDS.get(type(node.op), node.op.shown_name)
 
 
 def loose_kind(node: Node) -> str:

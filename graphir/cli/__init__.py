@@ -38,6 +38,16 @@ COMMANDS = {
 DESCRIPTION = "Reads MXNet models without MXNet, writes ONNX, and proves that the result computes the same."
 # So many new objects are looked through for cycles at a time, not 700: most of what a command makes stays.
 YOUNG = 50_000
+# What other tools call a thing, and what it is called here, as far as the command has it.
+MEANT = {
+    "fp16": ("float16",), "half": ("float16",), "bf16": ("bfloat16",),
+    "--fp16": ("--dtype float16",), "--half": ("--dtype float16",),
+    "--tolerance": ("--rtol", "--atol"), "--tol": ("--rtol", "--atol"), "--threshold": ("--rtol", "--atol"),
+    "--shape": ("-i NAME:SHAPE",), "--input-shape": ("-i NAME:SHAPE",), "--gpu": ("--provider cuda",),
+    "--device": ("--provider",), "-o": ("graphir convert MODEL OUT, without an option",),
+    "info": ("summary",), "inspect": ("summary",), "show": ("summary", "plot"), "draw": ("plot",), "view": ("plot",),
+    "compare": ("verify", "diff"), "export": ("convert",),
+}  # fmt: skip
 DEFECT = "This is a defect of graphir; please report it"
 ALSO = " with what the same command says with -vv"
 EPILOG = (
@@ -66,10 +76,18 @@ class Parser(argparse.ArgumentParser):
         from graphir.structure.names import similar_names
 
         choice = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
+        unknown = re.search(r"unrecognized arguments: (--?[\w-]+)", message)
         if choice is not None:
-            return similar_names(choice[1], re.findall(r"[\w.-]+", choice[2]))
-        unknown = re.search(r"unrecognized arguments: (--[\w-]+)", message)
-        return "" if unknown is None else similar_names(unknown[1], self._option_string_actions)
+            typed, known = choice[1], re.findall(r"[\w.-]+", choice[2])
+        elif unknown is not None:
+            typed, known = unknown[1], list(self._option_string_actions)
+        else:
+            return ""
+        if "COMMAND" in message and (os.path.exists(typed) or re.search(r"\.\w+$", typed)):
+            return f"; that looks like a model: graphir summary {typed}"
+        known_here = {*known, self.prog.partition(" ")[0]}
+        meant = [name for name in MEANT.get(typed, ()) if name.partition(" ")[0] in known_here]
+        return f"; there is {', '.join(meant)}" if meant else similar_names(typed, known)
 
 
 class Version(argparse.Action):
@@ -170,7 +188,7 @@ def _plugins(options: argparse.Namespace) -> AbstractContextManager[None]:
 def _guarded(options: argparse.Namespace) -> int:
     """Run the chosen command; every failure becomes one clear text on stderr."""
     from graphir.errors import GraphirError
-    from graphir.files.signals import Ended
+    from graphir.files.signals import Ended, was_interrupted
     from graphir.files.sources import sources_kept
     from graphir.safety.counted import listening
     from graphir.safety.limits import limited
@@ -183,14 +201,10 @@ def _guarded(options: argparse.Namespace) -> int:
     try:
         with limited(getattr(options, "limits", None)), sources_kept(), listening(console.count), _plugins(options):
             code = _module(options.command).run(options, console)
-        if sys.stdout is not None:  # it is where the shell closed it, as in >&-
-            sys.stdout.flush()
+        console.flush()
         return int(code)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 2
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
     except KeyboardInterrupt:
         console.error("interrupted")
         return 130
@@ -204,6 +218,9 @@ def _guarded(options: argparse.Namespace) -> int:
     except OSError as error:
         return console.failed(f"{error.filename}: {error.strerror}" if error.filename else str(error), error)
     except Exception as error:
+        if was_interrupted():  # C code that imports or computes may turn an interrupt into an error of its own
+            console.error("interrupted")
+            return 130
         text = f"unexpected {type(error).__name__}: {error}\n{DEFECT}"
         return console.failed(text + ("" if options.verbose > 1 else ALSO), error)
     finally:

@@ -8,17 +8,18 @@ from typing import TYPE_CHECKING
 
 from .checked import checked_model
 from .options import SOURCE_HELP, add_model_options, add_output_options, add_target_options, target_options
+from .sources import add_sources, sources_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from graphir.registry.sources import Search
+    from graphir.registry.sources import Search, Source
 
     from .console import Console
 
 DEFAULT_TARGET = "onnx"
-# What is a list of models, or an archive of some, by its name.
-LISTS = (".csv", ".txt", ".list", ".tar", ".tar.gz", ".tgz", ".zip", ".mar", ".model")
+# What is an archive of models by its name, or looks like a list of some, of which `search` says how it is named.
+SEVERAL = (".csv", ".txt", ".list", ".tar", ".tar.gz", ".tgz", ".zip", ".mar", ".model")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,10 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "Of several models there is a row each, and the gaps of all of them.\n"
         "The exit code is 1 if there are gaps, or if a model cannot be read."
     )
-    parser.add_argument(
-        "sources", metavar="SOURCE", nargs="+",
-        help=f"{SOURCE_HELP}; or several of them, folders of models, globs, archives and lists (see docs/registry.md)",
-    )  # fmt: skip
+    add_sources(parser, f"{SOURCE_HELP}; or several of them, folders of models, globs, archives (see docs/registry.md)")
     add_model_options(parser)
     from graphir.converters.table import writable
 
@@ -48,7 +46,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     from graphir.converters.writing import example
 
     stated = target_options(options, example(options.target), options.target)
-    models = several(options.sources)
+    models = several(sources_of(options))
     if models is not None:
         from .check_all import run_all
 
@@ -63,18 +61,19 @@ def run(options: argparse.Namespace, console: Console) -> int:
     return 0 if found else 1
 
 
-def several(sources: Sequence[str]) -> Search | None:
+def several(sources: Sequence[Source]) -> Search | None:
     """The models of sources that mean several, None where a single model is meant: a folder with one right in it is
     that model, as everywhere. Raises what `search` raises."""
     from graphir.converters.glance import Glance
 
-    only = sources[0]
-    if len(sources) == 1 and not has_magic(only) and not only.endswith(LISTS) and not Glance(only).is_folder:
+    only = sources[0] if len(sources) == 1 and isinstance(sources[0], str) else ""
+    is_several = not only or has_magic(only) or only.endswith(SEVERAL)
+    if not is_several and not Glance(only).is_folder:
         return None
     from graphir.registry.sources import search
 
     found = search(sources)
-    if len(sources) > 1 or has_magic(only) or only.endswith(LISTS):
+    if is_several:
         return found
     right_here = [model for model in found.models if "/" not in model.name and not model.is_closed]
     return None if len(right_here) == 1 or not found.models else found

@@ -23,6 +23,7 @@ from graphir.safety.limits import Limits, limited
 from graphir.structure.look import harmless, look
 
 from .checked import checked_model
+from .sources import shown_sources
 
 if TYPE_CHECKING:
     from .console import Console
@@ -67,9 +68,8 @@ def run_all(options: argparse.Namespace, stated: Mapping[str, Any], found: Searc
         ]  # fmt: skip
     console.data(_document(options, rows, found))
     console.show(lambda: _text(rows, found, verbose=options.verbose > 0))
-    console.cases(
-        lambda: models_suite("check", ", ".join(options.sources), map(_case, rows), _text(rows, found, verbose=False))
-    )
+    title = ", ".join(shown_sources(options))
+    console.cases(lambda: models_suite("check", title, map(_case, rows), _text(rows, found, verbose=False)))
     return 0 if all(row.ok for row in rows) else 1
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json as json_module
+import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING
 
 from graphir.safety.counted import Count, duration
-from graphir.safety.foreign_text import encodable, one_line
+from graphir.safety.foreign_text import encodable, one_line, without_commands
 from graphir.structure.look import Style, harmless, look_of, paint, shown_as
 
 if TYPE_CHECKING:
@@ -44,13 +45,13 @@ class Console:
         with shown_as(self.look):
             made = text if isinstance(text, str) else text()
         self.close()
-        say(self._inert(made), sys.stdout, has_colours=self.look.colour)
+        say(made, sys.stdout, has_colours=self.look.colour)
 
     def data(self, document: object) -> None:
         """Print a JSON document if JSON is wanted."""
         self.close()
         if self.output_format == "json":
-            say(json_module.dumps(document, indent=2), sys.stdout)
+            say(without_commands(json_module.dumps(document, indent=2), sharp=r"\u0023"), sys.stdout)
 
     def cases(self, suite: Callable[[], Suite]) -> None:
         """Print what was judged, if the format of a CI system is wanted."""
@@ -63,7 +64,7 @@ class Console:
         elif self.output_format == "github":
             from graphir.report.workflow import workflow_commands
 
-            say(workflow_commands(suite()), sys.stdout)
+            say(workflow_commands(suite()), sys.stdout, is_obeyed=True)
 
     def stage(self, text: str) -> None:
         """Say what is being done now, on one line that is replaced, if stderr is a terminal."""
@@ -80,8 +81,9 @@ class Console:
 
     def flush(self) -> None:
         """See to it that what was printed is out, so that a full disk is noticed here."""
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        if sys.stdout is not None:  # None where the shell closed it, as in >&-
+            with _reader_may_leave(sys.stdout):
+                sys.stdout.flush()
 
     def error(self, text: str) -> None:
         """Print an error."""
@@ -91,7 +93,7 @@ class Console:
         if self.output_format == "github":
             from graphir.report.workflow import command
 
-            say(command("error", f"graphir {self.command}", text), sys.stderr)
+            say(command("error", f"graphir {self.command}", text), sys.stderr, is_obeyed=True)
         else:
             complain(text)
 
@@ -108,20 +110,12 @@ class Console:
             import traceback
 
             told = "".join(traceback.format_exception(error)).rstrip("\n")
-            say(self._inert("  " + told.replace("\n", "\n  ")), sys.stderr)
+            say("  " + told.replace("\n", "\n  "), sys.stderr)
         if self.output_format == "junit" and not self._judged:
             from graphir.report.cases import failed_suite
 
             self.cases(lambda: failed_suite(self.command, text))
         return 1
-
-    def _inert(self, text: str) -> str:
-        """The text so that GitHub's runner, if it is what reads it, obeys nothing in it."""
-        if self.output_format != "github":
-            return text
-        from graphir.report.workflow import without_commands
-
-        return without_commands(text)
 
     def close(self) -> None:
         """Take the progress line away."""
@@ -142,12 +136,28 @@ def complain(text: str) -> None:
         say(f"{paint('graphir: error:', Style.BAD)} {text}", sys.stderr, has_colours=seen.colour)
 
 
-def say(text: str, stream: IO[str] | None, *, has_colours: bool = False) -> None:
+def say(text: str, stream: IO[str] | None, *, has_colours: bool = False, is_obeyed: bool = False) -> None:
     """Print a text on a stream (none where the shell closed it): nothing in it but our colours acts on a terminal, and
-    what the stream's encoding lacks is written as escapes, so that no name in a model can make printing fail."""
+    nothing on the runner of a CI system unless it `is_obeyed`; what the stream's encoding lacks is written as escapes,
+    so that no name in a model can make printing fail."""
     if stream is None:
         return
-    print(encodable(harmless(text, has_colours=has_colours), getattr(stream, "encoding", None)), file=stream)
+    shown = harmless(text, has_colours=has_colours)
+    if not is_obeyed:
+        shown = without_commands(shown)
+    with _reader_may_leave(stream):
+        print(encodable(shown, getattr(stream, "encoding", None)), file=stream)
+
+
+@contextmanager
+def _reader_may_leave(stream: IO[str]) -> Iterator[None]:
+    """Whoever reads a stream may have seen enough, as `head -1` has: what else goes there goes nowhere."""
+    try:
+        yield
+    except BrokenPipeError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
 
 
 class Progress:

@@ -20,6 +20,7 @@ from .options import (
     target_options,
     whole_number,
 )
+from .sources import add_sources, shown_sources, sources_of
 
 if TYPE_CHECKING:
     from graphir.registry.jobs import Plan
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 EPILOG = """examples:
   graphir convert-all zoo/ --out converted/ --verify
-  graphir convert-all 'models/*.tar.gz' list.csv --out converted/ --jobs 8 --timeout 120 --memory 4
+  graphir convert-all 'models/*.tar.gz' --list zoo.csv --out converted/ --jobs 8 --timeout 120 --memory 4
   graphir convert-all zoo/ --out converted/ --retry failed        (what is done stays)
 
 exit codes: 1 if any model failed, else 4 if any differs, else 5 if any is not proven, else 0
@@ -43,11 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from graphir.converters.table import writable
 
     parser.epilog = EPILOG
-    parser.add_argument(
-        "sources", metavar="SOURCE", nargs="+",
-        help="a folder (every model in it), a glob, a list (.csv, .txt, .json), an archive (.tar.gz, .zip, .mar), "
-        "a model",
-    )  # fmt: skip
+    add_sources(parser, "a folder (every model in it), a glob, an archive (.tar.gz, .zip, .mar), a model")
     parser.add_argument(
         "--out", metavar="DIR", required=True, help="where results go: a folder, or an address that fsspec knows"
     )
@@ -119,17 +116,18 @@ def run(options: argparse.Namespace, console: Console) -> int:
     for name in ("feeds", "seed", "rtol", "atol"):
         if getattr(options, name) is not None and not options.verify:
             options.parser.error(f"--{name} says how to verify; add --verify")
-    need_files(options.params, *options.plugins)
+    sources = sources_of(options)
+    need_files(options.params, *options.plugins, *options.lists)
     need_feeds(options.feeds)
     plan, working = _plan(options), _working(options)
 
     from graphir.registry.run import convert_all
     from graphir.report.cases import registry_suite
 
-    report = convert_all(options.sources, options.out, plan, working, console.stage)
+    report = convert_all(sources, options.out, plan, working, console.stage)
     console.show(lambda: report.to_text(verbose=options.verbose > 0))
     console.data(report.to_json())
-    console.cases(lambda: registry_suite(report, options.sources))
+    console.cases(lambda: registry_suite(report, shown_sources(options)))
     console.flush()
     return report.exit_code
 

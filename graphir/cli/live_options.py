@@ -44,11 +44,13 @@ def add_live_options(group: argparse._ArgumentGroup) -> None:
         "GRAPHIR_MXNET_PYTHON or GRAPHIR_TENSORFLOW_PYTHON names, else this one)",
     )  # fmt: skip
     group.add_argument(
-        "--live-seconds", metavar="X", type=above_zero, help="how long it may take for a set of inputs (default 600)"
-    )
+        "--live-seconds", metavar="X", type=above_zero,
+        help="how long it may take for a set of inputs, and onnxruntime for one run (default 600)",
+    )  # fmt: skip
     group.add_argument(
-        "--live-memory", metavar="GIB", type=above_zero, help="the memory that it may allocate (default 16)"
-    )
+        "--live-memory", metavar="GIB", type=above_zero,
+        help="the memory that it may allocate (default 16), and onnxruntime (default: what there is)",
+    )  # fmt: skip
 
 
 __all__ = ["above_zero", "add_live_options", "interpreter", "provider"]

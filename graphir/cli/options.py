@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import os
 from collections.abc import Callable, Sequence
@@ -32,9 +31,11 @@ def names(text: str) -> list[str]:
 
 def constant_value(text: str) -> tuple[str, Any]:
     """Read `name=value`, the value a number or lists of numbers. Raises ArgumentTypeError."""
+    from graphir.safety.json_text import read_json
+
     name, sign, value = text.partition("=")
     try:
-        found = json.loads(value)
+        found = read_json(value)
     except ValueError:
         found = None
     if not name or not sign or not (isinstance(found, list) or type(found) in (int, float, bool)):
@@ -119,10 +120,11 @@ def read_by(module: str, name: str) -> Callable[[str], str]:
 def need_files(*paths: str | None) -> None:
     """Raise ImportFailure, before any work is done, if one of the files that were named is not there."""
     from graphir.errors import ImportFailure
+    from graphir.files.places import nothing_at
 
     for path in paths:
         if path is not None and not os.path.isfile(path):
-            raise ImportFailure(f"{path}: no such file")
+            raise ImportFailure(nothing_at(path))
 
 
 def need_feeds(words: Sequence[str] | None) -> None:
@@ -183,6 +185,11 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--signature", metavar="NAME", help="which signature of a TensorFlow SavedModel (default serving_default)"
     )
+    parser.add_argument(
+        "--state", choices=("keep", "refuse"), default="keep",
+        help="what a TensorFlow model keeps from run to run becomes inputs and outputs (keep, the default), or such a "
+        "model is refused (refuse)",
+    )  # fmt: skip
     parser.add_argument(
         "--outputs",
         metavar="NAMES",
@@ -303,7 +310,7 @@ def model_options(options: argparse.Namespace) -> ModelOptions:
     return ModelOptions(
         params=options.params, shapes=shapes_of(options), dtypes=dtypes_of(options), format=options.format,
         keep_loss=getattr(options, "keep_loss", False), signature=options.signature, inputs=options.cut_at,
-        outputs=options.outputs,
+        outputs=options.outputs, state=options.state,
     )  # fmt: skip
 
 
@@ -324,14 +331,10 @@ def comparison_options(
 
 
 def add_target_options(parser: argparse.ArgumentParser) -> None:
-    """--opset, --mxnet-version: what a target is written for."""
+    """Add --opset, what a target is written for."""
     parser.add_argument(
         "--opset", type=opset, metavar="N",
         help="the ONNX opset to write, 13 or newer (default: an ONNX model's own, else 17 or the lowest that says it)",
-    )
-    parser.add_argument(
-        "--mxnet-version", metavar="X.Y", type=read_by("graphir.converters.mxnet.schema.versions", "parse_version"),
-        help="the MXNet that shall read an MXNet target, 0.7 to 1.9.1 (the default)"
     )
 
 
@@ -341,7 +344,7 @@ def target_options(options: argparse.Namespace, target: str, format: str) -> dic
     from graphir.errors import ExportFailure
 
     weights = getattr(options, "weights", "auto")
-    given = {"opset": options.opset, "mxnet_version": options.mxnet_version}
+    given = {"opset": options.opset}
     given["weights"] = None if weights == "auto" else weights
     stated = {name: value for name, value in given.items() if value is not None}
     try:

@@ -3,18 +3,33 @@
 from __future__ import annotations
 
 import argparse
-import json
+from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .model import open_model
-from .options import SOURCE_HELP, add_model_options, add_other_options, add_output_options, one_of, other_options
+from .options import (
+    SOURCE_HELP,
+    add_model_options,
+    add_other_options,
+    add_output_options,
+    model_options,
+    one_of,
+    other_options,
+)
 
 if TYPE_CHECKING:
+    from graphir.converters.formats import Source
+
     from .console import Console
 
+# Which of these a layer is can depend on the processor: they are counted together.
+AGREE = ("identical", "noise", "agreed")
 SUFFIXES = (".html", ".svg", ".png", ".dot")
+# A report of a model of 100,000 nodes has some 50 MB.
+LARGEST_REPORT = 1 << 28
 EXAMPLES = """What repeats is drawn as one box, which a click opens in the .html. With OTHER both models stand side by
-side, and what differs is marked. The page loads nothing from elsewhere. All but .dot need the extra `plot`.
+side, and what differs is marked. The page loads nothing from elsewhere.
 
 examples:
   graphir plot model-symbol.json model.html -i data:1,3,224,224
@@ -59,9 +74,9 @@ def run(options: argparse.Namespace, console: Console) -> int:
     from graphir.drawing import plot
     from graphir.inspection import titles_of
 
-    models = [open_model(options, console, simplified=options.simplified)]
+    models = [_opened(options, console)]
     if options.other is not None:
-        models.append(open_model(other_options(options), console, simplified=options.simplified))
+        models.append(_opened(other_options(options), console))
     report = None if options.report is None else _read(options.report)
     lines = titles_of(models)
     console.stage("looking for what repeats")
@@ -74,10 +89,31 @@ def run(options: argparse.Namespace, console: Console) -> int:
     return 0
 
 
+def _opened(options: argparse.Namespace, console: Console) -> Source:
+    """The model, or what its file states where it cannot be imported."""
+    from graphir.converters.opening import read_outline
+    from graphir.errors import FormatError, GraphirError, UnsupportedOpError
+    from graphir.safety.foreign_text import listing
+
+    try:
+        return open_model(options, console, simplified=options.simplified)
+    except FormatError:
+        raise
+    except GraphirError as error:
+        found = read_outline(options.source, model_options(options), error)
+        unknown = error.gaps if isinstance(error, UnsupportedOpError) else ()
+        reason = listing([gap.operator for gap in unknown], 4) or str(error).split("\n", 1)[0]
+        remark = f"drawn as its file states it, since it cannot be imported: {reason}"
+        return replace(found, description=replace(found.description, remark=remark))
+
+
 def _line(held: dict[str, Any]) -> str:
     from graphir.report.text import plural
 
-    marks = ", ".join(f"{count} {kind}" for kind, count in held["marks"].items())
+    counts: Counter[str] = Counter()
+    for kind, count in held["marks"].items():
+        counts["agree" if kind in AGREE else kind] += count
+    marks = ", ".join(f"{count} {kind}" for kind, count in counts.items())
     runs = f", {plural(held['runs'], 'repetition')} found" if held["runs"] else ""
     return f"{held['model']}\n  {plural(held['nodes'], 'node')}{runs}" + (f"\n  {marks}" if marks else "")
 
@@ -85,12 +121,13 @@ def _line(held: dict[str, Any]) -> str:
 def _read(path: str) -> object:
     """The report as plain data. Raises FormatError for what is no JSON."""
     from graphir.errors import FormatError
+    from graphir.files.reading import read_limited
+    from graphir.safety.json_text import NoJson, read_json
 
-    with open(path, encoding="utf-8") as file:
-        try:
-            return json.load(file)
-        except ValueError as error:
-            raise FormatError(f"no JSON: {error}; expected a report that --report x.json wrote", path=path) from error
+    try:
+        return read_json(read_limited(path, LARGEST_REPORT))
+    except NoJson as error:
+        raise FormatError(f"{error}; expected a report that --report x.json wrote", path=path) from error
 
 
 __all__ = ["add_arguments", "run"]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING
 
+from .console import say
 from .options import (
     add_comparison_options,
     add_model_options,
@@ -78,7 +80,9 @@ def run(options: argparse.Namespace, console: Console) -> int:
     if options.capture_script:
         from graphir.converters.table import FORMATS
 
-        print(*(row.capture_script() for row in FORMATS.values() if row.capture_script is not None), sep="\n", end="")
+        for row in FORMATS.values():
+            if row.capture_script is not None:
+                say(row.capture_script().rstrip("\n"), sys.stdout)
         return 0
     if options.reference is None or options.candidate is None:
         options.parser.error("two models are needed, A (the reference) and B")

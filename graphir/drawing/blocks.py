@@ -120,9 +120,9 @@ def _labels(order: Sequence[Node]) -> tuple[list[int], list[int]]:
     kinds: dict[str, int] = {}
     found: tuple[list[int], list[int]] = [], []
     for node in order:
-        inner = tuple(other.op.name for held in node.subgraphs for other in held.nodes)
-        found[0].append(windows.setdefault((node.op.name, coarse(node), inner), len(windows)))
-        found[1].append(kinds.setdefault(node.op.name, len(kinds)))
+        inner = tuple(other.op.shown_name for held in node.subgraphs for other in held.nodes)
+        found[0].append(windows.setdefault((node.op.shown_name, coarse(node), inner), len(windows)))
+        found[1].append(kinds.setdefault(node.op.shown_name, len(kinds)))
     return found
 
 
@@ -265,7 +265,7 @@ def operators_of(box: Box) -> dict[str, int]:
     while pending:
         held = pending.pop()
         if held.node is not None:
-            counts[held.node.op.name] += 1
+            counts[held.node.op.shown_name] += 1
         pending += reversed(held.children)
     return dict(counts)
 

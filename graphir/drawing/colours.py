@@ -75,7 +75,7 @@ MARKS = {
     "same": MarkLook(0, "=", "#8a929e", "same in both"),
     "identical": MarkLook(0, "=", "#009e73", "identical"),
     "agreed": MarkLook(0, "=", "#009e73", "padding agrees"),
-    "noise": MarkLook(1, "~", "#56b4e9", "differs by rounding"),
+    "noise": MarkLook(1, "~", "#56b4e9", "equal within rounding"),
     "first": MarkLook(2, "-", "#0072b2", "only in the first"),
     "second": MarkLook(2, "+", "#cc79a7", "only in the second"),
     "suspicious": MarkLook(3, "?", "#e69f00", "differs by more than rounding explains"),

@@ -1,4 +1,4 @@
-"""Where the boxes of one level stand, in layers: from the engine fast-sugiyama, which the extra `plot` installs.
+"""Where the boxes of one level stand, in layers: from the engine fast-sugiyama.
 
 The engine knows one size for all boxes. What it gives is kept as rows and columns; `placing` gives them their sizes.
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphir.errors import GraphirError
-from graphir.extras import install_hint
+from graphir.extras import DRAWING
 
 SPACING = 100
 THIN = 25
@@ -43,15 +43,15 @@ class Arrangement:
 
 
 def need(module: str, what: str) -> Any:
-    """A library of the extra `plot`. Raises PlotExtraMissing, which says how to get it and what does without it."""
+    """Return a library that draws. Raises PlotExtraMissing, which says how to get it and what does without it."""
     from importlib import import_module
 
     try:
         return import_module(module)
     except ImportError as error:
         raise PlotExtraMissing(
-            f"{what} needs {module.replace('_', '-')}, which is not installed: {install_hint('plot')}; a .dot file "
-            "needs nothing more"
+            f"{what} needs {module.replace('_', '-')}, which is not installed: pip install "
+            f"{' '.join(map(repr, DRAWING))}; a .dot file needs nothing more"
         ) from error
 
 

@@ -12,14 +12,14 @@ from .blocks import Box
 
 @dataclass(eq=False)
 class Level:
-    """The wires among the children of a box, by their places: values by (from, to).
+    """The wires among the children of a box, by their places: values by (from, to), each once.
 
     `ins` holds the values that come from outside with the children that read them, `outs` those that are read outside
     with the child that makes them.
     """
 
-    wires: dict[tuple[int, int], list[Value]] = field(default_factory=dict)
-    ins: dict[Value, list[int]] = field(default_factory=dict)
+    wires: dict[tuple[int, int], dict[Value, None]] = field(default_factory=dict)
+    ins: dict[Value, dict[int, None]] = field(default_factory=dict)
     outs: dict[Value, int] = field(default_factory=dict)
 
 
@@ -71,9 +71,7 @@ def _wire(levels: dict[Box, Level], depths: dict[Box, int], value: Value, ends: 
     while maker.parent is not reader.parent:
         maker, reader = _leave(levels, value, maker), _enter(levels, value, reader)
     if maker is not reader and maker.parent is not None:
-        held = levels[maker.parent].wires.setdefault((maker.place, reader.place), [])
-        if value not in held:
-            held.append(value)
+        levels[maker.parent].wires.setdefault((maker.place, reader.place), {})[value] = None
 
 
 def _leave(levels: dict[Box, Level], value: Value, box: Box) -> Box:
@@ -84,9 +82,7 @@ def _leave(levels: dict[Box, Level], value: Value, box: Box) -> Box:
 
 def _enter(levels: dict[Box, Level], value: Value, box: Box) -> Box:
     assert box.parent is not None
-    readers = levels[box.parent].ins.setdefault(value, [])
-    if box.place not in readers:
-        readers.append(box.place)
+    levels[box.parent].ins.setdefault(value, {})[box.place] = None
     return box.parent
 
 

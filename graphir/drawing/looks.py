@@ -11,10 +11,10 @@ from graphir.analysis.skeleton import coarse
 from graphir.analysis.summary import Layer, summarize, visible_outputs
 from graphir.graph import Graph, Node, Value
 from graphir.safety.foreign_text import in_one_line
-from graphir.types import TensorType, Type
+from graphir.types import ANYTHING, TensorType, Type
 
 from .blocks import MARK, Box, operators_of, shared_start
-from .colours import class_of
+from .colours import MARKS, class_of
 from .marks import Mark, Marks, worst
 
 WIDTH = 190.0
@@ -61,7 +61,7 @@ class Looks:
     def __init__(self, graph: Graph, root: Box, marks: Mapping[Node, Mark] | None = None) -> None:
         self._marks: Marks = dict(marks or {})
         self._costs = _costs(graph)
-        self.common = _common_scope(node.name for node in graph.nodes)
+        self.scope = _common_scope(node.name for node in graph.nodes)
         self.of: dict[Box, Look] = {}
         self._held: dict[Box, tuple[Cost, list[Mark]]] = {}
         order = [root]
@@ -92,14 +92,15 @@ class Looks:
 
     def _short(self, name: str) -> str:
         """A name without what the names of all nodes begin with."""
-        return name[self.common :]
+        return name.removeprefix(self.scope)
 
 
-def _common_scope(names: Iterable[str]) -> int:
-    """How many characters all names begin with, to the end of a whole part; 0 if few."""
+def _common_scope(names: Iterable[str]) -> str:
+    """What all names begin with, to the end of a whole part; "" if that is short."""
     held = list(names)
-    length = 1 + max(shared_start(held).rfind(mark) for mark in MARK) if len(held) > 1 else 0
-    return length if length > SHORTEST else 0
+    start = shared_start(held) if len(held) > 1 else ""
+    length = 1 + max(start.rfind(mark) for mark in MARK)
+    return start[:length] if length > SHORTEST else ""
 
 
 def _costs(graph: Graph) -> dict[Node, Cost]:
@@ -127,8 +128,8 @@ def _node_look(node: Node, name: str, cost: Cost, marks: Iterable[Mark]) -> Look
     if cost.parameters > 1:
         first = weights[0].type
         is_all = isinstance(first, TensorType) and first.elements() == cost.parameters
-        sizes = f"{sizes_of(first)}{' = ' if is_all else ', all '}"
-        lines.append(fitted(f"{sizes}{short(cost.parameters)} par", small=True))
+        sizes = sizes_of(first) + ("" if is_all else f" + {len(weights) - 1}" if len(weights) > 1 else " + more")
+        lines.append(fitted(f"{sizes} = {short(cost.parameters)} params", small=True))
     if cost.macs:
         lines.append(f"{short(cost.macs)} MACs")
     facts = [("name", node.name), ("operator", described(node))]
@@ -136,7 +137,7 @@ def _node_look(node: Node, name: str, cost: Cost, marks: Iterable[Mark]) -> Look
     for what, values in (("reads", read), ("weight", weights), ("gives", visible_outputs(node))):
         facts += _some(what, [f"{value.name}: {value.type}" for value in values])
     facts += _some("from", list(dict.fromkeys(name for value in node.outputs for name in value.sources)))
-    facts += _cost_facts(cost) + [(mark.kind, text) for mark in marks for text in mark.texts]
+    facts += _cost_facts(cost) + [(MARKS[mark.kind].meaning, text) for mark in marks for text in mark.texts]
     return Look(fitted(_heading(node)), tuple(lines), class_of(node.op), brief=lines[0], facts=tuple(facts))
 
 
@@ -152,15 +153,16 @@ def _heading(node: Node) -> str:
     if isinstance(key, tuple) and len(key) == 3:
         kernel, strides = (tuple(map(str, part)) for part in key[1:])
         stride = "" if set(strides) <= {"1"} else "/" + (strides[0] if len(set(strides)) == 1 else "x".join(strides))
-        return f"{node.op.name} {'x'.join(kernel)}{stride}"
+        return f"{node.op.shown_name} {'x'.join(kernel)}{stride}"
     axis = attributes_of(node).get("axis")
-    return f"{node.op.name} axis {shown(axis)}" if isinstance(axis, int) else node.op.name
+    return f"{node.op.shown_name} axis {shown(axis)}" if isinstance(axis, int) else node.op.shown_name
 
 
 def _end_look(box: Box) -> Look:
     assert box.value is not None
     facts = (("name", box.value.name), (box.kind, str(box.value.type)))
-    shape = () if box.kind == "input" else (fitted(str(box.value.type), small=True),)
+    is_open = box.kind == "input" or box.value.type == ANYTHING
+    shape = () if is_open else (fitted(str(box.value.type), small=True),)
     return Look(fitted(box.value.name), (*shape, box.kind) if box.kind == "output" else (box.kind,), "end", facts=facts)
 
 
@@ -169,15 +171,16 @@ def _box_look(box: Box, name: str, cost: Cost) -> Look:
     kinds = operators_of(box)
     names = " ".join(kinds)
     title = f"{times}{name or names}"
-    lines = [begun(names)] if name and kinds else []
+    fits = text_width(title) <= ROOM
+    lines = [begun(names)] if kinds and (name or not fits) else []
     numbers = [f"{box.leaves:,} node{'s' * (box.leaves != 1)}"] if box.leaves else []
-    numbers += [f"{short(cost.parameters)} par"] if cost.parameters > 1 else []
+    numbers += [f"{short(cost.parameters)} params"] if cost.parameters > 1 else []
     lines += [fitted("  ".join(numbers), small=True)] if numbers else []
     lines += [f"{short(cost.macs)} MACs"] if cost.macs else []
     what = {"run": f"{box.times} times the same operators", "block": "one of several alike", "body": "subgraph"}
     facts = [("box", title), ("is", what.get(box.kind, "a part of the model")), ("nodes", f"{box.leaves:,}")]
     facts += [("operators", ", ".join(f"{name} {count}" for name, count in kinds.items())), *_cost_facts(cost)]
-    shown = fitted(title) if name else begun(title, small=False)
+    shown = fitted(title) if name or fits else f"{times}{len(kinds)} operators" if len(kinds) > 1 else times.strip()
     numbers += [f"{short(cost.macs)} MACs"] if cost.macs else []
     return Look(shown, tuple(lines), "box", brief="  ".join(numbers), facts=tuple(facts))
 
@@ -207,8 +210,8 @@ def sizes_of(type_: Type) -> str:
 
 
 def wire_label(values: Iterable[Value]) -> str:
-    """What stands where wires leave a box: the shapes, two at most."""
-    labels = list(dict.fromkeys(sizes_of(value.type) for value in values))
+    """What stands where wires leave a box: the shapes that are known, two at most."""
+    labels = list(dict.fromkeys(sizes_of(value.type) for value in values if value.type != ANYTHING))
     more = f" +{len(labels) - 2}" if len(labels) > 2 else ""
     return fitted(", ".join(labels[:2]) + more, small=True)
 
@@ -254,13 +257,13 @@ def title_lines(text: str, room: float) -> list[str]:
 
 
 def begun(text: str, *, small: bool = True) -> str:
-    """A text that fits into a box: of long ones the end is left out."""
-    held = in_one_line(text)[:400]
-    if text_width(held, small=small) <= ROOM:
-        return held
-    while text_width(f"{held}..", small=small) > ROOM:
-        held = held[:-1]
-    return f"{held}.."
+    """Words that fit into a box: of many the last are left out, of a long one the middle."""
+    words = in_one_line(text)[:400].split(" ")
+    if text_width(" ".join(words), small=small) <= ROOM:
+        return " ".join(words)
+    while len(words) > 1 and text_width(f"{' '.join(words)} ..", small=small) > ROOM:
+        words.pop()
+    return f"{' '.join(words)} .." if len(words) > 1 else fitted(words[0], small=small)
 
 
 def fitted(text: str, *, small: bool = False, room: float = ROOM) -> str:

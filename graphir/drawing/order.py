@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from graphir.graph import Graph, Node, Value
+from graphir.structure.views import captured
 
 
 def reads(node: Node) -> list[Value]:
@@ -13,24 +14,6 @@ def reads(node: Node) -> list[Value]:
     if node.subgraphs:
         found += [value for inner in node.subgraphs for value in captured(inner)]
     return list(dict.fromkeys(found))
-
-
-def captured(graph: Graph) -> Iterator[Value]:
-    """The values of graphs around a subgraph that it, or a graph inside it, uses."""
-    inside = {graph}
-    pending = [graph]
-    while pending:
-        current = pending.pop()
-        for value in current.outputs:
-            if value.graph not in inside:
-                yield value
-        for node in current.nodes:
-            for inner in node.subgraphs:
-                inside.add(inner)
-                pending.append(inner)
-            for used in node.inputs:
-                if used is not None and used.graph not in inside:
-                    yield used
 
 
 def drawn_order(graph: Graph, wires: dict[Node, list[Value]]) -> list[Node]:
@@ -83,4 +66,4 @@ def crossings(order: Sequence[Node], wires: dict[Node, list[Value]]) -> list[int
     return found
 
 
-__all__ = ["captured", "crossings", "drawn_order", "reads"]
+__all__ = ["crossings", "drawn_order", "reads"]

@@ -249,8 +249,12 @@
     data.sides.forEach(resize);
   }
 
-  function fit() {
-    scale = Math.min(1, ...data.sides.map(side => Math.max(LEGIBLE, side.view.clientWidth / side.width)));
+  // All of the picture; the first view shows what is legible of it.
+  function fit() { show(side => Math.max(0.1, Math.min(side.view.clientWidth / side.width, side.view.clientHeight / side.height))); }
+  function firstView() { show(side => Math.max(LEGIBLE, side.view.clientWidth / side.width)); }
+
+  function show(scaleOf) {
+    scale = Math.min(1, ...data.sides.map(scaleOf));
     for (const side of data.sides) {
       resize(side);
       const first = side.boxes[0].ch ? element(side, side.boxes[0].ch[0]) : null, view = side.view.getBoundingClientRect();
@@ -294,7 +298,7 @@
     };
     const next = data.sides.some(side => side.boxes[0].m) ? [button("next mark", "next marked layer", nextMark)] : [];
     tools.append(input, count, select, ...next, button("\u2212", "smaller", () => zoom(1 / 1.25)), button("+", "larger", () => zoom(1.25)),
-      button("fit", "fit", fit), button("reset", "as at first", () => { data.sides.forEach(side => { side.opened = new Set(side.open); side.chosen = undefined; render(side); }); fit(); }));
+      button("fit", "show all of it", fit), button("reset", "as at first", () => { data.sides.forEach(side => { side.opened = new Set(side.open); side.chosen = undefined; render(side); }); firstView(); }));
   }
 
   let turnOfMark = 0;
@@ -339,5 +343,5 @@
   toolbar();
   legend();
   data.sides.forEach(render);
-  fit();
+  firstView();
 })();

@@ -43,7 +43,7 @@ class Side:
     @cached_property
     def scenes(self) -> dict[Box, Scene]:
         """Where everything stands. Raises PlotExtraMissing."""
-        return scenes_of(self.levels, self.looks.common)
+        return scenes_of(self.levels, self.looks.scope)
 
     def opened(self, most: int) -> set[Box]:
         """What is open at first."""

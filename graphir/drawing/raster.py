@@ -1,4 +1,4 @@
-"""An SVG in pixels, by the library resvg-py, which is installed with the extra `plot`."""
+"""An SVG in pixels, by the library resvg-py."""
 
 from __future__ import annotations
 

@@ -32,21 +32,21 @@ class Scene:
     arrangement: Arrangement
 
 
-def scenes_of(levels: dict[Box, Level], common: int = 0) -> dict[Box, Scene]:
-    """The scene of every box that has children. `common` characters at the begin of all nodes' names are left out.
+def scenes_of(levels: dict[Box, Level], scope: str = "") -> dict[Box, Scene]:
+    """The scene of every box that has children. `scope` is left out where the names of nodes begin with it.
 
     Raises PlotExtraMissing.
     """
     arranger = Arranger()
-    return {box: _scene(box, level, arranger, common) for box, level in levels.items()}
+    return {box: _scene(box, level, arranger, scope) for box, level in levels.items()}
 
 
-def _scene(box: Box, level: Level, arranger: Arranger, common: int) -> Scene:
+def _scene(box: Box, level: Level, arranger: Arranger, scope: str) -> Scene:
     count = len(box.children)
     wires = list(level.wires)
     leaving: dict[int, list[Value]] = defaultdict(list)
-    for (maker, _), values in level.wires.items():
-        leaving[maker] += values
+    for (maker, _), carried in level.wires.items():
+        leaving[maker] += carried
     pins: list[str] = []
     if box.kind not in ("node", "graph"):
         for values in _shared_out(list(level.ins)):
@@ -54,13 +54,13 @@ def _scene(box: Box, level: Level, arranger: Arranger, common: int) -> Scene:
             readers = dict.fromkeys(reader for value in values for reader in level.ins[value])
             wires += [(place, reader) for reader in readers]
             leaving[place] += values
-            pins.append(_pin(values, common))
+            pins.append(_pin(values, scope))
         for values in _shared_out(list(level.outs)):
             place = count + len(pins)
             wires += [(maker, place) for maker in dict.fromkeys(level.outs[value] for value in values)]
             for value in values:
                 leaving[level.outs[value]].append(value)
-            pins.append(_pin(values, common))
+            pins.append(_pin(values, scope))
     labels = {place: wire_label(values) for place, values in sorted(leaving.items())}
     first = count + len(pins)
     wires, rails = with_rails(first, wires)
@@ -118,12 +118,12 @@ def _shared_out(values: list[Value]) -> list[list[Value]]:
     return [*([value] for value in values[: MOST_PINS - 1]), values[MOST_PINS - 1 :]]
 
 
-def _pin(values: list[Value], common: int) -> str:
+def _pin(values: list[Value], scope: str) -> str:
     if len(values) > 1:
         return f"{len(values)} more values"
     made = values[0].producer
     is_one_of_many = made is not None and sum(bool(value.uses) for value in made.outputs) > 1
-    return fitted(values[0].name if made is None or is_one_of_many else made.name[common:], small=True)
+    return fitted(values[0].name if made is None or is_one_of_many else made.name.removeprefix(scope), small=True)
 
 
 def _tells_more(box: Box) -> bool:

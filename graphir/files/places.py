@@ -1,12 +1,29 @@
-"""Which files belong to a model: those in its folder, links followed."""
+"""Which files belong to a model: those in its folder, links followed; and what is said of a place without any."""
 
 from __future__ import annotations
 
 import os
+import re
 import stat
 from pathlib import Path
 
 from graphir.errors import FormatError
+
+# The scheme of an address; `Path` has made one slash of two.
+ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/+")
+
+
+def nothing_at(place: str | os.PathLike[str], wanted: str = "no such file") -> str:
+    """Return what to say of a place where nothing is; of an address, that it is one.
+
+    >>> nothing_at("model.onnx"), nothing_at(Path("https://a.org/m.onnx"))
+    ('model.onnx: no such file', 'https://a.org/m.onnx: graphir reads files, not addresses; download it first')
+    """
+    address = ADDRESS.match(os.fspath(place))
+    if address is None:
+        return f"{os.fspath(place)}: {wanted}"
+    rest = os.fspath(place)[address.end() :]
+    return f"{address[1]}://{rest}: graphir reads files, not addresses; download it first"
 
 
 def beside(model: str | os.PathLike[str], place: str | os.PathLike[str], what: str) -> Path:
@@ -31,4 +48,4 @@ def beside(model: str | os.PathLike[str], place: str | os.PathLike[str], what: s
     return found
 
 
-__all__ = ["beside"]
+__all__ = ["beside", "nothing_at"]

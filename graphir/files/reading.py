@@ -11,6 +11,7 @@ from graphir.errors import FormatError
 from .sources import READ, remember
 
 _KINDS = (
+    (stat.S_ISLNK, "a link"),
     (stat.S_ISDIR, "a folder"),
     (stat.S_ISFIFO, "a pipe"),
     (stat.S_ISCHR, "a device"),
@@ -37,8 +38,24 @@ def open_descriptor(path: str | os.PathLike[str]) -> int:
         remember(path, READ)
         return descriptor
     os.close(descriptor)
-    found = next((text for test, text in _KINDS if test(mode)), "something else")
-    raise FormatError(f"cannot be read: {found}, not a regular file", path=path)
+    raise FormatError(f"cannot be read: {kind_of_file(mode)}, not a regular file", path=path)
 
 
-__all__ = ["open_descriptor", "open_plain"]
+def kind_of_file(mode: int) -> str | None:
+    """What a file's mode says that it is, None for a regular file."""
+    if stat.S_ISREG(mode):
+        return None
+    return next((text for test, text in _KINDS if test(mode)), "something else")
+
+
+def read_limited(path: str | os.PathLike[str], limit: int) -> bytes:
+    """The bytes of a regular file of at most `limit` bytes. Raises FormatError for a larger one, and as `open_plain`
+    does."""
+    with open_plain(path) as file:
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise FormatError(f"it has more than {limit:,} bytes, which are not read", path=path)
+    return data
+
+
+__all__ = ["kind_of_file", "open_descriptor", "open_plain", "read_limited"]

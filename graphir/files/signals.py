@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+_interrupts = 0
 
 
 class Ended(BaseException):
@@ -46,7 +47,7 @@ def signals_held() -> Iterator[None]:
 
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
-    """SIGTERM and SIGHUP raise `Ended` in the block, as SIGINT raises KeyboardInterrupt, so that what is half done is
+    """SIGTERM and SIGHUP raise `Ended` in the block and SIGINT raises KeyboardInterrupt, so that what is half done is
     cleaned up. Signals that are ignored (nohup) or that the caller handles stay so."""
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -54,15 +55,26 @@ def ended_by_signals() -> Iterator[None]:
     mended = [number for number in ENDING if signal.getsignal(number) is signal.SIG_DFL]
     try:
         for number in mended:
-            signal.signal(number, _end)
+            signal.signal(number, _interrupt if number == signal.SIGINT else _end)
         yield
     finally:
         for number in mended:
             signal.signal(number, signal.SIG_DFL)
 
 
+def was_interrupted() -> bool:
+    """Whether SIGINT came in a block of `ended_by_signals`."""
+    return _interrupts > 0
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    global _interrupts
+    _interrupts += 1
+    raise KeyboardInterrupt
+
+
 def _end(number: int, frame: FrameType | None) -> None:
     raise Ended(number)
 
 
-__all__ = ["ENDING", "Ended", "ended_by_signals", "signals_held"]
+__all__ = ["ENDING", "Ended", "ended_by_signals", "signals_held", "was_interrupted"]

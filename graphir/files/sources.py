@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -29,9 +29,28 @@ def remember(path: str | os.PathLike[str], how: str) -> None:
         files[os.path.realpath(path)] = how
 
 
+class _Forwarded(dict[str, str]):
+    """The files, each new one told as well."""
+
+    def __init__(self, files: dict[str, str], tell: Callable[[str, str], None]) -> None:
+        super().__init__(files)
+        self._tell = tell
+
+    def __setitem__(self, path: str, how: str) -> None:
+        super().__setitem__(path, how)
+        self._tell(path, how)
+
+
+def forward_files(tell: Callable[[str, str], None]) -> None:
+    """From now on tell each file that is remembered: for a child, whose parent is to remember it."""
+    files = _FILES.get()
+    if files is not None:
+        _FILES.set(_Forwarded(files, tell))
+
+
 def how_used(path: str | os.PathLike[str]) -> str | None:
     """What this command has done with a file: READ, WRITTEN, or nothing."""
     return (_FILES.get() or {}).get(os.path.realpath(path))
 
 
-__all__ = ["READ", "WRITTEN", "how_used", "remember", "sources_kept"]
+__all__ = ["READ", "WRITTEN", "forward_files", "how_used", "remember", "sources_kept"]

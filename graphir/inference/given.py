@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from operator import index
-from typing import TYPE_CHECKING, SupportsIndex, cast
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from graphir.errors import GraphError, ShapeError
 from graphir.safety.arguments import expect_mapping
-from graphir.types import ANYTHING, UNKNOWN, Dim, DType, Sym, TensorType, Type, Unknown, parse_dim, parse_shape
+from graphir.symbolic.text import dimensions
+from graphir.types import ANYTHING, Dim, DType, TensorType, Type, parse_shape
 
 from .declared import nearest
 
@@ -49,21 +49,13 @@ def parse_dims(shape: object) -> tuple[Dim, ...] | None:
     if shape is None:
         return None
     try:
-        dims = parse_shape(shape) if isinstance(shape, str) else tuple(map(_parse_dim, cast("Iterable[object]", shape)))
-    except (TypeError, ValueError) as error:
+        dims = parse_shape(shape) if isinstance(shape, str) else dimensions(shape)
+    except ValueError as error:
         raise ShapeError(f"not a shape: {shape!r}: {error}") from None
     for dim in dims:
         if isinstance(dim, int) and dim < 0:
             raise ShapeError(f"not a shape: {shape!r}: the size {dim} is negative; an unknown size is None or '?'")
     return dims
-
-
-def _parse_dim(dim: object) -> Dim:
-    if dim is None:
-        return UNKNOWN
-    if isinstance(dim, str):
-        return parse_dim(dim)
-    return dim if isinstance(dim, Sym | Unknown) else index(cast("SupportsIndex", dim))
 
 
 __all__ = ["given_types", "parse_dims"]

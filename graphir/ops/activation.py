@@ -49,6 +49,7 @@ class LeakyRelu(_Activation):
 class ThresholdedRelu(_Activation):
     """X where X > alpha, else 0. Source: ONNX ThresholdedRelu-22."""
 
+    compares = True
     alpha: float = 1.0
 
 

@@ -72,7 +72,8 @@ class Operator:
     depends on its attributes overrides `output_count`. `reads` holds the slots whose elements the rule wants (the
     `shape` of Reshape); they come in `values`. `takes` holds the dtypes that each operand may have; None, or
     no entry, stands for all. `may_leave_gaps` says that any operand may be absent. `counts` says that results have
-    sizes that only a run can tell (see `counts`).
+    sizes that only a run can tell (see `counts`). `compares` says that the result changes where real operands cross
+    each other or an attribute: numbers on one side of a constant show nothing of what happens on the other.
     """
 
     inputs: ClassVar[tuple[str, ...]] = ()
@@ -90,6 +91,7 @@ class Operator:
     propagates: ClassVar[bool] = False
     knows_itself: ClassVar[bool] = False
     counts: ClassVar[bool] = False
+    compares: ClassVar[bool] = False
     checks_attributes: ClassVar[bool] = False
     work: ClassVar[Work | None] = None
     _kinds: ClassVar[dict[str, Kind]] = {}
@@ -180,6 +182,11 @@ class Operator:
     def name(self) -> str:
         """The operator's name: the class's."""
         return type(self).__name__
+
+    @property
+    def shown_name(self) -> str:
+        """What people call the operator: its name, or what its source calls one that graphir does not know."""
+        return self.name
 
     @property
     def output_count(self) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from graphir.types import OptionalType, SequenceType, Shape, Sym, TensorType, Type, substitute, symbol
+from graphir.types import MapType, OptionalType, SequenceType, Shape, Sym, TensorType, Type, substitute, symbol
 
 PLACEHOLDER = "new"
 ODD = r"[^A-Za-z0-9_.]|^(?![A-Za-z_])"
@@ -54,7 +54,7 @@ def counted(dim: object) -> frozenset[str]:
 
 def counted_in(type_: Type) -> frozenset[str]:
     """The names in a type of sizes that only a run can tell."""
-    if isinstance(type_, SequenceType | OptionalType):
+    if isinstance(type_, SequenceType | OptionalType | MapType):
         return counted_in(type_.element)
     shape: Shape = type_.shape or ()
     return frozenset().union(*map(counted, shape))

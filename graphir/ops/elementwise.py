@@ -207,6 +207,7 @@ def _comparison(
         "same_shape": False,
         "follow": staticmethod(follow),
         "takes": (takes, takes),
+        "compares": takes is not BOOL,
     }
     return operator(type(name, (_Comparison,), body))
 
@@ -297,6 +298,7 @@ class Max(_Variadic):
     """The elementwise maximum of all operands. Source: ONNX Max-13."""
 
     takes = (NUMBERS,)
+    compares = True
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
         return self.known_by(elements.largest, operands, values)
@@ -307,6 +309,7 @@ class Min(_Variadic):
     """The elementwise minimum of all operands. Source: ONNX Min-13."""
 
     takes = (NUMBERS,)
+    compares = True
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
         return self.known_by(elements.smallest, operands, values)
@@ -318,6 +321,7 @@ class Clip(Operator):
 
     inputs = ("X", "min?", "max?")
     takes = (NUMBERS, NUMBERS, NUMBERS)
+    compares = True
     work = Each(2)
 
     def infer(self, x: TensorType, low: Operand = None, high: Operand = None) -> TensorType:

@@ -28,6 +28,11 @@ class Foreign(Operator):
     unnamed: bool = False
 
     @property
+    def shown_name(self) -> str:
+        """What its source calls it."""
+        return self.operator_name
+
+    @property
     def output_count(self) -> int:
         """How many results the source states."""
         return self.results

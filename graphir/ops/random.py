@@ -40,8 +40,29 @@ class _RandomLike(Operator):
         return (refine(operands[0], results[0].shape, None if self.dtype else results[0].dtype),)
 
 
+class _Normal(Operator):
+    """Numbers with a normal distribution."""
+
+    scale: float
+
+    def check_attributes(self) -> None:
+        super().check_attributes()
+        self.demand(self.scale >= 0, "scale", "a standard deviation of 0 or more")
+
+
+class _Uniform(Operator):
+    """Numbers spread evenly between two."""
+
+    low: float
+    high: float
+
+    def check_attributes(self) -> None:
+        super().check_attributes()
+        self.demand(self.high >= self.low, "high", f"at least low, which is {self.low:g}")
+
+
 @operator
-class RandomNormal(_Random):
+class RandomNormal(_Normal, _Random):
     """Numbers with a normal distribution, of standard deviation `scale`. Source: ONNX RandomNormal-22."""
 
     shape: tuple[int, ...]
@@ -52,7 +73,7 @@ class RandomNormal(_Random):
 
 
 @operator
-class RandomUniform(_Random):
+class RandomUniform(_Uniform, _Random):
     """Numbers spread evenly from `low` to `high`. Source: ONNX RandomUniform-22."""
 
     shape: tuple[int, ...]
@@ -63,7 +84,7 @@ class RandomUniform(_Random):
 
 
 @operator
-class RandomNormalLike(_RandomLike):
+class RandomNormalLike(_Normal, _RandomLike):
     """RandomNormal in the operand's shape, and dtype if none is stated. Source: ONNX RandomNormalLike-22."""
 
     dtype: DType | None = None
@@ -73,7 +94,7 @@ class RandomNormalLike(_RandomLike):
 
 
 @operator
-class RandomUniformLike(_RandomLike):
+class RandomUniformLike(_Uniform, _RandomLike):
     """RandomUniform in the operand's shape, and dtype if none is stated. Source: ONNX RandomUniformLike-22."""
 
     dtype: DType | None = None

@@ -9,7 +9,18 @@ from graphir.errors import ShapeError
 from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, Unknown, format_shape, product
 
 from . import elements
-from .base import Element, Known, Operand, Operator, Values, expect_number, normalize_axis, operator, refine
+from .base import (
+    Element,
+    Known,
+    Operand,
+    Operator,
+    Values,
+    elements_of,
+    expect_number,
+    normalize_axis,
+    operator,
+    refine,
+)
 from .counts import new_size
 from .dtypes import BOOL, COMMON, INDICES, WIDE_NUMBERS
 from .known import array_of, known_array
@@ -144,15 +155,20 @@ class _Cumulative(Operator):
 
     inputs = ("X", "axis")
     takes = (WIDE_NUMBERS, INDICES)
+    reads = frozenset({1})
     work = Each()
     exclusive: bool = False
     reverse: bool = False
     fold: ClassVar[elements.Function]
     empty: ClassVar[int]
 
-    def infer(self, x: TensorType, axis: TensorType) -> TensorType:
+    def infer(self, x: TensorType, axis: TensorType, *, values: Values) -> TensorType:
         check_indices(axis)
         expect_number(axis, "the axis")
+        known = elements_of(values, 1)
+        numbers = None if known is None else known.integers()
+        if numbers and x.shape is not None:
+            normalize_axis(numbers[0], len(x.shape))
         return x
 
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:

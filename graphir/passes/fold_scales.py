@@ -163,7 +163,9 @@ def _vector(tensor: Tensor, rank: int, axis: int, channels: int) -> Callable[[],
     def read() -> Any:
         import numpy as np
 
-        return np.broadcast_to(tensor.numpy().astype(np.float64).reshape(-1), (channels,))
+        with np.errstate(invalid="ignore"):  # a NaN that signals stays one
+            wide = tensor.numpy().astype(np.float64)
+        return np.broadcast_to(wide.reshape(-1), (channels,))
 
     return read
 
@@ -189,7 +191,7 @@ def _operands(graph: Graph, node: Node, scale: Any, shift: Any) -> list[Value | 
         held = tensor
 
         def scaled() -> Any:
-            return (held.numpy().astype("float64") * scale().reshape(spread)).astype(dtype.numpy())
+            return _rounded(held.numpy().astype("float64") * scale().reshape(spread), dtype)
 
         name = graph.fresh_name(f"{weight.name}_scaled")
         weight = graph.add_parameter(name, Tensor.computed(dtype, tensor.shape, scaled))
@@ -201,10 +203,18 @@ def _operands(graph: Graph, node: Node, scale: Any, shift: Any) -> list[Value | 
 
         total = np.zeros(channels) if old is None else beta * old()
         total = total if scale is None else total * scale()
-        return (total if shift is None else total + shift()).astype(dtype.numpy())
+        return _rounded(total if shift is None else total + shift(), dtype)
 
     made = graph.add_parameter(graph.fresh_name(f"{node.name}_bias"), Tensor.of(moved()))
     return [node.inputs[0], weight, made]
+
+
+def _rounded(array: Any, dtype: Any) -> Any:
+    """The numbers in a dtype; those beyond it are infinite, as where they are computed in it."""
+    import numpy as np
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        return array.astype(dtype.numpy())
 
 
 def _take_place(graph: Graph, old: Value, new: Value) -> None:

@@ -19,7 +19,7 @@ from graphir.ops.base import Known
 from graphir.ops.shape_parts import Concat
 from graphir.structure.record import holder
 from graphir.symbolic.dims import Call, substitute
-from graphir.types import Dim, OptionalType, SequenceType, Sym, TensorType, Type, symbol
+from graphir.types import Dim, MapType, OptionalType, SequenceType, Sym, TensorType, Type, symbol
 
 KIND = DecisionKind.BATCH
 BATCH = "N"
@@ -186,7 +186,7 @@ def _rename(graph: Graph, names: Mapping[str, str]) -> None:
 
 
 def _renamed(type_: Type, sizes: Mapping[str, Dim]) -> Type:
-    if isinstance(type_, SequenceType | OptionalType):
+    if isinstance(type_, SequenceType | OptionalType | MapType):
         return replace(type_, element=_renamed(type_.element, sizes))
     if not isinstance(type_, TensorType) or not any(isinstance(dim, Sym) for dim in type_.shape or ()):
         return type_

@@ -77,6 +77,20 @@ def _drop_cast(graph: Graph, node: Node) -> Accepted:
     return bypass(graph, node, value)
 
 
+def _drop_factor_one(graph: Graph, node: Node) -> Accepted:
+    """x * 1 and x / 1 are x to the last bit, where the 1 widens no shape: a swish as TensorFlow writes it has such a
+    factor, as Keras describes it has none."""
+    for slot in (1, 0) if isinstance(node.op, ew.Mul) else (1,):
+        factor, value = node.inputs[slot], node.inputs[1 - slot]
+        tensor = None if factor is None or factor.producer is not None else factor.tensor
+        if value is None or tensor is None or tensor.size != 1 or value.shape is None:
+            continue
+        keeps_shape = value.shape == node.output.shape and not any(isinstance(dim, Unknown) for dim in value.shape)
+        if keeps_shape and tensor.numpy().item() == 1:
+            return bypass(graph, node, value)
+    return False
+
+
 def _rearranged_parameter(node: Node, rearrange: Callable[[Tensor], Tensor | None]) -> Tensor | None:
     """The tensor that a rearranging node gives, if its operand is a parameter with elements."""
     value = node.inputs[0]
@@ -267,6 +281,7 @@ SINK = Rule("the Transpose in front of it moves behind it, to meet another", _si
 RESHAPE = Rule("the shape is there already, or it joins a reshaping in front of it, or a parameter", _simplify_reshape)
 RULES: Rules = {
     **dict.fromkeys(SINKS, (SINK,)),
+    **dict.fromkeys((ew.Mul, ew.Div), (Rule("it multiplies or divides by one", _drop_factor_one), SINK)),
     ew.Identity: (Rule("it changes nothing", _drop_identity),),
     ew.Cast: (Rule("the dtype is there already", _drop_cast), SINK),
     Transpose: (Rule("it joins the Transpose in front of it or a parameter, or keeps the order", _simplify_transpose),),

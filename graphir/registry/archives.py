@@ -1,12 +1,14 @@
 """Archives of model servers, unpacked without harm: .tar, .tar.gz, .tgz, .zip, .mar and .model.
 
 Their names and sizes are a stranger's claims. Nothing is written outside of the folder that is given, nothing but plain
-files is made, nothing that exists is written over, and what comes out is counted while it comes, not as it is claimed.
+files is made, nothing that exists is written over, and what comes out is counted while it comes, not as it is claimed:
+contents and headers.
 """
 
 from __future__ import annotations
 
 import errno
+import gzip
 import os
 import stat
 import tarfile
@@ -29,6 +31,9 @@ USTAR, USTAR_AT = b"ustar", 257
 CHUNK = 1 << 20
 # What a file takes of a disk even if it is empty: so many empty files are as large as their number says.
 BLOCK = 4096
+# The longest header of a tar, which Python's reader takes into memory as a whole: a path has at most 4 KB, a file's
+# attributes on Linux 64 KB.
+HEADER = 1 << 16
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
@@ -53,21 +58,22 @@ class _Unpacking:
     stored: int
     made: int = 0
 
-    def write(self, name: str, source: IO[bytes]) -> None:
-        """A file of the archive."""
+    def write(self, name: str, source: IO[bytes], *, is_counted: bool = False) -> None:
+        """A file of the archive; `is_counted` where what is read of it counts already."""
         place = place_in(self.folder, name, self.archive)
         with self._possible(name):
             place.parent.mkdir(parents=True, exist_ok=True)
             file = place.open("xb")
         with file:
-            self._count(BLOCK)
+            self.count(BLOCK)
             while data := source.read(CHUNK):
-                self._count(len(data))
+                if not is_counted:
+                    self.count(len(data))
                 file.write(data)
 
     def folder_at(self, name: str) -> None:
         """A folder of the archive."""
-        self._count(BLOCK)
+        self.count(BLOCK)
         place = place_in(self.folder, name, self.archive)
         with self._possible(name):
             place.mkdir(parents=True, exist_ok=True)
@@ -87,7 +93,8 @@ class _Unpacking:
                 raise
             raise FormatError(f"no file can be called {name[:80]!r}: {error.strerror}", path=self.archive) from error
 
-    def _count(self, nbytes: int) -> None:
+    def count(self, nbytes: int) -> None:
+        """Count bytes that have come out. Raises LimitError where they are far more than the archive holds."""
         self.made += nbytes
         check_expansion(self.made, self.stored, f"{self.archive}: unpacking it", "bytes")
 
@@ -135,17 +142,45 @@ def _unzip(file: IO[bytes], unpacking: _Unpacking) -> None:
                 unpacking.write(entry.filename, source)
 
 
+class _Headers:
+    """What a tar is read from: all of it is counted. `left` is how much may be read before the next entry is there,
+    which `tarfile` takes into memory, None while contents are read."""
+
+    def __init__(self, file: IO[bytes] | gzip.GzipFile, unpacking: _Unpacking) -> None:
+        self._file = file
+        self._unpacking = unpacking
+        self.left: int | None = None
+
+    def read(self, count: int) -> bytes:
+        """Read some bytes. Raises FormatError where a header goes on and on."""
+        data = self._file.read(count)
+        self._unpacking.count(len(data))
+        if self.left is not None:
+            self.left -= len(data)
+            if self.left < 0:
+                raise FormatError(f"a header in it has more than {HEADER} bytes", path=self._unpacking.archive)
+        return data
+
+
 def _untar(file: IO[bytes], unpacking: _Unpacking, *, is_packed: bool) -> None:
-    with tarfile.open(fileobj=file, mode="r|gz" if is_packed else "r|") as archive:
-        for entry in archive:
+    stream = _Headers(gzip.GzipFile(fileobj=file) if is_packed else file, unpacking)
+    stream.left = HEADER
+    with tarfile.open(fileobj=stream, mode="r|") as archive:  # type: ignore[call-overload]
+        while True:
+            stream.left = HEADER
+            entry = archive.next()
+            if entry is None:
+                return
+            archive.members.clear()  # each has the headers that hold for all, and is not needed any more
             if entry.isdir():
                 if PurePosixPath(entry.name).parts:  # `./`, with which `tar -C folder .` begins
                     unpacking.folder_at(entry.name)
                 continue
             source = archive.extractfile(entry) if entry.isreg() else None
-            if source is None:
+            if source is None or entry.issparse():
                 raise FormatError(f"{entry.name!r} in it is a link or no file", path=unpacking.archive)
-            unpacking.write(entry.name, source)
+            stream.left = None
+            unpacking.write(entry.name, source, is_counted=True)
 
 
 @contextmanager
@@ -153,7 +188,9 @@ def _said(archive: str) -> Iterator[None]:
     """What the libraries raise of a damaged archive, as FormatError."""
     try:
         yield
-    except (tarfile.TarError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+    except (
+        tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile, zlib.error, EOFError, NotImplementedError
+    ) as error:  # fmt: skip
         raise FormatError(f"no archive that can be unpacked: {error}", path=archive) from error
     except (ValueError, OverflowError, UnicodeError) as error:  # numbers and names in headers
         raise FormatError(f"damaged: {error}", path=archive) from error

@@ -16,6 +16,7 @@ from graphir.errors import (
     UnsupportedOpError,
     VerificationError,
 )
+from graphir.runtime.providers import ran_out_of_memory
 from graphir.verification.report import VerificationReport
 
 # How every message of graphir says that a shape, or parameters, would help: by the option that takes them.
@@ -71,7 +72,7 @@ def bucket_of_error(error: BaseException) -> Bucket:
     """Where a model belongs whose conversion raised this."""
     if any(isinstance(cause, MemoryError | OutOfMemory) for cause in _causes(error)):
         return Bucket.MEMORY
-    if isinstance(error, LimitError):
+    if any(isinstance(cause, LimitError) for cause in _causes(error)):
         return Bucket.LIMITS
     if isinstance(error, UnsupportedOpError):
         return Bucket.NEEDS_SHAPES if error.gaps and all(map(_asks_for_shapes, error.gaps)) else Bucket.UNSUPPORTED
@@ -79,7 +80,7 @@ def bucket_of_error(error: BaseException) -> Bucket:
         return Bucket.REFUSED if isinstance(error, OSError) else Bucket.DEFECT
     text = "\n".join([str(error), *getattr(error, "__notes__", ())])
     if isinstance(error, VerificationError | ProviderError):
-        return Bucket.MEMORY if _ran_out(text) else Bucket.UNCHECKED
+        return Bucket.MEMORY if ran_out_of_memory(text) else Bucket.UNCHECKED
     if SHAPES.search(str(error)):  # what is missing first is in the message, what may be missing too in its notes
         return Bucket.NEEDS_SHAPES
     if PARAMETERS.search(text):
@@ -101,11 +102,6 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 def _asks_for_shapes(gap: Gap) -> bool:
     return SHAPES.search(gap.reason) is not None
-
-
-def _ran_out(text: str) -> bool:
-    """Whether a runtime that is no Python says that an allocation failed: onnxruntime's and C++'s own words."""
-    return "bad allocation" in text or "bad_alloc" in text or "Failed to allocate memory" in text
 
 
 __all__ = ["Bucket", "bucket_of_error", "bucket_of_verdict", "exit_code", "operators_of"]

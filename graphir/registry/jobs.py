@@ -19,7 +19,7 @@ from graphir.verification.options import ComparisonOptions
 
 # Changes when records or what stands in a model's folder are written otherwise: older ones are made anew.
 LAYOUT = 1
-TARGET_OPTIONS = ("opset", "mxnet_version")
+TARGET_OPTIONS = ("opset",)
 
 
 @record
@@ -148,12 +148,25 @@ class Outcome:
         try:
             given = {name: value for name, value in found.items() if name in {entry.name for entry in fields(cls)}}
             tuples = {name: tuple(map(tuple, found[name])) for name in ("files", "stamps", "read")}
-            return cls(**{
+            made = cls(**{
                 **given, **tuples, "bucket": Bucket(found["bucket"]), "operators": tuple(found["operators"]),
                 "nodes": tuple(found["nodes"]),
             })  # fmt: skip
         except (KeyError, TypeError, ValueError):
             return None
+        return made if made._is_typed() else None
+
+    def _is_typed(self) -> bool:
+        """Whether every field holds what it is declared as, which a file need not."""
+        return (
+            all(type(getattr(self, entry.name)) is str for entry in fields(self) if entry.type == "str")
+            and all(type(getattr(self, entry.name)) is int for entry in fields(self) if entry.type == "int")
+            and type(self.seconds) in (int, float)
+            and all(type(name) is str for name in self.operators)
+            and [type(count) for count in self.nodes] == [int, int]
+            and all([type(part) for part in file] == [str, int] for file in self.files)
+            and all([type(part) for part in stamp] == [str, int, int] for stamp in (*self.stamps, *self.read))
+        )
 
 
 def failure(job: Job, bucket: Bucket, detail: str, operators: Sequence[str] = ()) -> Outcome:

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from graphir.converters.glance import Glance
+from graphir.converters.table import FORMATS
 from graphir.errors import FormatError
-from graphir.files.reading import open_plain
+from graphir.files.reading import read_limited
+from graphir.safety.json_text import NoJson, read_json
+from graphir.structure.record import record
 
-LISTS = (".txt", ".list")
+LISTS, TABLE = (".txt", ".list"), ".csv"
 # A manifest of 100,000 models has some 20 MB.
 LARGEST = 1 << 28
 Entry = tuple[str, str, dict[str, Any]]
@@ -79,37 +80,32 @@ STATED: Mapping[str, Callable[[Any], Any]] = {
     "inputs": _names,
     "outputs": _names,
     "opset": _number,
-    "mxnet_version": _text,
 }
 
 
-def is_manifest(place: str | os.PathLike[str]) -> bool:
-    """Whether a file lists models: by its suffix, or JSON with a member `models`."""
-    name = os.fspath(place)
-    if name.endswith((".csv", *LISTS)):
-        return os.path.isfile(place)
-    if not name.endswith(".json"):
-        return False
-    look = Glance(place)
-    return len(look.content) <= LARGEST and look.has(b'"models"') and isinstance(look.document.get("models"), list)
+@record
+class ListFile:
+    """A file that a user named as a list of models. What it lists lies below `root`, by default its own folder: whoever
+    wrote the list need not be who uses it."""
+
+    path: str
+    root: str = ""
 
 
-def read_manifest(place: str | os.PathLike[str]) -> list[Entry]:
+def read_manifest(listed: ListFile) -> list[Entry]:
     """Name ("" for none), path and what is stated, of each model. Raises FormatError, with the line or the number of
-    the entry, for what cannot be read."""
-    with open_plain(place) as file:
-        data = file.read(LARGEST + 1)
-    if len(data) > LARGEST:
-        raise FormatError(f"a list of models of more than {LARGEST} bytes is not read", path=place)
+    the entry, for what cannot be read and for a path that leads out of the list's root."""
+    place = listed.path
     try:
-        text = data.decode("utf-8-sig")
+        text = read_limited(place, LARGEST).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise FormatError("a list of models is UTF-8, this is not", path=place, offset=error.start) from error
-    if os.fspath(place).endswith(LISTS):
+    if place.endswith(LISTS):
         rows = _lines(text)
     else:
-        rows = _table(text, place) if os.fspath(place).endswith(".csv") else _documents(text, place)
-    return [_entry(where, row, Path(place)) for where, row in rows]
+        rows = _table(text, place) if place.endswith(TABLE) else _documents(text, place)
+    root = os.path.realpath(listed.root or os.path.dirname(place) or ".")
+    return [_entry(where, row, Path(place), root) for where, row in rows]
 
 
 def _lines(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -134,7 +130,14 @@ def _table(text: str, place: str | os.PathLike[str]) -> Iterator[tuple[str, dict
 
 
 def _documents(text: str, place: str | os.PathLike[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    for number, entry in enumerate(json.loads(text)["models"]):
+    try:
+        document = read_json(text)
+    except NoJson as error:
+        raise FormatError(f"a list of models is .csv, .txt, .list or JSON: {error}", path=place) from error
+    models = document.get("models") if isinstance(document, dict) else None
+    if not isinstance(models, list):
+        raise FormatError('expected an object with a list "models"', path=place)
+    for number, entry in enumerate(models):
         if isinstance(entry, str):
             entry = {"source": entry}
         if not isinstance(entry, dict):
@@ -142,7 +145,7 @@ def _documents(text: str, place: str | os.PathLike[str]) -> Iterator[tuple[str, 
         yield f"models[{number}]", entry
 
 
-def _entry(where: str, row: Mapping[str, Any], place: Path) -> Entry:
+def _entry(where: str, row: Mapping[str, Any], place: Path, root: str) -> Entry:
     """Paths become those of the folder of the manifest."""
     unknown = sorted(row.keys() - STATED.keys() - {"source", "name"})
     if unknown:
@@ -158,9 +161,22 @@ def _entry(where: str, row: Mapping[str, Any], place: Path) -> Entry:
     source, name = given.pop("source", ""), given.pop("name", "")
     if not source:
         raise FormatError(f"{where}: no source", path=place)
+    for key, path in (("source", source), ("params", given.get("params"))):
+        if path is not None and not _is_below(str(place.parent / path), root):
+            raise FormatError(
+                f"{where}: {key} {path!r} leads out of {root}; where that is meant, name the folder that holds "
+                "everything listed with --list-root", path=place,
+            )  # fmt: skip
     if "params" in given:
         given["params"] = str(place.parent / given["params"])
     return name, str(place.parent / source), given
 
 
-__all__ = ["STATED", "is_manifest", "read_manifest"]
+def _is_below(path: str, root: str) -> bool:
+    """Whether a path, or the files of a checkpoint that is called so, lie in a folder, links followed."""
+    suffixes = ("", *(row.target.suffix for row in FORMATS.values() if row.target is not None))
+    files = (os.path.realpath(path + suffix) for suffix in suffixes)
+    return all(os.path.commonpath((file, root)) == root for file in files)
+
+
+__all__ = ["STATED", "ListFile", "read_manifest"]

@@ -6,7 +6,6 @@ finished before has its record in the store.
 
 from __future__ import annotations
 
-import multiprocessing
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
@@ -74,9 +73,6 @@ def call_here(caps: Caps, function: Callable[..., Any], arguments: tuple[Any, ..
     """A call in a process of this worker's, which the worker keeps for the next ones."""
     with _making:
         if caps not in _here:
-            # A worker under a nanny is a daemon of multiprocessing, which may not have children; these end with it.
-            if multiprocessing.current_process().daemon:
-                multiprocessing.current_process().daemon = False
             _here[caps] = Workers(_threads(), caps)
     return _here[caps].call(function, *arguments)
 

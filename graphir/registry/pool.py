@@ -8,25 +8,28 @@ dies before the pool has read that it took it.
 
 from __future__ import annotations
 
-import multiprocessing
+import json
 import os
 import pickle
+import shutil
 import signal
+import struct
 import sys
+import tempfile
 import threading
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from multiprocessing.connection import Connection, wait
-from typing import TYPE_CHECKING, Any, TypeVar
+from multiprocessing.connection import Connection, Pipe, wait
+from pathlib import Path
+from typing import Any, TypeVar
 
 from graphir.errors import ArgumentError
 from graphir.registry.buckets import Bucket
+from graphir.safety.children import ForkServer
+from graphir.safety.memory import machine_memory
 from graphir.structure.record import record
-
-if TYPE_CHECKING:
-    from multiprocessing.context import BaseContext
 
 try:
     import resource
@@ -47,8 +50,10 @@ ORPHANED_AFTER = 20
 # How long a process that was killed may take to end, in seconds: a system that is out of memory takes its time.
 ENDED_WITHIN = 20
 TOO_LARGE = 77
-# What workers are forked from has this imported.
-PRELOADED = ("graphir.registry.warm",)
+# A worker's id and its status, as `fork_workers` writes them.
+NUMBER = struct.Struct("q")
+# What workers are forked from.
+_forks = ForkServer(Path(__file__).with_name("fork_workers.py"))
 
 
 @record
@@ -75,20 +80,25 @@ class Ended:
 
 
 class _Worker:
-    """A process, its pipe, and what it was given last."""
-
-    # Python's bookkeeping of child processes is not made for threads: two that look at one that has ended may both
-    # read the status that is there once.
-    _bookkeeping = threading.Lock()
+    """A process, its pipe, what it was given last, and a folder for its temporary files, which it leaves where it is
+    killed. `state` becomes readable when the process ends."""
 
     def __init__(self, memory: int | None) -> None:
-        context = _context()
-        self.pipe, far = context.Pipe()
-        with self._bookkeeping:
-            # typeshed does not say that every context has Process.
-            self.process = context.Process(target=_serve, args=(far, memory))  # type: ignore[attr-defined]
-            self.process.start()
-        far.close()
+        """Raises OSError if no process can be started."""
+        self.pipe, far = Pipe()
+        self.state, theirs = os.pipe()
+        self._temporary = tempfile.mkdtemp(prefix="graphir-worker-")
+        try:
+            given = {"memory": memory, "folder": os.getcwd(), "temporary": self._temporary}
+            request = json.dumps(given).encode("ascii")
+            _forks.request(request, [far.fileno(), theirs])
+        finally:
+            far.close()
+            os.close(theirs)
+        number = os.read(self.state, NUMBER.size)
+        if not number:
+            raise ChildProcessError("no worker process can be started")
+        self.process = int(NUMBER.unpack(number)[0])
         self.tasks = 0
         self.deadline = 0.0
 
@@ -99,17 +109,22 @@ class _Worker:
         self.deadline = time.monotonic() + seconds
 
     def is_alive(self) -> bool:
-        return not wait([self.process.sentinel], 0)
+        return not wait([self.state], 0)
+
+    def kill(self) -> None:
+        """End it, whatever it is doing."""
+        if self.is_alive():
+            with suppress(ProcessLookupError):
+                os.kill(self.process, signal.SIGKILL)
 
     def end(self) -> int:
         """Its status, once it has ended; it is killed if it has not."""
         self.pipe.close()
-        if self.is_alive():
-            self.process.kill()
-        wait([self.process.sentinel], ENDED_WITHIN)
-        with self._bookkeeping:
-            self.process.join(0)
-        return -signal.SIGKILL if self.process.exitcode is None else self.process.exitcode
+        self.kill()
+        status = os.read(self.state, NUMBER.size) if wait([self.state], ENDED_WITHIN) else b""
+        os.close(self.state)
+        shutil.rmtree(self._temporary, ignore_errors=True)
+        return NUMBER.unpack(status)[0] if status else -signal.SIGKILL
 
 
 class Workers:
@@ -137,7 +152,7 @@ class Workers:
             self._idle.clear()
             self._busy.clear()
         for worker in workers:
-            worker.process.kill()
+            worker.kill()
         for worker in workers:
             worker.end()
 
@@ -227,21 +242,10 @@ class Workers:
 def memory_for_each(jobs: int) -> int | None:
     """What each of so many models at a time may take of this machine's memory, in bytes, at least 1 GiB; None where the
     system does not tell how much it has."""
-    try:
-        whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, ValueError, OSError):
+    whole = machine_memory()
+    if whole is None:
         return None
     return max(whole // jobs - OWN_MEMORY, 1 << 30)
-
-
-def _context() -> BaseContext:
-    """How workers are started. On Linux they are forked from a process that has everything imported and no threads;
-    elsewhere, where libraries do not survive that, each imports for itself."""
-    if not sys.platform.startswith("linux"):
-        return multiprocessing.get_context("spawn")
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(list(PRELOADED))
-    return context
 
 
 def _begin(memory: int | None) -> None:
@@ -276,8 +280,8 @@ def _watch(nbytes: int) -> None:
     os._exit(TOO_LARGE)
 
 
-def _serve(pipe: Connection, memory: int | None) -> None:
-    """A worker's life: tasks from the pipe, results and errors into it, until nobody is at its other end."""
+def serve(pipe: Connection, memory: int | None) -> None:
+    """Live as a worker: take tasks from the pipe and answer with results and errors until nobody is at its end."""
     _begin(memory)
     while True:
         try:
@@ -315,7 +319,7 @@ def _answering(workers: Iterable[_Worker]) -> list[_Worker]:
     """Those that have answered, have ended or are late, when there is one; none where a time to look again has come."""
     places: dict[Any, _Worker] = {}
     for worker in workers:
-        places |= {worker.pipe: worker, worker.process.sentinel: worker}
+        places |= {worker.pipe: worker, worker.state: worker}
     first = min(worker.deadline for worker in places.values())
     ready = {places[place] for place in wait(list(places), max(0.0, first - time.monotonic()))}
     now = time.monotonic()
@@ -334,4 +338,4 @@ def _alarm(seconds: float) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-__all__ = ["Caps", "Ended", "Workers", "memory_for_each"]
+__all__ = ["Caps", "Ended", "Workers", "memory_for_each", "serve"]

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 
 from graphir.registry.jobs import Outcome
 from graphir.registry.remote_files import opened_at
-from graphir.registry.store import MODELS, RECORD, record_text, whole
+from graphir.registry.store import LARGEST_RECORD, MODELS, RECORD, record_text, whole
 
 
 class RemoteStore:
@@ -53,7 +53,8 @@ class RemoteStore:
         sizes: dict[PurePosixPath, dict[str, int]] = {}
         for name, entry in system.find(models, detail=True).items():
             sizes.setdefault(PurePosixPath(name).parent, {})[PurePosixPath(name).name] = int(entry.get("size") or 0)
-        records = [str(place / RECORD) for place, files in sizes.items() if RECORD in files]
+        largest = LARGEST_RECORD
+        records = [str(place / RECORD) for place, files in sizes.items() if files.get(RECORD, largest + 1) <= largest]
         found = {}
         # Asked for as a list, `cat` gives a mapping, even for one.
         for name, text in (system.cat(records, on_error="omit") if records else {}).items():

@@ -1,4 +1,7 @@
-"""Models at addresses that fsspec knows (s3://, gs://, hdfs://, file://): listed, and fetched before they are read.
+"""Models at addresses that fsspec knows (s3://, gs://, hdfs://): listed, and fetched before they are read.
+
+An address of this machine's own files is their path, and is read as any path is. No other address may lead to them:
+what a link points to would be fetched with the model and count as part of it.
 
 What is fetched together is a unit, in which models are looked for as in an archive: each folder right below the address
 with all that is in it, each archive, and the files that lie at the address itself. A glob (`s3://zoo/*.tar.gz`) lists
@@ -18,14 +21,27 @@ from graphir.registry.archives import SUFFIXES, is_archive, place_in, unpack
 
 NEEDED = f"addresses need fsspec, which is not installed: {install_hint('dask')}"
 LOOSE = "*"
+# What fsspec calls this machine's files.
+LOCAL = ("file", "local")
 # What the file systems of fsspec call the time of the last change, or a tag of the content.
 CHANGING = ("ETag", "etag", "md5Hash", "mtime", "LastModified", "last_modified", "created")
 Unit = tuple[str, str, tuple[tuple[str, int, int], ...]]
 
 
+def local_path(place: str | os.PathLike[str]) -> str:
+    """The path that an address of this machine's files means; anything else as it is.
+
+    >>> local_path("file:///zoo/a"), local_path("local://zoo"), local_path("s3://zoo"), local_path("zoo")
+    ('/zoo/a', 'zoo', 's3://zoo', 'zoo')
+    """
+    text = os.fspath(place)
+    scheme, sign, path = text.partition("://")
+    return os.path.expanduser(path) if sign and scheme in LOCAL else text
+
+
 def is_remote(place: str | os.PathLike[str]) -> bool:
     """Whether this is an address, not a path."""
-    return "://" in os.fspath(place)
+    return "://" in local_path(place)
 
 
 def opened_at(address: str) -> tuple[Any, str]:
@@ -39,7 +55,24 @@ def opened_at(address: str) -> tuple[Any, str]:
         found, path = fsspec.core.url_to_fs(address)
     except (ImportError, ValueError) as error:
         raise ImportFailure(f"{address}: {error}") from error
+    if _reads_this_machine(found):
+        raise ImportFailure(f"{address} leads to files of this machine; name their path instead of an address")
     return found, str(path).rstrip("/")
+
+
+def _reads_this_machine(system: Any) -> bool:
+    """Whether a file system of fsspec is this machine's own, wraps that (`dir::file://`), or follows a list of
+    addresses, which may be of this machine (`reference://`)."""
+    import fsspec.implementations.local as local
+    import fsspec.implementations.reference as reference
+
+    seen = []
+    while system is not None and system not in seen:
+        if isinstance(system, local.LocalFileSystem | reference.ReferenceFileSystem):
+            return True
+        seen.append(system)
+        system = getattr(system, "fs", None) or getattr(system, "sync_fs", None)
+    return False
 
 
 def listed(address: str) -> list[Unit]:
@@ -113,4 +146,4 @@ def fetch(address: str, folder: Path) -> None:
             packed.unlink()
 
 
-__all__ = ["fetch", "is_remote", "listed", "opened_at"]
+__all__ = ["fetch", "is_remote", "listed", "local_path", "opened_at"]

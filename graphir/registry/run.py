@@ -20,10 +20,10 @@ from graphir.registry.jobs import Job, Outcome, Plan, failure, jobs_of
 from graphir.registry.opened import look_into
 from graphir.registry.pool import Caps, Ended, Workers
 from graphir.registry.remote import RemoteStore
-from graphir.registry.remote_files import is_remote
+from graphir.registry.remote_files import is_remote, local_path
 from graphir.registry.report import RegistryReport
-from graphir.registry.sources import EMPTY, Found, Search, search, stamps_of
-from graphir.registry.store import LocalStore, Store
+from graphir.registry.sources import EMPTY, Found, Search, Source, search, stamps_of
+from graphir.registry.store import INDEX_HTML, INDEX_JSON, LocalStore, Store
 from graphir.registry.work import convert_one
 from graphir.safety.counted import tell_count
 from graphir.safety.limits import Limits
@@ -32,7 +32,6 @@ from graphir.structure.record import record
 T = TypeVar("T")
 R = TypeVar("R")
 Tell = Callable[[str], None]
-INDEX_HTML, INDEX_JSON = "index.html", "index.json"
 # What --retry takes: a bucket, all that failed, or all.
 FAILED, ALL = "failed", "all"
 RETRIED = (FAILED, ALL, *(bucket.value for bucket in Bucket if bucket is not Bucket.DONE))
@@ -73,7 +72,7 @@ class Working:
 
 
 def convert_all(
-    sources: Iterable[str | os.PathLike[str]],
+    sources: Iterable[Source],
     out: str | os.PathLike[str],
     plan: Plan | None = None,
     working: Working | None = None,
@@ -89,9 +88,8 @@ def convert_all(
     started = time.perf_counter()
     plan, working = plan or Plan(), working or Working()
     check_options(example(plan.to), plan.to, plan.target)
-    store: LocalStore | RemoteStore = (
-        RemoteStore(os.fspath(out)) if is_remote(out) else LocalStore(os.path.abspath(out))
-    )
+    place = local_path(out)
+    store: LocalStore | RemoteStore = RemoteStore(place) if is_remote(place) else LocalStore(os.path.abspath(place))
     with ExitStack() as stack:
         stack.enter_context(store.locked() if isinstance(store, LocalStore) else nullcontext())
         tell("looking for models")

@@ -21,7 +21,8 @@ from graphir.converters.glance import Glance
 from graphir.converters.table import FORMATS
 from graphir.errors import GraphirError, ImportFailure
 from graphir.registry.archives import is_archive
-from graphir.registry.remote_files import is_remote, listed
+from graphir.registry.manifest import LISTS, TABLE, ListFile, read_manifest
+from graphir.registry.remote_files import is_remote, listed, local_path
 from graphir.structure.record import holder, record
 
 # JSON that is larger is data (annotations, logs): a symbol of 100,000 nodes has 20 MB, and weights are never JSON.
@@ -32,6 +33,7 @@ NO_MODEL, PARTS, LINKS, UNREADABLE = "no model", "weights of a model", "link to 
 NESTED, EMPTY = "archive in an archive", "archive or folder of a store without a model"
 # File, relative to the folder of the model; size in bytes; nanoseconds of its last change.
 Stamp = tuple[str, int, int]
+Source = str | os.PathLike[str] | ListFile
 
 
 @record
@@ -80,38 +82,47 @@ class _Look(Glance):
         return {} if len(self.content) > LARGEST_DOCUMENT else super().document
 
 
-def search(sources: Iterable[str | os.PathLike[str]], without: str = "") -> Search:
+def search(sources: Iterable[Source], without: str = "") -> Search:
     """The models of files, folders, globs, archives and manifests, in the order of the sources and sorted by path
     within one; what two of them mean is taken once.
 
-    A file that is named is a model whatever it holds: if it is none, its conversion says so. `without` is a folder that
-    is not looked into, where results go. Raises ImportFailure for a
-    source that does not exist or a glob that nothing matches, and FormatError for a manifest that cannot be read.
+    A file that is named is a model whatever it holds: if it is none, its conversion says so. A list of models is only
+    what a `ListFile` names: no content of a file makes it one. `without` is a folder that is not looked into, where
+    results go. Raises ImportFailure for a source that does not exist or a glob that nothing matches, and FormatError
+    for a list that cannot be read.
     """
-    from graphir.registry.manifest import is_manifest, read_manifest
-
     found = Search()
     for source in sources:
-        if is_remote(source):
-            found.models += (
-                Found(name, "", stamps, address) for name, address, stamps in listed(os.fspath(source))
-            )
-            continue
-        for place in _places(os.fspath(source)):
-            if os.path.isdir(place):
-                found.add(walk(place, without))
-            elif is_archive(place):
-                found.models.append(closed(place, _plain_name(place)))
-            elif is_manifest(place):
-                found.models += (_of_entry(*entry) for entry in read_manifest(place))
-            else:
-                found.models.append(model_at(place, _plain_name(place)))
+        found.add(_searched(source, without))
     first: dict[tuple[str, str], Found] = {}
     for model in found.models:
         place = model.archive or model.place
         first.setdefault((place if is_remote(place) else os.path.realpath(place), repr(model.given)), model)
     often = Counter(model.name for model in first.values())
     found.models = [_told_apart(model) if often[model.name] > 1 else model for model in first.values()]
+    return found
+
+
+def _searched(source: Source, without: str) -> Search:
+    """The models of one source."""
+    if isinstance(source, ListFile):
+        return Search([_of_entry(*entry) for entry in read_manifest(source)])
+    if is_remote(source):
+        return Search([Found(name, "", stamps, address) for name, address, stamps in listed(os.fspath(source))])
+    found = Search()
+    named = local_path(source)
+    for place in _places(named):
+        kind = None if place == named else kind_of(place)
+        if os.path.isdir(place):
+            found.add(walk(place, without))
+        elif is_archive(place):
+            found.models.append(closed(place, _plain_name(place)))
+        elif kind is not None:
+            found.passed[kind] += 1
+        elif place.endswith((*LISTS, TABLE)) and os.path.isfile(place):
+            raise ImportFailure(f"{place} is no model; a list of models is named with --list")
+        else:
+            found.models.append(model_at(place, _plain_name(place)))
     return found
 
 
@@ -280,5 +291,5 @@ def stamps_of(files: Iterable[str], folder: str) -> tuple[Stamp, ...]:
     return tuple(found)
 
 
-__all__ = ["EMPTY", "LINKS", "NESTED", "NO_MODEL", "PARTS", "UNREADABLE", "Found", "Search", "Stamp", "closed",
-           "kind_of", "model_at", "search", "stamps_of", "walk"]  # fmt: skip
+__all__ = ["EMPTY", "LINKS", "NESTED", "NO_MODEL", "PARTS", "UNREADABLE", "Found", "Search", "Source", "Stamp",
+           "closed", "kind_of", "model_at", "search", "stamps_of", "walk"]  # fmt: skip

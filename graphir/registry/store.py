@@ -7,26 +7,32 @@
 The record is the state: who finds it knows that the model is done, by which options and from which files. It is in its
 place when everything else is. There is one for each model, so that workers on several machines need no journal that
 they would have to share, and so that nothing is lost if the one who started them is gone.
+
+Whoever made OUT may have put links and pipes there: nothing below it is reached through a link (`files.folders`).
 """
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
-import tempfile
+import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
-from graphir.errors import ExportFailure
+from graphir.errors import ExportFailure, FormatError
+from graphir.files.folders import Folder
 from graphir.files.writing import replacing
 from graphir.registry.jobs import Outcome
+from graphir.safety.json_text import NoJson, read_json
 
 RECORD, HTML, JSON = "record.json", "report.html", "report.json"
-MODELS, STATE, LOCK = "models", ".graphir", "lock"
+INDEX_HTML, INDEX_JSON = "index.html", "index.json"
+MODELS, STATE, LOCK, WORK = "models", ".graphir", "lock", "work"
 ATTEMPTS = 20
+# A record has some KB, of a model of 100,000 files 10 MB: what is larger is none of ours.
+LARGEST_RECORD = 1 << 24
 
 
 class Store(Protocol):
@@ -68,12 +74,13 @@ class LocalStore:
     def workspace(self, slug: str) -> Path:
         """A folder on the file system of the results, so that it can be moved to them. Raises ExportFailure on a
         machine that does not see the folder of who started the work: results would be lost there."""
-        if not Path(self.root, STATE, LOCK).is_file():
-            raise ExportFailure(
-                f"this worker does not see the folder {self.root} of the one who started it; name a folder with --out "
-                "that all share, or an address such as s3://bucket/registry"
-            )
-        return Path(tempfile.mkdtemp(prefix=f"{slug}-", dir=self._state("work")))
+        with suppress(FileNotFoundError), self._work() as (state, work):
+            if state.size_of(LOCK) is not None:
+                return work.path / work.make_folder(f"{slug}-")
+        raise ExportFailure(
+            f"this worker does not see the folder {self.root} of the one who started it; name a folder with --out "
+            "that all share, or an address such as s3://bucket/registry"
+        )
 
     def publish(self, folder: Path, outcome: Outcome) -> None:
         """Readers find the old folder, none for a moment, or the new one.
@@ -81,31 +88,31 @@ class LocalStore:
         Nothing is brought to the disk by force: a record names the sizes of its files, and after a power cut a file
         that is shorter makes the model one to be done again.
         """
-        (folder / RECORD).write_text(record_text(outcome), encoding="utf-8")
-        folder.chmod(0o777 & ~_umask())
-        place = Path(self.root, MODELS, outcome.slug)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        for attempt in range(ATTEMPTS):
-            old = Path(tempfile.mkdtemp(prefix="old-", dir=self._state("work")))
-            with suppress(FileNotFoundError):
-                os.rename(place, old)
-            try:
-                os.rename(folder, place)
-                return
-            except OSError:  # another worker, which was taken for dead, has put the same there meanwhile
-                if attempt + 1 == ATTEMPTS:
-                    raise
-            finally:
-                shutil.rmtree(old, ignore_errors=True)
+        with self._work() as (_, work), self._inner(MODELS, create=True) as models:
+            with work.inner(folder.name) as new:
+                new.write(RECORD, record_text(outcome).encode())
+            work.set_mode(folder.name, 0o777 & ~_umask())
+            for attempt in range(ATTEMPTS):
+                old = f"old-{secrets.token_hex(8)}"
+                with suppress(FileNotFoundError):
+                    models.move(outcome.slug, work, old)
+                try:
+                    work.move(folder.name, models, outcome.slug)
+                    return
+                except OSError:  # another worker, which was taken for dead, has put the same there meanwhile
+                    if attempt + 1 == ATTEMPTS:
+                        raise
+                finally:
+                    work.remove(old)
 
     def outcomes(self) -> dict[str, Outcome]:
         """Those in the folder."""
         found = {}
-        with suppress(FileNotFoundError):
-            for entry in sorted(os.scandir(Path(self.root, MODELS)), key=lambda entry: entry.name):
-                outcome = _read(Path(entry.path))
-                if outcome is not None and outcome.slug == entry.name:
-                    found[entry.name] = outcome
+        with suppress(FileNotFoundError), self._inner(MODELS) as models:
+            for name in models.names():
+                outcome = _read(models, name)
+                if outcome is not None and outcome.slug == name:
+                    found[name] = outcome
         return found
 
     def write(self, name: str, text: str) -> None:
@@ -120,29 +127,43 @@ class LocalStore:
             os.makedirs(self.root)
         if not os.path.isdir(self.root):
             raise ExportFailure(f"cannot write {self.root}: it is no folder")
-        descriptor = os.open(self._state() / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-        try:
-            if not _locked(descriptor):
-                raise ExportFailure(f"{self.root}: another convert-all works on it; wait for it, or name another --out")
-            shutil.rmtree(self._state() / "work", ignore_errors=True)
+        with Folder.opened(self.root) as top, top.inner(STATE, create=True) as state:
+            for name in (INDEX_HTML, INDEX_JSON):
+                top.check_file(name)
+            with top.inner(MODELS, create=True):
+                pass
+            descriptor = state.open_file(LOCK)
             try:
-                yield
+                if not _locked(descriptor):
+                    raise ExportFailure(
+                        f"{self.root}: another convert-all works on it; wait for it, or name another --out"
+                    )
+                state.remove(WORK)
+                try:
+                    yield
+                finally:
+                    state.remove(WORK)
             finally:
-                shutil.rmtree(self._state() / "work", ignore_errors=True)
-        finally:
-            os.close(descriptor)
+                os.close(descriptor)
 
-    def _state(self, *names: str) -> Path:
-        folder = Path(self.root, STATE, *names)
-        folder.mkdir(parents=True, exist_ok=True)
-        return folder
+    @contextmanager
+    def _inner(self, name: str, *, create: bool = False) -> Iterator[Folder]:
+        with Folder.opened(self.root) as top, top.inner(name, create=create) as folder:
+            yield folder
+
+    @contextmanager
+    def _work(self) -> Iterator[tuple[Folder, Folder]]:
+        """The folder of what is being worked on, and the one that it lies in."""
+        with self._inner(STATE) as state, state.inner(WORK, create=True) as work:
+            yield state, work
 
 
-def _read(folder: Path) -> Outcome | None:
-    """The outcome that a folder records, if its files are as large as that says."""
+def _read(models: Folder, name: str) -> Outcome | None:
+    """The outcome that a model's folder records, if its files are as large as that says."""
     try:
-        return whole((folder / RECORD).read_bytes(), lambda name: os.path.getsize(folder / name))
-    except OSError:
+        with models.inner(name) as folder:
+            return whole(folder.read(RECORD, LARGEST_RECORD), folder.size_of)
+    except (OSError, FormatError, ExportFailure):  # no record, or none that a run of ours can have written
         return None
 
 
@@ -154,8 +175,8 @@ def record_text(outcome: Outcome) -> str:
 def whole(text: bytes, size_of: Callable[[str], int | None]) -> Outcome | None:
     """The outcome of a record, if the files beside it are as large as it says; None for a damaged one."""
     try:
-        outcome = Outcome.of_json(json.loads(text))
-    except (ValueError, RecursionError):
+        outcome = Outcome.of_json(read_json(text))
+    except NoJson:
         return None
     if outcome is None or any(size_of(os.path.basename(name)) != size for name, size in outcome.files):
         return None
@@ -183,4 +204,5 @@ def _umask() -> int:
     return mask
 
 
-__all__ = ["HTML", "JSON", "MODELS", "RECORD", "LocalStore", "Store", "record_text", "whole"]
+__all__ = ["HTML", "INDEX_HTML", "INDEX_JSON", "JSON", "LARGEST_RECORD", "MODELS", "RECORD", "LocalStore", "Store",
+           "record_text", "whole"]  # fmt: skip

@@ -20,8 +20,10 @@ from graphir.registry.opened import opened
 from graphir.registry.sources import Stamp
 from graphir.registry.store import HTML, JSON, Store
 from graphir.report.conversion import ConversionReport, WrittenFile
+from graphir.report.verification import describe_difference
 from graphir.report.write import write_report
 from graphir.safety.limits import limited
+from graphir.verification.verdict import Verdict
 
 
 def convert_one(job: Job, store: Store) -> Outcome:
@@ -108,9 +110,9 @@ def _why(report: ConversionReport) -> str:
     assert report.verification is not None
     verification = report.verification
     worst = next((output for output in verification.outputs if not output.verdict.passes), None)
-    if worst is not None:
-        return f"{worst.name} is {worst.verdict.value}: off by {worst.relative:.2g} of its scale"
-    return verification.unproven[0] if verification.unproven else verification.verdict.value
+    if worst is not None and verification.verdict is not Verdict.NOT_PROVEN:
+        return f"{worst.name} is {worst.verdict}: {describe_difference(worst)}"
+    return verification.reasons[0] if verification.reasons else verification.verdict.value
 
 
 def _read_stamps(report: ConversionReport, job: Job) -> tuple[Stamp, ...]:

@@ -207,14 +207,16 @@ def _verification_cases(report: VerificationReport) -> Iterator[Case]:
 def _of_comparison(group: str, found: Comparison, otherwise: Result) -> Case:
     verdict = found.verdict.value
     shape = "x".join(map(str, found.shape)) or "scalar"
-    line = f"{verdict}: differs by {number(found.max_abs)} at most, {number(found.relative)} of its scale"
+    from .verification import describe_difference, magnitudes
+
+    off, share = magnitudes(found)
     rows = [
-        f"shape        {shape}", f"scale        {number(found.scale)}", f"max abs diff {number(found.max_abs)}",
-        f"relative     {number(found.relative)}", f"limit        {number(found.limit)}",
+        f"shape        {shape}", f"scale        {number(found.scale)}", f"max abs diff {off}",
+        f"relative     {share}", f"limit        {number(found.limit)}",
         *([f"noise floor  {number(found.floor)}"] if found.floor else []), *([found.note] if found.note else []),
     ]  # fmt: skip
     result = Result.PASSED if found.verdict.passes else otherwise
-    return Case(group, found.name, result, verdict, f"{line} (limit {number(found.limit)})", "\n".join(rows))
+    return Case(group, found.name, result, verdict, f"{found.verdict}: {describe_difference(found)}", "\n".join(rows))
 
 
 def _of_lines(group: str, name: str, kind: str, lines: Iterable[str]) -> Case:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from graphir.safety.foreign_text import listing
 
-from .text import number, plural
-from .verification import MEANINGS, cause_text
+from .text import plural
+from .verification import MEANINGS, cause_text, describe_difference
 
 if TYPE_CHECKING:
     from graphir.verification.report import VerificationReport
@@ -24,9 +24,7 @@ def shown(report: VerificationReport, files: tuple[str, str] = ("", "")) -> list
     worst = max(report.outputs, key=lambda found: (found.relative, found.limit), default=None)
     lines = []
     if worst is not None:
-        off = f"off by {number(worst.relative)} of the scale at most, where {number(worst.limit)} is allowed"
-        if not worst.relative:
-            off = "the same to the last bit"
+        off = describe_difference(worst) if worst.relative else "the same to the last bit"
         if report.verdict.differs:
             failing = sum(found.verdict.differs for found in report.outputs)
             lines.append(f"{candidate} does not give what {reference} gives, on {_inputs(report)}.")
@@ -46,8 +44,8 @@ def shown(report: VerificationReport, files: tuple[str, str] = ("", "")) -> list
 
 def not_shown(report: VerificationReport, *, is_judged: bool = False) -> list[str]:
     """What stays open; `is_judged` says that accuracy on labelled data was measured."""
-    lines = [_sentence(reason) for reason in report.unproven]
-    if not report.verdict.passes and not report.unproven and not report.verdict.differs:
+    lines = [_sentence(reason) for reason in report.reasons]
+    if not report.verdict.passes and not lines and not report.verdict.differs:
         lines.append(_sentence(MEANINGS[report.verdict.value]))
     lines += [_sentence(line) for line in report.coverage if not line.startswith(REACHED)]
     lines.append(f"What other inputs do: {_inputs(report)} ran.")

@@ -14,6 +14,7 @@ from graphir.graph import Decision, Graph
 from graphir.safety.foreign_text import one_line
 from graphir.structure.printed import Printed
 from graphir.structure.record import holder, record
+from graphir.structure.state import State, state_of
 
 if TYPE_CHECKING:
     from graphir.converters.formats import Ready, Source
@@ -37,7 +38,8 @@ class ConversionReport(Printed):
 
     `source_files` are the files that were read, `framework` what made them (`MXNet 1.9.1`), `producer` what else they
     name as their maker (an ONNX file's producer), `container` the versions of the .params format found in them.
-    `inputs` and `outputs` are pairs of name and type. `source_operators` and `target_operators` count nodes by
+    `inputs` and `outputs` are pairs of name and type, `state` the inputs that each run takes from the outputs of the
+    last one (`graphir.structure.state`). `source_operators` and `target_operators` count nodes by
     operator, as the source's and the target's files have them. `parameter_count` and `parameter_bytes` are those of the
     source's weights that the result uses, shared ones once; `folded` those of them, by name with their number of
     elements, that are part of other weights now (a batch normalization's in a convolution's). `target_version` is the
@@ -67,6 +69,7 @@ class ConversionReport(Printed):
     target_version: str = ""
     folded: dict[str, int] = field(default_factory=dict)
     producer: str = ""
+    state: dict[str, State] = field(default_factory=dict)
     graph: Graph | None = field(default=None, repr=False, compare=False)
 
     @classmethod
@@ -105,12 +108,14 @@ class ConversionReport(Printed):
             versions=_versions() | dict(ready.libraries),
             target_version=ready.version,
             producer=described.producer,
+            state=state_of(graph),
         )
 
     def take_graph(self, graph: Graph) -> None:
         """Take inputs, outputs and decisions of the graph that is written, where it is not the source's."""
         self.inputs = [(value.name, str(value.type)) for value in graph.inputs]
         self.outputs = [(value.name, str(value.type)) for value in graph.outputs]
+        self.state = state_of(graph)
         self.decisions = list(graph.decisions)
 
     def add_files(self, files: Iterable[PathLike]) -> None:
@@ -170,6 +175,10 @@ class ConversionReport(Printed):
             "opset": self.opset,
             "inputs": [{"name": name, "type": type_} for name, type_ in self.inputs],
             "outputs": [{"name": name, "type": type_} for name, type_ in self.outputs],
+            "state": [
+                {"input": name, "output": one.output, "shape": one.shape, "initial": one.initial}
+                for name, one in self.state.items()
+            ],
             "source_operators": by_count(self.source_operators),
             "target_operators": by_count(self.target_operators),
             "parameters": self.parameter_count,

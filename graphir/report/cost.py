@@ -7,7 +7,7 @@ import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from graphir.safety.foreign_text import one_line
+from graphir.safety.foreign_text import csv_cell, one_line
 from graphir.structure.look import look, of_width
 from graphir.types import Sym
 
@@ -39,7 +39,7 @@ def cost_text(found: Cost, width: int | None = None) -> str:
     ]  # fmt: skip
     with of_width(look().width if width is None else width):
         return "\n".join([
-            table(("layer", "operator", *COUNTS), layers, right=range(2, 6), flexible=(0, 1, 3, 4, 5)),
+            table(("layer", "operator", *COUNTS), layers, right=range(2, 6), flexible=(0, 1, 3, 4, 5), scoped=True),
             "",
             table(("operator", "nodes", *COUNTS[:3], "of FLOPs"), operators, right=range(1, 6), flexible=(0, 3, 4)),
             "",
@@ -135,10 +135,11 @@ def cost_csv(found: Cost) -> str:
     writer.writerow(CSV_HEADER)
     for layer in found.layers:
         counts = [plain(count) for count in (layer.macs, layer.flops, layer.activation_bytes)]
-        writer.writerow([
-            one_line(layer.name), layer.operator, " ".join(layer.outputs), layer.parameters, layer.auxiliary,
-            layer.shared, *("" if count is None else count for count in counts), layer.why,
-        ])  # fmt: skip
+        cells = [
+            layer.name, layer.operator, " ".join(layer.outputs), layer.parameters, layer.auxiliary, layer.shared,
+            *("" if count is None else count for count in counts), layer.why,
+        ]  # fmt: skip
+        writer.writerow(map(csv_cell, cells))
     return file.getvalue()
 
 

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from .page import escape
-from .text import number
+from .verification import describe_difference
 
 if TYPE_CHECKING:
     from graphir.verification.grading.compare import Comparison
@@ -123,8 +123,7 @@ def _line(kind: str, points: Sequence[tuple[float, float]], least: float, frame:
 
 
 def _point(layer: Comparison, at: tuple[float, float], look: str, row: str | None, is_reached: bool) -> str:
-    off, allowed = number(layer.relative), number(layer.limit)
-    said = f"{layer.name}: {layer.verdict.value}, off by {off} where {allowed} is allowed"
+    said = f"{layer.name}: {layer.verdict}, {describe_difference(layer)}"
     dot = f'<circle cx="{at[0]:.1f}" cy="{at[1]:.1f}" r="4"><title>{escape(said)}</title></circle>'
     if row is None:
         return f'<g class="{look}">{dot}</g>'

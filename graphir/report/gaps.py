@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
-from graphir.safety.foreign_text import one_line
+from graphir.safety.foreign_text import one_line, printable
 from graphir.structure.look import Style, paint
 from graphir.structure.printed import Printed
 from graphir.structure.record import record
@@ -26,7 +26,9 @@ class CheckReport(Printed):
     """What a check found: gaps in a `step` (`reading` or `writing`), or the model read and what it would become.
 
     `source` is what was checked, `target` a format, `asked` what was asked of it in words, `opset` the one that was
-    asked for or would be written; `made_up` are the types of inputs that nothing states. It is true without gaps.
+    asked for or would be written; `made_up` are the types of inputs that nothing states; `problems` is what else is
+    wrong with a model that has gaps; `wanted` are options that a conversion needs, since not even the number of axes of
+    some inputs is stated. It is true without gaps.
     """
 
     source: str
@@ -38,6 +40,8 @@ class CheckReport(Printed):
     made_up: Mapping[str, str] = field(default_factory=dict)
     reading: Source | None = None
     ready: Ready | None = None
+    problems: Sequence[str] = ()
+    wanted: Sequence[str] = ()
 
     def __bool__(self) -> bool:
         return not self.gaps
@@ -46,15 +50,17 @@ class CheckReport(Printed):
         """Every gap with its nodes, with `verbose` all of them; else the operators before and after."""
         if self.reading is None or self.ready is None:
             text = gaps_text(self.source, self.gaps, self.asked, self.step, verbose=verbose)
-            return "\n\n".join([text, made_up_text(self.made_up).rstrip()]).rstrip()
+            others = [wrapped(printable(problem), first="  ", rest="    ") for problem in self.problems]
+            return "\n\n".join([text, *others, made_up_text(self.made_up).rstrip()]).rstrip()
         from graphir.converters.table import FORMATS
         from graphir.inspection import title_of
 
         brand = FORMATS[self.target].brand
         written = f"{brand} {self.ready.version}".rstrip()
         made_by = self.reading.description.made_by
+        given = f", given the shapes of its inputs, as in {' '.join(map(one_line, self.wanted))}" if self.wanted else ""
         return (
-            f"{title_of(self.reading)}: {paint('everything converts', Style.GOOD)} to {written}\n\n"
+            f"{title_of(self.reading)}: {paint('everything converts', Style.GOOD)} to {written}{given}\n\n"
             + made_up_text(self.made_up)
             + operators_text(self.reading.operators, self.ready.operators, made_by, brand)
         )
@@ -63,7 +69,8 @@ class CheckReport(Printed):
         """The check as plain data."""
         document: dict[str, Any] = {
             "source": self.source, "target": self.target, "opset": self.opset, "ok": bool(self),
-            "gaps": gaps_json(self.gaps, self.step), "made_up": dict(self.made_up),
+            "gaps": gaps_json(self.gaps, self.step), "problems": list(self.problems), "made_up": dict(self.made_up),
+            "wanted": list(self.wanted),
         }  # fmt: skip
         if self.reading is not None and self.ready is not None:
             document["source_operators"] = dict(sorted(self.reading.operators.items()))

@@ -15,7 +15,7 @@ from .page import Cell, Shape, banner, bar, copied, escape, facts, fold, footer,
 from .picture_html import picture_of
 from .text import folded_text, plural, size
 from .usage import inputs_of, option_of, program
-from .verification import MEANINGS, cause_text, headline, verification_json
+from .verification import cause_text, headline, meaning, verification_json, worst_sets
 
 if TYPE_CHECKING:
     from graphir.graph import Graph
@@ -72,14 +72,14 @@ def verification_html(
 
 def _verdict_banner(report: VerificationReport) -> str:
     verdict = report.verdict
-    said = report.unproven[0] if verdict is Verdict.NOT_PROVEN and report.unproven else MEANINGS[verdict.value]
-    meaning = said[0].upper() + said[1:] + "."
+    said = report.reasons[0] if verdict is Verdict.NOT_PROVEN and report.reasons else meaning(report)
+    text = said[0].upper() + said[1:] + "."
     first = report.first_divergence
     if first is not None:
-        meaning += f" The first layer that differs is {first.name}."
+        text += f" The first layer that differs is {first.name}."
     word = headline(report)
-    title = word[0].upper() + word[1:] + (f": {verdict.value}" if verdict.passes or verdict.differs else "")
-    return banner(verdict.css_class, title, meaning)
+    title = word[0].upper() + word[1:] + (f": {verdict}" if verdict.passes or verdict.differs else "")
+    return banner(verdict.css_class, title, text)
 
 
 def _sides(report: ConversionReport) -> tuple[str, str]:
@@ -190,7 +190,7 @@ def _verification_sections(
             ("reference", _lines([*filter(None, files[:1]), report.reference])),
             ("candidate", _lines([*filter(None, files[1:]), report.candidate])),
             ("inputs", feeds),
-            *((("sets of inputs", _lines(f"{one.name}: {one.verdict.value}" for one in report.sets)),)
+            *((("sets of inputs", _lines(f"{one.name}: {one.verdict}" for one in report.sets)),)
               if len(report.sets) > 1 else ()),
             ("took", f"{report.seconds:.2f} s"),
             *(("not proven", escape(reason)) for reason in report.unproven),
@@ -201,7 +201,7 @@ def _verification_sections(
             *(("cause", escape(cause_text(cause))) for cause in report.causes),
         ]
     )
-    sections = [section("Outputs", comparisons(report.outputs, "output") + LEGEND)]
+    sections = [section("Outputs", comparisons(report.outputs, "output", sets=worst_sets(report)) + LEGEND)]
     if report.layers:
         sections.append(layers_section(report, ids))
     return [*sections, section("How it was compared", about)]

@@ -13,6 +13,7 @@ from graphir.verification.verdict import Verdict
 from .depth import badness, depth_svg
 from .page import Cell, Shape, bar, escape, fold, section, table
 from .text import number, plural
+from .verification import magnitudes
 
 if TYPE_CHECKING:
     from graphir.verification.grading.compare import Comparison
@@ -30,14 +31,17 @@ LEGEND = (
 
 
 def comparisons(
-    found: Sequence[Comparison], what: str, ids: Mapping[int, str] | None = None, links: Mapping[str, str] | None = None
-) -> str:
-    """A table of comparisons. `ids` are those of its rows, `links` the ids of the rows elsewhere that names lead to."""
+    found: Sequence[Comparison], what: str, ids: Mapping[int, str] | None = None,
+    links: Mapping[str, str] | None = None, sets: Sequence[str] = (),
+) -> str:  # fmt: skip
+    """A table of comparisons. `ids` are those of its rows, `links` the ids of the rows elsewhere that names lead to,
+    `sets` the sets of inputs that the comparisons come from, where there is more than one."""
     shape = Shape(
         right=(2, 3, 4, 5, 6), told=8, find="" if ids is None and what == "layer" else f"{what}s", classes="layers",
         labelled=False,
     )  # fmt: skip
-    return table((what, *HEAD), [_row(item, links or {}) for item in found], shape, ids)
+    rows = [_row(item, links or {}, "".join(sets[place : place + 1])) for place, item in enumerate(found)]
+    return table((what, *HEAD), rows, shape, ids)
 
 
 def layers_section(report: VerificationReport, ids: Mapping[int, str]) -> str:
@@ -79,9 +83,10 @@ def _first_and_worst(report: VerificationReport, shown: Sequence[Comparison], li
     return parts
 
 
-def _row(item: Comparison, links: Mapping[str, str]) -> list[str | Cell]:
-    verdict, look = item.verdict.value, item.verdict.css_class
-    note = f"<br><small>{escape(item.note)}</small>" if item.note else ""
+def _row(item: Comparison, links: Mapping[str, str], inputs: str = "") -> list[str | Cell]:
+    look = item.verdict.css_class
+    said = [*([f"inputs: {inputs}"] if inputs else []), *([item.note] if item.note else [])]
+    note = "".join(f"<br><small>{escape(line)}</small>" for line in said)
     name = escape(item.name)
     if item.name in links:
         name = f'<a href="#{links[item.name]}">{name}</a>'
@@ -90,12 +95,11 @@ def _row(item: Comparison, links: Mapping[str, str]) -> list[str | Cell]:
         name + note,
         escape("x".join(map(str, item.shape)) or "scalar"),
         number(item.scale),
-        number(item.max_abs),
-        number(item.relative),
+        *(Cell(text, value) for text, value in zip(magnitudes(item), (item.max_abs, item.relative), strict=True)),
         Cell("-", 0.0) if unmeasured else number(item.floor),
-        number(item.limit),
+        number(item.limit) if math.isfinite(item.max_abs) else Cell("-", item.limit),
         Cell(bar(position(item.relative), position(item.limit), look), item.relative),
-        Cell(f'<span class="verdict {look}">{verdict}</span>', _RANKS[item.verdict]),
+        Cell(f'<span class="verdict {look}">{item.verdict.word}</span>', _RANKS[item.verdict]),
     ]
 
 

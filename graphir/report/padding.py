@@ -20,7 +20,7 @@ WINDOW_HEADER = ("layer", "operator", "kernel", "stride", "dilation", "input", "
 
 def windows_text(windows: Sequence[Window]) -> str:
     """One line a window, and how many there are of what."""
-    lines = [table(WINDOW_HEADER, [window_cells(window) for window in windows]), ""]
+    lines = [table(WINDOW_HEADER, [window_cells(window) for window in windows], scoped=True), ""]
     return "\n".join([*lines, f"  {summary(windows)}"])
 
 

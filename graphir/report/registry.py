@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from graphir.safety.foreign_text import in_one_line, listing, one_line
 from graphir.structure.look import Painted, Style, paint
+from graphir.verification.verdict import Verdict
 
 from .text import plural, size, table, wrapped
 
@@ -92,6 +93,11 @@ def short(detail: str) -> str:
     return text if len(text) <= CAUSE else text[: CAUSE - 4].rstrip() + " ..."
 
 
+def verdict_word(verdict: str) -> str:
+    """A verdict of a record as tables show it; "" where there is none."""
+    return Verdict(verdict).word if verdict else ""
+
+
 def _models(outcomes: Sequence[Outcome]) -> str:
     rows: list[tuple[str, ...]] = []
     for outcome in outcomes:
@@ -99,10 +105,10 @@ def _models(outcomes: Sequence[Outcome]) -> str:
         if outcome.is_reported:
             made = (
                 outcome.framework, size(outcome.nbytes), f"{outcome.nodes[0]:,} -> {outcome.nodes[1]:,}",
-                f"{outcome.decisions:,}", outcome.verdict or "-", f"{outcome.seconds:.2f} s",
+                f"{outcome.decisions:,}", verdict_word(outcome.verdict) or "-", f"{outcome.seconds:.2f} s",
             )  # fmt: skip
         rows.append((outcome.name, _painted(outcome.bucket), *made))
     return table(("model", "outcome", "of", "size", "nodes", "decisions", "verdict", "took"), rows, right=(3, 5, 7))
 
 
-__all__ = ["headline", "passed_text", "registry_text", "remarks", "short"]
+__all__ = ["headline", "passed_text", "registry_text", "remarks", "short", "verdict_word"]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from .page import Cell, Shape, banner, escape, footer, page, section, table
-from .registry import headline, passed_text, short
+from .registry import headline, passed_text, short, verdict_word
 from .text import plural, size
 
 if TYPE_CHECKING:
@@ -71,7 +71,8 @@ def _models(outcomes: Sequence[Outcome]) -> str:
             made = [
                 escape(outcome.framework), Cell(size(outcome.nbytes), outcome.nbytes),
                 f"{outcome.nodes[0]:,} to {outcome.nodes[1]:,}", f"{outcome.decisions:,}",
-                escape(outcome.verdict or "not verified"), Cell(f"{outcome.seconds:.2f} s", outcome.seconds),
+                escape(verdict_word(outcome.verdict) or "not verified"),
+                Cell(f"{outcome.seconds:.2f} s", outcome.seconds),
             ]  # fmt: skip
         rows.append([name + detail, _word(outcome.bucket), *made])
     header = ("model", "outcome", "of", "size", "nodes", "decisions", "verdict", "took")

@@ -28,7 +28,7 @@ def summary_text(found: Summary, inputs: Sequence[tuple[str, ...]] = ()) -> str:
         for layer in found.layers
     ]
     header = ("layer", "operator", "output", "parameters", "MACs")
-    shown = table(header, [*inputs, *rows], right=(3, 4), flexible=(0, 1, 2, 4))
+    shown = table(header, [*inputs, *rows], right=(3, 4), flexible=(0, 1, 2, 4), scoped=True)
     lines = [wrapped(text, first=f"  {name:11} ", rest=" " * 14) for name, text in _totals(found)]
     return "\n".join([shown, "", *lines])
 

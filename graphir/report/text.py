@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate
 
 from graphir.safety.foreign_text import in_one_line, one_line
 from graphir.structure.look import Painted, Style, look, paint
 
 WIDTH = 100
+# Scopes of more characters are left out of tables.
+LONG_SCOPE = 20
 # The colours of the words that begin a paragraph, by their names in `look`.
 LABELS = {"cause": "BAD", "not proven": "WARNING", "note": "HEADING", "fix": "GOOD", "why": "HEADING"}
 
@@ -21,10 +25,12 @@ def table(
     right: Iterable[int] = (),
     flexible: Sequence[int] | None = None,
     whole: bool = False,
+    scoped: bool = False,
 ) -> str:
     """Columns as wide as their widest cell, those in `right` flushed right; no lines drawn.
 
-    On a terminal (`look`) the table fits its width: the columns in `flexible`, or else all that are not flushed right,
+    With `scoped` the first column holds names: a long scope that most begin with is left out, and a line says so. On a
+    terminal (`look`) the table fits its width: the columns in `flexible`, or else all that are not flushed right,
     are shortened; with `whole` the first one never is.
 
     >>> print(table(("op", "count"), [("Conv", 2), ("Relu", 10)], right=(1,)))
@@ -34,6 +40,14 @@ def table(
     """
     flushed = frozenset(right)
     shown = look()
+    if scoped and not shown.whole:
+        listed = [tuple(row) for row in rows]
+        scope = long_scope([str(row[0]) for row in listed])
+        if scope:
+            short = [tuple(_without(cell, scope) for cell in row) for row in listed]
+            note = wrapped(f"{scope} in front of names is left out (-v shows it)")
+            return table(header, short, right=right, flexible=flexible, whole=whole) + f"\n{note}"
+        rows = listed
     if shown.width is not None and header:
         from .drawn import Columns, fitted
 
@@ -52,6 +66,27 @@ def table(
             ready.pop()
         made.append("  " + "  ".join([*ready[:-1], *(text.rstrip() for text in ready[-1:])]) if ready else "")
     return "\n".join(made)
+
+
+def long_scope(names: Iterable[str]) -> str:
+    """Return the longest scope that most of the names with a scope begin with, "" if it is short.
+
+    >>> long_scope(["x", "StatefulPartitionedCall/net/a/mul", "StatefulPartitionedCall/net/b", "net/b"])
+    'StatefulPartitionedCall/net/'
+    >>> long_scope(["x", "encoder/a", "encoder/b"])
+    ''
+    """
+    counts: Counter[str] = Counter()
+    scoped = [name for name in names if "/" in name]
+    for name in scoped:
+        parts = list(accumulate(f"{part}/" for part in name.split("/")[:-1]))
+        counts.update(part for part in parts if len(part) > LONG_SCOPE)
+    return max((scope for scope, count in counts.items() if count > 1 and 2 * count > len(scoped)), key=len, default="")
+
+
+def _without(cell: object, scope: str) -> object:
+    """A cell without the scope; a word with a style is none of the names."""
+    return cell.replace(scope, "") if type(cell) is str else cell
 
 
 def _cell(text: str, width: int, style: Style | None, is_flushed: bool) -> str:
@@ -120,4 +155,4 @@ def folded_text(folded: Mapping[str, int]) -> str:
     return f", {sum(folded.values()):,} of them folded into others ({names})"
 
 
-__all__ = ["WIDTH", "folded_text", "number", "plural", "size", "table", "wrapped"]
+__all__ = ["WIDTH", "folded_text", "long_scope", "number", "plural", "size", "table", "wrapped"]

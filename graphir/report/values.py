@@ -17,7 +17,7 @@ def values_text(graph: Graph) -> str:
     rows = [
         (row["name"], row["type"], row["operator"] or row["role"], ", ".join(row["inputs"])) for row in values(graph)
     ]
-    return f"{table(('value', 'type', 'by', 'of'), rows, flexible=(0, 2, 3))}\n\n" + wrapped(
+    return f"{table(('value', 'type', 'by', 'of'), rows, flexible=(0, 2, 3), scoped=True)}\n\n" + wrapped(
         describe_counts(count_known(graph)), first="", rest="  "
     )
 

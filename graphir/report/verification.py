@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -20,16 +19,18 @@ if TYPE_CHECKING:
 
 MEANINGS = {
     "identical": "every output is the same to the last bit",
-    "noise": "the outputs differ by rounding only",
+    "noise": "every output is equal within rounding",
     "not proven": "the outputs agree, in what cannot show a fault",
     "not deterministic": "the model differs from itself by more than rounding explains",
     "suspicious": "the outputs differ by more than rounding explains",
     "broken": "the models do not compute the same",
 }
+SAME_FILES = "both files have the same bytes; what differs below is how onnxruntime computes"
+# What a comparison's note says where no difference can be computed.
+INCOMPARABLE = ("shapes differ", "texts differ", "infinities or NaN", "no such output")
 LAYERS_SHOWN = 12
 REWRITES_SHOWN = 5
 CHANGES_SHOWN = 6
-NODES_DIFFER = re.compile(r"[\d,]+ nodes? differs?")
 CAUSES_SHOWN = 5
 SETS_NAMED = 6
 COVERAGE_SHOWN = 2
@@ -38,22 +39,26 @@ COVERAGE_SHOWN = 2
 def verdict_line(report: VerificationReport) -> str:
     """The outcome in one line."""
     verdict = report.verdict
-    if verdict is Verdict.NOT_PROVEN and report.unproven:
-        return f"NOT PROVEN: {report.unproven[0]}"
+    if verdict is Verdict.NOT_PROVEN and report.reasons:
+        return f"NOT PROVEN: {report.reasons[0]}"
     word = headline(report).upper() if not report.ok else headline(report)
-    meaning = MEANINGS[verdict.value] + ("" if not report.ok else _otherwise_written(report))
-    return f"{word}: {verdict.value} ({meaning})" if verdict.passes or verdict.differs else f"{word}: {meaning}"
+    if not report.ok:
+        return f"{word}: {verdict} ({meaning(report)})" if verdict.differs else f"{word}: {meaning(report)}"
+    count = report.nodes_differing
+    said = [meaning(report)] if verdict is Verdict.IDENTICAL else []
+    if count:
+        said.append(f"{count:,} {'node differs' if count == 1 else 'nodes differ'}, {report.nodes_same:,} are the same")
+    return f"{word}: {verdict}" + (f" ({'; '.join(said)})" if said else "")
 
 
-def _otherwise_written(report: VerificationReport) -> str:
-    """How many nodes of two graphs differ that compute the same, as the first line of their differences has it."""
-    count = NODES_DIFFER.match(report.changes[0]) if report.changes else None
-    return f"; {count[0]}" if count is not None else ""
+def meaning(report: VerificationReport) -> str:
+    """What the verdict says, as a clause."""
+    return SAME_FILES if report.ok and report.same_files else MEANINGS[report.verdict.value]
 
 
 def further_reasons(report: VerificationReport) -> Sequence[str]:
     """Why it is not proven, without the reason that the line of the verdict gives."""
-    return report.unproven[1:] if report.verdict is Verdict.NOT_PROVEN else report.unproven
+    return report.reasons[1:] if report.verdict is Verdict.NOT_PROVEN else report.unproven
 
 
 def headline(report: VerificationReport) -> str:
@@ -73,12 +78,12 @@ def verification_text(report: VerificationReport, *, verbose: bool = False) -> s
         verdict(verdict_line(report)),
         f"  reference  {one_line(report.reference)}",
         f"  candidate  {one_line(report.candidate)}",
-        f"  inputs     {feeds}",
-        *set_lines(report, verbose=verbose),
-        "",
-        comparison_table(report.outputs, "output"),
     ]
-    lines += [wrapped(f"{found.name}: {found.note}") for found in report.outputs if found.note]
+    if report.outputs:
+        table_lines = ["", comparison_table(report.outputs, "output", worst_sets(report))]
+        lines += [f"  inputs     {feeds}", *set_lines(report, verbose=verbose), *table_lines]
+    said = [found for found in report.outputs if found.note and found.verdict is not Verdict.NOT_PROVEN]
+    lines += [wrapped(f"{found.name}: {found.note}") for found in said]
     lines += [wrapped(f"classes: {ranking}") for ranking in report.rankings]
     causes = [cause_text(cause) for cause in report.causes]
     lines += _shortened("cause", causes, len(causes) if verbose else CAUSES_SHOWN)
@@ -104,7 +109,7 @@ def set_lines(report: VerificationReport, *, verbose: bool = False) -> list[str]
         return []
     named = [one_line(one.name) for one in report.sets]
     names = ", ".join(named if verbose or len(named) <= SETS_NAMED else [*named[:SETS_NAMED], "..."])
-    said = f"{len(named)} of inputs: {names}; each row is the worst of them"
+    said = f"{len(named)} of inputs: {names}; each row is from the set that differs most"
     lines = [wrapped(said, first="  sets       ", rest=" " * 13)]
     failing = [one for one in report.sets if not one.verdict.passes]
     listed = report.sets if verbose or (failing and len(named) <= SETS_NAMED) else failing[:SETS_NAMED]
@@ -126,26 +131,53 @@ def cause_text(cause: Cause) -> str:
     return f"{cause.name}: {cause.what}{follows}"
 
 
-def comparison_table(comparisons: Sequence[Comparison], what: str) -> str:
-    """One line a value. The floor is `-` where a difference that passes needed none to be measured."""
+def worst_sets(report: VerificationReport) -> list[str]:
+    """The set of inputs that each output's comparison comes from; nothing where there is one set."""
+    if len(report.sets) < 2:
+        return []
+    return [next((one.name for one in report.sets if found in one.outputs), "") for found in report.outputs]
+
+
+def comparison_table(comparisons: Sequence[Comparison], what: str, sets: Sequence[str] = ()) -> str:
+    """One line a value, with its set of inputs where there are `sets`. The floor is `-` where a difference that passes
+    needed none to be measured."""
+    column = ("set",) if sets else ()
     return table(
-        (what, "shape", "scale", "max abs diff", "relative", "noise floor", "limit", "verdict"),
+        (what, *column, "shape", "scale", "max abs diff", "relative", "noise floor", "limit", "verdict"),
         [
             (
                 found.name,
+                *sets[place : place + 1],
                 "x".join(map(str, found.shape)) or "scalar",
                 number(found.scale),
-                number(found.max_abs),
-                number(found.relative),
+                *magnitudes(found),
                 number(found.floor) if has_floor(found) else "-",
-                number(found.limit),
+                number(found.limit) if math.isfinite(found.max_abs) else "-",
                 _word(found.verdict),
             )
-            for found in comparisons
+            for place, found in enumerate(comparisons)
         ],
-        right=(2, 3, 4, 5, 6),
-        flexible=(0, 1),
+        right=range(2 + len(column), 7 + len(column)),
+        flexible=(0, 1 + len(column)),
+        scoped=True,
     )
+
+
+def magnitudes(found: Comparison) -> tuple[str, str]:
+    """The largest difference and its share of the scale; where none can be computed, what differs instead."""
+    if math.isfinite(found.max_abs):
+        return number(found.max_abs), number(found.relative) if math.isfinite(found.relative) else "-"
+    return next((said for said in INCOMPARABLE if said in found.note), "no number"), "-"
+
+
+def describe_difference(found: Comparison) -> str:
+    """By how much two results differ, in a clause; where that is no number, why."""
+    if not math.isfinite(found.max_abs):
+        return found.note or "the difference is not finite"
+    allowed = f"where {number(found.limit)} is allowed"
+    if not math.isfinite(found.relative):
+        return f"off by {number(found.max_abs)} from zero, {allowed}"
+    return f"off by {number(found.relative)} of the scale at most, {allowed}"
 
 
 def has_floor(found: Comparison) -> bool:
@@ -155,7 +187,7 @@ def has_floor(found: Comparison) -> bool:
 
 def _word(found: Verdict) -> Painted:
     """A verdict in a word, in capitals where it does not pass."""
-    word = found.value if found.passes else found.value.upper()
+    word = found.word if found.passes else found.word.upper()
     return Painted(word, verdict_style(word))
 
 
@@ -189,9 +221,10 @@ def verification_json(report: VerificationReport) -> dict[str, Any]:
     return {
         "ok": report.ok,
         "verdict": report.verdict.value,
+        "same_files": report.same_files,
         "reference": report.reference,
         "candidate": report.candidate,
-        "unproven": list(report.unproven),
+        "unproven": report.reasons,
         "feeds": dict(report.feeds),
         "sets": [
             {"name": one.name, "verdict": one.verdict.value, "feeds": dict(one.feeds),
@@ -243,5 +276,6 @@ def _finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-__all__ = ["cause_text", "comparison_table", "further_reasons", "has_floor", "headline", "set_lines", "verdict_line",
-           "verification_json", "verification_text"]  # fmt: skip
+__all__ = ["cause_text", "comparison_table", "describe_difference", "further_reasons", "has_floor", "headline",
+           "magnitudes", "meaning", "set_lines", "verdict_line", "verification_json", "verification_text",
+           "worst_sets"]  # fmt: skip

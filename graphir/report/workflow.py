@@ -1,13 +1,10 @@
 """What a command judged as workflow commands of GitHub Actions, which become annotations of a run.
 
 Source: https://docs.github.com/actions/reference/workflow-commands-for-github-actions. A line that begins with `::`
-is a command to the runner, whoever printed it. So what is not a command stands between `stop-commands` and a word that
-is drawn anew each time, and no name in a model can give one.
+is a command to the runner, whoever printed it: of other texts the command escapes what would be one.
 """
 
 from __future__ import annotations
-
-import secrets
 
 from graphir.safety.foreign_text import one_line, printable
 
@@ -45,12 +42,6 @@ def command(kind: str, title: str, text: str, file: str = "") -> str:
     return f"::{kind} {properties}::{_escaped(printable(text))}"
 
 
-def without_commands(text: str) -> str:
-    """A text of which no line is a command to the runner."""
-    word = f"graphir-{secrets.token_hex(16)}"
-    return f"::stop-commands::{word}\n{text}\n::{word}::"
-
-
 def _escaped(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
@@ -59,4 +50,4 @@ def _property(text: str) -> str:
     return _escaped(one_line(text)).replace(":", "%3A").replace(",", "%2C")
 
 
-__all__ = ["command", "without_commands", "workflow_commands"]
+__all__ = ["command", "workflow_commands"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,15 @@ from numpy.typing import NDArray
 
 from graphir.errors import ExportFailure, VerificationError
 from graphir.graph import Graph
+from graphir.safety.isolation import Caps, run_isolated
+from graphir.safety.memory import machine_memory
 
 from .session import OnnxSession, import_onnxruntime
 
 # Tried in this order: onnxruntime lags behind in kernels of the newest opsets, and operators of those need them.
 OPSETS = (None, 23)
+# What the constants of a graph may take to compute.
+SECONDS = 600.0
 # Writes a graph as an .onnx file, of an opset or (None) of the one that it chooses.
 Export = Callable[[Graph, Path, int | None], object]
 
@@ -34,8 +39,8 @@ class Evaluator:
     def __call__(self, graph: Graph) -> dict[str, NDArray[Any]] | None:
         """The outputs of a graph that has no inputs, by name.
 
-        None if onnxruntime has no kernel for one of its nodes, or no opset can say it. Raises ProviderError if
-        onnxruntime is not installed.
+        None if onnxruntime has no kernel for one of its nodes, or ends the child process that it runs in, or no opset
+        can say it. Raises ProviderError if onnxruntime is not installed.
         """
         import_onnxruntime()
         with tempfile.TemporaryDirectory(prefix="graphir-") as folder:
@@ -43,10 +48,14 @@ class Evaluator:
                 target = Path(folder) / f"model-{opset or 'default'}.onnx"
                 try:
                     self._export(graph, target, opset)
-                    return OnnxSession(target, providers="cpu", optimize=False, threads=1).run({})
+                    return run_isolated(partial(_evaluated, target), Caps(SECONDS, machine_memory()))
                 except (VerificationError, ExportFailure):
                     continue
         return None
+
+
+def _evaluated(model: Path) -> dict[str, NDArray[Any]]:
+    return OnnxSession(model, providers="cpu", optimize=False, threads=1).run({})
 
 
 __all__ = ["Evaluator", "Export"]

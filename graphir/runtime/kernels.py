@@ -1,7 +1,8 @@
 """What onnxruntime's CPU has kernels for, so that no file is written that it cannot open.
 
-`kernels.json` holds it for the oldest release that graphir writes for and for the newest, taken from these releases
-themselves by `tools/onnxruntime_kernels.py`; onnxruntime is not needed to ask. A release opens a file whose opset and
+`kernels.json` holds it for releases from the oldest that graphir writes for to the newest, taken from these releases
+themselves by `tools/onnxruntime_kernels.py`; onnxruntime is not needed to ask. Of a release after the first it has what
+differs from the one before. A release opens a file whose opset and
 IR version are not above its own and for each of whose nodes it has a kernel: for the version of the operator that the
 file's opset has, and for the element types. Some operators without a kernel it replaces by the function that defines
 them, others of float16 it runs in float32 by itself.
@@ -9,9 +10,11 @@ them, others of float16 it runs in float32 by itself.
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from graphir.files.rows import read_rows
 from graphir.structure.record import record
@@ -29,7 +32,8 @@ UNFINISHED: Mapping[str, frozenset[str]] = {"GRU": frozenset({"double"}), "LSTM"
 class Release:
     """One release of onnxruntime: its number, the newest opset and IR version that it opens, its kernels by operator.
 
-    `functions` are operators that it expands; their rows count opsets of the file, not versions of the operator.
+    `functions` are operators that it expands; their rows count opsets of the file, not versions of the operator, and
+    None is the newest opset of the release.
     """
 
     number: str
@@ -57,7 +61,7 @@ class Release:
             return False
         if self._has_row(op_type, since, opset, types):
             return True
-        if not halves or "float16" not in types.values() or op_type in self.functions:
+        if not halves or "float16" not in types.values() or self.functions.get(op_type):
             return False
         return self._has_row(op_type, since, opset, {
             name: "float" if text == "float16" else text for name, text in types.items()
@@ -69,7 +73,7 @@ class Release:
             if is_for and _takes(taken, types):
                 return True
         functions = self.functions.get(op_type, ())
-        return any(first <= opset <= (last or first) and _takes(taken, types) for first, last, taken in functions)
+        return any(first <= opset <= (last or self.opset) and _takes(taken, types) for first, last, taken in functions)
 
 
 def _takes(taken: Mapping[str, str], types: Mapping[str, str]) -> bool:
@@ -80,13 +84,14 @@ def _takes(taken: Mapping[str, str], types: Mapping[str, str]) -> bool:
 def releases() -> tuple[Release, ...]:
     """The releases in the table, the oldest first."""
     document = read_rows(Path(__file__).with_name("kernels.json"))
-    return tuple(
-        Release(
-            about["number"], about["opset"], about["ir_version"],
-            document[f"kernels of {about['number']}"], document[f"functions of {about['number']}"],
-        )
-        for about in document["releases"]
-    )  # fmt: skip
+    found: list[Release] = []
+    for about in document["releases"]:
+        tables: list[ChainMap[str, Any]] = []
+        for part in ("kernels", "functions"):
+            before = getattr(found[-1], part).maps if found else ()
+            tables.append(ChainMap(document[f"{part} of {about['number']}"], *before))
+        found.append(Release(about["number"], about["opset"], about["ir_version"], *tables))
+    return tuple(found)
 
 
 __all__ = ["Release", "releases"]

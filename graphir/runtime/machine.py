@@ -9,7 +9,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from graphir.safety.children import find_program, run_program
+
 SECONDS_FOR_A_PROGRAM = 10
+CPU_INFO = Path("/proc/cpuinfo")
 
 
 def machine_facts(*, gpu: bool = False) -> dict[str, Any]:
@@ -41,13 +44,31 @@ def machine_facts(*, gpu: bool = False) -> dict[str, Any]:
 def cpu_name() -> str:
     """The processor as the system calls it, else its architecture."""
     with suppress(OSError):
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace").splitlines():
+        for line in CPU_INFO.read_text(encoding="utf-8", errors="replace").splitlines():
             key, _, value = line.partition(":")
             if key.strip() in ("model name", "Model") and value.strip():
                 return value.strip()
     if platform.system() == "Darwin":
         return _said_by("sysctl", "-n", "machdep.cpu.brand_string") or platform.machine()
     return platform.processor() or platform.machine()
+
+
+def has_exact_8_bit_products() -> bool:
+    """Return whether the processor adds products of uint8 and int8 exactly, by VNNI or Arm's dot product.
+
+    Without such instructions oneDNN and onnxruntime add them in pairs that saturate at int16. False where the system
+    does not list the processor's instructions.
+    """
+    if platform.machine() in ("arm64", "aarch64"):
+        return True
+    return not {"avx512_vnni", "avx_vnni"}.isdisjoint(processor_flags())
+
+
+def processor_flags() -> frozenset[str]:
+    """Return the words of the system's list of processors, such as names of instruction sets; none without a list."""
+    with suppress(OSError):
+        return frozenset(CPU_INFO.read_text(encoding="utf-8", errors="replace").split())
+    return frozenset()
 
 
 def gpu_names() -> list[str]:
@@ -71,11 +92,16 @@ def load() -> float | None:
 
 
 def _said_by(*command: str) -> str:
+    path = find_program(command[0])
+    if path is None:
+        return ""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_FOR_A_PROGRAM, check=True)
+        done = run_program(path, *command[1:], text=True, timeout=SECONDS_FOR_A_PROGRAM, check=True)
     except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
         return ""
-    return done.stdout.strip()
+    return str(done.stdout).strip()
 
 
-__all__ = ["cpu_name", "gpu_names", "load", "machine_facts", "usable_cores"]
+__all__ = [
+    "cpu_name", "gpu_names", "has_exact_8_bit_products", "load", "machine_facts", "processor_flags", "usable_cores",
+]  # fmt: skip

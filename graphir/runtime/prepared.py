@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from graphir.errors import VerificationError
-
-from .providers import PROVIDERS, import_onnxruntime, told_by
+from .providers import PROVIDERS, import_onnxruntime, runtime_error
 
 # Where a provider keeps what is bound to it.
 DEVICES = {PROVIDERS["cuda"]: "cuda", PROVIDERS["tensorrt"]: "cuda", "ROCMExecutionProvider": "cuda"}
@@ -34,7 +32,7 @@ class Prepared:
         try:
             return self._call()
         except Exception as error:
-            raise VerificationError(f"onnxruntime failed to run the model: {told_by(error)}") from error
+            raise runtime_error("failed to run", error) from error
 
     def outputs(self) -> list[Any]:
         """The outputs of one more run, as arrays where onnxruntime gives them as such."""

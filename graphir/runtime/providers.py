@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
 import io
-import json
 import os
 import re
 import tempfile
@@ -14,9 +14,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from graphir.errors import ProviderError
+from graphir.errors import ProviderError, VerificationError
 from graphir.extras import install_hint
 from graphir.safety.arguments import expect_items
+from graphir.safety.json_text import read_json
 from graphir.structure.names import similar_names
 from graphir.structure.record import record
 
@@ -29,6 +30,8 @@ PROVIDERS = {
 BEHIND = {PROVIDERS["tensorrt"]: PROVIDERS["cuda"]}
 # What turns TF32 off in all of NVIDIA's libraries, for a whole process; TensorRT's provider has no other switch.
 TF32_VARIABLE = "NVIDIA_TF32_OVERRIDE"
+# What keeps onnxruntime from collecting and sending how it is used; 0 lets it.
+TELEMETRY_VARIABLE = "ORT_DISABLE_TELEMETRY"
 NUMBERED = re.compile(r":(\d{1,4})$")
 INSTALL = f"install one of: {install_hint('cpu')}, {install_hint('gpu')}"
 
@@ -40,6 +43,8 @@ GPU_HINT = (
 
 def import_onnxruntime() -> Any:
     """The onnxruntime module, quiet below errors. Raises ProviderError saying what to install."""
+    # Builds with telemetry write a number of this machine and what is run below the home folder from their import on.
+    os.environ.setdefault(TELEMETRY_VARIABLE, "1")
     try:
         import onnxruntime
     except ImportError as error:
@@ -48,10 +53,26 @@ def import_onnxruntime() -> Any:
     return onnxruntime
 
 
+class OutOfRuntimeMemory(VerificationError):
+    """onnxruntime was refused memory."""
+
+
+def ran_out_of_memory(text: str) -> bool:
+    """Return whether onnxruntime's message says that an allocation failed: its own words and C++'s."""
+    return "bad allocation" in text or "bad_alloc" in text or "Failed to allocate memory" in text
+
+
 def told_by(error: Exception) -> str:
     """What onnxruntime says of an error, on one line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return " ".join(lines)[:600] if lines else type(error).__name__
+
+
+def runtime_error(verb: str, error: Exception) -> VerificationError:
+    """Return the error for what onnxruntime says where it refuses a model or fails to run it."""
+    text = told_by(error)
+    kind = OutOfRuntimeMemory if ran_out_of_memory(text) else VerificationError
+    return kind(f"onnxruntime {verb} the model: {text}")
 
 
 def provider_names(providers: str | Sequence[str]) -> list[str]:
@@ -96,6 +117,18 @@ def _load_cuda() -> None:
     if load is not None:
         with redirect_stdout(io.StringIO()):
             load()
+
+
+@cache
+def count_cuda_devices() -> int:
+    """Return the number of GPUs that NVIDIA's driver shows to this process; 0 without a driver."""
+    try:
+        driver = ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1")
+    except OSError:
+        return 0
+    count = ctypes.c_int(0)
+    failed = driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count))
+    return 0 if failed else count.value
 
 
 def device_number(providers: str | Sequence[str]) -> int:
@@ -184,7 +217,7 @@ class Placement:
         """The counts. Raises ProviderError if there was no run to learn them from."""
         if self._nodes is None:
             nodes: dict[tuple[str, str], PlacedNode] = {}
-            for event in json.loads(Path(session.end_profiling()).read_text()):
+            for event in read_json(Path(session.end_profiling()).read_bytes()):
                 about = event.get("args", {})
                 provider = about.get("provider")
                 if event.get("cat") == "Node" and provider:
@@ -205,6 +238,6 @@ def _counted(nodes: Sequence[PlacedNode]) -> dict[str, int]:
 
 
 __all__ = [
-    "PROVIDERS", "TF32_VARIABLE", "PlacedNode", "Placement", "check_running", "device_number", "import_onnxruntime",
-    "provider_names", "provider_settings", "told_by",
+    "PROVIDERS", "TF32_VARIABLE", "OutOfRuntimeMemory", "PlacedNode", "Placement", "check_running", "device_number",
+    "import_onnxruntime", "provider_names", "provider_settings", "ran_out_of_memory", "runtime_error", "told_by",
 ]  # fmt: skip

@@ -6,6 +6,7 @@ import ctypes
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from graphir.errors import ProviderError, VerificationError
 from graphir.safety.arguments import expect, expect_items, expect_mapping
 from graphir.safety.foreign_text import listing
+from graphir.safety.isolation import current_subject, is_traced, step, subject
 from graphir.types import DType
 
 from .inputs import dtype_of, fitted
@@ -27,6 +29,7 @@ from .providers import (
     import_onnxruntime,
     provider_names,
     provider_settings,
+    runtime_error,
     told_by,
 )
 
@@ -45,6 +48,11 @@ ELEMENT_TYPES = {
 UNREGISTERED = "is not a registered function/op"
 # Options that are attributes of onnxruntime's SessionOptions, not entries of its table.
 SWITCHES = ("enable_cpu_mem_arena", "enable_mem_pattern", "enable_mem_reuse")
+# x86 processors without VNNI add products of uint8 and int8 in pairs that saturate at int16; with this entry
+# onnxruntime takes constant weights as uint8 there, which is exact.
+EXACT_8_BIT_PRODUCTS = "session.x64quantprecision"
+# What it answers where two of them share a zero point.
+SHARED_ZERO_POINT = "Attempt to replace the existing tensor"
 EXTERNAL_FOLDER = "session.model_external_initializers_file_folder_path"
 
 
@@ -76,18 +84,7 @@ class OnnxSession:
         expect(threads, int, "threads")
         runtime = import_onnxruntime()
         asked = provider_names(providers)
-        options = runtime.SessionOptions()
-        options.log_severity_level = 4  # what goes wrong is raised, with the same text
-        options.intra_op_num_threads = threads
-        level = runtime.GraphOptimizationLevel
-        options.graph_optimization_level = level.ORT_ENABLE_ALL if optimize else level.ORT_DISABLE_ALL
-        for name, text in (entries or {}).items():
-            if name == "graph_optimization_level":
-                options.graph_optimization_level = getattr(level, text)
-            elif name in SWITCHES:
-                setattr(options, name, text == "1")
-            else:
-                options.add_session_config_entry(name, text)
+        options = _session_options(runtime, optimize, threads, entries or {})
         if external is not None:
             options.add_session_config_entry(EXTERNAL_FOLDER, os.fspath(external))
         self._placement = Placement(runtime, options)
@@ -95,8 +92,11 @@ class OnnxSession:
         self._device = device_number(providers)
         settings = provider_settings(asked, tf32=tf32, device=self._device)
         self.computed: tuple[str, ...] = ()
+        self._subject = current_subject()
+        self._nodes = partial(_run_alone, runtime, options, source) if is_traced() else None
         try:
-            self._session = _started(runtime, source, options, asked, providers == "auto", settings)
+            with step("the start of"):
+                self._session = _started(runtime, source, options, asked, providers == "auto", settings)
         except VerificationError as error:
             if parts is None or UNREGISTERED not in str(error):
                 raise
@@ -120,6 +120,12 @@ class OnnxSession:
             name: None if self._dtypes[name] is None else self._dtypes[name].numpy()  # type: ignore[union-attr]
             for name in self.inputs
         }
+
+    @property
+    def metadata(self) -> Mapping[str, str]:
+        """What the model's file says of itself, by key; nothing of a model that runs in parts."""
+        found: dict[str, str] = {} if self.computed else self._session.get_modelmeta().custom_metadata_map
+        return found
 
     def put_aside(self, names: Sequence[str]) -> None:
         """Give these outputs only where they are named: they are none of the model's own."""
@@ -155,12 +161,14 @@ class OnnxSession:
         if not names:
             return {}
         foreign = any(_is_foreign(self._dtypes[name]) for name in (*names, *arrays))
+        nodes = None if self._nodes is None else partial(self._nodes, arrays)
         try:
-            results = self._run_foreign(names, arrays) if foreign else self._session.run(names, arrays)
+            with subject(self._subject), step("the run of", nodes):
+                results = self._run_foreign(names, arrays) if foreign else self._session.run(names, arrays)
         except VerificationError:
             raise
         except Exception as error:
-            raise VerificationError(f"onnxruntime failed to run the model: {told_by(error)}") from error
+            raise runtime_error("failed to run", error) from error
         return dict(zip(names, results, strict=True))
 
     def __call__(self, *arrays: Any, **named: Any) -> Any:
@@ -277,9 +285,9 @@ def _started(
     the CPU takes the model, unless falling back was asked for."""
     with_options = [(name, dict(settings[name])) if name in settings else name for name in asked]
     try:
-        return runtime.InferenceSession(source, options, providers=with_options, enable_fallback=0)
+        return _open(runtime, source, options, with_options)
     except Exception as error:
-        refusal = VerificationError(f"onnxruntime refuses the model: {told_by(error)}")
+        refusal = runtime_error("refuses", error)
         lacking = re.search(r"implementation for (\w+)\((\d+)\)", str(error))
         if lacking is not None and int(lacking[2]) > RECENT:
             refusal.add_note(
@@ -291,12 +299,52 @@ def _started(
         if list(asked) == [PROVIDERS["cpu"]]:
             raise refusal from error
         try:
-            on_cpu = runtime.InferenceSession(source, options, providers=[PROVIDERS["cpu"]], enable_fallback=0)
+            on_cpu = _open(runtime, source, options, [PROVIDERS["cpu"]])
         except Exception:
             raise refusal from error
         if may_fall_back:
             return on_cpu
         raise ProviderError(f"{asked[0]} was asked for but did not start: {told_by(error)}") from error
+
+
+def _session_options(runtime: Any, optimize: bool, threads: int, entries: Mapping[str, str]) -> Any:
+    """Return onnxruntime's options of a session, `entries` last."""
+    options = runtime.SessionOptions()
+    options.log_severity_level = 4  # what goes wrong is raised, with the same text
+    options.intra_op_num_threads = threads
+    level = runtime.GraphOptimizationLevel
+    options.graph_optimization_level = level.ORT_ENABLE_ALL if optimize else level.ORT_DISABLE_ALL
+    options.add_session_config_entry(EXACT_8_BIT_PRODUCTS, "1")
+    for name, text in entries.items():
+        if name == "graph_optimization_level":
+            options.graph_optimization_level = getattr(level, text)
+        elif name in SWITCHES:
+            setattr(options, name, text == "1")
+        else:
+            options.add_session_config_entry(name, text)
+    return options
+
+
+def _open(runtime: Any, source: str | bytes, options: Any, providers: Sequence[Any]) -> Any:
+    """Open a session. Weights that onnxruntime cannot take as uint8, since they share a zero point, stay int8."""
+    try:
+        return runtime.InferenceSession(source, options, providers=providers, enable_fallback=0)
+    except Exception as error:
+        if SHARED_ZERO_POINT not in str(error):
+            raise
+    options.add_session_config_entry(EXACT_8_BIT_PRODUCTS, "0")
+    return runtime.InferenceSession(source, options, providers=providers, enable_fallback=0)
+
+
+def _run_alone(
+    runtime: Any, options: Any, model: str | bytes, feeds: Mapping[str, Any], tell: Callable[[str], None]
+) -> None:
+    """Run the nodes of a model one by one; see `run_nodes`."""
+    from .node_by_node import run_nodes
+
+    if not isinstance(model, bytes):
+        options.add_session_config_entry(EXTERNAL_FOLDER, os.path.dirname(os.path.abspath(model)))
+    run_nodes(model, feeds, partial(runtime.InferenceSession, sess_options=options, providers=[PROVIDERS["cpu"]]), tell)
 
 
 def _is_foreign(dtype: DType | None) -> bool:

@@ -59,6 +59,11 @@ def tell_count(what: str, done: int, total: int) -> None:
         listener(Count(what, done, total))
 
 
+def is_listened_to() -> bool:
+    """Return whether what is counted here is told to a listener."""
+    return _LISTENER.get() is not None
+
+
 def _told(things: Collection[T], what: str, listener: Listener) -> Iterator[T]:
     total = len(things)
     for done, thing in enumerate(things):
@@ -79,4 +84,4 @@ def duration(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min"
 
 
-__all__ = ["Count", "counted", "duration", "listening", "tell_count"]
+__all__ = ["Count", "counted", "duration", "is_listened_to", "listening", "tell_count"]

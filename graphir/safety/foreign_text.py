@@ -2,11 +2,21 @@
 
 A terminal obeys control characters, and a reader is misled by characters that turn the direction of a line or take no
 room. They are shown as Python writes them in a literal: `\\x1b`, `\\u202e`. Letters of every script stay as they are.
+
+Runners of CI systems obey lines that a job prints: GitHub's those that begin with `::` (blanks before it do not matter)
+and those with `##[` anywhere, Azure's and TeamCity's those with `##vso[` and `##teamcity[`. Sources:
+https://docs.github.com/actions/reference/workflow-commands-for-github-actions,
+https://learn.microsoft.com/azure/devops/pipelines/scripts/logging-commands.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+
+# The first character of what a runner would obey. In a name alone nothing is at the beginning of a line.
+_FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")  # the last ones are wide letters of the same
+_OBEYED = re.compile(r"(?m)^(?P<blanks>[^\S\n]*):(?=:)|#(?=#\w*\[)")
 
 
 def one_line(text: object) -> str:
@@ -31,6 +41,30 @@ def printable(text: object) -> str:
     if shown.isprintable():
         return shown
     return "\n".join(map(one_line, shown.split("\n")))
+
+
+def without_commands(text: str, colon: str = r"\x3a", sharp: str = r"\x23") -> str:
+    r"""A text of which no runner of a CI system obeys a line, the character that makes a command written as an escape.
+
+    >>> without_commands("a::b\n  ::error::c\n##[error]d")
+    'a::b\n  \\x3a:error::c\n\\x23#[error]d'
+    """
+    if "::" not in text and "##" not in text:
+        return text
+    return _OBEYED.sub(lambda met: sharp if met["blanks"] is None else met["blanks"] + colon, text)
+
+
+def csv_cell(value: object) -> object:
+    """A cell of a CSV file, a text so that no spreadsheet takes it for a formula. Source:
+    https://owasp.org/www-community/attacks/CSV_Injection.
+
+    >>> csv_cell("=1+1"), csv_cell("conv"), csv_cell(-1)
+    ("'=1+1", 'conv', -1)
+    """
+    if not isinstance(value, str):
+        return value
+    shown = one_line(value)
+    return f"'{shown}" if shown.lstrip().startswith(_FORMULA) else shown
 
 
 def in_one_line(text: object) -> str:
@@ -85,4 +119,5 @@ def shortened(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:60]}..."
 
 
-__all__ = ["encodable", "in_one_line", "listing", "one_line", "printable", "shortened", "unicode_text"]
+__all__ = ["csv_cell", "encodable", "in_one_line", "listing", "one_line", "printable", "shortened", "unicode_text",
+           "without_commands"]  # fmt: skip

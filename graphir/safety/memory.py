@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -18,4 +19,12 @@ def memory_for(what: str) -> Iterator[None]:
         raise OutOfMemory(f"not enough memory for {what}{detail}") from error
 
 
-__all__ = ["memory_for"]
+def machine_memory() -> int | None:
+    """Return how many bytes of memory this machine has, None where the system does not tell."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return None
+
+
+__all__ = ["machine_memory", "memory_for"]

@@ -15,7 +15,7 @@ import numpy as np
 
 from graphir.padding import Explicit, Same, SameMode
 from graphir.tensor import Tensor
-from graphir.types import DType, OptionalType, SequenceType, SparseTensorType, Sym, TensorType, Unknown
+from graphir.types import TYPES, DType, Sym, Unknown
 
 from .notation import (
     Json,
@@ -203,7 +203,6 @@ def _without_tensors(read: Callable[[Json, str], Any]) -> Callable[[Json, str, G
     return lambda raw, where, get: read(raw, where)
 
 
-TYPES = (TensorType, SparseTensorType, SequenceType, OptionalType)
 
 NONE = Codec((types.NoneType,), frozenset({types.NoneType}), _encode_none, _decode_none)
 BOOL = Codec((bool,), frozenset({bool}), _encode_bool, _decode_bool)

@@ -11,13 +11,16 @@ import json
 import math
 import operator
 import struct
+from collections import Counter
 from collections.abc import Set
 from functools import lru_cache
 from typing import Any
 
+from graphir.safety.json_text import read_json
 from graphir.types import (
     Dim,
     DType,
+    MapType,
     OptionalType,
     SequenceType,
     Shape,
@@ -59,9 +62,9 @@ class Refused(Exception):
 
 def parse_json(text: str) -> Json:
     """The document. Raises ValueError, also for NaN and Infinity and for a name that comes twice in one object, which
-    readers understand in different ways; RecursionError for lists within lists without end.
+    readers understand in different ways.
     """
-    document = json.loads(text, object_pairs_hook=_object, parse_constant=_no_constant)
+    document = read_json(text, pairs=_object, constant=_no_constant)
     if "\\ud" in text.lower():
         json.dumps(document, ensure_ascii=False).encode()  # half of a surrogate pair is a UnicodeEncodeError
     return document
@@ -70,8 +73,7 @@ def parse_json(text: str) -> Json:
 def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in found if names.count(name) > 1)
+        twice = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
         raise ValueError(f"the name {twice!r} comes twice in one object")
     return found
 
@@ -248,6 +250,8 @@ def type_to_json(type_: Type) -> Json:
         return {"sequence": type_to_json(type_.element)}
     if isinstance(type_, OptionalType):
         return {"optional": type_to_json(type_.element)}
+    if isinstance(type_, MapType):
+        return {"map": {"key": type_.key.value, "element": type_to_json(type_.element)}}
     raise Unencodable(f"{type_!r} is not a type")
 
 
@@ -256,8 +260,8 @@ def type_from_json(raw: Json, where: str) -> Type:
     if type(raw) is list:
         return tensor_type_from_json(raw, where)
     if type(raw) is not dict or len(raw) != 1:
-        raise Refused(where, f"expected a type ([dtype, shape], or an object with one of sequence, optional, sparse), "
-                             f"found {kind(raw)}")
+        raise Refused(where, f"expected a type ([dtype, shape], or an object with one of map, sequence, optional, "
+                             f"sparse), found {kind(raw)}")
     ((key, inner),) = raw.items()
     if key == "sparse":
         dense = tensor_type_from_json(inner, f"{where}.sparse")
@@ -266,7 +270,12 @@ def type_from_json(raw: Json, where: str) -> Type:
         return SequenceType(type_from_json(inner, f"{where}.sequence"))
     if key == "optional":
         return OptionalType(type_from_json(inner, f"{where}.optional"))
-    raise Refused(where, f"no such kind of type: {key!r}; expected sequence, optional or sparse")
+    if key == "map":
+        if type(inner) is not dict or inner.keys() != {"key", "element"}:
+            raise Refused(f"{where}.map", f"expected an object of key and element, found {kind(inner)}")
+        of_keys = dtype_from_json(inner["key"], f"{where}.map.key")
+        return MapType(of_keys, type_from_json(inner["element"], f"{where}.map.element"))
+    raise Refused(where, f"no such kind of type: {key!r}; expected map, sequence, optional or sparse")
 
 
 def tensor_type_from_json(raw: Json, where: str) -> TensorType:

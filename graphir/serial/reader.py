@@ -72,7 +72,7 @@ def _read(place: Path, check_hashes: bool) -> Graph:
     except UnicodeDecodeError as error:
         raise FormatError("is not UTF-8 text", path=place, offset=error.start) from error
     except (ValueError, RecursionError) as error:
-        raise FormatError(f"is not JSON: {error}", path=place, offset=getattr(error, "pos", None)) from error
+        raise FormatError(f"is not JSON: {error}", path=place, offset=getattr(error, "offset", None)) from error
     try:
         return _load(document, place, check_hashes)
     except Refused as error:

@@ -6,8 +6,12 @@ from typing import Any
 
 
 class Printed:
-    """A report with a text for people (`to_text`) and plain data for programs (`to_json`); printing it shows the
-    text."""
+    """A report with a text for people (`to_text`) and plain data for programs (`to_json`); printing it shows the text,
+    and an interpreter the first line of it."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls.__repr__ = cls._first_line  # type: ignore[method-assign, assignment]  # dataclasses generate none where a class has one
 
     def to_text(self, *args: Any, **kwargs: Any) -> str:
         """The report for people."""
@@ -16,6 +20,10 @@ class Printed:
     def to_json(self) -> dict[str, Any]:
         """The report as plain data, keys in a fixed order."""
         raise NotImplementedError
+
+    def _first_line(self) -> str:
+        first = next(filter(None, map(str.strip, self.to_text().splitlines())), "")
+        return f"<{type(self).__name__}: {first}>"
 
     def __str__(self) -> str:
         return self.to_text()

@@ -72,7 +72,7 @@ class GraphStore:
         return format_graph(self)  # type: ignore[arg-type]
 
     def _repr_html_(self) -> str:
-        """The graph for a notebook: a picture without scripts, or a text without the extra `plot`."""
+        """The graph for a notebook: a picture without scripts, or a text without the library that draws."""
         drawer = import_module("graphir.drawing.notebook")  # found by its name: a graph needs no picture of itself
         return str(drawer.html_of(self))
 
@@ -122,6 +122,11 @@ class GraphStore:
     def holds(self, value: Value) -> bool:
         """Whether the value is one of this graph itself and has not been erased."""
         return self._values.get(value._name) is value
+
+    def is_input(self, value: Value) -> bool:
+        """Whether the value is among the graph's inputs."""
+        held = self.holds(expect(value, Value, "is_input", "a Value of the graph"))
+        return held and value.producer is None and value not in self._parameters
 
     def __repr__(self) -> str:
         return f"Graph({self.name}: {self._count} nodes, {len(self._parameters)} parameters)"

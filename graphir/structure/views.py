@@ -9,13 +9,32 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from graphir.errors import GraphError
-from graphir.node import Node
+from graphir.node import Node, Value
 from graphir.structure.names import similar_names
 
 if TYPE_CHECKING:
+    from graphir.graph import Graph
     from graphir.structure.store import GraphStore
 
 FEW_SHOWN = 8
+
+
+def captured(graph: Graph) -> Iterator[Value]:
+    """The values of graphs around a subgraph that it, or a graph inside it, uses. Linear in what is inside."""
+    inside = {graph}
+    pending = [graph]
+    while pending:
+        current = pending.pop()
+        for value in current.outputs:
+            if value.graph not in inside:
+                yield value
+        for node in current.nodes:
+            for inner in node.subgraphs:
+                inside.add(inner)
+                pending.append(inner)
+            for used in node.inputs:
+                if used is not None and used.graph not in inside:
+                    yield used
 
 
 class Nodes:
@@ -113,4 +132,4 @@ class Weights(Mapping[str, "np.ndarray[Any, Any]"]):
         return f"Weights({', '.join(shown)}{f', and {more:,} more' if more else ''})"
 
 
-__all__ = ["Nodes", "Weights"]
+__all__ = ["Nodes", "Weights", "captured"]

@@ -1,11 +1,18 @@
-"""Dimensions as text: reading back what `str` of a dimension writes."""
+"""Dimensions as text: reading back what `str` of a dimension writes; and dimensions as people give them."""
 
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Iterable
+from operator import index
+from typing import Any, SupportsIndex, cast
 
-from .dims import UNKNOWN, Dim, dim_max, dim_min, symbol
+from graphir.errors import ShapeError
+
+from .dims import UNKNOWN, Dim, Shape, Sym, Unknown, dim_max, dim_min, symbol
+
+# The types of what is a dimension as it stands.
+DIMENSIONS = frozenset({int, Sym, Unknown})
 
 
 def parse_dim(text: str) -> Dim:
@@ -86,4 +93,28 @@ class _Parser:
         return symbol(token)
 
 
-__all__ = ["parse_dim"]
+def dimensions(shape: object) -> Shape:
+    """The shape of what was given for one: integers, names, texts as `parse_dim` reads them, and None, in a sequence.
+
+    Raises ShapeError for what is none.
+
+    >>> dimensions([1, "N", None])
+    (1, Sym('N'), UNKNOWN)
+    """
+    try:
+        if isinstance(shape, str):
+            raise TypeError("a text is no sequence of sizes")
+        return tuple(map(_dimension, cast("Iterable[object]", shape)))
+    except (TypeError, ValueError) as error:
+        raise ShapeError(f"not a shape: {shape!r}: {error}") from None
+
+
+def _dimension(dim: object) -> Dim:
+    if dim is None:
+        return UNKNOWN
+    if isinstance(dim, str):
+        return parse_dim(dim)
+    return dim if isinstance(dim, Sym | Unknown) else index(cast("SupportsIndex", dim))
+
+
+__all__ = ["DIMENSIONS", "dimensions", "parse_dim"]

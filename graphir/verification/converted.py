@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING
 
 from graphir.errors import VerificationError
 from graphir.graph import Graph
+from graphir.safety.isolation import forwarded
 from graphir.verification.accuracy import AccuracyReport, compare_accuracy, split_labels
 from graphir.verification.devices import note_devices
 from graphir.verification.driver import verify_sets
 from graphir.verification.grading.heads import Wiring
 from graphir.verification.inputs.feeds import read_npz
 from graphir.verification.inputs.given import Wanted, plan_of
+from graphir.verification.inputs.state import carried
+from graphir.verification.isolated import compare_isolated, run_in_child
 from graphir.verification.options import ComparisonOptions
 from graphir.verification.pairs.sides import Sides
 from graphir.verification.progress import watched
@@ -44,15 +47,28 @@ def verify_conversion(
 
     `imported` is what onnxruntime runs where a judge stands for the imported model, `step` that of the coarser type
     that either side computes in. `sides` are the graphs of what the judges compute and of the candidate, which name the
-    layers where results begin to differ.
+    layers where results begin to differ. The comparison runs in a child process.
     """
+    compare = partial(_compared, judges, imported, graph, candidate, step, sides)
+    return compare_isolated(compare, how, imported, candidate)
+
+
+def _compared(
+    judges: Sequence[Judge],
+    imported: Graph | PathLike,
+    graph: Graph,
+    candidate: Graph | PathLike,
+    step: float,
+    sides: Sides | None,
+    how: ComparisonOptions,
+) -> VerificationReport:
     started = time.perf_counter()
     plan = plan_of(how.feeds, Wanted.of(graph, how.seed))
     wiring = Wiring.of(graph)
     with OnnxCandidate(candidate, providers=how.providers, memory=how.memory_budget) as under_test:
 
         def check(reference: Reference) -> VerificationReport:
-            judge, told = watched(reference, plan, how.tell)
+            judge, told = watched(reference, carried(plan, reference), how.tell)
             found = verify_sets(judge, under_test, told, graph=graph, how=how, wiring=wiring, step=step, sides=sides)
             note_devices(reference, under_test, partial(plan.first().like, found.feeds), found, how)
             return found
@@ -73,8 +89,20 @@ def measure_accuracy(
 ) -> AccuracyReport:
     """Run source and candidate over the samples of an .npz (arrays by input name, and `label`) and count.
 
-    The source is run by its judge. Raises VerificationError if the data do not fit the model.
+    The source is run by its judge, both in a child process. Raises VerificationError if the data do not fit the model,
+    and RunEnded where onnxruntime ends that process.
     """
+    return run_in_child(partial(_measured, judge, graph, candidate, labelled, how, forwarded(progress)), how, progress)
+
+
+def _measured(
+    judge: Judge,
+    graph: Graph,
+    candidate: Graph | PathLike,
+    labelled: PathLike,
+    how: ComparisonOptions,
+    progress: Callable[[str], None] | None,
+) -> AccuracyReport:
     name = Path(labelled).name
     feeds, labels = split_labels(read_npz(labelled), [value.name for value in graph.inputs], name)
     for value in graph.inputs:

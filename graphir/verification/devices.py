@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphir.converters.session import Session
 from graphir.errors import GraphirError
 from graphir.runtime.providers import PROVIDERS
+from graphir.runtime.session import OnnxSession
 
 from .equivalence import verify_against
 from .options import ComparisonOptions
@@ -58,13 +58,13 @@ def _blamed(
     """Whether the model differs on the CPU too."""
     on_cpu = verify_against(reference, elsewhere, feeds, how=how)
     if on_cpu.verdict.differs:
-        return [f"on the CPU the same file is {on_cpu.verdict.value} too: what differs is the model, not {own}"]
-    return [f"on the CPU the same file is {on_cpu.verdict.value}: what differs is what {own} computes, not the model"]
+        return [f"on the CPU the same file is {on_cpu.verdict} too: what differs is the model, not {own}"]
+    return [f"on the CPU the same file is {on_cpu.verdict}: what differs is what {own} computes, not the model"]
 
 
 def _with_tf32(candidate: OnnxCandidate, feeds: Mapping[str, Array], found: Mapping[str, Array]) -> list[str]:
     try:
-        session = Session(candidate.path, providers=candidate.asked, tf32=True, format="onnx")
+        session = OnnxSession(candidate.path, providers=candidate.asked, tf32=True)
     except GraphirError as error:
         return [f"what TF32 would cost is not known: {str(error).splitlines()[0]}"]
     return [f"TF32 was off; with it the outputs {_apart(found, session.run(feeds))}"]

@@ -22,7 +22,7 @@ from .causes.trials import chosen_alike, try_changes
 from .equivalence import Compared, compare_models
 from .grading.compare import Comparison
 from .grading.heads import Wiring
-from .grading.proof import DISCRETE, Evidence, unproven
+from .grading.proof import DISCRETE, Evidence, doubt_sentence, unproven
 from .grading.ranking import Ranking, joined
 from .inputs.coverage import coverage
 from .inputs.sets import FeedSet, Made, Plan
@@ -30,7 +30,7 @@ from .options import ComparisonOptions
 from .pairs.sides import Sides
 from .plain import Outcome, Plain, Refused, noted, refusals
 from .report import InputSet, VerificationReport, gravity
-from .running.bench import RANDOM, Bench
+from .running.bench import Bench
 from .running.candidate import OnnxCandidate
 from .running.recalled import Recalled
 from .verdict import Verdict
@@ -82,7 +82,7 @@ def verify_sets(
     long = spent > LONG
     taken = [made]
     pending = list(plan.sets(long)[1:])
-    room = min(SHARE * spent, MOST) if long else float("inf")
+    room = min(SHARE * spent, MOST) if long and not plan.state else float("inf")
     if pending and not report.verdict.differs and not _draws(report):
         if long:
             report.notes.append(LIGHT)
@@ -95,6 +95,7 @@ def verify_sets(
         report.coverage += [SLOW] if slow else coverage(candidate, taken)
     if sides is not None and (report.verdict.differs or not sides.made_of):
         report.changes = sides.changes()
+        report.nodes_same, report.nodes_differing = sides.nodes_same(), sides.nodes_differing()
         if sides.reason:
             report.notes.append(f"the graphs were not compared: {sides.reason}")
     return report
@@ -104,11 +105,9 @@ def _look_at_changes(report: VerificationReport, bench: Bench, sides: Sides | No
     """Take into the report what differs between the graphs, by itself too, and shows in no output."""
     if sides is None or not sides.tells or bench.limits.stated:
         return
-    doubtful = {f"{one.name} {DISCRETE}": one.name for one in report.outputs}
-    left = {text: name for text, name in doubtful.items() if any(said.startswith(text) for said in report.unproven)}
-    shown = chosen_alike(bench, sides, list(left.values()))
-    proven = tuple(text for text, name in left.items() if name in shown)
-    report.unproven = [said for said in report.unproven if not said.startswith(proven)] if proven else report.unproven
+    discrete = [name for name, reason in report.doubts.items() if reason == DISCRETE]
+    proven = {doubt_sentence(name, DISCRETE) for name in chosen_alike(bench, sides, discrete)}
+    report.unproven = [reason for reason in report.unproven if reason not in proven]
     said, notes = try_changes(replace(bench, passing=True), sides, seconds)
     report.unproven += said
     report.notes += notes
@@ -117,7 +116,7 @@ def _look_at_changes(report: VerificationReport, bench: Bench, sides: Sides | No
 def _draws(report: VerificationReport) -> bool:
     """Whether an output is random: other inputs show no more of it. What rounding moves on some inputs it need not move
     on others."""
-    return any(one.verdict is Verdict.NOT_DETERMINISTIC and one.note.startswith(RANDOM) for one in report.outputs)
+    return any(one.verdict is Verdict.NOT_DETERMINISTIC and one.is_random for one in report.outputs)
 
 
 def _floors(report: VerificationReport) -> dict[str, float]:
@@ -285,7 +284,8 @@ def _take_evidence(
         return
     evidence.append(own)
     if all(one.verdict.passes for one in result.outputs):
-        report.unproven = unproven(evidence)
+        report.doubts = unproven(evidence)
+        report.unproven = [doubt_sentence(name, reason) for name, reason in report.doubts.items()]
 
 
 def _take_worse(outputs: list[Comparison], one: Comparison) -> None:

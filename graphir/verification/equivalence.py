@@ -14,9 +14,9 @@ from graphir.graph import Graph
 from graphir.runtime.providers import PROVIDERS
 
 from .causes.layers import explain
-from .detections.alone import suppressed_alone
 from .detections.cuts import cuts
 from .detections.detected import before_cuts, compare_as_sets
+from .grading.by_parts import graded_by_parts
 from .grading.compare import Comparison, Floor
 from .grading.doubts import gather_evidence, look_for_overflow, look_inside
 from .grading.heads import SHIFTLESS, Wiring, hides_errors, scores, values_before_heads
@@ -24,7 +24,7 @@ from .grading.hidden_heads import hidden_heads
 from .grading.limits import Limits
 from .grading.long_sums import excuse_long_sums
 from .grading.noise import Rounding
-from .grading.proof import unproven
+from .grading.proof import doubt_sentence, unproven
 from .grading.ranking import rankings
 from .options import ComparisonOptions
 from .pairs.matches import turned
@@ -32,9 +32,10 @@ from .pairs.pairing import layer_pairs, output_pairs
 from .pairs.questions import Stated, first_run, fit, questions
 from .pairs.sides import Sides
 from .report import VerificationReport
-from .running.bench import Asked, Bench, View
+from .running.bench import Asked, Bench, View, before_head
 from .running.candidate import OnnxCandidate
 from .running.layouts import order_outside
+from .running.maps import check_keys
 from .running.slices import return_memory_of
 from .verdict import Verdict
 
@@ -110,13 +111,13 @@ def compare_models(
 
     compared = [*(name for _, name in pairs), *(head.name for head in heads)]
     bench = _bench(reference, candidate, feeds, layers, graph, wiring, how, step)
-    made_of = sides is not None and sides.made_of
-    bench = replace(bench, rounding=bench.rounding.giving(compared), made_of=made_of)
+    bench = replace(bench, rounding=bench.rounding.giving(compared), made_of=sides is not None and sides.made_of)
     if bench.limits.quantized:
         report.notes.append(QUANTIZED)
     report.notes += filter(None, [candidate.about_budget(), candidate.beyond_budget(feeds, per_layer=how.per_layer)])
     wanted = dict.fromkeys([*(source for source, _ in pairs), *(head.source for head in heads)])
     expected, report.layers = bench.evaluate(wanted, layers if how.per_layer else ())
+    check_keys(pairs, reference, candidate)
 
     outputs = [_output(pair, stated) for pair in pairs]
     moved = _moved_once(bench, [*outputs, *(head for head in heads if head.name in found)])
@@ -129,7 +130,7 @@ def compare_models(
     report.outputs += lacking
     report.outputs += _compare_heads(bench, (outputs, heads), report.outputs, (expected, found), moved, sides, graph)
     if report.ok and sides is not None and sides.tells and not bench.limits.stated:
-        report.outputs, inner = _as_written((bench, inner), outputs, report.outputs, expected, _graphs(sides, graph))
+        report.outputs, inner = _as_written((bench, inner), outputs, report.outputs, expected, sides)
     if report.ok:
         look_inside(inner, report, sides)
     if report.ok:
@@ -159,7 +160,8 @@ def _weigh(
     and that of values inside."""
     bench, _ = benches
     report.evidence = gather_evidence(benches, report, *asked, expected, runs, sides)
-    report.unproven += unproven([report.evidence])
+    report.doubts = unproven([report.evidence])
+    report.unproven += [doubt_sentence(name, reason) for name, reason in report.doubts.items()]
     if bench.limits.coarsest and report.ok:
         look_for_overflow(bench, report)
 
@@ -207,7 +209,7 @@ def _compare_outputs(
         graded = replace(bench, passing=rows).compare(outputs, *results, {} if rows else moved)
         if all(one.verdict.passes for one in graded):
             return graded, bench
-        summed, as_sets = _as_what_they_are(bench, outputs, graded, results, graphs)
+        summed, as_sets = _as_what_they_are(bench, outputs, graded, results, graphs, sides)
         if all(one.verdict.passes for one in as_sets):
             break
     return as_sets, before_cuts(bench, summed, as_sets)
@@ -257,12 +259,15 @@ def _as_what_they_are(
     graded: Sequence[Comparison],
     results: tuple[Mapping[str, Array], Mapping[str, Array]],
     graphs: tuple[Graph | None, Graph | None],
+    sides: Sides | None,
+    *,
+    is_plain: bool = False,
 ) -> tuple[list[Comparison], list[Comparison]]:
-    """The comparisons with softmaxes of many terms excused, and these with detections compared as sets too, and by what
-    goes into their suppression."""
+    """The comparisons with softmaxes of many terms excused, and these with detections compared as sets too, and by the
+    parts of the candidate."""
     summed = excuse_long_sums(bench, outputs, graded, results, graphs)
     as_sets = compare_as_sets(bench, outputs, summed, results, graphs[1] if graphs[0] is None else graphs[0])
-    return summed, suppressed_alone(bench, outputs, as_sets, results[0], graphs[1])
+    return summed, graded_by_parts(bench, outputs, as_sets, results[0], sides, is_plain=is_plain)
 
 
 def _as_written(
@@ -270,7 +275,7 @@ def _as_written(
     outputs: Sequence[Asked],
     graded: Sequence[Comparison],
     expected: Mapping[str, Array],
-    graphs: tuple[Graph | None, Graph | None],
+    sides: Sides,
 ) -> tuple[list[Comparison], Bench]:
     """The comparisons, those of outputs that differ where the candidate is run the other way (without onnxruntime's
     optimisations, if it was run with them) in place of those that agree: a fusion that takes what is almost its pattern
@@ -279,6 +284,7 @@ def _as_written(
     `benches` are that of the outputs and that of values inside, which comes back: these are computed without
     optimisations too, so where that turns detections, values behind a suppression show nothing."""
     bench, inner = benches
+    graphs = _graphs(sides, None)
     passing = {one.name for one in graded if one.verdict.passes}
     asked = [one for one in outputs if one.title in passing]
     twin, names = bench.candidate.twin, list(dict.fromkeys(one.name for one in asked))
@@ -293,7 +299,7 @@ def _as_written(
                 again[place] = bench.graded(pair, Floor().seen(pair.found, pair.again(moved[one.name])))
         summed = again
         if not all(result.verdict.passes for result in again):
-            summed, again = _as_what_they_are(alone, asked, again, (expected, found), graphs)
+            summed, again = _as_what_they_are(alone, asked, again, (expected, found), graphs, sides, is_plain=True)
         if all(result.verdict.passes for result in again):
             break
     inner = before_cuts(inner, summed, again)
@@ -352,13 +358,13 @@ def _heads(
         # What the graphs paired for what reads it may differ by what the head does not see.
         kinds = {(head.source, head.name): head.kind for head in hidden if head.source != head.name}
         return [
-            Asked(f"{source} (before the head)", source, name, seen=_seen_by(kinds.get((source, name))))
+            Asked(before_head(source), source, name, seen=_seen_by(kinds.get((source, name))))
             for source, name in known.items()
         ]
     if not hidden:
         notes.append("a softmax or the like hides errors before it, and no value before it is known to both")
     return [
-        Asked(f"{head.source} (before the head)", head.source, head.name, seen=partial(scores, head.kind))
+        Asked(before_head(head.source), head.source, head.name, seen=partial(scores, head.kind))
         for head in hidden
     ]
 

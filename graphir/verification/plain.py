@@ -70,7 +70,7 @@ class Plain:
         Raises Refused, and LiveFailed for a live framework that was asked for and gives no answer: where it was not,
         that is a set without one.
         """
-        bench = replace(self.bench, feeds=feeds, rounding=self.bench.rounding.on(feeds), alone={})
+        bench = replace(self.bench, feeds=feeds, rounding=self.bench.rounding.on(feeds), judged={})
         expected: dict[str, Array] = {}
         found: dict[str, Array] = {}
         no_reference = no_candidate = ""
@@ -158,7 +158,7 @@ def refusals(refused: Refused, name: str) -> list[Comparison]:
     """What stands for the outputs of a candidate that does not take what its reference takes."""
     note = f"with the inputs {name!r} the candidate refuses what the reference takes: {refused.candidate}"
     return [
-        Comparison(source, shape, 0.0, math.inf, math.inf, 0.0, 0.0, Verdict.BROKEN, note)
+        Comparison(source, shape, 0.0, math.inf, math.inf, 0.0, 0.0, Verdict.BROKEN, note, feeds=name)
         for source, shape in refused.shapes.items()
     ]
 
@@ -166,8 +166,8 @@ def refusals(refused: Refused, name: str) -> list[Comparison]:
 def noted(found: Sequence[Comparison], name: str) -> list[Comparison]:
     """The comparisons, those that do not pass with the name of the set that shows it."""
     return [
-        one if one.verdict.passes or name in one.note
-        else replace(one, note=f"{one.note}; inputs {name!r}" if one.note else f"with the inputs {name!r}")
+        one if one.verdict.passes or one.feeds == name
+        else replace(one, note=f"{one.note}; inputs {name!r}" if one.note else f"with the inputs {name!r}", feeds=name)
         for one in found
     ]  # fmt: skip
 

@@ -47,13 +47,15 @@ class VerificationReport(Printed):
     """The result of a verification: who was compared with whom, on what, and what came out.
 
     `outputs` holds the worst comparison of each output over all input sets, `sets` those of each set. `unproven` says
-    in a sentence each why agreement proves nothing, or not all: with one of them no verdict passes. `coverage` says
-    what the inputs reached and what not. `changes` is what `diff` finds between the two models, a line each. `layers`
-    is filled by a layer-by-layer verification; `first_divergence` is the first of them beyond noise, `causes` are the
-    layers where differences begin, `evidence` what the inputs showed of each output (`proof.unproven` judges it over
-    several sets). `rewritten` are layers that differ because one model is written otherwise, with the place where both
-    agree again: they are no divergence. `placement` says which node of the candidate ran where. `notes` say what the
-    numbers do not: outputs not compared, names that differ.
+    in a sentence each why agreement proves nothing, or not all: with one of them no verdict passes. `doubts` are the
+    outputs among them, each with its reason in `grading.proof`. `coverage` says what the inputs reached and what not.
+    `changes` is what `diff` finds between the two models, a line each, of `nodes_differing` nodes; `nodes_same` are the
+    same computation in both, whatever the inputs. `layers` is filled by a layer-by-layer verification;
+    `first_divergence` is the first of them beyond noise, `causes` are the layers where differences begin, `evidence`
+    what the inputs showed of each output (`proof.unproven` judges it over several sets). `rewritten` are layers that
+    differ because one model is written otherwise, with the place where both agree again: they are no divergence.
+    `placement` says which node of the candidate ran where. `notes` say what the numbers do not: outputs not compared,
+    names that differ. `same_files` says that both models are the same file, or files with the same bytes.
     """
 
     reference: str
@@ -65,13 +67,17 @@ class VerificationReport(Printed):
     notes: list[str] = field(default_factory=list)
     sets: list[InputSet] = field(default_factory=list)
     unproven: list[str] = field(default_factory=list)
+    doubts: dict[str, str] = field(default_factory=dict)
     coverage: list[str] = field(default_factory=list)
     changes: list[str] = field(default_factory=list)
+    nodes_differing: int = 0
+    nodes_same: int = 0
     causes: list[Cause] = field(default_factory=list)
     placement: list[PlacedNode] = field(default_factory=list)
     evidence: Evidence = field(default_factory=Evidence)
     rewritten: dict[str, str] = field(default_factory=dict)
     rankings: list[Ranking] = field(default_factory=list)
+    same_files: bool = False
 
     def __bool__(self) -> bool:
         return self.ok
@@ -88,9 +94,18 @@ class VerificationReport(Printed):
 
     @property
     def verdict(self) -> Verdict:
-        """The worst verdict of all outputs; not proven where they agree and that shows too little."""
+        """The worst verdict of all outputs; not proven where they agree and that shows too little, else identical where
+        both models are the same file."""
         found = worst(self.outputs)
-        return Verdict.NOT_PROVEN if found.passes and self.unproven else found
+        if not found.passes:
+            return found
+        return Verdict.NOT_PROVEN if self.unproven else Verdict.IDENTICAL if self.same_files else found
+
+    @property
+    def reasons(self) -> list[str]:
+        """In a sentence each, why agreement proves nothing, or not all: outputs without a number, then `unproven`."""
+        silent = [one for one in self.outputs if one.verdict is Verdict.NOT_PROVEN]
+        return [*(f"{one.name}: {one.note}" for one in silent), *self.unproven]
 
     @property
     def ok(self) -> bool:
@@ -115,7 +130,8 @@ class VerificationReport(Printed):
     @property
     def diverging(self) -> list[Comparison]:
         """The layers that differ by more than rounding, and not because one model is written otherwise."""
-        return [layer for layer in self.layers if not layer.verdict.passes and layer.name not in self.rewritten]
+        open_ones = [layer for layer in self.layers if not layer.verdict.passes and layer.name not in self.rewritten]
+        return [layer for layer in open_ones if layer.verdict is not Verdict.NOT_PROVEN]
 
 
 def worst(found: list[Comparison] | tuple[Comparison, ...]) -> Verdict:

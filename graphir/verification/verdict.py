@@ -8,7 +8,7 @@ import enum
 class Verdict(enum.Enum):
     """How two results relate, from best to worst.
 
-    Identical, different by rounding only; equal in what cannot show a fault (not proven); more than rounding explains;
+    Identical, equal within rounding; equal in what cannot show a fault (not proven); more than rounding explains;
     the model differs from itself by more than that (not deterministic); not the same computation.
     """
 
@@ -20,7 +20,12 @@ class Verdict(enum.Enum):
     BROKEN = "broken"
 
     def __str__(self) -> str:
-        return self.value
+        return "equal within rounding" if self is Verdict.NOISE else self.value
+
+    @property
+    def word(self) -> str:
+        """The verdict in a column of a table."""
+        return "equal" if self is Verdict.NOISE else self.value
 
     @property
     def passes(self) -> bool:

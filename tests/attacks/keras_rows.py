@@ -268,10 +268,10 @@ ZIPS = (
     keras("a version that is a list", GOOD.replace(b'"3.15.0"', b'["3.15"]'), "version of Keras"),
     keras("an archive of two configurations", archive_of([*entries(GOOD), ("config.json", b"{}", 0)]), "two members"),
     keras("nothing but a signature", b"PK\x03\x04" + bytes(60), "zip"),
-    keras("a configuration of 100000 brackets", archive(b"[" * 100_000, weights_file([])), "no JSON"),
+    keras("a configuration of 100000 brackets", archive(b"[" * 100_000, weights_file([])), "invalid JSON"),
     keras("a configuration of 500 brackets", archive(b'{"class_name": "Model", "config": ' + b"[" * 500 + b"]" * 500
-                                                     + b"}", weights_file([])), "levels deep"),
-    keras("a number of 5000 digits", archive(b'{"a": ' + b"9" * 5000 + b"}", weights_file([])), "no JSON"),
+                                                     + b"}", weights_file([])), "nest deeper than"),
+    keras("a number of 5000 digits", archive(b'{"a": ' + b"9" * 5000 + b"}", weights_file([])), "invalid JSON"),
     keras("a configuration that is a list", archive(b"[1]", weights_file([])), "not as Keras writes it"),
 )  # fmt: skip
 

@@ -4,7 +4,7 @@
 
 Each computes y = 2 x, and would write the file FOLDER/NAME.written when it is loaded or run. Then they are loaded and
 run as a child of graphir's does it: FOLDER/program names its program, FOLDER/allowed.json holds what it may run. What
-came of it is written to FOLDER/outcomes.json, and the names of all operators with a state.
+came of it is written to FOLDER/outcomes.json, and what TensorFlow says of its operators.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ import os
 import runpy
 import sys
 import zipfile
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import h5py
@@ -112,6 +114,75 @@ def in_reading(folder: str) -> None:
     frozen(folder, "reading", build)
 
 
+def restored(path: str) -> tf.Tensor:
+    """A variable of a checkpoint that the graph names."""
+    return tf.raw_ops.RestoreV2(
+        prefix=path, tensor_names=["factor"], shape_and_slices=[""], dtypes=[tf.float32]
+    )[0]  # fmt: skip
+
+
+def table(path: str) -> tf.Operation:
+    """A table that is filled with the lines of a file."""
+    handle = tf.raw_ops.HashTableV2(key_dtype=tf.string, value_dtype=tf.int64)
+    return tf.raw_ops.InitializeTableFromTextFileV2(
+        table_handle=handle, filename=path, key_index=-2, value_index=-1
+    )  # fmt: skip
+
+
+def whole_file(path: str) -> tf.Tensor:
+    """What a reader takes from a queue of names."""
+    queue = tf.raw_ops.FIFOQueueV2(component_types=[tf.string])
+    with tf.control_dependencies([tf.raw_ops.QueueEnqueueV2(handle=queue, components=[path])]):
+        return tf.raw_ops.ReaderReadV2(reader_handle=tf.raw_ops.WholeFileReaderV2(), queue_handle=queue).value
+
+
+# How graphs read files, by the operator that is refused first.
+READERS: dict[str, Callable[[str], Any]] = {
+    "RestoreV2": restored,
+    "Restore": lambda path: tf.raw_ops.Restore(file_pattern=path, tensor_name="factor", dt=tf.float32),
+    "RestoreSlice": lambda path: tf.raw_ops.RestoreSlice(
+        file_pattern=path, tensor_name="factor", shape_and_slice="", dt=tf.float32
+    ),
+    "ReadFile": tf.io.read_file,
+    "MatchingFiles": lambda path: tf.raw_ops.MatchingFiles(pattern=path),
+    "ImmutableConst": lambda path: tf.raw_ops.ImmutableConst(dtype=tf.uint8, shape=[6], memory_region_name=path),
+    "LoadAndRemapMatrix": lambda path: tf.raw_ops.LoadAndRemapMatrix(
+        ckpt_path=path, old_tensor_name="factor", row_remapping=[0], col_remapping=[0], initializing_values=[],
+        num_rows=1, num_cols=1,
+    ),
+    "GenerateVocabRemapping": lambda path: tf.raw_ops.GenerateVocabRemapping(
+        new_vocab_file=path, old_vocab_file=path, new_vocab_offset=0, num_new_vocab=1
+    ).remapping,
+    "InitializeTableFromTextFileV2": table,
+    "WholeFileReaderV2": whole_file,
+    "TextLineDataset": lambda path: tf.raw_ops.TextLineDataset(filenames=path, compression_type="", buffer_size=0),
+    "TFRecordDataset": lambda path: tf.raw_ops.TFRecordDataset(filenames=path, compression_type="", buffer_size=0),
+    "FixedLengthRecordDataset": lambda path: tf.raw_ops.FixedLengthRecordDataset(
+        filenames=path, header_bytes=0, record_bytes=1, footer_bytes=0, buffer_size=0
+    ),
+}  # fmt: skip
+
+
+def readers(folder: str) -> None:
+    """Each way of reading, in the graph, in a function that a function calls, and in the body of a loop."""
+    path = os.path.join(folder, "secret")
+
+    def body(read: Callable[[str], Any], x: tf.Tensor) -> tf.Tensor:
+        with tf.control_dependencies([read(path)]):
+            return x + 0.0
+
+    for name, read in READERS.items():
+        inner = tf.function(partial(body, read), autograph=False)
+        outer = tf.function(inner, autograph=False)
+        looped = partial(tf.while_loop, lambda x: tf.reduce_sum(x) < 0.0, lambda x, inner=inner: [inner(x)])
+        places: dict[str, Callable[[tf.Tensor], tf.Tensor]] = {
+            "graph": partial(body, read), "function": outer,
+            "loop": tf.function(lambda x, looped=looped: looped([x])[0], autograph=False),
+        }  # fmt: skip
+        for place, compute in places.items():
+            frozen(folder, f"{name} in a {place}", lambda x, compute=compute: doubled(compute(x)))
+
+
 def printing(folder: str) -> None:
     """A print into a file."""
 
@@ -148,7 +219,7 @@ def old_saved_model(folder: str, name: str, *operations: str) -> None:
 
 
 def restoring(folder: str) -> None:
-    """What restores the variables of a SavedModel waits for the operation."""
+    """What restores the variables of a SavedModel waits for the operation. Nothing of it is run."""
     old_saved_model(folder, "restoring")
     path = os.path.join(folder, "restoring", "saved_model.pb")
     with open(path, "rb") as file:
@@ -183,7 +254,7 @@ class Initialised(tf.Module):
 
     def __init__(self, folder: str) -> None:
         super().__init__()
-        self.factor = tf.Variable(2.0)
+        self.factor = tf.Variable(2.0, name="factor")
         self.table = tf.lookup.StaticHashTable(
             tf.lookup.TextFileInitializer(
                 os.path.join(folder, "secret"), tf.string, tf.lookup.TextFileIndex.WHOLE_LINE, tf.int64,
@@ -209,7 +280,13 @@ def keras_files(folder: str) -> None:
     own = {"module": "keras.layers", "class_name": "Dense", "registered_name": "Custom>Dense"}
     function = {"class_name": "function", "config": "enable_unsafe_deserialization", "module": "keras.config"}
     unsafe = {"config": {"activation": function}}
-    changes: dict[str, dict[str, Any]] = {"lambda": lambda_, "module": foreign, "custom": own, "unsafe": unsafe}
+    code = {"module": "builtins", "class_name": "function", "config": "exec", "registered_name": "exec"}
+    nested = {"optimizer": {"module": "os", "class_name": "system", "config": {"command": "touch nested.written"}}}
+    changes: dict[str, dict[str, Any]] = {
+        "lambda": lambda_, "module": foreign, "custom": own, "unsafe": unsafe,
+        "compiled": {"compile_config": {**nested, "loss": code}},
+        "built": {"build_config": {"input_shape": [7, 9, nested]}},
+    }  # fmt: skip
     for name, change in changes.items():
         with zipfile.ZipFile(os.path.join(folder, "honest.keras")) as archive:
             parts = {part: archive.read(part) for part in archive.namelist()}
@@ -236,7 +313,7 @@ def main(folder: str) -> None:
     """Write them all."""
     with open(os.path.join(folder, "secret"), "w") as file:
         file.write("secret\n")
-    for build in (in_control, in_function, in_operators_name, in_python, in_reading, printing, unused):
+    for build in (in_control, in_function, in_operators_name, in_python, in_reading, readers, printing, unused):
         build(folder)
     old_saved_model(folder, "main_op", "main_op")
     old_saved_model(folder, "legacy_init_op", "legacy_init_op")
@@ -245,7 +322,11 @@ def main(folder: str) -> None:
     module = Initialised(folder)
     tf.saved_model.save(module, os.path.join(folder, "initialised"))
     keras_files(folder)
-    outcomes = {"stateful operators": stateful()}
+    held = op_def_pb2.OpList.FromString(pywrap_tf_session.TF_GetBuffer(pywrap_tf_session.TF_GetAllOpList()))
+    outcomes: dict[str, Any] = {
+        "stateful operators": [operator.name for operator in held.op if operator.is_stateful],
+        "texts": {operator.name: texts(operator) for operator in held.op},
+    }
     with open(os.path.join(folder, "program")) as file:
         child = runpy.run_path(file.read())
     with open(os.path.join(folder, "allowed.json")) as file:
@@ -257,10 +338,10 @@ def main(folder: str) -> None:
         json.dump(outcomes, file)
 
 
-def stateful() -> str:
-    """The operators that TensorFlow calls stateful."""
-    held = op_def_pb2.OpList.FromString(pywrap_tf_session.TF_GetBuffer(pywrap_tf_session.TF_GetAllOpList()))
-    return " ".join(operator.name for operator in held.op if operator.is_stateful)
+def texts(operator: Any) -> list[str]:
+    """The inputs and attributes of an operator that are texts."""
+    inputs = [given.name for given in operator.input_arg if given.type == tf.string.as_datatype_enum]
+    return inputs + [attribute.name for attribute in operator.attr if attribute.type in ("string", "list(string)")]
 
 
 def outcome(child: dict[str, Any], allowed: dict[str, Any], folder: str, name: str) -> str:
@@ -269,10 +350,15 @@ def outcome(child: dict[str, Any], allowed: dict[str, Any], folder: str, name: s
     kind = "keras" if name.endswith((".keras", ".h5")) else "graph" if name.endswith(".pb") else "saved_model"
     x, y = ("input:0", "output:0") if kind == "keras" else ("x:0", "y:0")
     if kind == "saved_model":
-        signature = child["served"](path).signature_def["serving_default"]
+        path = os.path.join(path, "saved_model.pb")
+        with open(path, "rb") as file:
+            meta = child["served"](saved_model_pb2.SavedModel.FromString(file.read()))
+        signature = meta.signature_def["serving_default"]
         x, y = signature.inputs["x"].name, signature.outputs["y"].name
+    np.save(os.path.join(folder, "0.npy"), np.float32(2))
     try:
-        session = child["open_session"](tf, kind, path, {**allowed, "wanted": [y], "feeds": {x: "float32"}})
+        stated = {**allowed, "wanted": [y], "feeds": {x: "float32"}, "state": [], "variables": ["factor"]}
+        session = child["open_session"](tf, kind, path, stated, folder)
         (found,) = session.run([y], {x: np.ones((3, 4), np.float32)})
     except Exception as error:
         return f"{type(error).__name__}: {error}"

@@ -264,6 +264,8 @@ SCHEMA = (
     graph("a result of 5000 digits", [relu("y", "x:" + "9" * 5000)], "not in the graph"),
     graph("a result with a digit of another script", [relu("y", "x:\u0661")], "not in the graph"),
     graph("texts where numbers are due", [const("s", OBJECTS), relu("y", "s")], "expected float32"),
+    graph("a list of numbers as shape", [bare("Placeholder", "z", dtype={"type": 1}, shape={"list": {"i": [2, -7]}}),
+                                         relu("y", "z")], "expected shape"),
     graph("a list of two kinds", [bare("MaxPool", "y", ["x"], ksize={"list": {"i": [1], "f": [1.0]}})], "list of both"),
     pooled("strides of 0", "at least 1", strides=[1, 0, 0, 1]),
     pooled("negative strides", "at least 1", strides=[1, -2, -2, 1]),
@@ -273,7 +275,7 @@ SCHEMA = (
     pooled("a padding that there is not", "one of", padding="NEARLY"),
     pooled("a layout that there is not", "one of", data_format="NHC"),
     graph("a permutation with an axis twice", [const("p", [0, 0], "int32"), node(
-        "Transpose", "y", ["x", "p"], T="float32", Tperm="int32")], "y (Transpose)"),
+        "Transpose", "y", ["x", "p"], T="float32", Tperm="int32")], "Transpose: 1 node (y)"),
     graph("a permutation as a matrix", [const("p", [[0, 1]], "int32"), node(
         "Transpose", "y", ["x", "p"], T="float32", Tperm="int32")], "y (Transpose)"),
     graph("a slice of other lengths", [const("b", [0, 0], "int32"), const("n", [1], "int32"), node(

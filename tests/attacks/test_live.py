@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +19,7 @@ from graphir.converters.kernel.child_process import ChildProcess
 from graphir.converters.kernel.live import DEFAULTS, MEMORY, SECONDS, Limits
 from graphir.converters.mxnet.references import refuse_effects
 from graphir.converters.mxnet.source import open_source
+from graphir.converters.tensorflow.importing.state_writes import WRITES
 from graphir.converters.tensorflow.live import allowed
 from graphir.converters.tensorflow.live import checks as live_checks
 from graphir.converters.tensorflow.live import child as live_child
@@ -41,24 +43,39 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_models(WRITER, folder)
 
 
-def outcome(models: Path, name: str) -> str:
-    """What came of running a model: its output, or an error."""
-    return str(json.loads((models / "outcomes.json").read_text())[name])
+def outcome(models: Path, name: str) -> Any:
+    """What came of running a model: its output, or an error; or what TensorFlow says of operators."""
+    return json.loads((models / "outcomes.json").read_text())[name]
 
 
 @pytest.mark.live
 @pytest.mark.parametrize("name, refused", [
     ("control.pb", r"WriteFile \(WriteFile\)"), ("function.pb", "WriteFile"), ("shadow.pb", "WriteFile"),
-    ("python.pb", "PyFunc"), ("reading.pb", "ReadFile"), ("restoring", "WriteFile"),
-    ("elsewhere", "from a file that the graph names itself"),
+    ("python.pb", "PyFunc"), ("reading.pb", "ReadFile"),
 ])  # fmt: skip
 def test_what_has_effects_is_refused(models: Path, name: str, refused: str) -> None:
     assert re.search(f"^Refused: .*{refused}", outcome(models, name))
     assert not list(models.glob("*.written"))
 
 
+READERS = (
+    "RestoreV2", "Restore", "RestoreSlice", "ReadFile", "MatchingFiles", "ImmutableConst", "LoadAndRemapMatrix",
+    "GenerateVocabRemapping", "InitializeTableFromTextFileV2", "WholeFileReaderV2", "TextLineDataset",
+    "TFRecordDataset", "FixedLengthRecordDataset",
+)  # fmt: skip
+
+
 @pytest.mark.live
-@pytest.mark.parametrize("name", ["unused.pb", "print.pb", "main_op", "legacy_init_op", "initialised"])
+@pytest.mark.parametrize("place", ["graph", "function", "loop"])
+@pytest.mark.parametrize("name", READERS)
+def test_no_operator_that_reads_files_is_handed_on(models: Path, name: str, place: str) -> None:
+    assert re.search(rf"^Refused: .*\b{name} \(", outcome(models, f"{name} in a {place}.pb"))
+
+
+@pytest.mark.live
+@pytest.mark.parametrize(
+    "name", ["unused.pb", "print.pb", "main_op", "legacy_init_op", "initialised", "restoring", "elsewhere"]
+)
 def test_what_the_outputs_do_not_need_does_not_run(models: Path, name: str) -> None:
     assert outcome(models, name) == "[[2.0, 2.0, 2.0, 2.0]]"
     assert not list(models.glob("*.written"))
@@ -70,6 +87,18 @@ def test_the_command_refuses_too(models: Path, tmp_path: Path) -> None:
         graphir.convert(models / "control.pb", tmp_path / "m.onnx", verify=True)
     assert "--against reference" in caught.value.__notes__[0]
     assert not list(models.glob("*.written"))
+
+
+@pytest.mark.live
+def test_only_the_file_that_was_checked_is_read(models: Path, tmp_path: Path) -> None:
+    """A SavedModel of another name, beside one of the usual name that is no model."""
+    shutil.copytree(models / "elsewhere", tmp_path / "m")
+    os.rename(tmp_path / "m" / "saved_model.pb", tmp_path / "m" / "other.pb")
+    for name in ("saved_model.pb", "saved_model.cpb", "saved_model.pbtxt", "checkpoint"):
+        (tmp_path / "m" / name).write_text("no model")
+    report = graphir.convert(tmp_path / "m" / "other.pb", tmp_path / "m.onnx", verify=True, against="live")
+    assert report.verification is not None
+    assert report.verification.ok
 
 
 @pytest.mark.live
@@ -88,6 +117,14 @@ def test_keras_models_without_code(models: Path, name: str) -> None:
     assert outcome(models, name).startswith("[[")
 
 
+@pytest.mark.live
+@pytest.mark.parametrize("suffix", [".keras", ".h5"])
+@pytest.mark.parametrize("name", ["compiled", "built"])
+def test_how_parts_are_compiled_and_built_is_not_read(models: Path, name: str, suffix: str) -> None:
+    assert outcome(models, f"{name}{suffix}") == outcome(models, f"honest{suffix}")
+    assert not list(models.glob("*.written"))
+
+
 OBJECTS: list[Any] = [
     {"class_name": "Dense", "module": "keras.layers"},
     {"class_name": "Dense", "module": "keras.src.layers.core.dense", "registered_name": "Dense", "config": {}},
@@ -95,6 +132,7 @@ OBJECTS: list[Any] = [
     {"class_name": "function", "config": "relu", "module": "builtins", "registered_name": "function"},
     {"class_name": "TFOpLambda", "config": {"function": "math.add"}},
     {"class_name": "Dense", "compile_config": {"optimizer": {"class_name": "Mine"}}},
+    {"class_name": "Dense", "config": {"layers": [{"class_name": "Dense", "build_config": {"class_name": "Mine"}}]}},
     [{"class_name": "InputLayer"}, 3, None, "Lambda"],
 ]
 FOREIGN: list[Any] = [
@@ -106,17 +144,18 @@ FOREIGN: list[Any] = [
     {"class_name": "Dense", "config": {"kernel_initializer": {"class_name": "Mine"}}},
     {"layers": [{"config": {"layers": [{"class_name": "TFSMLayer", "config": {}}]}}]},
     {"class_name": "Dense", "config": {"function": "system"}},
+    {"class_name": "Dense", "config": {"config": {"compile": [{"inner": {"class_name": "Mine"}}]}}},
 ]  # fmt: skip
 
 
-def check_keras(entry: Any) -> None:
+def check_keras(entry: Any) -> Any:
     program: Any = live_checks  # plain Python, without types
-    program.check_keras(entry, frozenset(allowed.keras_classes()), frozenset(allowed.keras_functions()))
+    return program.check_keras(entry, frozenset(allowed.keras_classes()), frozenset(allowed.keras_functions()))
 
 
 @pytest.mark.parametrize("entry", OBJECTS, ids=json.dumps)
 def test_keras_configurations_that_pass(entry: Any) -> None:
-    check_keras(entry)
+    assert not re.search("(compile|build)_config", json.dumps(check_keras(entry)))
 
 
 @pytest.mark.parametrize("entry", FOREIGN, ids=json.dumps)
@@ -129,7 +168,7 @@ EFFECTS = (
     "WriteFile", "ReadFile", "PyFunc", "EagerPyFunc", "PyFuncStateless", "SaveV2", "RestoreV2", "MergeV2Checkpoints",
     "MatchingFiles", "Save", "Restore", "WriteSummary", "CreateSummaryFileWriter", "TextLineDataset", "TFRecordDataset",
     "InitializeTableFromTextFileV2", "DebugIdentityV2", "RemoteCall", "XlaHostCompute", "SymbolicGradient", "Abort",
-    "WholeFileReaderV2", "TextLineReaderV2", "FixedLengthRecordReaderV2", "ReaderReadV2", "AssignVariableOp",
+    "WholeFileReaderV2", "TextLineReaderV2", "FixedLengthRecordReaderV2", "ReaderReadV2",
 )  # fmt: skip
 
 
@@ -146,7 +185,8 @@ def test_operators_on_the_list_are_tensorflows(name: str) -> None:
 # Operators that TensorFlow calls stateful, each with the reason why it has no effect outside of the child process.
 STATE = {
     "Assert", "IsVariableInitialized", "ReadVariableOp", "VarHandleOp", "VarIsInitializedOp",
-    "Variable", "VariableShape", "VariableV2", "ResourceGather", "ResourceGatherNd",  # variables of the process
+    "Variable", "VariableShape", "VariableV2", "ResourceGather", "ResourceGatherNd", "DisableCopyOnRead",
+    *WRITES,  # variables of the process
     "TensorArrayConcatV2", "TensorArrayGatherV2", "TensorArrayV2", "TensorArrayV3", "TensorArrayConcatV3",
     "TensorArrayGatherV3", "TensorArrayReadV3", "TensorArrayScatterV3", "TensorArraySizeV3", "TensorArrayWriteV3",
     "Case", "If", "StatefulPartitionedCall", "While",  # what they call is checked too
@@ -158,7 +198,24 @@ STATE = {
 
 @pytest.mark.live
 def test_state_on_the_list_is_known(models: Path) -> None:
-    assert set(outcome(models, "stateful operators").split()) & set(allowed.operators()) <= STATE
+    assert set(outcome(models, "stateful operators")) & set(allowed.operators()) <= STATE
+
+
+# The texts that operators on the list take, with what they are: no path is among them.
+TEXTS = {
+    "padding", "data_format", "bad_indices_policy", "align", "mode", "round_mode", "method", "equation", "rnn_mode",
+    "input_mode", "direction",  # choices
+    "container", "shared_name", "debug_name", "allowed_devices", "tensor_array_name", "frame_name", "handle",  # names
+    "message", "fill", "template", "placeholder",  # parts of other texts
+    "input", "output_stream", "end",  # of PrintV2, which is silenced
+    "config", "config_proto", "executor_type",  # settings, which are removed
+}  # fmt: skip
+
+
+@pytest.mark.live
+def test_texts_on_the_list_are_no_paths(models: Path) -> None:
+    texts = outcome(models, "texts")
+    assert {text for name in allowed.operators() if name in texts for text in texts[name]} == TEXTS
 
 
 def mxnet_symbol(op: str, **attrs: str) -> str:

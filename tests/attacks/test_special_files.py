@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -39,6 +41,14 @@ PLACES = {
     "weights": ({ENTRY: str(DOCUMENT).replace("'", '"').encode()}, WEIGHTS, ENTRY),
     "nothing known": ({}, "m.bin", "m.bin"),
 }
+
+
+def test_running_a_model_writes_nothing_below_the_home_folder(tmp_path: Path) -> None:
+    program = "from graphir.runtime.providers import import_onnxruntime; import_onnxruntime()"
+    folder = {"HOME": str(tmp_path), "TMPDIR": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)}
+    given = {key: text for key, text in os.environ.items() if key != "ORT_DISABLE_TELEMETRY"}
+    subprocess.run([sys.executable, "-B", "-c", program], env=given | folder, check=True, cwd=tmp_path)
+    assert list(tmp_path.rglob("*")) == []
 
 
 @pytest.mark.parametrize("kind", KINDS)

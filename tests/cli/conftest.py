@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import onnx
+import onnx.numpy_helper
 import pytest
 
 from graphir.cli import main
@@ -96,3 +98,24 @@ def bare(text: str) -> str:
 def digits(tmp_path: Path) -> Path:
     """A copy of the digits checkpoint; its prefix."""
     return intact(tmp_path / "model")
+
+
+@pytest.fixture
+def converted(graphir: Command, digits: Path, tmp_path: Path) -> Path:
+    """The digits checkpoint as ONNX."""
+    assert graphir("convert", digits, tmp_path / "m.onnx", "-q").code == 0
+    return tmp_path / "m.onnx"
+
+
+@pytest.fixture
+def wrong(converted: Path) -> Path:
+    """The same with one weight of the second convolution changed."""
+    model = onnx.load(converted)
+    (held,) = (one for one in model.graph.initializer if one.name == "conv2_weight")
+    array = onnx.numpy_helper.to_array(held).copy()
+    array[0] += 1
+    held.CopyFrom(onnx.numpy_helper.from_array(array, held.name))
+    target = converted.with_name("wrong.onnx")
+    onnx.save(model, target)
+    return target
+

@@ -29,9 +29,7 @@ def test_commands(model: Path, tmp_path: Path, graphir: Command) -> None:
     assert outcome.code == 0, outcome.err
     assert "everything converts to Tiny 1" in outcome.out
     assert graphir("check", target, "--target", "tiny", "--json").data["target_operators"] == {"minus": 1, "relu": 1}
-    assert "mxnet_version is for MXNet targets" in graphir(
-        "check", target, "--target", "tiny", "--mxnet-version", "1.5"
-    ).err
+    assert "opset is for ONNX targets" in graphir("check", target, "--target", "tiny", "--opset", "17").err
 
 
 def test_gaps_of_a_target(model: Path, tmp_path: Path, graphir: Command) -> None:

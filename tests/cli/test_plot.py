@@ -64,7 +64,7 @@ def test_marks_of_a_verification(graphir: Command, tmp_path: Path) -> None:
     assert graphir("verify", DIGITS, onnx, "--per-layer", "--report", report, "--against", "reference").code == 0
     told = graphir("plot", onnx, tmp_path / "digits.svg", "--report", report)
     assert told.code == 0
-    assert any(kind in told.out for kind in ("identical", "noise"))
+    assert " agree" in told.out
     assert 'class="v-' in (tmp_path / "digits.svg").read_text()
 
 
@@ -82,7 +82,7 @@ def test_marks_of_an_audit(graphir: Command, tmp_path: Path) -> None:
         ((), 2, "required: OUT"),
         (("nowhere/out.svg",), 2, "the folder nowhere does not exist"),
         (("out.svg", "--most", "0"), 2, "'0' is no number of boxes"),
-        (("out.svg", "--report", "digits.txt"), 1, "no JSON"),
+        (("out.svg", "--report", "digits.txt"), 1, "invalid JSON"),
         (("out.svg", "--report", "nowhere.json"), 1, "nowhere.json: No such file"),
         (("out.svg", "--report", "empty.json"), 1, "no report that says anything of layers"),
     ],
@@ -104,7 +104,7 @@ def test_wrong_usage(
     assert not Path("out.svg").exists()
 
 
-def test_without_the_extra(graphir: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_library(graphir: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "fast_sugiyama", None)
     told = graphir("plot", DIGITS, tmp_path / "digits.html")
     assert told.code == 1
@@ -115,12 +115,13 @@ def test_without_the_extra(graphir: Command, tmp_path: Path, monkeypatch: pytest
 
 @pytest.mark.parametrize("place", ["onnx/*/model.onnx", "mxnet*/*/model-symbol.json", "tf/*/*.pb"])
 def test_real_models(place: str, shared: Path, graphir: Command, tmp_path: Path) -> None:
-    """Every model whose shapes can be listed is drawn."""
+    """Every model is drawn, as its file states it where it cannot be imported."""
     drawn = 0
     for model in sorted((shared / "models").glob(place)):
         told = graphir("plot", model, tmp_path / "model.svg")
-        assert told.code == graphir("shapes", model).code, (model, told.err)
-        if told.code == 0:
-            ET.fromstring((tmp_path / "model.svg").read_bytes())
-            drawn += 1
+        if "not a valid ONNX model" in told.err:
+            continue
+        assert told.code == 0, (model, told.err)
+        ET.fromstring((tmp_path / "model.svg").read_bytes())
+        drawn += 1
     assert drawn >= 1

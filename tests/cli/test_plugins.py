@@ -109,7 +109,8 @@ def test_commands_that_read_a_model_take_plugins(
 ) -> None:
     _, source, plugin = example
     more = [tmp_path / "out.svg"] if command == "plot" else []
-    assert graphir(command, source, *more, "-i", "data:2,3").code == 1
+    without = graphir(command, source, *more, "-i", "data:2,3")
+    assert without.code == (0 if command == "plot" else 1)  # a picture shows what the file states
     told = graphir(command, source, *more, "--plugin", plugin, "-i", "data:2,3")
     assert told.code == 0, told.err
 
@@ -153,7 +154,7 @@ def test_a_domain_of_ones_own_goes_out_and_comes_back(levels: tuple[Path, Path],
     (made,) = [one for one in model.graph.node if one.domain == "com.example"]
     assert (made.op_type, made.attribute[0].name, made.attribute[0].i) == ("Levels", "count", 5)
     assert any(type(one.op).__name__ == "Foreign" for one in library.load(target).nodes)
-    with pytest.raises(library.VerificationError, match="refuses the model"):
+    with pytest.raises(library.RunError, match="refuses the model"):
         library.Session(target)
     with pytest.raises(library.UnsupportedOpError, match="Levels"):
         library.load(own)

@@ -30,9 +30,6 @@ from .conftest import Command
         pytest.param(["verify", "a", "b", "--match", "x"], "argument --match: 'x': write A=B", id="match"),
         pytest.param(["convert", "a", "b.onnx", "--format", "caffe"], "argument --format: invalid choice", id="format"),
         pytest.param(
-            ["convert", "a", "b-symbol.json", "--mxnet-version", "3"], "'3' is no version of MXNet", id="mxnet-version"
-        ),
-        pytest.param(
             ["convert", "a", "b-symbol.json", "--opset", "17"], "opset is for ONNX targets", id="opset-of-another"
         ),
         pytest.param(["convert", "a", "b.onnx", "-i", "data"], "'data' is a name without a shape", id="no-shape"),

@@ -227,7 +227,7 @@ def test_format_that_is_stated(tmp_path: Path, format: str, write: Callable[[Pat
     )
     assert found.verdict is Verdict.NOT_PROVEN if format == "tensorflow" else found.ok  # an import against itself
     session = graphir.Session(source, providers="cpu", format=format)
-    assert next(iter(session.run({next(iter(session.inputs)): [1.0, -1.0]}).values())).tolist() == [1.0, 0.0]  # type: ignore[dict-item]
+    assert next(iter(session.run({next(iter(session.inputs)): [1.0, -1.0]}).values())).tolist() == [1.0, 0.0]
 
 
 @pytest.mark.parametrize("format", ["onnx", "mxnet", "tensorflow", "graphir"])

@@ -182,6 +182,8 @@ def test_outputs_can_be_kept() -> None:
     graph = sample()
     graph.replace_uses(graph["s"], graph["x"], outputs=False)
     assert [value.name for value in graph.outputs] == ["y", "s"]
+    assert graph.is_input(graph["x"])
+    assert not graph.is_input(graph["s"])
     assert graph.is_output(graph["s"])
     assert not graph.is_output(graph["x"])
 
@@ -436,3 +438,13 @@ def test_a_hundred_thousand_nodes_are_linear() -> None:
     work(1000)
     small = min(work(5_000), work(5_000))
     assert min(work(100_000), work(100_000)) < 20 * small * 4
+
+
+def test_a_body_refines_no_value_around_it() -> None:
+    graph = Graph("around")
+    x = graph.add_input("x", tensor("float32[?, 3]"))
+    body = Graph("body", parent=graph)
+    body.refine(x, tensor("float32[2, 3]"))
+    assert x.type == tensor("float32[?, 3]")
+    with pytest.raises(ShapeError, match=r"x: .*contradict"):
+        body.refine(x, tensor("float32[2, 4]"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from pathlib import Path
 from typing import Any
 
 import ml_dtypes
@@ -12,8 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import graphir
 from graphir.errors import ShapeError
-from graphir.symbolic.dims import UNKNOWN, Sym, dim_max, symbol
+from graphir.graph import Graph
+from graphir.ops.activation import Relu
+from graphir.symbolic.dims import UNKNOWN, Sym, Unknown, dim_max, symbol
 from graphir.types import (
     ANYTHING,
     Dim,
@@ -98,6 +102,38 @@ def test_contradictions_name_both_sides(left: Type, right: Type, text: str) -> N
 @pytest.mark.parametrize("type_", [FLOATS, OptionalType(FLOATS), SparseTensorType(DType.FLOAT32, (2,)), tensor("?[2]")])
 def test_anything_says_nothing(type_: Type) -> None:
     assert unify(ANYTHING, type_) == unify(type_, ANYTHING) == type_
+
+
+@pytest.mark.parametrize(
+    ("stated", "shown"),
+    [
+        (("N", 8), "float32[N, 8]"),
+        (["N", 8], "float32[N, 8]"),
+        (("2*N", None, "?"), "float32[2*N, ?, ?]"),
+        ((np.int64(3), np.uint8(2)), "float32[3, 2]"),
+        ((), "float32[]"),
+    ],
+)
+def test_a_shape_is_what_it_means(stated: Any, shown: str) -> None:
+    for kind in (TensorType, SparseTensorType):
+        type_ = kind(DType.FLOAT32, stated)
+        assert str(type_).removeprefix("sparse ") == shown
+        assert isinstance(type_.shape, tuple)
+        assert all(type(dim) is int or isinstance(dim, Sym | Unknown) for dim in type_.shape)
+
+
+@pytest.mark.parametrize("stated", ["N", 8, (1.5,), ("a b",), (object(),)])
+def test_what_is_no_shape_is_refused(stated: Any) -> None:
+    with pytest.raises(ShapeError, match="not a shape"):
+        TensorType(DType.FLOAT32, stated)
+
+
+def test_a_graph_over_named_sizes_can_be_saved(tmp_path: Path) -> None:
+    graph = Graph("named")
+    graph.set_outputs([graph.add(Relu(), graph.add_input("x", TensorType(DType.FLOAT32, ("N", 8))))])
+    path = tmp_path / "named.onnx"
+    graphir.save(graph, path)
+    assert str(graphir.load(path).inputs[0].type) == "float32[N, 8]"
 
 
 def test_element_types_are_unified() -> None:

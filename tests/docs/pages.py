@@ -11,8 +11,8 @@ The comment right before a block, which no reader sees, can say what else is don
     <!-- ci: name -->            .ci/run runs it; what it prints, in the block behind it, has a test of its own
     <!-- not run: the reason --> nothing runs it
 
-and a comment that begins with a line `<!-- set up` is Python, to its end, which makes what the page takes for granted.
-Another kind of block is refused, because nothing would run it, and so is one that is indented.
+A reader can type a page along in a fresh clone: what it takes for granted is made by blocks that are shown. Another
+kind of block is refused, because nothing would run it, and so is one that is indented.
 """
 
 from __future__ import annotations
@@ -26,15 +26,16 @@ OWN = "<!-- not in MXNet -->"  # before a Python block that live MXNet cannot ru
 
 # Seconds, releases and differences of rounding are the machine's: everything else on a page is compared as it stands.
 _MEASURED = re.compile(r"\d+(\.\d+)?e-\d+|\d+\.\d+\.\d+|\d+(\.\d+)? s\b")
-# So is on which of several sets of inputs a result that passes differs most: its shape, its scale, its floor.
-_COMPARED = re.compile(r"^(  \S.*?)  +(?:[\dx]+|scalar)(?:  +[-\d.e+]+){5}  +(?:noise|identical)$", re.MULTILINE)
+# So is on which of several sets of inputs a result that passes differs most: its set, its shape, its scale, its floor.
+_COMPARED = re.compile(
+    r"^(  \S.*?)(?:  +[\w.-]+)?  +(?:[\dx]+|scalar)(?:  +[-\d.e+]+){5}  +(?:equal|identical)$", re.MULTILINE
+)
 
 
 _LISTED = re.compile(r" *([-*]|\d+\.) ")
 _FILE = re.compile(r"<!-- ([\w.-]+\.\w+) -->")
 _CI = re.compile(r"<!-- ci: (\w+) -->")
 _NOT_RUN = re.compile(r"<!-- not run: (.{12,}) -->")
-SETS_UP = "<!-- set up"
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ def steps(page: str) -> list[Step]:
             found += _commands(block)
         elif block.language or before not in ("python", "diff", "ci"):
             raise ValueError(f"line {block.line}: nothing runs a block {block.language or 'without a language'} here")
-        before = block.language if block.comment != SETS_UP else ""
+        before = block.language
     return found
 
 
@@ -111,8 +112,8 @@ def _blocks(page: str) -> list[_Block]:
         elif line.startswith("```"):
             end = "`" * (len(line) - len(line.lstrip("`")))
             language, start, gathered = line.strip("`").strip(), number, []
-        elif line.strip() == SETS_UP:
-            language, start, gathered, comment, end = "python", number, [], SETS_UP, "-->"
+        elif line.startswith("<!--") and "-->" not in line:
+            raise ValueError(f"line {number}: no reader sees this comment: what a page needs, shown blocks make")
         elif line.strip():
             if line.startswith("    ") and empty and not listed:
                 raise ValueError(f"line {number}: nothing runs a block that is indented: fence it")

@@ -11,13 +11,11 @@ import pytest
 from tests.docs.pages import reasons, run_by_ci, steps
 from tests.docs.test_tutorials import PAGES as TUTORIALS
 from tests.docs.test_tutorials import ROOT, differences
-from tests.requirements import missing, shared_folder
+from tests.requirements import missing
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-OF_SHARED = {"memory.md"}  # pages on files of the folder `shared`
-LIVE = {  # pages whose models a live framework makes first
-    "howto/tensorflow.md": "TensorFlow", "tensorflow.md": "TensorFlow", "int8.md": "MXNet",
-}  # fmt: skip
+# Pages that use a live framework themselves.
+LIVE = {"howto/tensorflow.md": "TensorFlow", "tensorflow.md": "TensorFlow"}
 # Pages whose blocks a module of tests runs by itself.
 OWN_TESTS = {"plugins.md": "tests/cli/test_plugins.py"}
 
@@ -42,8 +40,6 @@ PLAYED = [
 @pytest.mark.parametrize("page", PLAYED)
 def test_a_page_shows_what_is_printed(page: Path, tmp_path: Path) -> None:
     name = name_of(page)
-    if name in OF_SHARED and shared_folder() is None:
-        missing("shared", "no folder `shared` with golden files beside the repository")
     if name in LIVE and find_spec(LIVE[name].lower()) is None:
         missing(LIVE[name], f"live {LIVE[name]} cannot be imported")
     assert not "\n".join(differences(page, tmp_path))
@@ -65,6 +61,15 @@ def test_the_module_that_runs_a_page_knows_it(page: str, module: str) -> None:
 def test_few_blocks_are_not_run() -> None:
     found = {name_of(page): told for page in PAGES if (told := reasons(page.read_text()))}
     assert sum(map(len, found.values())) <= 24, found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_a_reader_sees_the_names_of_files(page: Path) -> None:
+    """The comment that makes a block a file is seen by nobody: the text says how the file is called."""
+    text = page.read_text()
+    seen = re.sub("<!--.*?-->", "", text, flags=re.DOTALL)
+    names = [step.text.split("\n")[0] for step in steps(text) if step.language == "file"]
+    assert [name for name in names if name not in seen] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

@@ -25,7 +25,8 @@ OF_MXNET = ("composing", "cutting", "inference", "looking", "running")  # the pa
 
 def differences(page: Path, folder: Path, *options: str) -> list[str]:
     """Where a page, played in a folder that holds the repository's models, prints something else than it shows."""
-    shutil.copytree(ROOT / "models" / "digits", folder / "models" / "digits")
+    for name in ("digits", "int8"):
+        shutil.copytree(ROOT / "models" / name, folder / "models" / name)
     out = folder / "printed.json"
     environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONIOENCODING": "utf-8"}
     subprocess.run(
@@ -121,6 +122,7 @@ def test_a_wrong_page(right: str, wrong: str, line: int, tmp_path: Path) -> None
         ("\n```\nx\n```", "line 2: nothing runs a block without a language"),
         ("```python\n1\n```\n```\n```\n```\n```", "line 6: nothing runs a block without"),
         ("```python\n1", "line 1: the block is not closed"),
+        ("<!-- set up\nopen('x', 'w')\n-->", "line 1: no reader sees this comment"),
         ("```console\nls\n```", "line 1: a console block begins with a command"),
     ],
 )

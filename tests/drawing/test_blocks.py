@@ -9,7 +9,8 @@ import pytest
 from graphir import Graph
 from graphir.drawing.blocks import MOST, Box, title_of, tree_of
 from graphir.drawing.levels import levels_of
-from graphir.drawing.order import captured, crossings, drawn_order, reads
+from graphir.drawing.order import crossings, drawn_order, reads
+from graphir.structure.views import captured
 
 from .nets import branching, chain, residuals
 

@@ -99,7 +99,8 @@ class Case:
     `onednn` marks an operator whose CPU kernel MXNet only has with oneDNN. `tolerance` is relative to the largest
     magnitude of the expected output; None means the default of its dtype.
     `node_name` is the node's name in a model whose author gave one, `inside` the JSON of a symbol inside it. Below
-    `least_opset` ONNX cannot say it. With `np_shape` the symbol has those semantics.
+    `least_opset` ONNX cannot say it. With `np_shape` the symbol has those semantics. `halved_weights` marks a
+    convolution of int8 data, whose weights oneDNN halves and rounds on processors without VNNI.
     """
 
     op: str
@@ -112,6 +113,7 @@ class Case:
     inside: str = ""
     least_opset: int = 0
     np_shape: bool = False
+    halved_weights: bool = False
 
     @property
     def name(self) -> str:

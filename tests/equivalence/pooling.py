@@ -10,6 +10,8 @@ ODD = data(2, 3, 7, 8)
 
 CASES: tuple[Case, ...] = (
     case("Pooling", "max_defaults", ODD, kernel=(2, 2), pool_type="max"),
+    case("Pooling", "max_more_pads_than_axes", ODD, kernel=(3, 3), stride=(2, 1, 5), pad=(1, 0, 2), pool_type="max"),
+    case("Pooling", "avg_more_pads_than_axes", ODD, kernel=(3, 3), stride=(1, 2, 5), pad=(1, 0, 2), pool_type="avg"),
     case("Pooling", "max_valid_rest", ODD, kernel=(3, 3), stride=(2, 2), pool_type="max"),
     case("Pooling", "max_full_rest", ODD, kernel=(3, 3), stride=(2, 2), pool_type="max", pooling_convention="full"),
     case(

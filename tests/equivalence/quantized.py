@@ -11,13 +11,16 @@ SPECIAL = (-1.51, -0.49, 0.0, 0.3, 0.51, 1.01, 1.52, 2.0, 2.5, 10.0, -10.0)
 # Half way between two quantized numbers a factor and its reciprocal, which differ in the last place, decide.
 TIES = (0.0, 1.0, 0.5, -0.5, 1.5, -1.5, 2.5, 3.5, 60.5, -60.5)
 ONE_STEP = 1 / 60
+# On processors without VNNI, oneDNN and onnxruntime add products of uint8 and int8 in pairs that saturate at int16:
+# 2 * 255 * 63 is below 2**15.
+WEIGHTS, BYTES = "integers:-63:63", "integers:-128:127"
 LARGE = (2**30, 2**29 + 12345, 2**28, -(2**30), 777777777, 0, 100003)
 SOME_FILTERS: dict[str, Any] = {"kernel": (3, 3), "num_filter": 8}
 
 
 def signed(*shape: int, name: str = "data") -> Input:
     """int8 of all sizes."""
-    return data(*shape, name=name, dtype="int8", kind="integers:-128:127")
+    return data(*shape, name=name, dtype="int8", kind=BYTES)
 
 
 def unsigned(*shape: int, name: str = "data") -> Input:
@@ -25,9 +28,17 @@ def unsigned(*shape: int, name: str = "data") -> Input:
     return data(*shape, name=name, dtype="uint8", kind="integers:0:255")
 
 
-def stored(name: str, *shape: int) -> Input:
-    """int8 of all sizes, in the model."""
-    return param(name, *shape, dtype="int8", kind="integers:-128:127")
+def stored(name: str, *shape: int, kind: str = WEIGHTS) -> Input:
+    """int8 parameters, in the model."""
+    return param(name, *shape, dtype="int8", kind=kind)
+
+
+def fed(name: str, *shape: int) -> Input:
+    """int8 weights, as an input."""
+    return data(*shape, name=name, dtype="int8", kind=WEIGHTS)
+
+
+BIAS_OF_7, BIAS_OF_8 = stored("bias", 7, kind=BYTES), stored("bias", 8, kind=BYTES)
 
 
 def spans(name: str, low: float, high: float, order: str = "min_{} max_{}") -> tuple[Input, Input]:
@@ -96,18 +107,18 @@ ROWS: tuple[Case, ...] = (
     case("_contrib_quantized_conv", "pad", unsigned(2, 4, 6, 7), stored("weight", 8, 4, 3, 3), *DATA, *WEIGHT,
          pad=(1, 1), no_bias=True, **SOME_FILTERS),
     case("_contrib_quantized_conv", "bias_stride", unsigned(1, 3, 7, 7), stored("weight", 8, 3, 3, 3),
-         stored("bias", 8), *DATA, *WEIGHT, *BIAS, stride=(2, 1), dilate=(1, 2), **SOME_FILTERS),
-    case("_contrib_quantized_conv", "all_fed", unsigned(1, 4, 5, 5), signed(8, 4, 3, 3, name="weight"),
+         BIAS_OF_8, *DATA, *WEIGHT, *BIAS, stride=(2, 1), dilate=(1, 2), **SOME_FILTERS),
+    case("_contrib_quantized_conv", "all_fed", unsigned(1, 4, 5, 5), fed("weight", 8, 4, 3, 3),
          *moving("data", 0.0, 2.0), *moving("weight", -1.0, 1.0), no_bias=True, layout="NCHW", **SOME_FILTERS),
-    case("_contrib_quantized_fully_connected", "uint8", unsigned(5, 12), stored("weight", 7, 12), stored("bias", 7),
+    case("_contrib_quantized_fully_connected", "uint8", unsigned(5, 12), stored("weight", 7, 12), BIAS_OF_7,
          *DATA, *WEIGHT, *BIAS, num_hidden=7),
-    case("_contrib_quantized_fully_connected", "int8", signed(5, 12), stored("weight", 7, 12), stored("bias", 7),
+    case("_contrib_quantized_fully_connected", "int8", signed(5, 12), stored("weight", 7, 12), BIAS_OF_7,
          *DATA, *WEIGHT, *BIAS, num_hidden=7),
     case("_contrib_quantized_fully_connected", "flattened", signed(5, 3, 4), stored("weight", 7, 12),
          *DATA, *WEIGHT, num_hidden=7, no_bias=True),
     case("_contrib_quantized_fully_connected", "last_axis", unsigned(5, 3, 4), stored("weight", 7, 4),
          *DATA, *WEIGHT, num_hidden=7, no_bias=True, flatten=False),
-    case("_contrib_quantized_fully_connected", "all_fed", signed(5, 4), signed(7, 4, name="weight"),
+    case("_contrib_quantized_fully_connected", "all_fed", signed(5, 4), fed("weight", 7, 4),
          signed(7, name="bias"), *moving("data", -1.0, 2.0), *moving("weight", -0.3, 0.2), *moving("bias", -0.5, 0.4),
          num_hidden=7),
     case("_contrib_quantized_pooling", "max", signed(1, 2, 5, 5), *DATA, kernel=(2, 2), stride=(2, 2)),

@@ -47,6 +47,7 @@ def has_no_kernel(model: onnx.ModelProto) -> bool:
 def run_model(model: onnx.ModelProto, feeds: dict[str, NDArray[np.generic]]) -> list[NDArray[np.generic]]:
     """The outputs from onnxruntime or, for operators that it lacks at the opset, from onnx's own evaluator."""
     options = onnxruntime.SessionOptions()
+    options.add_session_config_entry("session.x64quantprecision", "1")
     options.intra_op_num_threads = 1
     options.log_severity_level = 3
     if has_no_kernel(model):

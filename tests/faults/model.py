@@ -12,6 +12,8 @@ import onnxruntime
 from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 
+from graphir.runtime.session import EXACT_8_BIT_PRODUCTS
+
 Array = NDArray[Any]
 Node = onnx.NodeProto
 QUIET = 4
@@ -193,6 +195,7 @@ def session(proto: onnx.ModelProto, *, optimize: bool = False) -> onnxruntime.In
     """The model in onnxruntime on one thread. Raises what onnxruntime raises for models that it does not take."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = QUIET
+    options.add_session_config_entry(EXACT_8_BIT_PRODUCTS, "1")
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     level = onnxruntime.GraphOptimizationLevel
     options.graph_optimization_level = level.ORT_ENABLE_ALL if optimize else level.ORT_DISABLE_ALL

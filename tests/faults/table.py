@@ -24,7 +24,8 @@ It is **found** if the verdict is *suspicious* or *broken* (*not proven* and *no
 numbers), if it is *not proven* and the sentence that says why names the place (what inputs never reached), or if
 verify says that the candidate does not run, and **named** if a cause, or one of at most eight lines of
 what `diff` finds, names the node, its weights or results, or a node beside it. A harmless rewrite is **blamed** if its
-verdict is anything but *identical* or *noise* (or what the network itself gets, which counts as blamed once).
+verdict is anything but *identical* or *equal within rounding* (or what the network itself gets, which counts as blamed
+once).
 """
 
 
@@ -89,7 +90,7 @@ def _kinds(findings: Sequence[Finding]) -> list[str]:
 
 
 def _rewrites(acquittals: Sequence[Acquittal]) -> list[str]:
-    lines = ["| rewrite | networks | identical or noise | blamed |", "|---|---|---|---|"]
+    lines = ["| rewrite | networks | identical or equal | blamed |", "|---|---|---|---|"]
     for name in REWRITES:
         own = [found for found in acquittals if found.kind == name]
         blamed = sum(found.blamed for found in own)

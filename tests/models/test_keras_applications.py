@@ -1,4 +1,4 @@
-"""keras.applications, frozen by live TensorFlow: to ONNX and to MXNet, at the default size and at an odd one."""
+"""keras.applications to ONNX and to MXNet: frozen by TensorFlow at the default size, saved by Keras at an odd one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from graphir.converters.table import fixes_of
 from tests.equivalence.live import Live
 from tests.models.keras_networks import frozen, image, keras_model
 
-# Nodes that tf2onnx 1.17.0 (with TensorFlow 2.15.1, opset 18) makes of the same frozen graphs, with the top at the
+# Nodes that tf2onnx 1.17.0 (with TensorFlow 2.15.1, opset 18) makes of the frozen graphs, with the top at the
 # default size and of the pooled features at the odd one.
 TF2ONNX_NODES = {
     ("MobileNet", 224): 90,
@@ -53,26 +53,30 @@ DEFAULT = (224, 299)
 @pytest.mark.live
 @pytest.mark.one_of(4)
 @pytest.mark.parametrize(("name", "size"), TF2ONNX_NODES, ids=lambda value: str(value))
-def test_a_frozen_network_is_the_same_in_onnx_and_mxnet(
+def test_a_network_is_the_same_in_onnx_and_mxnet(
     keras: ModuleType, mxnet: ModuleType, tmp_path: Path, name: str, size: int
 ) -> None:
     model = keras_model(keras, name, size, top=size in DEFAULT)
-    path = tmp_path / "frozen.pb"
-    path.write_bytes(frozen(model, size))
+    path = tmp_path / ("frozen.pb" if size in DEFAULT else "saved.keras")
+    if size in DEFAULT:
+        path.write_bytes(frozen(model, size))
+    else:
+        model.save(path)
     given = image(size)
     wanted = model(given, training=False).numpy()
     limit = 1e-4 * np.abs(wanted).max()
 
     graph = graphir.load(path)
+    (source,) = graph.inputs
     onnx_model = to_model(graph)
     session = onnxruntime.InferenceSession(onnx_model.SerializeToString(), providers=["CPUExecutionProvider"])
-    (found,) = session.run(None, {"input": given})
+    (found,) = session.run(None, {source.name: given})
     assert np.abs(found - wanted).max() <= limit
     assert len(onnx_model.graph.node) <= TF2ONNX_NODES[name, size]
     assert sum(node.op_type == "Transpose" for node in onnx_model.graph.node) == 1
 
     symbol, params = to_symbol(graph)
-    arrays = {key.partition(":")[2]: array for key, array in params.items()} | {"input": given}
+    arrays = {key.partition(":")[2]: array for key, array in params.items()} | {source.name: given}
     with Live(onednn=True) as live:
         (computed,) = live.run(symbol, arrays).values()
     assert np.abs(computed - wanted).max() <= limit

@@ -22,6 +22,8 @@ from graphir.converters.mxnet.files.nnvm_json import read_symbol
 from graphir.converters.mxnet.files.params import read_params
 from graphir.converters.mxnet.reference.evaluate import evaluate
 from graphir.converters.onnx import to_model
+from graphir.runtime.machine import has_exact_8_bit_products
+from graphir.runtime.session import EXACT_8_BIT_PRODUCTS
 from tests.equivalence.live import Live, interpreter
 from tests.models.quantized import KINDS, SHAPE
 from tests.requirements import missing
@@ -31,6 +33,9 @@ NAMES = tuple("-".join(kind) for kind in KINDS)
 CALIBRATED = tuple(name for name in NAMES if not name.startswith("none"))
 # One step of 8 bits beside the largest magnitude.
 STEP = 1 / 127
+# How near MXNet's own numbers are: on processors without VNNI its sums saturate (0.02 to 0.11 in these networks), and
+# only the numpy reference is exact.
+MXNETS = STEP if has_exact_8_bit_products() else 0.15
 INTEGER_KERNELS = frozenset({"QLinearConv", "ConvInteger", "QGemm", "QLinearMatMul", "MatMulInteger"})
 
 
@@ -50,6 +55,7 @@ def optimized(model: onnx.ModelProto, path: Path) -> tuple[onnxruntime.Inference
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     options.intra_op_num_threads = 1
+    options.add_session_config_entry(EXACT_8_BIT_PRODUCTS, "1")
     options.optimized_model_filepath = str(path)
     session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
     return session, Counter(node.op_type for node in onnx.load(path).graph.node)
@@ -65,6 +71,13 @@ def relative(found: NDArray[Any], expected: NDArray[Any]) -> float:
     return float(np.abs(found - expected).max() / np.abs(expected).max())
 
 
+def documented(folder: Path, name: str) -> NDArray[Any]:
+    """What the numpy reference computes of a network's data."""
+    arrays = parameters(folder / f"{name}-0000.params") | {"data": np.load(folder / f"{name}.npz")["data"]}
+    (found,) = evaluate(read_symbol(folder / f"{name}-symbol.json"), arrays).values()
+    return found
+
+
 @pytest.mark.live
 @pytest.mark.parametrize("name", NAMES)
 def test_a_quantized_network_equals_mxnet(folder: Path, tmp_path: Path, name: str) -> None:
@@ -76,7 +89,8 @@ def test_a_quantized_network_equals_mxnet(folder: Path, tmp_path: Path, name: st
     session, kernels = optimized(model, tmp_path / "optimized.onnx")
     golden = np.load(folder / f"{name}.npz")
     (found,) = session.run(None, {"data": golden["data"]})
-    assert relative(found, golden["output"]) <= STEP
+    assert relative(found, golden["output"]) <= MXNETS
+    assert relative(found, documented(folder, name)) <= STEP
     assert np.array_equal(found.argmax(axis=1), golden["output"].argmax(axis=1))
     if name in CALIBRATED:
         assert kernels["QLinearConv"] >= 4
@@ -86,10 +100,8 @@ def test_a_quantized_network_equals_mxnet(folder: Path, tmp_path: Path, name: st
 @pytest.mark.live
 @pytest.mark.parametrize("name", [*NAMES, "fused"])
 def test_the_reference_equals_mxnet(folder: Path, name: str) -> None:
-    arrays = parameters(folder / f"{name}-0000.params")
-    golden = np.load(folder / f"{name}.npz")
-    (found,) = evaluate(read_symbol(folder / f"{name}-symbol.json"), arrays | {"data": golden["data"]}).values()
-    assert relative(found, golden["output"]) <= (1e-5 if name == "fused" else STEP)
+    expected = np.load(folder / f"{name}.npz")["output"]
+    assert relative(documented(folder, name), expected) <= (1e-5 if name == "fused" else MXNETS)
 
 
 @pytest.mark.live
@@ -128,7 +140,7 @@ def test_a_quantized_network_goes_back_to_mxnet(folder: Path, tmp_path: Path) ->
     arrays = parameters(tmp_path / "back-0000.params")
     with Live() as live:
         (found,) = live.run(back.read_text(), arrays | {"data": golden["data"]}).values()
-    assert relative(found, golden["output"]) <= STEP
+    assert relative(found, golden["output"]) <= MXNETS
 
 
 @pytest.mark.live
@@ -149,8 +161,11 @@ def test_the_zoo_s_int8_network_equals_mxnet(shared: Path, tmp_path: Path) -> No
     (found,) = session.run(None, {"data": data})
     with Live(onednn=True) as live:
         (expected,) = live.run(text, arrays | {"data": data}).values()
-    assert relative(found, expected) <= STEP
-    assert found.argmax() == expected.argmax()
+    assert relative(found, expected) <= MXNETS
+    if MXNETS == STEP:
+        assert found.argmax() == expected.argmax()
+    (computed,) = evaluate(read_symbol(source / "model-symbol.json"), arrays | {"data": data}).values()
+    assert relative(found, computed) <= STEP
 
 
 @pytest.mark.live

@@ -62,6 +62,8 @@ GOOD = (
 
 BAD = (
     (CumSum(), ("float32[3]", "float32[]"), "expected int32 or int64"),
+    (CumSum(), ("float32[N, 4]", scalar(2)), "axis 2 does not exist in a tensor of rank 2"),
+    (CumProd(), ("float32[N, 4]", scalar(-3)), "axis -3 does not exist in a tensor of rank 2"),
     (NonZero(), ("float8e4m3fn[2]",), "X is float8e4m3fn"),
     (Gather(), ("float32[3]", "float32[2]"), "expected int32 or int64"),
     (Gather(2), ("float32[3, 4]", "int64[2]"), "axis 2 does not exist"),

@@ -15,7 +15,7 @@ from graphir.inference import infer_graph
 from graphir.ops.activation import Relu, Sigmoid
 from graphir.ops.base import Operator
 from graphir.ops.convolution import Conv
-from graphir.ops.elementwise import Add, Cast, Clip, Identity, Mul, Neg, Sum
+from graphir.ops.elementwise import Add, Cast, Clip, Div, Identity, Mul, Neg, Sum
 from graphir.ops.foreign import Foreign
 from graphir.ops.indexing import Gather
 from graphir.ops.linear import Gemm, MatMul
@@ -85,9 +85,16 @@ CHANGED = [
      "Relu Sigmoid Neg"),
     (lambda b: b.add(Transpose(LAST), b.add(Mul(), b.add(Transpose(FIRST), b.x), b.graph.constant(np.float32(2)))),
      "Mul Neg"),
+    (lambda b: b.add(Mul(), b.x, b.graph.constant(np.float32(1))), "Neg"),
+    (lambda b: b.add(Mul(), b.graph.constant(np.ones((1, 1), np.float32)), b.x), "Neg"),
+    (lambda b: b.add(Div(), b.x, b.graph.constant(np.float32(1))), "Neg"),
 ]  # fmt: skip
 
 KEPT = [
+    (lambda b: b.add(Mul(), b.x, b.graph.constant(np.float32(1.0000001))), "Mul Neg"),
+    (lambda b: b.add(Mul(), b.x, b.graph.constant(np.ones((1, 1, 1, 1, 1), np.float32))), "Mul Neg"),
+    (lambda b: b.add(Div(), b.graph.constant(np.float32(1)), b.x), "Div Neg"),
+    (lambda b: b.add(Add(), b.x, b.graph.constant(np.float32(0))), "Add Neg"),
     (lambda b: b.add(Cast(DType.FLOAT16), b.x), "Cast Neg"),
     (lambda b: b.add(Transpose(FIRST), b.x), "Transpose Neg"),
     (lambda b: b.add(Reshape(), b.x, b.const(3, 2, 4, 5)), "Reshape Neg"),

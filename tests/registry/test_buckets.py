@@ -109,7 +109,7 @@ def test_half_written_targets_do_not_survive(report: RegistryReport) -> None:
 def test_the_summary_says_it(report: RegistryReport) -> None:
     text = registry_text(report)
     assert "NobodyKnows (1)" in text
-    assert all(bucket.value in text for bucket in EXPECTED.values())
+    assert [bucket.value for bucket in EXPECTED.values() if bucket.value not in text] == []
     page = (Path(report.out) / "index.html").read_text()
     assert "models/wrong/report.html" in page
     assert "models/kills/record.json" in page

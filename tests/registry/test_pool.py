@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import wait
@@ -77,7 +77,7 @@ def test_one_that_died_while_it_waited_costs_no_task() -> None:
     with Workers(1, Caps(600)) as workers:
         first = workers.call(os.getpid)
         os.kill(first, signal.SIGKILL)
-        assert wait([workers._idle[0].process.sentinel], 60)
+        assert wait([workers._idle[0].state], 60)
         second = workers.call(os.getpid)
     assert second not in (first, os.getpid())
     assert isinstance(second, int)
@@ -86,6 +86,22 @@ def test_one_that_died_while_it_waited_costs_no_task() -> None:
 def overdue(number: int) -> int:
     time.sleep(0 if number else 600)
     return number
+
+
+def fill_and_wait(seconds: float) -> str:
+    folder = tempfile.mkdtemp()
+    Path(folder, "file").write_text("left")
+    time.sleep(seconds)
+    return folder
+
+
+def test_what_a_killed_worker_wrote_goes_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with Workers(1, Caps(5)) as workers:
+        folder = workers.call(fill_and_wait, 0)
+        assert tmp_path in Path(folder).parents
+        assert isinstance(workers.call(fill_and_wait, 600), Ended)
+        assert list(tmp_path.iterdir()) == []
 
 
 def test_the_late_one_is_ended_and_nobody_waits_for_it() -> None:
@@ -148,11 +164,12 @@ def test_errors_reach_who_gave_the_task() -> None:
 
 def test_many_threads_call_at_once() -> None:
     """Dask's workers do: each gets its own answers, and nothing is left behind."""
-    others = multiprocessing.active_children()
     with Workers(4, Caps(600)) as workers, ThreadPoolExecutor(4) as threads:
         found = list(threads.map(lambda number: workers.call(double, number), range(6, 200)))
+        processes = {worker.process for worker in workers._idle}
     assert found == [2 * number for number in range(6, 200)]
-    assert set(multiprocessing.active_children()) <= set(others)
+    assert 1 <= len(processes) <= 4
+    assert not [process for process in processes if Path(f"/proc/{process}").exists()]
 
 
 def test_workers_are_renewed(monkeypatch: pytest.MonkeyPatch) -> None:

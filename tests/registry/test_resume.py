@@ -18,6 +18,7 @@ import pytest
 
 from graphir.errors import ExportFailure
 from graphir.registry.jobs import Plan
+from graphir.registry.manifest import ListFile
 from graphir.registry.pool import Caps
 from graphir.registry.report import RegistryReport
 from graphir.registry.run import Working, convert_all
@@ -166,7 +167,7 @@ def test_a_name_that_leads_elsewhere_does_not(tmp_path: Path) -> None:
         zoo.dense(tmp_path / "zoo", f"a{number}")
         listed.append({"source": f"zoo/a{number}-symbol.json", "name": name})
     (tmp_path / "list.json").write_text(json.dumps({"models": listed}))
-    report = convert_all([tmp_path / "list.json"], tmp_path / "inner" / "out", working=ONE)
+    report = convert_all([ListFile(str(tmp_path / "list.json"))], tmp_path / "inner" / "out", working=ONE)
     assert len({outcome.slug.casefold() for outcome in report.outcomes}) == 4
     assert report.exit_code == 0
     assert {path.name for path in tmp_path.iterdir()} == {"zoo", "list.json", "inner"}

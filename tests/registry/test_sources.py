@@ -11,17 +11,17 @@ import pytest
 
 from graphir.errors import FormatError, GraphirError, ImportFailure, LimitError
 from graphir.registry.archives import is_archive, unpack
-from graphir.registry.manifest import is_manifest, read_manifest
+from graphir.registry.manifest import ListFile, read_manifest
 from graphir.registry.names import LONGEST, slugs_of
 from graphir.registry.opened import look_into
-from graphir.registry.sources import LINKS, NO_MODEL, PARTS, closed, search
+from graphir.registry.sources import LINKS, NO_MODEL, PARTS, Source, closed, search
 from graphir.registry.store import LocalStore
 from graphir.safety.limits import limited
 
 from . import zoo
 
 
-def found(*sources: Path | str) -> list[str]:
+def found(*sources: Source) -> list[str]:
     return [model.name for model in search(sources).models]
 
 
@@ -56,7 +56,7 @@ def test_other_sources(tmp_path: Path) -> None:
     assert found(tmp_path / "b" / "net") == ["net"]
     assert found(tmp_path / "a" / "saved") == ["saved"]
     assert found(f"{tmp_path}/*/*.onnx", f"{tmp_path}/**/broken.onnx") == ["broken"]
-    assert found(tmp_path / "list.csv", tmp_path / "b") == ["net"]
+    assert found(ListFile(str(tmp_path / "list.csv")), tmp_path / "b") == ["net"]
 
 
 @pytest.mark.parametrize("source", ["absent", "*.absent", "folder/**/x"])
@@ -85,14 +85,15 @@ BAD = [
     ("c.csv", "\xff", "UTF-8"),
     ("c.csv", "source,opset\nm,many\n", "expected a whole number"),
     ("c.csv", "source,dtypes\nm,float16\n", "dtypes: "),
+    ("a.json", "[" * 100_000, "nest deeper than"),
+    ("a.json", '{"nodes": []}', 'expected an object with a list "models"'),
 ]
 
 
 @pytest.mark.parametrize(("name", "text", "expected"), GOOD)
 def test_a_list(name: str, text: str, expected: list[tuple[str, object]], tmp_path: Path) -> None:
     (tmp_path / name).write_text(text)
-    assert is_manifest(tmp_path / name)
-    read = read_manifest(tmp_path / name)
+    read = read_manifest(ListFile(str(tmp_path / name)))
     assert [(shown, given) for shown, _, given in read] == expected
     assert all(Path(place).parent == tmp_path for _, place, _ in read)
 
@@ -101,11 +102,7 @@ def test_a_list(name: str, text: str, expected: list[tuple[str, object]], tmp_pa
 def test_a_wrong_list(name: str, text: str, said: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(text.encode("latin-1"))
     with pytest.raises(FormatError, match=said):
-        read_manifest(tmp_path / name)
-
-
-def test_a_symbol_is_no_list(tmp_path: Path) -> None:
-    assert not is_manifest(zoo.digits(tmp_path, "m"))
+        read_manifest(ListFile(str(tmp_path / name)))
 
 
 @pytest.mark.parametrize("name", ["m.tar.gz", "m.tgz", "m.zip", "m.mar", "m.model"])

@@ -80,7 +80,7 @@ def test_html_stands_alone(passes: bool) -> None:
     assert "a&lt;b&gt;&amp;c" in text
     assert "x&lt;1&gt;" in text
     assert "1 of &lt;the&gt; file" in text
-    assert ("Verified: noise" in text) is passes
+    assert ("Verified: equal within rounding" in text) is passes
     assert ("Different: broken" in text) is not passes
     assert "97.00 %" in text
 

@@ -6,7 +6,8 @@ import pytest
 
 from graphir.report.cases import Case, Result, Suite, failed_suite, models_suite
 from graphir.report.junit import junit_xml
-from graphir.report.workflow import SHOWN, command, without_commands, workflow_commands
+from graphir.report.workflow import SHOWN, command, workflow_commands
+from graphir.safety.foreign_text import printable, without_commands
 
 from .judged import annotated, junit, results
 
@@ -31,6 +32,7 @@ def suite_of(text: str, result: Result = Result.FAILED) -> Suite:
 def test_no_text_breaks_the_xml(text: str, result: Result) -> None:
     made = junit_xml(suite_of(text, result))
     assert made.isascii()
+    assert annotated(made) == []
     suite = junit(made)
     word = {Result.PASSED: "passed", Result.FAILED: "failure"}.get(result, result.value)
     assert list(results(suite).values()) == [word]
@@ -42,12 +44,16 @@ def test_letters_and_lines_come_back() -> None:
     assert failure is not None
     assert failure.text == "gr\u00fc\u00df <&>\nsecond"
     assert failure.attrib["message"] == "gr\u00fc\u00df <&>\\nsecond"
+    text = "one\n ::error::two\n##[error]three\n##vso[task.setvariable]four"
+    failure = junit(junit_xml(suite_of(text))).find("testcase/failure")
+    assert failure is not None
+    assert failure.text == text
 
 
 @pytest.mark.parametrize("result", Result)
 @pytest.mark.parametrize("text", HOSTILE)
 def test_no_text_gives_a_command(text: str, result: Result) -> None:
-    told = annotated(without_commands(text) + "\n" + workflow_commands(suite_of(text, result)))
+    told = annotated(without_commands(printable(text)) + "\n" + workflow_commands(suite_of(text, result)))
     assert [kind for kind, *_ in told] == (["error"] * 2 if result in (Result.FAILED, Result.ERROR) else ["notice"])
     assert all(set(given) <= {"title", "file"} for _, given, _ in told)
 

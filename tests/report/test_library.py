@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
+import pickle
+import pydoc
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +15,7 @@ import numpy as np
 import pytest
 
 import graphir
+import graphir.inspection
 from graphir.cli import main
 from graphir.errors import ArgumentError, ImportFailure
 from graphir.ops.activation import LeakyRelu
@@ -37,6 +42,47 @@ def test_a_report_prints_what_its_command_prints(name: str, capsys: pytest.Captu
     assert capsys.readouterr().out == f"{report}\n"
     assert main([name, str(DIGITS), "--json"]) == 0
     assert '"source"' in capsys.readouterr().out
+
+
+def inspected(name: str, graph: graphir.Graph) -> object:
+    return getattr(graphir, name)(graph)
+
+
+def compared(name: str, graph: graphir.Graph) -> object:
+    return getattr(graphir, name)(graph, graph)
+
+
+MADE: dict[str, Callable[[graphir.Graph], object]] = {
+    **{name: partial(inspected, name) for name in (*INSPECTED, "cost")},
+    **{f"{name} of two": partial(compared, name) for name in ("diff", "padding", "shapes", "verify")},
+    "memory": lambda graph: graphir.memory(graph, shapes={"data": (1, 1, 8, 8)}),
+    "bench": lambda graph: graphir.bench(graph, shapes={"data": (1, 1, 8, 8)}, seconds=0.5),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_an_interpreter_shows_the_first_line_of_a_report(name: str, graph: graphir.Graph) -> None:
+    report = MADE[name](graph)
+    shown, first = repr(report), next(filter(None, str(report).splitlines())).strip()
+    assert shown == f"<{type(report).__name__}: {first}>"
+    assert "\n" not in shown
+
+
+def test_the_report_of_a_conversion_is_one_line_in_an_interpreter(tmp_path: Path) -> None:
+    report = graphir.convert(DIGITS, tmp_path / "digits.onnx", verify=True)
+    assert repr(report).startswith("<ConversionReport: digits-symbol.json + digits-0020.params (MXNet 1.9.1")
+    assert repr(report.verification) == "<VerificationReport: verified: equal within rounding>"
+
+
+def test_help_of_padding_shows_the_function() -> None:
+    said = pydoc.render_doc(graphir.padding, renderer=pydoc.plaintext)  # type: ignore[attr-defined]
+    assert said.startswith("Python Library Documentation: function padding\n")
+    assert "What every convolution and pooling of a model pads" in said
+    audit, ours = (inspect.signature(one) for one in (graphir.inspection.padding, graphir.padding))
+    kinds = [[(one.name, one.kind, one.default) for one in held.parameters.values()] for held in (audit, ours)]
+    assert kinds[0] == kinds[1]
+    assert vars(graphir.padding)["Explicit"] is Explicit
+    assert pickle.loads(pickle.dumps(Explicit(((1, 2),)))) == Explicit(((1, 2),))
 
 
 @pytest.mark.parametrize("name", ["diff", "padding", "shapes"])

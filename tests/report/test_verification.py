@@ -6,7 +6,11 @@ import json
 import re
 from dataclasses import replace
 
+import pytest
+
+from graphir.report.cases import verification_suite
 from graphir.report.html import verification_html
+from graphir.report.junit import junit_xml
 from graphir.report.verification import LAYERS_SHOWN, SETS_NAMED, cause_text, verification_json, verification_text
 from graphir.verification.report import Cause, InputSet
 from graphir.verification.verdict import Verdict
@@ -16,7 +20,7 @@ from .samples import comparison, verification
 
 def test_text_names_the_verdict_and_both_sides() -> None:
     text = verification_text(verification(passes=True))
-    assert text.startswith("verified: noise (the outputs differ by rounding only)")
+    assert text.startswith("verified: equal within rounding\n")
     assert "reference  the reference" in text
     assert "2x10" in text
 
@@ -63,6 +67,47 @@ def test_many_sets_stand_in_one_line_and_those_that_do_not_pass_below_it() -> No
     assert all(f"file{place}" in verbose for place in range(20))
 
 
+def test_rows_name_the_set_that_they_come_from() -> None:
+    report = verification(passes=True)
+    assert "  set  " not in verification_text(report)
+    worst = replace(comparison("out"), shape=(3, 10))
+    report.outputs = [worst]
+    report.sets = [InputSet("normal", {}, (comparison("out"),)), InputSet("edges", {}, (worst,))]
+    assert re.search(r"^  out     edges  3x10 ", verification_text(report), re.MULTILINE)
+    assert "<small>inputs: edges</small>" in verification_html(report)
+
+
+INCOMPARABLE = [
+    ("the shapes differ: [2, 10] and [2, 11]", "shapes differ"),
+    ("infinities or NaN stand in different places", "infinities or NaN"),
+    ("the texts differ", "texts differ"),
+    ("the candidate has no such output", "no such output"),
+]
+
+
+@pytest.mark.parametrize(("note", "cell"), INCOMPARABLE)
+def test_what_has_no_difference_says_so_instead_of_a_number(note: str, cell: str) -> None:
+    report = verification(passes=False)
+    inf = float("inf")
+    report.outputs = [replace(one, max_abs=inf, relative=inf, note=note, shape=(2, 10)) for one in report.outputs]
+    report.layers = report.outputs
+    text = verification_text(report)
+    assert re.search(rf"{cell} +- +1\.0e-07 +-  BROKEN", text)
+    assert f"out: {note}" in text
+    pages = verification_html(report), junit_xml(verification_suite(report, "a", "b"))
+    assert all(note in page for page in pages)
+    shown = [re.sub("<script>.*|<[^>]*>", "", page, flags=re.DOTALL) for page in (text, *pages)]
+    assert not [page for page in shown if re.search(r"\binf\b", page)]
+
+
+def test_one_file_is_identical_with_itself_whatever_the_last_bits_are() -> None:
+    report = replace(verification(passes=True), same_files=True)
+    assert verification_text(report).startswith("verified: identical (both files have the same bytes")
+    assert (verification_json(report)["verdict"], verification_json(report)["same_files"]) == ("identical", True)
+    different = replace(verification(passes=False), same_files=True)
+    assert verification_text(different).startswith("DIFFERENT: broken")
+
+
 def test_what_was_reached_and_what_differs_is_short_unless_it_is_asked_for() -> None:
     report = verification(passes=True)
     report.coverage = [f"way {place} never reached" for place in range(5)]
@@ -80,7 +125,7 @@ def test_what_was_reached_and_what_differs_is_short_unless_it_is_asked_for() -> 
 def test_a_floor_that_was_not_measured_is_no_number() -> None:
     report = verification(passes=True)
     report.outputs = [replace(found, floor=0.0) for found in report.outputs]
-    assert re.search(r" - +1\.0e-05  noise", verification_text(report))
+    assert re.search(r" - +1\.0e-05  equal", verification_text(report))
     report.outputs = [replace(found, relative=0.0, verdict=Verdict.IDENTICAL) for found in report.outputs]
     assert re.search(r" - +1\.0e-05  identical", verification_text(report))
     assert verification_json(report)["outputs"][0]["floor"] is None

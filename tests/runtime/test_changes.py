@@ -11,10 +11,14 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import graphir
+from graphir.errors import VerificationError
 from graphir.report.verification import verdict_line
+from graphir.verification.causes.side_by_side import SideBySide
 from graphir.verification.grading.compare import Comparison
+from graphir.verification.regions.judge import Regions
 from graphir.verification.report import EXIT_NOT_PROVEN, VerificationReport, worst
 from graphir.verification.running.bench import Bench
+from graphir.verification.running.not_run import NotRun
 from graphir.verification.verdict import Verdict
 
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
@@ -51,6 +55,34 @@ def never_taken(factor: float) -> onnx.ModelProto:
          ("Where", ["is_huge", "other", "p"], "y", {})],
         {"w": DENSE, "huge": np.float32(1e30), "factor": np.float32(factor)},
     )  # fmt: skip
+
+
+def behind_contrib(threshold: float) -> onnx.ModelProto:
+    """A threshold of what an operator of another domain gives, whose type no graph knows."""
+    made = model(
+        [INNER, ("FastGelu", ["p"], "gelu", {}), ("Greater", ["gelu", "limit"], "is_large", {}),
+         ("Where", ["is_large", "gelu", "zero"], "y", {})],
+        {"w": DENSE, "limit": np.float32(threshold), "zero": np.float32(0)},
+    )  # fmt: skip
+    made.graph.node[1].domain = "com.microsoft"
+    made.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    return made
+
+
+def remainder(fmod: int) -> onnx.ModelProto:
+    """The remainder of integers that are never negative here."""
+    return model(
+        [INNER, ("Abs", ["p"], "size", {}), ("Cast", ["size"], "whole", {"to": INT64}),
+         ("Mod", ["whole", "three"], "rest", {"fmod": fmod}), ("Cast", ["rest"], "y", {"to": FLOAT})],
+        {"w": DENSE, "three": np.int64(3)},
+    )  # fmt: skip
+
+
+def limited(*nodes: Node) -> onnx.ModelProto:
+    """A product, what may limit it, and another product."""
+    last = nodes[-1][2] if nodes else "p"
+    weights = {"w": DENSE, "large": np.float32(1e4), "low": np.float32(-1e4), "zero": np.float32(0), "v": np.eye(5)}
+    return model([INNER, *nodes, ("MatMul", [last, "v"], "y", {})], {**weights, "v": np.eye(5, dtype=np.float32)})
 
 
 def chosen(*, last: int = 0, twice: bool = False, factor: float = 1.0) -> onnx.ModelProto:
@@ -91,6 +123,11 @@ def active(kind: str, *bounds: str) -> onnx.ModelProto:
     (never_taken(2.0), never_taken(3.0), "other: Mul: factor 2 -> 3, which differs and shows in nothing"),
     (chosen(), chosen(last=1), "best: ArgMax: select_last_index False -> True"),
     (active("Clip", "zero", "one"), active("Clip", "zero"), "y: Clip"),
+    (behind_contrib(6000), behind_contrib(4000), "is_large: Greater: limit 6000 -> 4000"),
+    (remainder(0), remainder(1), "rest: Mod: fmod False -> True"),
+    (limited(), limited(("Max", ["p", "low"], "kept", {})), "kept: Max only in the candidate"),
+    (limited(), limited(("Greater", ["p", "large"], "is_large", {}), ("Where", ["is_large", "zero", "p"], "kept", {})),
+     "only in the candidate"),
 ])  # fmt: skip
 def test_what_no_number_shows_is_not_proven(
     tmp_path: Path, first: onnx.ModelProto, second: onnx.ModelProto, said: str
@@ -113,7 +150,29 @@ def test_what_is_written_otherwise_passes(
 ) -> None:
     report = compared(tmp_path, first, second)
     assert report.ok, str(report)
-    assert (f"; {differing})" in verdict_line(report)) == bool(differing)
+    assert ("differs, " in verdict_line(report)) == bool(differing)
+    assert differing in verdict_line(report)
+
+
+def test_a_part_that_does_not_run_is_not_proven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuses(*_: object, **__: object) -> NotRun:
+        return NotRun("no kernel")
+
+    monkeypatch.setattr(SideBySide, "compared", refuses)
+    report = compared(tmp_path, active("Clip", "zero", "one"), active("Clip", "zero"))
+    assert report.verdict is Verdict.NOT_PROVEN
+    (reason,) = report.unproven
+    assert reason.endswith("is there in the first only, which could not be run by itself: no kernel")
+
+
+def test_parts_that_do_not_run_are_not_proven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuses(*_: object) -> None:
+        raise VerificationError("no kernel")
+
+    monkeypatch.setattr(Regions, "judged", refuses)
+    report = compared(tmp_path, never_taken(2.0), never_taken(3.0))
+    assert report.verdict is Verdict.NOT_PROVEN
+    assert "could not be run by themselves: no kernel" in report.unproven[0]
 
 
 def test_what_a_fusion_hides_is_found(tmp_path: Path) -> None:

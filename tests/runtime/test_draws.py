@@ -13,6 +13,7 @@ from onnx import TensorProto
 
 import graphir
 from graphir.converters.onnx import from_model
+from graphir.errors import OutOfMemory
 from graphir.graph import Graph
 from graphir.types import UNKNOWN, Dim, DType, TensorType, parse_shape, symbol
 from graphir.verification.grading.noise import Rounding
@@ -130,6 +131,8 @@ ROLES = [
     ([make("Add", ["n", "x"], ["z"]), make("Mod", ["n", "z"], ["y"])], Role.DIVISOR),
     ([make("Expand", ["n", "x"], ["y"])], Role.CONTROL),
     ([make("Tile", ["x", "n"], ["y"])], Role.NUMBER),
+    ([make("Div", ["x", "n"], ["z"]), make("Gather", ["n", "z"], ["w"]),
+      make("Add", ["w", "w"], ["y"])], Role.INDEX),
     ([make("Abs", ["x"], ["z"]), make("ConstantOfShape", ["z"], ["y"])], Role.CONTROL),
 ]
 
@@ -167,13 +170,13 @@ def test_a_condition_is_drawn_both_ways() -> None:
 
 
 SIZES = [
-    ("N, 3, H, W", {}, [(3, 3, 37, 45), (3, 3, 64, 96), (3, 3, 32, 32)]),
-    ("N, 3, H, H", {}, [(3, 3, 37, 37), (3, 3, 64, 64), (3, 3, 32, 32)]),
-    ("N, 3, 8, 8", {}, [(3, 3, 8, 8)]),
+    ("N, 3, H, W", {}, [(5, 3, 37, 45), (5, 3, 64, 96), (5, 3, 32, 32)]),
+    ("N, 3, H, H", {}, [(5, 3, 37, 37), (5, 3, 64, 64), (5, 3, 32, 32)]),
+    ("N, 3, 8, 8", {}, [(5, 3, 8, 8)]),
     ("N, 3, 8, 8", {"N": 3}, []),
-    ("N, 3, H, W", {"H": 32}, [(3, 3, 32, 37), (3, 3, 32, 64), (3, 3, 32, 32)]),
+    ("N, 3, H, W", {"H": 32}, [(5, 3, 32, 37), (5, 3, 32, 64), (5, 3, 32, 32)]),
     ("1, 3, 8, 8", {}, []),
-    ("T, N, 4", {}, [(3, 37, 4), (3, 64, 4), (3, 32, 4)]),
+    ("T, N, 4", {}, [(5, 37, 4), (5, 64, 4), (5, 32, 4)]),
 ]
 
 
@@ -185,7 +188,7 @@ def test_open_sizes_differ(shape: str, settled: dict[str, int], expected: list[t
 
 def test_open_sizes_without_a_name_differ() -> None:
     graph = alone(DType.FLOAT32, (UNKNOWN, 3, UNKNOWN, UNKNOWN))
-    assert other_shapes(graph, {})[0] == {"x": (3, 3, 37, 45)}
+    assert other_shapes(graph, {})[0] == {"x": (5, 3, 37, 45)}
 
 
 def test_light_sets_have_one_sample() -> None:
@@ -200,7 +203,14 @@ def test_no_mask_where_equal_numbers_are_chosen_among() -> None:
     )
     assert order_sensitive(graph) == ["ArgMax"]
     masks = drawn_sets(graph, names=("mask",))(False)
-    assert len(np.unique(masks[0].attempts[0]()["x"])) == 60
+    assert len(np.unique(masks[0].attempts[0]()["x"])) == 30
+
+
+def test_batches_of_one_two_five_and_nine() -> None:
+    graph = alone(DType.FLOAT32, parse_shape("N, 3, 8, 8"))
+    batches = [one.attempts[0]()["x"].shape[0] for one in drawn_sets(graph)(False)]
+    assert batches == [2, 5, 9, 1]
+    assert [one.attempts[0]()["x"].shape[0] for one in drawn_sets(graph)(True)] == [2, 1, 1, 1]
 
 
 def test_lengths_are_at_most_as_long_as_their_sequences() -> None:
@@ -210,10 +220,22 @@ def test_lengths_are_at_most_as_long_as_their_sequences() -> None:
     )  # fmt: skip
     inputs: Types = {"x": (FLOAT, ["T", "N", 4]), "lengths": (INT32, ["N"])}
     graph = from_model(onnx_model(side.nodes, inputs, {"y": (FLOAT, None)}, side.weights))  # type: ignore[dict-item]
-    assert other_shapes(graph, {})[0] == {"x": (3, 5, 4), "lengths": (5,)}
-    for draw in FOUR:
-        lengths = make_feeds(graph, sizes={"T": 9, "N": 200}, draw=draw)["lengths"]
-        assert set(lengths.tolist()) == set(range(1, 10))
+    assert other_shapes(graph, {})[0] == {"x": (5, 7, 4), "lengths": (7,)}
+    drawn_lengths = [make_feeds(graph, sizes={"T": 9, "N": 200}, draw=draw)["lengths"].tolist() for draw in FOUR]
+    normal, edges, wide, mask = drawn_lengths
+    assert set(normal) == set(edges) == set(range(1, 10))
+    assert (normal[:2], edges[:2]) == ([9, 1], [1, 9])
+    assert len(set(wide)) == 1, "equal lengths"
+    assert set(mask) == {9}
+
+
+def test_rows_are_counted_from_the_end_where_the_reference_is_onnx() -> None:
+    graph = graph_of(make("Gather", ["table", "x"], ["y"]), table=TABLE)
+    first, second = (drawn_sets(graph, names=("edges",))(False)[0].attempts[place]()["x"] for place in (0, -1))
+    assert {-1, -len(TABLE)} & set(first.reshape(-1).tolist())
+    assert (second >= 0).all()
+    graph.metadata.clear()
+    assert all((make()["x"] >= 0).all() for make in drawn_sets(graph, names=("edges",))(False)[0].attempts)
 
 
 def node(op: str, name: str, *inputs: str, **attributes: str) -> dict[str, Any]:
@@ -245,7 +267,7 @@ def test_mxnet_lengths_are_whole_and_no_longer_than_their_sequences(
     graph = graphir.load(path, shapes={"x": (first, BATCH, WIDTH), "n": lengths})
     for draw in FOUR:
         feeds = make_feeds(graph, sizes={"T": STEPS}, draw=draw)
-        assert set(feeds["n"].reshape(-1).tolist()) == set(map(float, range(1, STEPS + 1)))
+        assert set(feeds["n"].reshape(-1).tolist()) <= set(map(float, range(1, STEPS + 1)))
     moved = perturbed(graph, feeds)
     assert moved is not None
     assert np.array_equal(moved["n"], feeds["n"])
@@ -286,3 +308,8 @@ def test_numbers_that_an_input_cannot_be_are_not_fed() -> None:
     for draw in FOUR:
         assert drawn(graph, draw).dtype == np.uint8
     assert 7 in drawn(graph, MASK)
+
+
+def test_an_input_that_no_array_can_be_is_too_large() -> None:
+    with pytest.raises(OutOfMemory, match=r"the input x of the shape \[1099511627776, 1099511627776\] has more"):
+        make_feeds(alone(DType.FLOAT32, (1 << 40, 1 << 40)))

@@ -174,6 +174,25 @@ FAULTS: dict[str, tuple[Side, Side, Types, int]] = {
         INDICES,
         FLOAT,
     ),
+    "rows counted from the end": (
+        gathered(TABLE),
+        Side(
+            make("Clip", ["x", "zero", "last"], ["row"]), make("Gather", ["table", "row"], ["y"]),
+            zero=np.int64(0), last=np.int64(999), table=TABLE,
+        ),
+        INDICES,
+        FLOAT,
+    ),
+    "a quotient rounded down before a table": (
+        Side(make("Div", ["x", "two"], ["row"]), make("Gather", ["table", "row"], ["y"]), two=np.int64(2), table=TABLE),
+        Side(
+            make("Mod", ["x", "two"], ["rest"]), make("Sub", ["x", "rest"], ["even"]),
+            make("Div", ["even", "two"], ["row"]), make("Gather", ["table", "row"], ["y"]),
+            two=np.int64(2), table=TABLE,
+        ),
+        INDICES,
+        FLOAT,
+    ),
     "a then branch": (branches("Abs", "Neg"), branches("Identity", "Neg"), CONDITION, FLOAT),
     "an else branch": (branches("Abs", "Neg"), branches("Abs", "Identity"), CONDITION, FLOAT),
     "a branch that one number reaches": (

@@ -160,20 +160,23 @@ class Echo(ChildProcess):
 
 
 SAY = """
-import json, os
-print(json.dumps({"version": "1", "python": os.environ.get("PYTHONPATH"), "here": os.getcwd()}))
+import json, os, sys
+own = "/modules/of/this/one" in sys.path
+print(json.dumps({"version": "1", "python": os.environ.get("PYTHONPATH"), "own": own, "here": os.getcwd()}))
 """
 
 
 def test_another_interpreter_gets_no_modules_of_this_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", "/modules/of/this/one")
+    monkeypatch.syspath_prepend("/modules/of/this/one")
     (tmp_path / "say.py").write_text(SAY)
     first = Echo(PYTHON).start(tmp_path / "say.py", [], {})
-    assert first["python"] == "/modules/of/this/one"
+    assert (first["python"], first["own"]) == (None, True)
     link = tmp_path / "bin" / "python"
     link.parent.mkdir()
     link.symlink_to(PYTHON)
-    assert Echo(str(link)).start(tmp_path / "say.py", [], {})["python"] is None
+    other = Echo(str(link)).start(tmp_path / "say.py", [], {})
+    assert (other["python"], other["own"]) == (None, False)
 
 
 def test_a_relative_path_is_one_from_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -252,7 +252,7 @@ class Wrong(Pretending):
 @pytest.mark.parametrize("device, said", [
     (Pretending, ["CUDA and the CPU agree to the last bit", "TF32 was off; with it the outputs agree to the last bit"]),
     (Wrong, ["CUDA and the CPU differ by 1.0e-01 of an output's scale at most (softmax_output)",
-             "on the CPU the same file is noise: what differs is what CUDA computes, not the model",
+             "on the CPU the same file is equal within rounding: what differs is what CUDA computes, not the model",
              "TF32 was off; with it the outputs agree to the last bit"]),
 ])  # fmt: skip
 def test_what_a_device_does_is_said(monkeypatch: pytest.MonkeyPatch, device: Any, said: list[str]) -> None:

@@ -15,7 +15,7 @@ from graphir.converters.mxnet.files.params import write_params
 from graphir.converters.onnx import save, to_model
 from graphir.converters.onnx.files import writer
 from graphir.converters.session import Session
-from graphir.errors import FormatError, ImportFailure, ProviderError, VerificationError
+from graphir.errors import FormatError, ImportFailure, ProviderError, RunError, VerificationError
 from graphir.graph import Graph
 from graphir.ops.elementwise import Neg, Sub
 from graphir.runtime import session as module
@@ -101,12 +101,12 @@ def lost_data(folder: Path) -> Any:
 @pytest.mark.parametrize(
     "make, error, message",
     [
-        (missing, VerificationError, "nothing.onnx: no such file"),
+        (missing, ImportFailure, "nothing.onnx: no such file"),
         (missing_prefix, ImportFailure, "no such file, folder or checkpoint prefix"),
-        (page, VerificationError, "onnxruntime refuses the model"),
+        (page, RunError, "onnxruntime refuses the model"),
         (page_without_suffix, FormatError, "not a model"),
-        (garbage, VerificationError, "onnxruntime refuses the model"),
-        (lost_data, VerificationError, "onnxruntime refuses the model"),
+        (garbage, RunError, "onnxruntime refuses the model"),
+        (lost_data, RunError, "onnxruntime refuses the model"),
     ],
 )
 def test_refuses_to_open(make: Any, error: type[Exception], message: str, tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_graph_beyond_one_file_goes_through_external_data(monkeypatch: pytest.Mo
     ],
 )
 def test_refused_feeds(feeds: dict[str, Any], message: str) -> None:
-    with pytest.raises(VerificationError) as raised:
+    with pytest.raises(RunError) as raised:
         Session(models.net_graph(), providers="cpu").run(feeds)
     assert message in str(raised.value)
 
@@ -162,9 +162,24 @@ def test_outputs_chosen(wanted: list[str] | None, found: list[str], tmp_path: Pa
     assert list(session.run({"x": np.ones((2, 3), np.float32)}, wanted)) == found
 
 
+def test_a_session_runs_as_onnxruntimes_does() -> None:
+    session = Session(models.net_graph(), providers="cpu")
+    ((name, expected),) = session.run({"data": X}).items()
+    for outputs in (None, [name], [name, name]):
+        found = session.run(outputs, {"data": X})
+        assert isinstance(found, list)
+        assert len(found) == len(outputs or [name])
+        np.testing.assert_array_equal(found[-1], expected)
+    with pytest.raises(RunError, match="no output sum; its outputs are"):
+        session.run(["sum"], {"data": X})
+    with pytest.raises(RunError, match="missing: data"):
+        session.run(None, {})
+    assert not issubclass(RunError, VerificationError)
+
+
 def test_unknown_output(tmp_path: Path) -> None:
     session = Session(models.affine(tmp_path), providers="cpu")
-    with pytest.raises(VerificationError, match="no output sums; its outputs are sum, twice"):
+    with pytest.raises(RunError, match="no output sums; its outputs are sum, twice"):
         session.run({"x": np.ones((2, 3), np.float32)}, ["sums"])
 
 
@@ -199,7 +214,7 @@ def test_failing_run_names_the_reason() -> None:
     nodes = [helper.make_node("Add", ["a", "b"], ["y"])]
     model = models.onnx_model(nodes, {"a": (1, ["N"]), "b": (1, ["M"])}, {"y": (1, [None])})
     session = Session(model.SerializeToString(), providers="cpu")
-    with pytest.raises(VerificationError, match=r"onnxruntime failed to run the model: .*broadcast"):
+    with pytest.raises(RunError, match=r"onnxruntime failed to run the model: .*broadcast"):
         session.run({"a": np.ones(2, np.float32), "b": np.ones(3, np.float32)})
 
 
@@ -273,7 +288,7 @@ def test_a_provider_that_raises_is_no_fault_of_the_model(monkeypatch: pytest.Mon
     monkeypatch.setattr(onnxruntime, "InferenceSession", start)
     with pytest.raises(ProviderError, match="CUDAExecutionProvider was asked for but did not start: no kernel image"):
         Session(as_bytes(Path()), providers="cuda")
-    with pytest.raises(VerificationError, match="onnxruntime refuses the model"):
+    with pytest.raises(RunError, match="onnxruntime refuses the model"):
         Session(b"garbage", providers="cuda")
 
 
@@ -307,11 +322,11 @@ def test_a_session_is_called_by_position_and_by_name() -> None:
     session = Session(graph, providers="cpu")
     np.testing.assert_array_equal(session([5, 3], [1, 2]), [4, 1])
     np.testing.assert_array_equal(session([5, 3], b=np.array([1, 2], np.float32)), [4, 1])
-    with pytest.raises(VerificationError, match="has 2 inputs"):
+    with pytest.raises(RunError, match="has 2 inputs"):
         session([1, 2], [1, 2], [1, 2])
-    with pytest.raises(VerificationError, match="a: given by position and by name"):
+    with pytest.raises(RunError, match="a: given by position and by name"):
         session([1, 2], a=[1, 2])
-    with pytest.raises(VerificationError, match="missing: b"):
+    with pytest.raises(RunError, match="missing: b"):
         session([1, 2])
     assert repr(session).startswith("Session(a [2], b [2] -> d; CPUExecutionProvider")
     graph.set_outputs([graph["d"], graph.add(Neg(), graph["d"])])

@@ -23,6 +23,7 @@ from graphir.types import (
     UNKNOWN,
     Dim,
     DType,
+    MapType,
     OptionalType,
     SequenceType,
     SparseTensorType,
@@ -74,9 +75,12 @@ dims = st.one_of(st.recursive(st.one_of(symbols, st.integers(-3, 9)), _combine, 
 sizes = dims.map(lambda dim: abs(dim) if isinstance(dim, int) else dim)
 shapes = st.none() | st.lists(st.integers(0, 9) | sizes, max_size=4).map(tuple)
 tensor_types = st.builds(TensorType, st.none() | st.sampled_from(DType), shapes)
+keys = st.sampled_from([DType.INT64, DType.STRING])
 value_types = st.recursive(
     st.one_of(tensor_types, tensor_types, st.builds(SparseTensorType, st.sampled_from(DType), shapes)),
-    lambda inner: st.builds(SequenceType, inner) | st.builds(OptionalType, inner),
+    lambda inner: st.one_of(
+        st.builds(SequenceType, inner), st.builds(OptionalType, inner), st.builds(MapType, keys, inner)
+    ),
     max_leaves=3,
 )
 
@@ -137,7 +141,7 @@ def attribute(annotation: Any) -> st.SearchStrategy[Any]:
         return plain[annotation]
     if annotation is TensorType:
         return tensor_types
-    if annotation in (SparseTensorType, SequenceType, OptionalType):
+    if annotation in (SparseTensorType, SequenceType, OptionalType, MapType):
         return value_types.filter(lambda type_: isinstance(type_, annotation))
     if annotation is Explicit:
         return st.builds(Explicit, st.lists(st.tuples(small, small), max_size=3).map(tuple))

@@ -13,6 +13,9 @@ from tests.requirements import missing, needing
 from tests.tensorflow.case import Case
 from tests.tensorflow.live import Live
 
+# Programs that live TensorFlow runs: they import it.
+collect_ignore = ["stateful_keras.py", "stateful_models.py"]
+
 
 class Oracle:
     """What live TensorFlow computes for cases, each asked for once."""

@@ -263,6 +263,21 @@ OLD: tuple[Case, ...] = (
         node("Identity", "y", ["merged:1"], T=I), inputs=X_AND_C,
     ),
     network(
+        "old-conditional-which-reversed", *_switches("x"),
+        node("Merge", "merged", ["x_switch:1", "x_switch"], T=F, N=2), node("Identity", "y", ["merged:1"], T=I),
+        inputs=X_AND_C,
+    ),
+    *(
+        network(
+            f"old-cases-{number}", node("_SwitchN", "x_switch", ["x", "i"], T=F, num_outs=3),
+            node("Neg", "neg", ["x_switch"], T=F), node("Exp", "exp", ["x_switch:2"], T=F),
+            node("Merge", "merged", ["exp", "neg", "x_switch:1"], T=F, N=3),
+            node("Cast", "which", ["merged:1"], SrcT=I, DstT=F), node("AddV2", "y", ["merged", "which"], T=F),
+            inputs=(data(2, 3, name="x"), _index(number)),
+        )
+        for number in (0, 1, 2, 5, -1)
+    ),
+    network(
         "old-conditional-constant", *_switches("x"), node("Switch", "side", ["c", "c"], T=B),
         node("Identity", "pivot", ["side:1"], T=B),
         const("five", np.full((2, 3), 5.0), F) | {"input": ["^pivot"]}, node("Neg", "neg", ["x_switch"], T=F),
@@ -338,4 +353,9 @@ OLD: tuple[Case, ...] = (
 CASES: tuple[Case, ...] = (*IFS, *LOOPS, *OLD, *recurrent_loops.CASES)
 REFUSED: tuple[Case, ...] = (
     _conditional("no-such-function", _flag(True), "twice", "lost", reason="'lost' is not in the library"),
+    network(
+        "old-conditional-constant-on-no-side", *_switches("x"), const("five", np.full((2, 3), 5.0), F),
+        node("Neg", "neg", ["x_switch"], T=F), node("Merge", "y", ["neg", "five"], T=F, N=2), inputs=X_AND_C,
+        reason="operands of y do not stand on the sides of one condition",
+    ),
 )  # fmt: skip

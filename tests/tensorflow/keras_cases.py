@@ -1,7 +1,7 @@
 """Small Keras models, a row each, with the numbers that Keras computes of them.
 
 Run as a program, with live Keras, it writes each as NAME.keras and NAME.h5 and NAME.npz (inputs by position, outputs):
-    keras_cases.py FOLDER MODULE        MODULE is keras, or tf_keras for version 2
+    python -P keras_cases.py FOLDER MODULE        MODULE is keras, or tf_keras for version 2
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.tensorflow.keras_arithmetic import MODELS as ARITHMETIC
+from tests.tensorflow.keras_masks import MASKS, NEWER
 from tests.tensorflow.keras_networks import NETWORKS, Build
 
 
@@ -142,6 +143,9 @@ LAYERS: Mapping[str, Build] = {
     "rms-normalization": STEPS(lambda k: k.RMSNormalization(epsilon=0.01)),
     "spectral-normalization": ROW(lambda k: k.SpectralNormalization(k.Dense(3))),
     "normalization": STEPS(lambda k: k.Normalization(axis=1)),
+    "normalization-of-all": STEPS(lambda k: k.Normalization(axis=None)),
+    "normalization-of-two": STEPS(lambda k: k.Normalization(axis=(1, 2))),
+    "normalization-all-stated": STEPS(lambda k: k.Normalization(axis=None, mean=0.3, variance=2.0, invert=True)),
     "normalization-stated": ROW(lambda k: k.Normalization(mean=0.3, variance=2.0)),
     "rescaling": ROW(lambda k: k.Rescaling(0.5, offset=-1.0)),
     # shapes
@@ -231,10 +235,10 @@ LAYERS: Mapping[str, Build] = {
 }  # fmt: skip
 
 
-MODELS: Mapping[str, Build] = {**LAYERS, **NETWORKS, **ARITHMETIC}
+MODELS: Mapping[str, Build] = {**LAYERS, **NETWORKS, **MASKS, **ARITHMETIC}
 # Layers that one version alone has.
 ONLY = {
-    "keras": {"rms-normalization", "spectral-normalization"},  # version 2.21 cannot build the second
+    "keras": {"rms-normalization", "spectral-normalization", *NEWER},  # version 2.21 cannot build the second
     "tf_keras": {"random-brightness", "thresholded-relu"},  # version 3.15 cannot write the first as HDF5
 }
 
@@ -251,10 +255,14 @@ def feeds(name: str, model: Any) -> list[Any]:
     found: list[NDArray[Any]] = []
     for held in model.inputs:
         shape = [size or (3 if place == 0 else 6) for place, size in enumerate(held.shape)]
-        if "int" in str(getattr(held.dtype, "name", held.dtype)):
+        dtype = str(getattr(held.dtype, "name", held.dtype))
+        if "int" in dtype:
             words = random.integers(1, 5, shape).astype(np.int32)
-            words[0, 4:], words[1, :2], words[1, 3], words[2] = 0, 0, 0, 0
+            words[0, ..., 4:], words[1, ..., :2], words[1, ..., 3], words[2] = 0, 0, 0, 0
             found.append(words)
+        elif "bool" in dtype:
+            found.append(random.random(shape) > 0.4)
+            found[-1][2] = False
         else:
             value = random.standard_normal(shape).astype(np.float32)
             if name.startswith("mask"):
@@ -297,10 +305,18 @@ def write(folder: Path, name: str, model: Any) -> None:
     np.savez(folder / f"{name}.npz", keys=np.array(keys, dtype=str), **arrays)
 
 
+def leave_out_gpu() -> None:
+    """Version 2 traces each LSTM and GRU a second time for a GPU, with its gradients: most of the time, for nothing."""
+    utilities: Any = import_module("tf_keras.src.layers.rnn.gru_lstm_utils")
+    utilities.function_register = lambda *_, **__: None
+
+
 def main() -> None:
     """Write everything that the version has."""
     folder, module = Path(sys.argv[1]), sys.argv[2]
     keras = import_module(module)
+    if module == "tf_keras":
+        leave_out_gpu()
     gc.freeze()  # clearing a session looks for garbage, in all of TensorFlow, which takes longer than a model does
     for name in names_of(module):
         keras.backend.clear_session()

@@ -56,10 +56,11 @@ def write_modules(folder: Path) -> None:
             super().__init__()
             self.weight = tf.Variable(np.arange(6, dtype=np.float32).reshape(2, 3))
             self.count = tf.Variable(3)
+            self.half = tf.Variable(tf.constant([1.0, -2.5], tf.bfloat16))
 
         @tf.function
         def affine(self, x: Any) -> Any:
-            return {"y": x @ self.weight, "shifted": x + 1.0}
+            return {"y": x @ self.weight, "shifted": x + tf.cast(self.half, tf.float32)}
 
         @tf.function
         def total(self, x: Any) -> Any:
@@ -123,6 +124,29 @@ def write_others(folder: Path) -> None:
         v1.train.Saver(sharded=True).save(session, str(folder / "sharded" / "model"))
 
 
+def record(folder: Path) -> None:
+    """What TensorFlow computes with each model as it loads it itself, in MODEL.npz: its inputs and outputs by name."""
+    import tensorflow as tf
+
+    v1 = tf.compat.v1
+    random = np.random.default_rng(3)
+
+    def drawn(shape: Any, dtype: Any) -> Any:
+        return random.standard_normal([size or 2 for size in shape]).astype(dtype.as_numpy_dtype)
+
+    for path in folder.glob("*/saved_model.pb"):
+        for name, function in tf.saved_model.load(str(path.parent)).signatures.items():
+            given = {key: drawn(spec.shape, spec.dtype) for key, spec in function.structured_input_signature[1].items()}
+            results = function(**{key: tf.constant(value) for key, value in given.items()})
+            found = {f"out/{key}": value.numpy() for key, value in results.items()}
+            np.savez(path.parent / f"{name}.npz", **{f"in/{key}": value for key, value in given.items()}, **found)
+    for path in folder.glob("*/*.meta"):
+        with tf.Graph().as_default() as graph, v1.Session() as session:
+            v1.train.import_meta_graph(str(path), clear_devices=True).restore(session, str(path)[: -len(".meta")])
+            x = drawn(graph.get_tensor_by_name("x:0").shape, tf.float32)
+            np.savez(path.with_suffix(".npz"), **{"in/x": x, "out/y": session.run("y:0", {"x:0": x})})
+
+
 def main() -> None:
     """Write everything."""
     folder = Path(sys.argv[1])
@@ -133,6 +157,7 @@ def main() -> None:
     write_version_1(folder, "resource", resource=True)
     write_version_1(folder, "other", resource=False, width=2)
     write_others(folder)
+    record(folder)
 
 
 if __name__ == "__main__":

@@ -59,7 +59,7 @@ ROWS: list[tuple[str, bytes, type[GraphirError], list[str]]] = [
     ("cut", GOOD[:-40], FormatError, ["cut short", "at byte"]),
     ("no-protobuf", b"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", FormatError, ["at byte"]),
     ("exit-without-loop", NO_LOOP, ImportFailure, ["left leaves no loop"]),
-    ("merge-without-switch", NO_SIDES, ImportFailure, ["branches of m"]),
+    ("merge-without-switch", NO_SIDES, ImportFailure, ["operands of m"]),
     ("no-such-function", RECURSIVE, UnsupportedOpError, ["'lost' is not in the library"]),
 ]
 

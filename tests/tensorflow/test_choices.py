@@ -37,6 +37,22 @@ GRAPH = graph_def(
     functions=[SAME],
 )
 
+BRANCHES = graph_def(
+    X,
+    placeholder("c", "bool", ()),
+    node("Switch", "switch", ["x", "c"], **FLOAT),
+    node("Neg", "neg", ["switch"], **FLOAT),
+    node("Merge", "merged", ["neg", "switch:1"], N=2, **FLOAT),
+)
+
+
+@pytest.mark.parametrize("name", ["neg", "switch:1"])
+def test_an_output_in_a_branch_is_refused(name: str) -> None:
+    with pytest.raises(
+        ImportFailure, match=f"{name}.* is computed in a branch of the conditional on c,.*name what the Merge"
+    ):
+        load(BRANCHES, outputs=[name])
+
 
 @pytest.mark.parametrize(
     ("inputs", "outputs", "expected", "nodes"),

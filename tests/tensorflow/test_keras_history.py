@@ -169,10 +169,13 @@ def test_lstm_by_its_definition(tmp_path: Path, version: int) -> None:
     np.testing.assert_allclose(found, lstm(x, version), atol=2e-5)
 
 
-def test_stateful_layer_says_that_it_begins_with_zeros(tmp_path: Path) -> None:
+def test_stateful_layer_is_state(tmp_path: Path) -> None:
     model = sequential(("LSTM", {**LSTM_2, "stateful": True}), shape=(6, 4))
     graph = graphir.load(write(tmp_path / "m.h5", model, {"c": LSTM}, keras_version="2.1"))
-    assert [held.kind for held in graph.decisions] == ["state"]
+    told = [held.text for held in graph.decisions if held.kind == "state"]
+    assert len(told) == 2
+    assert all("initially 0.0 throughout" in text for text in told)
+    assert [value.name for value in graph.outputs][1:] == ["c/state_0_next", "c/state_1_next"]
 
 
 def functional(*layers: dict[str, Any]) -> dict[str, Any]:

@@ -115,7 +115,7 @@ class ExportNode(BaseExportNode[O], Generic[O]):
 
     def refuse_unknown(self, value: Value) -> NoReturn:
         """Refuse because MXNet wants the elements of an operand as attributes, and they are not known."""
-        how = "an input, which can be bound to a constant" if value in self.export.graph.inputs else "computed"
+        how = "an input, which can be bound to a constant" if self.export.graph.is_input(value) else "computed"
         self.refuse(f"{value.name} is {how}; MXNet wants these numbers as attributes")
 
 

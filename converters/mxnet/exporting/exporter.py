@@ -12,6 +12,7 @@ from graphir.converters.mxnet.importing.symbol_inputs import variables_in_order
 from graphir.decisions import DecisionKind
 from graphir.errors import GraphError, UnsupportedOpError
 from graphir.graph import Graph
+from graphir.passes.pipelines import export
 from graphir.tensor import Tensor
 
 VERSION = 10901
@@ -53,6 +54,16 @@ def export_graph(graph: Graph) -> MXNetModel:
     made = (*writer.graph.decisions[len(graph.decisions) :], *writer.export.decisions)
     graph.decisions.extend(decision for decision in made if decision not in stated)
     return model
+
+
+def export_copy(graph: Graph) -> tuple[NNVMGraph, dict[str, Tensor]]:
+    """Return the symbol and the parameters of a graph, which stays as it is but for its decisions.
+
+    Raises UnsupportedOpError with every node that MXNet cannot express.
+    """
+    with export().on_copy(graph) as copied:
+        model = export_graph(copied)
+    return model.symbol, model.params
 
 
 def _model(writer: Writer) -> MXNetModel:

@@ -262,7 +262,7 @@ class Export(NamedNodes):
 
         MXNet keeps states and arguments apart: a parameter that is used as both is written twice.
         """
-        if value.producer is not None or value in self.graph.inputs:
+        if value.producer is not None or self.graph.is_input(value):
             return None
         found = self._states.get(value)
         if found is None:
@@ -291,7 +291,7 @@ class Export(NamedNodes):
     def _source(self, value: Value) -> Entry:
         """The entry of a value that no node was written for: an input, a parameter, or elements that are known."""
         check_held(value.name, value.type)
-        if value.tensor is None and value in self.graph.inputs:
+        if value.tensor is None and self.graph.is_input(value):
             return self._input(value)
         if value.shape is not None and 0 in value.shape:
             return self._empty(value)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from graphir.errors import ImportFailure
-from graphir.files.places import beside
+from graphir.files.places import beside, nothing_at
 from graphir.structure.record import record
 
 _SYMBOL = "-symbol.json"
@@ -108,7 +108,7 @@ def _checkpoint(prefix: str, *, chosen: Path | None = None, symbol: Path | None 
     if found is None:
         raise ImportFailure(f"no symbol for {prefix}: looked for {' and '.join(map(str, candidates))}")
     if chosen is not None and not chosen.is_file():
-        raise ImportFailure(f"{chosen}: no such file")
+        raise ImportFailure(nothing_at(chosen))
     epochs = _parameter_files(Path(prefix).name, found.parent)
     if chosen is not None:
         beside(chosen, found, "the symbol beside it")

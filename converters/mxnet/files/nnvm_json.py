@@ -13,12 +13,13 @@ from typing import Any
 
 from graphir.converters.mxnet.files.checkpoint import is_symbol_text
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
-from graphir.converters.mxnet.schema.operators import node_signature, operator_schema
+from graphir.converters.mxnet.schema.operators import is_readable, node_signature, operator_schema
 from graphir.converters.mxnet.schema.registry import canonical_names
 from graphir.converters.mxnet.schema.upgrade import RUNNING_VERSION, is_hidden_key, upgrade
 from graphir.errors import FormatError
 from graphir.files.reading import open_plain
 from graphir.safety.collector import paused_collector
+from graphir.safety.json_text import NoJson, read_json
 from graphir.safety.limits import bounded, check_depth, hold_nodes
 
 _NO_VERSION = 800
@@ -115,14 +116,9 @@ def _parsed(text: str, path: str | None) -> dict[str, Any]:
     if begin.startswith("version https://git-lfs"):
         raise FormatError("a Git LFS pointer, not a symbol.json; `git lfs pull` fetches the file itself", path=path)
     try:
-        document = json.loads(text)
-    except json.JSONDecodeError as error:
-        place = f"line {error.lineno}, column {error.colno}"
-        raise FormatError(f"invalid JSON at {place}: {error.msg}", path=path, offset=error.pos) from error
-    except RecursionError as error:
-        raise FormatError("invalid JSON: nested too deeply", path=path) from error
-    except ValueError as error:
-        raise FormatError(f"invalid JSON: {error}", path=path) from error  # an integer of thousands of digits
+        document = read_json(text)
+    except NoJson as error:
+        raise FormatError(str(error), path=path, offset=error.offset) from error
     if "\\ud" in text.lower() and not _is_unicode(document):
         raise FormatError("a text in it holds half of a surrogate pair (\\ud800 to \\udfff)", path=path)
     if not isinstance(document, dict):
@@ -345,14 +341,14 @@ def _key_set_kind(keys: Mapping[str, str]) -> int:
 
 
 def _output_count(node: NNVMNode) -> int | None:
-    """How many outputs the node has, hidden ones included; None where MXNet decides that elsewhere."""
+    """How many outputs the node has, hidden ones included; None where its attributes do not tell."""
     if node.op == VARIABLE:
         return 1
     if node.op not in canonical_names() or node.op.startswith("_np"):
         return None
     if operator_schema(node.op).uncertain and node.op not in _CONTROL_FLOW_OUTPUTS:
         return None
-    return len(node_signature(node).outputs)
+    return len(node_signature(node).outputs) if is_readable(node) else None
 
 
 __all__ = ["parse_symbol", "read_parsed", "read_symbol", "to_json"]

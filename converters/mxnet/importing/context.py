@@ -79,6 +79,13 @@ class ImportNode(BaseImportNode):
         """The operands in order."""
         return tuple(operand() for operand in self.operands)
 
+    def take_inputs(self, count: int, *, or_more: bool = False) -> tuple[Value, ...]:
+        """Return the operands, `count` of them `or_more`. Raise Refusal for another number: MXNet does not state it for
+        every operator."""
+        if len(self) < count or (len(self) > count and not or_more):
+            self.refuse(f"it has {len(self)} inputs, {self.op} takes {count}{' or more' if or_more else ''}")
+        return self.inputs
+
     def result_names(self, count: int) -> list[str]:
         """MXNet's names of the node's results."""
         further = [f"{self.name}_{slot}" for slot in range(len(self.output_names), count)]

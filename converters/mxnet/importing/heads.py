@@ -7,7 +7,7 @@ from collections.abc import Collection
 from enum import Enum
 
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
-from graphir.converters.mxnet.schema.operators import typed_attributes
+from graphir.converters.mxnet.schema.operators import is_readable, typed_attributes
 
 LOSS_HEADS = {
     "SoftmaxOutput": "the training loss is gone, its label input with it: what stays is the softmax",
@@ -75,7 +75,7 @@ def _kind(node: NNVMNode, reads_label: bool, reads_other: bool) -> Head:
         return Head.RESULT
     if reads_label:
         return Head.LOSS
-    silent = node.op == "MakeLoss" and typed_attributes(node)["grad_scale"] == 0
+    silent = node.op == "MakeLoss" and is_readable(node) and typed_attributes(node)["grad_scale"] == 0
     return Head.KEPT if silent else Head.DOUBTFUL
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from graphir.converters.kernel.importing import BaseImporter
-from graphir.converters.kernel.refusals import NeedsShape, Refusal
+from graphir.converters.kernel.refusals import NODE_ERRORS, NeedsShape, Refusal
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
 from graphir.converters.mxnet.importing.heads import LOSS_HEADS, Head, classify_heads, dropped_heads
@@ -27,9 +27,9 @@ from graphir.converters.mxnet.importing.ops.refused import means_something_else,
 from graphir.converters.mxnet.importing.plugged import import_of_plugin, refuse_taken
 from graphir.converters.mxnet.importing.storage import sparse_nodes
 from graphir.converters.mxnet.importing.symbol_inputs import entry_names, needed_nodes, variables_in_order
-from graphir.converters.mxnet.schema.operators import canonical_name, node_signature, typed_attributes
+from graphir.converters.mxnet.schema.operators import canonical_name, node_signature, result_count, typed_attributes
 from graphir.decisions import DecisionKind
-from graphir.errors import GraphirError, ImportFailure, ShapeError
+from graphir.errors import FormatError, GraphirError, ImportFailure, ShapeError
 from graphir.graph import Graph, Value
 from graphir.inference.engine import is_complete, parse_dims
 from graphir.ops.elementwise import Identity
@@ -187,30 +187,25 @@ class Importer(BaseImporter):
         if function is None or means_something_else(record.op, self.source.version):
             name = canonical_name(record.op)
             self.refuse(record.op, why_not(record.op, self.source.version), record.name)
-            self._break(index, record, 1 if name is None else node_signature(record).visible)
+            self._break(index, record, 1 if name is None else result_count(record))
             return
-        attrs = typed_attributes(record)
-        names = node_signature(record)
-        output_names = [f"{record.name}_{name}" for name in names.outputs]
-        operands = [self._operand(record, slot, names.inputs) for slot in range(len(record.inputs))]
-        node = ImportNode(self, record, attrs, operands, output_names)
-        if attrs.unknown:
-            unknown = f"{record.op} has no {', '.join(sorted(attrs.unknown))}: ignored"
-            self.graph.decide(DecisionKind.UNKNOWN_ATTRIBUTE, record.name, unknown)
         try:
+            attrs, names = typed_attributes(record), node_signature(record)
+            output_names = [f"{record.name}_{name}" for name in names.outputs]
+            operands = [self._operand(record, slot, names.inputs) for slot in range(len(record.inputs))]
+            node = ImportNode(self, record, attrs, operands, output_names)
+            if attrs.unknown:
+                unknown = f"{record.op} has no {', '.join(sorted(attrs.unknown))}: ignored"
+                self.graph.decide(DecisionKind.UNKNOWN_ATTRIBUTE, record.name, unknown)
             check_node(node, names)
             result = function(node)
-        except Refusal as error:
-            self.refuse(record.op, str(error), record.name)
-        except (ShapeError, NeedsShape) as error:
+        except NODE_ERRORS as error:
             passed_over = self.choices.gaps and isinstance(error, NeedsShape)
-            if not passed_over and not self._stands_on_broken(record):
-                hint = self._shape_hint() if isinstance(error, NeedsShape) else ""
-                self.problem(f"{record.name} ({record.op}): {error}{hint}")
+            if isinstance(error, Refusal | FormatError) or not (passed_over or self._stands_on_broken(record)):
+                self.record(record.op, error, record.name, record.attrs)
+            self._break(index, record, result_count(record))
         else:
             self._take(index, record, result, output_names)
-            return
-        self._break(index, record, names.visible)
 
     def _take(self, index: int, record: NNVMNode, result: object, output_names: list[str]) -> None:
         values = [result] if isinstance(result, Value) else list(result)  # type: ignore[call-overload]
@@ -232,6 +227,8 @@ class Importer(BaseImporter):
             if results is None:
                 wanted = names[slot] if slot < len(names) else ""
                 results = self._results[source] = [self._variable(self.source.nodes[source], wanted)]
+            if output >= len(results) and self._is_broken(source, 0):
+                return results[0]
             if output >= len(results):
                 producer = self.source.nodes[source]
                 raise Refusal(f"it uses output {output} of {producer.name} ({producer.op}), which is not available")
@@ -299,10 +296,10 @@ class Importer(BaseImporter):
     def _stands_on_broken(self, record: NNVMNode) -> bool:
         return any(self._is_broken(source, slot) for source, slot in record.inputs)
 
-    def _shape_hint(self) -> str:
-        names = [value.name for value in self.graph.inputs if value not in self.broken and value.shape is None]
-        wanted = names or [value.name for value in self.graph.inputs if value not in self.broken]
-        return f"; give its shape, as in -i {wanted[0]}:1,3,224,224" if wanted else ""
+    def shape_hint(self) -> str:
+        from graphir.converters.mxnet.importing.examples import shape_hint
+
+        return shape_hint(self.source, [held for held in self.graph.inputs if held not in self.broken], self.params)
 
     def _raise_problems(self) -> None:
         problems = self.refusals.problems

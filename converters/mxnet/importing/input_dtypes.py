@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
-from graphir.converters.mxnet.schema.operators import node_signature
+from graphir.converters.mxnet.schema.operators import is_readable, node_signature
 from graphir.converters.mxnet.schema.values import TYPE_FLAGS
 from graphir.tensor import Tensor
 from graphir.types import DType
@@ -73,7 +73,7 @@ def likely_dtypes(
         if record.op == VARIABLE or not record.inputs:
             continue
         own = OWN_INPUTS.get(record.op, frozenset())
-        if own is None:
+        if own is None or (own and not is_readable(record)):
             continue
         names = node_signature(record).inputs if own else ()
         for slot, (producer, _) in enumerate(record.inputs):

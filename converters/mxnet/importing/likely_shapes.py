@@ -9,7 +9,7 @@ from typing import Any
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.importing.input_shapes import AXIS_NAMES
 from graphir.converters.mxnet.importing.layout import is_channels_first
-from graphir.converters.mxnet.schema.operators import typed_attributes
+from graphir.converters.mxnet.schema.operators import is_readable, typed_attributes
 from graphir.structure.record import record
 from graphir.tensor import Tensor
 from graphir.types import UNKNOWN, Shape, symbol
@@ -88,7 +88,7 @@ def _from_weight(source: NNVMGraph, node: NNVMNode, params: Mapping[str, Tensor]
     if rule is None or len(node.inputs) < 2:
         return None
     weight = params.get(source.nodes[node.inputs[1][0]].name)
-    return None if weight is None else rule(typed_attributes(node), weight.shape)
+    return None if weight is None or not is_readable(node) else rule(typed_attributes(node), weight.shape)
 
 
 def _of_convolution(attrs: Any, weight: tuple[int, ...]) -> Shape | None:

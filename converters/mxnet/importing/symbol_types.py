@@ -15,6 +15,7 @@ from graphir.converters.mxnet.importing.heads import LOSS_HEADS
 from graphir.converters.mxnet.importing.importer import Choices, Importer
 from graphir.converters.mxnet.schema.operators import node_signature, typed_attributes
 from graphir.converters.mxnet.source import open_source
+from graphir.decisions import DecisionKind
 from graphir.errors import ShapeError
 from graphir.graph import Graph
 from graphir.inference import infer_graph
@@ -31,11 +32,15 @@ UNREAD: Mapping[str, Callable[[Shape | None], Shape | None]] = {
 
 @dataclass(frozen=True)
 class SymbolTypes:
-    """The types of a symbol's arguments and auxiliary states by name, and of its outputs, in MXNet's order."""
+    """The types of a symbol's arguments and auxiliary states by name, and of its outputs, in MXNet's order.
+
+    `assumes_dtype` says that an input took the `assumed` dtype, since nothing states one.
+    """
 
     arguments: dict[str, TensorType]
     outputs: list[TensorType]
     auxiliary: dict[str, TensorType]
+    assumes_dtype: bool
 
     def shapes(self, *, np_shape: bool = False) -> tuple[list[MXNetShape], list[MXNetShape], list[MXNetShape]]:
         """What `infer_shape_partial` gives: arguments, outputs, auxiliary states, unknown sizes marked."""
@@ -83,7 +88,8 @@ def infer_symbol(
     for name in _variables(source):
         (auxiliary if name in states else arguments)[name] = found.get(name, ANYTHING)
     outputs = [value.type for value in graph.outputs]
-    return SymbolTypes(arguments, [type_ for type_ in outputs if isinstance(type_, TensorType)], auxiliary)
+    assumes = any(decision.kind is DecisionKind.INPUT_DTYPE for decision in graph.decisions)
+    return SymbolTypes(arguments, [type_ for type_ in outputs if isinstance(type_, TensorType)], auxiliary, assumes)
 
 
 def _unmarked(shape: Sequence[int | None], np_shape: bool) -> Shape | None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from graphir.converters.mxnet.files.params import split_prefixes, write_params
+from graphir.converters.mxnet.mx.base import mxnet_errors
 from graphir.converters.mxnet.mx.ndarray import NDArray, tensor_of
 from graphir.converters.mxnet.mx.ndarray import load as load_arrays
 from graphir.converters.mxnet.mx.symbol import Symbol
@@ -42,12 +43,13 @@ def save_checkpoint(
     aux_params: Mapping[str, object],
     remove_amp_cast: bool = True,
 ) -> None:
-    """Write `prefix-symbol.json`, if there is a symbol, and `prefix-EPOCH.params`. Raises ExportFailure."""
+    """Write `prefix-symbol.json`, if there is a symbol, and `prefix-EPOCH.params`. Raises MXNetError."""
     if symbol is not None:
         symbol.save(f"{prefix}-symbol.json", remove_amp_cast=remove_amp_cast)
     held = {f"arg:{name}": array for name, array in arg_params.items()}
     held |= {f"aux:{name}": array for name, array in aux_params.items()}
-    write_params(f"{prefix}-{epoch:04d}.params", {name: tensor_of(array) for name, array in held.items()})
+    with mxnet_errors():
+        write_params(f"{prefix}-{epoch:04d}.params", {name: tensor_of(array) for name, array in held.items()})
 
 
 __all__ = ["load_checkpoint", "load_params", "save_checkpoint"]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
 
-from graphir.errors import ProviderError
+from graphir.converters.mxnet.mx.base import MXNetError
 
 _KINDS = {"cpu": 1, "gpu": 2, "cpu_pinned": 3, "cpu_shared": 5}
 _entered = threading.local()
@@ -76,44 +77,53 @@ def cpu_pinned(device_id: int = 0) -> Context:
 
 
 def gpu(device_id: int = 0) -> Context:
-    """The context of a GPU. That there is one is asked when a network is bound to it."""
+    """The context of a GPU. That there is one is checked when an array is made on it or a network is bound to it."""
     return Context("gpu", device_id)
 
 
 def num_gpus() -> int:
-    """How many GPUs onnxruntime's CUDA provider can use; 0 without that provider."""
-    from graphir.runtime.providers import PROVIDERS, import_onnxruntime
+    """The number of GPUs that onnxruntime's CUDA provider can use; 0 without that provider, a driver or a GPU."""
+    from graphir.runtime.providers import PROVIDERS, count_cuda_devices, import_onnxruntime
 
-    runtime = import_onnxruntime()
-    if PROVIDERS["cuda"] not in runtime.get_available_providers():
-        return 0
-    devices: list[Any] = getattr(runtime, "get_ep_devices", list)()
-    return sum(device.ep_name == PROVIDERS["cuda"] for device in devices) or 1
+    return count_cuda_devices() if PROVIDERS["cuda"] in import_onnxruntime().get_available_providers() else 0
 
 
-def context_of(ctx: object) -> Context:
-    """The device that an argument names: a Context, one in a list, or without one the current. Raises TypeError."""
-    if isinstance(ctx, list | tuple) and len(ctx) == 1:
-        ctx = ctx[0]
-    if ctx is None:
-        return current_context()
-    if not isinstance(ctx, Context):
-        several = " (one device runs a network here; several split a batch for training)"
-        raise TypeError(f"expected a Context, got {ctx!r}{several if isinstance(ctx, list | tuple) else ''}")
+def check_device(ctx: Context) -> Context:
+    """Return the context. Raises MXNetError for a GPU that is not there."""
+    if ctx.device_type == "gpu" and not 0 <= ctx.device_id < (count := num_gpus()):
+        from graphir.runtime.providers import GPU_HINT
+
+        raise MXNetError(f"{ctx} was asked for, but there are {count} GPUs that onnxruntime can use; use mx.cpu(). "
+                         f"If the machine has a GPU, {GPU_HINT}")  # fmt: skip
     return ctx
 
 
+def context_of(ctx: object) -> Context:
+    """Return the device that an argument names: a Context, the first of a list, or without one the current.
+
+    Of several it warns, once in a process. Raises TypeError for anything else, and MXNetError for a GPU that is
+    not there.
+    """
+    if isinstance(ctx, list | tuple) and ctx and all(isinstance(part, Context) for part in ctx):
+        if len(ctx) > 1:
+            _warn_of_one_device()
+        ctx = ctx[0]
+    if ctx is None:
+        ctx = current_context()
+    if not isinstance(ctx, Context):
+        raise TypeError(f"expected a Context, such as mx.cpu(), got {ctx!r}")
+    return check_device(ctx)
+
+
+@cache
+def _warn_of_one_device() -> None:
+    warnings.warn("several contexts are given; a network runs on the first of them here", stacklevel=4)
+
+
 def provider(ctx: Context) -> str:
-    """What onnxruntime runs on for a device. Raises ProviderError for a GPU where the installed one has no CUDA."""
-    if ctx.device_type != "gpu":
-        return "cpu"
-    from graphir.runtime.providers import provider_names
-
-    try:
-        provider_names("cuda")
-    except ProviderError as error:
-        raise ProviderError(f"the network was bound to {ctx}: {error}; without a GPU bind it to mx.cpu()") from error
-    return f"cuda:{ctx.device_id}"
+    """Return what onnxruntime runs on for a device. Raises MXNetError for a GPU that is not there."""
+    return f"cuda:{check_device(ctx).device_id}" if ctx.device_type == "gpu" else "cpu"
 
 
-__all__ = ["Context", "context_of", "cpu", "cpu_pinned", "current_context", "gpu", "num_gpus", "provider"]
+__all__ = ["Context", "check_device", "context_of", "cpu", "cpu_pinned", "current_context", "gpu", "num_gpus",
+           "provider"]  # fmt: skip

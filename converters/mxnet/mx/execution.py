@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from graphir.converters.mxnet.mx.refusals import refuse_training
 from graphir.converters.mxnet.mx.running import Network, trained_otherwise
 from graphir.converters.mxnet.mx.structure import output_name
 from graphir.converters.mxnet.schema.operators import node_signature
+from graphir.errors import GraphirError
+from graphir.safety.foreign_text import one_line
 
 if TYPE_CHECKING:
     from graphir.converters.mxnet.mx.symbol import Symbol
@@ -34,8 +37,9 @@ class Executor:
     """
 
     def __init__(
-        self, symbol: Symbol, ctx: Context, args: Arrays, args_grad: Sequence[NDArray | None] | None, aux: Arrays
-    ) -> None:
+        self, symbol: Symbol, ctx: Context, args: Arrays, args_grad: Sequence[NDArray | None] | None, aux: Arrays,
+        outputs: Arrays | None = None,
+    ) -> None:  # fmt: skip
         self._symbol = symbol
         self._ctx = ctx
         self.arg_arrays = args
@@ -44,7 +48,7 @@ class Executor:
         self.arg_dict = by_name(symbol.list_arguments(), args)
         self.aux_dict = by_name(symbol.list_auxiliary_states(), aux)
         self.grad_dict = dict(zip(self.arg_dict, self.grad_arrays or [None] * len(args), strict=True))
-        self.outputs: Arrays = []
+        self.outputs: Arrays = [] if outputs is None else outputs
         self._network = Network(symbol.records(), self.arg_dict | self.aux_dict, ctx)
         self._monitor: Monitor | None = None
         self._monitors_inputs = False
@@ -96,12 +100,12 @@ class Executor:
                     raise ValueError(f'Find name "{name}" that is not in the {what}: {", ".join(held) or "none"}')
 
     def reshape(self, partial_shaping: bool = False, allow_up_sizing: bool = False, **kwargs: Any) -> Executor:
-        """An executor for other shapes of inputs, which shares the arrays whose shapes stay.
+        """An executor for other shapes of inputs, which shares the arrays whose shapes stay, outputs too.
 
         Smaller arrays are the beginnings of those that are here. Raises MXNetError for an argument that is not named
         and changes its shape, unless `partial_shaping`, and for one that grows, unless `allow_up_sizing`.
         """
-        shapes, _, states = (list(group or ()) for group in self._symbol.infer_shape(**kwargs))
+        shapes, results, states = (list(group or ()) for group in self._symbol.infer_shape(**kwargs))
         if len(shapes) != len(self.arg_arrays):
             raise MXNetError(f"the shapes {kwargs} leave others open; name those of all inputs")
         arguments: Arrays = []
@@ -116,7 +120,8 @@ class Executor:
             for (name, array), shape in zip(self.aux_dict.items(), states, strict=True)
         ]
         given = None if self.grad_arrays is None else gradients
-        return Executor(self._symbol, self._ctx, arguments, given, auxiliary)
+        outputs = [_reshaped("", array, shape, True, True) for array, shape in zip(self.outputs, results, strict=False)]
+        return Executor(self._symbol, self._ctx, arguments, given, auxiliary, outputs)
 
     def set_monitor_callback(self, callback: Monitor, monitor_all: bool = False) -> None:
         """Call `callback` with the name and the array of every operator's output when `forward` is called.
@@ -126,8 +131,27 @@ class Executor:
         self._monitor, self._monitors_inputs = callback, monitor_all
 
     def debug_str(self) -> str:
-        """The nodes that are run, in MXNet's layout."""
-        return self._symbol.debug_str()
+        """The nodes that are run, in MXNet's layout, and the memory that MXNet's executor takes for them.
+
+        The memory is what MXNet plans for the gradients that were asked for, though there is no `backward`. Of its
+        nodes those that compute gradients are not listed.
+        """
+        return f"{self._symbol.debug_str()}{self._memory()}\nTotal 11 TempSpace resource requested\n"
+
+    def _memory(self) -> str:
+        # by their names: most executors are never asked
+        from graphir.converters.mxnet.memory.plan import Planned
+        from graphir.converters.mxnet.memory.switches import from_environment
+
+        wanted = frozenset(name for name, gradient in self.grad_dict.items() if gradient is not None)
+        arrays = self.arg_dict | self.aux_dict
+        try:
+            planned = Planned(self._network.records, {name: array.shape for name, array in arrays.items()},
+                              {name: array.tensor.dtype for name, array in arrays.items()})  # fmt: skip
+            blocks = planned.blocks(replace(from_environment(), training=bool(wanted), wanted=wanted))
+        except GraphirError as error:
+            return f"The memory is not known: {one_line(str(error))}"
+        return f"Total {blocks.total >> 20} MB allocated"
 
     def _refuse_training_forward(self) -> None:
         found = trained_otherwise(self._network.records)
@@ -166,7 +190,6 @@ class Executor:
             self._internals = Network(self._symbol.get_internals().records(), self._network.arrays, self._ctx)
         records = self._internals.records
         values = dict(zip(records.heads, self._internals.run(), strict=True))
-        shown: set[tuple[int, int]] = set()
         for index, slot in records.heads:
             node = records.nodes[index]
             if node.op == VARIABLE:
@@ -175,9 +198,8 @@ class Executor:
                 if not self._monitors_inputs or slot:
                     break
                 source = records.nodes[entry[0]]
-                if source.op == VARIABLE and entry not in shown:
+                if source.op == VARIABLE:  # at each of its users, as MXNet shows it
                     monitor(source.name, NDArray(values[entry], self._ctx))
-                    shown.add(entry)
                 monitor(f"{node.name}_{operand}", NDArray(values[entry], self._ctx))
             monitor(output_name(node, slot), NDArray(values[index, slot], self._ctx))
 

@@ -9,7 +9,7 @@ from graphir.converters.mxnet.importing.symbol_types import SymbolTypes, infer_s
 from graphir.converters.mxnet.mx.base import MXNetError
 from graphir.converters.mxnet.mx.context import Context, context_of, provider
 from graphir.converters.mxnet.mx.execution import Executor
-from graphir.converters.mxnet.mx.ndarray import NDArray, zeros
+from graphir.converters.mxnet.mx.ndarray import NDArray, empty
 from graphir.errors import GraphirError
 from graphir.types import DType, TensorType
 
@@ -33,14 +33,16 @@ def bind(
     """An executor over arrays that are given, in order or by name; what is written into them is seen.
 
     `args_grad` and `grad_req` are taken and not used. Raises ValueError for arrays that are missing, TypeError for what
-    is no array, MXNetError for shapes and dtypes that contradict each other, and ProviderError for a GPU that is not
-    there.
+    is no array, and MXNetError for shapes and dtypes that contradict each other and for a GPU that is not there.
     """
     device = _device(ctx)
-    check_requests(symbol.list_arguments(), grad_req)
+    requests = check_requests(symbol.list_arguments(), grad_req)
     names, states = symbol.list_arguments(), symbol.list_auxiliary_states()
     arguments = _arrays("args", names, args)
-    gradients = None if args_grad is None else _arrays("args_grad", names, args_grad, may_lack=True)
+    gradients = None if args_grad is None else [
+        None if requests.get(name, "null") == "null" else array
+        for name, array in zip(names, _arrays("args_grad", names, args_grad, may_lack=True), strict=True)
+    ]
     auxiliary = _arrays("aux_states", states, aux_states or [])
     bound = [held for held in (*arguments, *auxiliary) if held is not None]
     arrays = dict(zip((*names, *states), bound, strict=True))
@@ -49,9 +51,7 @@ def bind(
         {name: array.shape for name, array in arrays.items() if array.shape},
         {name: array.tensor.dtype for name, array in arrays.items()},
     )
-    executor = Executor(symbol, device, bound[: len(names)], gradients, bound[len(names) :])
-    executor.outputs = _outputs(types, device)
-    return executor
+    return Executor(symbol, device, bound[: len(names)], gradients, bound[len(names) :], _outputs(types, device))
 
 
 def simple_bind(
@@ -68,8 +68,8 @@ def simple_bind(
 ) -> Executor:
     """An executor over arrays of zeros, whose shapes and dtypes follow from those of the inputs, given by name.
 
-    Arrays of `shared_exec` are shared where name, shape and dtype are the same. Raises RuntimeError where shapes stay
-    open or contradict each other, and ProviderError for a GPU that is not there.
+    Arrays of `shared_exec` are shared where name, shape and dtype are the same. Raises MXNetError where shapes stay
+    open or contradict each other, and for a GPU that is not there.
     """
     device = _device(ctx)
     names, states = symbol.list_arguments(), symbol.list_auxiliary_states()
@@ -86,12 +86,10 @@ def simple_bind(
     arguments = [_zeros(name, types.arguments[name], device, shared) for name in names]
     auxiliary = [_zeros(name, types.auxiliary[name], device, shared) for name in states]
     gradients = [
-        None if requests.get(name, "null") == "null" else zeros(array.shape, device, array.dtype)
+        None if requests.get(name, "null") == "null" else empty(array.shape, device, array.dtype)
         for name, array in zip(names, arguments, strict=True)
     ]
-    executor = Executor(symbol, device, arguments, gradients, auxiliary)
-    executor.outputs = _outputs(types, device)
-    return executor
+    return Executor(symbol, device, arguments, gradients, auxiliary, _outputs(types, device))
 
 
 def evaluate(symbol: Symbol, ctx: Context | None = None, **kwargs: NDArray) -> list[NDArray]:
@@ -175,7 +173,7 @@ def _zeros(name: str, type_: TensorType, ctx: Context, shared: Mapping[str, NDAr
     held = shared.get(name)
     if held is not None and held.shape == shape and held.dtype is dtype.type:
         return held
-    return zeros(shape, ctx, dtype)
+    return empty(shape, ctx, dtype)
 
 
 def _outputs(types: SymbolTypes, ctx: Context) -> list[NDArray]:

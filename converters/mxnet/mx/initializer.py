@@ -17,6 +17,7 @@ import numpy as np
 from graphir.converters.mxnet.mx.fused_parameters import FusedParameters
 from graphir.converters.mxnet.mx.ndarray import NDArray
 from graphir.converters.mxnet.mx.random import generator
+from graphir.safety.json_text import read_json
 
 _BY_END = {"gamma": 1.0, "beta": 0.0, "bias": 0.0, "min": 0.0, "max": 0.0, "weight_quantize": 0.0}
 
@@ -305,7 +306,7 @@ def create(init: str | Initializer, **kwargs: Any) -> Initializer:
         return init
     name: Any = init
     if init.startswith("["):
-        name, kwargs = json.loads(init)
+        name, kwargs = read_json(init)
     kind = _KINDS.get(str(name).lower())
     if kind is None:
         raise AssertionError(f"{name} is not registered; initializers are {', '.join(sorted(_KINDS))}")

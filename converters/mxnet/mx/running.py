@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import NDArray as NumpyArray
 
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.importing.importer import PARAMETER_INPUTS
-from graphir.converters.mxnet.importing.ops.random import IMPORTS as RANDOM
+from graphir.converters.mxnet.mx.base import mxnet_errors
 from graphir.converters.mxnet.mx.context import Context, provider
 from graphir.converters.mxnet.mx.ndarray import NDArray
 from graphir.converters.mxnet.mx.random import generator
 from graphir.converters.mxnet.mx.structure import post_order, state_variables
+from graphir.converters.mxnet.reference.evaluate import ancestors, open_sizes, reference_of
+from graphir.converters.mxnet.reference.evaluate import run as evaluate
 from graphir.converters.mxnet.schema.operators import node_signature, typed_attributes
 from graphir.converters.mxnet.source import MXNetSource
+from graphir.graph import Graph
+from graphir.ops.random import OPERATORS as RANDOM
 from graphir.runtime.providers import import_onnxruntime
 
 if TYPE_CHECKING:
@@ -25,13 +30,34 @@ Elements = NumpyArray[Any]
 OFTEN = 2
 
 
+def nodes_to_evaluate(records: NNVMGraph) -> set[int] | None:
+    """Return the nodes that the reference evaluator computes for the heads, None if it does not know one of them."""
+    needed = ancestors(records, records.heads)
+    nodes = (records.nodes[index] for index in needed)
+    return needed if all(node.op == VARIABLE or reference_of(node) is not None for node in nodes) else None
+
+
+def evaluate_heads(records: NNVMGraph, needed: set[int], arrays: Mapping[str, NDArray]) -> list[Elements]:
+    """Return the heads by the reference evaluator, in arrays of their own. Raises MXNetError for what it refuses."""
+    given = {name: array._elements() for name, array in arrays.items()}
+    with mxnet_errors():
+        size = next(open_sizes(records, needed, given), 0)
+        found = evaluate(records, needed, records.heads, given, size)
+    heads = [found[entry] for entry in records.heads]
+    return [np.array(head) if any(np.may_share_memory(head, held) for held in given.values()) else head
+            for head in heads]  # fmt: skip
+
+
 class Network:
     """A symbol whose variables have arrays, ready to run on a device.
 
+    Variables of one name, such as a layer that runs twice in loops has them, have one array.
     Weights are constants of the session, which lets onnxruntime lay them out for its kernels; all other variables are
     its inputs. A weight that was written is read again; one that is written between runs for the second time becomes an
     input, so that however often arrays are written the session is made anew at most twice for each of them. Without
     `constants` all variables are inputs. What operators draw is seeded by `mx.random.seed`.
+    Networks of float64 are computed by the reference evaluator: onnxruntime computes many of their operators in
+    float32. `draws` says, once a session is made, whether it draws random numbers.
     """
 
     def __init__(
@@ -45,6 +71,10 @@ class Network:
         self._built: dict[str, tuple[NDArray, int]] = {}
         self._types = _types(arrays)
         self._session: Session | None = None
+        self._variables: dict[str, str] = {}
+        self.draws = False
+        is_wide = context.device_type != "gpu" and any(array.dtype is np.float64 for array in arrays.values())
+        self._needed = nodes_to_evaluate(records) if is_wide else None
 
     def fits(self, arrays: Mapping[str, NDArray]) -> bool:
         """Whether arrays have the shapes and dtypes that the session was made for."""
@@ -56,10 +86,13 @@ class Network:
         return self.run()
 
     def run(self) -> list[Elements]:
-        """The outputs with the arrays as they are now. Raises GraphirError for what cannot be converted or run."""
-        session = self._ready()
-        feeds = {name: self.arrays[name].tensor.numpy() for name in session.inputs}
-        found = session.run(feeds)
+        """The outputs with the arrays as they are now. Raises MXNetError for what cannot be converted or run."""
+        if self._needed is not None:
+            return evaluate_heads(self.records, self._needed, self.arrays)
+        with mxnet_errors():
+            session = self._ready()
+            feeds = {name: self.arrays[self._variables[name]].tensor.numpy() for name in session.inputs}
+            found = session.run(feeds)
         return [found[name] for name in session.outputs]
 
     def _ready(self) -> Session:
@@ -87,10 +120,17 @@ class Network:
             dtypes={name: array.tensor.dtype for name, array in inputs.items()},
             keep_loss=True,
         )
-        if any(node.op in RANDOM for node in self.records.nodes):
+        self.draws = _draws(graph)
+        if self.draws:
             import_onnxruntime().set_seed(int(generator().integers(1 << 31)))
         self._built = {name: (self.arrays[name], self.arrays[name].version) for name in self._constant}
+        self._variables = {value.name: value.sources[0] for value in graph.inputs}
         return Session(graph, providers=providers)
+
+
+def _draws(graph: Graph) -> bool:
+    """Whether random numbers are drawn, in subgraphs too."""
+    return any(isinstance(node.op, RANDOM) or any(map(_draws, node.subgraphs)) for node in graph.nodes)
 
 
 def _types(arrays: Mapping[str, NDArray]) -> dict[str, tuple[object, ...]]:
@@ -130,4 +170,4 @@ def _is_trained_otherwise(node: NNVMNode) -> bool:
     return node.op == "_contrib_SyncBatchNorm"
 
 
-__all__ = ["Network", "parameter_variables", "trained_otherwise"]
+__all__ = ["Network", "evaluate_heads", "nodes_to_evaluate", "parameter_variables", "trained_otherwise"]

@@ -41,7 +41,7 @@ def modulo(left: Array, right: Array) -> Array:
         return modulo(left.astype(np.float64), right.astype(np.float64)).astype(left.dtype)
     safe = np.where(right == 0, np.ones_like(right), right)
     rest = np.fmod(left, safe)
-    rest = np.where((rest != 0) & ((rest < 0) != (safe < 0)), rest + safe, rest)
+    rest = np.where((left < 0) != (safe < 0), rest + np.where(rest != 0, safe, 0), rest)  # -0 becomes 0 there
     return np.where(right == 0, np.zeros_like(left), rest)
 
 
@@ -95,7 +95,8 @@ def computed(function: Binary, left: Array, right: Array, dtype: np.dtype[Any]) 
     """The function of both operands in the accumulation dtype, cast to `dtype`."""
     wide = accumulator(dtype)
     with np.errstate(all="ignore"):
-        return np.asarray(function(left.astype(wide), right.astype(wide))).astype(dtype)
+        found = function(left.astype(wide, copy=False), right.astype(wide, copy=False))
+        return np.asarray(found).astype(dtype, copy=False)
 
 
 def elementwise(function: Binary) -> Reference:

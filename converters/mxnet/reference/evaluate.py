@@ -169,7 +169,10 @@ def computable(symbol: NNVMGraph, arrays: Mapping[str, Array]) -> set[int]:
 
 
 def reference_of(node: NNVMNode) -> Reference | None:
-    """What computes the node in numpy: graphir's own function, or that of a plugin."""
+    """What computes the node in numpy: graphir's own function, or that of a plugin; nothing for a range as long as its
+    users read, which are not known before it is."""
+    if node.attrs.get("infer_range") in ("True", "1") and node.attrs.get("stop", "None") == "None":
+        return None
     known = operators().get(node.op)
     if known is not None:
         return known
@@ -322,4 +325,4 @@ def _inside(symbol: NNVMGraph, inner: NNVMGraph) -> Callable[[Sequence[Array]], 
     return call
 
 
-__all__ = ["Refusal", "entry_names", "evaluate", "evaluate_in_turn"]
+__all__ = ["Refusal", "ancestors", "entry_names", "evaluate", "evaluate_in_turn", "open_sizes", "reference_of", "run"]

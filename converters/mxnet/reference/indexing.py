@@ -28,12 +28,13 @@ def embedding(attrs: Attributes, data: Array, weight: Array) -> Array:
 
 
 def limited(indices: Array, size: int, mode: str) -> Array:
-    """Indices as int64 inside [0, size): clipped, wrapped around, or refused when outside (negatives count back)."""
+    """Indices as int64 in [0, size): clipped, wrapped around, refused outside, or those below 0 counted `back`."""
     found = indices.astype(np.int64)
     if mode == "clip":
         return np.clip(found, 0, size - 1)
-    if mode == "raise":
-        require(bool(np.all((found >= -size) & (found < size))), f"an index is outside [{-size}, {size})")
+    if mode in ("raise", "back"):
+        first = -size if mode == "back" else 0
+        require(bool(np.all((found >= first) & (found < size))), f"an index is outside [{first}, {size})")
     return np.mod(found, size)
 
 
@@ -66,7 +67,7 @@ def pick(attrs: Attributes, data: Array, indices: Array) -> Array:
 def gather_nd(attrs: Attributes, data: Array, indices: Array) -> Array:
     """data[indices[0], ..., indices[m - 1]]; negative indices count from the end, others outside are refused."""
     require(indices.shape[0] <= data.ndim, f"{indices.shape[0]} indices for data of rank {data.ndim}")
-    return data[tuple(limited(row, size, "raise") for row, size in zip(indices, data.shape, strict=False))]
+    return data[tuple(limited(row, size, "back") for row, size in zip(indices, data.shape, strict=False))]
 
 
 def scatter_nd(attrs: Attributes, data: Array, indices: Array) -> Array:
@@ -103,10 +104,13 @@ def arange(attrs: Attributes) -> Array:
 
 
 def in_steps(start: float, step: float, places: Array, dtype: np.dtype[Any]) -> Array:
-    """start + place * step; integers, and float16, drop the fractions of start and step first."""
+    """start + place * step, each rounded to float32 if that is the dtype; integers, and float16, drop the fractions of
+    start and step first."""
     if dtype.kind in "iu" or dtype == np.float16:
         start, step = math.trunc(start), math.trunc(step)
     with np.errstate(all="ignore"):
+        if dtype == np.float32:
+            return np.asarray((places.astype(dtype) * dtype.type(step)) + dtype.type(start))
         return np.asarray(start + places * step).astype(dtype)
 
 

@@ -78,7 +78,8 @@ def pooling(attrs: Attributes, data: Array) -> Array:
     else:
         require(bool(attrs.get("kernel")), "kernel is required unless global_pool")
         kernel = per_axis(attrs["kernel"], spatial, 1)
-        stride, pad = per_axis(attrs.get("stride"), spatial, 1), per_axis(attrs.get("pad"), spatial, 0)
+        stride = per_axis((attrs.get("stride") or ())[:spatial], spatial, 1)
+        pad = per_axis((attrs.get("pad") or ())[:spatial], spatial, 0)
         require(all(p < k for p, k in zip(pad, kernel, strict=True)), f"pad {pad} must be smaller than kernel {kernel}")
         require(
             all(k <= n + 2 * p for k, n, p in zip(kernel, size, pad, strict=True)),

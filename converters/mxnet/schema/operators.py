@@ -190,6 +190,19 @@ def node_signature(node: NNVMNode) -> Signature:
         raise FormatError(f"node {node.name!r} ({node.op}): {error}") from error
 
 
+def is_readable(node: NNVMNode) -> bool:
+    """Whether the node's attributes can be read, and give it a result. The importer says what is wrong with others."""
+    try:
+        return bool(node_signature(node).outputs)
+    except FormatError:
+        return False
+
+
+def result_count(node: NNVMNode) -> int:
+    """How many visible results the node has: one where its attributes do not tell."""
+    return node_signature(node).visible if is_readable(node) else 1
+
+
 def output_names(node: NNVMNode) -> list[str]:
     """The node's visible outputs as MXNet's `list_outputs` names them; a variable's is its own name."""
     if node.op == VARIABLE:
@@ -204,11 +217,13 @@ __all__ = [
     "OperatorSchema",
     "Signature",
     "canonical_name",
+    "is_readable",
     "name_for_plugins",
     "node_signature",
     "operator_schema",
     "output_names",
     "plugged",
+    "result_count",
     "signature",
     "typed_attributes",
 ]

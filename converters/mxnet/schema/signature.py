@@ -135,6 +135,10 @@ def _quantized_concat_inputs(names: tuple[str, ...], attributes: _Attributes) ->
     return data + tuple(f"{name}_{end}" for name in data for end in ("min", "max"))
 
 
+def _array_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
+    return tuple(f"array_{slot}" for slot in range(_count(attributes.get("num_arrays"))))
+
+
 def _multicast_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
     return tuple(f"data_{slot}" for slot in range(_count(attributes.get("num_outputs"))))
 
@@ -240,6 +244,8 @@ _INPUT_RULES: Mapping[str, _InputRule] = {
     "_npi_bincount": _when("has_weights", "weights"),
     "_npi_percentile": _percentile_inputs,
     "amp_multicast": _multicast_inputs,
+    "multi_all_finite": _array_inputs,
+    "multi_sum_sq": _array_inputs,
     "softmax": _when("use_length", "length"),
 }
 

@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.onnx.exporting.context import Casts, Export
 from graphir.converters.onnx.exporting.runnable import RUNS, Plan, opening, plan_for
+from graphir.converters.onnx.exporting.types import types_of
 from graphir.converters.onnx.files.records import OnnxNode
 from graphir.decisions import DecisionKind
 from graphir.errors import Gap, UnsupportedOpError
 from graphir.graph import Decision, Node
+from graphir.runtime.kernels import releases
 
 
 def casts_for(source: int | None, opset: int, runnable: bool) -> Casts:
@@ -48,6 +50,8 @@ def _without_kernel(node: OnnxNode, plan: Plan, types: Mapping[str, str]) -> str
 
 
 def _run(export: Export, node: OnnxNode, plan: Plan, types: Mapping[str, str], source: str) -> None:
+    if plan.missing:
+        types_of([node], types, export.opset)  # raises the reason if ONNX itself has no such type
     if plan.missing and not plan.whole:
         raise Refusal(f"{plan.missing}, and none that a cast would lead to")
     if plan.missing:
@@ -63,7 +67,7 @@ def _run(export: Export, node: OnnxNode, plan: Plan, types: Mapping[str, str], s
     if plan.only:
         export.note(
             DecisionKind.RUNTIME,
-            f"{node.op_type} needs onnxruntime {plan.only}: older ones may lack the kernel",
+            f"{node.op_type} needs onnxruntime {plan.only} or newer: older ones have no kernel for it",
             source,
         )
     if plan.rounding:
@@ -89,7 +93,12 @@ def note_start(export: Export, source: int | None, opset: int) -> None:
 
 
 def note_raised(export: Export, start: int, reasons: Mapping[Node, str]) -> None:
-    """Note why the file has a higher opset than `start`: what each node could not be said for there."""
+    """Note why the file has a higher opset than `start`: what each node could not be said for there; and which
+    onnxruntime opens it, if not every one that graphir writes for does."""
+    able = opening(export.opset)
+    if export.casts is not Casts.UNCHECKED and 0 < len(able) < len(releases()):
+        text = f"opset {export.opset} needs onnxruntime {able[0].number} or newer: older ones do not open the file"
+        export.note(DecisionKind.RUNTIME, text, "-")
     for node, reason in reasons.items():
         text = f"{node.op.name} takes opset {export.opset} instead of {start}: {reason}"
         export.note(DecisionKind.OPSET, text, node.name)

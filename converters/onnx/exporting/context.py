@@ -15,7 +15,7 @@ from graphir.converters.onnx.exporting.types import type_text
 from graphir.converters.onnx.files.records import OPSET, OnnxGraph, OnnxNode
 from graphir.converters.onnx.padding import pad_attributes
 from graphir.decisions import DecisionKind
-from graphir.graph import Graph, Node, Value
+from graphir.graph import Graph, Node
 from graphir.ops.base import Operator
 from graphir.structure.names import Names, value_names
 from graphir.structure.store import REWRITTEN
@@ -97,9 +97,14 @@ class Export:
         key = (tensor.dtype, tensor.shape, tensor.numpy().tobytes())
         known = self._constants.get(key)
         if known is None:
-            known = self._constants[key] = self.names.fresh(name)
-            self.initializers[known] = tensor
+            known = self._constants[key] = self.own_constant(tensor, name)
         return known
+
+    def own_constant(self, tensor: Tensor, name: str) -> str:
+        """Return the name of a new initializer that nothing else shares."""
+        made = self.names.fresh(name)
+        self.initializers[made] = tensor
+        return made
 
 
 WriteBody = Callable[[Graph, Export], OnnxGraph]
@@ -157,7 +162,8 @@ class ExportNode(BaseExportNode[O], Generic[O]):
         Results that nothing uses are left out, unless `every_output` says that ONNX counts them.
         """
         outputs = [
-            value.name if every_output or value.uses or _is_output(value) else "" for value in self.node.outputs
+            value.name if every_output or value.uses or value.graph.is_output(value) else ""
+            for value in self.node.outputs
         ]
         if not outputs[0]:
             outputs[0] = self.node.outputs[0].name
@@ -168,7 +174,7 @@ class ExportNode(BaseExportNode[O], Generic[O]):
     def emit_result(self, slot: int, op_type: str, inputs: Sequence[str], **attributes: Any) -> None:
         """Add the ONNX node whose output is one of the node's results, unless it is a further one that nothing uses."""
         value = self.node.outputs[slot]
-        if slot == 0 or value.uses or _is_output(value):
+        if slot == 0 or value.uses or value.graph.is_output(value):
             self._export.append(op_type, inputs, (value.name,), self.node.name, _present(attributes))
 
     def emit_as_is(
@@ -219,6 +225,10 @@ class ExportNode(BaseExportNode[O], Generic[O]):
         """The name of an initializer with these elements."""
         return self._export.constant(elements, dtype, f"{self.node.name}_{suffix}")
 
+    def own_constant(self, tensor: Tensor, suffix: str) -> str:
+        """Return the name of a new initializer that no other operand shares."""
+        return self._export.own_constant(tensor, f"{self.node.name}_{suffix}")
+
     def vector(self, numbers: Sequence[int]) -> str:
         """The name of an int64 vector. Raises FormatError for one that is longer than the limit allows."""
         self.charge_vector(numbers)
@@ -244,10 +254,6 @@ def opset_of_source(graph: Graph) -> int | None:
 def unchanged_opset(graph: Graph) -> int | None:
     """The same where the graph is still that model, node by node: None for one that was rewritten, as in float16."""
     return None if _metadata(graph, REWRITTEN) else opset_of_source(graph)
-
-
-def _is_output(value: Value) -> bool:
-    return value in value.graph.outputs
 
 
 def _present(attributes: dict[str, Any]) -> dict[str, Any]:

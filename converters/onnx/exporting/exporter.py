@@ -46,11 +46,13 @@ def export_graph(graph: Graph, *, opset: int | None = None, runnable: bool = Tru
     if opset is not None and not OLDEST_OPSET <= opset <= newest_opset():
         raise ExportFailure(f"opset {opset} is out of range: {OLDEST_OPSET} to {newest_opset()} can be written")
     export, records = _chosen(graph, opset, runnable)
-    unranked = [value.name for value in graph.inputs if isinstance(value.type, TensorType) and value.shape is None]
+    unranked = [value for value in graph.inputs if isinstance(value.type, TensorType) and value.shape is None]
     if unranked and not any(key.startswith(FIELD) for key in graph.metadata):
+        from graphir.analysis.examples import example_shape
+
         raise ExportFailure(
-            f"ONNX wants the number of axes of every input; unknown are {', '.join(unranked)}: "
-            f"give their shapes, as in -i {unranked[0]}:1,3,224,224"
+            f"ONNX wants the number of axes of every input; unknown are {', '.join(value.name for value in unranked)}: "
+            f"give their shapes, as in {' '.join(f'-i {value.name}:{example_shape(value)}' for value in unranked[:5])}"
         )
     records.outputs = [(name, _stated(f"output {name}", type_)) for name, type_ in records.outputs]
     records.inputs = [(name, _stated(f"input {name}", type_)) for name, type_ in records.inputs]
@@ -142,7 +144,8 @@ def _export_node(node: Node, export: Export) -> None:
         function(ExportNode(export, node))
         made = export.nodes[before:]
         # at its own opset a model comes back as it was
-        types = types_of(made, _known_types(node, made, export), export.opset, checked=not export.is_own)
+        known, casts = _known_types(node, made, export), export.casts is Casts.ANY
+        types = types_of(made, known, export.opset, checked=not export.is_own, casts=casts)
         if export.casts is not Casts.UNCHECKED:
             del export.nodes[before:]
             make_runnable(export, made, types, node.name)
@@ -189,7 +192,7 @@ def _outputs(graph: Graph, export: Export) -> list[tuple[str, Type]]:
     seen: set[str] = set()
     for value in graph.outputs:
         name = value.name
-        is_input = value.producer is None and value.tensor is None and value in graph.inputs and graph.parent is None
+        is_input = value.producer is None and value.tensor is None and graph.is_input(value) and graph.parent is None
         if (value.producer is None and not is_input) or name in seen:
             name = export.names.fresh(f"{value.name}_output")
             export.append("Identity", (value.name,), (name,), name, {})

@@ -32,7 +32,8 @@ RUNS = Plan()
 
 
 def plan_for(node: OnnxNode, types: Mapping[str, str], opset: int) -> Plan:
-    """What a node needs to have kernels in every release that opens the opset, or else in the newest.
+    """What a node needs to have kernels in every release that opens the opset, or else in as many of the newest as can
+    be.
 
     `types` are the known types of values, as ONNX writes them.
     """
@@ -84,28 +85,27 @@ def _plan(op_type: str, opset: int, types: Mapping[str, str], halves: bool, near
     found = signature(op_type, opset)
     assert found is not None
     everywhere = opening(opset)
-    newest = everywhere[-1:]
-    only = "" if len(everywhere) == 1 else newest[0].number
+    newest = everywhere[-1]
+    by_age = [(everywhere[start:], everywhere[start].number if start else "") for start in range(len(everywhere))]
 
     def runs(on: Sequence[Release], changed: Mapping[str, str]) -> bool:
         given = _replaced(types, changed, found)
-        return all(release.runs(op_type, found.since, opset, given, halves=halves) for release in on)
+        runs_it = (release.runs(op_type, found.since, opset, given, halves=halves) for release in on)
+        return _are_taken(given, found) and all(runs_it)
 
     if runs(everywhere, {}):
         return RUNS
     choices = list(_choices(op_type, types, found, nearest))
-    exact = [changed for changed, rounding in choices if not rounding]
-    for on, least in ((everywhere, ""), (newest, only)):
-        for wide in ({}, *exact):
-            if runs(on, wide):
-                return Plan(wide, only=least)
-    for on, least in ((everywhere, ""), (newest, only)):
-        for wide, rounding in choices:
-            if rounding and runs(on, wide):
-                return Plan(wide, only=least, rounding=rounding)
-    whole = not newest[0].runs(op_type, found.since, opset, {})
+    exact: list[tuple[dict[str, str], str]] = [({}, ""), *(choice for choice in choices if not choice[1])]
+    rounded = [choice for choice in choices if choice[1]]
+    for candidates in (exact, rounded):
+        for on, least in by_age:
+            for wide, rounding in candidates:
+                if runs(on, wide):
+                    return Plan(wide, only=least, rounding=rounding)
+    whole = not newest.runs(op_type, found.since, opset, {})
     of = "" if whole else f" of {', '.join(dict.fromkeys(_operand_types(types, found)))}"
-    return Plan(missing=f"onnxruntime {newest[0].number} has no kernel for {op_type}{of} at opset {opset}", whole=whole)
+    return Plan(missing=f"onnxruntime {newest.number} has no kernel for {op_type}{of} at opset {opset}", whole=whole)
 
 
 def _replaced(types: Mapping[str, str], changed: Mapping[str, str], found: Signature) -> dict[str, str]:
@@ -114,6 +114,14 @@ def _replaced(types: Mapping[str, str], changed: Mapping[str, str], found: Signa
         if formal.variable in changed and formal.name in types:
             given[formal.name] = changed[formal.variable]
     return given
+
+
+def _are_taken(types: Mapping[str, str], found: Signature) -> bool:
+    """Whether ONNX's operator takes these types."""
+    return all(
+        not types.get(formal.name) or types[formal.name] in map(element, formal.types)
+        for formal in (*found.inputs, *found.outputs)
+    )
 
 
 def _operand_types(types: Mapping[str, str], found: Signature) -> list[str]:

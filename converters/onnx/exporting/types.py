@@ -8,8 +8,9 @@ from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.onnx.dtypes import BY_CODE
 from graphir.converters.onnx.exporting.signatures import Formal, newest_opset, signature
 from graphir.converters.onnx.files.records import DEFAULT_DOMAINS, OnnxNode
+from graphir.runtime.kernels import releases
 from graphir.tensor import Tensor
-from graphir.types import DType, OptionalType, SequenceType, SparseTensorType, TensorType, Type
+from graphir.types import DType, MapType, OptionalType, SequenceType, SparseTensorType, TensorType, Type
 
 # The few dtypes that ONNX's type constraints call by another name than the IR.
 _NAMES = {DType.FLOAT32: "float", DType.FLOAT64: "double"}
@@ -23,6 +24,9 @@ def type_text(type_: Type | None) -> str:
         inner = type_text(type_.element)
         word = "seq" if isinstance(type_, SequenceType) else "optional"
         return f"{word}({inner})" if inner else ""
+    if isinstance(type_, MapType):
+        inner = type_text(type_.element)
+        return f"map({dtype_text(type_.key)},{inner})" if inner else ""
     if type_ is None or isinstance(type_, SparseTensorType) or type_.dtype is None:
         return ""
     return _TENSORS[type_.dtype]
@@ -37,13 +41,15 @@ _TENSORS = {dtype: f"tensor({dtype_text(dtype)})" for dtype in DType}
 
 
 def types_of(
-    nodes: Iterable[OnnxNode], known: Mapping[str, str], opset: int, *, checked: bool = True
+    nodes: Iterable[OnnxNode], known: Mapping[str, str], opset: int, *, checked: bool = True, casts: bool = False
 ) -> dict[str, str]:
     """The types, as texts, of what these nodes in order get and give.
 
     `known` holds the types of values from elsewhere; those of values between the nodes follow from the operators'
-    signatures where they do. Raises Refusal, if `checked`, for the first node that has not such a type at the opset.
+    signatures where they do. Raises Refusal, if `checked`, for the first node that has not such a type at the opset;
+    with `casts` not for types that only an opset takes which the oldest onnxruntime does not open: casts may do.
     """
+    mendable = releases()[0].opset if casts else newest_opset()
     types = dict(known)
     for node in nodes:
         found = signature(node.op_type, opset) if node.domain in DEFAULT_DOMAINS else None
@@ -53,13 +59,13 @@ def types_of(
         for formal, name in matched(found.inputs, node.inputs):
             text = types.get(name, "")
             if checked:
-                _check(node, formal, text, opset)
+                _check(node, formal, text, opset, mendable)
             if text and formal.variable:
                 bound[formal.variable] = text
         for formal, name in matched(found.outputs, node.outputs):
             text = types.get(name) or _result(node, formal, bound)
             if checked:
-                _check(node, formal, text, opset)
+                _check(node, formal, text, opset, mendable)
             types[name] = text
     return types
 
@@ -86,9 +92,11 @@ def _stated(code: object) -> str:
     return f"tensor({dtype_text(BY_CODE[code])})" if isinstance(code, int) and code in BY_CODE else ""
 
 
-def _check(node: OnnxNode, formal: Formal, text: str, opset: int) -> None:
+def _check(node: OnnxNode, formal: Formal, text: str, opset: int, mendable: int) -> None:
     if text and text not in formal.types:
         since = _first_that_takes(node.op_type, formal.name, text, opset)
+        if since > mendable:
+            return
         later = f"; from opset {since} on it does" if since else ""
         raise Refusal(f"ONNX's {node.op_type} has no {text} as {formal.name} at opset {opset}{later}")
 

@@ -27,7 +27,18 @@ from graphir.converters.onnx.importing.notes import NODE, NOTHING, TENSOR, VALUE
 from graphir.errors import ExportFailure
 from graphir.structure.store import REWRITTEN
 from graphir.tensor import Tensor
-from graphir.types import ANYTHING, DType, OptionalType, SequenceType, SparseTensorType, Sym, TensorType, Type
+from graphir.types import (
+    ANYTHING,
+    TYPES,
+    DType,
+    MapType,
+    OptionalType,
+    SequenceType,
+    SparseTensorType,
+    Sym,
+    TensorType,
+    Type,
+)
 
 INT64 = 1 << 63
 Place = tuple[str, int, int]
@@ -229,7 +240,7 @@ def _attribute(node: OnnxNode, name: str, value: Any, dims: Mapping[str, str]) -
         kind, content = _TENSOR, framed(5, _tensor("", value))
     elif isinstance(value, OnnxGraph):
         kind, content = _GRAPH, framed(6, _subgraph(value, dims))
-    elif isinstance(value, TensorType | SparseTensorType | SequenceType | OptionalType):
+    elif isinstance(value, TYPES):
         kind, content = _TYPE, framed(14, _type(name, value, dims))
     else:
         raise _unheld(node, name, value)
@@ -273,6 +284,8 @@ def _type(name: str, type_: Type, dims: Mapping[str, str]) -> bytes:
     """A TypeProto."""
     if isinstance(type_, SequenceType | OptionalType):
         return framed(4 if isinstance(type_, SequenceType) else 9, framed(1, _type(name, type_.element, dims)))
+    if isinstance(type_, MapType):
+        return framed(5, _integer(1, code_of(type_.key, name)) + framed(2, _type(name, type_.element, dims)))
     assert isinstance(type_, TensorType | SparseTensorType)
     content = _integer(1, code_of(type_.dtype, name))
     if type_.shape is not None:

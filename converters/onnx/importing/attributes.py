@@ -19,6 +19,7 @@ from graphir.types import DType
 # onnx.proto, AttributeProto.AttributeType, and the field that holds a value of each.
 FIELDS = {1: "f", 2: "i", 3: "s", 4: "t", 5: "g", 6: "floats", 7: "ints", 8: "strings", 9: "tensors", 10: "graphs"}
 FIELDS |= {11: "sparse_tensor", 12: "sparse_tensors", 13: "tp", 14: "type_protos"}
+_SHOWN = frozenset({1, 2, 3, 6, 7, 8})
 _WHOLE = {1: 2, 6: 7}  # float and int, floats and ints
 
 
@@ -37,6 +38,14 @@ def plain(proto: Any) -> Any:
     if field == "strings":
         return tuple(_text(item) for item in value)
     return tuple(value) if field in ("floats", "ints", "tensors", "graphs", "sparse_tensors", "type_protos") else value
+
+
+def stated(node: Any) -> dict[str, Any]:
+    """The attributes of a NodeProto by name: plain ones as they are, of others the field that holds them."""
+    return {
+        proto.name: plain(proto) if proto.type in _SHOWN and not proto.ref_attr_name else FIELDS.get(proto.type, "?")
+        for proto in node.attribute
+    }
 
 
 def _kind_of(proto: Any) -> int:
@@ -133,7 +142,7 @@ def _reader(annotation: Any) -> Reader | None:
         item = typing.get_args(annotation)[0]
         return (lambda name, value: _sequence(name, value, item)) if item in (int, float, str) else None
     if annotation is bool:
-        return lambda name, value: bool(_scalar(name, value, int))
+        return to_flag
     if annotation in (int, float, str):
         return lambda name, value: _scalar(name, value, annotation)
     if annotation is DType:
@@ -141,6 +150,13 @@ def _reader(annotation: Any) -> Reader | None:
     if isinstance(annotation, type) and issubclass(annotation, enum.Enum):
         return lambda name, value: enum_of(annotation, value, name)
     return None
+
+
+def to_flag(name: str, value: Any) -> bool:
+    """Return what an attribute that is 0 or 1 says. Raise Refusal for another number: runtimes take it for either."""
+    if _scalar(name, value, int) not in (0, 1):
+        raise Refusal(f"attribute {name} is {value!r}, expected 0 or 1")
+    return bool(value)
 
 
 def _stated_dtype(name: str, value: Any) -> DType:
@@ -207,4 +223,5 @@ __all__ = [
     "plain",
     "schema_defaults",
     "schema_kinds",
+    "stated",
 ]

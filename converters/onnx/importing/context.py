@@ -88,8 +88,8 @@ class ImportNode(BaseImportNode):
         return self._scope.captured(proto)
 
     def flag(self, name: str, default: bool = False) -> bool:
-        """An attribute that is 0 or 1."""
-        return bool(self.attribute(name, int(default)))
+        """An attribute that is 0 or 1. Raises Refusal for another number."""
+        return attributes.to_flag(name, self.attribute(name, int(default)))
 
     def ints(self, name: str) -> tuple[int, ...]:
         """A list of integers, empty if not stated."""

@@ -69,6 +69,10 @@ class Importer(BaseImporter):
         if held != str(version):
             raise ImportFailure(f"a function wants domain {domain} in version {version}, the model in version {held}")
 
+    def located(self, operator: str, node: str, text: str) -> str:
+        """A problem's text with the node in front, unless it names the node itself."""
+        return text if f"node {node} (" in text else f"node {node} ({operator}): {text}"
+
     @contextmanager
     def call(self, function: Any) -> Iterator[None]:
         """While the body of a function is imported: its own versions of the domains hold, those of the model besides.

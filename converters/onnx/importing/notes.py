@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from graphir.converters.onnx.files.records import FIELD
+from graphir.safety.json_text import NoJson, read_json
 from graphir.structure.record import record
 
 NODE, VALUE, TENSOR, GRAPH = "node", "value", "tensor", "graph"
@@ -95,8 +96,8 @@ def _key(kind: str, what: str, name: str) -> str:
 def _entries(text: str | None) -> tuple[tuple[str, str], ...]:
     """Metadata from its JSON; text that somebody else put there instead is left out."""
     try:
-        entries = json.loads(text or "{}")
-    except ValueError:
+        entries = read_json(text or "{}")
+    except NoJson:
         return ()
     return tuple([(key, str(value)) for key, value in entries.items()]) if isinstance(entries, dict) else ()
 

@@ -3,22 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from graphir.converters.onnx.dtypes import CODES
+from graphir.converters.onnx.exporting.types import type_text
 from graphir.converters.onnx.importing.types import TypeReader
 from graphir.errors import FormatError
-from graphir.types import ANYTHING, OptionalType, SequenceType, SparseTensorType, Type
+from graphir.files.rows import read_rows
+from graphir.types import ANYTHING, DType, MapType, OptionalType, SequenceType, SparseTensorType, TensorType, Type
+
+_DTYPES = {type_text(TensorType(dtype)): dtype for dtype in DType}
 
 
 def inferred_types(
     domain: str, op_type: str, opset: int, attributes: Sequence[Any], operands: Sequence[Type | None], results: int
 ) -> tuple[Type, ...]:
-    """The types of the results of one node of a domain that onnx knows; `ANYTHING` where it does not say.
+    """The types of the results of one node of another domain, as far as onnx or onnxruntime says; else `ANYTHING`.
 
-    What onnx refuses to infer is `ANYTHING` too: whether the
-    node is valid is for whoever runs it to say.
+    What onnx refuses to infer is `ANYTHING` too: whether the node is valid is for whoever runs it to say.
     """
+    found = _inferred(domain, op_type, opset, attributes, operands, results)
+    rules = _result_rules().get(domain, {}).get(op_type, ())
+    return tuple([
+        _by_rule(rules[slot], operands) if type_ == ANYTHING and slot < len(rules) else type_
+        for slot, type_ in enumerate(found)
+    ])
+
+
+@cache
+def _result_rules() -> Mapping[str, Any]:
+    """By domain and operator, for each result, the slot of the operand that has its element type, or its only type.
+    From `tools/foreign_results.py`."""
+    return read_rows(Path(__file__).with_name("foreign_results.json"))
+
+
+def _by_rule(rule: int | str | None, operands: Sequence[Type | None]) -> Type:
+    if isinstance(rule, str):
+        return TensorType(_DTYPES.get(rule))
+    operand = operands[rule] if rule is not None and rule < len(operands) else None
+    return TensorType(operand.dtype) if isinstance(operand, TensorType) else ANYTHING
+
+
+def _inferred(
+    domain: str, op_type: str, opset: int, attributes: Sequence[Any], operands: Sequence[Type | None], results: int
+) -> tuple[Type, ...]:
     import onnx
     import onnx.shape_inference
 
@@ -55,6 +85,9 @@ def type_proto(type_: Type) -> Any:
         proto.sequence_type.elem_type.CopyFrom(type_proto(type_.element))
     elif isinstance(type_, OptionalType):
         proto.optional_type.elem_type.CopyFrom(type_proto(type_.element))
+    elif isinstance(type_, MapType):
+        proto.map_type.key_type = CODES[type_.key]
+        proto.map_type.value_type.CopyFrom(type_proto(type_.element))
     elif type_ != ANYTHING:
         held = proto.sparse_tensor_type if isinstance(type_, SparseTensorType) else proto.tensor_type
         if type_.dtype is not None:

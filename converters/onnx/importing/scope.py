@@ -7,10 +7,10 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from graphir.converters.kernel.refusals import QuietRefusal, Refusal
+from graphir.converters.kernel.refusals import NODE_ERRORS, QuietRefusal, Refusal
 from graphir.converters.onnx.files.records import DEFAULT_DOMAINS
 from graphir.converters.onnx.files.sparse import dense
-from graphir.converters.onnx.importing.attributes import schema_defaults
+from graphir.converters.onnx.importing.attributes import schema_defaults, stated
 from graphir.converters.onnx.importing.context import Direct, ImportFunction, ImportNode
 from graphir.converters.onnx.importing.declared import believable
 from graphir.converters.onnx.importing.function_calls import expanded
@@ -22,7 +22,6 @@ from graphir.converters.onnx.ops.foreign import import_foreign, import_own
 from graphir.decisions import DecisionKind
 from graphir.errors import FormatError, GraphError, GraphirError, ImportFailure, ShapeError
 from graphir.graph import Graph, Value
-from graphir.inference.rules import UNFIT
 from graphir.ops.elementwise import Identity
 from graphir.plugins import own_operator
 from graphir.safety.counted import counted
@@ -196,7 +195,7 @@ class Scope:
             return False
         try:
             node = graph.insert(op, operands, name, outputs)
-        except (GraphirError, *UNFIT):
+        except NODE_ERRORS:
             return False
         for value in node.outputs:
             value.sources = (value.name,)
@@ -233,7 +232,7 @@ class Scope:
         count = self.importer.failures
         try:
             self._add_node(proto, operands, opset, function)
-        except (GraphirError, *UNFIT) as error:
+        except NODE_ERRORS as error:
             if not stands_on_broken:
                 self._record(proto, name, error)
         if self.importer.failures > count or stands_on_broken:
@@ -257,14 +256,8 @@ class Scope:
 
     def _record(self, proto: Any, name: str, error: Exception) -> None:
         """Record why a node cannot be imported, unless that is done already."""
-        operator, text = f"{proto.domain}::{proto.op_type}" if proto.domain else proto.op_type, str(error)
-        if isinstance(error, Refusal):
-            if not isinstance(error, QuietRefusal):
-                self.importer.refuse(operator, text, name)
-        elif isinstance(error, GraphirError):
-            self.importer.problem(text if f"node {name} (" in text else f"node {name} ({operator}): {text}")
-        else:
-            self.importer.problem(f"node {name} ({operator}): its attributes do not fit its operands: {text}")
+        operator = f"{proto.domain}::{proto.op_type}" if proto.domain else proto.op_type
+        self.importer.record(operator, error, name, stated(proto))
 
     def _call(self, function: Any, proto: Any, name: str) -> None:
         """Import the body of a function of the model in place of a call."""

@@ -11,6 +11,7 @@ from graphir.types import (
     ANYTHING,
     UNKNOWN,
     Dim,
+    MapType,
     OptionalType,
     SequenceType,
     Shape,
@@ -48,6 +49,8 @@ class TypeReader:
             return SequenceType(self.type_of(held.elem_type))
         if kind == "optional_type":
             return OptionalType(self.type_of(held.elem_type))
+        if kind == "map_type" and held.key_type in BY_CODE:
+            return MapType(BY_CODE[held.key_type], self.type_of(held.value_type))
         raise FormatError(f"values of ONNX's {kind} are not supported")
 
     def _dtype(self, held: Any) -> Any:

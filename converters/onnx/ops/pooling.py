@@ -72,7 +72,7 @@ def export_max_pool(node: ExportNode[MaxPool]) -> None:
     op = node.op
     names, padding = node.input_names(), stated_padding(node)
     if padding is None:
-        if not (node.node.outputs[1].uses or node.node.outputs[1] in node.node.outputs[1].graph.outputs):
+        if not (node.node.outputs[1].uses or node.node.outputs[1].graph.is_output(node.node.outputs[1])):
             names[0] = padded_at_run_time(node, names[0], _lowest(node))
         elif not unless_all(op.dilations, 1):
             padding = op.padding

@@ -75,9 +75,16 @@ def export_quantize(node: ExportNode[ir.QuantizeLinear]) -> None:
 
 
 def export_dequantize(node: ExportNode[ir.DequantizeLinear]) -> None:
-    """DequantizeLinear."""
+    """Write DequantizeLinear. The zero point of int8 weights belongs to them alone.
+
+    On processors without VNNI onnxruntime can make uint8 of int8 weights, whose products are exact, but not where two
+    weights share a zero point.
+    """
     op = node.op
-    x, scale = node.optional(0), node.optional(1)
+    x, scale, zero = (node.optional(slot) for slot in range(3))
+    names = node.input_names()
+    if x is not None and x.tensor is not None and zero is not None and zero.tensor is not None:
+        names[2] = node.own_constant(zero.tensor, "zero_point")
     assert x is not None
     assert scale is not None
     _check(node, x.dtype, scale.dtype)
@@ -88,7 +95,7 @@ def export_dequantize(node: ExportNode[ir.DequantizeLinear]) -> None:
         output_dtype = None
     node.emit(
         "DequantizeLinear",
-        node.input_names(),
+        names,
         axis=None if op.axis == 1 else op.axis,
         block_size=op.block_size or None,
         output_dtype=None if output_dtype is None else onnx_value(output_dtype),

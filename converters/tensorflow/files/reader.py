@@ -163,10 +163,12 @@ def _function(message: Message, tensors: TensorSource) -> TFFunction:
             raise FormatError(f"two nodes or arguments of function {name} are called {own!r}", path=tensors.path)
         seen.add(own)
         texts = tuple(text for text in entry.get("input", ()) if not text.startswith("^"))
-        nodes.append(FunctionNode(own, op, texts, _attrs(entry, tensors, f"node {own} of function {name}")))
+        controls = tuple(text[1:] for text in entry.get("input", ()) if text.startswith("^"))
+        nodes.append(FunctionNode(own, op, texts, _attrs(entry, tensors, f"node {own} of function {name}"), controls))
     if not name or len(seen) != len(arguments) + len(nodes) or len(set(outputs)) != len(outputs):
         raise FormatError(f"the function {name!r} has no name, or two arguments or results of one", path=tensors.path)
-    return TFFunction(name, arguments, tuple(outputs), tuple(returned[output] for output in outputs), nodes)
+    results, effects = (returned[output] for output in outputs), message.get("control_ret", {}).values()
+    return TFFunction(name, arguments, tuple(outputs), tuple(results), nodes, effects=tuple(effects))
 
 
 __all__ = ["TFSource", "mapped", "open_bytes", "open_frozen", "read_graph", "read_message"]

@@ -73,14 +73,16 @@ class FunctionNode:
     op: str
     inputs: tuple[str, ...]
     attrs: Mapping[str, Any]
+    controls: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
 class TFFunction:
     """A function of the library: the names of its arguments and outputs, its nodes, and what each output is.
 
-    `results` are texts as the nodes' inputs are. One that `is_made` here of nodes that fit their operators is not held
-    against them again: its loops and conditionals lack attributes that nothing here reads.
+    `results` are texts as the nodes' inputs are, `effects` the nodes that run even if no result needs them. One that
+    `is_made` here of nodes that fit their operators is not held against them again: its loops and conditionals lack
+    attributes that nothing here reads.
     """
 
     name: str
@@ -89,6 +91,7 @@ class TFFunction:
     results: tuple[str, ...]
     nodes: Sequence[FunctionNode]
     is_made: bool = False
+    effects: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from graphir.converters.tensorflow.files.tensors import TensorSource
 from graphir.converters.tensorflow.files.wire import Message, decode
 from graphir.converters.tensorflow.importing.inline import called, flatten
 from graphir.converters.tensorflow.importing.order import find_outputs
+from graphir.converters.tensorflow.importing.state import runs_writes
 from graphir.errors import FormatError, ImportFailure
 from graphir.safety.foreign_text import unicode_text
 from graphir.tensor import Tensor
@@ -92,8 +93,10 @@ def _open(
     chosen = _signature(meta, path, signature, graph, wanted)
     _check_endpoints(chosen, nodes, path)
     wanted += chosen.outputs.values()
-    variables, files = _variables(meta, graph, _reached(nodes, wanted), prefix, path)
-    placed, chosen, names = _renamed(_reached(nodes, [*chosen.inputs.values(), *wanted]), chosen)
+    writes = runs_writes(graph, wanted)
+    variables, files = _variables(meta, graph, _reached(nodes, wanted, controls=True), prefix, path)
+    reached = _reached(nodes, [*chosen.inputs.values(), *wanted], controls=writes)
+    placed, chosen, names = _renamed(reached, chosen)
     held = TFGraph(placed, graph.functions, graph.producer)
     return TFSource(held, name, chosen, [str(path), *files], variables, names, kind)
 
@@ -192,8 +195,9 @@ def _check_endpoints(signature: Signature, nodes: Mapping[str, TFNode], path: Pa
         raise ImportFailure(f"{path}: signature {signature.name} names nodes that are not there: {', '.join(lost)}")
 
 
-def _reached(nodes: Mapping[str, TFNode], wanted: Iterable[Endpoint]) -> list[TFNode]:
-    """The nodes that the endpoints need, in the graph's order. What does not exist is left to the importer."""
+def _reached(nodes: Mapping[str, TFNode], wanted: Iterable[Endpoint], *, controls: bool = False) -> list[TFNode]:
+    """The nodes that the endpoints need, with `controls` also those that these wait for, in the graph's order. What
+    does not exist is left to the importer."""
     found: set[str] = set()
     pending = [endpoint.node for endpoint in wanted]
     while pending:
@@ -202,6 +206,7 @@ def _reached(nodes: Mapping[str, TFNode], wanted: Iterable[Endpoint]) -> list[TF
             continue
         found.add(name)
         pending += [endpoint.node for endpoint in nodes[name].inputs]
+        pending += nodes[name].controls if controls else ()
     return [node for name, node in nodes.items() if name in found]
 
 

@@ -9,16 +9,22 @@ Source: "Implementation of Control Flow in TensorFlow" (2017).
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
+
+import numpy as np
 
 from graphir.converters.tensorflow.files.records import Endpoint, FunctionCall, FunctionNode, TFFunction, TFNode
+from graphir.converters.tensorflow.importing.guards import SWITCHES, Guard, Guards
 from graphir.errors import ImportFailure
 from graphir.structure.names import Names
-from graphir.types import DType
+from graphir.tensor import Tensor
 
 REFERENCES = frozenset({"RefSwitch", "RefMerge", "RefEnter", "RefExit", "RefNextIteration", "RefIdentity"})
 TRUE, FALSE = 1, 0
+BRANCHES = ("else_branch", "then_branch")
 
 # What stands for an endpoint inside a function: an endpoint around it, or the place of a loop's variable.
 Outside = Endpoint | int | None
@@ -60,9 +66,7 @@ def lower_frames(
     }
     lowering = _Lowering(plain, functions)
     lowering.reach(wanted)
-    found = {
-        name: replace(node, inputs=tuple(map(lowering.now, node.inputs))) for name, node in lowering.nodes.items()
-    }
+    found = {name: replace(node, inputs=tuple(map(lowering.now, node.inputs))) for name, node in lowering.nodes.items()}
     return found, lowering.now
 
 
@@ -72,19 +76,23 @@ class _Lowering:
     def __init__(self, nodes: dict[str, TFNode], functions: dict[str, TFFunction]) -> None:
         self.nodes = nodes
         self.functions = functions
+        self.guards = Guards(nodes)
         self._names = Names((*nodes, *functions))
         self.aliases: dict[Endpoint, Endpoint] = {}
         self.active: set[str] = set()
+        self.order: dict[str, int] = {}  # each node that is needed behind those it needs; loops have no such order
         self.loops: dict[str, list[TFNode]] = {}  # the Switches of a loop, by its LoopCond
         self.exits: dict[Endpoint, list[str]] = {}
-        self.merges: dict[str, list[str]] = {}  # the Merges of conditionals, by the scope in their name
+        self.merges: dict[str, deque[str]] = {}  # the Merges of conditionals, by the scope in their name
+        self.indexed: set[str] = set()  # the nodes whose second result is used
         for node in nodes.values():
-            if node.op == "Switch" and (condition := self._loop_condition(node)):
+            self.indexed.update(source.node for source in node.inputs if source.slot == 1)
+            if node.op == "Switch" and (condition := self.guards.loop_condition(node)):
                 self.loops.setdefault(condition, []).append(node)
             elif node.op == "Exit":
                 self.exits.setdefault(node.inputs[0], []).append(node.name)
-            elif node.op == "Merge" and not self._is_loop_merge(node):
-                self.merges.setdefault(node.name.rpartition("/")[0], []).append(node.name)
+            elif node.op == "Merge" and not self.guards.is_loop_merge(node):
+                self.merges.setdefault(node.name.rpartition("/")[0], deque()).append(node.name)
 
     def now(self, endpoint: Endpoint) -> Endpoint:
         """What became of an endpoint."""
@@ -93,8 +101,59 @@ class _Lowering:
         return endpoint
 
     def reach(self, wanted: Iterable[Endpoint]) -> None:
-        """Lower what the endpoints need, outside of functions."""
-        self._region(wanted, lambda endpoint, node: None)
+        """Lower what the endpoints need, outside of functions. Raises ImportFailure for one in a branch or a loop."""
+        listed = list(wanted)
+        for endpoint in listed:
+            if path := self.guards.of(endpoint):
+                where = "a branch of the conditional on" if path[0].sides else "the loop"
+                raise ImportFailure(
+                    f"{endpoint} is computed in {where} {path[0].condition.node}, and outside of it there is no such "
+                    "value: name what the Merge or Exit behind it gives"
+                )
+        self.indexed.update(endpoint.node for endpoint in listed if endpoint.slot == 1)
+        ordered = self._conditionals_before(listed)
+        for scope, merges in self.merges.items():
+            self.merges[scope] = deque(sorted(merges, key=lambda name: self.order.get(name, 0)))
+        for merge in ordered:
+            self._settled(Endpoint(merge))
+        self._region(listed, lambda endpoint, node: None)
+
+    def _conditionals_before(self, wanted: Sequence[Endpoint]) -> list[str]:
+        """Return the Merges of conditionals outside of loops that the endpoints need, each behind those it needs.
+
+        Lowered in this order, conditionals that stand one behind the other need no recursion.
+        """
+        seen: set[str] = set()
+        stack = [(endpoint.node, False) for endpoint in reversed(wanted)]
+        while stack:
+            name, is_done = stack.pop()
+            node = self.nodes.get(name)
+            if is_done:
+                self.order[name] = len(self.order)
+            elif node is not None and name not in seen:
+                seen.add(name)
+                stack.append((name, True))
+                stack += [(source.node, False) for source in reversed(node.inputs)]
+        merges = [name for name in self.order if self._is_conditional(self.nodes[name])]
+        return [name for name in merges if all(guard.sides for guard in self.guards.of_node(name))]
+
+    def _needs(self, name: str, others: Sequence[str]) -> bool:
+        """Return whether a node depends on one of the others, which come before it in the order of computation."""
+        first = min(self.order.get(other, 0) for other in others)
+        seen, stack = {name}, [name]
+        while stack:
+            node = self.nodes.get(stack.pop())
+            for source in () if node is None else node.inputs:
+                held = self.now(source).node
+                if held in others:
+                    return True
+                if held not in seen and self.order.get(held, first) >= first:
+                    seen.add(held)
+                    stack.append(held)
+        return False
+
+    def _is_conditional(self, node: TFNode) -> bool:
+        return node.op == "Merge" and not self.guards.is_loop_merge(node)
 
     def _settled(self, endpoint: Endpoint) -> Endpoint:
         """The endpoint after what gives it has been lowered."""
@@ -102,7 +161,7 @@ class _Lowering:
         node = self.nodes.get(endpoint.node)
         if node is not None and node.op == "Exit":
             self._lower_loop(node)
-        elif node is not None and node.op == "Merge" and not self._is_loop_merge(node):
+        elif node is not None and self._is_conditional(node):
             self._lower_conditional(node)
         else:
             return endpoint
@@ -150,139 +209,112 @@ class _Lowering:
     # Conditionals
 
     def _lower_conditional(self, merge: TFNode) -> None:
-        """An If for a Merge and for those of the same conditional that do not depend on it."""
+        """A conditional for a Merge and for those of the same conditional that do not depend on it."""
         if merge.name in self.active:
             raise _Depends(f"the conditional at {merge.name} depends on itself")
         self.active.add(merge.name)
         scope = merge.name.rpartition("/")[0]
         members: list[TFNode] = []
-        found: list[tuple[Endpoint, tuple[_Branch, _Branch]]] = []
-        for name in [merge.name, *(name for name in self.merges[scope] if name != merge.name)]:
+        branches: list[list[_Branch]] = []
+        guard, _ = self._sides(merge)
+        waiting = self.merges[scope]
+        while waiting and Endpoint(waiting[0]) in self.aliases:
+            waiting.popleft()
+        for name in chain([merge.name], (name for name in waiting if name != merge.name)):
             other = self.nodes[name]
             if Endpoint(name) in self.aliases:
                 continue
+            if members and self._needs(name, [member.name for member in members]):
+                break  # it and those behind it are a conditional of their own
             try:
-                sides = self._sides(other)
+                known, operands = self._sides(other)
+                if known.condition != guard.condition:
+                    continue
+                found = [self._branch(operand, replace(guard, side=side)) for side, operand in enumerate(operands)]
             except ImportFailure:
                 if other is merge:
                     raise
                 continue
-            if Endpoint(name) not in self.aliases and (not found or sides[0] == found[0][0]):
+            if Endpoint(name) not in self.aliases:
                 members.append(other)
-                found.append(sides)
+                branches.append(found)
         self.active.discard(merge.name)
-        self._add_conditional(members, found[0][0], [branches for _, branches in found])
+        self._add_conditional(members, guard, branches)
 
-    def _sides(self, merge: TFNode) -> tuple[Endpoint, tuple[_Branch, _Branch]]:
-        """The condition of a Merge, and its branches: for true, then for false."""
-        if len(merge.inputs) != 2:
-            raise ImportFailure(f"{merge.name} merges {len(merge.inputs)} values; conditionals have two")
-        branches = [self._branch(endpoint) for endpoint in merge.inputs]
-        sides = [branch.sides | self._controlled(branch.result, merge) for branch in branches]
-        known = [next(iter(side)) if len(side) == 1 else None for side in sides]
-        known = [
-            found or (None if other is None or sides[place] else (other[0], 1 - other[1]))
-            for place, (found, other) in enumerate(zip(known, known[::-1], strict=True))
-        ]
-        first, second = known
-        if first is None or second is None or first[0] != second[0] or first[1] == second[1]:
-            raise ImportFailure(f"the branches of {merge.name} do not stand on the two results of one condition")
-        ordered = branches if first[1] == TRUE else branches[::-1]
-        return first[0], (ordered[0], ordered[1])
+    def _sides(self, merge: TFNode) -> tuple[Guard, list[Endpoint]]:
+        """The condition of a Merge, and its operands by the side that each stands on."""
+        sides = self.guards.sides(merge)
+        if sides is None:
+            raise ImportFailure(
+                f"the {len(merge.inputs)} operands of {merge.name} do not stand on the sides of one condition, which "
+                "those of a conditional do"
+            )
+        return sides
 
-    def _controlled(self, result: Endpoint, merge: TFNode) -> set[tuple[Endpoint, int]]:
-        """The side that a result's node waits for, for results that take nothing from a Switch, as constants."""
-        found: set[tuple[Endpoint, int]] = set()
-        node = self.nodes.get(result.node)
-        for name in () if node is None else node.controls:
-            pivot = self.nodes.get(name)
-            source = None if pivot is None or pivot.op != "Identity" else self.nodes.get(pivot.inputs[0].node)
-            if pivot is not None and source is not None and source.op == "Switch":
-                found.add((self._condition(source), pivot.inputs[0].slot))
-        return found
-
-    def _condition(self, switch: TFNode) -> Endpoint:
-        """What a Switch switches on, behind nodes that change nothing."""
-        endpoint = self._settled(switch.inputs[1])
-        while (node := self.nodes.get(endpoint.node)) is not None and node.op == "Identity":
-            endpoint = self._settled(node.inputs[0])
-        return endpoint
-
-    def _branch(self, start: Endpoint) -> _Branch:
-        """What a Merge's input needs back to the Switches; what needs none of them stays outside."""
+    def _branch(self, start: Endpoint, guard: Guard) -> _Branch:
+        """What a Merge's operand needs on its side of the condition; what runs on both stays outside."""
 
         def outside(endpoint: Endpoint, node: TFNode | None) -> Outside:
-            if node is None or node.op in ("Placeholder", "Const", "Enter") or self._is_loop_merge(node):
+            if node is None or node.op in ("Placeholder", "Const", "Enter") or self.guards.is_loop_merge(node):
                 return endpoint
-            return endpoint if node.op == "Switch" else None
+            return endpoint if node.op in SWITCHES else None
 
-        region, edges = self._region([start], outside)
-        sides = {
-            (self._condition(self.nodes[endpoint.node]), endpoint.slot)
-            for endpoint in edges
-            if self._is_branch(endpoint)
-        }
-        inside: dict[str, TFNode] = {}
-        for name, node in region.nodes.items():
-            sources = [self.now(source) for source in node.inputs]
-            if any(source.node in inside or self._is_branch(source) for source in sources):
-                inside[name] = node
-        return _Branch(self.now(start), inside, sides)
+        region, _ = self._region([start], outside)
+        inside = {name: node for name, node in region.nodes.items() if guard in self.guards.of_node(name)}
+        return _Branch(self.now(start), inside)
 
-    def _is_branch(self, endpoint: Endpoint) -> bool:
-        node = self.nodes.get(endpoint.node)
-        return node is not None and node.op == "Switch" and not self._loop_condition(node)
-
-    def _add_conditional(
-        self, members: list[TFNode], condition: Endpoint, branches: list[tuple[_Branch, _Branch]]
-    ) -> None:
+    def _add_conditional(self, members: list[TFNode], guard: Guard, branches: list[list[_Branch]]) -> None:
         name = self._names.fresh(f"{members[0].name}/conditional")
         arguments: dict[Endpoint, str] = {}
         calls = []
-        for side in (0, 1):
+        for side in range(guard.sides):
             region = _Region()
-            for pair in branches:
-                region.nodes.update(pair[side].nodes)
-            results = [pair[side].result for pair in branches]
+            for found in branches:
+                region.nodes.update(found[side].nodes)
+            results = [found[side].result for found in branches]
+            for member in members:
+                results += self._value_index(member, replace(guard, side=side))
             for endpoint in [*(source for node in region.nodes.values() for source in node.inputs), *results]:
                 used = self.now(endpoint)
-                if used.node in region.nodes:
-                    continue
-                taken = self.now(self.nodes[used.node].inputs[0]) if self._is_branch(used) else used
-                region.names[used] = arguments.setdefault(taken, f"@{len(arguments)}")
+                if used.node not in region.nodes:
+                    region.names[used] = arguments.setdefault(self._before_switch(used, guard), f"@{len(arguments)}")
             calls.append((region, results))
         functions = [
-            self._add_function(self._names.fresh(f"{name}/{kind}"), len(arguments), region, results)
-            for kind, (region, results) in zip(("then", "else"), calls, strict=True)
+            self._add_function(self._names.fresh(f"{name}/{side}"), len(arguments), region, results)
+            for side, (region, results) in enumerate(calls)
         ]
-        attrs = {"then_branch": functions[0], "else_branch": functions[1]}
-        self.nodes[name] = TFNode(name, "If", (condition, *arguments), (), attrs)
-        for slot, merge in enumerate(members):
-            self.aliases[Endpoint(merge.name)] = Endpoint(name, slot)
-            index = f"{merge.name}/value_index"
-            self.nodes[index] = TFNode(index, "Cast", (condition,), (), {"SrcT": DType.BOOL, "DstT": DType.INT32})
-            self.aliases[Endpoint(merge.name, 1)] = Endpoint(index)
+        attrs = {"branches": functions} if guard.is_index else dict(zip(BRANCHES, functions, strict=True))
+        inputs = (self._settled(guard.condition), *arguments)
+        self.nodes[name] = TFNode(name, "Case" if guard.is_index else "If", inputs, (), attrs)
+        self.guards.set_node(name, self.guards.of_node(members[0].name))
+        slots = [Endpoint(member.name) for member in members]
+        slots += [Endpoint(member.name, 1) for member in members if member.name in self.indexed]
+        self.aliases |= {endpoint: Endpoint(name, slot) for slot, endpoint in enumerate(slots)}
+
+    def _before_switch(self, endpoint: Endpoint, guard: Guard) -> Endpoint:
+        """What a Switch of this condition passes on; any other endpoint as it is."""
+        node = self.nodes.get(endpoint.node)
+        if node is None or not self.guards.is_branch(node):
+            return endpoint
+        is_same = self.guards.side(node, endpoint.slot).condition == guard.condition
+        return self._settled(node.inputs[0]) if is_same else endpoint
+
+    def _value_index(self, merge: TFNode, guard: Guard) -> list[Endpoint]:
+        """Which of a Merge's operands it gives on a side, as a constant; nothing where that is not used."""
+        if merge.name not in self.indexed:
+            return []
+        place = merge.inputs.index(self._sides(merge)[1][guard.side])
+        name = self._names.fresh(f"{merge.name}/value_index_{place}")
+        value = Tensor.of(np.array(place, np.int32))
+        self.nodes[name] = TFNode(name, "Const", (), (), {"value": value, "dtype": value.dtype})
+        return [Endpoint(name)]
 
     # Loops
-
-    def _is_loop_merge(self, node: TFNode) -> bool:
-        def op(endpoint: Endpoint) -> str:
-            found = self.nodes.get(endpoint.node)
-            return "" if found is None else found.op
-
-        return node.op == "Merge" and "NextIteration" in map(op, node.inputs)
-
-    def _loop_condition(self, switch: TFNode) -> str:
-        """The LoopCond that a Switch stands on, "" for one of a conditional."""
-        node = self.nodes.get(switch.inputs[1].node)
-        while node is not None and node.op == "Identity":
-            node = self.nodes.get(node.inputs[0].node)
-        return node.name if node is not None and node.op == "LoopCond" else ""
 
     def _lower_loop(self, exit_: TFNode) -> None:
         """A While for the loop that an Exit leaves."""
         switch = self.nodes.get(exit_.inputs[0].node)
-        condition = "" if switch is None or switch.op != "Switch" else self._loop_condition(switch)
+        condition = "" if switch is None or switch.op != "Switch" else self.guards.loop_condition(switch)
         if not condition:
             raise ImportFailure(f"{exit_.name} leaves no loop: it does not stand on a Switch of a LoopCond")
         switches = self.loops[condition]
@@ -310,6 +342,7 @@ class _Lowering:
         }
         inputs = (*(self._settled(variable.start) for variable in variables), *extras)
         self.nodes[name] = TFNode(name, "While", inputs, (), attrs)
+        self.guards.set_node(name, self.guards.of_node(exit_.name))
         for place, switch in enumerate(switches):
             for left in self.exits.get(Endpoint(switch.name, FALSE), ()):
                 self.aliases[Endpoint(left)] = Endpoint(name, place)
@@ -353,11 +386,10 @@ class _LoopVariable:
 
 @dataclass
 class _Branch:
-    """One side of a conditional: its result, the nodes that belong to it, and the sides of Switches under them."""
+    """One side of a conditional: its result, and the nodes that belong to it."""
 
     result: Endpoint
     nodes: dict[str, TFNode]
-    sides: set[tuple[Endpoint, int]]
 
 
 __all__ = ["lower_frames"]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 
 from graphir.converters.kernel.importing import BaseImporter, Trial
 from graphir.converters.kernel.plugged import refuse_known
 from graphir.converters.kernel.refusals import Refusal
+from graphir.converters.options import KEEP, REFUSE
 from graphir.converters.tensorflow.files.reader import TFSource
 from graphir.converters.tensorflow.files.records import Endpoint, TFFunction, TFNode
 from graphir.converters.tensorflow.importing.cut import PLACEHOLDERS, cut_at
@@ -20,6 +21,7 @@ from graphir.converters.tensorflow.importing.ops import import_table
 from graphir.converters.tensorflow.importing.ops.creation import size_letter, stated_shape
 from graphir.converters.tensorflow.importing.order import find_outputs, sorted_nodes
 from graphir.converters.tensorflow.importing.scope import VARIABLES, Scope
+from graphir.converters.tensorflow.importing.state import Written, thread_state
 from graphir.converters.tensorflow.importing.tensor_arrays import lower_tensor_arrays
 from graphir.converters.tensorflow.importing.unfused import unfuse
 from graphir.converters.tensorflow.schema.operators import operator_schema
@@ -32,6 +34,7 @@ from graphir.ops.elementwise import Identity
 from graphir.passes.name_sizes import name_open_sizes
 from graphir.safety.foreign_text import listing
 from graphir.structure.names import similar_names
+from graphir.structure.state import Carried, record_state
 from graphir.types import DType
 
 # Nodes that only watch or wait: that something runs after them changes no number.
@@ -53,6 +56,7 @@ class Importer(BaseImporter):
         dtypes: Mapping[str, object] | None = None,
         inputs: Sequence[str] = (),
         outputs: Sequence[str] | None = None,
+        state: str = KEEP,
     ) -> None:
         super().__init__(Graph(source.name))
         self.source = source
@@ -64,9 +68,11 @@ class Importer(BaseImporter):
         self.functions: dict[str, TFFunction] = dict(source.graph.functions)
         self.reserved: dict[Value, Reserved] = {}
         self.assumed: list[Value] = []
+        self.carried: list[Carried] = []
         self.opened: dict[str, tuple[str, int]] = {}  # symbols of open sizes, with the input and the axis
         self._stated_inputs = inputs
         self._stated_outputs = outputs
+        self._refuses_state = state == REFUSE
 
     @property
     def failures(self) -> int:
@@ -85,7 +91,10 @@ class Importer(BaseImporter):
     def run(self) -> Graph:
         """The graph. Raises UnsupportedOpError with every gap, or ImportFailure with every other problem."""
         refuse_known("tensorflow", {*import_table(), *VARIABLES})
-        flat = flatten(self.source.graph)
+        cut = [Endpoint.of(_plain(name)).node for name in self._stated_inputs]
+        graph, written = thread_state(self.source.graph, list(self._stated().values()), cut)
+        self.functions |= graph.functions
+        flat = flatten(graph)
         flat.nodes = unfuse(flat.nodes)
         if self.source.results:
             names = {node.name for node in flat.nodes}
@@ -98,15 +107,18 @@ class Importer(BaseImporter):
             self.graph.decide(DecisionKind.INPUTS_CHOSEN, _plain(name), cut_at(flat, _plain(name), self.dtypes))
         nodes = fuse_dilated({node.name: node for node in lower_tensor_arrays(flat.nodes)})
         outputs = self._outputs(flat, nodes)
-        nodes, now = lower_frames(nodes, outputs.values(), self.functions)
+        last = [flat.resolve(one.last) for one in written]
+        nodes, now = lower_frames(nodes, [*outputs.values(), *last], self.functions)
         outputs = {name: now(endpoint) for name, endpoint in outputs.items()}
-        order = sorted_nodes(nodes, outputs.values())
+        last = list(map(now, last))
+        order = sorted_nodes(nodes, [*outputs.values(), *last])
         self._check_given(nodes)
         listed = self._listed_inputs(flat, nodes)
-        self._place_inputs(order, nodes, listed)
+        self._place_inputs(order, nodes, listed, {one.variable.name for one in written})
         scope = Scope(self, self.graph)
-        scope.run(order, outputs.values())
+        scope.run(order, [*outputs.values(), *last])
         self._raise_problems()
+        self._carry(written, last, scope)
         self._set_outputs(outputs, scope)
         self._order_inputs(listed)
         for value in dict.fromkeys(self.assumed):
@@ -128,20 +140,26 @@ class Importer(BaseImporter):
         inputs = [value for value in self.graph.inputs if value not in self.broken]
         if not inputs:
             return ""
-        shape = inputs[0].shape or (1, 224, 224, 3)
-        sizes = [dim if isinstance(dim, int) else 224 if axis else 1 for axis, dim in enumerate(shape)]
+        shape = inputs[0].shape
+        if shape is None:
+            return f"; give its shape, as in -i {inputs[0].name}:SIZES, sizes with commas between"
+        size = 224 if len(shape) == 4 else 32
+        sizes = [dim if isinstance(dim, int) else size if axis else 1 for axis, dim in enumerate(shape)]
         return f"; give its shape, as in -i {inputs[0].name}:{','.join(map(str, sizes))}"
 
-    def _outputs(self, flat: Flat, nodes: Mapping[str, TFNode]) -> dict[str, Endpoint]:
-        """The endpoints of the outputs, by the names that the graph shall have for them."""
+    def _stated(self) -> dict[str, Endpoint]:
+        """The endpoints of the outputs as the file has them, by the names that the graph shall have for them."""
         signature = self.source.signature
         if self._stated_outputs is not None:
             known = {} if signature is None else signature.outputs
-            stated = {_plain(name): known.get(name) or Endpoint.of(name) for name in self._stated_outputs}
-        elif signature is not None:
-            stated = dict(signature.outputs)
-        else:
-            stated = {name: Endpoint(name) for name in find_outputs(self.source.graph.nodes)}
+            return {_plain(name): known.get(name) or Endpoint.of(name) for name in self._stated_outputs}
+        if signature is not None:
+            return dict(signature.outputs)
+        return {name: Endpoint(name) for name in find_outputs(self.source.graph.nodes)}
+
+    def _outputs(self, flat: Flat, nodes: Mapping[str, TFNode]) -> dict[str, Endpoint]:
+        """The endpoints of the outputs, by the names that the graph shall have for them."""
+        stated = self._stated()
         if not stated:
             for call in flat.aliases:
                 flat.resolve(call)  # where every result is used, something goes in a circle
@@ -183,10 +201,12 @@ class Importer(BaseImporter):
         known = set(own)
         return [name for name in dict.fromkeys([*stated, *signed, *own]) if name in known]
 
-    def _place_inputs(self, order: list[TFNode], nodes: Mapping[str, TFNode], listed: Sequence[str]) -> None:
-        """Bring the placeholders to the front, with those that nothing uses but that are stated as inputs."""
+    def _place_inputs(
+        self, order: list[TFNode], nodes: Mapping[str, TFNode], listed: Sequence[str], state: Set[str]
+    ) -> None:
+        """Bring the placeholders to the front, with those that nothing uses but that are stated or are `state`."""
         used = {node.name for node in order}
-        staying = used | self._stated_unused(nodes)
+        staying = used | self._stated_unused(nodes) | state
         front = [name for name in listed if name in staying and not nodes[name].inputs]
         moved = set(front)
         order[:] = [*(nodes[name] for name in front), *(node for node in order if node.name not in moved)]
@@ -213,6 +233,17 @@ class Importer(BaseImporter):
         ordered = dict.fromkeys(found[f"{name}:0"] for name in listed if f"{name}:0" in found)
         self.graph.order_inputs([*ordered, *(value for value in self.graph.inputs if value not in ordered)])
 
+    def _carry(self, written: Sequence[Written], last: Sequence[Endpoint], scope: Scope) -> None:
+        """Take the variables that are written for state. Raises ImportFailure for any state if it is to be refused."""
+        inputs = {source: value for value in self.graph.inputs for source in value.sources}
+        for one, endpoint in zip(written, last, strict=True):
+            name = one.variable.name
+            before, initial = inputs[f"{name}:0"], self.source.variables.get(name, one.variable.frozen)
+            self.carried.append(Carried(name, before, scope.value(endpoint), initial, f"{one.writer} writes it"))
+        if self.carried and self._refuses_state:
+            shown = "\n  ".join(f"{one.holder}: {one.reason}" for one in self.carried)
+            raise ImportFailure(f"the model keeps state from run to run, and state is to be refused:\n  {shown}")
+
     def _set_outputs(self, outputs: Mapping[str, Endpoint], scope: Scope) -> None:
         chosen: list[Value] = []
         for name, endpoint in outputs.items():
@@ -223,7 +254,11 @@ class Importer(BaseImporter):
             if value in self.pairs:
                 raise ImportFailure(f"output {name} is complex64, which no target takes: name Real and Imag of it")
             chosen.append(self._as_output(value, name, chosen))
+        for one in self.carried:
+            value = self._as_output(one.after, self.fresh_name(f"{one.before.name}_next"), chosen)
+            chosen.append(value)
         self.graph.set_outputs(chosen)
+        record_state(self.graph, self.carried)
 
     def _as_output(self, value: Value, name: str, chosen: list[Value]) -> Value:
         """The value under its output's name; a copy where it has to keep its own."""

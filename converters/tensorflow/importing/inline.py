@@ -100,7 +100,11 @@ def _add(node: TFNode, functions: Mapping[str, TFFunction], flat: Flat, around: 
         )
     flat.inlined.append(node.name)
     arguments = dict(zip(function.arguments, node.inputs, strict=True))
-    nodes, results = body(function, call.attrs, f"{node.name}/", arguments, functions)
+    control = ""
+    if node.controls:  # no name of TensorFlow's has that sign
+        control = f"{node.name}/^"
+        flat.nodes.append(TFNode(control, "NoOp", (), node.controls))
+    nodes, results = body(function, call.attrs, f"{node.name}/", arguments, functions, control)
     for inner in nodes:
         _add(inner, functions, flat, (*around, call.name))
     flat.aliases |= {Endpoint(node.name, slot): result for slot, result in enumerate(results)}
@@ -130,14 +134,16 @@ def body(
     prefix: str,
     arguments: Mapping[str, Endpoint],
     functions: Mapping[str, TFFunction],
+    control: str = "",
 ) -> tuple[list[TFNode], list[Endpoint]]:
     """A function's nodes with a prefix before their names, and its results.
 
-    `attrs` are the attributes of the call, `arguments` what each argument is. Raises ImportFailure for a reference to
-    nothing, FormatError as `flatten` does.
+    `attrs` are the attributes of the call, `arguments` what each argument is. Nodes that take no argument wait for
+    `control`, as the others wait for what gives theirs. Raises ImportFailure for a reference to nothing, FormatError as
+    `flatten` does.
     """
     charge_nodes(len(function.nodes), f"the function {function.name} as {prefix}")
-    bound = {node.name: _bound(node.attrs, attrs) for node in function.nodes}
+    bound = {node.name: bound_attributes(node.attrs, attrs) for node in function.nodes}
     held = {node.name: node for node in function.nodes}
 
     def endpoint(text: str) -> Endpoint:
@@ -148,18 +154,22 @@ def body(
             raise ImportFailure(f"function {function.name} uses {text!r}, which is neither argument nor node")
         return Endpoint(prefix + name, _slot(function, held[name], bound[name], rest, functions))
 
+    def controls(node: FunctionNode) -> tuple[str, ...]:
+        inside = tuple(prefix + name for name in node.controls if name in held)
+        return inside if node.inputs or not control else (*inside, control)
+
     what = f" of function {function.name}"
     if not function.is_made:
         check_nodes((node.name + what, node.op, bound[node.name], len(node.inputs)) for node in function.nodes)
 
     nodes = [
-        TFNode(prefix + node.name, node.op, tuple(map(endpoint, node.inputs)), (), bound[node.name])
+        TFNode(prefix + node.name, node.op, tuple(map(endpoint, node.inputs)), controls(node), bound[node.name])
         for node in function.nodes
     ]
     return nodes, [endpoint(text) for text in function.results]
 
 
-def _bound(attrs: Mapping[str, Any], call: Mapping[str, Any]) -> dict[str, Any]:
+def bound_attributes(attrs: Mapping[str, Any], call: Mapping[str, Any]) -> dict[str, Any]:
     """The attributes with those of the call for those that name one; left out where the call states none."""
     found: dict[str, Any] = {}
     for name, value in attrs.items():
@@ -187,4 +197,4 @@ def _slot(
     return slots.get(name, 0) + int(place or 0)
 
 
-__all__ = ["CALLS", "Flat", "body", "called", "flat_body", "flatten"]
+__all__ = ["CALLS", "Flat", "body", "bound_attributes", "called", "flat_body", "flatten"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from graphir.converters.tensorflow.files.records import Endpoint, TFNode
+from graphir.converters.tensorflow.importing.guards import SWITCHES, Guards, plain_op
+from graphir.converters.tensorflow.importing.state_writes import is_write
 from graphir.converters.tensorflow.schema.operators import operator_schema, output_types
 from graphir.errors import FormatError, ImportFailure
 
@@ -14,18 +16,60 @@ NO_OUTPUTS = frozenset({"Const", "NoOp", "Assert", "Placeholder", "PlaceholderWi
 # What results of these types name: variables, iterators, tables, data sets.
 HANDLES = frozenset({"resource", "variant"})
 LOOP_OPS = frozenset({"NextIteration", "RefNextIteration"})
+CONDITIONALS = frozenset({"Case", "If", "Merge", "StatelessCase", "StatelessIf"})
 SHOWN = 8
 
 
 def find_outputs(nodes: Iterable[TFNode]) -> list[str]:
-    """The nodes whose results nothing uses, without those that give none: what a frozen graph is there for."""
-    listed = list(nodes)
-    used = {endpoint.node for node in listed for endpoint in node.inputs}
-    return [node.name for node in listed if node.name not in used and _gives_something(node)]
+    """The nodes whose results nothing uses, without those that give none or write a variable: what a frozen graph is
+    there for.
+
+    What is computed in a branch or a loop is no output: it may not run, or runs many times. Nor are the variables of a
+    loop, its counter for one, if something uses another of them; nor a conditional that the outputs wait for, which is
+    there for its effects; nor the copy of its condition that TensorFlow 1 puts beside every conditional.
+    """
+    held = {node.name: node for node in nodes}
+    used = {endpoint.node for node in held.values() for endpoint in node.inputs}
+    guards = Guards(held)
+    left = {guards.loop_of(held[name]) for name in used if name in held and plain_op(held[name]) == "Exit"}
+    unused = [node for node in held.values() if node.name not in used and plain_op(node) not in SWITCHES]
+    unused = [node for node in unused if not guards.of_node(node.name) and _gives_something(node)]
+    unused = [node for node in unused if plain_op(node) != "Exit" or guards.loop_of(node) not in left]
+    conditions = {_condition(node, guards) for node in held.values() if plain_op(node) == "Switch"}
+    unused = [node for node in unused if plain_op(node) != "Identity" or _copy(node, guards) not in conditions]
+    waited = _nodes_before(unused, held)
+    sources = {name: held.get(guards.behind_identities(Endpoint(name)).node) for name in waited}
+    effects = {name for name, node in sources.items() if node is not None and plain_op(node) in CONDITIONALS}
+    return [node.name for node in unused if node.name not in effects]
+
+
+def _condition(switch: TFNode, guards: Guards) -> tuple[str, Endpoint] | None:
+    """The name scope and the condition of the Switch that begins a conditional: it takes its own condition apart."""
+    if len(switch.inputs) != 2:
+        return None
+    data, condition = (guards.behind_identities(endpoint) for endpoint in switch.inputs)
+    return (switch.name.rpartition("/")[0], condition) if data == condition else None
+
+
+def _copy(identity: TFNode, guards: Guards) -> tuple[str, Endpoint]:
+    """The name scope of a copy, and what it is a copy of."""
+    return identity.name.rpartition("/")[0], guards.behind_identities(Endpoint(identity.name))
+
+
+def _nodes_before(nodes: Iterable[TFNode], held: Mapping[str, TFNode]) -> set[str]:
+    """The nodes that run before any of these, because it uses them or waits for them. Linear."""
+    found: set[str] = set()
+    stack = [name for node in nodes for name in (*node.controls, *(source.node for source in node.inputs))]
+    while stack:
+        name = stack.pop()
+        if name not in found and name in held:
+            found.add(name)
+            stack += [*held[name].controls, *(source.node for source in held[name].inputs)]
+    return found
 
 
 def _gives_something(node: TFNode) -> bool:
-    if node.op in NO_OUTPUTS:
+    if node.op in NO_OUTPUTS or is_write(node.op):
         return False
     schema = operator_schema(node.op)
     if schema is None:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from graphir.converters.kernel.refusals import NeedsShape, QuietRefusal, Refusal
+from graphir.converters.kernel.refusals import NODE_ERRORS, Refusal
 from graphir.converters.tensorflow.files.records import Endpoint, TFNode
 from graphir.converters.tensorflow.importing.context import ImportFunction, ImportNode, result_name
 from graphir.converters.tensorflow.importing.operands import check_operands
@@ -14,7 +14,7 @@ from graphir.converters.tensorflow.importing.ops import import_table, pair_table
 from graphir.converters.tensorflow.importing.plugged import import_of_plugin
 from graphir.converters.tensorflow.keras.context import KERAS_LAYER, import_layer
 from graphir.converters.tensorflow.schema.operators import Attributes, operator_schema, output_types
-from graphir.errors import FormatError, GraphError, ShapeError
+from graphir.errors import FormatError
 from graphir.graph import Graph, Value
 from graphir.safety.counted import counted
 from graphir.types import ANYTHING, DType, TensorType
@@ -103,13 +103,9 @@ class Scope:
             if not importer.pairs.isdisjoint(operands):
                 function = _on_pairs(record.op)
             result = function(node)
-        except Refusal as error:
-            if not isinstance(error, QuietRefusal):
-                importer.refuse(record.op, str(error), record.name)
-        except (ShapeError, GraphError, NeedsShape) as error:
-            if not importer.broken.intersection(operands):
-                hint = importer.shape_hint() if isinstance(error, NeedsShape) else ""
-                importer.problem(f"{record.name} ({record.op}): {error}{hint}")
+        except NODE_ERRORS as error:
+            if isinstance(error, Refusal | FormatError) or not importer.broken.intersection(operands):
+                importer.record(record.op, error, record.name, record.attrs)
         else:
             self._take(record, [result] if isinstance(result, Value) else list(result))
             if importer.broken.intersection(operands):
@@ -118,12 +114,15 @@ class Scope:
         self._break(record)
 
     def _take(self, record: TFNode, values: list[Value]) -> None:
+        schema = operator_schema(record.op)
+        results = () if schema is None else schema.outputs
         for slot, value in enumerate(values):
             name, source = result_name(record.name, slot), f"{record.name}:{slot}"
             is_new = not value.sources and value.producer is not None and value.graph is self.graph
             if is_new and value.name != name and self.importer.names.claim(name):
                 self.graph.rename(value, name)
-            if source not in value.sources:
+            is_list = slot < len(results) and results[slot].dtype == "variant"
+            if source not in value.sources and not is_list:  # a list's tensor is nothing that TensorFlow has
                 value.sources = (*value.sources, source)
         self._results[record.name] = values
 

@@ -9,12 +9,12 @@ import numpy as np
 
 from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.tensorflow.files.records import Endpoint
-from graphir.converters.tensorflow.importing.context import ImportNode
+from graphir.converters.tensorflow.importing.context import Imported, ImportNode
 from graphir.converters.tensorflow.keras.context import Held, Layer, activation_name
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import activation as ir
-from graphir.ops.elementwise import Clip, PRelu, Where
+from graphir.ops.elementwise import Add, Clip, PRelu, Where
 from graphir.types import DType
 
 PLAIN = {
@@ -123,19 +123,21 @@ def p_re_lu(layer: Layer) -> Endpoint:
 
 
 def softmax(layer: Layer) -> Endpoint:
-    """Softmax over an axis. What the mask hides gets -1e9 added, as version 2 and 3 do; in version 3 it is 0 behind."""
+    """Softmax over an axis, with what a mask hides hidden (see `hide_scores`); in version 3 that is 0 afterwards."""
     axis = layer.config.get("axis", -1)
     if isinstance(axis, list) and len(axis) > 1:
         raise Refusal(f"a softmax over the axes {axis} together; only one axis is read")
     axis = axis[0] if isinstance(axis, list) else axis
-    mask = layer.argument(1, "mask")
-    value = layer.data
-    if isinstance(mask, Held):
-        value = masked_scores(layer, value, mask.value)
-    found = layer.apply(ir.Softmax(axis), "softmax", [value])
-    if isinstance(mask, Held) and layer.keras > 2:
-        return layer.apply(lambda node: zero_where_hidden(node, *node.inputs), "kept", [found, mask.value])
-    return found
+    mask = layer.mask_argument("mask", 0.5) or layer.first.mask
+    if mask is None:
+        return layer.apply(ir.Softmax(axis), "softmax", [layer.data])
+
+    def import_masked(node: ImportNode) -> Imported:
+        scores = hide_scores(node, node.input(0), node.input(1), replaced=layer.keras >= 3)
+        weights = node.step(ir.Softmax(axis), scores, suffix="weights")
+        return weights if layer.keras < 3 else zero_where_hidden(node, weights, node.input(1))
+
+    return layer.apply(import_masked, "softmax", [layer.data, mask])
 
 
 def zero_where_hidden(node: ImportNode, weights: Value, mask: Value) -> Value:
@@ -145,15 +147,16 @@ def zero_where_hidden(node: ImportNode, weights: Value, mask: Value) -> Value:
     return node.step(Where(), mask, weights, node.scalar_like(weights, 0), suffix="kept")
 
 
-def masked_scores(layer: Layer, scores: Endpoint, mask: Endpoint) -> Endpoint:
-    """Scores less 1e9 where the mask is false: not minus infinity, so that a row without any true entry is even."""
-    return layer.add("AddV2", "masked", [scores, penalty(layer, mask)])
-
-
-def penalty(layer: Layer, mask: Endpoint) -> Endpoint:
-    """0 where the mask is true, else -1e9."""
-    hidden = layer.add("Cast", "hidden", [layer.add("LogicalNot", "not", [mask])], SrcT=DType.BOOL, DstT=DType.FLOAT32)
-    return layer.add("Mul", "penalty", [hidden, layer.constant("least", -1e9, np.float32)])
+def hide_scores(node: ImportNode, scores: Value, mask: Value, *, replaced: bool) -> Value:
+    """Scores with a large negative number where the mask is false, or less that number: not minus infinity, so that a
+    row without any true entry is even. Source: Keras's Softmax (version 3 replaces) and Attention (which subtracts)."""
+    least = -1e9
+    if scores.dtype is DType.FLOAT16:
+        least = -3e4 if replaced else -65504.0
+    hidden = node.scalar_like(scores, least)
+    if not replaced:
+        hidden = node.step(Add(), scores, hidden, suffix="lessened")
+    return node.step(Where(), mask, scores, hidden, suffix="masked")
 
 
 LAYERS: Mapping[str, Callable[[Layer], Any]] = {
@@ -166,4 +169,4 @@ LAYERS: Mapping[str, Callable[[Layer], Any]] = {
     "ThresholdedReLU": thresholded_re_lu,
 }
 
-__all__ = ["LAYERS", "activated", "activation", "masked_scores", "penalty", "zero_where_hidden"]
+__all__ = ["LAYERS", "activated", "activation", "hide_scores", "zero_where_hidden"]

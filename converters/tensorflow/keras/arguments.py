@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.tensorflow.files.records import Endpoint
-from graphir.converters.tensorflow.keras.context import Held, Layer
+from graphir.converters.tensorflow.importing.context import ImportNode
+from graphir.converters.tensorflow.keras.context import Held, Layer, held_in
+from graphir.graph import Value
+from graphir.ops import elementwise as ew
+from graphir.types import DType
 
-FIRST = ("x", "x1", "input_tensor", "inputs", "a", "tensor", "xs", "values", "logits", "features", "input")
+FIRST = (
+    "x", "x1", "input_tensor", "inputs", "a", "tensor", "xs", "values", "logits", "features", "input", "images", "data",
+    "array",
+)  # fmt: skip
 
 
 def first_argument(layer: Layer) -> Any:
@@ -40,4 +50,100 @@ def whole_numbers(held: Any, what: str) -> list[int]:
     return list(held)
 
 
-__all__ = ["argument", "first_argument", "tensor_argument", "whole_numbers"]
+def stated_axes(layer: Layer, name: str = "axis") -> list[int] | None:
+    """The axes that an operation states, None if it states none."""
+    held = layer.kwargs.get(name)
+    return None if held is None else [held] if isinstance(held, int) else whole_numbers(held, "its axes")
+
+
+def data_along(layer: Layer) -> tuple[Endpoint, int]:
+    """The first argument and the axis that an operation states; all elements in one axis if it states None."""
+    data, axes = tensor_argument(layer), stated_axes(layer)
+    if axes is None:
+        return flatten(layer, data), 0
+    if len(axes) != 1:
+        raise Refusal(f"the axes {axes}, expected one")
+    return data, axes[0]
+
+
+def flatten(layer: Layer, data: Endpoint) -> Endpoint:
+    """All elements in one axis."""
+    count = len(layer.nodes)
+    return layer.add("Reshape", f"flat_{count}", [data, layer.constant(f"flat_shape_{count}", [-1])])
+
+
+def operand(layer: Layer, place: int, name: str, dtype: type = np.float32) -> Endpoint:
+    """An argument that is a value of the model or a constant."""
+    stated = argument(layer, place, name)
+    if isinstance(stated, Held):
+        return stated.value
+    if stated is None:
+        raise Refusal(f"no argument {name}")
+    return layer.constant(name, stated, dtype)
+
+
+def stated_shape(layer: Layer) -> tuple[int | None, ...]:
+    """The shape of the first argument, which the file states. Raises Refusal if it does not."""
+    value = first_argument(layer)
+    if not isinstance(value, Held) or value.shape is None:
+        raise Refusal("the file does not state the shape of its first argument")
+    return value.shape
+
+
+def stated_axis(layer: Layer, usual: int = -1) -> int:
+    """The one axis that an operation states."""
+    return (stated_axes(layer) or [usual])[0]
+
+
+def bring_together(node: ImportNode, pair: Sequence[Any]) -> list[Value]:
+    """Both operands in one dtype: numbers take the other's, and of an integer and a float the float's is taken."""
+    values = list(node.inputs)
+    like = next((value for value in values if value.dtype is not None and value.dtype.is_float), values[0])
+    found: list[Value] = []
+    for side in pair:
+        if not isinstance(side, Held):
+            number = np.asarray(side)
+            if number.dtype.kind == "f" and like.dtype is not None and like.dtype.is_integer:
+                node.refuse("a float and integers; convert the integers first")
+            found.append(node.constant(number.astype((like.dtype or DType.FLOAT32).numpy())))
+            continue
+        value = values.pop(0)
+        if value.dtype is not None and like.dtype is not None and value.dtype is not like.dtype:
+            value = node.step(ew.Cast(like.dtype), value, suffix="converted")
+        found.append(value)
+    return found
+
+
+def align_operands(layer: Layer, pair: Sequence[Any] | None = None) -> list[Endpoint]:
+    """Two operands, the first two arguments if none are named, in one dtype (see `bring_together`)."""
+    sides = [first_argument(layer), argument(layer, 1, "x2", "y")] if pair is None else pair
+    held = [side.value for side in sides if isinstance(side, Held)]
+    if not held or any(isinstance(side, (str, Mapping, list)) or side is None for side in sides):
+        raise Refusal("its arguments are not two values or numbers")
+    together = layer.apply(lambda node: tuple(bring_together(node, sides)), "operands", held)
+    return [together, Endpoint(together.node, 1)]
+
+
+def several_arguments(layer: Layer, stated: Any) -> list[Endpoint]:
+    """A list of values of the model; anything else is refused."""
+    found = list(held_in(stated))
+    if not found or not isinstance(stated, (list, tuple)) or len(found) != len(stated):
+        raise Refusal("its argument is no list of values")
+    return [held.value for held in found]
+
+
+__all__ = [
+    "align_operands",
+    "argument",
+    "bring_together",
+    "data_along",
+    "first_argument",
+    "flatten",
+    "operand",
+    "several_arguments",
+    "stated_axes",
+    "stated_axis",
+    "stated_shape",
+    "tensor_argument",
+    "whole_numbers",
+]

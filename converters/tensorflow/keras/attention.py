@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.tensorflow.files.records import Endpoint
-from graphir.converters.tensorflow.importing.context import Imported, ImportNode
-from graphir.converters.tensorflow.keras.activations import penalty, zero_where_hidden
+from graphir.converters.tensorflow.importing.context import Imported, ImportFunction, ImportNode
+from graphir.converters.tensorflow.keras.activations import hide_scores, zero_where_hidden
 from graphir.converters.tensorflow.keras.context import Held, Layer
+from graphir.decisions import DecisionKind
+from graphir.errors import FormatError
 from graphir.graph import Value
 from graphir.ops.activation import Softmax
 from graphir.ops.creation import Range
-from graphir.ops.elementwise import Add, GreaterOrEqual, Mul
+from graphir.ops.elementwise import Abs, GreaterOrEqual, Less, Mul, Sub
 from graphir.ops.indexing import Gather
 from graphir.ops.linear import MatMul
 from graphir.ops.shape import Reshape, Shape, Transpose, Unsqueeze
@@ -27,38 +29,58 @@ from graphir.types import DType
 def multi_head_attention(layer: Layer) -> list[Endpoint]:
     """Queries, keys and values multiplied into heads, attention, and a product back."""
     config = layer.config
-    query, value = layer.argument(0, "query"), layer.argument(1, "value")
-    key = layer.argument(2, "key") or value
-    if not isinstance(query, Held) or not isinstance(value, Held) or not isinstance(key, Held):
-        raise Refusal("a call without query or value")
     if config.get("attention_axes") not in (None, 1, -2, [1], [-2]):
         raise Refusal(f"attention_axes {config['attention_axes']}; only one axis, that of the steps, is read")
-    if config.get("use_gate"):
-        raise Refusal("use_gate")
-    heads, size = int(config["num_heads"]), int(config["key_dim"])
-    use_bias = bool(config.get("use_bias", True))
-    parts = [
-        [layer.converted(tensor) for tensor in layer.stored.part(f"{name}_dense", place, 4).tensors()]
-        for place, name in enumerate(("query", "key", "value", "output"))
-    ]
-    if any(len(part) != 1 + use_bias for part in parts):
-        raise Refusal("its file has other weights than queries, keys, values and results have")
-    q, k, v = (
-        _projected(layer, name, held, part)
-        for name, held, part in zip(("query", "key", "value"), (query, key, value), parts, strict=False)
-    )
+    heads = int(config["num_heads"])
+    return _attend(layer, _Heads(heads, heads, int(config["key_dim"]), layer.keras >= 3, _zeroes(layer)))
+
+
+def grouped_query_attention(layer: Layer) -> list[Endpoint]:
+    """The same where several heads of the queries share a head of the keys and values."""
+    config = layer.config
+    heads, shared = int(config["num_query_heads"]), int(config["num_key_value_heads"])
+    if heads % shared:
+        raise FormatError(f"layer {layer.name}: {heads} heads of queries cannot share {shared} of keys evenly")
+    return _attend(layer, _Heads(heads, shared, int(config["head_dim"]), True, _zeroes(layer)))
+
+
+def _zeroes(layer: Layer) -> bool:
+    """Whether a query that may look at nothing gives 0: version 3 takes another path with dropout or with scores."""
+    by_softmax = bool(layer.config.get("dropout")) or bool(layer.kwargs.get("return_attention_scores"))
+    return by_softmax and layer.keras >= 3
+
+
+def _attend(layer: Layer, function: _Heads) -> list[Endpoint]:
+    """The results of attention with heads, whose parts have weights of their own."""
+    query, value, key = layer.first, layer.given("value"), layer.given("key")
+    if value is None:
+        raise Refusal("a call without value")
+    names = ["query", "key", *(["gate"] if layer.config.get("use_gate") else []), "value", "output"]
+    use_bias = bool(layer.config.get("use_bias", True))
+    parts = {
+        name: [layer.converted(tensor) for tensor in layer.stored.part(f"{name}_dense", place, len(names)).tensors()]
+        for place, name in enumerate(names)
+    }
+    if any(len(part) != 1 + use_bias for part in parts.values()):
+        raise Refusal(f"its file has other weights than those of {', '.join(names)}")
+    rows = (("query", query), ("key", key or value), ("value", value))
+    operands = [_project(layer, name, held, parts[name]) for name, held in rows]
     mask = _attention_mask(layer, query, key, value)
-    by_softmax = bool(config.get("dropout")) or bool(layer.argument(4, "return_attention_scores"))
-    found = layer.apply(_Heads(heads, size, by_softmax and layer.keras > 2), "attention", [q, k, v, *mask])
-    output, tensors = parts[3][0], parts[3]
-    kernel = _flat(layer, output, (output.shape[0] * output.shape[1], -1))
+    if layer.takes_masks and query.mask is None and layer.given("query_mask") is not None:
+        function = replace(function, unseen=True)
+    found = layer.apply(function, "attention", [*operands, *([] if mask is None else [mask])])
+    weights, tensors = Endpoint(found.node, 1), parts["output"]
+    if "gate" in parts:
+        gate = layer.add("Sigmoid", "gate_open", [_project(layer, "gate", query, parts["gate"])])
+        found = layer.add("Mul", "gated", [found, gate])
+    kernel = _flat(layer, tensors[0], (tensors[0].shape[0] * tensors[0].shape[1], -1))
     result = layer.add("MatMul", "output", [found, layer.constant("output_kernel", kernel)])
     if use_bias:
         result = layer.add("AddV2", "output_bias_add", [result, layer.constant("output_bias", tensors[1])])
-    return [result, Endpoint(found.node, 1)] if layer.argument(4, "return_attention_scores") else [result]
+    return [result, weights] if layer.kwargs.get("return_attention_scores") else [result]
 
 
-def _projected(layer: Layer, name: str, held: Held, tensors: Sequence[Tensor]) -> Endpoint:
+def _project(layer: Layer, name: str, held: Held, tensors: Sequence[Tensor]) -> Endpoint:
     """(N, steps, heads * size) of values (N, steps, C) by a kernel (C, heads, size)."""
     kernel = _flat(layer, tensors[0], (tensors[0].shape[0], -1))
     found = layer.add("MatMul", name, [held.value, layer.constant(f"{name}_kernel", kernel)])
@@ -76,65 +98,84 @@ def _flat(layer: Layer, tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
 @dataclass(frozen=True)
 class _Heads:
     """The import function of attention over values (N, steps, heads * size), perhaps with a mask of the scores (N, 1 or
-    heads, queries, keys), and what is added to them for it. The second result is the scores after the softmax.
+    heads, queries, keys). The second result is the scores after the softmax.
 
-    With `zeroed` a query that may look at nothing looks at nothing (see `zero_where_hidden`).
+    `shared` is the number of heads that keys and values have. With `replaced` a hidden score is another number, else
+    it is that much less. With `zeroed` a query that may look at nothing looks at nothing (see `zero_where_hidden`).
+    `unseen` says that the call states a mask of the queries that Keras does not use.
     """
 
     heads: int
+    shared: int
     size: int
+    replaced: bool
     zeroed: bool
+    unseen: bool = False
 
     def __call__(self, node: ImportNode) -> Imported:
         """Means (N, queries, heads * value size) and scores."""
         q, k, v, *mask = node.inputs
+        if self.unseen:
+            text = "the stated query_mask is not used: Keras 3.15 uses the mask that the query carries, and it has none"
+            node.decide(DecisionKind.UNUSED_MASK, text)
         if any(node.rank(value) != 3 for value in (q, k, v)):
             node.refuse("attention over values with other axes than (N, steps, channels)")
         scaled = node.step(Mul(), q, node.scalar_like(q, 1.0 / float(np.sqrt(self.size))), suffix="scaled")
-        queries = self._split(node, scaled, (0, 2, 1, 3), "queries")
-        keys = self._split(node, k, (0, 2, 3, 1), "keys")
+        queries = self._split(node, scaled, self.heads, (0, 2, 1, 3), "queries")
+        keys = self._split(node, k, self.shared, (0, 2, 3, 1), "keys")
         scores = node.step(MatMul(), queries, keys, suffix="scores")
         if mask:
-            scores = node.step(Add(), scores, mask[1], suffix="masked")
+            scores = hide_scores(node, scores, mask[0], replaced=self.replaced)
         weights = node.step(Softmax(-1), scores, suffix="weights")
         if mask and self.zeroed:
             weights = zero_where_hidden(node, weights, mask[0])
-        means = node.step(MatMul(), weights, self._split(node, v, (0, 2, 1, 3), "values"), suffix="means")
+        values = self._split(node, v, self.shared, (0, 2, 1, 3), "values")
+        means = node.step(MatMul(), weights, values, suffix="means")
         joined = node.step(Transpose((0, 2, 1, 3)), means, suffix="steps_first")
         return node.step(Reshape(), joined, node.vector([0, 0, -1]), suffix="joined"), weights
 
-    def _split(self, node: ImportNode, value: Value, order: tuple[int, ...], suffix: str) -> Value:
-        parts = node.step(Reshape(), value, node.vector([0, 0, self.heads, -1]), suffix=f"{suffix}_of_heads")
-        return node.step(Transpose(order), parts, suffix=suffix)
+    def _split(self, node: ImportNode, value: Value, heads: int, order: tuple[int, ...], suffix: str) -> Value:
+        parts = node.step(Reshape(), value, node.vector([0, 0, heads, -1]), suffix=f"{suffix}_of_heads")
+        split = node.step(Transpose(order), parts, suffix=suffix)
+        if heads == self.heads:
+            return split
+        owners = [head * heads // self.heads for head in range(self.heads)]
+        return node.step(Gather(1), split, node.vector(owners), suffix=f"{suffix}_repeated")
 
 
-def _attention_mask(layer: Layer, query: Held, key: Held, value: Held) -> list[Endpoint]:
-    """Which keys may be looked at (N, 1 or heads, queries, keys), and what is added to the scores: 0, or -1e9 where
-    some mask hides a key. Nothing without masks.
+def _attention_mask(layer: Layer, query: Held, key: Held | None, value: Held) -> Endpoint | None:
+    """Which keys may be looked at (N, 1 or heads, queries, keys), by all masks together; None without masks.
 
-    Not minus infinity: a query that may look at nothing looks at everything evenly, in Keras too.
+    Version 3's MultiHeadAttention looks at the mask that its queries carry, never at one that the call states, and
+    takes their masks from all operands.
     """
-    parts: list[Endpoint] = []
-    for name, held, axis in (("query", query, -1), ("value", value, -2), ("key", key, -2)):
-        stated = layer.kwargs.get(f"{name}_mask")
-        mask = stated.value if isinstance(stated, Held) else held.mask
-        if name == "key" and mask == value.mask:
-            continue  # the values' mask has said it
-        if mask is not None:
-            parts.append(layer.add("ExpandDims", f"{name}_mask", [mask, layer.constant(f"{name}_mask_axis", axis)]))
-    stated = layer.argument(3, "attention_mask")
-    if isinstance(stated, Held):
-        parts.append(layer.add("Cast", "stated_mask", [stated.value], DstT=DType.BOOL))
+    value_mask = layer.mask_argument("value_mask") or value.mask
+    key_mask = layer.mask_argument("key_mask") or (None if key is None else key.mask)
+    query_mask = layer.mask_argument("query_mask") or query.mask
+    if layer.class_name == "MultiHeadAttention" and layer.keras >= 3:
+        query_mask, layer.takes_masks = query.mask, True
+    masks = [("query", query_mask, -1), ("value", value_mask, -2)]
+    if key_mask != value_mask:
+        masks.append(("key", key_mask, -2))
+    parts = [
+        layer.add("ExpandDims", f"{name}_mask", [mask, layer.constant(f"{name}_mask_axis", axis)])
+        for name, mask, axis in masks
+        if mask is not None
+    ]
+    stated = layer.mask_argument("attention_mask")
+    if stated is not None:
+        parts.append(stated)
     if layer.kwargs.get("use_causal_mask"):
         parts.append(layer.apply(import_causal, "causal_mask", [query.value, value.value]))
+    window = layer.config.get("sliding_window")
+    if window is not None:
+        parts.append(layer.apply(_import_window(int(window)), "window_mask", [query.value, value.value]))
     if not parts:
-        return []
+        return None
     whole = parts[0]
     for place, part in enumerate(parts[1:]):
         whole = layer.add("LogicalAnd", f"mask_{place}", [whole, part])
-    return [
-        layer.apply(_over_heads, "mask", [whole]), layer.apply(_over_heads, "added_mask", [penalty(layer, whole)])
-    ]  # fmt: skip
+    return layer.apply(_over_heads, "mask", [whole])
 
 
 def _over_heads(node: ImportNode) -> Imported:
@@ -146,13 +187,28 @@ def _over_heads(node: ImportNode) -> Imported:
 
 def import_causal(node: ImportNode) -> Imported:
     """(1, queries, keys): true where the key does not come after the query."""
+    return node.emit(GreaterOrEqual(), *_indices(node))
+
+
+def _import_window(window: int) -> ImportFunction:
+    """(1, queries, keys): true where the key is less than `window` steps before or after the query."""
+
+    def import_window(node: ImportNode) -> Imported:
+        distance = node.step(Abs(), node.step(Sub(), *_indices(node), suffix="offset"), suffix="distance")
+        return node.emit(Less(), distance, node.constant(window, DType.INT64))
+
+    return import_window
+
+
+def _indices(node: ImportNode) -> list[Value]:
+    """The indices of the queries (1, queries, 1) and of the keys (1, 1, keys)."""
     ends = []
     for value, axis in zip(node.inputs, (2, 1), strict=True):
         size = node.step(Gather(0), node.step(Shape(), value), node.constant(1, DType.INT64), suffix="size")
         zero, one = node.constant(0, DType.INT64), node.constant(1, DType.INT64)
         places = node.step(Range(), zero, size, one, suffix="places")
         ends.append(node.step(Unsqueeze(), places, node.vector([0, axis]), suffix="spread"))
-    return node.emit(GreaterOrEqual(), *ends)
+    return ends
 
 
 def attention(layer: Layer) -> list[Endpoint]:
@@ -187,10 +243,10 @@ def _query_value_key(layer: Layer) -> tuple[Held, Held, Held]:
 
 def _weighted(layer: Layer, scores: Endpoint, query: Held, value: Held) -> list[Endpoint]:
     """The values' means by the softmax of the scores; 0 for queries that the query's mask hides."""
-    masks = layer.kwargs.get("mask")
-    stated = [held.value if isinstance(held, Held) else None for held in masks] if isinstance(masks, list) else []
-    query_mask = stated[0] if stated else query.mask
-    value_mask = stated[1] if len(stated) > 1 else value.mask
+    query_mask, value_mask = query.mask, value.mask
+    if layer.kwargs.get("mask") is not None:
+        stated = layer.mask_arguments("mask")
+        query_mask, value_mask = (*stated, None)[:2]
     parts = []
     if value_mask is not None:
         parts.append(layer.add("ExpandDims", "value_mask", [value_mask, layer.constant("value_mask_axis", -2)]))
@@ -198,7 +254,7 @@ def _weighted(layer: Layer, scores: Endpoint, query: Held, value: Held) -> list[
         parts.append(layer.apply(import_causal, "causal_mask", [query.value, value.value]))
     if parts:
         whole = parts[0] if len(parts) == 1 else layer.add("LogicalAnd", "mask", parts)
-        scores = layer.add("AddV2", "masked", [scores, penalty(layer, whole)])
+        scores = layer.apply(_import_hidden, "masked", [scores, whole])
     weights = layer.add("Softmax", "weights", [scores])
     found = layer.add("BatchMatMulV2", "mean", [weights, value.value], adj_x=False, adj_y=False)
     if query_mask is not None:
@@ -208,9 +264,14 @@ def _weighted(layer: Layer, scores: Endpoint, query: Held, value: Held) -> list[
     return [found, weights] if layer.kwargs.get("return_attention_scores") else [found]
 
 
+def _import_hidden(node: ImportNode) -> Imported:
+    return hide_scores(node, node.input(0), node.input(1), replaced=False)
+
+
 LAYERS: Mapping[str, Callable[[Layer], Any]] = {
     "AdditiveAttention": additive_attention,
     "Attention": attention,
+    "GroupQueryAttention": grouped_query_attention,
     "MultiHeadAttention": multi_head_attention,
 }
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,14 +14,19 @@ from graphir.errors import FormatError
 from graphir.types import DType
 
 Entry = Mapping[str, Any]
+# A layer's name, the call's number in the file, its arguments by position and by name.
+Call = tuple[str, int, list[Any], dict[str, Any]]
 
 
 class Reference(NamedTuple):
-    """A result of a call: the layer's name, the call's number among the layer's, the result's number."""
+    """A result of a call: the layer's name, the call's number among the layer's, the result's number; and its dtype and
+    shape where the file states them."""
 
     layer: str
     call: int
     result: int
+    dtype: str = ""
+    shape: tuple[int | None, ...] | None = None
 
 
 def arguments_of(call: Any, entries: Mapping[str, Entry]) -> tuple[list[Any], dict[str, Any]]:
@@ -83,7 +89,14 @@ def parsed(data: Any, entries: Mapping[str, Entry]) -> Any:
         kind = data.get("class_name")
         if kind == "__keras_tensor__":
             config = data.get("config")
-            return _reference(config.get("keras_history") if isinstance(config, Mapping) else config)
+            if not isinstance(config, Mapping):
+                return _reference(config)
+            shape = config.get("shape")
+            if not isinstance(shape, list) or not all(size is None or _is_place(size) for size in shape):
+                shape = None
+            return _reference(config.get("keras_history"))._replace(
+                dtype=str(config.get("dtype")), shape=None if shape is None else tuple(shape)
+            )
         if kind in ("__tensor__", "__numpy__"):
             return _array(data.get("config"))
         if kind == "__slice__":
@@ -102,12 +115,13 @@ def parsed(data: Any, entries: Mapping[str, Entry]) -> Any:
 
 
 def references_in(structure: Any) -> Iterator[Reference]:
+    """The references in a structure as Keras flattens it: mappings by their sorted keys."""
     if isinstance(structure, Reference):
         yield structure
     elif isinstance(structure, Mapping):
-        for inner in structure.values():
-            yield from references_in(inner)
-    elif isinstance(structure, list):
+        for key in sorted(structure):
+            yield from references_in(structure[key])
+    elif isinstance(structure, (list, tuple)):
         for inner in structure:
             yield from references_in(inner)
 
@@ -123,10 +137,6 @@ def mapped(structure: Any, function: Any) -> Any:
     return structure
 
 
-def filled(structure: Any, results: Mapping[tuple[str, int], Sequence[Held]]) -> Any:
-    return mapped(structure, lambda held: result_of(held, results))
-
-
 def result_of(held: Reference, results: Mapping[tuple[str, int], Sequence[Held]]) -> Held:
     """What a call gave. Raises FormatError for a layer, a call or a result that there is not."""
     found = results.get((held.layer, held.call), ())
@@ -136,15 +146,54 @@ def result_of(held: Reference, results: Mapping[tuple[str, int], Sequence[Held]]
     return found[held.result]
 
 
-def first_calls(
-    calls: Sequence[tuple[str, int, list[Any], dict[str, Any]]], outputs: Sequence[Reference]
-) -> dict[str, int]:
-    """The number of the first call of each layer: 1 for nested models, which were called when they were made."""
-    counts: dict[str, int] = {}
-    for name, *_ in calls:
-        counts[name] = counts.get(name, 0) + 1
-    wanted = [held for _, _, args, kwargs in calls for held in references_in([args, kwargs])]
-    return {held.layer: 1 for held in (*wanted, *outputs) if held.call >= counts.get(held.layer, held.call + 1)}
+def count_from_zero(
+    calls: Sequence[Call], outputs: Sequence[Reference], nested: Collection[str] | None
+) -> tuple[list[Call], list[Reference]]:
+    """The calls and outputs with references that count each layer's calls from 0.
+
+    Files may count those of models from 1, since they were called when they were made: version 2 everywhere; version 3
+    among the outputs alone, for the `nested` models that it names.
+    """
+    counts = Counter(name for name, *_ in calls)
+
+    def mover(references: Iterable[Reference], surely: Collection[str] = ()) -> Callable[[Reference], Reference]:
+        used: dict[str, set[int]] = {}
+        for held in references:
+            used.setdefault(held.layer, set()).add(held.call)
+        late = {name for name, held in used.items() if counts[name] in held or (name in surely and 0 not in held)}
+        return lambda held: held._replace(call=held.call - 1) if held.layer in late and held.call else held
+
+    inner = [held for call in calls for held in references_in(call[2:])]
+    move = mover(inner if nested is not None else [*inner, *outputs])
+    moved = [(name, place, mapped(args, move), mapped(kwargs, move)) for name, place, args, kwargs in calls]
+    return moved, list(map(move if nested is None else mover(outputs, nested), outputs))
+
+
+def execution_order(calls: Sequence[Call], outputs: Sequence[Reference]) -> list[Call]:
+    """The calls in the order in which version 3 runs them: by their distance from the outputs, then as a walk from the
+    last output back meets them. Calls that no output needs come last. Source: Keras's `map_graph`."""
+    by_key = {call[:2]: call for call in calls}
+    parents = {key: [held[:2] for held in references_in(call[2:])] for key, call in by_key.items()}
+    finished: dict[tuple[str, int], None] = {}  # each after what it needs
+    stack = [(held[:2], False) for held in reversed(outputs)]
+    waiting: set[tuple[str, int]] = set()
+    while stack:
+        key, is_done = stack.pop()
+        if is_done:
+            finished[key] = None
+        elif key not in waiting:
+            waiting.add(key)
+            stack.append((key, True))
+            stack += [(held, False) for held in reversed(parents.get(key, []))]
+    depths: dict[tuple[str, int], int] = {}
+    of_layers: dict[str, int] = {}
+    for key in reversed(finished):
+        depth = max(depths.setdefault(key, 0), of_layers.get(key[0], 0))
+        of_layers[key[0]] = depths[key] = depth
+        for held in parents.get(key, []):
+            depths[held] = max(depth + 1, depths.get(held, 0))
+    ordered = [by_key[key] for key in sorted(depths, key=lambda key: -depths[key]) if key in by_key]
+    return ordered + [call for key, call in by_key.items() if key not in depths]
 
 
 def listed(layers: Any) -> list[Reference]:
@@ -170,6 +219,6 @@ def output_names(layers: Any) -> list[str]:
 
 
 __all__ = [
-    "Reference", "arguments_of", "filled", "first_calls", "listed", "mapped", "output_names", "parsed", "references_in",
-    "result_of",
+    "Call", "Reference", "arguments_of", "count_from_zero", "execution_order", "listed", "mapped", "output_names",
+    "parsed", "references_in", "result_of",
 ]

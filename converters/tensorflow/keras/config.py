@@ -11,10 +11,17 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.tensorflow.dtypes import NAMES
+from graphir.converters.tensorflow.keras.signatures import Reads
 from graphir.errors import FormatError
 from graphir.safety.foreign_text import shortened
+from graphir.types import DType
 
+POLICIES = {
+    "float16": DType.FLOAT16, "float32": DType.FLOAT32, "float64": DType.FLOAT64, "bfloat16": DType.BFLOAT16,
+    "mixed_float16": DType.FLOAT16, "mixed_bfloat16": DType.BFLOAT16,
+}  # fmt: skip
 DEEPEST = 120
 LARGEST = (1 << 31) - 1
 _NAMES = frozenset(NAMES.values())
@@ -93,6 +100,10 @@ KINDS: Mapping[str, tuple[str, Kind]] = {
     **dict.fromkeys(("layer", "backward_layer", "cell"), ("an object", _object)),
     **dict.fromkeys(("batch_shape", "batch_input_shape", "build_input_shape"), ("a list of sizes", _shape)),
 }  # fmt: skip
+# The same for single classes.
+OWN_KINDS: Mapping[tuple[str, str], tuple[str, Kind]] = {
+    ("axis", "Normalization"): ("axes, or none of them", _ANY),  # none: one mean and variance for all elements
+}
 # Keys of which some classes have another understanding.
 ELSEWHERE: Mapping[str, frozenset[str]] = {
     "function": frozenset({"Lambda"}),
@@ -165,6 +176,7 @@ def check_layer(entry: Mapping[str, Any], name: str, path: Path | None = None) -
         raise FormatError(f"layer {name} ({class_name}): its config is {found}, expected an object", path=path)
     for key, (wanted, fits) in KINDS.items():
         value = config.get(key)
+        wanted, fits = OWN_KINDS.get((key, class_name), (wanted, fits))
         if key == "scale" and class_name.endswith("Normalization"):  # elsewhere it is a factor
             wanted, fits = KINDS["center"]
         if value is None or class_name in ELSEWHERE.get(key, ()) or fits(value):
@@ -176,14 +188,15 @@ def check_layer(entry: Mapping[str, Any], name: str, path: Path | None = None) -
         raise FormatError(f"layer {name} ({class_name}): dtype is {shortened(dtype)}, expected its name", path=path)
 
 
-class Settings(Mapping[str, Any]):
+class Settings(Reads):
     """A layer's configuration. One that is left out and has no default is a FormatError that names it."""
 
     def __init__(self, held: Mapping[str, Any], layer: str) -> None:
-        self._held = held
+        super().__init__(held)
         self._layer = layer
 
     def __getitem__(self, key: str) -> Any:
+        self._read.add(key)
         if self._held.get(key) is None:
             raise FormatError(f"layer {self._layer} states no {key!r}")
         return self._held[key]
@@ -191,6 +204,7 @@ class Settings(Mapping[str, Any]):
     def get(self, key: str, default: Any = None) -> Any:
         """The setting, `default` where the file has none. A flag that is null is false, as Keras takes it; another
         setting with a default that is null is a FormatError."""
+        self._read.add(key)
         held = self._held.get(key, default)
         if held is not None or default is None:
             return held
@@ -201,16 +215,27 @@ class Settings(Mapping[str, Any]):
     def __contains__(self, key: object) -> bool:
         return key in self._held
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._held)
-
-    def __len__(self) -> int:
-        return len(self._held)
-
 
 def is_dtype(name: object) -> bool:
     """Whether this names a dtype."""
     return isinstance(name, str) and name in _NAMES
 
 
-__all__ = ["Settings", "check_layer", "check_tree", "is_dtype"]
+def compute_dtype(config: Mapping[str, Any]) -> DType:
+    """The dtype that a layer computes in. Refuses policies that state none."""
+    policy = policy_name(config)
+    dtype = POLICIES.get(policy or "float32")
+    if dtype is None and policy not in ("string", "int32", "int64"):
+        raise Refusal(f"the dtype policy {policy}")
+    return dtype or DType.FLOAT32
+
+
+def policy_name(config: Mapping[str, Any]) -> str | None:
+    held = config.get("dtype")
+    if isinstance(held, Mapping):
+        inner = held.get("config")
+        held = inner.get("name") if isinstance(inner, Mapping) else None
+    return None if held is None else str(held)
+
+
+__all__ = ["Settings", "check_layer", "check_tree", "compute_dtype", "is_dtype", "policy_name"]

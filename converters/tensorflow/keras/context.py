@@ -12,10 +12,11 @@ from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.tensorflow.files.records import Endpoint, TFNode
 from graphir.converters.tensorflow.importing.context import Imported, ImportFunction, ImportNode
 from graphir.converters.tensorflow.keras.config import Settings
+from graphir.converters.tensorflow.keras.signatures import Reads
 from graphir.converters.tensorflow.keras.weights import Weights
 from graphir.errors import FormatError
 from graphir.ops.base import Operator
-from graphir.ops.elementwise import Cast
+from graphir.ops.elementwise import Cast, Greater
 from graphir.tensor import Tensor
 from graphir.types import DType
 
@@ -55,11 +56,28 @@ def import_float(node: ImportNode) -> Imported:
     return value if value.dtype is None or value.dtype.is_float else node.emit(Cast(DType.FLOAT32), value)
 
 
+def _boolean(least: float) -> ImportFunction:
+    """The import function of a mask as booleans."""
+
+    def import_boolean(node: ImportNode) -> Imported:
+        value = node.input(0)
+        if value.dtype is DType.BOOL:
+            return value
+        if not least:
+            return node.emit(Cast(DType.BOOL), value)
+        return node.emit(Greater(), value, node.scalar_like(value, least))
+
+    return import_boolean
+
+
 class Held(NamedTuple):
-    """A value of the model, and the mask (N, steps) that Keras carries with it: which steps count."""
+    """A value of the model, the mask (N, steps) that Keras carries with it: which steps count; and its dtype and shape
+    where the file states them."""
 
     value: Endpoint
     mask: Endpoint | None = None
+    dtype: str = ""
+    shape: tuple[int | None, ...] | None = None
 
 
 def held_in(structure: Any) -> Iterator[Held]:
@@ -90,25 +108,30 @@ def flat(argument: Any) -> Iterator[Held | None]:
 class Layer:
     """One call: the layer's configuration and weights, the arguments, and the nodes that are made for it.
 
-    `mask` is the mask of the results; `call` expresses another layer, which this one holds, on values. `owner` is the
-    layer's path in the model, the same for all of its calls; `shared` holds what calls made of weights, by it.
+    `args` is the first argument, `kwargs` the others by name. `mask` is the mask of the first `masked` results; with
+    `takes_masks` the values that the call is given have none afterwards. `call` expresses another layer, which this one
+    holds, on values. `owner` is the layer's path in the model, the same for all of its calls; `shared` holds what calls
+    made of weights, by it.
     """
 
     name: str
-    config: Mapping[str, Any]
+    config: Settings
     stored: Weights
     args: Sequence[Any]
-    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    kwargs: Reads = field(default_factory=lambda: Reads({}))
     keras: int = 3
+    class_name: str = ""
     nodes: list[TFNode] = field(default_factory=list)
     mask: Endpoint | None = None
+    masked: int = 1
+    takes_masks: bool = False
     dtype: DType = DType.FLOAT32
     owner: str = ""
     shared: dict[tuple[object, ...], Any] = field(default_factory=dict)
     call: Callable[[Mapping[str, Any], str, Weights, Sequence[Held]], list[Held]] = lambda *_: []
 
     def __post_init__(self) -> None:
-        self.config = Settings(self.config, self.name)
+        self._masks: dict[str, Endpoint] = {}
         self.weights = self.stored.tensors()
 
     def constant(self, suffix: str, value: object, dtype: type = np.int32) -> Endpoint:
@@ -170,7 +193,7 @@ class Layer:
 
     @property
     def operands(self) -> list[Held]:
-        """The values of the first argument; for layers that take each value as an argument of its own, `values`."""
+        """The values of the first argument."""
         return list(held_in(self.args[:1]))
 
     @property
@@ -191,16 +214,37 @@ class Layer:
             raise FormatError(f"layer {self.name} is called without a value")
         return found[0]
 
-    def argument(self, place: int, name: str) -> Any:
-        """An argument, given by place or by name; None if it is not given."""
-        return self.args[place] if place < len(self.args) else self.kwargs.get(name)
+    def given(self, name: str) -> Held | None:
+        """A value of the model that the call gives as an argument; None if it gives none. Refuses anything else."""
+        stated = self.kwargs.get(name)
+        if isinstance(stated, Held | None):
+            return stated
+        raise Refusal(f"its argument {name} is no value of the model")
+
+    def mask_argument(self, name: str, least: float = 0.0) -> Endpoint | None:
+        """The mask that the call states as an argument; None if it states none. Of numbers those above `least` count,
+        with 0 all others than 0."""
+        return None if self.kwargs.get(name) is None else self._mask(name, self.kwargs[name], least)
+
+    def mask_arguments(self, name: str) -> list[Endpoint | None]:
+        """The same for a list of masks."""
+        stated = self.kwargs.get(name)
+        if not isinstance(stated, list):
+            raise Refusal(f"its argument {name} is no list of masks")
+        return [None if held is None else self._mask(f"{name}_{slot}", held) for slot, held in enumerate(stated)]
+
+    def _mask(self, name: str, stated: Any, least: float = 0.0) -> Endpoint:
+        if isinstance(stated, (list, np.ndarray)) and not any(held_in(stated)):
+            return self.constant(name, np.not_equal(stated, 0), np.bool_)
+        if not isinstance(stated, Held):
+            raise Refusal(f"its argument {name} is no mask")
+        if name not in self._masks:
+            self._masks[name] = self.apply(_boolean(least), f"{name}_of_call", [stated.value])
+        return self._masks[name]
 
     def stated_mask(self) -> Endpoint | None:
         """The mask that the call states, else the one that the data carries."""
-        stated = self.kwargs.get("mask")
-        if isinstance(stated, Held):
-            return stated.value
-        return self.first.mask
+        return self.mask_argument("mask") or self.first.mask
 
     def numbers(self, key: str, axes: int, default: int = 1) -> list[int]:
         """A number for each of the spatial axes."""
@@ -213,7 +257,7 @@ class Layer:
     @property
     def channels_first(self) -> bool:
         """Whether the channels come before the spatial axes."""
-        return self.config.get("data_format") == "channels_first"
+        return bool(self.config.get("data_format") == "channels_first")
 
     def data_format(self, axes: int = 2) -> str:
         """TensorFlow's name of the layout."""

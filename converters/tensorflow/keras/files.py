@@ -7,7 +7,6 @@ legacy_h5_format.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,6 +21,7 @@ from graphir.converters.tensorflow.keras.weights import StoredByClass, StoredInG
 from graphir.errors import FormatError, ImportFailure
 from graphir.files.reading import open_plain
 from graphir.safety.foreign_text import unicode_text
+from graphir.safety.json_text import NoJson, read_json
 
 PRODUCER = 1882
 ZIP, HDF5 = b"PK\x03\x04", b"\x89HDF"
@@ -87,9 +87,9 @@ def layer_counts(config: Any) -> dict[str, int]:
 def _parsed(text: str | bytes, path: Path, what: str) -> Any:
     """What a JSON text says. Raises FormatError for one that is none, or nests deeper than any model."""
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"not a Keras model, or damaged: {what} is no JSON: {error}", path=path) from error
+        return read_json(text)
+    except NoJson as error:
+        raise FormatError(f"not a Keras model, or damaged: {what}: {error}", path=path) from error
 
 
 def _major(text: Any, path: Path) -> int:

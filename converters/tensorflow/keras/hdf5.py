@@ -7,14 +7,12 @@ they are asked for.
 
 from __future__ import annotations
 
-import atexit
 import json
 import os
 import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +24,8 @@ import numpy as np
 from graphir.errors import FormatError, GraphError, ImportFailure
 from graphir.extras import install_hint
 from graphir.files.reading import open_plain
+from graphir.safety.children import ForkServer
+from graphir.safety.json_text import read_json
 from graphir.safety.limits import current
 from graphir.tensor import Tensor
 from graphir.types import DType
@@ -34,10 +34,10 @@ CHILD = Path(__file__).with_name("hdf5_child.py")
 PATIENCE = 60.0  # seconds; what the child works is limited by itself, in seconds of CPU
 # The library opens no plugin, asks no other driver, and starts no threads.
 SETTINGS = {
+    "HDF5_DRIVER": None, "HDF5_DRIVER_CONFIG": None, "HDF5_VOL_CONNECTOR": None,
     "HDF5_PLUGIN_PRELOAD": "::", "HDF5_PLUGIN_PATH": os.devnull, "HDF5_USE_FILE_LOCKING": "FALSE",
     "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
 }  # fmt: skip
-FORGOTTEN = ("HDF5_DRIVER", "HDF5_DRIVER_CONFIG", "HDF5_VOL_CONNECTOR")
 Held = dict[str, Any]
 
 
@@ -79,7 +79,7 @@ class Hdf5:
         limits = current()
         words = [self.source.start, self.source.size, limits.elements, limits.expansion]
         with self._opened() as file:
-            self._pipe = _server().ask(file.fileno(), words, self.source.path)
+            self._pipe = _request(file.fileno(), words, self.source.path)
         self._finalizer = weakref.finalize(self, self._pipe.close)
 
     def _opened(self) -> IO[bytes]:
@@ -112,7 +112,7 @@ class Hdf5:
         return FormatError(reason, path=self.source.path)
 
     def _told(self, line: bytes) -> Held:
-        answer: Held = json.loads(line)
+        answer: Held = read_json(line)
         path = self.source.path
         if "missing" in answer:
             raise ImportFailure(f"{path}: Keras's files need h5py, which is not installed: {install_hint('keras')}")
@@ -211,58 +211,20 @@ class Group:
         return "/".join([above, *(part for part in name.split("/") if part not in ("", "."))])
 
 
-class _Server:
-    """The process that answers for files (`hdf5_child`); there is one, from the first file on."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._control: socket.socket | None = None
-
-    def ask(self, file: int, words: Sequence[int], path: Path) -> socket.socket:
-        """A socket on which a process answers for an open file. Raises ImportFailure if none can be started."""
-        ours, theirs = socket.socketpair()
-        with theirs, self._lock:
-            message = json.dumps(words).encode("ascii")
-            try:
-                try:
-                    socket.send_fds(self._running(), [message], [file, theirs.fileno()])
-                except BrokenPipeError:  # it was ended from outside
-                    self._control = None
-                    socket.send_fds(self._running(), [message], [file, theirs.fileno()])
-            except OSError as error:
-                ours.close()
-                raise ImportFailure(f"{path}: cannot start {sys.executable} to read HDF5: {error}") from error
-        ours.settimeout(PATIENCE)
-        return ours
-
-    def _running(self) -> socket.socket:
-        if self._control is None:
-            environment = {name: value for name, value in os.environ.items() if name not in FORGOTTEN} | SETTINGS
-            environment["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if os.path.isabs(path))
-            self._control, theirs = socket.socketpair()
-            with theirs:
-                child = subprocess.Popen(
-                    [sys.executable, "-P", str(CHILD), str(theirs.fileno())], env=environment,
-                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                    pass_fds=[theirs.fileno()],
-                )  # fmt: skip
-            atexit.register(_end, os.getpid(), self._control, child)
-        return self._control
+_server = ForkServer(CHILD, SETTINGS, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def _end(owner: int, control: socket.socket, child: subprocess.Popen[bytes]) -> None:
-    control.close()
-    if os.getpid() == owner:
-        child.kill()
-        child.wait()
-
-
-_servers: dict[int, _Server] = {}
-
-
-def _server() -> _Server:
-    """This process's: one that was made by a fork starts its own."""
-    return _servers.setdefault(os.getpid(), _Server())
+def _request(file: int, words: Sequence[int], path: Path) -> socket.socket:
+    """Return a socket on which a process answers for an open file. Raises ImportFailure if none can be started."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        try:
+            _server.request(json.dumps(words).encode("ascii"), [file, theirs.fileno()])
+        except OSError as error:
+            ours.close()
+            raise ImportFailure(f"{path}: cannot start {sys.executable} to read HDF5: {error}") from error
+    ours.settimeout(PATIENCE)
+    return ours
 
 
 __all__ = ["Bytes", "Group", "Hdf5"]

@@ -16,6 +16,7 @@ CLASSES = {
     "Convolution2D": "Conv2D",
     "Convolution3D": "Conv3D",
     "Deconvolution2D": "Conv2DTranspose",
+    "GroupedQueryAttention": "GroupQueryAttention",
     "SeparableConvolution2D": "SeparableConv2D",
     "SyncBatchNormalization": "BatchNormalization",
     "BatchNormalizationV1": "BatchNormalization",

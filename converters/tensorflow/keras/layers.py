@@ -35,6 +35,11 @@ ON_LAST_AXIS = frozenset({
     "Activation", "ActivityRegularization", "AlphaDropout", "Dense", "Dropout", "ELU", "GaussianDropout",
     "GaussianNoise", "Identity", "LeakyReLU", "ReLU", "Rescaling", "ThresholdedReLU",
 })  # fmt: skip
+# What looks at the masks of its values, so that a TimeDistributed around it hands on theirs.
+MASK_READERS = frozenset({
+    *recurrent.LAYERS, "Functional", "GlobalAveragePooling1D", "GroupNormalization", "Model", "Sequential", "Softmax",
+    "TimeDistributed",
+})  # fmt: skip
 
 
 def dense(layer: Layer) -> Endpoint:
@@ -90,12 +95,13 @@ def time_distributed(layer: Layer) -> Endpoint:
     stored = layer.stored.part("layer")
     layer.mask = layer.stated_mask()
     if entry["class_name"] in ON_LAST_AXIS:
-        return layer.call(entry, "layer", stored, [Held(layer.data)])[0].value
-    if entry["class_name"] in recurrent.LAYERS and layer.mask is not None:
-        raise Refusal("a recurrent layer on each step of values with a mask")
+        value = layer.call(entry, "layer", stored, [Held(layer.data)])[0].value
+        return layer.add("Identity", "steps", [value]) if value == layer.data else value
     data = layer.data
-    folded = layer.apply(_import_fold, "samples", [data])
-    results = layer.call(entry, "layer", stored, [Held(folded)])
+    folded = Held(layer.apply(_import_fold, "samples", [data]))
+    if layer.mask is not None and entry["class_name"] in MASK_READERS:
+        folded = Held(folded.value, layer.apply(_import_fold_mask, "sample_masks", [layer.mask]))
+    results = layer.call(entry, "layer", stored, [folded])
     return layer.apply(_import_unfold, "steps", [results[0].value, data])
 
 
@@ -119,6 +125,13 @@ def _import_unfold(node: ImportNode) -> Imported:
     return node.emit(Reshape(), value, node.step(Concat(0), first, last, suffix="sizes"))
 
 
+def _import_fold_mask(node: ImportNode) -> Imported:
+    """The masks of the samples, of a mask (N, steps, steps of a sample)."""
+    if node.rank(node.input(0)) < 3:
+        node.refuse("a layer that looks at masks on each step of values whose mask hides whole steps")
+    return _import_fold(node)
+
+
 def _sizes(node: ImportNode, shape: Value, first: int) -> Value:
     return node.step(Slice(), shape, node.vector([first]), node.vector([64]), suffix="rest")
 
@@ -126,6 +139,7 @@ def _sizes(node: ImportNode, shape: Value, first: int) -> Value:
 def wrapped(layer: Layer) -> list[Endpoint]:
     """A wrapper that acts in training only."""
     found = layer.call(layer.config["layer"], "layer", layer.stored.part("layer"), layer.operands)
+    layer.mask = found[0].mask
     return [held.value for held in found]
 
 
@@ -191,6 +205,20 @@ def discretization(layer: Layer) -> Endpoint:
     return bins if layer.keras >= 3 else layer.add("Cast", "bins_int64", [bins], DstT=DType.INT64)
 
 
+def layer_scale(layer: Layer) -> Endpoint:
+    """x times a weight for each channel, of ConvNeXt in keras.applications."""
+    return layer.add("Mul", "scaled", [layer.data, layer.weight(0)])
+
+
+def custom_scale(layer: Layer) -> Endpoint:
+    """The first value and a part of the second, of InceptionResNetV2 in keras.applications."""
+    operands = layer.inputs
+    if len(operands) != 2:
+        raise Refusal(f"{len(operands)} operands, expected 2")
+    part = layer.add("Mul", "part", [operands[1], layer.constant("scale", layer.config["scale"], np.float32)])
+    return layer.add("AddV2", "sum", [operands[0], part])
+
+
 def same(layer: Layer) -> Endpoint:
     """What does nothing at inference."""
     return layer.data
@@ -205,6 +233,7 @@ LAYERS: dict[str, Callable[[Layer], Any]] = {
     **spatial.LAYERS,
     "ActivityRegularization": same,
     "AlphaDropout": same,
+    "CustomScaleLayer": custom_scale,
     "Dense": dense,
     "Discretization": discretization,
     "Dropout": same,
@@ -214,6 +243,7 @@ LAYERS: dict[str, Callable[[Layer], Any]] = {
     "GaussianDropout": same,
     "GaussianNoise": same,
     "Identity": same,
+    "LayerScale": layer_scale,
     "Masking": masking,
     "Permute": permute,
     "RepeatVector": repeat_vector,
@@ -235,10 +265,10 @@ RANDOM = frozenset({
 })  # fmt: skip
 # Layers that hand on the mask of what they are given; those that make one themselves say so in `Layer.mask`.
 PASS_MASKS = frozenset({
-    "Activation", "ActivityRegularization", "AdditiveAttention", "AlphaDropout", "Attention", "BatchNormalization",
-    "Dense", "Dropout", "ELU", "GaussianDropout", "GaussianNoise", "GroupNormalization", "Identity",
-    "LayerNormalization", "LeakyReLU", "MultiHeadAttention", "Normalization", "PReLU", "ReLU", "Rescaling", "Softmax",
-    "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D", "ThresholdedReLU", "UnitNormalization",
+    "Activation", "ActivityRegularization", "AlphaDropout", "BatchNormalization", "Dense", "Dropout", "ELU",
+    "GaussianDropout", "GaussianNoise", "GroupNormalization", "GroupQueryAttention", "Identity",
+    "LayerNormalization", "LeakyReLU", "MultiHeadAttention", "Normalization", "PReLU", "ReLU", "Rescaling",
+    "Softmax", "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D", "ThresholdedReLU", "UnitNormalization",
 })  # fmt: skip
 _STRINGS = "it works on strings and tables that the file keeps apart; give the model what comes behind it"
 REFUSED = {

@@ -14,11 +14,17 @@ from graphir.converters.tensorflow.keras.context import Layer
 from graphir.converters.tensorflow.keras.normalization import unit_length
 from graphir.errors import FormatError
 from graphir.graph import Value
+from graphir.ops import elementwise as ew
+from graphir.ops.base import Operator
 from graphir.ops.creation import ConstantOfShape
 from graphir.ops.linear import MatMul
 from graphir.ops.shape import Shape, Squeeze, Transpose, Unsqueeze
+from graphir.ops.shape_parts import Concat
 from graphir.ops.slicing import Slice
 from graphir.types import DType
+
+# Values, and the mask of each that has one, made one.
+_Combine = Callable[[ImportNode, Sequence[Value], Sequence[Value | None]], Value]
 
 
 def _folded(op: str) -> Callable[[Layer], Endpoint]:
@@ -67,15 +73,67 @@ def _either(layer: Layer) -> Endpoint | None:
     return found
 
 
-def _refuse_masks(function: Callable[[Layer], Endpoint], names: str) -> Callable[[Layer], Endpoint]:
+def _masked(op: str, combine: _Combine) -> Callable[[Layer], Endpoint]:
     """Version 3's maximum, minimum and product leave masked steps out of what they compute."""
 
-    def checked(layer: Layer) -> Endpoint:
-        if layer.keras >= 3 and any(held.mask is not None for held in layer.operands):
-            raise Refusal(f"{names} of values with masks, which version 3 leaves out of it")
-        return function(layer)
+    def merged(layer: Layer) -> Endpoint:
+        operands = layer.operands
+        masks = [held.mask for held in operands if held.mask is not None]
+        if layer.keras < 3 or not masks:
+            return _folded(op)(layer)
+        layer.mask = _either(layer)
 
-    return checked
+        def import_merged(node: ImportNode) -> Imported:
+            values, rest = node.inputs[: len(operands)], list(node.inputs[len(operands) :])
+            if len({node.rank(value) for value in values}) > 1:
+                node.refuse("values with masks that have different numbers of axes")
+            wide = [None if held.mask is None else _unsqueezed(node, rest.pop(0)) for held in operands]
+            return combine(node, values, wide)
+
+        return layer.apply(import_merged, "merged", [*layer.inputs, *masks])
+
+    return merged
+
+
+def _unsqueezed(node: ImportNode, mask: Value) -> Value:
+    return node.step(Unsqueeze(), mask, node.vector([-1]), suffix="wide_mask")
+
+
+def _extreme(op: Operator) -> _Combine:
+    """The maximum or minimum: of a step that a mask hides in one operand, the other's."""
+
+    def combine(node: ImportNode, values: Sequence[Value], masks: Sequence[Value | None]) -> Value:
+        result, seen = values[0], masks[0]
+        for value, mask in zip(values[1:], masks[1:], strict=True):
+            if mask is not None:
+                value = node.step(ew.Where(), mask, value, result, suffix="seen")
+            if seen is not None:
+                result = node.step(ew.Where(), seen, result, value, suffix="seen")
+            both = mask is not None and seen is not None
+            seen = node.step(ew.Or(), seen, mask, suffix="any_seen") if both else None
+            result = node.step(op, result, value, suffix="merged")
+        return result
+
+    return combine
+
+
+def _product(node: ImportNode, values: Sequence[Value], masks: Sequence[Value | None]) -> Value:
+    """The product of what masks show; 0 where each operand's mask hides a step."""
+    ones = node.scalar_like(values[0], 1)
+    shown = [
+        value if mask is None else node.step(ew.Where(), mask, value, ones, suffix="shown")
+        for value, mask in zip(values, masks, strict=True)
+    ]
+    result = shown[0]
+    for value in shown[1:]:
+        result = node.step(ew.Mul(), result, value, suffix="product")
+    whole = [mask for mask in masks if mask is not None]
+    if len(whole) < len(masks):
+        return result
+    seen = whole[0]
+    for mask in whole[1:]:
+        seen = node.step(ew.Or(), seen, mask, suffix="any_seen")
+    return node.step(ew.Where(), seen, result, node.scalar_like(result, 0), suffix="kept")
 
 
 def subtract(layer: Layer) -> Endpoint:
@@ -109,13 +167,19 @@ def _joined_mask(layer: Layer, axis: int) -> Endpoint | None:
         if layer.keras >= 3 and any(mask is None for mask in masks):
             return layer.apply(_all_true, "mask", [layer.data])
         return _either(layer)
-    if axis != 1:
+    if axis not in (1, -2):
         raise Refusal(f"a concatenation of masked values along the axis {axis}; 1 and -1 are read")
     parts = [
         held.mask if held.mask is not None else layer.apply(_all_true, f"mask_{place}", [held.value])
         for place, held in enumerate(layer.operands)
     ]
-    return layer.add("ConcatV2", "mask", [*parts, layer.constant("mask_axis", 1)], N=len(parts))
+
+    def import_joined(node: ImportNode) -> Imported:
+        if axis < 0 and node.rank(node.input(0)) != 3:
+            node.refuse(f"a concatenation of masked values along the axis {axis}, which is not that of the steps")
+        return node.emit(Concat(1), *node.inputs[1:])
+
+    return layer.apply(import_joined, "mask", [layer.data, *parts])
 
 
 def _all_true(node: ImportNode) -> Imported:
@@ -175,9 +239,9 @@ LAYERS: Mapping[str, Callable[[Layer], Any]] = {
     "Average": average,
     "Concatenate": concatenate,
     "Dot": dot,
-    "Maximum": _refuse_masks(_folded("Maximum"), "the maximum"),
-    "Minimum": _refuse_masks(_folded("Minimum"), "the minimum"),
-    "Multiply": _refuse_masks(_folded("Mul"), "the product"),
+    "Maximum": _masked("Maximum", _extreme(ew.Max())),
+    "Minimum": _masked("Minimum", _extreme(ew.Min())),
+    "Multiply": _masked("Mul", _product),
     "Subtract": subtract,
 }
 

@@ -7,25 +7,33 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from graphir.converters.kernel.refusals import Refusal, Refusals
+from graphir.converters.kernel.refusals import NODE_ERRORS, Refusal, Refusals
 from graphir.converters.tensorflow.files.records import Endpoint, TFNode
 from graphir.converters.tensorflow.importing.context import Imported, ImportNode
 from graphir.converters.tensorflow.keras.calls import (
     Reference,
     arguments_of,
-    filled,
-    first_calls,
+    count_from_zero,
+    execution_order,
     listed,
     mapped,
     output_names,
     references_in,
     result_of,
 )
-from graphir.converters.tensorflow.keras.config import check_layer, check_tree, is_dtype
+from graphir.converters.tensorflow.keras.config import (
+    Settings,
+    check_layer,
+    check_tree,
+    compute_dtype,
+    is_dtype,
+    policy_name,
+)
 from graphir.converters.tensorflow.keras.context import Held, Layer, flat, held_in
 from graphir.converters.tensorflow.keras.history import modern, old_weights
-from graphir.converters.tensorflow.keras.layers import LAYERS, PASS_MASKS, RANDOM, REFUSED
+from graphir.converters.tensorflow.keras.layers import LAYERS, PASS_MASKS, RANDOM, REFUSED, same
 from graphir.converters.tensorflow.keras.operations import OPERATIONS
+from graphir.converters.tensorflow.keras.signatures import Reads, bind_arguments, refuse_unread
 from graphir.converters.tensorflow.keras.weights import StoredByName, Weights
 from graphir.decisions import DecisionKind
 from graphir.errors import FormatError, ImportFailure
@@ -35,10 +43,6 @@ from graphir.types import UNKNOWN, DType
 
 FUNCTIONAL = ("Functional", "Model")
 MODELS = ("Sequential", *FUNCTIONAL)
-POLICIES = {
-    "float16": DType.FLOAT16, "float32": DType.FLOAT32, "float64": DType.FLOAT64, "bfloat16": DType.BFLOAT16,
-    "mixed_float16": DType.FLOAT16, "mixed_bfloat16": DType.BFLOAT16,
-}  # fmt: skip
 CASTING = ("float16", "float64")  # policies under which layers convert what they are given
 Entry = Mapping[str, Any]
 
@@ -58,6 +62,7 @@ class Reader:
         self._depth = 0
         self._owners: dict[str, str] = {}  # of what a call's names begin with, the path of its layer, without calls
         self._shared: dict[tuple[object, ...], Any] = {}
+        self._masks: dict[Endpoint, Endpoint | None] = {}  # of values of which a call changed them
 
     def run(self, entry: Entry, stored: Weights) -> tuple[dict[str, Endpoint], dict[str, Endpoint]]:
         """The endpoints of the inputs and outputs by name, in the order of the model's `inputs` and `outputs`."""
@@ -152,7 +157,10 @@ class Reader:
             for place, call in enumerate(entry.get("inbound_nodes") or [[]]):
                 args, kwargs = arguments_of(call, entries)
                 calls.append((name, place, args, kwargs))
-        first = first_calls(calls, listed(config.get("output_layers")))
+        nested = [name for name, entry in entries.items() if entry["class_name"] in FUNCTIONAL]
+        ends = listed(config.get("output_layers"))
+        calls, outputs = count_from_zero(calls, ends, nested if self.version >= 3 else None)
+        calls = execution_order(calls, outputs)
         while calls:
             left = []
             for name, place, args, kwargs in calls:
@@ -161,15 +169,24 @@ class Reader:
                     left.append((name, place, args, kwargs))
                     continue
                 title = prefix + (name if place == 0 else f"{name}_call_{place}")
-                given = filled(args, results), filled(kwargs, results)
+                given = self._filled(args, results), self._filled(kwargs, results)
                 self._owners[f"{title}/"] = f"{self._owners.get(prefix, prefix)}{name}/"
                 made = self._call(entries[name], weights.get(name, stored), title, *given)
-                results[name, place + first.get(name, 0)] = made
+                results[name, place] = made
             if len(left) == len(calls):
                 shown = ", ".join(name for name, *_ in left[:5])
                 raise FormatError(f"its layers {shown} wait for each other", path=self.path)
             calls = left
-        return [result_of(held, results) for held in listed(config.get("output_layers"))]
+        return [result_of(held, results) for held in outputs]
+
+    def _filled(self, structure: Any, results: Mapping[tuple[str, int], list[Held]]) -> Any:
+        """The structure with what calls gave, with the masks that it has after the calls since."""
+
+        def fill(reference: Reference) -> Held:
+            held = result_of(reference, results)
+            return Held(held.value, self._masks.get(held.value, held.mask), reference.dtype, reference.shape)
+
+        return mapped(structure, fill)
 
     def _source(
         self,
@@ -196,7 +213,7 @@ class Reader:
         config = entry["config"]
         sizes = config.get("batch_shape") or config.get("batch_input_shape")
         shape = None if sizes is None else tuple(UNKNOWN if size is None else size for size in sizes)
-        stated = _policy(config) or "float32"
+        stated = policy_name(config) or "float32"
         if not is_dtype(stated):
             raise FormatError(f"input {name}: the dtype {stated[:40]!r} is unknown", path=self.path)
         dtype = DType.of(stated)
@@ -209,23 +226,36 @@ class Reader:
         """The results of a call of a layer, an operation or a model."""
         class_name = entry["class_name"]
         is_model = class_name in MODELS and _layers_of(entry) is not None
-        if not is_model and not _is_operation(entry):
-            check_layer(entry, name, self.path)
-        entry = modern(entry)
+        try:
+            if not is_model and not _is_operation(entry):
+                check_layer(entry, name, self.path)
+            entry = modern(entry)
+        except NODE_ERRORS as error:
+            return self._refused(entry, name, error, args, kwargs)
         class_name = entry["class_name"]
         owner = self._owners.setdefault(f"{name}/", f"{name}/")
-        if class_name in MODELS and _layers_of(entry) is not None:
-            return self._told(name, self._model(entry, stored, name, args, kwargs))
-        charge_nodes(1, f"layer {name}")
-        name = self._names.fresh(name)
+        is_model = class_name in MODELS and _layers_of(entry) is not None
+        name = name if is_model else self._names.fresh(name)
         try:
+            if is_model:
+                return self._told(name, self._model(entry, stored, name, args, kwargs))
+            charge_nodes(1, f"layer {name}")
             if _is_operation(entry):
                 return self._told(name, self._operation(entry, stored, name, args, kwargs))
             return self._told(name, self._layer(entry, stored, name, args, kwargs, owner))
-        except Refusal as error:
-            self._refusals.refuse(class_name, str(error), name)
-            found = list(held_in([args, kwargs]))
-            return [found[0] if found else Held(Endpoint(name))] * 8
+        except NODE_ERRORS as error:
+            return self._refused(entry, name, error, args, kwargs)
+
+    def _refused(
+        self, entry: Entry, name: str, error: Exception, args: Sequence[Any], kwargs: Mapping[str, Any]
+    ) -> list[Held]:
+        """Record what is wrong with a layer, and give values in place of its results."""
+        config = entry.get("config")
+        stated = config if isinstance(config, Mapping) else {}
+        if not self._refusals.take(entry["class_name"], error, name, stated):
+            self._refusals.refuse(entry["class_name"], str(error), name)
+        found = list(held_in([args, kwargs]))
+        return [found[0] if found else Held(Endpoint(name))] * 8
 
     def _told(self, name: str, results: list[Held]) -> list[Held]:
         """The results of a call, the first of which is what its name means."""
@@ -240,14 +270,22 @@ class Reader:
         assert config is not None
         check_depth(self._depth + 1, f"the model {name}")
         self._depth += 1
-        argument = args[0] if args else kwargs.get("inputs")
+        first, others = bind_arguments(entry["class_name"], args, kwargs)
+        argument, masks = first[0] if first else None, list(flat(others.pop("mask", None)))
+        refuse_unread(Reads(others))
         layers = config.get("input_layers")
+        if isinstance(argument, Mapping) and not isinstance(layers, Mapping) and entry["class_name"] != "Sequential":
+            argument = [argument.get(reference.layer) for reference in listed(layers)]
+        operands = list(flat(argument))
+        for slot, mask in enumerate(masks[: len(operands)]):
+            held = operands[slot]
+            if mask is not None and held is not None:
+                operands[slot] = Held(held.value, mask.value)
+                self._masks[held.value] = mask.value
         if entry["class_name"] == "Sequential":
-            found = self._sequential(config, stored, f"{name}/", list(held_in(argument)), {})
+            found = self._sequential(config, stored, f"{name}/", [held for held in operands if held is not None], {})
         else:
-            if isinstance(argument, Mapping) and not isinstance(layers, Mapping):
-                argument = [argument.get(reference.layer) for reference in listed(layers)]
-            found = self._functional(config, stored, f"{name}/", list(flat(argument)), {})
+            found = self._functional(config, stored, f"{name}/", operands, {})
         self._depth -= 1
         return found
 
@@ -270,24 +308,27 @@ class Reader:
         odd = [key for key in ("lora_rank", "quantization_config", "quantization_mode") if config.get(key)]
         if odd:
             raise Refusal(f"{odd[0]}: its kernel is not stored as one; merge or dequantize it before saving")
-        policy = _policy(config)
-        dtype = POLICIES.get(policy or "float32")
-        if dtype is None:
-            if policy not in ("string", "int32", "int64"):
-                raise Refusal(f"the dtype policy {policy}")
-            dtype = DType.FLOAT32
-        layer = Layer(name, config, stored, args, kwargs, self.version, dtype=dtype, owner=owner, shared=self._shared)
+        first, others = bind_arguments(class_name, args, kwargs)
+        layer = Layer(
+            name, Settings(config, name), stored, first, Reads(others), self.version, class_name,
+            dtype=compute_dtype(config), owner=owner, shared=self._shared,
+        )  # fmt: skip
         layer.call = lambda inner, suffix, part, held: self._inner(layer, inner, suffix, part, held)
         if self._casts:
-            layer.args, layer.kwargs = (mapped(given, layer.autocast) for given in (list(args), dict(kwargs)))
+            layer.args = mapped(first, layer.autocast)
+            layer.kwargs = Reads(mapped(others, layer.autocast))
         found = function(layer)
         results = [found] if isinstance(found, Endpoint) else list(found)
         if told:
             results[0] = layer.apply(_import_told, "inference", results[:1])
-        self.nodes += layer.nodes
-        if layer.mask is None and class_name in PASS_MASKS and layer.args:
+        if layer.mask is None and class_name in PASS_MASKS:
             layer.mask = layer.stated_mask()
-        return [Held(value, layer.mask) for value in results]
+        self.nodes += layer.nodes
+        if layer.takes_masks:
+            self._masks |= dict.fromkeys(held.value for held in held_in([first, others]))
+        refuse_unread(layer.kwargs, layer.config, "" if self.version == 1 or function is same else class_name)
+        masks = [layer.mask] * layer.masked + [None] * len(results)
+        return [Held(value, mask) for value, mask in zip(results, masks, strict=False)]
 
     def _inner(self, outer: Layer, entry: Entry, suffix: str, stored: Weights, operands: Sequence[Held]) -> list[Held]:
         """The results of a layer that another one holds."""
@@ -308,10 +349,13 @@ class Reader:
         function = OPERATIONS.get(title)
         if function is None:
             raise Refusal(f"graphir does not know the operation {title}")
-        layer = Layer(name, config, stored, args, {**config, **kwargs}, self.version)
+        given = Reads({**config, **kwargs} if self.version >= 3 else kwargs)
+        layer = Layer(name, Settings(config, name), stored, args, given, self.version, title)
         found = function(layer)
         self.nodes += layer.nodes
-        return [Held(value) for value in ([found] if isinstance(found, Endpoint) else found)]
+        refuse_unread(layer.kwargs)
+        masks = {held.value: held.mask for held in held_in([args, kwargs])}  # of what is handed on as it is
+        return [Held(value, masks.get(value)) for value in ([found] if isinstance(found, Endpoint) else found)]
 
 
 def _import_told(node: ImportNode) -> Imported:
@@ -349,14 +393,6 @@ def _is_operation(entry: Entry) -> bool:
     nodes: list[Any] = entry.get("inbound_nodes") or []
     of_version_3 = bool(nodes) and isinstance(nodes[0], Mapping) and "args" in nodes[0]
     return of_version_3 and "trainable" not in entry["config"]
-
-
-def _policy(config: Entry) -> str | None:
-    held = config.get("dtype")
-    if isinstance(held, Mapping):
-        inner = held.get("config")
-        held = inner.get("name") if isinstance(inner, Mapping) else None
-    return None if held is None else str(held)
 
 
 __all__ = ["MODELS", "Reader"]

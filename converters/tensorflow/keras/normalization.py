@@ -141,6 +141,8 @@ def _ones(node: ImportNode, value: Value, axes: int) -> Value:
 
 def group_normalization(layer: Layer) -> Endpoint:
     """Over each sample's groups of channels; -1 groups are as many as channels."""
+    if layer.keras < 3 and layer.stated_mask() is not None:
+        raise Refusal("a mask, by which version 2 weighs the statistics")
     gamma, beta = _weights(layer)
     held, names = _constants(layer, gamma, beta)
     groups, axis = int(layer.config.get("groups", 32)), _axes(layer)[0]

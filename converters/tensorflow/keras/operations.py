@@ -3,20 +3,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
-
-import numpy as np
 
 from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.tensorflow.files.records import Endpoint
 from graphir.converters.tensorflow.importing.context import Imported, ImportNode
 from graphir.converters.tensorflow.keras.activations import activation
-from graphir.converters.tensorflow.keras.arguments import argument, first_argument, tensor_argument, whole_numbers
-from graphir.converters.tensorflow.keras.context import Held, Layer, held_in
+from graphir.converters.tensorflow.keras.arguments import (
+    argument,
+    bring_together,
+    first_argument,
+    several_arguments,
+    tensor_argument,
+    whole_numbers,
+)
+from graphir.converters.tensorflow.keras.context import Held, Layer
 from graphir.converters.tensorflow.keras.items import get_item
 from graphir.converters.tensorflow.keras.normalization import unit_length
-from graphir.graph import Value
+from graphir.converters.tensorflow.keras.operation_rows import ROWS
 from graphir.ops import activation as act
 from graphir.ops import elementwise as ew
 from graphir.ops import reduction as red
@@ -46,31 +51,12 @@ def _binary(op: Operator, *, negated: bool = False) -> Build:
             raise Refusal("its arguments are not two values or numbers")
 
         def import_binary(node: ImportNode) -> Imported:
-            sides = _sides(node, pair)
+            sides = bring_together(node, pair)
             return node.emit(ew.Not(), node.step(op, *sides, suffix="opposite")) if negated else node.emit(op, *sides)
 
         return layer.apply(import_binary, "value", held)
 
     return build
-
-
-def _sides(node: ImportNode, pair: Sequence[Any]) -> list[Value]:
-    """Both operands in one dtype: numbers take the other's, and of an integer and a float the float's is taken."""
-    values = list(node.inputs)
-    like = next((value for value in values if value.dtype is not None and value.dtype.is_float), values[0])
-    found: list[Value] = []
-    for side in pair:
-        if not isinstance(side, Held):
-            number = np.asarray(side)
-            if number.dtype.kind == "f" and like.dtype is not None and like.dtype.is_integer:
-                node.refuse("a float and integers; convert the integers first")
-            found.append(node.constant(number.astype((like.dtype or DType.FLOAT32).numpy())))
-            continue
-        value = values.pop(0)
-        if value.dtype is not None and like.dtype is not None and value.dtype is not like.dtype:
-            value = node.step(ew.Cast(like.dtype), value, suffix="converted")
-        found.append(value)
-    return found
 
 
 def _axes(layer: Layer) -> list[int] | None:
@@ -117,17 +103,9 @@ def _along(cls: type[Operator], usual: int = -1) -> Build:
     return build
 
 
-def _several(layer: Layer) -> list[Endpoint]:
-    stated = first_argument(layer)
-    found = list(held_in(stated))
-    if not found or not isinstance(stated, (list, tuple)) or len(found) != len(stated):
-        raise Refusal("its first argument is no list of values")
-    return [held.value for held in found]
-
-
 def concatenate(layer: Layer) -> Endpoint:
     """Values along an axis."""
-    return layer.apply(Concat(_axis(layer)), "value", _several(layer))
+    return layer.apply(Concat(_axis(layer)), "value", several_arguments(layer, first_argument(layer)))
 
 
 def stack(layer: Layer) -> Endpoint:
@@ -138,7 +116,7 @@ def stack(layer: Layer) -> Endpoint:
         rows = [node.step(Unsqueeze(), value, node.vector([axis]), suffix="row") for value in node.inputs]
         return node.emit(Concat(axis), *rows)
 
-    return layer.apply(import_stack, "value", _several(layer))
+    return layer.apply(import_stack, "value", several_arguments(layer, first_argument(layer)))
 
 
 def reshape(layer: Layer) -> Endpoint:
@@ -176,8 +154,13 @@ def _with_axes(op: Operator) -> Build:
 
 
 def cast(layer: Layer) -> Endpoint:
-    """Another dtype."""
-    return layer.apply(ew.Cast(DType.of(argument(layer, 1, "dtype"))), "value", [tensor_argument(layer)])
+    """Another dtype. A value that has it already is handed on, with its mask."""
+    dtype, value = argument(layer, 1, "dtype"), first_argument(layer)
+    if dtype is None:
+        return tensor_argument(layer)
+    if layer.keras >= 3 and isinstance(value, Held) and value.dtype == dtype:
+        return value.value
+    return layer.apply(ew.Cast(DType.of(dtype)), "value", [tensor_argument(layer)])
 
 
 def _filled(number: float) -> Build:
@@ -229,7 +212,8 @@ def normalize(layer: Layer) -> Endpoint:
     """x by its length along an axis."""
     if layer.kwargs.get("order") not in (2, None):
         raise Refusal(f"the order {layer.kwargs['order']}; only 2 is read")
-    return unit_length(layer, tensor_argument(layer), _axes(layer) or [-1], 1e-12, "value")
+    least = float(layer.kwargs.get("epsilon") or 1e-12)
+    return unit_length(layer, tensor_argument(layer), _axes(layer) or [-1], least, "value")
 
 
 def matmul(layer: Layer) -> Endpoint:
@@ -245,8 +229,8 @@ def matmul(layer: Layer) -> Endpoint:
 
 
 def identity(layer: Layer) -> Endpoint:
-    """What does nothing at inference."""
-    return tensor_argument(layer)
+    """What does nothing at inference, as another value: its mask is not handed on."""
+    return layer.add("Identity", "value", [tensor_argument(layer)])
 
 
 # Version 3's class, then the functions of TensorFlow that version 2 names.
@@ -255,13 +239,13 @@ _ROWS: tuple[tuple[tuple[str, ...], Build], ...] = (
     (("Add", "__operators__.add", "math.add"), _binary(ew.Add())),
     (("All", "math.reduce_all"), _boolean_reduction("All")),
     (("Any", "math.reduce_any"), _boolean_reduction("Any")),
-    (("Cast", "cast"), cast),
+    (("Cast", "ConvertToTensor", "cast"), cast),
     (("Ceil", "math.ceil"), _unary(ew.Ceil())),
     (("Clip", "clip_by_value"), clip),
     (("Concatenate", "concat"), concatenate),
     (("Cos", "math.cos"), _unary(ew.Cos())),
     (("Divide", "TrueDivide", "math.truediv"), _binary(ew.Div())),
-    (("Elu", "nn.elu"), _named("elu")),
+    (("nn.elu",), _named("elu")),
     (("Equal", "math.equal"), _binary(ew.Equal())),
     (("Erf", "math.erf"), _unary(ew.Erf())),
     (("Exp", "math.exp"), _unary(ew.Exp())),
@@ -273,7 +257,7 @@ _ROWS: tuple[tuple[tuple[str, ...], Build], ...] = (
     (("GreaterEqual", "math.greater_equal"), _binary(ew.GreaterOrEqual())),
     (("HardSigmoid",), _named("hard_sigmoid")),
     (("HardSilu",), _named("hard_silu")),
-    (("StopGradient", "stop_gradient", "identity"), identity),
+        (("StopGradient", "stop_gradient", "identity"), identity),
     (("Less", "math.less"), _binary(ew.Less())),
     (("LessEqual", "math.less_equal"), _binary(ew.LessOrEqual())),
     (("Log", "math.log"), _unary(ew.Log())),
@@ -282,10 +266,10 @@ _ROWS: tuple[tuple[tuple[str, ...], Build], ...] = (
     (("LogicalOr", "math.logical_or"), _binary(ew.Or())),
     (("LogSoftmax", "nn.log_softmax"), _along(act.LogSoftmax)),
     (("Matmul", "linalg.matmul"), matmul),
-    (("Max", "math.reduce_max"), _reduction(red.ReduceMax)),
+    (("Amax", "Max", "math.reduce_max"), _reduction(red.ReduceMax)),
     (("Maximum", "math.maximum"), _binary(ew.Max())),
     (("Mean", "math.reduce_mean"), _reduction(red.ReduceMean)),
-    (("Min", "math.reduce_min"), _reduction(red.ReduceMin)),
+    (("Amin", "Min", "math.reduce_min"), _reduction(red.ReduceMin)),
     (("Minimum", "math.minimum"), _binary(ew.Min())),
     (("Multiply", "math.multiply"), _binary(ew.Mul())),
     (("Negative", "math.negative"), _unary(ew.Neg())),
@@ -295,6 +279,9 @@ _ROWS: tuple[tuple[tuple[str, ...], Build], ...] = (
     (("Power", "math.pow"), _binary(ew.Pow())),
     (("Prod", "math.reduce_prod"), _reduction(red.ReduceProd)),
     (("Relu", "nn.relu"), _named("relu")),
+    (("HardTanh",), _named("hard_tanh")),
+    (("LogSigmoid",), _named("log_sigmoid")),
+    (("TanhShrink",), _named("tanh_shrink")),
     (("Relu6", "nn.relu6"), _named("relu6")),
     (("Reshape", "reshape"), reshape),
     (("Rsqrt", "math.rsqrt"), rsqrt),
@@ -316,6 +303,6 @@ _ROWS: tuple[tuple[tuple[str, ...], Build], ...] = (
     (("Transpose", "transpose", "compat.v1.transpose"), transpose),
     (("ZerosLike",), _filled(0.0)),
 )
-OPERATIONS: Mapping[str, Build] = {name: build for names, build in _ROWS for name in names}
+OPERATIONS: Mapping[str, Build] = {**ROWS, **{name: build for names, build in _ROWS for name in names}}
 
 __all__ = ["OPERATIONS"]

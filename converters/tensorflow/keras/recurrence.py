@@ -18,14 +18,15 @@ import numpy as np
 
 from graphir.converters.tensorflow.importing.context import Imported, ImportNode
 from graphir.converters.tensorflow.keras.masks import Compact
-from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import elementwise as ew
 from graphir.ops.recurrent import GRU, LSTM, RNN, Direction
 from graphir.ops.shape import Reshape, Squeeze, Transpose, Unsqueeze
 from graphir.ops.shape_parts import Concat
 from graphir.ops.slicing import Slice
+from graphir.structure.state import Carried
 from graphir.tensor import Tensor
+from graphir.types import UNKNOWN, TensorType
 
 OPERATORS: Mapping[str, Any] = {"LSTM": LSTM, "GRU": GRU, "SimpleRNN": RNN}
 STATES = {"LSTM": 2, "GRU": 1, "SimpleRNN": 1}
@@ -60,7 +61,8 @@ class Recurrence:
     """A layer as Keras means it: one cell, or two side by side, and which results are wanted.
 
     `flips` tells of each cell whether Keras gives its sequence from the last step to the first. The operands are x,
-    the mask if there is one, and the states that are given: all of a cell's, or none.
+    the mask if there is one, and the states that are given: all of a cell's, or none. A layer that keeps its states
+    from call to call has the names that they have in the model.
     """
 
     cells: tuple[Cell, ...]
@@ -72,17 +74,16 @@ class Recurrence:
     time_major: bool
     masked: bool
     begun: bool
-    stateful: bool
+    kept: tuple[str, ...]
 
     def __call__(self, node: ImportNode) -> Imported:
         """The node's results: the output or, unmerged, outputs, then the last states."""
         operands = list(node.inputs)
         x = operands.pop(0)
-        if self.stateful:
-            node.decide(
-                DecisionKind.STATE, "a stateful layer begins with zeros; its states are not kept from call to call"
-            )
         mask = operands.pop(0) if self.masked else None
+        kept = self._kept(node, x)
+        if not self.begun:
+            operands = kept
         first = x if self.time_major else node.step(Transpose((1, 0, 2)), x, suffix="steps_first")
         compact = None
         if mask is not None:
@@ -94,13 +95,27 @@ class Recurrence:
             found = [_side_by_side(node, self, runs[0].results)]
         else:
             found = _merged(node, self, [self._output(node, run, place, compact) for place, run in enumerate(runs)])
-        if self.states:
-            for run, begin in zip(runs, _given(self, operands), strict=True):
-                last = run.states(node)
-                if compact is not None and begin:
-                    last = [compact.reached(*pair) for pair in zip(last, begin, strict=True)]
-                found += last
-        return found
+        after: list[Value] = []
+        for run, begin in zip(runs, _given(self, operands), strict=True) if self.states or kept else ():
+            last = run.states(node)
+            if compact is not None and begin:
+                last = [compact.reached(*pair) for pair in zip(last, begin, strict=True)]
+            after += last
+        zero = Tensor.of(np.zeros((), node.dtype(0).numpy()))
+        for name, before, value in zip(self.kept, kept, after, strict=False):
+            node.importer.carried.append(Carried(name, before, value, zero, "the layer is stateful"))
+        return found + after if self.states else found
+
+    def _kept(self, node: ImportNode, x: Value) -> list[Value]:
+        """The inputs for the states that the layer keeps. Refuses a second call of it."""
+        if any(one.holder in self.kept for one in node.importer.carried):
+            node.refuse("a stateful layer that is called more than once: which call comes first is not in the file")
+        units = [cell.units for cell in self.cells for _ in range(STATES[cell.kind])]
+        batch = UNKNOWN if x.shape is None else x.shape[1 if self.time_major else 0]
+        return [
+            node.graph.add_input(node.fresh_name(name), TensorType(x.dtype, (batch, size)))
+            for name, size in zip(self.kept, units, strict=False)
+        ]
 
     def _output(self, node: ImportNode, run: Run, place: int, compact: Compact | None) -> Value:
         """One cell's output: (N, units), or the sequence as Keras gives it."""
@@ -180,7 +195,7 @@ def _runs(
 
 def _given(layer: Recurrence, states: Sequence[Value]) -> list[Sequence[Value]]:
     """The states that each cell begins with, none if none are given."""
-    if not layer.begun:
+    if not states:
         return [()] * len(layer.cells)
     found, start = [], 0
     for cell in layer.cells:

@@ -13,6 +13,7 @@ from graphir.converters.tensorflow.files.records import Endpoint
 from graphir.converters.tensorflow.keras.config import Settings, check_layer
 from graphir.converters.tensorflow.keras.context import Held, Layer, activation_name, held_in
 from graphir.converters.tensorflow.keras.recurrence import STATES, Cell, Function, Recurrence
+from graphir.converters.tensorflow.keras.signatures import Reads
 from graphir.converters.tensorflow.keras.weights import StoredByName, Weights
 from graphir.errors import FormatError
 from graphir.tensor import Tensor
@@ -105,14 +106,18 @@ def _recurrent(
     *,
     merge: str | None = "concat",
     natural: bool = False,
+    first_state: int = 0,
 ) -> list[Endpoint]:
-    """The node of a layer; `natural` gives sequences from the first step to the last whichever way it ran."""
+    """The node of a layer; `natural` gives sequences from the first step to the last whichever way it ran. Of a layer
+    that keeps its states they are counted from `first_state`."""
     data = layer.first
     states = _begin(layer)
     mask = _mask(layer)
     expected = sum(STATES[cell.kind] for cell in cells)
     if len(states) not in (0, expected):
         raise Refusal(f"{len(states)} states to begin with, expected {expected}")
+    if states and layer.keras < 3 and config.get("stateful"):
+        raise Refusal("a stateful layer that is given states: releases of version 2 differ in which of both they take")
     backwards = any(cell.backward for cell in cells)
     if mask is not None and backwards and config.get("unroll") and config.get("zero_output_for_mask"):
         raise Refusal("unroll=True backwards over masked steps: Keras zeroes the outputs by the mask turned round")
@@ -129,19 +134,20 @@ def _recurrent(
         bool(config.get("time_major")),
         mask is not None,
         bool(states),
-        bool(config.get("stateful")),
+        tuple(f"{layer.owner}state_{first_state + slot}" for slot in range(expected if config.get("stateful") else 0)),
     )
     operands = [data.value, *([] if mask is None else [mask]), *states]
     first = layer.apply(function, "sequence", operands)
-    count = (len(cells) if merge is None else 1) + (expected if config.get("return_state") else 0)
+    outputs = len(cells) if merge is None else 1
     if sequences:
-        layer.mask = mask
+        layer.mask, layer.masked = mask, outputs
+    count = outputs + (expected if config.get("return_state") else 0)
     return [Endpoint(first.node, slot) for slot in range(count)]
 
 
 def _begin(layer: Layer) -> list[Endpoint]:
     """The states that the call states: an argument of its own, or values behind the data."""
-    stated = layer.argument(1, "initial_state")
+    stated = layer.kwargs.get("initial_state")
     if stated is None or isinstance(stated, bool):
         return [held.value for held in layer.operands[1:]]
     return [held.value for held in held_in(stated)]
@@ -149,9 +155,9 @@ def _begin(layer: Layer) -> list[Endpoint]:
 
 def _mask(layer: Layer) -> Endpoint | None:
     """Version 3 looks for the data's own mask only where the data are the only argument that holds values."""
-    stated = layer.kwargs.get("mask")
-    if isinstance(stated, Held):
-        return stated.value
+    stated = layer.mask_argument("mask")
+    if stated is not None:
+        return stated
     if layer.keras >= 3 and _begin(layer):
         return None
     return layer.first.mask
@@ -246,15 +252,19 @@ def rnn(layer: Layer) -> list[Endpoint]:
     mask = _mask(layer)
     value = layer.data
     for place, cell in enumerate(cells[:-1]):
+        name = f"{layer.name}/cell_{place}"
         inner_layer = Layer(
-            f"{layer.name}/cell_{place}", {}, layer.stored, [Held(value, mask)], {}, layer.keras, dtype=layer.dtype
-        )
+            name, Settings({}, name), layer.stored, [Held(value, mask)], keras=layer.keras, dtype=layer.dtype,
+            owner=layer.owner,
+        )  # fmt: skip
         config = {**layer.config, "return_sequences": True, "zero_output_for_mask": False}
-        value = _recurrent(inner_layer, [cell], config, natural=True)[0]
+        first = sum(STATES[below.kind] for below in cells[:place])
+        value = _recurrent(inner_layer, [cell], config, natural=True, first_state=first)[0]
         layer.nodes += inner_layer.nodes
     layer.args = [Held(value, mask)]
-    layer.kwargs = {}
-    return _recurrent(layer, [cells[-1]], layer.config)
+    layer.kwargs = Reads({})
+    first = sum(STATES[below.kind] for below in cells[:-1])
+    return _recurrent(layer, [cells[-1]], layer.config, first_state=first)
 
 
 def bidirectional(layer: Layer) -> list[Endpoint]:

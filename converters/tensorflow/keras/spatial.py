@@ -47,47 +47,44 @@ def _window(layer: Layer, axes: int) -> dict[str, Any]:
     return {**attrs, "padding": "EXPLICIT", "explicit_paddings": tuple(side for pair in pads for side in pair)}
 
 
-def _convolution(axes: int) -> Callable[[Layer], Endpoint]:
-    def convolution(layer: Layer) -> Endpoint:
-        operands = [layer.data, layer.weight(0)]
-        attrs = _window(layer, axes)
-        if axes == 1:
-            value = layer.apply(_one_axis(import_conv), "convolution", operands, **attrs)
-        else:
-            value = layer.add(CONVOLUTIONS[axes], "convolution", operands, **attrs)
-        return _biased(layer, value, 1)
+def convolve(layer: Layer, axes: int, kernel: Endpoint) -> Endpoint:
+    """A convolution with a kernel (K..., in, out)."""
+    attrs = _window(layer, axes)
+    if axes == 1:
+        return layer.apply(_one_axis(import_conv), "convolution", [layer.data, kernel], **attrs)
+    return layer.add(CONVOLUTIONS[axes], "convolution", [layer.data, kernel], **attrs)
 
-    return convolution
+
+def _convolution(axes: int) -> Callable[[Layer], Endpoint]:
+    return lambda layer: _biased(layer, convolve(layer, axes, layer.weight(0)), 1)
 
 
 def _one_axis(function: Callable[[ImportNode, int], Value]) -> ImportFunction:
     return lambda node: function(node, 1)
 
 
-def _depthwise(layer: Layer, axes: int) -> Endpoint:
-    operands = [layer.data, layer.weight(0)]
+def convolve_depthwise(layer: Layer, axes: int, kernel: Endpoint) -> Endpoint:
+    """A convolution of each channel by itself, with a kernel (K..., channels, results of each)."""
     if axes == 1:
-        return layer.apply(_one_axis(import_depthwise_conv), "depthwise", operands, **_window(layer, 1))
-    return layer.add("DepthwiseConv2dNative", "depthwise", operands, **_window(layer, 2))
+        return layer.apply(_one_axis(import_depthwise_conv), "depthwise", [layer.data, kernel], **_window(layer, 1))
+    return layer.add("DepthwiseConv2dNative", "depthwise", [layer.data, kernel], **_window(layer, 2))
 
 
 def _depthwise_only(axes: int) -> Callable[[Layer], Endpoint]:
-    return lambda layer: _biased(layer, _depthwise(layer, axes), 1)
+    return lambda layer: _biased(layer, convolve_depthwise(layer, axes, layer.weight(0)), 1)
+
+
+def convolve_separably(layer: Layer, axes: int, deep: Endpoint, pointwise: Endpoint) -> Endpoint:
+    """A depthwise convolution and one with windows of one element."""
+    first = convolve_depthwise(layer, axes, deep)
+    ones = {"strides": (1,) * (axes + 2), "padding": "VALID", "data_format": layer.data_format(axes)}
+    if axes == 1:
+        return layer.apply(_one_axis(import_conv), "pointwise", [first, pointwise], **ones)
+    return layer.add("Conv2D", "pointwise", [first, pointwise], **ones)
 
 
 def _separable(axes: int) -> Callable[[Layer], Endpoint]:
-    """A depthwise convolution and one with windows of one element."""
-
-    def separable(layer: Layer) -> Endpoint:
-        deep = _depthwise(layer, axes)
-        ones = {"strides": (1,) * (axes + 2), "padding": "VALID", "data_format": layer.data_format(axes)}
-        if axes == 1:
-            value = layer.apply(_one_axis(import_conv), "pointwise", [deep, layer.weight(1)], **ones)
-        else:
-            value = layer.add("Conv2D", "pointwise", [deep, layer.weight(1)], **ones)
-        return _biased(layer, value, 2)
-
-    return separable
+    return lambda layer: _biased(layer, convolve_separably(layer, axes, layer.weight(0), layer.weight(1)), 2)
 
 
 def _transposed(axes: int) -> Callable[[Layer], Endpoint]:
@@ -131,25 +128,27 @@ def _import_transposed(op: ConvTranspose, layout: Layout) -> ImportFunction:
     return import_transposed
 
 
+def pool(layer: Layer, axes: int, kind: str) -> Endpoint:
+    """The largest ("Max") or the mean ("Avg") of each window."""
+    size = layer.numbers("pool_size", axes, 2)
+    strides = size if layer.config.get("strides") is None else layer.numbers("strides", axes)
+    attrs = {
+        "ksize": layer.whole(size),
+        "strides": layer.whole(strides),
+        "padding": layer.padding(),
+        "data_format": layer.data_format(axes),
+    }
+    if axes > 1:
+        return layer.add(POOLS[kind, axes], "pool", [layer.data], **attrs)
+
+    def import_one_axis(node: ImportNode) -> Imported:
+        return import_pool(node, 1, kind == "Max", node.attrs["ksize"], node.attrs["strides"])
+
+    return layer.apply(import_one_axis, "pool", [layer.data], **attrs)
+
+
 def _pooling(kind: str, axes: int) -> Callable[[Layer], Endpoint]:
-    def pooling(layer: Layer) -> Endpoint:
-        size = layer.numbers("pool_size", axes, 2)
-        strides = size if layer.config.get("strides") is None else layer.numbers("strides", axes)
-        attrs = {
-            "ksize": layer.whole(size),
-            "strides": layer.whole(strides),
-            "padding": layer.padding(),
-            "data_format": layer.data_format(axes),
-        }
-        if axes > 1:
-            return layer.add(POOLS[kind, axes], "pool", [layer.data], **attrs)
-
-        def import_one_axis(node: ImportNode) -> Imported:
-            return import_pool(node, 1, kind == "Max", node.attrs["ksize"], node.attrs["strides"])
-
-        return layer.apply(import_one_axis, "pool", [layer.data], **attrs)
-
-    return pooling
+    return lambda layer: pool(layer, axes, kind)
 
 
 def _global_pooling(op: str, axes: int) -> Callable[[Layer], Endpoint]:
@@ -292,4 +291,4 @@ LAYERS: Mapping[str, Callable[[Layer], Any]] = {
     "Resizing": resizing,
 }
 
-__all__ = ["LAYERS"]
+__all__ = ["LAYERS", "convolve", "convolve_depthwise", "convolve_separably", "pool", "resizing"]

@@ -12,6 +12,9 @@ from graphir.converters.tensorflow.keras.hdf5 import Group
 from graphir.errors import FormatError
 from graphir.tensor import Tensor
 
+# Classes that files call otherwise than Python, whose names weights have.
+PYTHON_CLASSES = {"GroupQueryAttention": "GroupedQueryAttention"}
+
 
 class Weights(Protocol):
     """The weights of a model, of a layer, or of a part of one."""
@@ -58,7 +61,7 @@ class StoredByClass:
         counts: Counter[str] = Counter()
         found: list[Weights] = []
         for _, class_name in entries:
-            snake = _snake_case(class_name)
+            snake = _snake_case(PYTHON_CLASSES.get(class_name, class_name))
             key = f"{snake}_{counts[snake]}" if counts[snake] else snake
             counts[snake] += 1
             found.append(StoredByClass(None if groups is None else groups.group(key)))

@@ -7,6 +7,7 @@ stacks, lists of tensors, random numbers) is the process's own.
 from __future__ import annotations
 
 from graphir.converters.tensorflow.importing.ops import import_table
+from graphir.converters.tensorflow.importing.state_writes import READS, WRITES
 from graphir.converters.tensorflow.keras.activations import LAYERS_AS_ACTIVATIONS, OPERATORS, PLAIN
 from graphir.converters.tensorflow.keras.history import CLASSES
 from graphir.converters.tensorflow.keras.layers import LAYERS
@@ -21,6 +22,7 @@ STRUCTURE = frozenset({
     "TensorArrayReadV3", "TensorArrayScatterV2", "TensorArrayScatterV3", "TensorArraySizeV2", "TensorArraySizeV3",
     "TensorArrayV2", "TensorArrayV3", "TensorArrayWriteV2", "TensorArrayWriteV3", "TensorListElementShape",
     "TensorListSplit", "VarHandleOp", "VarIsInitializedOp", "Variable", "VariableShape", "VariableV2", "While",
+    "_SwitchN",
 })  # fmt: skip
 ACTIVATIONS = (
     "linear", "silu", "swish", "hard_sigmoid", "hard_silu", "hard_swish", "log_sigmoid", "tanh_shrink", "hard_tanh",
@@ -39,7 +41,7 @@ PARTS = frozenset({
 
 def operators() -> list[str]:
     """The operators that may run."""
-    return sorted(STRUCTURE | import_table().keys())
+    return sorted(STRUCTURE | READS | WRITES.keys() | import_table().keys())
 
 
 def keras_classes() -> list[str]:

@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-# ruff: noqa: B905, UP031
+# ruff: noqa: UP031
 # This runs where TensorFlow is, in Python 3.5 too.
 """What live TensorFlow may run of a stranger's model: an allow-list of operators and layers, and the part of a graph
 that passed it. Works on TensorFlow's own protobuf messages and on Keras's configurations; imports nothing of graphir.
@@ -10,12 +10,10 @@ import re
 PLACEHOLDERS = ("Placeholder", "PlaceholderV2")
 # Operators that only print: they are let run, printing nothing.
 SILENCED = ("PrintV2",)
-# What loads variables, besides the reading itself. No name of a file is made by them.
-RESTORING = frozenset({
-    "Assign", "AssignVariableOp", "Cast", "Const", "Identity", "NoOp", "PartitionedCall",
-    "Placeholder", "PlaceholderWithDefault", "Reshape", "RestoreV2", "StatefulPartitionedCall", "VarHandleOp",
-    "Variable", "VariableV2",
-})  # fmt: skip
+# Attributes that say where and with which settings a node runs, not what it computes.
+SETTINGS = ("_class", "config", "config_proto", "executor_type")
+# What Keras would read of a model, or of any part of it, besides what it computes.
+UNUSED = ("compile_config", "build_config")
 MODULES = re.compile(r"(keras|tf_keras|tensorflow\.(python\.)?keras|builtins)(\.\w+)*")
 
 
@@ -83,14 +81,15 @@ def reached_functions(nodes, functions, allowed):
 
 
 def part_of(graph, keep, functions):
-    """A graph of these nodes and functions only, on no particular device."""
+    """A graph of these nodes and functions only, on no particular device, without settings of its own."""
     made = type(graph)()
     made.versions.CopyFrom(graph.versions)
     made.node.extend(node for node in graph.node if node.name in keep)
     made.library.function.extend(held for held in graph.library.function if held.signature.name in functions)
     for node in (*made.node, *(node for held in made.library.function for node in held.node_def)):
         node.device = ""
-        node.attr.pop("_class", None)
+        for name in SETTINGS:
+            node.attr.pop(name, None)
         if node.op in SILENCED:
             node.op = "NoOp"
             node.input[:] = [reference for reference in node.input if reference.startswith("^")]
@@ -114,50 +113,30 @@ def fed_apart(graph, feeds):
     return {tensor: moved[tensor] + ":0" if tensor in moved else tensor for tensor in feeds}
 
 
-def runnable(graph, wanted, feeds, allowed, saver = None):
-    """The part of a graph that computes what is wanted, and with a saver what loads its variables; and what to feed for
-    each of the feeds. Raises Refused for whatever is not allowed in it."""
+def runnable(graph, wanted, feeds, allowed):
+    """The part of a graph that computes what is wanted, and what to feed for each of the feeds. Raises Refused for
+    whatever is not allowed in it."""
     nodes = {node.name: node for node in graph.node}
     functions = {held.signature.name: held for held in graph.library.function}
     placeholders = {node_of(name) for name in feeds} & {node.name for node in graph.node if node.op in PLACEHOLDERS}
     keep = needed(nodes, wanted, set(feeds)) | placeholders
     reached = reached_functions([nodes[name] for name in keep], functions, allowed)
-    if saver is not None:
-        restoring = needed(nodes, [saver.restore_op_name], set())
-        check_restoring(nodes, functions, restoring, node_of(saver.filename_tensor_name))
-        keep |= restoring
-        reached |= reached_functions([nodes[name] for name in restoring], functions, RESTORING)
     made = part_of(graph, keep, reached)
     return made, fed_apart(made, feeds)
 
 
-def check_restoring(nodes, functions, restoring, file):
-    """Raise Refused where variables are loaded from another file than the one that is handed in."""
-
-    def is_file(reference):
-        name = node_of(reference)
-        while name != file and name in nodes and nodes[name].op == "Identity":
-            name = node_of(nodes[name].input[0])
-        return name == file
-
-    pending = [(nodes[name], [is_file(reference) for reference in nodes[name].input]) for name in restoring]
-    seen = set()
-    while pending:
-        node, are_files = pending.pop()
-        if node.op == "RestoreV2" and not are_files[:1] == [True]:
-            raise Refused(node.name + " loads variables from a file that the graph names itself")
-        for name in called(node, functions) & functions.keys():
-            arguments = functions[name].signature.input_arg
-            given = frozenset(argument.name for argument, is_name in zip(arguments, are_files) if is_name)
-            if (name, given) not in seen:
-                seen.add((name, given))
-                inner = functions[name].node_def
-                pending += [(held, [reference in given for reference in held.input]) for held in inner]
+def cleaned(entry):
+    """A configuration without what says how models are compiled and layers are built, at any depth."""
+    if isinstance(entry, dict):
+        return {key: cleaned(value) for key, value in entry.items() if key not in UNUSED}
+    return [cleaned(value) for value in entry] if isinstance(entry, list) else entry
 
 
 def check_keras(entry, classes, functions):
-    """Raise Refused for a configuration that names a class or function that is not Keras's own and known."""
-    pending = [entry]
+    """What of a configuration Keras may see. Raises Refused for one that names a class or function, at any depth, that
+    is not Keras's own and known."""
+    checked = cleaned(entry)
+    pending = [checked]
     while pending:
         held = pending.pop()
         if isinstance(held, list):
@@ -167,7 +146,8 @@ def check_keras(entry, classes, functions):
         name, config = held.get("class_name"), held.get("config")
         if "class_name" in held:
             check_object(held, name, config, classes, functions)
-        pending += [value for key, value in held.items() if key != "compile_config"]  # it is not read
+        pending += held.values()
+    return checked
 
 
 def check_object(held, name, config, classes, functions):

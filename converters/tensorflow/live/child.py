@@ -5,11 +5,13 @@
 
     child.py FOLDER KIND MODEL
 
-KIND is `graph` (a frozen GraphDef), `saved_model` (a folder), `meta` (a .meta file with its checkpoint) or `keras` (a
-.keras or .h5 file). FOLDER holds allowed.json: `operators`, and for Keras `classes` and `functions`, that may run; the
-tensors that may be `wanted`, and the dtypes of those that are fed as `feeds`. Nothing of the model is run, not even
-imported, that these do not need or that is not allowed; of what a model says to do when it is loaded only its variables
-are loaded. The program says its version in a line of JSON on standard output. For every line on standard input it
+MODEL is a file, KIND what it holds: `graph` (a GraphDef), `saved_model`, `meta` (a MetaGraphDef) or `keras` (.keras or
+.h5). FOLDER holds allowed.json: `operators`, and for Keras `classes` and `functions`, that may run; the tensors that
+may be `wanted`, the dtypes of those that are fed as `feeds`, the variables that are set before a run and read behind it
+as `state` (fed and fetched as `state:NAME`), and the `variables` of a checkpoint, whose values lie in FOLDER as 0.npy
+and so on. Nothing of the model is run, not even imported, that these do not need or that is not allowed, nor what it
+says to do when it is loaded, and no other file of it is read.
+The program says its version in a line of JSON on standard output. For every line on standard input it
 reads feeds.npz and request.json from FOLDER (`feeds`: the tensors that the arrays are for; `fetches`: those that are
 wanted) and answers, for each, with a line of JSON and an .npy; then with an empty object, or an error.
 """
@@ -21,7 +23,6 @@ import sys
 import zipfile
 from importlib import import_module
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
-from inspect import signature
 
 import numpy as np
 
@@ -30,41 +31,94 @@ write_array = np.lib.format.write_array
 
 
 class Session:
-    """A graph in a session. `feeds` says where what is fed for a tensor goes."""
+    """A graph in a session. `feeds` says where what is fed for a tensor goes; `state` has for each variable what it is
+    fed at, what sets and what reads it. Whatever is fetched, the `outputs` are computed, so that it is set as they do.
+    """
 
-    def __init__(self, session, feeds):
+    def __init__(self, session, feeds, state, outputs):
         self._session = session
         self._feeds = feeds
+        self._state = state
+        self._outputs = outputs
 
     def run(self, fetches, feeds):
-        """The tensors."""
-        fed = {self._feeds[name]: array for name, array in feeds.items()}
-        return list(self._session.run([self._feeds.get(name, name) for name in fetches], fed))
+        """The tensors, and what variables hold afterwards."""
+        fed = {self._feeds[name]: array for name, array in feeds.items() if name not in self._state}
+        for name, (place, setting, _) in self._state.items():
+            if name in feeds:
+                self._session.run(setting, {place: feeds[name]})
+        plain = [self._feeds.get(name, name) for name in fetches if name not in self._state]
+        further = self._outputs if self._state else []
+        found = dict(zip(plain, self._session.run(plain + further, fed)))
+        for name in fetches:
+            if name in self._state:
+                found[name] = self._session.run(self._state[name][2])
+        return [found[self._feeds.get(name, name)] for name in fetches]
+
+
+def state_of(tf, graph, names):
+    """By variable's name what its value is fed at, what sets it to that, and what reads it."""
+    found = {}
+    with graph.as_default():
+        for name in names:
+            variable = graph.get_tensor_by_name(name + ":0")
+            operation = variable.op
+            dtype = tf.as_dtype(operation.get_attr("dtype"))
+            place = tf.compat.v1.placeholder(dtype)
+            if variable.dtype == tf.resource:
+                setting = tf.raw_ops.AssignVariableOp(resource=variable, value=place)
+                reading = tf.raw_ops.ReadVariableOp(resource=variable, dtype=dtype)
+            else:
+                setting = tf.raw_ops.Assign(ref=variable, value=place, validate_shape=False).op
+                reading = variable
+            found["state:" + name] = place, setting, reading
+    return found
 
 
 class Keras:
     """A Keras model, to be run as a session is: feeds are `input:0` and so on, fetches `output:0`.
 
+    Keras makes it of the configuration that passed the checks, not of the file, of which it reads the weights alone.
     Files of versions 1 and 2 are opened by tf_keras, which is version 2, where it is installed: version 3 refuses some,
     and computes others differently.
     """
 
     def __init__(self, path, allowed):
         version, config = keras_model(path)
-        checks().check_keras(config, frozenset(allowed["classes"]), frozenset(allowed["functions"]))
-        old = version < 3 and find_spec("tf_keras") is not None
-        load = keras(old).models.load_model
-        safely = {"safe_mode": True} if "safe_mode" in signature(load).parameters else {}
-        self._model = load(path, compile=False, **safely)
+        config = checks().check_keras(config, frozenset(allowed["classes"]), frozenset(allowed["functions"]))
+        package = keras(version < 3 and find_spec("tf_keras") is not None)
+        kind = package.Sequential if config["class_name"] == "Sequential" else package.Model
+        self._model = kind.from_config(config["config"])
+        self._model.load_weights(path)
+
+        self._state = {"state:" + name: self._kept(name) for name in allowed["state"]}
+
+    def _kept(self, name):
+        """The variable that is a state of a layer, as `layer/state_0`; of two directions the first one's come first."""
+        layer = self._model
+        *path, number = name.split("/")
+        for part in path:
+            layer = layer.get_layer(part)
+        nest = import_module("tensorflow").nest
+        directions = [getattr(layer, side) for side in ("forward_layer", "backward_layer") if hasattr(layer, side)]
+        states = [state for one in directions or [layer] for state in nest.flatten(one.states)]
+        return states[int(number[len("state_"):])]
 
     def run(self, fetches, feeds):
-        """The numbered outputs."""
-        operands = [feeds["input:{}".format(index)] for index in range(len(feeds))]
+        """The numbered outputs, and what states are afterwards."""
+        for name, variable in self._state.items():
+            if name in feeds:
+                variable.assign(feeds[name])
+        fed = [name for name in feeds if name not in self._state]
+        operands = [feeds["input:{}".format(index)] for index in range(len(fed))]
         found = self._model(operands[0] if len(operands) == 1 else operands, training=False)
         if isinstance(found, dict):
             found = list(found.values())
         results = found if isinstance(found, (list, tuple)) else [found]
-        return [np.asarray(results[int(name.partition(":")[2])]) for name in fetches]
+        return [
+            np.asarray(self._state[name]) if name in self._state else np.asarray(results[int(name.partition(":")[2])])
+            for name in fetches
+        ]
 
 
 def keras(old):
@@ -99,65 +153,31 @@ def checks():
     return module
 
 
-def open_session(tf, kind, model, allowed):
+def open_session(tf, kind, model, allowed, folder):
     """What can run the model, with its variables. Graph optimisations are off: the plain kernels."""
     if kind == "keras":
         return Keras(model, allowed)
     v1 = tf.compat.v1
-    graph, saver, keys, file = read_model(tf, kind, model)
     feeds = {name: tf.as_dtype(dtype).as_datatype_enum for name, dtype in allowed["feeds"].items()}
-    part, places = checks().runnable(graph, allowed["wanted"], feeds, frozenset(allowed["operators"]), saver)
+    graph = read_graph(v1, kind, model)
+    part, places = checks().runnable(graph, allowed["wanted"], feeds, frozenset(allowed["operators"]))
     session = v1.Session(graph=tf.Graph(), config=plain_kernels(v1))
     with session.graph.as_default():
         v1.import_graph_def(part, name="")
-    with session.graph.as_default():
-        assign(tf, session, [node for node in part.node if node.op == "VarHandleOp"], keys, file)
-    if saver is not None:
-        session.run(saver.restore_op_name, {saver.filename_tensor_name: file})
-    return Session(session, places)
+    load_variables(tf, session, {node.name for node in part.node}, allowed["variables"], folder)
+    return Session(session, places, state_of(tf, session.graph, allowed["state"]), allowed["wanted"])
 
 
-def read_model(tf, kind, model):
-    """The GraphDef, and if it has variables: what loads them, the keys of those that saved objects state, and the
-    checkpoint."""
-    if kind == "graph":
-        return read_graph(tf.compat.v1, model), None, {}, ""
-    if kind == "saved_model":
-        meta, file = served(model), os.path.join(model, "variables", "variables")
-    else:
-        read = import_module("tensorflow.python.framework.meta_graph").read_meta_graph_file
-        meta, file = read(model), model[: -len(".meta")]
-    if not os.path.exists(file + ".index"):
-        return meta.graph_def, None, {}, file
-    saver = meta.saver_def if meta.saver_def.restore_op_name else None
-    return meta.graph_def, saver, saved_keys(tf, meta, file), file
-
-
-def saved_keys(tf, meta, file):
-    """The keys in the checkpoint of the variables of saved objects, by name. What loads variables in a graph does not
-    always load those that its signatures use."""
-    reader = tf.train.load_checkpoint(file)
-    if not reader.has_tensor("_CHECKPOINTABLE_OBJECT_GRAPH"):
-        return {}
-    pb2 = import_module("tensorflow.core.protobuf.trackable_object_graph_pb2")
-    tracked = pb2.TrackableObjectGraph.FromString(reader.get_tensor("_CHECKPOINTABLE_OBJECT_GRAPH")).nodes
-    found = {}
-    for saved, entry in zip(meta.object_graph_def.nodes, tracked):
-        keys = [held.checkpoint_key for held in entry.attributes if held.name == "VARIABLE_VALUE"]
-        if saved.variable.name and keys:
-            found[saved.variable.name] = keys[0]
-    return found
-
-
-def assign(tf, session, variables, keys, file):
-    """Load the variables whose keys are known."""
-    for node in variables:
-        key = keys.get(node.attr["shared_name"].s.decode() or node.name)
-        if key is not None:
-            value = tf.train.load_checkpoint(file).get_tensor(key)
-            handle = session.graph.get_tensor_by_name(node.name + ":0")
-            given = tf.compat.v1.placeholder(node.attr["dtype"].type)
-            session.run(tf.raw_ops.AssignVariableOp(resource=handle, value=given), {given: value})
+def load_variables(tf, session, nodes, names, folder):
+    """Set the variables among the nodes to the values in the folder, which are needed once."""
+    for index, name in enumerate(names):
+        path = os.path.join(folder, "{}.npy".format(index))
+        if name in nodes:
+            ((place, setting, _),) = state_of(tf, session.graph, [name]).values()
+            value = np.load(path)
+            kind = place.dtype.as_numpy_dtype
+            session.run(setting, {place: value.view(kind) if value.dtype.kind == "V" else value})
+        os.remove(path)
 
 
 def plain_kernels(v1):
@@ -171,22 +191,27 @@ def plain_kernels(v1):
     return config
 
 
-def served(folder):
-    """The graph to load: with the tag `serve` alone, else with it, else the first."""
-    loader_impl = import_module("tensorflow.python.saved_model.loader_impl")
-    parse = getattr(loader_impl, "parse_saved_model", None) or loader_impl._parse_saved_model  # before 1.14
-    graphs = parse(folder).meta_graphs
-    return sorted(graphs, key=lambda meta: ("serve" not in meta.meta_info_def.tags, len(meta.meta_info_def.tags)))[0]
-
-
-def read_graph(v1, path):
-    """The GraphDef in a binary or text file."""
+def read_graph(v1, kind, path):
+    """The GraphDef in a binary or text file; of a SavedModel the one that is served."""
+    if kind == "saved_model":
+        made = import_module("tensorflow.core.protobuf.saved_model_pb2").SavedModel()
+    else:
+        made = v1.MetaGraphDef() if kind == "meta" else v1.GraphDef()
     with open(path, "rb") as file:
         data = file.read()
     try:
-        return v1.GraphDef.FromString(data)
-    except import_module("google.protobuf.message").DecodeError:  # no text is a binary GraphDef
-        return import_module("google.protobuf.text_format").Parse(data.decode(), v1.GraphDef())
+        made.ParseFromString(data)
+    except import_module("google.protobuf.message").DecodeError:  # no text is a binary message
+        made.Clear()
+        import_module("google.protobuf.text_format").Parse(data.decode(), made)
+    return made if kind == "graph" else (served(made) if kind == "saved_model" else made).graph_def
+
+
+def served(model):
+    """The graph of a SavedModel with the tag `serve` alone, else with it, else the first."""
+    return sorted(
+        model.meta_graphs, key=lambda meta: ("serve" not in meta.meta_info_def.tags, len(meta.meta_info_def.tags))
+    )[0]
 
 
 def answer(out, header, array = None):
@@ -233,7 +258,7 @@ def main():
     folder, kind, model = sys.argv[1:4]
     try:
         with open(os.path.join(folder, "allowed.json"), encoding="utf-8") as file:
-            session = open_session(tf, kind, model, json.load(file))
+            session = open_session(tf, kind, model, json.load(file), folder)
     except Exception as error:  # whatever TensorFlow raises is an answer too
         answer(out, told(error))
         return

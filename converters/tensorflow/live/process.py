@@ -21,11 +21,16 @@ from graphir.converters.tensorflow.live.allowed import keras_classes, keras_func
 from graphir.converters.tensorflow.opening import open_model
 from graphir.converters.tensorflow.schema.operators import output_types
 from graphir.errors import FormatError, VerificationError
+from graphir.structure.state import State
+from graphir.tensor import Tensor
 from graphir.types import DType
 
 Array = NDArray[Any]
+STATE = "state:"  # before the names of variables that are set before a run, and read behind it
+# What the child calls a source's kind; all else is Keras's.
+KINDS = {"TensorFlow GraphDef": "graph", "TensorFlow SavedModel": "saved_model", "TensorFlow MetaGraph": "meta"}
 PYTHON_VARIABLE = "GRAPHIR_TENSORFLOW_PYTHON"
-SETTINGS = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1", "PYTHONSAFEPATH": "1"}
+SETTINGS = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
 # TensorFlow's plain kernels want channels last on the CPU; those of oneDNN take channels first too.
 ONEDNN = "TF_ENABLE_ONEDNN_OPTS"
 
@@ -54,7 +59,8 @@ def live_python() -> str | None:
 
 class LiveTensorFlow:
     """A model that TensorFlow runs. `outputs` are the names that the imported graph has for its outputs;
-    `insists` says that no other judge will do."""
+    `insists` says that no other judge will do. `state` are inputs whose values its variables get before a run, and
+    outputs that these are afterwards."""
 
     def __init__(
         self,
@@ -64,6 +70,7 @@ class LiveTensorFlow:
         signature: str | None = None,
         live: Live | None = None,
         insists: bool = False,
+        state: Mapping[str, State] | None = None,
     ) -> None:
         self.insists = insists
         self.label = "TensorFlow in a child process"
@@ -73,6 +80,8 @@ class LiveTensorFlow:
         self._path = Path(path)
         self._source: TFSource = open_model(path, signature, outputs)
         self._process: _Process | None = None
+        self._state = {name: one.holder for name, one in (state or {}).items()}
+        self._state |= {one.output: one.holder for one in (state or {}).values()}
 
     @property
     def may_lack(self) -> frozenset[str]:
@@ -82,7 +91,7 @@ class LiveTensorFlow:
     def values(self) -> list[str]:
         """The results of the nodes that the outputs need, outside of functions, as `node:slot`, and the outputs; of a
         signature these only."""
-        if self._has_functions or self._is_keras:
+        if self._has_functions or self._is_keras or self._state:
             return list(self.outputs)
         found: list[str] = []
         for node in self._needed():
@@ -128,12 +137,16 @@ class LiveTensorFlow:
         fed = {self._tensor(name, is_fed=True): str(array.dtype) for name, array in feeds.items()}
         allowed: dict[str, object] = {
             "operators": operators(),
-            "wanted": [*(self._tensor(name) for name in self.outputs), *wanted],
-            "feeds": fed | further,
+            "wanted": [*(self._tensor(name) for name in self.outputs if name not in self._state), *wanted],
+            "feeds": {name: dtype for name, dtype in fed.items() if not name.startswith(STATE)} | further,
+            "state": sorted(set(self._state.values())),
         }
         if self._is_keras:
             allowed |= {"classes": keras_classes(), "functions": keras_functions()}
-        return _Process(self._python, self._kind(), self._path, allowed, self._has_channels_first, self._live)
+        kind, path = KINDS.get(self._source.kind, "keras"), Path(self._source.files[0])
+        held = self._source.variables.items()
+        variables = {name: tensor for name, tensor in held if tensor.dtype is not DType.STRING}
+        return _Process(self._python, kind, path, allowed, variables, self._has_channels_first, self._live)
 
     def _apart(self) -> tuple[list[str], dict[str, str]]:
         """What else is wanted, and the dtypes of what else is fed, by TensorFlow's names of them: nothing."""
@@ -152,17 +165,6 @@ class LiveTensorFlow:
                 found.add(name)
                 pending += [*(endpoint.node for endpoint in nodes[name].inputs), *nodes[name].controls]
         return [node for name, node in nodes.items() if name in found]
-
-    def _kind(self) -> str:
-        if self._is_keras:
-            return "keras"
-        if self._path.suffix == ".meta":
-            return "meta"
-        if self._source.signature is None:
-            return "graph"
-        if not self._path.is_dir():
-            self._path = self._path.parent
-        return "saved_model"
 
     @property
     def _has_functions(self) -> bool:
@@ -191,6 +193,8 @@ class LiveTensorFlow:
 
     def _tensor(self, name: str, *, is_fed: bool = False) -> str:
         """TensorFlow's name of an input, an output or a node's result; for Keras its number."""
+        if name in self._state:
+            return f"{STATE}{self._state[name]}"
         if self._is_keras and self._source.signature is not None:
             inputs, outputs = list(self._source.signature.inputs), list(self._source.signature.outputs)
             if name in outputs:
@@ -212,10 +216,14 @@ class _Process(ChildProcess):
     framework, missing, refuses = "TensorFlow", TensorFlowMissing, TensorFlowRefuses
 
     def __init__(
-        self, python: str, kind: str, path: Path, allowed: Mapping[str, object], onednn: bool, live: Live | None
-    ) -> None:
+        self, python: str, kind: str, path: Path, allowed: Mapping[str, object], variables: Mapping[str, Tensor],
+        onednn: bool, live: Live | None,
+    ) -> None:  # fmt: skip
         super().__init__(python, live)
-        (self.place / "allowed.json").write_text(json.dumps(allowed), encoding="utf-8")
+        for index, tensor in enumerate(variables.values()):
+            np.save(self.place / f"{index}.npy", tensor.numpy(), allow_pickle=False)
+        text = json.dumps({**allowed, "variables": list(variables)})
+        (self.place / "allowed.json").write_text(text, encoding="utf-8")
         settings = SETTINGS | {ONEDNN: str(int(onednn)), "KERAS_HOME": str(self.place)}
         words = [kind, str(path.resolve())]
         first = self.start(Path(__file__).with_name("child.py"), words, settings, f"load {path}")

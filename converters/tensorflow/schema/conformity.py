@@ -43,7 +43,9 @@ def _is_dtype(value: object) -> bool:
 def _is_shape(value: object) -> bool:
     if value is None:
         return True
-    return isinstance(value, tuple) and all(isinstance(size, Unknown) or type(size) is int for size in value)
+    return isinstance(value, tuple) and all(
+        isinstance(size, Unknown) or (type(size) is int and size >= 0) for size in value
+    )
 
 
 _KINDS: Mapping[str, Callable[[object], bool]] = {

@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from graphir.graph import Graph, Node, Value
 from graphir.ops.elementwise import Cast
 from graphir.structure.record import record
-from graphir.types import DType
+from graphir.types import DType, TensorType
 
 from .numbers import Form, why_lost, why_out_of_range
 from .rules import HEAVY, LOOPS, MOVES, READS, RECURRENT, STAYS, TO_WHOLE, WIDE_SLOTS, has_kernel
@@ -107,6 +107,9 @@ class Choice:
             return None
         if node.subgraphs:
             return Kept("the values that enter and leave its graphs are float32", told=False)
+        unknown = [value.name for value in node.inputs if value is not None and _has_unknown_dtype(value)]
+        if unknown:
+            return Kept(f"the element type of {', '.join(unknown)} is unknown")
         asked = self._asked(node)
         if asked:
             return Kept(f"asked for by {asked!r}")
@@ -192,6 +195,11 @@ class Choice:
             self.is_narrow(user) or isinstance(user.op, Cast)
             for value in node.outputs if value.dtype is WIDE for user in value.users()
         )  # fmt: skip
+
+
+def _has_unknown_dtype(value: Value) -> bool:
+    """Whether nothing tells the element type of a tensor: what narrow operands would meet in it."""
+    return isinstance(value.type, TensorType) and value.dtype is None
 
 
 def _is_whole(value: Value) -> bool:

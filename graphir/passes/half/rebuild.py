@@ -115,7 +115,7 @@ class Rebuilder:
             node.op, operands, name=node.name, output_names=names, subgraphs=inner or ()
         )
         for old, new in zip(node.outputs, added.outputs, strict=True):
-            if not isinstance(new.type, TensorType) or new.dtype is old.dtype:
+            if not isinstance(new.type, TensorType) or new.dtype in (None, old.dtype):
                 made.refine(new, old.type)
                 new.declared = old.declared
             elif isinstance(old.type, TensorType):

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from graphir.verification.running.candidate import OnnxCandidate
 
 
+# Of what one run of the reference gives, so many bytes stay for the next question, and no more than a quarter of the
+# memory budget.
+KEPT = 1 << 28
+
+
 class Bench(Protocol):
     """Both models with what they are fed; `layers` are the values that both know, source name to candidate name."""
 
@@ -31,6 +36,8 @@ class Bench(Protocol):
     def layers(self) -> Mapping[str, str]: ...
     @property
     def limits(self) -> Limits: ...
+    @property
+    def judged(self) -> dict[str, Any]: ...
     def evaluate(
         self, wanted: Collection[str], layers: Collection[str]
     ) -> tuple[dict[str, Array], list[Comparison]]: ...
@@ -108,6 +115,11 @@ class Known:
                 self.compared[value] = found
 
 
+def room_for(bench: Bench) -> int:
+    """How many bytes of the reference's values may stay."""
+    return min(KEPT, bench.candidate.memory // 4)
+
+
 def by_name(graph: Graph) -> dict[str, Value]:
     """The computed values by their names, and by those that they had in the model that they come from."""
     computed = [value for node in graph.nodes for value in node.outputs]
@@ -115,4 +127,4 @@ def by_name(graph: Graph) -> dict[str, Value]:
     return found | {value.name: value for value in computed}
 
 
-__all__ = ["Bench", "Known", "by_name"]
+__all__ = ["Bench", "Known", "by_name", "room_for"]

@@ -15,7 +15,7 @@ from graphir.errors import GraphirError, VerificationError
 from graphir.graph import Graph
 from graphir.safety.foreign_text import one_line
 
-from .segments import Segment
+from .segments import Segment, with_types
 
 Array = NDArray[Any]
 SCRIPT = '''"""Runs reference.onnx and candidate.onnx on the numbers beside them and prints how their results differ.
@@ -94,7 +94,7 @@ def write_minimal(
     results: dict[str, Array] = {}
     made: dict[str, tuple[Graph, dict[str, Array]]] = {}
     for side, which in enumerate(("reference", "candidate")):
-        part = segment.part(side)
+        part = with_types(segment.part(side), fed[side])
         inputs = {value.name: fed[side][value.name] for value in part.inputs}
         results[which] = _result(part, inputs, optimize=side == 1)
         made[which] = part, inputs

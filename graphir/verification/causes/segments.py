@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from graphir.analysis.channels import Order, channel_moves, channel_order
 from graphir.graph import Graph, Node, Value
 from graphir.ops.activation import Sigmoid
+from graphir.types import DType, TensorType
 from graphir.verification.grading.compare import Comparison, Floor, difference
 from graphir.verification.grading.limits import Limits
 from graphir.verification.grading.local import BESIDE_ONE
@@ -38,11 +39,34 @@ class Segment:
     ends: tuple[Sequence[Value], Sequence[Value]]
     nodes: tuple[Sequence[Node], Sequence[Node]]
 
-    def part(self, side: int) -> Graph:
-        """A part as a graph of its own, of the reference (0) or of the candidate (1); its inputs have the names that
-        they have in their model."""
+    def part(self, side: int, arrays: Mapping[Value, Array] | None = None) -> Graph:
+        """Return a part as a graph of its own, of the reference (0) or of the candidate (1).
+
+        Its inputs have the names that they have in their model. `arrays` are the reference's numbers at the edges and
+        of the value: they give types that the graph does not know, as behind operators of other domains.
+        """
         value = (self.value, self.other)[side]
-        return value.graph.extract([value], [end for end in self.ends[side] if end.producer is not None])
+        part = value.graph.extract([value], [end for end in self.ends[side] if end.producer is not None])
+        pairs = [*self.edges.items(), (self.value, self.other)]
+        known = {pair[side].name: arrays[pair[0]] for pair in pairs if arrays and pair[0] in arrays}
+        return with_types(part, known)
+
+
+def as_in_graph(array: Array, value: Value) -> Array:
+    """Return a reference's number for a value with its axes in the order of the value's own graph: a framework may have
+    its channels last where the imported graph has them second."""
+    order: Order = () if value.shape is None else channel_order(array.shape, value.shape)
+    return array.transpose(order) if order else array
+
+
+def with_types(part: Graph, arrays: Mapping[str, Array]) -> Graph:
+    """Give inputs and outputs of a part the types of their numbers where the graph does not know them; return it."""
+    for value in (*part.inputs, *part.outputs):
+        array = arrays.get(value.name)
+        if array is not None and (value.dtype is None or value.rank is None):
+            shape = array.shape if value.rank is None else None
+            part.refine(value, TensorType(DType.of(array.dtype) if value.dtype is None else value.dtype, shape))
+    return part
 
 
 class Segments:
@@ -117,7 +141,7 @@ class Segments:
 def run_part(part: Graph, arrays: Mapping[str, Array]) -> tuple[Array, Floor]:
     """The one output of a part that is fed by name, and the noise floor: what one unit in the last place of the
     inputs changes. Raises GraphirError where the part cannot be written or run."""
-    with OnnxCandidate(part) as under_test:
+    with OnnxCandidate(with_types(part, arrays)) as under_test:
         wanted = {name: arrays[name] for name in under_test.session.inputs}
         (found,) = under_test.run(wanted).values()
         moved = perturbed(part, wanted)
@@ -136,15 +160,18 @@ def alone(
 ) -> Comparison:
     """The candidate's part `fed` with the reference's numbers, held against the reference's result in `arrays`. Raises
     GraphirError where the part does not run."""
-    found, floor = run_part(segment.part(1), fed)
+    found, floor = run_part(segment.part(1, arrays), fed)
     return compared_inside(segment.value.name, arrays[segment.value], found, floor, limits)
 
 
 def compared_inside(name: str, expected: Array, found: Array, floor: Floor, limits: Limits) -> Comparison:
     """A result inside a model held against another's, in the layout that suits."""
     order = order_inside(found, expected)
-    laid = found.transpose(order) if order and len(order) == found.ndim else found
-    return limits.compare(name, expected, laid, floor, limits.step_of(name))
+    if order and len(order) == found.ndim:
+        found = found.transpose(order)
+        moved = None if floor.deviation is None else floor.deviation.transpose(order)
+        floor = replace(floor, deviation=moved)
+    return limits.compare(name, expected, found, floor, limits.step_of(name))
 
 
 def laid_as(found: Array, expected: Array, like: Value) -> Array:
@@ -199,4 +226,7 @@ def _is_symmetric(array: Array) -> bool:
     return any(array.shape == one.shape and bool(np.array_equal(array, one)) for one in moved)
 
 
-__all__ = ["Segment", "Segments", "alone", "compared_inside", "laid_as", "run_part", "typed", "unmoved"]
+__all__ = [
+    "Segment", "Segments", "alone", "as_in_graph", "compared_inside", "laid_as", "run_part", "typed", "unmoved",
+    "with_types",
+]

@@ -16,10 +16,11 @@ from graphir.verification.grading.heads import QUANTIZING
 from graphir.verification.grading.local import local_limit, worst_channel
 from graphir.verification.inputs.seeded import perturbed
 from graphir.verification.running.candidate import OnnxCandidate
+from graphir.verification.running.not_run import NotRun
 from graphir.verification.verdict import Verdict
 
 from .known import Bench
-from .segments import Segment, Segments, compared_inside, unmoved
+from .segments import Segment, Segments, as_in_graph, compared_inside, unmoved
 
 Array = NDArray[Any]
 # The distance from 1 to the next number.
@@ -29,9 +30,9 @@ NARROW_STEPS = {"float16": 2.0**-10, "bfloat16": 2.0**-7}
 class SideBySide:
     """Both parts of a segment, run without optimisations."""
 
-    def __init__(self, segments: Segments, segment: Segment, bench: Bench) -> None:
+    def __init__(self, segments: Segments, segment: Segment, bench: Bench, arrays: Mapping[Value, Array]) -> None:
         self._segments, self._segment, self._memory = segments, segment, bench.candidate.memory
-        self._graphs = segment.part(0), segment.part(1)
+        self._graphs = segment.part(0, arrays), segment.part(1, arrays)
         self._limits = bench.limits if _rounds(segment) else replace(bench.limits, quantized=False)
         self._parts: list[OnnxCandidate] = []
         self.last: Array = np.empty(0)
@@ -44,10 +45,12 @@ class SideBySide:
         for part in self._parts:
             part.close()
 
-    def compared(self, fed: Mapping[Value, Array], *, exactly: bool) -> Comparison | None:
-        """Both results on these numbers; None where a part does not take them. `exactly` says that nothing is computed
-        before what decides about whole numbers: rounding is no excuse for them."""
-        ours = {value.name: array for value, array in fed.items()}
+    def compared(self, fed: Mapping[Value, Array], *, exactly: bool) -> Comparison | NotRun | None:
+        """Compare both results on these numbers: None where all of the reference's are infinite or NaN.
+
+        `exactly` says that nothing is computed before what decides about whole numbers: rounding is no excuse for them.
+        """
+        ours = {value.name: as_in_graph(array, value) for value, array in fed.items()}
         theirs = self._segments.fed(self._segment, fed)
         try:
             expected, found = (self._run(place, names) for place, names in enumerate((ours, theirs)))
@@ -55,8 +58,8 @@ class SideBySide:
             if not (exactly and expected.dtype.kind in "iub"):
                 moved = perturbed(self._graphs[1], self._wanted(1, theirs))
                 floor = floor if moved is None else floor.seen(found, self._run(1, moved))
-        except GraphirError:
-            return None
+        except GraphirError as error:
+            return NotRun.after(error)
         if expected.dtype.kind not in "iubO" and not np.isfinite(expected.astype(np.float64)).any():
             return None
         result = compared_inside(self._segment.value.name, expected, found, floor, self._limits)

@@ -23,17 +23,18 @@ from graphir.analysis.diff import Row, Status
 from graphir.errors import GraphirError
 from graphir.graph import Node, Value
 from graphir.ops.shape import Shape
-from graphir.verification.grading.compare import NOISE_LEAST, Comparison
+from graphir.verification.grading.compare import Comparison
 from graphir.verification.pairs.changes import row_text
 from graphir.verification.pairs.sides import Sides
+from graphir.verification.regions.judge import judge
+from graphir.verification.running.not_run import NotRun
 from graphir.verification.running.slices import return_memory_of
 
-from .known import Bench, Known
-from .masked import waits
+from .known import Bench, Known, room_for
 from .segments import Segment, Segments
 from .side_by_side import SideBySide
 from .walks import Walks
-from .ways import between, beyond, constants, evenly, farther, in_levels, is_bounded, is_real, steep
+from .ways import between, beyond, constants, evenly, farther, in_levels, is_bounded, is_real, largest_threshold, steep
 
 Array = NDArray[Any]
 # Parts that are cut out, and seconds of this process for all of them; what is simplest comes first.
@@ -44,11 +45,12 @@ ROWS_AT_ONCE = 100
 # Nodes of one part: a part that reads values of which one is made from another is cut further back, up to this size.
 MOST_NODES = 64
 ROUNDS = 8
-MOST_MASKED = 8
+MOST_HIDDEN = 8
 # How far behind a change both models agree again, counted in values that both know.
 STEPS_BEHIND = 12
+# Of few numbers behind a product, one draw in four or so has none beyond a threshold.
+DRAWS_BEYOND = 4
 HERE = "on these very inputs"
-UNDER_LIMITS = "by less than so coarse a type may"
 STEEPLY = "for numbers so large that e to the power of them overflows"
 ELSEWHERE = "for numbers that these inputs did not lead to"
 
@@ -98,17 +100,16 @@ class _Trials:
     def __init__(self, bench: Bench, sides: Sides) -> None:
         assert sides.graphs is not None
         self.sides, self.bench = sides, bench
-        self.known = Known(bench, sides.graphs)
+        self.known = Known(bench, sides.graphs, (), room_for(bench))
         self.walks = Walks(sides.graphs[0]), Walks(sides.graphs[1])
         self.segments = Segments(self.known, self.walks, bench, sides)
-        self.masked: dict[str, None] = {}
         self._until = math.inf
 
     def run(self, seconds: float) -> tuple[list[str], list[str]]:
         self._until = time.process_time() + seconds
         rows = self._rows_by_weight()
         trials, looked = self._trials(rows)
-        said = dict(self.masked)
+        said = dict.fromkeys(self._hidden())
         done = 0
         for start in range(0, min(len(trials), MOST_TRIALS), AT_ONCE):
             if start and self._is_late():
@@ -126,6 +127,18 @@ class _Trials:
         found = "" if looked == len(rows) else f" at {looked:,} of {len(rows):,} nodes"
         return list(said), [f"parts that differ{found}: {len(trials):,}, run by themselves: {done:,}"]
 
+    def _hidden(self) -> Iterator[str]:
+        """Say which parts differ by themselves on the reference's own numbers, and show in nothing behind them."""
+        try:
+            regions, judgement = judge(self.bench, self.sides)
+        except GraphirError as error:
+            yield f"the parts of both models, which could not be run by themselves: {NotRun.after(error).reason}"
+            return
+        for value in judgement.hidden[:MOST_HIDDEN]:
+            segment = self.segments.cut(value, regions.is_edge)
+            rows = [] if segment is None else self._rows_of(segment)
+            yield f"{self._named(rows) or self.known.names[value]}, which differs and shows in nothing behind it {HERE}"
+
     def _is_late(self) -> bool:
         return time.process_time() > self._until
 
@@ -139,11 +152,11 @@ class _Trials:
         shown: set[bytes] = set()
         try:
             arrays = self.segments.arrays([segment])
-            with SideBySide(self.segments, segment, self.bench) as pair:
+            with SideBySide(self.segments, segment, self.bench, arrays) as pair:
                 for _, fed in self._variants(_Trial(segment, ()), arrays):
                     found = pair.compared(fed, exactly=False)
                     return_memory_of([*fed.values(), pair.last])
-                    results += [] if found is None else [found]
+                    results += [found] if isinstance(found, Comparison) else []
                     shown |= {pair.last.tobytes()}
         except GraphirError:
             return False
@@ -188,8 +201,6 @@ class _Trials:
                 rows = self._rows_of(segment)
                 covered |= {id(held) for held in rows}
                 found.setdefault(id(segment.value), _Trial(segment, rows))
-        if len(self.masked) < MOST_MASKED:
-            self._look_behind(row, near)
         return covered
 
     def _compare(self, values: Sequence[Value]) -> None:
@@ -233,34 +244,6 @@ class _Trials:
         """Compare those that have not been, while there is time."""
         if not self._is_late():
             self.known.ask(values)
-
-    def _look_behind(self, row: Row, values: Sequence[Value]) -> None:
-        """Say of a row whose values differ whether what is behind them would show that for other numbers."""
-        differing = [value for value in values if self.known.differs(value) and row.status is Status.CHANGED]
-        for value in differing:
-            if self._is_late():
-                return
-            if self._is_under_limits(row, value):
-                self.masked[f"{self._named([row])}, which differs {HERE} and shows behind it, {UNDER_LIMITS}"] = None
-                return
-            if waits(self.bench, self.known, self.walks[0], value, (evenly, in_levels)):
-                self.masked[f"{self._named([row])}, which differs and shows in nothing behind it {HERE}"] = None
-                return
-
-    def _is_under_limits(self, row: Row, value: Value) -> bool:
-        """Whether a value differs by its row alone, with nothing behind it that could make up for that, and what is
-        made of it differs too, by no more than limits that are coarse allow."""
-        known, limits = self.known, self.bench.limits
-        if not (limits.coarsest or limits.quantized):
-            return False
-        made = [held for held in self.walks[0].behind(value) if held in known.compared]
-        if not any(known.agrees(held) and known.compared[held].relative > NOISE_LEAST for held in made):
-            return False
-        behind = [walks.behind(held) for walks, held in zip(self.walks, (value, known.pairs[value]), strict=True)]
-        makers = {held.producer for values in behind for held in values}
-        others = {id(self.sides.rows[node]) for node in makers if node is not None and node in self.sides.rows}
-        segment = self._cut(value) if others <= {id(row)} else None
-        return segment is not None and [id(held) for held in self._rows_of(segment)] == [id(row)]
 
     def _cut(self, value: Value) -> Segment | None:
         """The part behind values at which both models agree, none of which is made from another one of them."""
@@ -308,21 +291,33 @@ class _Trials:
         return list({id(rows[node]): rows[node] for node in nodes if node in rows}.values())
 
     def _tried(self, trial: _Trial, arrays: Mapping[Value, Array]) -> str:
-        """What is to be said of a part that gives other results by itself, "" if it gives the same."""
+        """Return why a part is not proven to compute the same, "" if it gives the same results by itself.
+
+        A part that cannot be run on the reference's own numbers is not proven. Other numbers it may refuse, as an index
+        beyond its table.
+        """
         segment = trial.segment
         if not trial.rows:
             return ""
         try:
-            with SideBySide(self.segments, segment, self.bench) as pair:
+            with SideBySide(self.segments, segment, self.bench, arrays) as pair:
                 for where, fed in self._variants(trial, arrays):
-                    found = pair.compared(fed, exactly=trial.is_single)
+                    result = pair.compared(fed, exactly=trial.is_single)
                     return_memory_of([*fed.values(), pair.last])
-                    overflows = found is not None and math.isinf(found.relative)
-                    if found is not None and (overflows if where == STEEPLY else found.verdict.differs):
+                    if isinstance(result, NotRun) and where == HERE:
+                        return self._not_run(trial, result)
+                    if isinstance(result, Comparison) and self._shows(result, where):
                         return self._sentence(trial, where)
-        except GraphirError:
-            return ""
+        except GraphirError as error:
+            return self._not_run(trial, NotRun.after(error))
         return ""
+
+    @staticmethod
+    def _shows(result: Comparison, where: str) -> bool:
+        return math.isinf(result.relative) if where == STEEPLY else result.verdict.differs
+
+    def _not_run(self, trial: _Trial, result: NotRun) -> str:
+        return f"{self._named(trial.rows)}, which could not be run by itself: {result.reason}"
 
     def _variants(
         self, trial: _Trial, arrays: Mapping[Value, Array]
@@ -339,6 +334,8 @@ class _Trials:
             ways += [beyond, *(partial(between, ends) for row in trial.rows for ends in constants(row))]
         elif not any(is_bounded(edge) for edge in free):
             ways.append(farther)
+            threshold = largest_threshold(node for nodes in trial.segment.nodes for node in nodes)
+            ways += [partial(between, (-2 * threshold, 2 * threshold))] * DRAWS_BEYOND if threshold else []
         for turn, way in enumerate(ways):
             generator = np.random.Generator(np.random.PCG64(turn))
             yield ELSEWHERE, own | {edge: way(generator, own[edge]).astype(own[edge].dtype) for edge in free}

@@ -34,6 +34,10 @@ class Walks:
         """What the nodes that read this value make."""
         return [made for node in self._readers.get(value, ()) for made in node.outputs]
 
+    def readers(self, value: Value) -> list[Node]:
+        """The nodes that read this value."""
+        return self._readers.get(value, [])
+
     def before(self, value: Value, stop: Test = lambda value: False) -> set[Value]:
         """The computed values that this one depends on, with itself; not beyond those where a walk stops."""
         return self._spread([value], self.sources, stop)

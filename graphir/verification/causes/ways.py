@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphir.analysis.diff import Row
-from graphir.graph import Value
+from graphir.graph import Node, Value
 from graphir.verification.grading.heads import SATURATING
 
 Array = NDArray[Any]
@@ -17,6 +17,8 @@ Array = NDArray[Any]
 LEVELS = 3
 STRETCH = 8.0
 STEEP = 128.0
+# The root of float32's largest number: products of larger ones overflow.
+LARGEST_THRESHOLD = 2.0**64
 BOUNDING = SATURATING | {"Clip", "Erf", "Sin", "Cos"}
 
 
@@ -47,10 +49,14 @@ def steep(generator: np.random.Generator, array: Array) -> Array:
 
 
 def beyond(generator: np.random.Generator, array: Array) -> Array:
-    """Numbers of both signs, most of them larger than those of the array."""
+    """Numbers of both signs, most of them larger than those of the array; whole ones as far as their type reaches."""
+    size = max(abs(float(number)) for number in _range(array)) or 1.0
+    if array.dtype.kind in "iu":
+        limits = np.iinfo(array.dtype)
+        ends = max(-STRETCH * size, limits.min), min(STRETCH * size, limits.max - 1)
+        return generator.integers(int(ends[0]), int(ends[1]), array.shape, endpoint=True)
     if array.dtype.kind not in "fV":
         return array
-    size = max(abs(number) for number in _range(array)) or 1.0
     drawn = generator.uniform(-STRETCH * size, STRETCH * size, array.shape)
     return np.round(drawn) if _is_whole(array) else drawn
 
@@ -72,6 +78,22 @@ def is_bounded(value: Value) -> bool:
 def between(ends: tuple[float, float], generator: np.random.Generator, array: Array) -> Array:
     """Real numbers between two."""
     return generator.uniform(min(ends), max(ends), array.shape) if array.dtype.kind in "fV" else array
+
+
+def largest_threshold(nodes: Iterable[Node]) -> float:
+    """Return the largest magnitude of the constants that these nodes compare with, 0 without any.
+
+    Constants beyond LARGEST_THRESHOLD stand for no bound.
+    """
+    numbers = []
+    for node in nodes:
+        if node.op.compares:
+            tensors = [value.tensor for value in node.inputs if value is not None and value.tensor is not None]
+            numbers += [tensor.numpy() for tensor in tensors if tensor.dtype.is_float]
+            attributes = [getattr(node.op, name) for name in node.op.field_names]
+            numbers += [np.asarray(value) for value in attributes if isinstance(value, float)]
+    sizes = [np.abs(array.astype(np.float64)) for array in numbers]
+    return float(max((size[size < LARGEST_THRESHOLD].max(initial=0.0) for size in sizes), default=0.0))
 
 
 def constants(row: Row) -> Iterator[tuple[float, float]]:
@@ -112,5 +134,6 @@ def _is_whole(array: Array) -> bool:
 
 
 __all__ = [
-    "between", "beyond", "constants", "evenly", "farther", "in_levels", "is_bounded", "is_real", "steep",
+    "between", "beyond", "constants", "evenly", "farther", "in_levels", "is_bounded", "is_real", "largest_threshold",
+    "steep",
 ]  # fmt: skip

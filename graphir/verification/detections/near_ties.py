@@ -48,9 +48,11 @@ class Sides:
 
 @dataclass
 class Explained:
-    """Rows (side, row) whose fate rounding decides, each with the numbers that show it; and those that stay open."""
+    """Rows (side, row) whose fate rounding decides, each with the numbers that show it, those of them that others
+    push out of a full result; and those that stay open."""
 
     near: dict[tuple[int, int], str] = field(default_factory=dict)
+    pushed: set[tuple[int, int]] = field(default_factory=set)
     open: dict[tuple[int, int], str] = field(default_factory=dict)
 
 
@@ -81,7 +83,10 @@ def explain(sides: Sides) -> Explained:
     while changed and pending:
         changed = False
         for place in [each for each in pending if each not in twins]:
-            text = next(_follows(sides, *place, found), None)
+            text = next(_suppressed_by(sides, *place, found), None)
+            if text is None and _is_pushed_out(sides, *place, found):
+                text = "pushed out by rows that are there by a near-tie"
+                found.pushed.add(place)
             if text is not None:
                 found.near[place] = text
                 pending.remove(place)
@@ -191,17 +196,25 @@ def _by_order(sides: Sides, side: int, row: int) -> Iterator[str]:
             yield f"scores {first:.7g} and {second:.7g} of boxes of which one suppresses the other"
 
 
-def _follows(sides: Sides, side: int, row: int, found: Explained) -> Iterator[str]:
-    """Whether a row of the other side that is there by a near-tie suppresses it, or pushes it out."""
-    explained = np.array([place for where, place in found.near if where != side], np.int64)
+def _explained(side: int, found: Explained) -> Indices:
+    """Return the other side's rows that are there by a near-tie."""
+    return np.array([place for where, place in found.near if where != side], np.int64)
+
+
+def _suppressed_by(sides: Sides, side: int, row: int, found: Explained) -> Iterator[str]:
+    """Yield the rows of the other side that are there by a near-tie and suppress this one."""
+    explained = _explained(side, found)
     for rival, overlap, give in _rivals(sides, side, row, explained):
         if any(overlap > limit - give for limit in sides.cuts.overlaps):
             yield f"suppressed by row {rival}, which is there by a near-tie"
-    pushed = sum(text.startswith("pushed") for (where, _), text in found.near.items() if where == side)
+
+
+def _is_pushed_out(sides: Sides, side: int, row: int, found: Explained) -> bool:
+    """Return whether the other side's full result has more rows by near-ties than they pushed out so far."""
+    pushed = sum(where == side for where, _ in found.pushed)
     last = sides.after[1 - side].scores[0].min(initial=np.inf)
     beyond = sides.after[side].scores[0, row] <= last + SIDES * sides.give.score
-    if _is_full(sides, 1 - side) and beyond and pushed < explained.size:
-        yield "pushed out by rows that are there by a near-tie"
+    return _is_full(sides, 1 - side) and bool(beyond) and pushed < _explained(side, found).size
 
 
 def _rivals(sides: Sides, side: int, row: int, rows: Indices) -> Iterator[tuple[int, float, float]]:

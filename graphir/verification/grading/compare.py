@@ -86,7 +86,9 @@ class Comparison:
     (infinite where shapes, or the places of infinities and NaN, differ), `floor` the relative change that rounding the
     inputs causes, `limit` what was allowed, `note` what was found where numbers cannot say it. Where one channel
     differs for its own magnitude they are those of that channel, which `place` names. A floor is measured where a
-    difference asks for it; it is 0 where that is below what any other order of a sum makes.
+    difference asks for it; it is 0 where that is below what any other order of a sum makes. `is_random` says that two
+    runs of one model on the same inputs differ, `is_faint` that the rounding of a sigmoid's 1 is all that differs;
+    `feeds` is the set of inputs that the note names.
     """
 
     name: str
@@ -99,6 +101,9 @@ class Comparison:
     verdict: Verdict
     note: str = ""
     place: str = ""
+    is_random: bool = False
+    is_faint: bool = False
+    feeds: str = ""
 
     @property
     def explained(self) -> bool:
@@ -238,6 +243,7 @@ def compare(
             verdict, note = Verdict.NOISE, "they differ below the smallest normal number only"
         elif verdict.differs and max_abs <= measured.unit:
             verdict, note, limit = Verdict.NOISE, OF_ONE, measured.unit / scale if scale else math.inf
+            made = partial(made, is_faint=True)
         elif scale == 0 and 0 < max_abs < math.inf:
             verdict = Verdict.SUSPICIOUS if max_abs <= NOISE_LEAST else Verdict.BROKEN
             note = "the reference is zero everywhere, the candidate is not"
@@ -251,7 +257,7 @@ def compare(
         elif verdict.differs and moves_too_much(measured, step) and relative <= NOISE_FACTOR * measured.overall:
             verdict, note = Verdict.NOT_DETERMINISTIC, _about_movement(measured)
     if verdict is Verdict.IDENTICAL and _says_nothing(reference):
-        verdict, note = Verdict.SUSPICIOUS, "every element is infinite or NaN: that both are so proves nothing"
+        verdict, note = Verdict.NOT_PROVEN, "every element is infinite or NaN: that both are so proves nothing"
     if not note and reference.dtype != candidate.dtype and not _is_text(reference):
         note = f"the dtypes differ: {reference.dtype} and {candidate.dtype}"
     return made(scale, max_abs, relative, measured.overall, limit, verdict, note)

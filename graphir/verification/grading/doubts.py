@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from graphir.verification.causes.each_alone import computed_alike
+from graphir.errors import GraphirError
 from graphir.verification.pairs.sides import Sides
+from graphir.verification.regions.judge import behind_differences
 from graphir.verification.report import VerificationReport
 from graphir.verification.running.bench import Asked, Bench
 
-from .compare import OF_ONE, Comparison
+from .compare import Comparison
 from .heads import PASSED_ON
 from .noise import infinite_values
 from .proof import FIXED, NUMB, Evidence, before, digest, doubt
@@ -71,7 +72,7 @@ def _doubts(
     graded: Sequence[Comparison],
 ) -> dict[str, str]:
     structure = bench.candidate.structure
-    faint = {one.name for one in graded if one.note == OF_ONE}
+    faint = {one.name for one in graded if one.is_faint}
     doubts = {}
     for one in outputs:
         reason = doubt(
@@ -195,13 +196,19 @@ def _differing(
 ) -> list[Comparison]:
     """The layers that differ, but for those which a note names: they follow from rounding alone."""
     differing = [layer for layer in layers if not layer.verdict.passes]
-    alike = computed_alike(bench, sides, [*layers, *report.outputs], differing)
+    coarse = bench.limits.quantized or bench.limits.coarsest  # which round so much that a part shows less than a chain
+    if sides is None or sides.graphs is None or not differing or bench.limits.stated or coarse:
+        return differing
+    try:
+        alike = {layer.name for layer in differing} - behind_differences(bench, sides)
+    except GraphirError:
+        return differing
     if alike:
         first = next(layer.name for layer in differing if layer.name in alike)
         more = f" and {len(alike) - 1} more" if len(alike) > 1 else ""
         report.notes.append(
             f"{first}{more} inside: rounding before moves it by more than the noise floor; run alone on the "
-            f"reference's numbers every layer there gives the reference's"
+            "reference's numbers every layer there gives the reference's"
         )
     return [layer for layer in differing if layer.name not in alike]
 

@@ -45,14 +45,19 @@ class Evidence:
     before: Mapping[str, str] = field(default_factory=dict)
 
 
-def unproven(found: Sequence[Evidence]) -> list[str]:
-    """A sentence for each output that no set of inputs shows to be right, though all agree.
+def doubt_sentence(name: str, reason: str) -> str:
+    """Return why an output is not proven, as a sentence with what would prove it."""
+    return f"{name} {reason}, and {REMEDY[reason]}"
+
+
+def unproven(found: Sequence[Evidence]) -> dict[str, str]:
+    """Return the outputs that no set of inputs shows to be right, though all agree, each with its reason.
 
     An output that was numb in each set, and yet has other values in another, does react, and so do values before it;
     one that depends on no input in the candidate, and agrees with a reference that gives the same for several sets, is
     what it should be.
     """
-    sentences = []
+    doubts: dict[str, str] = {}
     for name in dict.fromkeys(name for one in found for name in one.doubts):
         reasons = [one.doubts.get(name) for one in found]
         if None in reasons or any(name in one.shown for one in found):
@@ -63,8 +68,8 @@ def unproven(found: Sequence[Evidence]) -> list[str]:
         values = {one.digests.get(name) for one in found}
         if (reason == NUMB and len(values) > 1) or (reason == FIXED and len(found) > 1 and len(values) == 1):
             continue
-        sentences.append(f"{name} {reason}, and {REMEDY[reason or NUMB]}")
-    return sentences
+        doubts[name] = reason or NUMB
+    return doubts
 
 
 def doubt(array: Array, *, reacts: bool, exact: bool, fixed: bool, faint: bool) -> str:
@@ -109,4 +114,7 @@ def before(structure: Structure, output: str) -> list[str]:
     return list(found)
 
 
-__all__ = ["DISCRETE", "EMPTY", "FAINT", "FIXED", "NUMB", "Evidence", "before", "digest", "doubt", "unproven"]
+__all__ = [
+    "DISCRETE", "EMPTY", "FAINT", "FIXED", "NUMB", "Evidence", "before", "digest", "doubt", "doubt_sentence",
+    "unproven",
+]

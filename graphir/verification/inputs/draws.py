@@ -31,7 +31,8 @@ class Draw:
     `floats`: standard `normal`, `wide` (each element 5 to 50 times that) or a `mask` of 0 and 1. `integers`: `small`
     (0 to 7), `signed` (-8 to 7, of unsigned types all), `full` (all of the type) or `mask`; numbers that the model
     compares them with are put among `signed` ones, and from the last on into a `mask`. `rows` of tables: `any`, or the
-    `edges`: first, last, and outside where the model has a meaning for that. `truth` is what inputs of one boolean are,
+    `edges`: first, last, and outside where the model has a meaning for that; `negative` has rows counted from the end
+    too, as ONNX allows. `truth` is what inputs of one boolean are,
     every other one the opposite; without it they are drawn.
     """
 
@@ -69,7 +70,7 @@ def drawn(
             whole = generator.integers(low, high + 1, shape, dtype=np.int64 if low < 0 else np.uint64)
             found = np.where(generator.integers(0, 2, shape) == 1, found.astype(whole.dtype), whole)
     elif longest is not None:
-        found = generator.integers(1, longest + 1, shape)
+        found = _lengths(generator, shape, longest, draw)
     elif dtype is DType.BOOL:
         one = draw.truth is not None and int(np.prod(shape)) == 1
         found = np.full(shape, draw.truth != bool(place % 2)) if one else generator.integers(0, 2, shape)
@@ -78,6 +79,20 @@ def drawn(
     else:
         found = _integers(generator, value, dtype, shape, draw)
     return np.asarray(found).astype(dtype.numpy())
+
+
+def _lengths(generator: np.random.Generator, shape: tuple[int, ...], longest: int, draw: Draw) -> Array:
+    """Return lengths from 1 to the `longest`: both ends first in `normal` and `edges`, equal ones in the other sets."""
+    found: Array = generator.integers(1, longest + 1, int(np.prod(shape)))
+    match draw.integers:
+        case "full":
+            found[:] = found[:1]
+        case "mask":
+            found[:] = longest
+        case kind:
+            ends = (1, longest) if kind == "signed" else (longest, 1)
+            found[:2] = ends[: found.size]
+    return found.reshape(shape)
 
 
 def drawn_floats(generator: np.random.Generator, shape: tuple[int, ...], draw: Draw) -> Array:
@@ -94,13 +109,15 @@ def drawn_floats(generator: np.random.Generator, shape: tuple[int, ...], draw: D
 def _rows(
     generator: np.random.Generator, table: Table, shape: tuple[int, ...], draw: Draw, *, signed: bool
 ) -> Array:
-    """Indices into a table; at the edges every other one is among the first and last rows, or outside."""
+    """Return indices into a table; but for `any` every other one is among the first and last rows, or outside."""
     limit = max(table.rows, 1)
     found: Array = generator.integers(0, limit, shape)
-    if draw.rows == "edges":
+    if draw.rows != "any":
         edges = [0, limit - 1]
         if table.guarded:
             edges += [limit, limit + BEYOND] + ([-1, -BEYOND] if signed else [])
+        elif draw.rows == "negative" and signed:
+            edges += [-1, -limit]
         chosen = np.resize(np.asarray(edges), int(np.prod(shape))).reshape(shape)
         found = np.where(generator.integers(0, 2, shape) == 1, found, chosen)
     return found
@@ -113,6 +130,8 @@ def _integers(
     least = 1 if role is Role.DIVISOR else 0
     if draw.integers == "small" or role is Role.CONTROL or not dtype.is_integer:
         return generator.integers(least, SMALL, shape)
+    if role is Role.INDEX:  # small, so that what is computed of it may lie in a table
+        return generator.integers(0 if dtype.value.startswith("uint") else -SMALL, SMALL, shape)
     lowest, highest = _span(dtype, WIDE)
     met = [number for number in numbers_met(value) if max(lowest, least or lowest) <= number <= highest]
     if draw.integers == "mask":

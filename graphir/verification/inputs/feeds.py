@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 
 from graphir.errors import GraphirError, VerificationError
 from graphir.graph import Graph
+from graphir.structure.state import STATE
 
 from .given import Feeds, Wanted, plan_of
 from .npz import chosen, npz_names, read_feeds, read_npz
 from .sets import FeedSet, Plan, drawn_for_shapes, one_set
+from .state import StateInput, state_inputs
 
 if TYPE_CHECKING:
     from graphir.runtime.session import OnnxSession
@@ -68,7 +70,17 @@ def file_plan(
         dtypes = {name: np.dtype(dtype) for name, dtype in session.input_dtypes.items() if dtype is not None}
         return drawn_for_shapes(shapes, dtypes, seed, names)
 
-    return plan_of(feeds, Wanted(shapes, session.input_dtypes, drawing, notes))
+    return plan_of(feeds, Wanted(shapes, session.input_dtypes, drawing, notes, _state_of_file(read, session)))
+
+
+def _state_of_file(read: Callable[[], Graph], session: OnnxSession) -> dict[str, StateInput]:
+    """The state that a file's metadata name; the file is read for that only where they do."""
+    if STATE not in session.metadata:
+        return {}
+    try:
+        return state_inputs(read())
+    except GraphirError:
+        return {}
 
 
 __all__ = ["FeedSet", "Plan", "chosen", "feeds_of", "file_plan", "golden_plan", "npz_names", "read_feeds", "read_npz"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from .draws import DRAWS
 from .images import SUFFIXES, image_batches
 from .npz import UNREADABLE, chosen, read_feeds
 from .sets import ALL, NAMES, FeedSet, Plan, about_settled, drawn_sets, joined, one_set
+from .state import StateInput, state_inputs, with_state, without_state
 
 Array = NDArray[Any]
 PathLike = str | os.PathLike[str]
@@ -32,39 +33,50 @@ Drawing = Callable[[Sequence[str]], Callable[[bool], Sequence[FeedSet]]]
 @dataclass(frozen=True)
 class Wanted:
     """The inputs that feeds are for: shapes (what is no number is open) and dtypes by name. `drawing` makes the drawn
-    sets of these names, `notes` are what is to be told of those."""
+    sets of these names, `notes` are what is to be told of those. What is `state` need not be given."""
 
     shapes: Mapping[str, Sequence[object] | None]
     dtypes: Mapping[str, np.dtype[Any] | None]
     drawing: Drawing
     notes: Sequence[str] = ()
+    state: Mapping[str, StateInput] = field(default_factory=dict)
 
     @staticmethod
     def of(graph: Graph, seed: int, other: Mapping[str, Sequence[object]] | None = None) -> Wanted:
         """Those of a graph; the drawn ones have sizes that suit the inputs of the `other` model."""
+        state = state_inputs(graph)
         return Wanted(
             {value.name: value.shape for value in graph.inputs},
             {value.name: (value.dtype or DType.FLOAT32).numpy() for value in graph.inputs},
-            lambda names: drawn_sets(graph, seed, other, names),
+            lambda names: without_state(drawn_sets(graph, seed, other, names), state),
             about_settled(graph, other or {}),
+            state,
         )
+
+    @property
+    def names(self) -> list[str]:
+        """The inputs that have to be given."""
+        return [name for name in self.shapes if name not in self.state]
+
+    def choose(self, given: Mapping[str, Array]) -> dict[str, Array]:
+        """The arrays of the inputs. Raises VerificationError with all that are missing."""
+        return chosen(given, [name for name in self.shapes if name in given or name not in self.state])
 
 
 def plan_of(feeds: Feeds | None, wanted: Wanted) -> Plan:
     """The sets that are given, in their order, or all drawn ones. Raises VerificationError for what is neither a file
     of inputs, a folder of such, nor the name of a drawn set."""
     if feeds is None:
-        return Plan(wanted.drawing(tuple(DRAWS)), wanted.notes)
+        return with_state(Plan(wanted.drawing(tuple(DRAWS)), wanted.notes), wanted.state)
     sources = [feeds] if isinstance(feeds, Mapping | str | os.PathLike) else list(feeds)
     if not sources:
         raise VerificationError("feeds: nothing is given; leave them out for drawn inputs")
-    return joined([_plan_of_one(source, wanted) for source in sources])
+    return with_state(joined([_plan_of_one(source, wanted) for source in sources]), wanted.state)
 
 
 def _plan_of_one(source: One, wanted: Wanted) -> Plan:
-    names = list(wanted.shapes)
     if isinstance(source, Mapping):
-        return one_set("given", chosen(read_feeds(source), names))
+        return one_set("given", wanted.choose(read_feeds(source)))
     text = os.fspath(source)
     if text == ALL:
         return Plan(wanted.drawing(tuple(DRAWS)))
@@ -77,30 +89,31 @@ def _plan_of_one(source: One, wanted: Wanted) -> Plan:
         raise VerificationError(f"{path}: no such file or folder, and no drawn set of inputs ({', '.join(NAMES)})")
     if path.suffix.lower() in SUFFIXES:
         return _of_images(path, [path], wanted)
-    return Plan(lambda light: [_of_file(path, names)])
+    return Plan(lambda light: [_of_file(path, wanted)])
 
 
-def _of_file(path: Path, names: Sequence[str]) -> FeedSet:
+def _of_file(path: Path, wanted: Wanted) -> FeedSet:
+    names = wanted.names
     if path.suffix == ".npy" and len(names) == 1:
         return FeedSet(path.name, (lambda: {names[0]: _read_npy(path)},))
     if path.suffix == ".npy":
         shown = ", ".join(names)
         raise VerificationError(f"{path} holds one array, and the inputs are {shown}: give an .npz or a folder")
-    return FeedSet(path.name, (lambda: chosen(read_feeds(path), names),))
+    return FeedSet(path.name, (lambda: wanted.choose(read_feeds(path)),))
 
 
 def _of_folder(folder: Path, wanted: Wanted) -> Plan:
     """Every .npz a set, as is every .npy of a model with one input; of one with several, one set of the arrays named
     after them. Images are one set a batch."""
-    names = list(wanted.shapes)
+    names = wanted.names
     files = sorted(file for file in folder.iterdir() if file.is_file())
     arrays = [file for file in files if file.suffix == ".npy"]
-    sets = [_of_file(file, names) for file in files if file.suffix == ".npz"]
+    sets = [_of_file(file, wanted) for file in files if file.suffix == ".npz"]
     if arrays and {file.stem for file in arrays} >= set(names):
         by_name = {file.stem: file for file in arrays}
         sets.append(FeedSet(folder.name, (lambda: {name: _read_npy(by_name[name]) for name in names},)))
     elif arrays:
-        sets += [_of_file(file, names) for file in arrays]
+        sets += [_of_file(file, wanted) for file in arrays]
     images = [file for file in files if file.suffix.lower() in SUFFIXES]
     parts = [Plan(lambda light: sets)] if sets else []
     if images:
@@ -114,9 +127,9 @@ def _of_folder(folder: Path, wanted: Wanted) -> Plan:
 
 
 def _of_images(place: Path, images: Sequence[Path], wanted: Wanted) -> Plan:
-    if len(wanted.shapes) != 1:
-        raise VerificationError(f"{place}: images feed a model with one input; this one has {', '.join(wanted.shapes)}")
-    (name,) = wanted.shapes
+    if len(wanted.names) != 1:
+        raise VerificationError(f"{place}: images feed a model with one input; this one has {', '.join(wanted.names)}")
+    (name,) = wanted.names
     batches, note = image_batches(images, name, wanted.shapes[name], wanted.dtypes[name])
 
     def sets() -> Iterator[FeedSet]:

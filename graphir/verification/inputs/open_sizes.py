@@ -13,7 +13,9 @@ from graphir.types import Dim, Sym, Unknown, substitute, symbol
 from .seeded import BATCH, OPEN_BATCH, OPEN_SIZE, sample_sizes
 
 Shapes = dict[str, tuple[int, ...]]
-OTHER_BATCH, STILL_OTHER = 3, 4
+OTHER_BATCH, STILL_OTHER = 5, 4
+# The batches of the sets after the first two: one above 8, which many kernels take at once, and a single sample.
+BATCHES = {"wide": 9, "mask": 1}
 # Between open sizes that stand first in several inputs: they may be one batch under two names, or steps and a batch.
 BETWEEN_FIRSTS = 2
 # Added to the first open size, and more for each further one. Odd sizes show how windows end; where networks divide and
@@ -35,7 +37,7 @@ def other_shapes(graph: Graph, settled: Mapping[str, int], *, light: bool = Fals
     >>> graph = Graph("one")
     >>> _ = graph.add_input("data", TensorType(DType.FLOAT32, parse_shape("N, 3, H, W")))
     >>> other_shapes(graph, {})
-    [{'data': (3, 3, 37, 45)}, {'data': (3, 3, 64, 96)}, {'data': (3, 3, 32, 32)}]
+    [{'data': (5, 3, 37, 45)}, {'data': (5, 3, 64, 96)}, {'data': (5, 3, 32, 32)}]
     >>> other_shapes(graph, {"N": 1, "W": 64})
     [{'data': (1, 3, 37, 64)}, {'data': (1, 3, 64, 64)}]
     """
@@ -61,6 +63,25 @@ def other_shapes(graph: Graph, settled: Mapping[str, int], *, light: bool = Fals
         if shapes != usual and shapes not in found and _agrees(graph, shapes):
             found.append(shapes)
     return found
+
+
+def batch_shapes(graph: Graph, settled: Mapping[str, int], batch: int) -> list[Shapes]:
+    """Return shapes of the inputs with another batch, none where that is not open; the arguments are `other_shapes`'.
+
+    >>> from graphir.types import DType, TensorType, parse_shape
+    >>> graph = Graph("one")
+    >>> _ = graph.add_input("data", TensorType(DType.FLOAT32, parse_shape("N, 3, H, W")))
+    >>> batch_shapes(graph, {}, 9), batch_shapes(graph, {"N": 1}, 9)
+    ([{'data': (9, 3, 32, 32)}], [])
+    """
+    if any(value.shape is None for value in graph.inputs):
+        return []
+    named = {value.name: _named(value.shape or (), settled) for value in graph.inputs}
+    chosen = {**sample_sizes(graph), **settled}
+    base = {name: chosen.get(name, chosen.get(_group(name), 0)) for name in _symbols(named)}
+    firsts = {name for shape in named.values() for dim in shape[:1] for name in _symbols({"": (dim,)})}
+    shapes = _numbers(named, base | {name: batch for name in firsts if name not in settled})
+    return [shapes] if shapes != _numbers(named, base) and _agrees(graph, shapes) else []
 
 
 def larger_shapes(graph: Graph, settled: Mapping[str, int]) -> list[Shapes]:
@@ -158,4 +179,4 @@ def _agrees(graph: Graph, shapes: Shapes) -> bool:
     return True
 
 
-__all__ = ["Shapes", "larger_shapes", "other_shapes"]
+__all__ = ["BATCHES", "OTHER_BATCH", "Shapes", "batch_shapes", "larger_shapes", "other_shapes"]

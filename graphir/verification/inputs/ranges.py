@@ -59,7 +59,8 @@ def _slices(values: Sequence[Value]) -> Iterator[list[Value]]:
 
 def _largest(array: NDArray[Any]) -> float:
     """The largest finite magnitude, 0 where there is none."""
-    return float(np.abs(array[np.isfinite(array)]).max(initial=0.0))
+    largest = float(max(array.max(initial=0.0), -array.min(initial=0.0)))
+    return largest if np.isfinite(largest) else float(np.abs(array[np.isfinite(array)]).max(initial=0.0))
 
 
 __all__ = ["measure"]

@@ -52,10 +52,11 @@ ORDERS = frozenset(
 
 
 class Role(enum.Enum):
-    """What an integer input is for."""
+    """What an integer input is for: to compute with, to divide by, to compute indices of a table, or to control."""
 
     NUMBER = "number"
     DIVISOR = "divisor"
+    INDEX = "index"
     CONTROL = "control"
 
 
@@ -104,12 +105,15 @@ def _leads_back(node: Node) -> bool:
 
 
 def role_of(value: Value) -> Role:
-    """What an integer input that is no index is for."""
+    """Return what an integer input is for that is no index itself."""
     found = Role.NUMBER
     pending, seen = [value], {value}
     while pending:
         for node, slot in pending.pop().uses:
             name = node.op.name
+            if name in LOOKUPS and slot == 1:
+                found = Role.INDEX if found is Role.NUMBER else found
+                continue
             if name not in COMPUTES and not (name in MOVES and slot == 0):
                 return Role.CONTROL
             if name in DIVIDES and slot == 1:

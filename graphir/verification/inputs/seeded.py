@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphir.errors import ShapeError, VerificationError
+from graphir.errors import OutOfMemory, ShapeError, VerificationError
 from graphir.graph import Graph, Value
 from graphir.inference import infer_types
-from graphir.types import Shape, Sym, Unknown, substitute, symbol
+from graphir.tensor import why_unheld
+from graphir.types import DType, Shape, Sym, Unknown, substitute, symbol
 
 from .draws import NORMAL, Draw, drawn
 from .roles import index_limit, length_limit
@@ -130,7 +131,7 @@ def make_feeds(
     or what `draw` says.
 
     The same seed gives the same values everywhere. `shapes` overrides the graph's. Raises VerificationError for inputs
-    of unknown rank.
+    of unknown rank, and OutOfMemory for shapes that no array can have.
     """
     generator = np.random.Generator(np.random.PCG64(seed))
     chosen = {**sample_sizes(graph), **(sizes or {})}
@@ -143,6 +144,8 @@ def make_feeds(
     feeds: dict[str, NDArray[Any]] = {}
     for place, (value, shape) in enumerate(found.items()):
         assert shape is not None
+        if reason := why_unheld(DType.FLOAT64, shape):
+            raise OutOfMemory(f"the input {value.name} of the shape {list(shape)} {reason}")
         feeds[value.name] = drawn(generator, value, shape, draw, place, _longest(value, found))
     return feeds
 

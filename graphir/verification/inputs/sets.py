@@ -7,17 +7,21 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graphir.converters.onnx.exporting.context import opset_of_source
 from graphir.graph import Graph
 
 from .draws import DRAWS, NORMAL, Draw, drawn_floats
-from .open_sizes import OTHER_BATCH, Shapes, larger_shapes, other_shapes
+from .open_sizes import BATCHES, OTHER_BATCH, Shapes, batch_shapes, larger_shapes, other_shapes
 from .roles import order_sensitive, table_of
 from .seeded import BATCH, make_feeds, sizes_stated
+
+if TYPE_CHECKING:
+    from .state import StateInput
 
 Array = NDArray[Any]
 PathLike = str | os.PathLike[str]
@@ -47,10 +51,13 @@ class FeedSet:
 @dataclass(frozen=True)
 class Plan:
     """Which sets there are. `light` gives the same with less in each, for models that take long; `notes` are what is to
-    be told about how they were made."""
+    be told about how they were made. `state` are the inputs that the next set takes from the last, `bare` the sets
+    without them."""
 
     sets: Callable[[bool], Sequence[FeedSet]]
     notes: Sequence[str] = field(default_factory=tuple)
+    bare: Callable[[bool], Sequence[FeedSet]] = lambda light: ()
+    state: Mapping[str, StateInput] = field(default_factory=dict)
 
     def first(self) -> FeedSet:
         """The set on which everything is measured."""
@@ -97,11 +104,15 @@ def _drawn(graph: Graph, seed: int, settled: Mapping[str, int], draw: Draw, ligh
     shapes = usual
     if draw.name == "edges" or (light and draw is not NORMAL):
         shapes = [*other_shapes(graph, settled, light=light), None]
+    elif draw.name in BATCHES:
+        shapes = [*batch_shapes(graph, settled, BATCHES[draw.name]), None]
     if draw.floats == "mask" and order_sensitive(graph):
         draw = replace(draw, floats="normal")
     plain = replace(draw, integers="small", rows="any")
     larger = larger_shapes(graph, settled)
     ways = [(draw, sizes) for sizes in (*shapes, *larger)]
+    if draw.rows == "edges" and opset_of_source(graph) is not None and _has_whole_numbers(graph):
+        ways = [(replace(draw, rows="negative"), sizes) for sizes in shapes] + ways
     if _has_whole_numbers(graph) and draw != plain:
         ways += [(plain, sizes) for sizes in (None, *larger)]
     made = [partial(make_feeds, graph, seed=seed, sizes=settled, shapes=sizes, draw=how) for how, sizes in ways]
@@ -137,7 +148,8 @@ def drawn_for_shapes(
     def sets(light: bool) -> list[FeedSet]:
         made = []
         for turn, draw in enumerate(DRAWS.values()):
-            batches = (1 if light else OTHER_BATCH, BATCH) if draw.name == "edges" else (BATCH,)
+            other = {"edges": OTHER_BATCH, **BATCHES}.get(draw.name)
+            batches = (BATCH,) if other is None else (1 if light else other, BATCH)
             attempts = tuple(partial(feeds, draw, turn, batch) for batch in batches)
             made.append(FeedSet(draw.name, attempts, stretched=draw.floats == "wide"))
         return [one for one in made if one.name in names]

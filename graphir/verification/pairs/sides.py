@@ -69,6 +69,14 @@ class Sides:
         """What differs, in a few lines; none where nothing does or no graph can be had."""
         return [] if self.graphs is None else changes_of(self.difference, self.graphs[0])
 
+    def nodes_same(self) -> int:
+        """Return how many nodes of one graph are the same computation in the other, 0 where no graph can be had."""
+        return 0 if self.graphs is None else sum(row.status is Status.SAME for row in self.difference.rows)
+
+    def nodes_differing(self) -> int:
+        """Return how many nodes differ, 0 where no graph can be had."""
+        return 0 if self.graphs is None else sum(row.status is not Status.SAME for row in self.difference.rows)
+
     @cached_property
     def partners(self) -> Mapping[Node, Node]:
         """The counterpart of every node of either model that has one."""

@@ -33,10 +33,14 @@ FLOOR_ASKED_FROM = 1e-4
 # largest number lies between two neighbours.
 RESIZING, PLACE = frozenset({"Resize", "Upsample"}), 2.0**-22
 # How the note of a value begins that differs from run to run.
-RANDOM = "random: "
 # Runs more of what may be random. One is too few: onnxruntime counts its seed up by one a run, and its generator (a
 # multiplicative one) starts alike from seeds 0 and 1, so that two runs in a row may draw the same.
 RUNS_FOR_CHANCE = 2
+
+
+def before_head(source: str) -> str:
+    """Return the title of a value before a head in a report."""
+    return f"{source} (before the head)"
 
 
 @dataclass(frozen=True)
@@ -89,8 +93,7 @@ class Bench:
     """Both models with what they are fed. `layers` are the values that both know, source name to candidate name,
     `wiring` what is known of the reference's inside, `prior` the floors that values had on other feeds, by title. With
     `passing` only whether values pass is asked, not by which verdict they do not. `made_of` says that the candidate was
-    written from the reference, `alone` for which outputs its suppressions gave the reference's rows for the reference's
-    numbers, and for which not."""
+    written from the reference; `judged` holds what its parts showed on these feeds, once that was asked."""
 
     reference: Reference
     candidate: OnnxCandidate
@@ -102,7 +105,7 @@ class Bench:
     prior: Mapping[str, float] = field(default_factory=dict)
     passing: bool = False
     made_of: bool = False
-    alone: dict[str, bool] = field(default_factory=dict)
+    judged: dict[str, Any] = field(default_factory=dict)
 
     def evaluate(self, wanted: Collection[str], layers: Collection[str]) -> tuple[dict[str, Array], list[Comparison]]:
         """The reference's values that are wanted, and its layers compared in slices, from one evaluation."""
@@ -310,8 +313,8 @@ class Bench:
     def _note_chance(self, pair: Pair, side: str, first: Array, second: Array) -> None:
         change = Floor().seen(first, second).overall
         if change > self.limits.rounding(pair.step):
-            said = f"{RANDOM}two runs of {side} on the same inputs differ by {change:.2g} of its scale"
-            pair.result = replace(pair.result, verdict=Verdict.NOT_DETERMINISTIC, note=said)
+            said = f"random: two runs of {side} on the same inputs differ by {change:.2g} of its scale"
+            pair.result = replace(pair.result, verdict=Verdict.NOT_DETERMINISTIC, note=said, is_random=True)
 
     def reacting(self, found: Mapping[str, Array], moved: Mapping[str, Array]) -> set[str]:
         """Those of the candidate's values, as `found` and as they are on `moved` feeds, that rounding was seen to

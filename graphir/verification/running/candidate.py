@@ -19,10 +19,12 @@ from graphir.errors import FormatError, VerificationError
 from graphir.graph import Graph
 from graphir.runtime.providers import PROVIDERS, import_onnxruntime, provider_names
 from graphir.runtime.session import OnnxSession
+from graphir.safety.isolation import subject
 from graphir.verification.grading.heads import beside_outputs
 from graphir.verification.options import MEMORY_BUDGET
 
 from .layouts import Fitting, fit_inputs, fitted_feeds
+from .maps import Keys, as_arrays
 from .slices import HELD_OF_EACH, WORTH_RETURNING, held_at_once, in_slices, return_memory
 
 if TYPE_CHECKING:
@@ -48,6 +50,8 @@ class OnnxCandidate:
 
     Use it as a context manager: files that it makes go with it. Nothing is ever written beside the user's model.
     """
+
+    role = "the candidate"
 
     def __init__(
         self,
@@ -76,6 +80,7 @@ class OnnxCandidate:
         self._twin: OnnxCandidate | None = None
         self._opened: tuple[str, ...] = ()
         self._turns = False
+        self.keys: dict[str, Keys] = {}
         self._recent: list[tuple[Mapping[str, NDArray[Any]], tuple[Fitting, Kind], dict[str, NDArray[Any]]]] = []
 
     def __enter__(self) -> OnnxCandidate:
@@ -138,9 +143,10 @@ class OnnxCandidate:
         the weights beyond the one that stays."""
         external = self.path.absolute().parent if self._mapped is None else self._mapped.folder
         optimize = self._optimize if lean is None else not lean
-        if not optimize or self.is_tight:
-            return lean_session(model, providers=self._providers, external=external, optimize=optimize)
-        session = quiet_session(model, providers=self._providers, external=external)
+        with subject(self.role if self.path.parent == Path(self._folder.name) else f"{self.role} {self.path.name}"):
+            if not optimize or self.is_tight:
+                return lean_session(model, providers=self._providers, external=external, optimize=optimize)
+            session = quiet_session(model, providers=self._providers, external=external)
         if self.path.stat().st_size > WORTH_RETURNING:
             return_memory()
         return session
@@ -180,7 +186,7 @@ class OnnxCandidate:
             self._twin = OnnxCandidate(
                 self.path, providers=self._providers, optimize=not self._optimize, memory=self.memory
             )  # fmt: skip
-            self._twin._turns = True
+            self._twin._turns, self._twin.role = True, self.role
             self._twin.__dict__ |= {"structure": self.structure, "_mapped": self._mapped}
         self._twin._fitting = self._fitting
         return self._twin
@@ -223,7 +229,7 @@ class OnnxCandidate:
         feeds = {**feeds, **(weights or {})}
         aside = () if self._opened else self.session.aside
         if not self._opened and all(name in self.session.outputs or name in aside for name in outputs or ()):
-            found = self.session.run(feeds, outputs)
+            found = as_arrays(self.session.run(feeds, outputs), self.keys)
             self._keep(given, OUTPUTS, found)
             return found
         own = self.structure.outputs if self._opened else self.session.outputs
@@ -233,7 +239,7 @@ class OnnxCandidate:
         if absent:
             raise VerificationError(f"{self.path.name} computes no value {', '.join(absent)}")
         turned = self._is_turned([name for name in inner if name not in beside])
-        found = self._with_outputs(inner, turned).run(feeds, outputs)
+        found = as_arrays(self._with_outputs(inner, turned).run(feeds, outputs), self.keys)
         if weights is None:
             self._keep(given, self._kind(inner, turned), found)
         return found
@@ -363,6 +369,16 @@ class OnnxCandidate:
         of the others; None where it would hold them once more."""
         shared = self._mapped is not None or (self.path.stat().st_size < IN_MEMORY_BELOW and not self.is_tight)
         return self._started(self._model_with(addition), lean=True) if shared else None
+
+    @property
+    def message(self) -> bytes:
+        """The serialized model, its weights where they lie if they can be mapped."""
+        model = self._model_with(b"")
+        return model if isinstance(model, bytes) else model.read_bytes()
+
+    def started_part(self, message: bytes) -> OnnxSession:
+        """A session without optimisations on a part of the model."""
+        return self._started(message, lean=True)
 
     def _model_with(self, addition: bytes) -> bytes | Path:
         if self._mapped is not None:

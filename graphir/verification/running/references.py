@@ -17,6 +17,7 @@ from graphir.verification.inputs.feeds import npz_names, read_npz
 from graphir.verification.options import MEMORY_BUDGET
 from graphir.verification.report import VerificationReport
 from graphir.verification.running.candidate import OnnxCandidate
+from graphir.verification.running.maps import Keys
 from graphir.verification.running.slices import HELD_OF_EACH
 
 if TYPE_CHECKING:
@@ -93,7 +94,13 @@ class RuntimeReference:
 
     def __init__(self, model: Graph | PathLike, *, memory: int = MEMORY_BUDGET) -> None:
         self._candidate = OnnxCandidate(model, optimize=False, memory=memory)
+        self._candidate.role = "the reference"
         self.label = self._candidate.label
+
+    @property
+    def keys(self) -> Mapping[str, Keys]:
+        """What the elements of outputs belong to that are maps or sequences."""
+        return self._candidate.keys
 
     @property
     def session(self) -> OnnxSession:

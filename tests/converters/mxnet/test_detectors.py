@@ -14,6 +14,7 @@ from graphir.converters.mxnet import from_symbol, mx
 from graphir.converters.mxnet.files.nnvm_json import read_symbol
 from graphir.converters.mxnet.reference.evaluate import evaluate
 from graphir.converters.onnx import to_model
+from graphir.errors import UnsupportedOpError
 from tests.equivalence.live import Live
 from tests.requirements import needing
 
@@ -192,3 +193,10 @@ def test_the_targets_are_computed_where_losses_are_kept(live: Live) -> None:
         expected = list(live.run(symbol.tojson(), feeds | weights).values())
     graph = from_symbol(symbol.tojson(), weights, {name: array.shape for name, array in feeds.items()})
     assert_alike(run(to_model(graph, opset=13), feeds), expected)
+
+
+@pytest.mark.parametrize("sizes", [{"scales": (1e39,)}, {"ratios": (1e39,)}, {"scales": (1e-46,)}], ids=str)
+def test_anchors_beyond_float32_are_refused(sizes: dict[str, tuple[float, ...]]) -> None:
+    proposal = mx.sym.contrib.Proposal(mx.sym.var("scores"), mx.sym.var("offsets"), mx.sym.var("info"), **sizes)
+    with pytest.raises(UnsupportedOpError, match=r"beyond float32|expected positive numbers"):
+        from_symbol(proposal.tojson(), {}, {"scores": (1, 2, 3, 3), "offsets": (1, 4, 3, 3), "info": (1, 3)})

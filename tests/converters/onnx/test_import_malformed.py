@@ -15,6 +15,8 @@ from tests.converters.onnx.build import Change, model
 
 TEXTS = [
     ("[n] y = Cast<to = 0>(x)", "n.*to is 0"),
+    ("[n] y = ReduceSum<keepdims = -1>(x)", "n.*keepdims is -1, expected 0 or 1"),
+    ("[n] y = BatchNormalization<training_mode = 2>(x, x, x, x, x)", "n.*training_mode is 2, expected 0 or 1"),
     ('[n] y = Concat<axis = "0">(x, x)', "n.*axis is stated as s, expected i"),
     ("[n] y = Concat<axis = 0>(x, , x)", "n.*operand 1|n.*input 1"),
     ("[n] y = Max(, x)", "n.*operand 0|n.*input 0"),
@@ -24,11 +26,11 @@ TEXTS = [
     ("s = SequenceConstruct(x) [n] t = Size(s) y = Cast<to = 1>(t)", "n.*takes tensors"),
     ("i = Constant<value_ints = [2, 3]>() [n] y = HannWindow(i)", "n.*expected a scalar"),
     ("z = Unsqueeze(x, a) [n] y = MaxPool<kernel_shape = [2], strides = [1, 1], auto_pad = \"SAME_UPPER\">(z)",
-     "node n .*strides is .1, 1., expected one entry for each of 1 spatial axes"),
+     "n.*strides is .1, 1., expected one entry for each of 1 spatial axes"),
     ("z = Unsqueeze(x, a) [n] y = MaxPool<kernel_shape = [-2], auto_pad = \"SAME_UPPER\">(z)", "n.*1 or more"),
     ("z = Unsqueeze(x, a) [n] y = Conv<strides = [-1], auto_pad = \"SAME_UPPER\">(z, z)", "n.*1 or more"),
     ("z = Unsqueeze(x, a) [n] y = ConvTranspose<output_padding = [1, 1], output_shape = [4]>(z, z)",
-     "node n .*output_padding is .1, 1., expected one entry of 0 or more"),
+     "n.*output_padding is .1, 1., expected one entry of 0 or more"),
     ("[n] y = Scan<num_scan_inputs = 1, scan_input_axes = [3], body = b (float e) => (float f) { f = Neg(e) }>(x)",
      "n.*no axis 3"),
     ("[n] y = Scan<num_scan_inputs = 1, scan_input_axes = [0, 0], body = b (float e) => (float f) { f = Neg(e) }>(x)",

@@ -15,7 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from graphir.converters.onnx.files.mapped import SIZES, mapped_model
 from graphir.converters.session import Session, lean_session
-from graphir.errors import VerificationError
+from graphir.errors import RunError, VerificationError
 from graphir.verification.running.candidate import OnnxCandidate
 
 COUNT = 2048
@@ -159,7 +159,7 @@ def test_what_is_wrong_is_said_of_the_file(tmp_path: Path) -> None:
     path = saved(model, tmp_path / "m.onnx")
     with pytest.raises(VerificationError) as mapped, OnnxCandidate(path) as candidate:
         candidate.run({"x": X})
-    with pytest.raises(VerificationError) as plain:
+    with pytest.raises(RunError) as plain:
         Session(path, providers="cpu")
     assert str(mapped.value) == str(plain.value)
 

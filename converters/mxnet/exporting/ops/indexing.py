@@ -61,7 +61,7 @@ def _last(value: Value, axis: int) -> int | None:
 
 def _is_parameter(node: AnyNode, value: Value) -> bool:
     """Whether a value is a weight, the elements of which may be absent."""
-    return value.producer is None and value not in node.export.graph.inputs
+    return value.producer is None and not node.export.graph.is_input(value)
 
 
 def export_gather(node: ExportNode[ir.Gather]) -> None:

@@ -178,7 +178,7 @@ def import_trmm(node: ImportNode) -> Value:
 
 def import_khatri_rao(node: ImportNode) -> Value:
     """Column by column the Kronecker product of matrices, which have equally many columns."""
-    first, *others = node.inputs
+    first, *others = node.take_inputs(1, or_more=True)
     require_wide(node, first, *others)
     for value in node.inputs:
         if node.rank(value) != 2:

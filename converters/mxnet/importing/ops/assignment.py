@@ -98,7 +98,7 @@ def _decide_places(node: ImportNode) -> None:
 
 def import_index_copy(node: ImportNode) -> Value:
     """The first input with rows of the third one at the places of the second."""
-    data, places, rows = node.inputs
+    data, places, rows = node.take_inputs(3)
     count = static_size(places, 0)
     if places.rank not in (None, 1):
         node.refuse(f"the places are {places.type}, expected a vector")
@@ -110,7 +110,7 @@ def import_index_copy(node: ImportNode) -> Value:
 
 def import_scatter_set_nd(node: ImportNode) -> Value:
     """The first input with elements of the second one at the places that the columns of the third one name."""
-    data, new, indices = node.inputs
+    data, new, indices = node.take_inputs(3)
     rank = node.rank(indices)
     if rank < 2:
         node.refuse(f"the indices are {indices.type}, expected two axes or more")

@@ -11,24 +11,6 @@ from graphir.converters.mxnet.importing.context import Imported, ImportFunction,
 
 Check = Callable[[ImportNode], None]
 
-WINDOWS = ("kernel", "stride", "dilate", "pad", "adj", "target_shape")
-LEAST = {"kernel": 1, "stride": 1, "dilate": 1, "pad": 0, "adj": 0, "target_shape": 0}
-
-
-def _window(node: ImportNode) -> None:
-    """Tuples of a window have an entry for each axis of the kernel, or none at all."""
-    attrs = node.attrs
-    count = len(attrs.get("kernel") or ())
-    for name in WINDOWS:
-        entries = attrs.get(name) or ()
-        if entries and count and len(entries) != count:
-            node.refuse(f"{name} {list(entries)} has not as many entries as the kernel {list(attrs['kernel'])}")
-        if any(entry is None or entry < LEAST[name] for entry in entries):
-            node.refuse(f"{name} {list(entries)}, expected entries of {LEAST[name]} or more")
-    for name in ("num_group", "num_deformable_group"):
-        if name in attrs and attrs[name] < 1:
-            node.refuse(f"{name} {attrs[name]}, expected 1 or more")
-
 
 def entries(count: int, least: float | None, *names: str) -> Check:
     """Tuples of that many entries, each of at least `least` (None: of any size); the empty one states nothing."""
@@ -112,11 +94,6 @@ def _norms_over_channels(node: ImportNode) -> None:
 
 
 CHECKS: dict[str, Check] = {
-    **dict.fromkeys(
-        ("Convolution", "Convolution_v1", "Deconvolution", "Pooling", "Pooling_v1", "im2col", "col2im",
-         "_contrib_DeformableConvolution", "_contrib_ModulatedDeformableConvolution"),
-        _window,
-    ),
     **dict.fromkeys(
         ("_contrib_interleaved_matmul_encdec_qk", "_contrib_interleaved_matmul_encdec_valatt",
          "_contrib_interleaved_matmul_selfatt_qk", "_contrib_interleaved_matmul_selfatt_valatt"),

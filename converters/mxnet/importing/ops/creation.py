@@ -15,6 +15,7 @@ from graphir.graph import Value
 from graphir.ops.base import normalize_axis
 from graphir.ops.creation import ConstantOfShape, Fill, Range
 from graphir.ops.elementwise import Add, Cast, Div, Mul
+from graphir.ops.selection import CumSum
 from graphir.ops.shape import Reshape, Shape, Size
 from graphir.tensor import MOST_AXES
 from graphir.types import DType
@@ -58,10 +59,10 @@ def filled(value: float | None) -> ImportFunction:
 
 
 def import_arange(node: ImportNode) -> Value:
-    """start, start + step, ... before stop, each repeated; without stop from 0 to start."""
+    """start, start + step, ... before stop, each repeated; without stop from 0 to start, or as far as users read."""
     attrs = node.attrs
-    if attrs.get("infer_range"):
-        node.refuse("infer_range takes the length from the users of the range; state `stop`")
+    if attrs.get("infer_range") and attrs["stop"] is None:
+        return _as_long_as_read(node)
     start, stop = (0.0, attrs["start"]) if attrs["stop"] is None else (attrs["start"], attrs["stop"])
     step, repeats = attrs["step"], attrs["repeat"]
     if repeats < 1 or not all(math.isfinite(number) for number in (start, stop, step)):
@@ -76,8 +77,25 @@ def import_arange(node: ImportNode) -> Value:
     return as_constant(node, in_steps(node, start, step, np.repeat(np.arange(count), repeats), dtype_of(node)))
 
 
+def _as_long_as_read(node: ImportNode) -> Value:
+    """start, start + step, ..., of the length that the users of the range give it."""
+    attrs, dtype = node.attrs, dtype_of(node)
+    if attrs["repeat"] < 1:
+        node.refuse(f"each {attrs['repeat']} times; MXNet does not take it either")
+    first, second = in_steps(node, attrs["start"], attrs["step"], np.arange(2), dtype)
+    ones = node.step(Fill(1.0, (None,), DType.INT64), suffix="ones")
+    places = node.step(CumSum(exclusive=True), ones, node.constant(0, DType.INT64), suffix="places")
+    if attrs["repeat"] != 1:
+        places = node.step(Div(), places, node.constant(attrs["repeat"], DType.INT64), suffix="repeated")
+    steps = node.step(Mul(), node.step(Cast(dtype), places), node.constant(second - first, dtype), suffix="steps")
+    return node.emit(Add(), steps, node.constant(first, dtype))
+
+
 def in_steps(node: ImportNode, start: float, step: float, places: np.ndarray, dtype: DType) -> np.ndarray:  # type: ignore[type-arg]
-    """start + place * step. For integers, and for float16 too, MXNet drops the fractions of start and step first."""
+    """start + place * step, of float32 in float32.
+
+    For integers, and for float16 too, MXNet drops the fractions of start and step first.
+    """
     if dtype.is_integer or dtype is DType.FLOAT16:
         whole = [converted(float(number), DType.INT64) for number in (start, step)]
         if whole != [start, step]:
@@ -85,6 +103,8 @@ def in_steps(node: ImportNode, start: float, step: float, places: np.ndarray, dt
             node.decide(DecisionKind.RANGE, text)
         start, step = whole
     with np.errstate(all="ignore"):
+        if dtype is DType.FLOAT32:
+            return np.asarray(np.float32(start) + places.astype(np.float32) * np.float32(step))
         return np.asarray(start + places * step).astype(dtype.numpy())
 
 

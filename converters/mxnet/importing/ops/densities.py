@@ -36,7 +36,7 @@ def _checked_dtype(node: ImportNode) -> DType:
 
 def _share_sizes(node: ImportNode, last: int = 0) -> None:
     """Let the parameters share what is known of their shape, and the sample and they what is known of their axes."""
-    sample, *parameters = node.inputs
+    sample, *parameters = node.take_inputs(1, or_more=True)
     node.same_shapes(*parameters)
     if sample.shape is None or parameters[0].shape is None:
         return

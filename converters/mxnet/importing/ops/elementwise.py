@@ -185,7 +185,7 @@ def import_amp_multicast(node: ImportNode) -> Sequence[Value]:
 
 def import_where(node: ImportNode) -> Value:
     """x where the condition is not 0, else y; a condition of fewer axes runs along the first ones."""
-    condition, x, y = node.inputs
+    condition, x, y = node.take_inputs(3)
     alike = [x, y, *([condition] if condition.rank is not None and condition.rank == x.rank else [])]
     for value in alike:  # MXNet wants them alike, which says how large zeros of open sizes are
         for other in alike:

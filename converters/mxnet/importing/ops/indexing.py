@@ -6,10 +6,11 @@ around, or an error, as `mode` says. ONNX wants int64 inside the axis, so these 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
-from graphir.converters.mxnet.importing.sizes import axis_size, static_size
+from graphir.converters.mxnet.importing.sizes import axis_size, static_shape, static_size
 from graphir.decisions import DecisionKind
 from graphir.errors import ShapeError
 from graphir.graph import Value
@@ -31,7 +32,8 @@ def _inside(node: ImportNode, indices: Value, data: Value, axis: int, mode: str)
     """The indices as int64 on an axis of the data."""
     found = _integers(node, indices)
     if mode == "raise":
-        node.decide(DecisionKind.INDEX_MODE, "raise: onnxruntime fails too on an index outside the axis")
+        told = "raise: onnxruntime fails too on an index outside the axis, but counts one below 0 from the end"
+        node.decide(DecisionKind.INDEX_MODE, told)
         return found
     size = static_size(data, axis)
     if mode == "wrap":
@@ -65,6 +67,9 @@ def import_take(node: ImportNode) -> Value:
 def import_batch_take(node: ImportNode) -> Value:
     """data[i, indices[i]] of a matrix."""
     data, indices = node.input(0), node.input(1)
+    rows, picked = static_shape(data), static_shape(indices)
+    if rows is not None and picked is not None and math.prod(picked) != rows[0]:
+        node.refuse(f"{math.prod(picked)} indices for {rows[0]} rows, expected one for each")
     column = node.step(Unsqueeze(), _inside(node, indices, data, 1, "clip"), node.vector([1]))
     if node.rank(indices) != 1:
         column = node.step(Reshape(), _inside(node, indices, data, 1, "clip"), node.vector([-1, 1]), suffix="column")

@@ -97,7 +97,7 @@ def import_ctc_loss(node: ImportNode) -> Value:
 def import_hawkes(node: ImportNode) -> Sequence[Value]:
     """The log likelihood (N) of events at times that `lags` tell, of kinds `marks` (N, T), and what remains of their
     excitement at `max_time` (N, K). Of `valid_length` events only the first count."""
-    rates, alpha, beta, state, lags, marks, valid, end = node.inputs
+    rates, alpha, beta, state, lags, marks, valid, end = node.take_inputs(8)
     dtype = rates.dtype or DType.FLOAT32
     for value in (rates, alpha, beta, state, lags, valid, end):
         if value.dtype not in (None, dtype) or dtype not in (DType.FLOAT32, DType.FLOAT64):

@@ -62,12 +62,12 @@ def import_dot(node: ImportNode) -> Value:
     return node.emit(Einsum(f"{a},{b}->{first}{second}"), left, right)
 
 
-def _swapped(node: ImportNode, value: Value, suffix: str, rows: int = -2) -> Value:
-    """The value with its matrix axes (rows and the last one) exchanged."""
+def _swapped(node: ImportNode, value: Value, suffix: str) -> Value:
+    """The value with its last two axes exchanged."""
     rank = node.rank(value)
-    order = list(range(rank))
-    order[rows % rank], order[-1] = order[-1], order[rows % rank]
-    return node.step(Transpose(tuple(order)), value, suffix=suffix)
+    if rank < 2:
+        node.refuse(f"{value.name} has {rank} axes, expected 2 or more")
+    return node.step(Transpose((*range(rank - 2), rank - 1, rank - 2)), value, suffix=suffix)
 
 
 def _batch_product(node: ImportNode, left: Value, right: Value) -> tuple[Operator, Value, Value]:
@@ -103,7 +103,7 @@ def by_factor(node: ImportNode, value: Value, factor: float) -> tuple[Operator, 
 def import_gemm2(node: ImportNode) -> Value:
     """alpha op(A) op(B); with a third operand beta C is added, which is not read where beta is 0."""
     attrs = node.attrs
-    left, right, *addend = node.inputs
+    left, right, *addend = node.take_inputs(2, or_more=True)
     rank = node.rank(left)
     rows = attrs["axis"] % rank if -rank <= attrs["axis"] < rank else node.refuse(f"axis {attrs['axis']} of {rank}")
     alpha, beta = attrs["alpha"], attrs["beta"] if addend else 1.0

@@ -127,11 +127,8 @@ def _window_operator(node: ImportNode, data: Value) -> tuple[Operator, *tuple[Va
     attrs = node.attrs
     kernel: tuple[int, ...] = attrs["kernel"]
     rank = len(kernel)
-    strides = attrs["stride"] or (1,) * rank
-    pads = attrs["pad"] or (0,) * rank
-    for what, entries in (("stride", strides), ("pad", pads)):
-        if len(entries) != rank:
-            node.refuse(f"{what} {list(entries)} has not as many entries as the kernel {list(kernel)}")
+    strides = attrs["stride"][:rank] or (1,) * rank
+    pads = attrs["pad"][:rank] or (0,) * rank
     convention = attrs["pooling_convention"]
     kind = attrs["pool_type"]
     if convention == "same" and (rank != 1 or kind != "max"):
@@ -208,7 +205,7 @@ def _counts_padding(node: ImportNode) -> bool:
     if node.op == "Pooling_v1" or node.attrs["pool_type"] != "avg":
         return True
     include = node.attrs.get("count_include_pad")
-    pads = node.attrs["pad"] or ()
+    pads = node.attrs["pad"][: len(node.attrs["kernel"])]
     if any(pads) and "count_include_pad" not in node.attrs.stated:
         node.decide(
             DecisionKind.AVERAGE_POOL_DIVISOR, "count_include_pad is not stated: the padding counts (MXNet's default)"

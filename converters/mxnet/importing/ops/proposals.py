@@ -96,8 +96,12 @@ def _anchors(node: ImportNode) -> Array:
         across = math.floor(math.sqrt(math.floor(stride * stride / ratio)) + 0.5)
         for scale in map(to_single, scales):
             # MXNet divides the scaled width again, in float32: it may end just below what is rounded.
-            single = np.float32(across) * np.float32(scale) / np.float32(scale)
-            down = math.floor(single * np.float32(ratio) + np.float32(0.5))
+            with np.errstate(all="ignore"):
+                single = np.float32(across) * np.float32(scale) / np.float32(scale)
+                height = single * np.float32(ratio) + np.float32(0.5)
+            if not math.isfinite(height):
+                node.refuse(f"a ratio of {ratio:g} and a scale of {scale:g}: anchors beyond float32")
+            down = math.floor(height)
             half_width, half_height = (across * scale - 1) / 2, (down * scale - 1) / 2
             rows.append([center - half_width, center - half_height, center + half_width, center + half_height])
     return np.array(rows)

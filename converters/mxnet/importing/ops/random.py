@@ -93,6 +93,8 @@ def _exponential(node: ImportNode, uniform: Value) -> Value:
 
 def import_exponential(node: ImportNode) -> Value:
     """Numbers with an exponential distribution of the rate `lam`."""
+    if node.attrs["lam"] <= 0:
+        node.refuse(f"lam is {node.attrs['lam']}, expected a rate above 0")
     decide_numbers(node)
     found = _exponential(node, node.step(ir.RandomUniform(stated_size(node), stated_dtype(node), low=0.0, high=1.0)))
     return node.emit(Div(), found, node.scalar_like(found, node.attrs["lam"]))

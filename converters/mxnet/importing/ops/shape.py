@@ -249,13 +249,15 @@ def import_repeat(node: ImportNode) -> Value:
     data, count, axis = node.input(0), node.attrs["repeats"], node.attrs["axis"]
     if axis is None or not count:  # nothing at all is a vector, whatever the axis
         data, axis = node.step(Reshape(), data, node.vector([-1]), suffix="flat"), 0
+    if count < 0:
+        node.refuse(f"repeats {count}, expected 0 or more")
     if not count:
         return node.emit(Gather(axis), data, node.vector([]))
     rank = node.rank(data)
     place = normalize_axis(axis, rank)
     size = static_size(data, place)
     if size is not None:
-        node.charge(size * max(count, 0), "the positions to repeat")
+        node.charge(size * count, "the positions to repeat")
         chosen = [index // count for index in range(size * count)]
         return node.emit(Gather(place), data, node.vector(chosen))
     times = [1] * (rank + 1)
@@ -290,17 +292,21 @@ def import_reshape_like(node: ImportNode) -> Value:
         if like.rank is None:
             return node.emit(Reshape(), data, node.step(Shape(), like))
         return reshape(node, data, [axis_of(like, axis) for axis in range(like.rank)])
-    begin, end = _bounds(attrs["lhs_begin"], attrs["lhs_end"], node.rank(data))
-    first, last = _bounds(attrs["rhs_begin"], attrs["rhs_end"], node.rank(like))
+    begin, end = _bounds(node, "lhs", node.rank(data))
+    first, last = _bounds(node, "rhs", node.rank(like))
     entries: list[Entry] = [axis_of(data, axis) for axis in range(begin)]
     entries += [axis_of(like, axis) for axis in range(first, last)]
     entries += [axis_of(data, axis) for axis in range(end, node.rank(data))]
     return reshape(node, data, entries)
 
 
-def _bounds(begin: int | None, end: int | None, rank: int) -> tuple[int, int]:
-    first, last = begin or 0, rank if end is None else end
-    return first + rank if first < 0 else first, last + rank if last < 0 else last
+def _bounds(node: ImportNode, side: str, rank: int) -> tuple[int, int]:
+    begin, end = node.attrs[f"{side}_begin"] or 0, node.attrs[f"{side}_end"]
+    first, last = begin % rank if -rank <= begin < 0 else begin, rank if end is None else end
+    last += rank if last < 0 else 0
+    if not 0 <= first <= last <= rank:
+        node.refuse(f"{side}_begin {begin} and {side}_end {end} are no range of {rank} axes")
+    return first, last
 
 
 def import_shape_array(node: ImportNode) -> Value:

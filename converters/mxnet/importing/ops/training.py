@@ -107,7 +107,7 @@ def import_lars(node: ImportNode) -> Value:
 
 def import_allclose(node: ImportNode) -> Value:
     """Whether all |a - b| <= atol + rtol |b|, as a uint8 without axes."""
-    left, right = node.inputs
+    left, right = node.take_inputs(2)
     node.same_shapes(left, right)
     if left.dtype is None or left.dtype is not right.dtype:
         node.refuse(f"{left.type} and {right.type}, expected one dtype")
@@ -208,7 +208,7 @@ def import_lamb_direction(node: ImportNode) -> Value:
 
 def import_lamb_direction_mixed(node: ImportNode) -> Value:
     """The same for float16 weights, from the float32 ones that go with them."""
-    _, gradient, mean, variance, weight = node.inputs
+    _, gradient, mean, variance, weight = node.take_inputs(5)
     node.same_shapes(*node.inputs)
     half = gradient.dtype is DType.FLOAT16
     return _direction(node, weight, _as(node, gradient, SINGLE, "single"), mean, variance, half)

@@ -15,6 +15,7 @@ from graphir.converters.mxnet.mx import name as names
 from graphir.converters.mxnet.mx.gluon.parameter import Parameter
 from graphir.converters.mxnet.mx.gluon.parameter_dict import ParameterDict, brief
 from graphir.converters.mxnet.mx.gluon.summary import summary_text
+from graphir.converters.mxnet.mx.gluon.utils import HookHandle
 from graphir.converters.mxnet.mx.ndarray import load as load_arrays
 
 _open = threading.local()
@@ -84,8 +85,8 @@ class Block:
         self._prefix, self._params = BlockScope.create(prefix, params, self._alias())
         self._name = self._prefix.removesuffix("_")
         self._scope = BlockScope(self)
-        self._forward_hooks: list[Callable[..., Any]] = []
-        self._forward_pre_hooks: list[Callable[..., Any]] = []
+        self._forward_hooks: dict[int, Callable[..., Any]] = {}
+        self._forward_pre_hooks: dict[int, Callable[..., Any]] = {}
 
     def _alias(self) -> str:
         return type(self).__name__.lower()
@@ -216,13 +217,13 @@ class Block:
         """Make a block one of this block's."""
         self._children[str(len(self._children)) if name is None else name] = block
 
-    def register_forward_hook(self, hook: Callable[..., Any]) -> None:
-        """Call `hook(block, inputs, outputs)` after each forward."""
-        self._forward_hooks.append(hook)
+    def register_forward_hook(self, hook: Callable[..., Any]) -> HookHandle:
+        """Call `hook(block, inputs, outputs)` after each forward, until the handle is detached."""
+        return HookHandle(self._forward_hooks, hook)
 
-    def register_forward_pre_hook(self, hook: Callable[..., Any]) -> None:
-        """Call `hook(block, inputs)` before each forward."""
-        self._forward_pre_hooks.append(hook)
+    def register_forward_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
+        """Call `hook(block, inputs)` before each forward, until the handle is detached."""
+        return HookHandle(self._forward_pre_hooks, hook)
 
     def apply(self, fn: Callable[[Block], Any]) -> Block:
         """Call a function with every block in this one, and with it."""
@@ -257,10 +258,10 @@ class Block:
             held.cast(dtype)
 
     def __call__(self, *args: Any) -> Any:
-        for hook in self._forward_pre_hooks:
+        for hook in list(self._forward_pre_hooks.values()):
             hook(self, args)
         found = self.forward(*args)
-        for hook in self._forward_hooks:
+        for hook in list(self._forward_hooks.values()):
             hook(self, args, found)
         return found
 

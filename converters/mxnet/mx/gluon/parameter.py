@@ -11,7 +11,7 @@ import numpy as np
 from graphir.converters.mxnet.mx import initializer
 from graphir.converters.mxnet.mx.base import MXNetError
 from graphir.converters.mxnet.mx.context import Context, context_of
-from graphir.converters.mxnet.mx.ndarray import NDArray, array, zeros
+from graphir.converters.mxnet.mx.ndarray import NDArray, array, empty
 from graphir.converters.mxnet.mx.ndarray.array import numpy_dtype
 from graphir.converters.mxnet.mx.refusals import refuse_training
 
@@ -194,7 +194,7 @@ class Parameter:
         wanted, default, ctx = self._waiting
         if self._is_open():
             raise DeferredInitializationError(f"the shape of Parameter {self.name!r} is still {self.shape}")
-        made = zeros(self.shape or (), ctx, self.dtype)
+        made = empty(self.shape or (), ctx, self.dtype)
         chosen = default if wanted is None else wanted
         if isinstance(chosen, str | initializer.Initializer):
             initializer.create(chosen).fill(self.name, made)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from graphir.converters.mxnet.mx.ndarray import NDArray
@@ -45,14 +46,10 @@ def summary_text(block: Block, inputs: Sequence[Any]) -> str:
         if getattr(layer, "_active", False):
             raise AssertionError(f"{layer.name} is hybridized: its layers are not called one by one")
     noted = [layer for layer in layers if layer.is_layer]
-    try:
+    with ExitStack() as hooks:
         for layer in noted:
-            layer.register_forward_hook(note)
+            hooks.enter_context(layer.register_forward_hook(note))
         block(*inputs)
-    finally:
-        for layer in noted:
-            if note in layer._forward_hooks:
-                layer._forward_hooks.remove(note)
     return _table(rows)
 
 

@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from graphir.converters.mxnet.mx.context import Context
 from graphir.converters.mxnet.mx.ndarray import NDArray, array
+
+
+class HookHandle:
+    """A function that is called when a block runs, until `detach`, or until the end of a `with` statement."""
+
+    def __init__(self, hooks: dict[int, Callable[..., Any]], hook: Callable[..., Any]) -> None:
+        self._hooks = hooks
+        self._key = id(hook)
+        hooks[self._key] = hook
+
+    def detach(self) -> None:
+        """Call the function no more."""
+        self._hooks.pop(self._key, None)
+
+    def __enter__(self) -> HookHandle:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.detach()
 
 
 def split_data(data: NDArray, num_slice: int, batch_axis: int = 0, even_split: bool = True) -> list[NDArray]:
@@ -34,4 +54,4 @@ def split_and_load(data: Any, ctx_list: list[Context], batch_axis: int = 0, even
     return [part.as_in_context(ctx) for part, ctx in zip(parts, ctx_list, strict=True)]
 
 
-__all__ = ["split_and_load", "split_data"]
+__all__ = ["HookHandle", "split_and_load", "split_data"]

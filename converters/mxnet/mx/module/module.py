@@ -29,7 +29,7 @@ KEPT = 8
 class Module(BaseModule):
     """A symbol whose arguments are data, labels, and parameters.
 
-    One device runs it: a list with several contexts is refused, as they only share the work of training.
+    One device runs it: of a list with several contexts the first, as they only share the work.
     """
 
     def __init__(
@@ -233,10 +233,14 @@ class Module(BaseModule):
                     copy_into(name, array, executor.arg_dict[name])
         executor.forward(is_train=self.for_training if is_train is None else is_train)
 
-    def get_outputs(self, merge_multi_context: bool = True) -> list[NDArray]:
-        """The outputs of the last `forward`; the next one writes into the same arrays."""
+    def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
+        """The outputs of the last `forward`; the next one writes into the same arrays.
+
+        Without `merge_multi_context` each is a list of one array, that of the one device.
+        """
         self._check_ready()
-        return self._bound().outputs
+        outputs = self._bound().outputs
+        return list(outputs) if merge_multi_context else [[array] for array in outputs]
 
     def get_states(self, merge_multi_context: bool = True) -> list[NDArray]:
         """The arrays of `state_names`."""

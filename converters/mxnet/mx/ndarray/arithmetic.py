@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from math import hypot
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray as NumpyArray
 
 from graphir.converters.mxnet.mx.base import MXNetError
+from graphir.converters.mxnet.reference.elementwise import OPERATORS
 
 if TYPE_CHECKING:
     from graphir.converters.mxnet.mx.ndarray.array import NDArray
@@ -18,31 +21,50 @@ Array = NumpyArray[Any]
 NUMBERS = (bool, int, float, np.number, np.bool_)
 
 
-def divide(left: Array, right: Array) -> Array:
-    """A quotient in the operands' dtype; of integers it is rounded towards zero."""
-    quotient = np.true_divide(left, right)
-    return np.asarray(quotient if left.dtype.kind in "fV" else np.trunc(quotient).astype(left.dtype))
+class Operation(NamedTuple):
+    """MXNet's operators for two arrays, for an array and a number, and for a number and an array; and the function for
+    two numbers."""
+
+    arrays: str
+    number: str
+    turned: str
+    numbers: Callable[[Any, Any], Any]
 
 
-def modulo(left: Array, right: Array) -> Array:
-    """The remainder with the divisor's sign, 0 for a divisor of 0."""
-    with np.errstate(divide="ignore"):
-        safe = np.where(right == 0, np.ones((), right.dtype), right)
-        return np.asarray(np.where(right == 0, np.zeros((), left.dtype), np.mod(left, safe)))
+def _comparison(name: str, mirrored: str, numbers: Callable[[Any, Any], Any]) -> Operation:
+    scalar, turned = f"_{name}_scalar", f"_{mirrored}_scalar"
+    return Operation(f"broadcast_{name}", scalar, turned, lambda left, right: int(numbers(left, right)))
 
 
-def power(left: Array, right: Array) -> Array:
-    """A power in the operands' dtype; of integers it is rounded towards zero."""
-    if left.dtype.kind in "iu":
-        return np.asarray(np.trunc(np.power(left.astype(np.float64), right.astype(np.float64))).astype(left.dtype))
-    return np.asarray(np.power(left, right))
+OPERATIONS = {
+    "add": Operation("broadcast_add", "_plus_scalar", "_plus_scalar", operator.add),
+    "subtract": Operation("broadcast_sub", "_minus_scalar", "_rminus_scalar", operator.sub),
+    "multiply": Operation("broadcast_mul", "_mul_scalar", "_mul_scalar", operator.mul),
+    "divide": Operation("broadcast_div", "_div_scalar", "_rdiv_scalar", operator.truediv),
+    "modulo": Operation("broadcast_mod", "_mod_scalar", "_rmod_scalar", operator.mod),
+    "power": Operation("broadcast_power", "_power_scalar", "_rpower_scalar", operator.pow),
+    "maximum": Operation("broadcast_maximum", "_maximum_scalar", "_maximum_scalar", max),
+    "minimum": Operation("broadcast_minimum", "_minimum_scalar", "_minimum_scalar", min),
+    "hypot": Operation("broadcast_hypot", "_hypot_scalar", "_hypot_scalar", hypot),
+    "equal": _comparison("equal", "equal", operator.eq),
+    "not_equal": _comparison("not_equal", "not_equal", operator.ne),
+    "greater": _comparison("greater", "lesser", operator.gt),
+    "greater_equal": _comparison("greater_equal", "lesser_equal", operator.ge),
+    "lesser": _comparison("lesser", "greater", operator.lt),
+    "lesser_equal": _comparison("lesser_equal", "greater_equal", operator.le),
+    "logical_and": _comparison("logical_and", "logical_and", lambda left, right: bool(left) and bool(right)),
+    "logical_or": _comparison("logical_or", "logical_or", lambda left, right: bool(left) or bool(right)),
+    "logical_xor": _comparison("logical_xor", "logical_xor", lambda left, right: bool(left) != bool(right)),
+}
+"""What an array and another operand compute, by the name of the function in `mx.nd`."""
 
 
 class Arithmetic(ABC):
-    """The operators of an NDArray. Numbers are taken in the array's dtype; arrays have the same one and broadcast.
+    """The operators of an NDArray. Numbers are taken in the array's dtype, beside bool in int64; arrays have the same
+    one and broadcast.
 
-    They raise TypeError for what is neither, and MXNetError for arrays of other dtypes or of shapes that do not
-    broadcast.
+    They raise TypeError for what is neither, and MXNetError for arrays of bool, of other dtypes, or of shapes that do
+    not broadcast.
     """
 
     __slots__ = ()
@@ -51,105 +73,106 @@ class Arithmetic(ABC):
     def _elements(self) -> Array: ...
 
     @abstractmethod
-    def _computed(self, compute: Callable[..., Any], other: object, *, turned: bool = False) -> NDArray: ...
-
-    @abstractmethod
-    def _written(self, compute: Callable[..., Any], other: object) -> NDArray: ...
-
-    @abstractmethod
     def _made(self, elements: Array) -> NDArray: ...
 
-    def _result(self, compute: Callable[..., Any], other: object, turned: bool) -> Array:
+    @abstractmethod
+    def _written(self, elements: Array) -> NDArray: ...
+
+    def _computed(self, name: str, other: object, *, turned: bool = False) -> Array:
+        """Return the elements of an operation on this array and another operand, or, `turned`, on a number and this."""
+        operation = OPERATIONS[name]
         mine = self._elements()
-        with np.errstate(all="ignore"):
-            if isinstance(other, Arithmetic):
-                theirs = other._elements()
-                if theirs.dtype != mine.dtype:
-                    raise MXNetError(f"arrays of {mine.dtype} and {theirs.dtype}: cast one with astype")
-            elif isinstance(other, NUMBERS):
-                theirs = np.asarray(other).astype(mine.dtype)
-            else:
-                raise TypeError(f"type {type(other)} not supported")
-            try:
-                found = compute(theirs, mine) if turned else compute(mine, theirs)
-            except ValueError as error:
-                raise MXNetError(f"arrays of shapes {mine.shape} and {theirs.shape} do not broadcast") from error
-        return np.asarray(found).astype(mine.dtype, copy=False)
+        if isinstance(other, NUMBERS):
+            function = OPERATORS[operation.turned if turned else operation.number]
+            return np.asarray(function({"scalar": other}, mine))
+        if not isinstance(other, Arithmetic):
+            raise TypeError(f"type {type(other)} not supported")
+        theirs = other._elements()
+        if theirs.dtype != mine.dtype:
+            raise MXNetError(f"arrays of {mine.dtype} and {theirs.dtype}: cast one with astype")
+        if mine.dtype.kind == "b":
+            raise MXNetError(f"{name} does not take two arrays of bool: cast them with astype")
+        try:
+            return np.asarray(OPERATORS[operation.arrays]({}, mine, theirs))
+        except ValueError as error:
+            raise MXNetError(f"arrays of shapes {mine.shape} and {theirs.shape} do not broadcast") from error
 
     def __add__(self, other: object) -> NDArray:
-        return self._computed(np.add, other)
+        return self._made(self._computed("add", other))
 
     __radd__ = __add__
 
     def __sub__(self, other: object) -> NDArray:
-        return self._computed(np.subtract, other)
+        return self._made(self._computed("subtract", other))
 
     def __rsub__(self, other: object) -> NDArray:
-        return self._computed(np.subtract, other, turned=True)
+        return self._made(self._computed("subtract", other, turned=True))
 
     def __mul__(self, other: object) -> NDArray:
-        return self._computed(np.multiply, other)
+        return self._made(self._computed("multiply", other))
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: object) -> NDArray:
-        return self._computed(divide, other)
+        return self._made(self._computed("divide", other))
 
     def __rtruediv__(self, other: object) -> NDArray:
-        return self._computed(divide, other, turned=True)
+        return self._made(self._computed("divide", other, turned=True))
 
     def __mod__(self, other: object) -> NDArray:
-        return self._computed(modulo, other)
+        return self._made(self._computed("modulo", other))
 
     def __rmod__(self, other: object) -> NDArray:
-        return self._computed(modulo, other, turned=True)
+        return self._made(self._computed("modulo", other, turned=True))
 
     def __pow__(self, other: object) -> NDArray:
-        return self._computed(power, other)
+        return self._made(self._computed("power", other))
 
     def __rpow__(self, other: object) -> NDArray:
-        return self._computed(power, other, turned=True)
+        return self._made(self._computed("power", other, turned=True))
 
     def __iadd__(self, other: object) -> NDArray:
-        return self._written(np.add, other)
+        return self._written(self._computed("add", other))
 
     def __isub__(self, other: object) -> NDArray:
-        return self._written(np.subtract, other)
+        return self._written(self._computed("subtract", other))
 
     def __imul__(self, other: object) -> NDArray:
-        return self._written(np.multiply, other)
+        return self._written(self._computed("multiply", other))
 
     def __itruediv__(self, other: object) -> NDArray:
-        return self._written(divide, other)
+        return self._written(self._computed("divide", other))
 
     def __imod__(self, other: object) -> NDArray:
-        return self._written(modulo, other)
+        return self._written(self._computed("modulo", other))
 
     def __eq__(self, other: object) -> Any:
-        return self._computed(np.equal, other)
+        return self._made(self._computed("equal", other))
 
     def __ne__(self, other: object) -> Any:
-        return self._computed(np.not_equal, other)
+        return self._made(self._computed("not_equal", other))
 
     def __gt__(self, other: object) -> NDArray:
-        return self._computed(np.greater, other)
+        return self._made(self._computed("greater", other))
 
     def __ge__(self, other: object) -> NDArray:
-        return self._computed(np.greater_equal, other)
+        return self._made(self._computed("greater_equal", other))
 
     def __lt__(self, other: object) -> NDArray:
-        return self._computed(np.less, other)
+        return self._made(self._computed("lesser", other))
 
     def __le__(self, other: object) -> NDArray:
-        return self._computed(np.less_equal, other)
+        return self._made(self._computed("lesser_equal", other))
 
     def __neg__(self) -> NDArray:
-        return self._made(np.negative(self._elements()))
+        return self * -1
 
     def __abs__(self) -> NDArray:
-        return self._made(np.abs(self._elements()))
+        if self._elements().dtype.kind == "b":
+            raise MXNetError("abs does not take an array of bool: cast it with astype")
+        return self._made(np.asarray(OPERATORS["abs"]({}, self._elements())))
 
     __hash__ = object.__hash__
 
 
-__all__ = ["Arithmetic", "divide", "modulo", "power"]
+__all__ = ["OPERATIONS", "Arithmetic", "Operation"]

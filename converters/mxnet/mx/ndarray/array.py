@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray as NumpyArray
 
-from graphir.converters.mxnet.mx.base import MXNetError
-from graphir.converters.mxnet.mx.context import Context, context_of
+from graphir.converters.mxnet.mx.base import MXNetError, WrongValue
+from graphir.converters.mxnet.mx.context import Context, check_device, context_of
 from graphir.converters.mxnet.mx.ndarray.arithmetic import Arithmetic
 from graphir.converters.mxnet.mx.refusals import refuse_training
 from graphir.converters.mxnet.reference.shape import reshaped_shape
@@ -31,6 +31,10 @@ HELD = (
     DType.BOOL,
 )
 """MXNet's dtypes."""
+
+
+class NotADtype(MXNetError, TypeError):
+    """Something that names no dtype was given for one."""
 
 
 class Home:
@@ -140,7 +144,7 @@ class NDArray(Arithmetic):
         """The same elements under another shape, a view of them.
 
         In `shape` 0 keeps a size, -1 is what is left, -2 all further sizes, -3 the product of two, and -4 splits one
-        into the next two; with `reverse` they are read from the last axis. Raises ValueError for another number of
+        into the next two; with `reverse` they are read from the last axis. Raises WrongValue for another number of
         elements.
         """
         reverse = bool(kwargs.pop("reverse", False))
@@ -151,6 +155,14 @@ class NDArray(Arithmetic):
         codes = shape[0] if len(shape) == 1 and not isinstance(shape[0], int | np.integer) else shape
         sizes = _sizes(self.shape, tuple(int(code) for code in codes), reverse)
         return NDArray(self._own().reshape(sizes), self.context, view_of=self._home)
+
+    def broadcast_to(self, shape: Sequence[int]) -> NDArray:
+        """The elements repeated along new axes in front and along axes of size 1. Raises ValueError for other sizes."""
+        return NDArray(np.array(np.broadcast_to(self._elements(), tuple(shape))), self.context)
+
+    def broadcast_like(self, other: NDArray) -> NDArray:
+        """The elements repeated to the shape of another array, as `broadcast_to` does it."""
+        return self.broadcast_to(other.shape)
 
     def reshape_like(self, rhs: NDArray) -> NDArray:
         """The same elements under the shape of another array."""
@@ -187,13 +199,13 @@ class NDArray(Arithmetic):
         if not isinstance(other, Context):
             raise TypeError(f"copyto does not support type {type(other)}, expected a Context or an NDArray")
         copy = self.copy()
-        copy.context = other
+        copy.context = check_device(other)
         return copy
 
     def tostype(self, stype: str) -> NDArray:
-        """The array itself. Raises ValueError for a sparse type: all arrays are dense here."""
+        """The array itself. Raises WrongValue for a sparse type: all arrays are dense here."""
         if stype != "default":
-            raise ValueError(f"arrays are dense here: there is no {stype}")
+            raise WrongValue(f"arrays are dense here: there is no {stype}")
         return self
 
     @property
@@ -257,6 +269,8 @@ class NDArray(Arithmetic):
     def __setitem__(self, key: Any, value: object) -> None:
         plain, _ = index_key(key)
         own = self._own()
+        if not own.shape and plain == (slice(None),):  # all of an array that has no axis to slice
+            plain = ()
         given = value._elements() if isinstance(value, NDArray) else np.asarray(value)
         with np.errstate(invalid="ignore", over="ignore"):
             cast = given.astype(own.dtype)
@@ -288,14 +302,10 @@ class NDArray(Arithmetic):
     def _made(self, elements: NumpyArray[Any]) -> NDArray:
         return NDArray(elements, self.context)
 
-    def _computed(self, compute: Callable[..., Any], other: object, *, turned: bool = False) -> NDArray:
-        return self._made(self._result(compute, other, turned))
-
-    def _written(self, compute: Callable[..., Any], other: object) -> NDArray:
-        found = self._result(compute, other, False)
-        if found.shape != self.shape:
-            raise MXNetError(f"a result of shape {found.shape} is not written to an array of shape {self.shape}")
-        self[:] = found
+    def _written(self, elements: NumpyArray[Any]) -> NDArray:
+        if elements.shape != self.shape:
+            raise MXNetError(f"a result of shape {elements.shape} is not written to an array of shape {self.shape}")
+        self[:] = elements
         return self
 
 
@@ -304,18 +314,20 @@ def _sizes(shape: tuple[int, ...], codes: tuple[int, ...], reverse: bool) -> tup
     try:
         sizes = tuple(reshaped_shape(shape, codes, reverse))
     except (IndexError, ZeroDivisionError, StopIteration) as error:
-        raise ValueError(f"the shape {shape} has too few axes for {codes}") from error
+        raise WrongValue(f"the shape {shape} has too few axes for {codes}") from error
+    except ValueError as error:
+        raise WrongValue(f"an array of shape {shape} under the shape {codes}: {error}") from error
     if int(np.prod(sizes, dtype=np.int64)) != count:
-        raise ValueError(f"cannot reshape an array of shape {shape} into shape {codes}")
+        raise WrongValue(f"cannot reshape an array of shape {shape} into shape {codes}")
     return sizes
 
 
 def numpy_dtype(dtype: object) -> np.dtype[Any]:
-    """numpy's dtype for what a script says (`bfloat16` too). Raises MXNetError for what MXNet does not have."""
+    """numpy's dtype for what a script says (`bfloat16` too). Raises NotADtype, and MXNetError for what MXNet lacks."""
     try:
         found = DType.of(dtype)
     except ShapeError as error:
-        raise MXNetError(f"{dtype!r} is no dtype: {error}") from error
+        raise NotADtype(f"{dtype!r} is no dtype: {error}") from error
     if found not in HELD:
         raise MXNetError(f"there are no arrays of {found}, only of {', '.join(map(str, HELD))}")
     return found.numpy()

@@ -35,19 +35,26 @@ def while_loop(
 ) -> tuple[Any, Any]:
     """`func(*loop_vars)` as long as `cond(*loop_vars)`; its outputs stacked, and the last variables.
 
-    Outputs have `max_iterations` rows; those of steps that were not taken are zeros. Raises ValueError without it.
+    Outputs have `max_iterations` rows; those of steps that were not taken are zeros. Raises ValueError without it,
+    without variables, and for a function that gives another number of them.
     """
     if max_iterations is None:
         raise ValueError("max_iterations should be specified")
     variables = _listed(loop_vars)
+    if not variables:
+        raise ValueError("there are no loop_vars, expected one at least")
     rows: list[list[NDArray]] = []
+    is_list = True
     while len(rows) < max_iterations and bool(cond(*variables)):
         output, new = func(*variables)
+        is_list = output is None or isinstance(output, list | tuple)
         rows.append(_listed(output))
+        if len(_listed(new)) != len(variables):
+            raise ValueError(f"{len(variables)} loop_vars are given, func gives {len(_listed(new))}")
         variables = _listed(new)
     missing = max_iterations - len(rows)
     stacked = [_stacked(column, missing) for column in zip(*rows, strict=True)]
-    return stacked, variables if isinstance(loop_vars, list | tuple) else variables[0]
+    return stacked if is_list else stacked[0], variables if isinstance(loop_vars, list | tuple) else variables[0]
 
 
 def cond(pred: Any, then_func: Callable[[], Any], else_func: Callable[[], Any]) -> Any:

@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from graphir.converters.mxnet.mx.base import MXNetError
 from graphir.converters.mxnet.mx.context import Context
 from graphir.converters.mxnet.mx.ndarray.array import NDArray, numpy_dtype
+from graphir.converters.mxnet.mx.util import is_np_shape
+from graphir.converters.mxnet.reference.indexing import OPERATORS
 from graphir.errors import ArgumentError
 
 Shape = int | Sequence[int]
@@ -27,14 +30,25 @@ def array(source_array: object, ctx: Context | None = None, dtype: object = None
         raise ArgumentError(f"the array must be like an array of numbers: {error}") from error
 
 
+def known(shape: Shape) -> Shape:
+    """The shape. Raises MXNetError for () and for sizes of 0, which are unknown unless the shapes are numpy's."""
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    if is_np_shape() or (sizes and 0 not in sizes):
+        return shape
+    raise MXNetError(
+        f"the shape {shape} is not known: {'a size of 0' if sizes else 'no size'} stands for an unknown one; "
+        "mx.nd.empty makes such an array, and mx.np_shape() gives shapes numpy's meaning"
+    )
+
+
 def zeros(shape: Shape, ctx: Context | None = None, dtype: object = None, **kwargs: Any) -> NDArray:
     """An array of zeros, float32 without a `dtype`."""
-    return full(shape, 0, ctx, dtype, **kwargs)
+    return full(known(shape), 0, ctx, dtype, **kwargs)
 
 
 def ones(shape: Shape, ctx: Context | None = None, dtype: object = None, **kwargs: Any) -> NDArray:
     """An array of ones, float32 without a `dtype`."""
-    return full(shape, 1, ctx, dtype, **kwargs)
+    return full(known(shape), 1, ctx, dtype, **kwargs)
 
 
 def empty(shape: Shape, ctx: Context | None = None, dtype: object = None) -> NDArray:
@@ -60,7 +74,11 @@ def full(
     if out is not None:
         out[:] = val
         return out
-    return NDArray(np.full(shape, val, numpy_dtype(dtype or np.float32)), ctx)
+    if min((shape,) if isinstance(shape, int) else shape, default=0) < 0:
+        raise MXNetError(f"the shape {shape} has a negative size")
+    wanted = numpy_dtype(dtype or np.float32)
+    is_plain_zero = isinstance(val, int) and val == 0  # of which the system gives whole pages when they are read
+    return NDArray(np.zeros(shape, wanted) if is_plain_zero else np.full(shape, val, wanted), ctx)
 
 
 def arange(
@@ -72,15 +90,23 @@ def arange(
     ctx: Context | None = None,
     dtype: object = np.float32,
 ) -> NDArray:
-    """The numbers from `start` (0 if it comes alone) to below `stop`, each `repeat` times."""
-    begin, end = (0, start) if stop is None else (start, stop)
-    return NDArray(np.repeat(np.arange(begin, end, step), repeat).astype(numpy_dtype(dtype)), ctx)
+    """The numbers from `start` (0 if it comes alone) to below `stop`, each `repeat` times.
+
+    Raises MXNetError for a step of 0 and for no numbers at all.
+    """
+    sizes = {"start": start, "stop": stop, "step": step, "repeat": repeat, "dtype": numpy_dtype(dtype).name}
+    try:
+        return NDArray(OPERATORS["_arange"](sizes), ctx)
+    except ValueError as error:
+        raise MXNetError(f"arange: {error}") from error
 
 
 def linspace(
     start: float, stop: float, num: int, endpoint: bool = True, ctx: Context | None = None, dtype: object = np.float32
 ) -> NDArray:
-    """`num` numbers from `start` to `stop` with the same step."""
+    """`num` numbers from `start` to `stop` with the same step. Raises MXNetError for a negative number of them."""
+    if num < 0:
+        raise MXNetError(f"linspace: num is {num}, expected 0 or more")
     return NDArray(np.linspace(start, stop, num, endpoint).astype(numpy_dtype(dtype)), ctx)
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 
 from graphir.converters.mxnet.files.params import open_params, write_params
-from graphir.converters.mxnet.mx.base import MXNetError
+from graphir.converters.mxnet.mx.base import MXNetError, mxnet_errors
 from graphir.converters.mxnet.mx.ndarray.array import NDArray
 from graphir.errors import FormatError
 from graphir.tensor import Tensor
@@ -33,17 +33,19 @@ def save(fname: str | os.PathLike[str], data: NDArray | Mapping[str, NDArray] | 
     """Write arrays by name, or without names where they come in a sequence or alone.
 
     The file appears under its name when it is complete. Raises TypeError for what is no array and for names that are no
-    texts, and ExportFailure.
+    texts, and MXNetError for a file that cannot be written.
     """
     if isinstance(data, Mapping):
         if not all(isinstance(name, str) for name in data):
             raise TypeError("save takes arrays by names that are texts")
-        write_params(fname, {name: _only_array(held) for name, held in data.items()})
-        return
-    if not isinstance(data, NDArray | list | tuple):
+        arrays, is_named = {name: _only_array(held) for name, held in data.items()}, True
+    elif isinstance(data, NDArray | list | tuple):
+        held = [data] if isinstance(data, NDArray) else data
+        arrays, is_named = {str(slot): _only_array(found) for slot, found in enumerate(held)}, False
+    else:
         raise ValueError(f"save takes an NDArray, a list of them or a dict of them by name, found {type(data)}")
-    held = [data] if isinstance(data, NDArray) else data
-    write_params(fname, {str(slot): _only_array(found) for slot, found in enumerate(held)}, named=False)
+    with mxnet_errors():
+        write_params(fname, arrays, named=is_named)
 
 
 def _only_array(held: object) -> Tensor:

@@ -1,25 +1,33 @@
-"""Every operator of `mx.sym` on arrays: composed as a symbol, converted, and run by onnxruntime."""
+"""Every operator of `mx.sym` on arrays: composed as a symbol, and computed by the reference evaluator where the arrays
+are small, else converted and run by onnxruntime."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from graphir.converters.mxnet.mx import attribute, symbol
-from graphir.converters.mxnet.mx.base import MXNetError
-from graphir.converters.mxnet.mx.context import context_of
+import numpy as np
+
+from graphir.converters.mxnet.files.records import NNVMGraph
+from graphir.converters.mxnet.mx import attribute
+from graphir.converters.mxnet.mx.base import MXNetError, _Null
+from graphir.converters.mxnet.mx.context import Context, context_of
 from graphir.converters.mxnet.mx.name import NameManager
 from graphir.converters.mxnet.mx.ndarray.array import NDArray
-from graphir.converters.mxnet.mx.running import Network
+from graphir.converters.mxnet.mx.running import Network, evaluate_heads, nodes_to_evaluate
 from graphir.converters.mxnet.mx.symbol import Symbol, var
 from graphir.converters.mxnet.mx.symbol.arithmetic import METHODS
 from graphir.errors import GraphirError
 
 MORE_METHODS = frozenset(("diag", "expand_dims", "flatten", "split_v2", "squeeze"))
 KEPT = 512
-"""How many sessions are kept for calls of the same operator with the same attributes, shapes and dtypes."""
+"""How many sessions are kept for calls of the same operator with the same attributes, shapes and dtypes, and how many
+functions that were composed."""
+LIGHT = 1 << 14
+"""The elements of all arrays up to which numpy takes milliseconds at most for an operator; a session takes tens."""
 
+_known: OrderedDict[tuple[object, ...], list[_Call]] = OrderedDict()
 _sessions: OrderedDict[tuple[object, ...], Any] = OrderedDict()
 
 
@@ -48,7 +56,18 @@ def method(name: str) -> Callable[..., Any]:
     """The function behind a method that NDArray and Symbol both have. Raises AttributeError for another name."""
     if name not in METHODS and name not in MORE_METHODS:
         raise AttributeError(f"an NDArray has no {name!r}")
-    return eager(getattr(symbol, name))
+    return eager(getattr(Symbol, name))
+
+
+class _Call(NamedTuple):
+    """A function of `mx.sym` composed of variables that stand for arrays: `array0`, `array1`, ..."""
+
+    name: str
+    records: NNVMGraph
+    inputs: tuple[str, ...]
+    text: str
+    needed: set[int] | None
+    """The nodes that the reference evaluator computes, None if it does not know one."""
 
 
 def _computed(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -61,36 +80,87 @@ def _computed(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[st
             return value
         name = f"array{len(arrays)}"
         arrays[name] = value
-        return var(name)
+        return _Variable(name)
 
     kwargs.pop("name", None)
     context = kwargs.pop("ctx", None)
+    calls = _calls(function, [stand_in(value) for value in args], {key: stand_in(kwargs[key]) for key in kwargs})
+    made = [_run(call, arrays, context) for call in calls]
+    return made if len(made) > 1 else made[0]
+
+
+class _Variable(str):
+    """The name of the variable that stands for an array."""
+
+    __slots__ = ()
+
+
+def _calls(function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> list[_Call]:
+    """Return what the function composes, one call for each symbol. Of plain arguments it is composed once."""
+    values = [*args, *kwargs.values()]
+    if not all(map(_is_plain, values)):
+        return _composed(function, args, kwargs)
+    key = (function, repr([(type(value), value) for value in values]), len(args), *kwargs)
+    known = _known.pop(key, None)
+    _known[key] = _composed(function, args, kwargs) if known is None else known
+    if len(_known) > KEPT:
+        _known.popitem(last=False)
+    return _known[key]
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, list | tuple):
+        return all(map(_is_plain, value))
+    return value is None or value is _Null or isinstance(value, str | int | float | type | np.dtype | np.generic)
+
+
+def _composed(function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> list[_Call]:
+    def variable(value: Any) -> Any:
+        return var(str(value)) if isinstance(value, _Variable) else value
+
     with NameManager(), attribute.AttrScope():
-        made = function(*map(stand_in, args), **{key: stand_in(value) for key, value in kwargs.items()})
-    if isinstance(made, list):
-        return [_run(held, arrays, context) for held in made]
-    return _run(made, arrays, context)
+        made = function(*map(variable, args), **{key: variable(value) for key, value in kwargs.items()})
+    return [_call(symbol) for symbol in (made if isinstance(made, list) else [made])]
 
 
-def _run(composed: Symbol, arrays: dict[str, NDArray], context: Any) -> Any:
-    lacking = [name for name in composed.list_inputs() if name not in arrays]
-    if lacking:
-        raise MXNetError(f"{composed.name} needs the array {lacking[0].removeprefix(f'{composed.name}_')}, give it too")
-    device = next((array.context for array in arrays.values()), context)
-    types = tuple((array.shape, str(array.dtype)) for array in arrays.values())
-    key = (composed.tojson(remove_amp_cast=False), types, device)
-    outputs = _outputs(composed, arrays, key, device)
+def _call(composed: Symbol) -> _Call:
+    records = composed.records()
+    return _Call(
+        str(composed.name), records, tuple(composed.list_inputs()), composed.tojson(remove_amp_cast=False),
+        nodes_to_evaluate(records),
+    )  # fmt: skip
+
+
+def _run(call: _Call, arrays: dict[str, NDArray], context: Any) -> Any:
+    missing = next((name for name in call.inputs if name not in arrays), None)
+    if missing is not None:
+        raise MXNetError(f"{call.name} needs the array {missing.removeprefix(f'{call.name}_')}, give it too")
+    device = context_of(next((array.context for array in arrays.values()), context))
+    if call.needed is not None and _is_light(arrays, device):
+        outputs = evaluate_heads(call.records, call.needed, arrays)
+    else:
+        outputs = _outputs(call, arrays, device)
     made = [NDArray(output, device) for output in outputs]
     return made[0] if len(made) == 1 else made
 
 
-def _outputs(composed: Symbol, arrays: dict[str, NDArray], key: tuple[object, ...], device: Any) -> list[Any]:
-    network = _sessions.pop(key, None) or Network(composed.records(), arrays, context_of(device), constants=False)
+def _is_light(arrays: dict[str, NDArray], device: Context) -> bool:
+    """Whether numpy computes faster than a session for onnxruntime is made."""
+    return device.device_type != "gpu" and sum(array.size for array in arrays.values()) <= LIGHT
+
+
+def _outputs(call: _Call, arrays: dict[str, NDArray], device: Context) -> list[Any]:
+    """The outputs by onnxruntime, whose sessions are kept."""
+    types = tuple((array.shape, str(array.dtype)) for array in arrays.values())
+    key = (call.text, types, device)
+    network = _sessions.pop(key, None) or Network(call.records, arrays, device, constants=False)
     try:
         found: list[Any] = network.run_with(arrays)
     except GraphirError:
         # some operators are converted with the values of their weights only
-        return Network(composed.records(), arrays, context_of(device)).run()
+        return Network(call.records, arrays, device).run()
+    if network.draws:  # the next session is seeded anew
+        return found
     network.arrays = {}
     _sessions[key] = network
     while len(_sessions) > KEPT:

@@ -63,7 +63,7 @@ def _check_value(record: NNVMNode, schema: OperatorSchema, name: str, value: obj
     if name not in schema.parameters:  # read by the operator itself, whose kinds the registry does not tell
         return
     kind = schema.parameters[name].kind
-    members = kind[1:-1].replace("'", "").split(", ") if kind[0] == "{" else []
+    members = kind[1:-1].replace("'", "").split(", ") if kind.startswith("{") else []
     if members and record.attrs[name] not in members:
         raise FormatError(f"{record.op} {record.name!r}: {name} is {record.attrs[name]!r}, expected one of {kind}")
     if not isinstance(value, int | float):

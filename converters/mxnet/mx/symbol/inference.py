@@ -5,20 +5,19 @@ inference.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph
 from graphir.converters.mxnet.importing.symbol_types import SymbolTypes, infer_symbol
-from graphir.converters.mxnet.mx.base import MXNetError
+from graphir.converters.mxnet.mx.base import MXNetError, mxnet_errors
 from graphir.converters.mxnet.mx.symbol.flow import reached
 from graphir.converters.mxnet.mx.symbol.node import post_order
 from graphir.converters.mxnet.mx.symbol.stand_ins import stand_in
 from graphir.converters.mxnet.mx.util import is_np_shape
-from graphir.errors import GraphirError, ShapeError
+from graphir.errors import ShapeError
 from graphir.safety.collector import paused_collector
 from graphir.types import ANYTHING, UNKNOWN, DType, TensorType
 
@@ -77,6 +76,14 @@ def _undeclared(symbol: Symbol, given: Mapping[str, object], key: str) -> NNVMGr
     return records
 
 
+def _leave_zeros_open(records: NNVMGraph) -> None:
+    """Make variables of zeros that state no dtype: theirs is that of what reads them, and not known otherwise."""
+    for record in records.nodes:
+        if record.op == "_zeros_without_dtype" and record.attrs.get("dtype", "-1") == "-1":
+            record.op, record.annotations = VARIABLE, {"__shape__": record.attrs.get("shape", "()")}
+            record.attrs = {}
+
+
 def is_complete(shapes: Shapes) -> bool:
     """Whether every shape is there and no size open."""
     if is_np_shape():
@@ -104,26 +111,15 @@ def types_of(symbol: Symbol, args: Sequence[object], kwargs: Mapping[str, object
     dtypes = {name: _dtype(name, dtype) for name, dtype in given.items() if dtype is not None}
     _check_names(dtypes, arguments, states)
     records = _undeclared(symbol, dtypes, "__dtype__")
+    _leave_zeros_open(records)
     # an input for which nothing states a dtype gets one for inference: what depends on it is not known
     with mxnet_errors(), paused_collector():
-        assumed = [
-            infer_symbol(records, None, dtypes, np_shape=False, assumed=dtype)
-            for dtype in (DType.FLOAT32, DType.FLOAT64)
-        ]
+        assumed = [infer_symbol(records, None, dtypes, np_shape=False, assumed=DType.FLOAT32)]
+        if assumed[0].assumes_dtype or any(record.subgraphs for record in records.nodes):
+            assumed.append(infer_symbol(records, None, dtypes, np_shape=False, assumed=DType.FLOAT64))
     groups = zip(*(_classes(types, arguments, states) for types in assumed), strict=True)
-    found = [[one if one == other else None for one, other in zip(*group, strict=True)] for group in groups]
+    found = [[each[0] if len({*each}) == 1 else None for each in zip(*group, strict=True)] for group in groups]
     return found[0], found[1], found[2]
-
-
-@contextmanager
-def mxnet_errors() -> Iterator[None]:
-    """Raise what graphir refuses as MXNet's own kind of error."""
-    try:
-        yield
-    except MXNetError:
-        raise
-    except GraphirError as error:
-        raise MXNetError(str(error)) from error
 
 
 def _given(
@@ -167,4 +163,4 @@ def _plain(type_: TensorType, np_shape: bool) -> Shape:
     return tuple(size if isinstance(size, int) else -np_shape for size in type_.shape)
 
 
-__all__ = ["Shapes", "Types", "is_complete", "mxnet_errors", "shapes_of", "types_of", "warn_of_open"]
+__all__ = ["Shapes", "Types", "is_complete", "shapes_of", "types_of", "warn_of_open"]

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from graphir.converters.mxnet.files.nnvm_json import parse_symbol, read_parsed, read_symbol
 from graphir.converters.mxnet.files.records import NNVMGraph
-from graphir.converters.mxnet.mx.base import MXNetError, NotASymbol
+from graphir.converters.mxnet.mx.base import MXNetError, NotASymbol, mxnet_errors
 from graphir.converters.mxnet.mx.symbol import inference
 from graphir.converters.mxnet.mx.symbol.arithmetic import Arithmetic
 from graphir.converters.mxnet.mx.symbol.compose import check_loadable, deprecated, recompose
@@ -169,8 +169,8 @@ class Symbol(Arithmetic):
         return to_text(self.entries, np_shape=self.np_shape or is_np_shape(), remove_casts=remove_amp_cast)
 
     def save(self, fname: str | os.PathLike[str], remove_amp_cast: bool = True) -> None:
-        """Write `tojson` to a file, which is there whole or not at all. Raises ExportFailure."""
-        with replacing(fname) as (file,):
+        """Write `tojson` to a file, which is there whole or not at all. Raises MXNetError if it cannot be written."""
+        with mxnet_errors(), replacing(fname) as (file,):
             file.write(self.tojson(remove_amp_cast).encode())
 
     def debug_str(self) -> str:

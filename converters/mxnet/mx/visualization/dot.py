@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
-import subprocess
 import webbrowser
 from collections.abc import Mapping
 from pathlib import Path
 
 from graphir.errors import ExportFailure
 from graphir.files.writing import replacing
+from graphir.safety.children import find_program, run_program
 
 _ID = re.compile(r"([a-zA-Z_][a-zA-Z0-9_]*|-?(\.[0-9]+|[0-9]+(\.[0-9]*)?))")
 _KEYWORDS = frozenset(("node", "edge", "graph", "digraph", "subgraph", "strict"))
@@ -79,18 +78,18 @@ class Digraph:
             return text + b"\n"
         if not _FORMAT.fullmatch(wanted):
             raise ValueError(f"unknown format: {format!r}")
-        program = shutil.which(self.engine)
+        program = find_program(self.engine)
         if program is None:
             raise ExportFailure(
                 f"cannot draw {self.name or 'the graph'} as {wanted}: the program {self.engine} of Graphviz is not "
                 "installed; .save() writes the DOT text, and `graphir plot MODEL OUT.html` (or .svg, .png) draws a "
                 "model without Graphviz"
             )
-        done = subprocess.run([program, f"-T{wanted}"], input=text, capture_output=True, check=False)
+        done = run_program(program, f"-T{wanted}", input=text, check=False)
         if done.returncode:
             said = done.stderr.decode("utf-8", "replace").strip()
             raise ExportFailure(f"{self.engine} cannot draw {self.name or 'the graph'} as {wanted}: {said}")
-        return done.stdout
+        return bytes(done.stdout)
 
     def render(
         self, filename: str | None = None, directory: str | None = None, view: bool = False, cleanup: bool = False

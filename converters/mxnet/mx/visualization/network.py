@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import warnings
 from collections import Counter
@@ -11,6 +10,7 @@ from typing import Any
 
 from graphir.converters.mxnet.mx.symbol import Symbol
 from graphir.converters.mxnet.mx.visualization.dot import Digraph
+from graphir.safety.json_text import read_json
 
 Attributes = Mapping[str, str]
 _DEFAULTS = {"fixedsize": "true", "height": "0.8034", "shape": "box", "style": "filled", "width": "1.3"}
@@ -53,7 +53,7 @@ def plot_network(
     if not isinstance(symbol, Symbol):
         raise TypeError(f"expected a Symbol, found {type(symbol).__name__}")
     edges = _EdgeLabels(symbol, shape, dtype)
-    nodes: list[dict[str, Any]] = json.loads(symbol.tojson())["nodes"]
+    nodes: list[dict[str, Any]] = read_json(symbol.tojson())["nodes"]
     _warn_of_repeated([node["name"] for node in nodes])
     drawn = Digraph(name=title, format=save_format)
     hidden: set[str] = set()

@@ -7,13 +7,13 @@ operators other than the five below count for none. `graphir summary` counts wha
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from graphir.converters.mxnet.mx.symbol import Symbol
 from graphir.safety.foreign_text import one_line
+from graphir.safety.json_text import read_json
 
 HEADER = ("Layer (type)", "Output Shape", "Param #", "Previous Layer")
 POSITIONS = (0.44, 0.64, 0.74, 1.0)
@@ -36,7 +36,7 @@ def print_summary(
     """
     if not isinstance(symbol, Symbol):
         raise TypeError(f"expected a Symbol, found {type(symbol).__name__}")
-    table = _Table(json.loads(symbol.tojson()), None if shape is None else _shapes_of(symbol, shape))
+    table = _Table(read_json(symbol.tojson()), None if shape is None else _shapes_of(symbol, shape))
     ends = [int(line_length * end) for end in positions] if positions[-1] <= 1 else [int(end) for end in positions]
     print("\n".join(table.lines(line_length, ends)))
 

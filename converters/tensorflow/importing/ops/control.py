@@ -42,7 +42,7 @@ def import_if(node: ImportNode) -> Sequence[Value]:
 
 def _is_training_flag(node: ImportNode, condition: Value) -> bool:
     """Whether a condition is an input without axes that stands for training by its name; nothing is given for it."""
-    is_input = condition.producer is None and condition in node.importer.graph.inputs
+    is_input = condition.producer is None and node.importer.graph.is_input(condition)
     if not is_input or condition.dtype is not DType.BOOL or condition.rank not in (None, 0):
         return False
     return condition.name.rpartition("/")[2] in TRAINING_FLAGS and condition.name not in node.importer.shapes

@@ -41,9 +41,10 @@ def shift(direction: str, left: Array, right: Array, opset: int = 11, held: bool
 
 BYTES = integers(0, 255, 3, 4, dtype="uint8")
 SIGNED = integers(-999, 999, 3, 4, dtype="int32")
+# Weights within 63: processors without VNNI add products with uint8 in pairs that saturate at int16.
 CONV = {
     "x": integers(0, 255, 1, 3, 6, 5, dtype="uint8"), "xs": scalar(0.02), "xz": scalar(128, "uint8"),
-    "w": integers(-128, 127, 4, 3, 3, 2, dtype="int8"), "ws": scalar(0.01), "wz": scalar(0, "int8"),
+    "w": integers(-63, 63, 4, 3, 3, 2, dtype="int8"), "ws": scalar(0.01), "wz": scalar(0, "int8"),
     "ys": scalar(0.5), "yz": scalar(100, "uint8"),
 }  # fmt: skip
 BY_FILTER = CONV | {"ws": np.array([0.01, 0.02, 0.005, 0.03], np.float32), "wz": np.zeros(4, np.int8)}

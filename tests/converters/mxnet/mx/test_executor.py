@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from graphir.converters.mxnet import mx
-from graphir.errors import GraphirError, ProviderError
+from graphir.errors import GraphirError
 
 
 def checkpoints() -> list[str]:
@@ -91,6 +91,44 @@ def test_monitor_sees_every_value() -> None:
     assert seen == ["a", "r_data", "r_output", *inputs, "fc_output"] or seen[2:] == ["r_output", *inputs, "fc_output"]
 
 
+@pytest.mark.live
+@pytest.mark.parametrize(
+    ("dtype", "options"),
+    [
+        ("float32", {"start": 0}),
+        ("float32", {"start": 1.3, "step": 0.7, "repeat": 3}),
+        ("float64", {"start": -2.5, "step": -1.3}),
+        ("int32", {"start": 4, "step": 3, "repeat": 2}),
+    ],
+)
+def test_a_range_is_as_long_as_its_users_read(mxnet: ModuleType, dtype: str, options: dict[str, Any]) -> None:
+    def found(frame: Any) -> Any:
+        endless = frame.sym.arange(stop=None, infer_range=True, dtype=dtype, **options)
+        network = frame.sym.elemwise_add(endless, frame.sym.var("x", dtype=dtype))
+        return network.bind(frame.cpu(), {"x": frame.nd.ones((7,), dtype=dtype)}).forward()[0].asnumpy()
+
+    ours, live = found(mx), found(mxnet)
+    assert (ours.dtype, ours.shape) == (live.dtype, live.shape)
+    np.testing.assert_allclose(ours, live, rtol=1e-6)
+
+
+@pytest.mark.live
+def test_monitor_sees_a_variable_at_each_of_its_users(mxnet: ModuleType) -> None:
+    def seen(frame: Any) -> list[str]:
+        data = frame.sym.Variable("a")
+        twice = frame.sym.broadcast_add(data, data, name="t")
+        executor = frame.sym.concat(data, twice, data, name="c").simple_bind(frame.cpu(), a=(1, 2))
+        names: list[str] = []
+        executor.set_monitor_callback(
+            lambda name, array: names.append(name if isinstance(name, str) else name.decode()), monitor_all=True
+        )
+        executor.forward()
+        frame.nd.waitall()
+        return names
+
+    assert seen(mx) == seen(mxnet)
+
+
 def bound() -> Any:
     a, b = mx.sym.Variable("a"), mx.sym.Variable("b")
     return (a + b).bind(mx.cpu(), {"a": mx.nd.ones((2, 3)), "b": mx.nd.ones((2, 3))})
@@ -147,7 +185,7 @@ def test_training_forward_where_it_is_the_same() -> None:
 def test_a_gpu_that_is_not_there_is_an_error() -> None:
     if mx.num_gpus():
         pytest.skip("there is a GPU")
-    with pytest.raises(ProviderError, match=r"gpu\(0\).*CUDAExecutionProvider"):
+    with pytest.raises(mx.MXNetError, match=r"gpu\(0\) was asked for, but there are 0 GPUs"):
         network().simple_bind(mx.gpu(0), data=(2, 4))
 
 

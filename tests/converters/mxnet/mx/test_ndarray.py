@@ -60,7 +60,7 @@ def test_elements_are_safe() -> None:
 
 
 def test_text() -> None:
-    assert repr(mx.nd.array([[1, 2]], ctx=mx.gpu(1))) == "\n[[1. 2.]]\n<NDArray 1x2 @gpu(1)>"
+    assert repr(mx.nd.array([[1, 2]], ctx=mx.cpu(1))) == "\n[[1. 2.]]\n<NDArray 1x2 @cpu(1)>"
     assert str(mx.nd.zeros(1).as_in_context(mx.cpu()).context) == "cpu(0)"
     assert (len(mx.nd.zeros((3, 1))), mx.nd.array([7]).asscalar()) == (3, 7)
 
@@ -125,7 +125,7 @@ def test_no_array_is_refused() -> None:
 def test_names_of_older_scripts() -> None:
     array = mx.nd.array([[1, 2, 3], [4, 5, 6]])
     assert array.T.asnumpy().tolist() == [[1, 4], [2, 5], [3, 6]]
-    assert array.copyto(mx.gpu(1)).context == mx.gpu(1)
+    assert array.copyto(mx.cpu(1)).context == mx.cpu(1)
     with pytest.raises(TypeError, match="copyto does not support"):
         array.copyto(untyped(5))
 
@@ -259,8 +259,8 @@ def test_refused_with_mxnets_kind(expression: str, error: type[Exception]) -> No
 
 
 def test_context_of_a_block() -> None:
-    with mx.gpu(2):
-        assert mx.nd.zeros((1,)).context == mx.Context(mx.gpu(2))
+    with mx.cpu(2):
+        assert mx.nd.zeros((1,)).context == mx.Context(mx.cpu(2))
         with mx.cpu(1):
             assert mx.nd.zeros((1,)).context == mx.cpu(1)
     assert mx.nd.zeros((1,)).context == mx.cpu() == mx.current_context()

@@ -1,0 +1,136 @@
+"""A model cut at some of its values: whatever reads one of them reads an input instead."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+ENDING = " fed"
+
+
+class CutModel:
+    """A serialized model of which parts are run between values that are fed and values that are wanted."""
+
+    def __init__(self, message: bytes) -> None:
+        import onnx
+
+        self._model = onnx.ModelProto()
+        self._model.ParseFromString(message)
+        self._makers = {
+            name: place for place, node in enumerate(self._model.graph.node) for name in node.output if name
+        }
+        taken = {name for node in _every(self._model.graph.node) for name in (*node.input, *node.output)}
+        self._ending = next(ENDING + "'" * count for count in range(len(taken) + 1) if _is_new(ENDING, count, taken))
+
+    def edges(self, wanted: Iterable[str], fed: Collection[str]) -> set[str]:
+        """Return the fed values that the wanted ones are made from together."""
+        return self._between(wanted, fed)[1]
+
+    def reads(self, wanted: Iterable[str], fed: Collection[str]) -> dict[str, set[str]]:
+        """Return the fed values that each wanted one is made from, with others fed or not between."""
+        found: dict[str, set[str]] = {}
+        for name in wanted:
+            _, found[name] = self._between([name], fed)
+        return found
+
+    def part(self, fed: Mapping[str, Array], wanted: Collection[str]) -> tuple[bytes, dict[str, str]]:
+        """Return the part that gives the `wanted` values, serialized, and the names of its new inputs by the values
+        that they stand for.
+
+        Values that are `fed` are read from inputs of the types and ranks of these arrays, within the bodies of nodes
+        too, and may be wanted themselves. Only the nodes, inputs and weights that this takes stay.
+        """
+        import onnx
+
+        graph = self._model.graph
+        places, read = self._between(wanted, fed)
+        names = {value: value + self._ending for value in fed if value in read}
+        model = onnx.ModelProto(ir_version=self._model.ir_version)
+        model.opset_import.extend(self._model.opset_import)
+        model.functions.extend(self._model.functions)
+        part = model.graph
+        part.name = graph.name
+        part.node.extend(graph.node[place] for place in sorted(places))
+        for node in part.node:
+            _rename(node, names)
+        used = {name for node in part.node for name in _uses(node)}
+        part.input.extend(given for given in graph.input if given.name in used)
+        part.initializer.extend(tensor for tensor in graph.initializer if tensor.name in used)
+        part.sparse_initializer.extend(tensor for tensor in graph.sparse_initializer if tensor.values.name in used)
+        for value, name in names.items():
+            code = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(fed[value].dtype))
+            part.input.append(onnx.helper.make_tensor_value_info(name, code, [None] * fed[value].ndim))
+        part.output.extend(onnx.ValueInfoProto(name=name) for name in wanted if name in self._makers)
+        return model.SerializeToString(), names
+
+    def _between(self, wanted: Iterable[str], fed: Collection[str]) -> tuple[set[int], set[str]]:
+        """The places of the nodes that make what is wanted, back to what is fed, and what of that they read."""
+        places: set[int] = set()
+        read: set[str] = set()
+        pending = [self._makers[name] for name in wanted if name in self._makers]
+        while pending:
+            place = pending.pop()
+            if place in places:
+                continue
+            places.add(place)
+            for name in _uses(self._model.graph.node[place]):
+                if name in fed:
+                    read.add(name)
+                elif name in self._makers:
+                    pending.append(self._makers[name])
+        return places, read
+
+
+def _is_new(ending: str, count: int, taken: Collection[str]) -> bool:
+    return not any(name.endswith(ending + "'" * count) for name in taken)
+
+
+def _every(nodes: Any) -> Iterator[Any]:
+    for node in nodes:
+        yield node
+        for body in _bodies(node):
+            yield from _every(body.node)
+
+
+def _bodies(node: Any) -> Iterator[Any]:
+    for attribute in node.attribute:
+        if attribute.HasField("g"):
+            yield attribute.g
+        yield from attribute.graphs
+
+
+def _own(body: Any) -> set[str]:
+    """The names that a body gives a meaning of its own."""
+    own = {given.name for given in body.input} | {tensor.name for tensor in body.initializer}
+    return own | {name for inner in body.node for name in inner.output}
+
+
+def _uses(node: Any) -> Iterator[str]:
+    """What a node reads, with what its bodies capture."""
+    yield from filter(None, node.input)
+    for body in _bodies(node):
+        own = _own(body)
+        for inner in body.node:
+            yield from (name for name in _uses(inner) if name not in own)
+        yield from (result.name for result in body.output if result.name not in own)
+
+
+def _rename(node: Any, names: Mapping[str, str]) -> None:
+    """Have a node and its bodies read the inputs in place of the values."""
+    for slot, name in enumerate(node.input):
+        if name in names:
+            node.input[slot] = names[name]
+    for body in _bodies(node):
+        own = _own(body)
+        outer = {value: name for value, name in names.items() if value not in own}
+        for inner in body.node:
+            _rename(inner, outer)
+        for result in body.output:
+            result.name = outer.get(result.name, result.name)
+
+
+__all__ = ["CutModel"]

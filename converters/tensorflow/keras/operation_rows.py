@@ -1,0 +1,258 @@
+"""Version 3's operations on values (`keras.ops`) as operators of TensorFlow's, which the importer knows, as a table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from graphir.converters.kernel.refusals import Refusal
+from graphir.converters.tensorflow.files.records import Endpoint
+from graphir.converters.tensorflow.importing.context import Imported, ImportNode
+from graphir.converters.tensorflow.keras.arguments import (
+    align_operands,
+    argument,
+    data_along,
+    operand,
+    stated_axes,
+    stated_shape,
+    tensor_argument,
+)
+from graphir.converters.tensorflow.keras.context import Layer, import_float
+from graphir.converters.tensorflow.keras.element_rows import ELEMENT_ROWS
+from graphir.converters.tensorflow.keras.selection_rows import SELECTION_ROWS
+from graphir.converters.tensorflow.keras.shape_rows import SHAPE_ROWS
+from graphir.converters.tensorflow.keras.window_rows import WINDOW_ROWS
+from graphir.ops import activation as act
+from graphir.ops.base import Operator
+from graphir.ops.shape import Unsqueeze
+from graphir.types import DType
+
+Build = Callable[[Layer], Any]
+# Operators of one float, and of whole numbers or truths.
+_OF_FLOATS: Mapping[str, str] = {
+    "Arccos": "Acos", "Arccosh": "Acosh", "Arcsin": "Asin", "Arcsinh": "Asinh", "Arctan": "Atan", "Arctanh": "Atanh",
+    "Cosh": "Cosh", "Erfc": "Erfc", "Expm1": "Expm1", "Log1p": "Log1p", "Reciprocal": "Reciprocal", "Sinh": "Sinh",
+    "Tan": "Tan",
+}  # fmt: skip
+_OF_ONE: Mapping[str, str] = {
+    "BitwiseInvert": "Invert", "BitwiseNot": "Invert", "Conjugate": "Identity", "Copy": "Identity",
+    "Det": "MatrixDeterminant", "Fabs": "Abs", "Isfinite": "IsFinite", "Isinf": "IsInf", "Isnan": "IsNan",
+    "Real": "Identity",
+}  # fmt: skip
+_OF_TWO: Mapping[str, str] = {
+    "Arctan2": "Atan2", "BitwiseAnd": "BitwiseAnd", "BitwiseLeftShift": "LeftShift", "BitwiseOr": "BitwiseOr",
+    "BitwiseRightShift": "RightShift", "BitwiseXor": "BitwiseXor", "DivideNoNan": "DivNoNan",
+    "FloorDivide": "FloorDiv", "LeftShift": "LeftShift", "LogicalXor": "NotEqual", "Mod": "FloorMod",
+    "RightShift": "RightShift",
+}  # fmt: skip
+_SCALED: Mapping[str, float] = {"Deg2rad": math.pi / 180, "Rad2deg": 180 / math.pi}
+_LOGARITHMS: Mapping[str, float] = {"Log2": math.log(2), "Log10": math.log(10)}
+
+
+def _float(layer: Layer) -> Endpoint:
+    return layer.apply(import_float, "float", [tensor_argument(layer)])
+
+
+def _of_float(op: str) -> Build:
+    return lambda layer: layer.add(op, "value", [_float(layer)])
+
+
+def _of_one(op: str) -> Build:
+    return lambda layer: layer.add(op, "value", [tensor_argument(layer)])
+
+
+def _of_two(op: str) -> Build:
+    return lambda layer: layer.add(op, "value", align_operands(layer))
+
+
+def _times(factor: float) -> Build:
+    return lambda layer: layer.add("Mul", "value", [_float(layer), layer.constant("factor", factor, np.float32)])
+
+
+def _logarithm(divisor: float) -> Build:
+    """A logarithm to another base, computed as Keras does: the natural one, divided."""
+
+    def logarithm(layer: Layer) -> Endpoint:
+        natural = layer.add("Log", "natural", [_float(layer)])
+        return layer.add("RealDiv", "value", [natural, layer.constant("divisor", divisor, np.float32)])
+
+    return logarithm
+
+
+def _with_number(key: str, make: Callable[[float], Operator]) -> Build:
+    """An activation with one number, which the operation states."""
+    return lambda layer: layer.apply(make(float(layer.kwargs[key])), "value", [_float(layer)])
+
+
+def truncate(layer: Layer) -> Endpoint:
+    """Towards zero."""
+    data = tensor_argument(layer)
+    whole = layer.add("Floor", "whole", [layer.add("Abs", "distance", [data])])
+    return layer.add("Mul", "value", [layer.add("Sign", "sign", [data]), whole])
+
+
+def round_to_even(layer: Layer) -> Endpoint:
+    """To whole numbers, halves to even ones."""
+    if layer.kwargs.get("decimals"):
+        raise Refusal(f"rounding to {layer.kwargs['decimals']} decimals; 0 is read")
+    return layer.add("Round", "value", [tensor_argument(layer)])
+
+
+def choose(layer: Layer) -> Endpoint:
+    """One of two values, by a condition."""
+    condition = tensor_argument(layer)
+    pair = [argument(layer, slot, name) for slot, name in ((1, "x1"), (2, "x2"))]
+    if any(side is None for side in pair):
+        raise Refusal("a condition alone, which gives indices")
+    truth = layer.add("Cast", "truth", [condition], DstT=DType.BOOL)
+    return layer.add("SelectV2", "value", [truth, *align_operands(layer, pair)])
+
+
+def _with_axes(op: str, data: Endpoint, layer: Layer, suffix: str, *, keep: bool | None = None) -> Endpoint:
+    """A reduction over the stated axes, over all if none are."""
+    axes = stated_axes(layer, "axes" if "axes" in layer.kwargs else "axis")
+    keep = bool(layer.kwargs.get("keepdims")) if keep is None else keep
+    if axes is not None:
+        return layer.add(op, suffix, [data, layer.constant(f"{suffix}_axes", axes)], keep_dims=keep)
+    ends = [layer.constant(f"{suffix}_{name}", number) for name, number in (("first", 0), ("step", 1))]
+    rank = layer.add("Rank", f"{suffix}_rank", [data])
+    every = layer.add("Range", f"{suffix}_axes", [ends[0], rank, ends[1]])
+    return layer.add(op, suffix, [data, every], keep_dims=keep)
+
+
+def _variance(layer: Layer, data: Endpoint) -> Endpoint:
+    centered = layer.add("Sub", "centered", [data, _with_axes("Mean", data, layer, "mean", keep=True)])
+    return _with_axes("Mean", layer.add("Square", "squares", [centered]), layer, "variance")
+
+
+def deviation(layer: Layer) -> Endpoint:
+    """The root of the variance."""
+    return layer.add("Sqrt", "value", [_variance(layer, _float(layer))])
+
+
+def moments(layer: Layer) -> list[Endpoint]:
+    """Mean and variance."""
+    data = _float(layer)
+    return [_with_axes("Mean", data, layer, "means"), _variance(layer, data)]
+
+
+def average(layer: Layer) -> Endpoint:
+    """The mean, of elements that may have weights: one for each, or one for each place along the axis."""
+    data = _float(layer)
+    if argument(layer, 1, "weights") is None:
+        return _with_axes("Mean", data, layer, "value", keep=False)
+    axes = stated_axes(layer)
+
+    def import_weights(node: ImportNode) -> Imported:
+        weights, rank = node.input(0), node.rank(node.input(1))
+        if node.rank(weights) == rank:
+            return weights
+        if axes is None or node.rank(weights) != 1:
+            node.refuse(f"weights with {node.rank(weights)} axes of a value with {rank}")
+        others = [axis for axis in range(rank) if axis != node.axis(axes[0], rank)]
+        return node.emit(Unsqueeze(), weights, node.vector(others))
+
+    weights = layer.apply(import_weights, "spread", [operand(layer, 1, "weights"), data])
+    total = _with_axes("Sum", layer.add("Mul", "weighted", [data, weights]), layer, "total", keep=False)
+    return layer.add("RealDiv", "value", [total, _with_axes("Sum", weights, layer, "weight", keep=False)])
+
+
+def count_nonzero(layer: Layer) -> Endpoint:
+    """How many elements are not 0."""
+    truth = layer.add("Cast", "truth", [tensor_argument(layer)], DstT=DType.BOOL)
+    return _with_axes("Sum", layer.add("Cast", "numbers", [truth], DstT=DType.INT32), layer, "value", keep=False)
+
+
+def log_sum_exp(layer: Layer) -> Endpoint:
+    """log(sum(exp(x))), the largest element taken out before and added after."""
+    data = _float(layer)
+    largest = _with_axes("Max", data, layer, "largest", keep=True)
+    total = _with_axes("Sum", layer.add("Exp", "powers", [layer.add("Sub", "less", [data, largest])]), layer, "total")
+    kept = _with_axes("Max", data, layer, "kept")
+    return layer.add("AddV2", "value", [layer.add("Log", "logarithm", [total]), kept])
+
+
+def spread(layer: Layer) -> Endpoint:
+    """The largest less the smallest element."""
+    data = tensor_argument(layer)
+    ends = [_with_axes(op, data, layer, suffix) for op, suffix in (("Max", "largest"), ("Min", "smallest"))]
+    return layer.add("Sub", "value", ends)
+
+
+def norm(layer: Layer) -> Endpoint:
+    """The length of vectors."""
+    axes = stated_axes(layer)
+    if layer.kwargs.get("ord") not in (None, 2) or (layer.kwargs.get("ord") and (axes is None or len(axes) > 1)):
+        raise Refusal(f"the norm {layer.kwargs.get('ord')!r} over {axes}; lengths of vectors are read")
+    return _with_axes("EuclideanNorm", _float(layer), layer, "value")
+
+
+def _arg(op: str) -> Build:
+    def arg(layer: Layer) -> Endpoint:
+        data, axis = data_along(layer)
+        place = layer.constant("axis", axis)
+        found = layer.add(op, "indices", [data, place], output_type=DType.INT32)
+        if not layer.kwargs.get("keepdims"):
+            return found
+        axes = [axis] if stated_axes(layer) is not None else list(range(len(stated_shape(layer))))
+        return layer.apply(lambda node: node.emit(Unsqueeze(), node.input(0), node.vector(axes)), "value", [found])
+
+    return arg
+
+
+def _cumulative(op: str) -> Build:
+    """Running sums or products along an axis."""
+
+    def cumulative(layer: Layer) -> Endpoint:
+        data, axis = data_along(layer)
+        if (dtype := layer.kwargs.get("dtype")) is not None:
+            data = layer.add("Cast", "converted", [data], DstT=DType.of(dtype))
+        return layer.add(op, "value", [data, layer.constant("axis", axis)], exclusive=False, reverse=False)
+
+    return cumulative
+
+
+def top_k(layer: Layer) -> list[Endpoint]:
+    """The largest along the last axis, and their indices."""
+    k = layer.constant("k", layer.kwargs["k"])
+    found = layer.add("TopKV2", "value", [tensor_argument(layer), k], sorted=bool(layer.kwargs.get("sorted", True)))
+    return [found, Endpoint(found.node, 1)]
+
+
+ROWS: Mapping[str, Build] = {
+    **ELEMENT_ROWS,
+    **SELECTION_ROWS,
+    **SHAPE_ROWS,
+    **WINDOW_ROWS,
+    **{name: _of_float(op) for name, op in _OF_FLOATS.items()},
+    **{name: _of_one(op) for name, op in _OF_ONE.items()},
+    **{name: _of_two(op) for name, op in _OF_TWO.items()},
+    **{name: _times(factor) for name, factor in _SCALED.items()},
+    **{name: _logarithm(divisor) for name, divisor in _LOGARITHMS.items()},
+    "Argmax": _arg("ArgMax"),
+    "Argmin": _arg("ArgMin"),
+    "Average": average,
+    "Celu": _with_number("alpha", act.Celu),
+    "CountNonzero": count_nonzero,
+    "Cumprod": _cumulative("Cumprod"),
+    "Cumsum": _cumulative("Cumsum"),
+    "Elu": _with_number("alpha", act.Elu),
+    "HardShrink": _with_number("threshold", lambda number: act.Shrink(number, 0.0)),
+    "LeakyRelu": _with_number("negative_slope", act.LeakyRelu),
+    "Logsumexp": log_sum_exp,
+    "Moments": moments,
+    "Norm": norm,
+    "Ptp": spread,
+    "Round": round_to_even,
+    "SoftShrink": _with_number("threshold", lambda number: act.Shrink(number, number)),
+    "Std": deviation,
+    "TopK": top_k,
+    "Trunc": truncate,
+    "Var": lambda layer: _variance(layer, _float(layer)),
+    "Where": choose,
+}
+
+__all__ = ["ROWS"]

@@ -1,0 +1,1 @@
+"""The candidate judged part by part, each part on the reference's own numbers."""

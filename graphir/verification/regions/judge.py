@@ -1,0 +1,314 @@
+"""Every part of the candidate between values that both models know, judged on the reference's own numbers.
+
+A part that gives something else than the reference for the reference's numbers is where two models part, wherever it
+stands and whatever comes before it. Where it is only written otherwise, as a convolution that has a normalization in
+its weights, what reads it makes up for that: fed with the candidate's own numbers, and with them alone, that agrees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphir.analysis.channels import Order
+from graphir.graph import Value
+from graphir.ops.activation import LogSoftmax, Softmax
+from graphir.ops.shape import Shape
+from graphir.passes.half.rules import MOVES
+from graphir.types import TensorType
+from graphir.verification.causes.known import Bench, Known, room_for
+from graphir.verification.causes.segments import compared_inside, typed, unmoved
+from graphir.verification.causes.walks import Walks
+from graphir.verification.grading.compare import NOISE_LEAST, Comparison, Floor, relative_change
+from graphir.verification.pairs.sides import Sides
+from graphir.verification.running.layouts import order_inside
+from graphir.verification.running.slices import HELD_OF_EACH, return_memory_of
+from graphir.verification.verdict import Verdict
+
+from .cut import CutCandidate
+
+Array = NDArray[Any]
+
+
+@dataclass
+class Judgement:
+    """What the parts of a candidate show, by the reference's values at their ends.
+
+    `alone` are the comparisons of each part on the reference's numbers, `causes` the parts that differ, `rewritten`
+    those that are written otherwise with the values at which both models agree again, `hidden` those that differ while
+    what reads them agrees, with their own numbers and with the reference's: other inputs may show them.
+    """
+
+    alone: dict[Value, Comparison]
+    causes: list[Value] = field(default_factory=list)
+    rewritten: dict[Value, list[Value]] = field(default_factory=dict)
+    hidden: list[Value] = field(default_factory=list)
+
+
+# What moves elements, selects among them or compares them rounds nothing: equal operands give equal results.
+SELECTS = MOVES | {
+    *("Abs", "And", "ArgMax", "ArgMin", "Ceil", "Clip", "Equal", "Floor", "GlobalMaxPool", "Greater"),
+    *("GreaterOrEqual", "Less", "LessOrEqual", "Max", "MaxPool", "MaxRoiPool", "Min", "Neg", "Not", "Or"),
+    *("ReduceMax", "ReduceMin", "Relu", "Round", "Sign", "ThresholdedRelu", "TopK", "Xor"),
+}
+# What follows a part that differs is run for each; a model in which more parts differ is another one throughout.
+MOST_SETTLED = 64
+INEXACT = "it only moves, selects or compares numbers, which rounds nothing"
+
+
+class Regions:
+    """A candidate that is cut at all values that both models know, and what its parts give. `apart` are the values that
+    differ where the whole candidate runs on its own numbers."""
+
+    def __init__(self, bench: Bench, sides: Sides, known: Known) -> None:
+        assert sides.graphs is not None
+        self._bench, self.known = bench, known
+        self._cut = CutCandidate(bench.candidate, sides.graphs[1], bench.feeds)
+        self._walks = Walks(sides.graphs[0]), Walks(sides.graphs[1])
+        self._ends = set(bench.candidate.structure.outputs)
+        made = bench.candidate.structure.producers
+        self._name = {
+            value: name for value in known.names
+            if (name := bench.layers[known.names[value]]) in made and _is_tensor(value, known.pairs[value])
+        }  # fmt: skip
+        self._orders: dict[Value, Order] = {}
+        self.apart: set[Value] = set()
+        for part in self._parts(self._name):
+            self._lay_out(part)
+        # What cannot hold the same numbers is no pair, whatever its names say: what stands around it is one part.
+        self._name = {
+            value: name for value, name in self._name.items() if value in self._orders or name in self._ends
+        }
+        self._find_readers()
+        self._merged: set[Value] = set()
+        self._turned = {value for value, order in self._orders.items() if order}
+
+    def has(self, value: Value | None, name: str) -> bool:
+        """Whether a part of the candidate ends with this value, which the candidate calls so, its axes in this order:
+        names of outputs may be exchanged, and an output has one layout."""
+        return value is not None and self._name.get(value) == name and value not in self._turned
+
+    def is_edge(self, value: Value) -> bool:
+        """Whether parts begin at a value."""
+        return value not in self._merged and value in self._name and self._borders.get(self._name[value]) is value
+
+    def judged(self) -> Judgement:
+        """Judge every part. Raises GraphirError where a part does not run."""
+        alone = self._compared(())
+        found = Judgement(alone)
+        differing = [value for value, one in alone.items() if not one.verdict.passes]
+        settled: set[Value] = set()
+        readers = {reader for value in differing for reader in self._readers[value]}
+        together = self._compared(differing, readers) if readers else {}
+        for value in differing:
+            again = self._readers[value]
+            if again and all(_passes(together, one) for one in again) and _shows(again, alone):
+                found.rewritten[value] = self._ordered(again)
+                settled |= {value, *again}
+        open_ones = [value for value in differing if value not in settled]
+        for value in open_ones[:MOST_SETTLED]:
+            if value not in settled:
+                settled |= self._settle(value, found)
+        found.causes += [value for value in open_ones[MOST_SETTLED:] if value not in settled]
+        self._merged = set(found.rewritten)
+        return found
+
+    def _settle(self, value: Value, found: Judgement) -> set[Value]:
+        """Say what a part is that differs: run on with its own numbers, does all that follows agree again, and would it
+        with the reference's? Returns the values that are settled with it."""
+        behind = self._behind(value)
+        rewritten = set(found.rewritten)
+        own = self._compared(behind | rewritten, behind - {value}) if len(behind) > 1 else {}
+        again: set[Value] = set()
+        pending, seen = [value], {value}
+        while pending:
+            one = pending.pop()
+            if not self._readers[one] or self._name[one] in self._ends:
+                found.causes.append(value)
+                return set()
+            for reader in self._readers[one] - seen:
+                seen.add(reader)
+                if _passes(own, reader):
+                    again.add(reader)
+                else:
+                    pending.append(reader)
+        if not _shows(again, found.alone):
+            if not self._is_shift(value):
+                found.hidden.append(value)
+            return set()
+        for one in seen - again:
+            found.rewritten[one] = self._ordered(again)
+        return again
+
+    def _is_shift(self, value: Value) -> bool:
+        """Whether a value differs by what is added to all numbers that a softmax sees, and nothing else reads it."""
+        axes = {
+            node.op.axis if isinstance(node.op, Softmax | LogSoftmax) else None
+            for node in self._walks[1].readers(self.known.pairs[value])
+        }
+        axis = axes.pop() if len(axes) == 1 else None
+        if axis is None:
+            return False
+        arrays, fed = self._fed([value], ())
+        found = self._cut.run(fed, self._names([value]))
+        expected = self._laid(value, arrays[value]).astype(np.float64)
+        apart = found[self._name[value]] - expected
+        return float(np.ptp(apart, axis).max(initial=0.0)) <= NOISE_LEAST * float(np.abs(expected).max(initial=0.0))
+
+    def _compared(self, unfed: Collection[Value], wanted: Collection[Value] | None = None) -> dict[Value, Comparison]:
+        """Compare the results of parts that are fed with the reference's numbers, but for some values."""
+        names = {self._name[value] for value in unfed}
+        asked = [value for value in self._name if wanted is None or value in wanted]
+        found: dict[Value, Comparison] = {}
+        for part in self._parts(asked):
+            found |= self._run(part, names)
+        return found
+
+    def _parts(self, values: Collection[Value]) -> Iterable[list[Value]]:
+        """The values in parts that the memory budget has room for."""
+        by_name: dict[str, list[Value]] = {}
+        for value in values:
+            by_name.setdefault(self._name[value], []).append(value)
+        most = self._bench.candidate.memory // (2 * HELD_OF_EACH)
+        for names in self._bench.candidate.slices(by_name, self._bench.feeds, most):
+            yield [value for name in names for value in by_name[name]]
+
+    def _lay_out(self, values: Collection[Value]) -> None:
+        """Find in which order of axes the candidate has the reference's values, by its own numbers, and which of these
+        differ."""
+        expected, found, limits = self.known.expected(values), self.known.found(values), self._bench.limits
+        for value in values:
+            order = order_inside(expected[value], found[value])
+            laid = expected[value].transpose(order or range(expected[value].ndim))
+            if laid.shape == found[value].shape:
+                self._orders[value] = order
+                if relative_change(laid, found[value]) > limits.rounding(limits.step_of(self.known.names[value])):
+                    self.apart.add(value)
+        return_memory_of([*expected.values(), *found.values()])
+
+    def _fed(self, values: Collection[Value], unfed: Collection[str]) -> tuple[dict[Value, Array], dict[str, Array]]:
+        """The reference's numbers for values, and for what their parts read, by the candidate's names."""
+        sources = {name: value for name, value in self._borders.items() if name not in unfed}
+        edges = self._cut.edges(self._names(values), sources)
+        arrays = self.known.expected(dict.fromkeys([*values, *(sources[name] for name in edges)]))
+        return arrays, {name: self._laid(sources[name], arrays[sources[name]]) for name in edges}
+
+    def _run(self, values: Collection[Value], unfed: Collection[str]) -> dict[Value, Comparison]:
+        """Compare what the parts of values give; a floor is measured for those that do not pass without one."""
+        arrays, fed = self._fed(values, unfed)
+        found = self._cut.run(fed, self._names(values))
+        floors = {value: unmoved(value, self.known.pairs[value]) for value in values}
+        compared = {value: self._graded(value, arrays, found, floors[value]) for value in values}
+        open_ones = [value for value, one in compared.items() if not one.verdict.passes]
+        if open_ones and not self._bench.limits.stated:
+            moved = self._cut.run_moved(fed, self._names(open_ones), self._bench.limits.coarsest)
+            for value in open_ones if moved else ():
+                name = self._name[value]
+                compared[value] = self._graded(value, arrays, found, floors[value].seen(found[name], moved[name]))
+        self._turned |= {value for value in values if order_inside(found[self._name[value]], arrays[value])}
+        for value, one in compared.items():
+            if one.verdict is Verdict.NOISE and not unfed and self._only_selects(value):
+                compared[value] = replace(one, verdict=Verdict.SUSPICIOUS, note=INEXACT)
+        return_memory_of([*arrays.values(), *found.values()])
+        return compared
+
+    def _graded(
+        self, value: Value, arrays: Mapping[Value, Array], found: Mapping[str, Array], floor: Floor
+    ) -> Comparison:
+        return compared_inside(
+            self.known.names[value], arrays[value], found[self._name[value]], floor, self._bench.limits
+        )
+
+    def _names(self, values: Iterable[Value]) -> list[str]:
+        return list(dict.fromkeys(self._name[value] for value in values))
+
+    def _only_selects(self, value: Value) -> bool:
+        """Whether no node of either part rounds; where limits are coarse or stated, that is no question."""
+        limits = self._bench.limits
+        if limits.stated or limits.quantized or limits.coarsest or limits.elsewhere:
+            return False
+        names = {value: name for name, value in self._borders.items()}
+        others = {self.known.pairs[held] for held in names}
+        _, ours = self._walks[0].region(value, names.__contains__)
+        _, theirs = self._walks[1].region(self.known.pairs[value], others.__contains__)
+        return all(node.op.name in SELECTS for node in (*ours, *theirs))
+
+    def _laid(self, value: Value, array: Array) -> Array:
+        """The reference's number as the candidate has it."""
+        return typed(array.transpose(self._orders[value] or range(array.ndim)), self.known.pairs[value])
+
+    def _find_readers(self) -> None:
+        self._borders = {
+            name: value for value, name in reversed(self._name.items())
+            if value in self._orders and _can_be_fed(value, self.known)
+        }  # fmt: skip
+        reads = self._cut.reads(set(self._name.values()), self._borders)
+        self._readers: dict[Value, set[Value]] = {value: set() for value in self._name}
+        by_name: dict[str, set[Value]] = {}
+        for value, name in self._name.items():
+            by_name.setdefault(name, set()).add(value)
+        for name, read in reads.items():
+            for source in read:
+                for value in by_name[source]:
+                    self._readers[value] |= by_name[name]
+
+    def _behind(self, value: Value) -> set[Value]:
+        seen, pending = {value}, [value]
+        while pending:
+            for reader in self._readers[pending.pop()] - seen:
+                seen.add(reader)
+                pending.append(reader)
+        return seen
+
+    def _ordered(self, values: Collection[Value]) -> list[Value]:
+        return [value for value in self._name if value in values]
+
+
+def judge(bench: Bench, sides: Sides) -> tuple[Regions, Judgement]:
+    """Return the parts of a candidate, and what they show; asked once of each set of inputs. Raises GraphirError where
+    a part does not run."""
+    assert sides.graphs is not None
+    if "parts" not in bench.judged:
+        regions = Regions(bench, sides, Known(bench, sides.graphs, (), room_for(bench)))
+        bench.judged["parts"] = regions, regions.judged()
+    found: tuple[Regions, Judgement] = bench.judged["parts"]
+    return found
+
+
+def behind_differences(bench: Bench, sides: Sides) -> set[str]:
+    """Return the names of the reference's values that depend on a part which differs by itself, shown behind it or not.
+
+    Raises GraphirError where a part does not run.
+    """
+    assert sides.graphs is not None
+    regions, found = judge(bench, sides)
+    walks = Walks(sides.graphs[0])
+    behind = {one for value in (*found.causes, *found.hidden) for one in walks.behind(value)}
+    return {regions.known.names[value] for value in behind if value in regions.known.names}
+
+
+def _passes(compared: Mapping[Value, Comparison], value: Value) -> bool:
+    return value not in compared or compared[value].verdict.passes
+
+
+def _shows(readers: Collection[Value], alone: Mapping[Value, Comparison]) -> bool:
+    """Whether something that agrees on the candidate's own numbers does not on the reference's."""
+    return any(not _passes(alone, reader) for reader in readers)
+
+
+def _is_tensor(*values: Value) -> bool:
+    return all(isinstance(value.type, TensorType) for value in values)
+
+
+def _can_be_fed(value: Value, known: Known) -> bool:
+    """Whether a value is a tensor of numbers that are computed: sizes stay what the candidate makes of its inputs."""
+    other = known.pairs[value]
+    is_number = other.dtype is None or other.dtype.numpy().kind in "fiubV"
+    return is_number and not (other.producer is not None and isinstance(other.producer.op, Shape))
+
+
+__all__ = ["Judgement", "Regions", "behind_differences", "judge"]

@@ -1,0 +1,121 @@
+"""Parts of a candidate judged on the reference's own numbers: what end-to-end comparisons do not show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnx.parser
+import onnxruntime
+import pytest
+
+import graphir
+from graphir.converters.onnx.files.cut import CutModel
+from graphir.verification.report import VerificationReport
+from graphir.verification.verdict import Verdict
+
+DRAWN = np.random.Generator(np.random.PCG64(25))
+WEIGHT = DRAWN.standard_normal((8, 8)).astype(np.float32)
+
+
+def model(body: str, header: str = "float[2, 8] x) => (float[2, 8] y", weights: str = "", **arrays: Any) -> Any:
+    """A model whose inputs and output stand in `header`, with arrays as weights beside those of a text."""
+    made = onnx.parser.parse_model(
+        f'<ir_version: 9, opset_import: ["" : 17]> g ({header}) {f"<{weights}>" if weights else ""} {{ {body} }}'
+    )
+    given = {"w": WEIGHT} | arrays
+    made.graph.initializer.extend(
+        onnx.numpy_helper.from_array(array, name) for name, array in given.items()
+        if any(name in node.input for node in made.graph.node)
+    )  # fmt: skip
+    return made
+
+
+def verified(folder: Path, first: Any, second: Any) -> VerificationReport:
+    for name, made in (("first", first), ("second", second)):
+        onnx.save(made, folder / f"{name}.onnx")
+    return graphir.verify(folder / "first.onnx", folder / "second.onnx")
+
+
+def scaled(scale: float) -> Any:
+    """A residual branch that counts for next to nothing, as a layer scale leaves it at first."""
+    body = "h = MatMul(x, w) s = Mul(h, scale) t = Add(x, s) y = Relu(t)"
+    return model(body, scale=np.full(8, scale, np.float32))
+
+
+def saturated(bias: float) -> Any:
+    body = "h = MatMul(x, w) b = Add(h, bias) y = Sigmoid(b)"
+    return model(body, bias=np.full(8, bias, np.float32))
+
+
+def limited(*, limit: bool) -> Any:
+    """Numbers that a maximum with -100 leaves as they are."""
+    body = "h = MatMul(x, w) m = Max(h, low) y = Tanh(m)" if limit else "h = MatMul(x, w) y = Tanh(h)"
+    return model(body, low=np.full((), -100, np.float32))
+
+
+def chosen(*, chooses: bool) -> Any:
+    """Numbers of which those beyond 50 are replaced."""
+    body = "h = MatMul(x, w) large = Greater(h, high) m = Where(large, zero, h) y = Tanh(m)"
+    constants: dict[str, Any] = {"high": np.full((), 50, np.float32), "zero": np.zeros((), np.float32)}
+    return model(body if chooses else "h = MatMul(x, w) y = Tanh(h)", **constants)
+
+
+def remainder(fmod: int) -> Any:
+    """The remainder of numbers of the divisor's sign, of which fmod and mod agree."""
+    return model(f"h = MatMul(x, w) p = Abs(h) y = Mod<fmod = {fmod}>(p, three)", three=np.full((), 3, np.float32))
+
+
+UNSHOWN = {
+    "a layer scale": (scaled(1e-6), scaled(2e-6)),
+    "a bias before a saturated sigmoid": (saturated(60), saturated(40)),
+    "a Max": (limited(limit=False), limited(limit=True)),
+    "a Where": (chosen(chooses=False), chosen(chooses=True)),
+}
+
+
+@pytest.mark.parametrize("name", UNSHOWN)
+def test_what_shows_in_no_number_is_not_proven(name: str, tmp_path: Path) -> None:
+    report = verified(tmp_path, *UNSHOWN[name])
+    assert report.exit_code in (4, 5), str(report)
+
+
+def test_a_cause_is_the_part_that_differs_by_itself(tmp_path: Path) -> None:
+    """Behind a wrong part everything differs; one that follows and is wrong too is named beside it."""
+    first = model("a = MatMul(x, w) b = Tanh(a) c = MatMul(b, w) d = Sigmoid(c) y = MatMul(d, w)")
+    second = model("a = MatMul(x, w) b = Softsign(a) c = MatMul(b, w) d = Tanh(c) y = MatMul(d, w)")
+    report = verified(tmp_path, first, second)
+    assert report.verdict is Verdict.BROKEN
+    assert [cause.name for cause in report.causes] == ["b", "d"]
+
+
+def test_a_part_that_is_written_otherwise_is_no_cause(tmp_path: Path) -> None:
+    """A factor that stands in the weights behind it; the fault behind that is named alone."""
+    first = model("a = MatMul(x, w) b = Mul(a, two) c = MatMul(b, w) y = Tanh(c)", two=np.full((), 2, np.float32))
+    second = model("a = MatMul(x, w) b = Relu(a) c = MatMul(a, v) y = Sigmoid(c)", v=2 * WEIGHT)
+    report = verified(tmp_path, first, second)
+    assert [cause.name for cause in report.causes] == ["y"]
+
+
+def test_bodies_of_nodes_read_what_is_fed(tmp_path: Path) -> None:
+    text = """
+        h = Abs(x)
+        flag = Greater(total, low)
+        y = If(flag) <
+            then_branch = t () => (float[2, 8] first) { first = Add(h, h) },
+            else_branch = e () => (float[2, 8] second) { h_own = Neg(h) second = Mul(h_own, h) }>
+    """
+    made = model(text, "float[2, 8] x, float total) => (float[2, 8] y", low=np.zeros((), np.float32))
+    cut = CutModel(made.SerializeToString())
+    assert cut.reads(["y"], {"h", "flag"}) == {"y": {"h", "flag"}}
+    fed = {"h": np.full((2, 8), 3, np.float32)}
+    message, names = cut.part(fed, ["y", "h"])
+    session = onnxruntime.InferenceSession(message, providers=["CPUExecutionProvider"])
+    assert {one.name for one in session.get_inputs()} == {"x", "total", names["h"]}
+    feeds = {"x": np.ones((2, 8), np.float32), names["h"]: fed["h"]}
+    for total, expected in ((1, 6), (-1, -9)):
+        y, h = session.run(["y", "h"], feeds | {"total": np.array(total, np.float32)})
+        assert (y == expected).all()
+        assert (h == 1).all()
