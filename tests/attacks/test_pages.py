@@ -12,8 +12,7 @@ import onnx
 import pytest
 
 from graphir.cli import main
-from tests.report.browser import Browser, browser_path
-from tests.requirements import missing
+from tests.report.browser import Browser, at_hand
 
 make = onnx.helper
 FLOAT = onnx.TensorProto.FLOAT
@@ -70,11 +69,8 @@ def model(path: Path, text: str, *, seed: int, pads: int) -> Path:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    path = browser_path()
-    if path is None:
-        missing("browser", "no Chromium is at hand, on the path or named by GRAPHIR_BROWSER")
-    with Browser(path) as found:
-        yield found
+    with at_hand() as started:
+        yield started
 
 
 def pages_of(command: str, text: str, folder: Path) -> list[Path]:

@@ -18,6 +18,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from tests.requirements import missing
+
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 SWITCHES = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
@@ -41,6 +43,14 @@ def browser_path() -> str | None:
     """The Chromium at hand: that of GRAPHIR_BROWSER, or the first of the usual names on the path; else None."""
     named = shutil.which(os.environ.get("GRAPHIR_BROWSER", ""))
     return named or next((found for name in NAMES if (found := shutil.which(name))), None)
+
+
+def at_hand() -> Browser:
+    """The browser for a test, or a skip that says that none is there."""
+    path = browser_path()
+    if path is None:
+        missing("browser", "no Chromium is at hand, on the path or named by GRAPHIR_BROWSER")
+    return Browser(path)
 
 
 class BrowserFailed(RuntimeError):
@@ -117,6 +127,14 @@ class Browser:
             raise BrowserFailed(f"{script}: {answer['exceptionDetails']}")
         return answer["result"].get("value")
 
+    def wait_for(self, condition: str) -> None:
+        """Wait until an expression in the page is true: the page answers clicks and keys in tasks of its own."""
+        end = time.monotonic() + SECONDS
+        while not self.run(condition):
+            if time.monotonic() > end:
+                raise BrowserFailed(f"{condition} did not become true in {SECONDS:.0f} seconds")
+            time.sleep(0.01)
+
     def click(self, selector: str) -> None:
         """Click in the middle of an element, as a mouse does."""
         place = self.run(
@@ -183,4 +201,4 @@ class Browser:
         return message
 
 
-__all__ = ["Browser", "BrowserFailed", "browser_path"]
+__all__ = ["Browser", "BrowserFailed", "at_hand", "browser_path"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,8 @@ from typing import Any
 import pytest
 
 from graphir.report.html import verification_html
-from tests.requirements import missing
 
-from .browser import Browser, browser_path
+from .browser import Browser, at_hand
 from .test_pages import PAGES, layered
 
 LONG = "a_name_without_any_place_to_break_it_" * 3
@@ -33,11 +33,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    path = browser_path()
-    if path is None:
-        missing("browser", "no Chromium is at hand, on the path or named by GRAPHIR_BROWSER")
-    with Browser(path) as found:
-        yield found
+    with at_hand() as started:
+        yield started
 
 
 def visible(browser: Browser, selector: str) -> Any:
@@ -102,7 +99,7 @@ def test_a_row_that_a_search_hides_is_shown_again(browser: Browser, pages: dict[
     search(browser, "layer799")
     assert shown(browser) == ["layer799"]
     browser.run("location.hash = '#layer-2'")
-    assert browser.run("new Promise(done => setTimeout(() => done(document.activeElement.id), 50))") == "layer-2"
+    browser.wait_for("document.activeElement.id === 'layer-2'")
     assert len(shown(browser)) == ROWS
 
 
@@ -148,12 +145,14 @@ def test_the_keyboard_reaches_what_can_be_used(browser: Browser, pages: dict[str
 
 def search(browser: Browser, text: str) -> None:
     """Type into the search of the table that is open, and wait until rows are hidden."""
+    browser.wait_for("document.querySelector('details .tools input') !== null")
     browser.run("(() => { const e = document.querySelector('details .tools input'); e.focus(); e.select(); })()")
     if text:
         browser.type(text)
     else:
         browser.key("Backspace", 8)
-    browser.run("new Promise(done => setTimeout(done, 150))")
+    told = "document.querySelector('details .tools output').textContent"
+    browser.wait_for(f"({told} !== '') === {json.dumps(bool(text))}")
 
 
 def shown(browser: Browser) -> Any:
