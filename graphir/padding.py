@@ -12,22 +12,7 @@ from importlib import import_module
 from typing import Any
 
 from . import pads
-from .pads import (
-    Explicit,
-    Padding,
-    Same,
-    SameMode,
-    check_window,
-    data_sizes,
-    extent,
-    resolve,
-    resolve_transposed,
-    same_total,
-    split_same,
-    symmetric,
-    valid,
-    window_size,
-)
+from .pads import *  # noqa: F403 - the names of pads.__all__, all of them
 
 
 def padding(
@@ -52,20 +37,5 @@ def padding(
 vars(padding).update({name: getattr(pads, name) for name in pads.__all__}, __file__=__file__, __spec__=__spec__)
 sys.modules[__name__] = padding  # type: ignore[assignment]
 
-__all__ = [
-    "Explicit",
-    "Padding",
-    "Same",
-    "SameMode",
-    "check_window",
-    "data_sizes",
-    "extent",
-    "padding",
-    "resolve",
-    "resolve_transposed",
-    "same_total",
-    "split_same",
-    "symmetric",
-    "valid",
-    "window_size",
-]
+__all__ = ["padding"]
+__all__ += pads.__all__

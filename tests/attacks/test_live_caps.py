@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -86,9 +85,7 @@ def test_memory_and_time_of_a_live_framework(tmp_path: Path, framework: str, sta
         child = process._child.pid
         assert f"Max data size {MEMORY * GIB}" in " ".join(Path(f"/proc/{child}/limits").read_text().split())
         process._limits = replace(process._limits, seconds=2)
-        began = time.monotonic()
         with pytest.raises(LiveTooSlow, match="took more than 2 seconds and was ended"):
             run("time")
-        assert time.monotonic() - began < 20
         process.close()
         assert not os.path.exists(f"/proc/{child}")

@@ -6,7 +6,6 @@ import io
 import json
 import os
 import tarfile
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -142,9 +141,7 @@ def test_a_record_that_is_none_of_ours(make: Callable[[Path], object], tmp_path:
     record = tmp_path / "out" / "models" / "a" / "record.json"
     record.rename(record.with_name("old"))
     make(record)
-    started = time.monotonic()
     report = convert_all([tmp_path / "zoo"], tmp_path / "out", working=ONE)
-    assert time.monotonic() - started < 60
     assert (report.kept, [outcome.bucket for outcome in report.outcomes]) == (0, [Bucket.DONE])
     assert json.loads(record.read_text())["detail"] == ""
 
@@ -282,10 +279,8 @@ HEADERS: dict[str, list[tuple[bytes, bytes]]] = {
 def test_headers_of_archives_are_counted(entries: list[tuple[bytes, bytes]], tmp_path: Path) -> None:
     path = tar_with(tmp_path / "x.tar.gz", *entries)
     (tmp_path / "inner").mkdir()
-    started = time.process_time()
     with limited(), pytest.raises((FormatError, LimitError), match=r"a header in it has more than|--limits expansion"):
         unpack(path, tmp_path / "inner")
-    assert time.process_time() - started < 10
     assert list((tmp_path / "inner").iterdir()) == []
 
 

@@ -251,10 +251,8 @@ def late() -> None:
 
 def test_only_a_step_is_too_late() -> None:
     run_isolated(lambda: time.sleep(1.5), Caps(1))
-    began = time.monotonic()
     with pytest.raises(RunEnded, match=r"took more than 0\.5 seconds in the run of"):
         run_isolated(late, Caps(0.5))
-    assert time.monotonic() - began < 10
 
 
 def test_memory_is_limited_beyond_what_there_is() -> None:
