@@ -272,8 +272,10 @@ def test_threads_compare_at_once(tmp_path: Path) -> None:
     assert [report.verdict for report in found] == 3 * [Verdict.NOT_PROVEN]
 
 
+# A program that a shell starts in the background ignores SIGINT, and hands that on.
 PROGRAM = """
-import sys, time
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from graphir.safety.isolation import Caps, run_isolated
 run_isolated(lambda: (print("ready", flush=True), time.sleep(600)), Caps(600))
 """
