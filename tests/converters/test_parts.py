@@ -15,7 +15,7 @@ from graphir.verification.grading.compare import Verdict
 from graphir.verification.inputs.seeded import make_feeds
 from tests.cli.broken import intact
 from tests.converters import tiny
-from tests.runtime import models
+from tests.verification import models
 
 
 @pytest.fixture(scope="module")

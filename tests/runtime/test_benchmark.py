@@ -20,8 +20,7 @@ from graphir.runtime.benchmark import LEAST_ROUNDS, MOST_ROUNDS, measure
 from graphir.runtime.providers import PROVIDERS
 from graphir.types import TensorType
 from tests.ops.rule import tensor
-
-from . import models
+from tests.verification import models
 
 QUICK = 0.02
 

@@ -16,8 +16,7 @@ from graphir.errors import ProviderError
 from graphir.runtime.providers import PROVIDERS
 from graphir.verification.verdict import Verdict
 from tests.gpu import need_gpu
-
-from . import models
+from tests.verification import models
 
 pytestmark = pytest.mark.gpu
 

@@ -26,8 +26,8 @@ from graphir.runtime.providers import (
     provider_names,
     provider_settings,
 )
+from tests.verification import models
 
-from . import models
 from .test_session import Unrecorded
 
 CPU, CUDA, TENSORRT = (PROVIDERS[name] for name in ("cpu", "cuda", "tensorrt"))

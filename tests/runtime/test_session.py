@@ -21,8 +21,7 @@ from graphir.ops.elementwise import Neg, Sub
 from graphir.runtime import session as module
 from graphir.runtime.providers import Placement, check_running
 from tests.ops.rule import tensor
-
-from . import models
+from tests.verification import models
 
 CPU, CUDA, AZURE = "CPUExecutionProvider", "CUDAExecutionProvider", "AzureExecutionProvider"
 X = np.linspace(-1, 1, 2 * 3 * 8 * 8, dtype=np.float32).reshape(2, 3, 8, 8)

@@ -11,8 +11,8 @@ from onnx import helper
 
 from graphir import verify
 from graphir.verification.running.candidate import OnnxCandidate
-from tests.runtime.models import onnx_model
-from tests.runtime.test_input_sets import BOOL, FLOAT, INT64, UINT8, Side, Types, branches, make, saved
+from tests.verification.inputs.test_input_sets import BOOL, FLOAT, INT64, UINT8, Side, Types, branches, make, saved
+from tests.verification.models import onnx_model
 
 X: Types = {"x": (FLOAT, ["N", 3])}
 INDEX: Types = {"x": (INT64, ["N", 3])}

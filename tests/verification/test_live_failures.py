@@ -28,8 +28,7 @@ from graphir.errors import ArgumentError, VerificationError
 from graphir.verification.converted import verify_conversion
 from graphir.verification.options import ComparisonOptions
 from graphir.verification.report import VerificationReport
-
-from . import models
+from tests.verification import models
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="stand-ins for the interpreter are scripts")
 

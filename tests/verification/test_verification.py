@@ -20,8 +20,7 @@ from graphir.types import UNKNOWN, Dim, DType, TensorType
 from graphir.verification.grading.compare import NOISE_LEAST, Verdict
 from graphir.verification.running.references import GoldenCapture
 from tests.typed import untyped
-
-from . import models
+from tests.verification import models
 
 CHECKPOINTS = (
     *("gluoncv-cifar-resnet20-v1", "gluoncv-cifar-resnet20-v2", "go-test-linear", "mtcnn-det1-pnet"),

@@ -16,8 +16,7 @@ from graphir.converters.onnx.files.structure import read_structure
 from graphir.errors import FormatError, VerificationError
 from graphir.verification.running import candidate as module
 from graphir.verification.running.candidate import OnnxCandidate
-
-from . import models
+from tests.verification import models
 
 X = np.linspace(-1, 1, 2 * 3 * 8 * 8, dtype=np.float32).reshape(2, 3, 8, 8)
 INNER = ("relu0_output", "fc_output", "softmax_output")

@@ -17,7 +17,7 @@ from graphir.errors import VerificationError
 from graphir.verification import driver
 from graphir.verification.inputs.draws import DRAWS
 from graphir.verification.report import VerificationReport
-from tests.runtime.models import onnx_model
+from tests.verification.models import onnx_model
 
 FLOAT, INT32, INT64, UINT8, BOOL = (
     TensorProto.FLOAT, TensorProto.INT32, TensorProto.INT64, TensorProto.UINT8, TensorProto.BOOL

@@ -21,8 +21,7 @@ from graphir.converters.mxnet.live import child
 from graphir.converters.mxnet.references import LiveMXNet, MXNetMissing, ReferenceEvaluator, with_plain_labels
 from graphir.converters.mxnet.source import MXNetSource, open_source
 from graphir.errors import VerificationError
-
-from . import models
+from tests.verification import models
 
 live_child: Any = child  # plain Python, without types
 

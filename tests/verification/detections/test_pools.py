@@ -14,8 +14,7 @@ from graphir.converters.mxnet import mx
 from graphir.converters.mxnet.source import MXNetSource, open_source
 from graphir.verification.report import VerificationReport
 from graphir.verification.verdict import Verdict
-
-from . import models
+from tests.verification import models
 
 COUNT = 60
 TIE = 2e-6  # scores differ by more than any unit of the inputs, and by less than the limit

@@ -23,8 +23,8 @@ from graphir.verification.inputs.roles import Role, numbers_met, order_sensitive
 from graphir.verification.inputs.seeded import make_feeds, perturbed
 from graphir.verification.inputs.sets import drawn_sets
 from graphir.verification.running.candidate import OnnxCandidate
-from tests.runtime.models import onnx_model
-from tests.runtime.test_input_sets import FLOAT, INT32, INT64, Side, Types, make
+from tests.verification.inputs.test_input_sets import FLOAT, INT32, INT64, Side, Types, make
+from tests.verification.models import onnx_model
 
 FOUR = (NORMAL, EDGES, WIDE, MASK)
 VALUES = [

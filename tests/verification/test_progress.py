@@ -9,9 +9,8 @@ import pytest
 
 from graphir.converters.mxnet.references import ReferenceEvaluator
 from graphir.verification.progress import Progress, Told, duration
-
-from . import models
-from .test_providers import FEEDS
+from tests.runtime.test_providers import FEEDS
+from tests.verification import models
 
 
 class Clock:

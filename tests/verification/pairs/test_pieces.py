@@ -12,8 +12,7 @@ from graphir import verify
 from graphir.converters.mxnet.references import ReferenceEvaluator
 from graphir.verification.pieces import pieces_of
 from graphir.verification.running.references import GoldenCapture
-
-from . import models
+from tests.verification import models
 
 
 def capture(folder: Path, batch: int) -> Path:

@@ -28,8 +28,7 @@ from graphir.verification.options import ComparisonOptions
 from graphir.verification.running.candidate import OnnxCandidate
 from graphir.verification.running.references import RuntimeReference
 from graphir.verification.running.slices import HELD_OF_EACH
-
-from . import models
+from tests.verification import models
 
 FEEDS = {"data": np.random.Generator(np.random.PCG64(1)).standard_normal((2, 3, 8, 8)).astype(np.float32)}
 

@@ -10,8 +10,8 @@ import pytest
 
 import graphir
 from graphir.verification.verdict import Verdict
-from tests.runtime.test_changes import normalized
-from tests.verification.test_regions import model
+from tests.verification.causes.test_changes import normalized
+from tests.verification.regions.test_regions import model
 
 DRAWN = np.random.Generator(np.random.PCG64(4))
 WIDE = DRAWN.standard_normal((64, 8)).astype(np.float32)

@@ -16,8 +16,7 @@ from graphir import conversion, convert, verify
 from graphir.errors import ImportFailure, VerificationError
 from graphir.verification import models
 from graphir.verification.report import VerificationReport
-
-from . import networks as net
+from tests.verification import networks as net
 
 FAULTS = {
     "an activation with a bound": (net.cnn, net.with_clip("relu2", 0.3), ["relu2"], "Relu -> Clip(0, 0.3)"),
