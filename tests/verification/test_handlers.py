@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import graphir.verification
@@ -54,26 +54,47 @@ HANDLERS = {
 }
 
 
-def handlers(node: ast.AST, function: str = "") -> Iterator[tuple[str, str]]:
-    """The function and the exceptions of every handler below a node."""
+Seen = Callable[[ast.AST], str | None]
+
+
+def handled(node: ast.AST) -> str | None:
+    """The exceptions that a node handles; None for one that handles none."""
+    if isinstance(node, ast.ExceptHandler):
+        return "" if node.type is None else ast.unparse(node.type)
+    if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == "suppress":
+        return f"suppress {', '.join(map(ast.unparse, node.args))}"
+    return None
+
+
+def text_method(node: ast.AST) -> str | None:
+    """The method of a call that looks into a text; None for another node."""
+    is_method = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    return node.func.attr if is_method and node.func.attr in TEXT_METHODS else None
+
+
+def below(node: ast.AST, seen: Seen, function: str = "") -> Iterator[tuple[str, str]]:
+    """The function around every node below one in which something is `seen`, and what that is."""
     for child in ast.iter_child_nodes(node):
         name = function
         if isinstance(child, ast.FunctionDef | ast.ClassDef):
             name = f"{function}.{child.name}" if function else child.name
-        if isinstance(child, ast.ExceptHandler):
-            yield name, "" if child.type is None else ast.unparse(child.type)
-        if isinstance(child, ast.Call) and ast.unparse(child.func).split(".")[-1] == "suppress":
-            yield name, f"suppress {', '.join(map(ast.unparse, child.args))}"
-        yield from handlers(child, name)
+        found = seen(child)
+        if found is not None:
+            yield name, found
+        yield from below(child, seen, name)
+
+
+def in_verification(seen: Seen) -> set[tuple[str, str, str]]:
+    """Module, function and what is seen there, of all modules of verification."""
+    return {
+        (path.relative_to(ROOT).as_posix(), *found)
+        for path in sorted(ROOT.rglob("*.py"))
+        for found in below(ast.parse(path.read_text(encoding="utf-8")), seen)
+    }
 
 
 def test_every_handler_is_listed_with_what_a_failure_becomes() -> None:
-    present = {
-        (path.relative_to(ROOT).as_posix(), *handler)
-        for path in sorted(ROOT.rglob("*.py"))
-        for handler in handlers(ast.parse(path.read_text(encoding="utf-8")))
-    }
-    assert present == HANDLERS.keys()
+    assert in_verification(handled) == HANDLERS.keys()
 
 
 # What reads a text to decide, and why that text is a name and no sentence.
@@ -87,24 +108,10 @@ READS_OF_TEXTS = {
     ("pairs/changes.py", "_arrow", "fullmatch"): "a difference is shortened for the report",
     ("pairs/changes.py", "_line", "fullmatch"): "a difference is shortened for the report",
     ("pairs/matches.py", "parse_match", "fullmatch"): "what the user states with --match",
-    ("running/candidate.py", "label", "removesuffix"): "a provider's name",
+    ("running/candidate.py", "OnnxCandidate.label", "removesuffix"): "a provider's name",
 }
 TEXT_METHODS = {"startswith", "endswith", "removeprefix", "removesuffix", "match", "search", "fullmatch", "findall"}
 
 
-def reads_of_texts(node: ast.AST, function: str = "") -> Iterator[tuple[str, str]]:
-    """The function and the method of every call below a node that looks into a text."""
-    for child in ast.iter_child_nodes(node):
-        name = child.name if isinstance(child, ast.FunctionDef) else function
-        if isinstance(child, ast.Call) and isinstance(child.func, ast.Attribute) and child.func.attr in TEXT_METHODS:
-            yield name, child.func.attr
-        yield from reads_of_texts(child, name)
-
-
 def test_no_sentence_decides_a_verdict() -> None:
-    present = {
-        (path.relative_to(ROOT).as_posix(), *read)
-        for path in sorted(ROOT.rglob("*.py"))
-        for read in reads_of_texts(ast.parse(path.read_text(encoding="utf-8")))
-    }
-    assert present == READS_OF_TEXTS.keys()
+    assert in_verification(text_method) == READS_OF_TEXTS.keys()
