@@ -68,8 +68,9 @@ def handled(node: ast.AST) -> str | None:
 
 def text_method(node: ast.AST) -> str | None:
     """The method of a call that looks into a text; None for another node."""
-    is_method = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-    return node.func.attr if is_method and node.func.attr in TEXT_METHODS else None
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in TEXT_METHODS:
+        return node.func.attr
+    return None
 
 
 def below(node: ast.AST, seen: Seen, function: str = "") -> Iterator[tuple[str, str]]:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import onnx
 
+from tests.faults.effect import judged
 from tests.faults.harmless import REWRITES
-from tests.faults.judge import generator_of, judged, plant
+from tests.faults.judge import generator_of, plant
 from tests.faults.kinds import FAULTS
 from tests.faults.networks import NETWORKS
 from tests.verification.reworded import outcomes
@@ -29,7 +30,7 @@ PLANTED = [
 ]
 HARMLESS = [
     ("mlp", "Softmax by parts"), ("detector", "activations with channels last"), ("cnn", "the model itself"),
-    ("quantized", "layers computed twice"),
+    ("quantized", "bias of Conv as Add"),
 ]  # fmt: skip
 
 
