@@ -24,7 +24,7 @@ from graphir.report.benchmark import Benched, BenchmarkReport, Pair, Row, short
 from graphir.runtime.benchmark import measure
 from graphir.runtime.machine import load, machine_facts
 from graphir.runtime.prepared import Prepared
-from graphir.runtime.providers import PROVIDERS, provider_names
+from graphir.runtime.providers import provider_names
 from graphir.runtime.session import OnnxSession
 from graphir.runtime.timing import Latency, ratio_of
 from graphir.safety.arguments import expect, expect_items, expect_path
@@ -234,7 +234,7 @@ class _Bench:
     def _session(self, contestant: Contestant, provider: str) -> _Opened:
         started = time.perf_counter()
         session = OnnxSession(
-            contestant.path, providers=[PROVIDERS.get(provider.lower(), provider)], threads=self.how.threads,
+            contestant.path, providers=[provider], threads=self.how.threads,
             tf32=self.how.tf32, entries=IN_TURNS if len(self.contestants) > 1 else {},
         )  # fmt: skip
         return _Opened(contestant, session, time.perf_counter() - started)

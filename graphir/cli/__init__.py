@@ -33,6 +33,7 @@ COMMANDS = {
     "layers": "list where a model can be cut: the names that --outputs and --inputs take",
     "memory": "what a model needs while it runs or trains, and why; plan what to compute twice to need less",
     "bench": "time a model on each provider and batch size; with OTHER, two in turns",
+    "providers": "list what onnxruntime can run models on here: CPUs, GPUs and other devices, and why not the rest",
     "params": "list the weights of a .params file or of any model, or write them as .safetensors or .npz",
 }
 DESCRIPTION = "Reads MXNet models without MXNet, writes ONNX, and proves that the result computes the same."
@@ -44,6 +45,7 @@ MEANT = {
     "--fp16": ("--dtype float16",), "--half": ("--dtype float16",),
     "--tolerance": ("--rtol", "--atol"), "--tol": ("--rtol", "--atol"), "--threshold": ("--rtol", "--atol"),
     "--shape": ("-i NAME:SHAPE",), "--input-shape": ("-i NAME:SHAPE",), "--gpu": ("--provider cuda",),
+    "devices": ("providers",),
     "--device": ("--provider",), "-o": ("graphir convert MODEL OUT, without an option",),
     "info": ("summary",), "inspect": ("summary",), "show": ("summary", "plot"), "draw": ("plot",), "view": ("plot",),
     "compare": ("verify", "diff"), "export": ("convert",),

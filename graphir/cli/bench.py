@@ -7,6 +7,7 @@ import math
 from typing import TYPE_CHECKING
 
 from .options import (
+    PROVIDER,
     SOURCE_HELP,
     add_model_options,
     add_other_options,
@@ -14,6 +15,7 @@ from .options import (
     model_options,
     need_files,
     other_options,
+    provider,
     whole_number,
 )
 
@@ -39,8 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_other_options(parser)
     group = parser.add_argument_group("measuring")
     group.add_argument(
-        "--provider", metavar="NAME", nargs="+", dest="providers", default=["cpu"],
-        help="where onnxruntime runs it, one after the other: cpu, cuda, tensorrt or onnxruntime's name (default cpu)",
+        "--provider", metavar=PROVIDER, type=provider, nargs="+", dest="providers", default=["cpu"],
+        help="where onnxruntime runs it, one after the other (default cpu); `graphir providers` lists what there is",
     )  # fmt: skip
     group.add_argument(
         "--batch", metavar="N", nargs="+", type=batch, dest="batches", default=[],

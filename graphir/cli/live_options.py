@@ -17,14 +17,6 @@ def interpreter(text: str) -> str:
     return found
 
 
-def provider(text: str) -> str:
-    """Read the name of a provider, with the number of a GPU or without. Raises ArgumentTypeError."""
-    name, _, number = text.partition(":")
-    if name not in ("cpu", "cuda", "tensorrt") or not (number.isdecimal() if ":" in text else True):
-        raise argparse.ArgumentTypeError(f"{text!r} is no provider; write cpu, cuda, tensorrt or cuda:1")
-    return text
-
-
 def above_zero(text: str) -> float:
     """Read a finite number above 0. Raises ArgumentTypeError."""
     try:
@@ -53,4 +45,4 @@ def add_live_options(group: argparse._ArgumentGroup) -> None:
     )  # fmt: skip
 
 
-__all__ = ["above_zero", "add_live_options", "interpreter", "provider"]
+__all__ = ["above_zero", "add_live_options", "interpreter"]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .input_spec import input_spec
-from .live_options import add_live_options, provider
+from .live_options import add_live_options
 from .sizes import size
 
 if TYPE_CHECKING:
@@ -115,6 +115,10 @@ def read_by(module: str, name: str) -> Callable[[str], str]:
         return text
 
     return check
+
+
+PROVIDER = "NAME[:DEVICE][,KEY=VALUE]"
+provider = read_by("graphir.runtime.providers", "parse_provider")
 
 
 def need_files(*paths: str | None) -> None:
@@ -298,8 +302,9 @@ def add_comparison_options(group: argparse._ArgumentGroup) -> None:
         help="what the comparison may take beside the weights, as in 512MB (default 1GB): layers come in slices",
     )  # fmt: skip
     group.add_argument(
-        "--provider", metavar="NAME", type=provider, default="cpu",
-        help="where onnxruntime runs the model: cpu (default), cuda, tensorrt, or cuda:1 for the GPU of that number",
+        "--provider", metavar=PROVIDER, type=provider, default="cpu",
+        help="where onnxruntime runs the model, as in cpu (default), cuda:1 or openvino:CPU,num_of_threads=2; "
+        "`graphir providers` lists what this machine can do",
     )  # fmt: skip
 
 

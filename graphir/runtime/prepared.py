@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from .providers import PROVIDERS, import_onnxruntime, runtime_error
+from .providers import TABLE, import_onnxruntime, runtime_error
 
 # Where a provider keeps what is bound to it.
-DEVICES = {PROVIDERS["cuda"]: "cuda", PROVIDERS["tensorrt"]: "cuda", "ROCMExecutionProvider": "cuda"}
+MEMORIES = {row.runtime_name: row.memory for row in TABLE}
 
 
 class Prepared:
@@ -40,8 +40,8 @@ class Prepared:
 
 
 def device_of(provider: str) -> str:
-    """Where onnxruntime keeps what is bound to a provider: `cuda` or `cpu`."""
-    return DEVICES.get(provider, "cpu")
+    """The memory in which onnxruntime keeps what is bound to a provider, as it calls it: `cuda`, `webgpu`, `cpu`."""
+    return MEMORIES.get(provider, "cpu")
 
 
 def prepared_run(session: Any, names: Sequence[str], arrays: Mapping[str, Any], ort_values: bool = False) -> Prepared:
@@ -56,16 +56,14 @@ def prepared_binding(
     session: Any, names: Sequence[str], arrays: Mapping[str, Any], place: tuple[str, int], ort_values: bool = False
 ) -> Prepared:
     """Inputs on the provider's device before the first call, outputs left there; `place` is the provider with the
-    number of its device. OrtValues (`ort_values` says that the arrays are some) stay where they are."""
+    number of its device. What is bound goes to the device of the node that reads it; `ort_values` says that the arrays
+    are OrtValues."""
     device = device_of(place[0])
     number = place[1] if device != "cpu" else 0
     value = import_onnxruntime().OrtValue
     binding = session.io_binding()
     for name, array in arrays.items():
-        if ort_values:
-            binding.bind_ortvalue_input(name, array)
-        else:
-            binding.bind_ortvalue_input(name, value.ortvalue_from_numpy(array, device, number))
+        binding.bind_ortvalue_input(name, array if ort_values else value.ortvalue_from_numpy(array))
     for name in names:
         binding.bind_output(name, device, number)
 

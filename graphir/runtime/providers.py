@@ -1,44 +1,97 @@
-"""What onnxruntime runs on: names of providers, and which nodes went where."""
+"""What onnxruntime runs on: the table of providers, and which of them a session uses."""
 
 from __future__ import annotations
 
 import ctypes
 import io
 import os
-import re
-import tempfile
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
 from functools import cache
-from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from graphir.errors import ProviderError, VerificationError
 from graphir.extras import install_hint
 from graphir.safety.arguments import expect_items
-from graphir.safety.json_text import read_json
 from graphir.structure.names import similar_names
 from graphir.structure.record import record
 
-PROVIDERS = {
-    "cpu": "CPUExecutionProvider",
-    "cuda": "CUDAExecutionProvider",
-    "tensorrt": "TensorrtExecutionProvider",
-}
-# Where a provider runs what it has no kernel for, before the CPU.
-BEHIND = {PROVIDERS["tensorrt"]: PROVIDERS["cuda"]}
-# What turns TF32 off in all of NVIDIA's libraries, for a whole process; TensorRT's provider has no other switch.
-TF32_VARIABLE = "NVIDIA_TF32_OVERRIDE"
-# What keeps onnxruntime from collecting and sending how it is used; 0 lets it.
-TELEMETRY_VARIABLE = "ORT_DISABLE_TELEMETRY"
-NUMBERED = re.compile(r":(\d{1,4})$")
-INSTALL = f"install one of: {install_hint('cpu')}, {install_hint('gpu')}"
+from .plugins import plugin_devices, plugin_reasons
 
 GPU_HINT = (
     "a GPU needs onnxruntime-gpu in place of onnxruntime (pip uninstall onnxruntime: they share a module): "
     f"{install_hint('gpu')}"
 )
+
+
+@record
+class Provider:
+    """What onnxruntime can run on, a row of the table: what users write, onnxruntime's name, and how it is installed.
+
+    `option` is its option that takes a device, `devices` those that have names (without any they are numbers), `device`
+    the one that is meant without one. `exact` are the options under which float32 stays float32, `tf32` the one that
+    lets it be rounded. Nodes that it does not take run on those `behind` it, then on the CPU. Outputs stay in its
+    `memory`. One that reads its options among the session's has their `prefix`, and ignores in silence what is none of
+    its `options`. `records` says whether onnxruntime's record of the assignment names the nodes of one that reorders a
+    model's layouts first.
+    """
+
+    name: str
+    runtime_name: str
+    install: str = ""
+    option: str = ""
+    devices: tuple[str, ...] = ()
+    device: str = ""
+    exact: Mapping[str, str] = MappingProxyType({})
+    tf32: str = ""
+    behind: tuple[str, ...] = ()
+    memory: str = "cpu"
+    is_gpu: bool = False
+    prefix: str = ""
+    options: tuple[str, ...] = ()
+    records: bool = True
+
+
+def _package(name: str) -> str:
+    return f"pip install {name}, in place of onnxruntime: they share a module"
+
+
+TABLE = (
+    Provider("cpu", "CPUExecutionProvider", install_hint("cpu")),
+    Provider("cuda", "CUDAExecutionProvider", GPU_HINT, "device_id", device="0", tf32="use_tf32",
+             memory="cuda", is_gpu=True),
+    Provider("tensorrt", "TensorrtExecutionProvider", GPU_HINT, "device_id", device="0",
+             behind=("CUDAExecutionProvider",), memory="cuda", is_gpu=True),
+    Provider("directml", "DmlExecutionProvider", _package("onnxruntime-directml (Windows)"), "device_id", device="0",
+             memory="dml", is_gpu=True),
+    Provider("migraphx", "MIGraphXExecutionProvider", _package("onnxruntime-migraphx (ROCm)"), "device_id", device="0",
+             is_gpu=True),
+    Provider("rocm", "ROCMExecutionProvider", _package("onnxruntime-rocm"), "device_id", device="0", memory="cuda",
+             is_gpu=True),
+    # onnxruntime 1.27's record of WebGPU lists the Transposes that it adds, not the nodes that it takes.
+    Provider("webgpu", "WebGpuExecutionProvider", _package("onnxruntime-webgpu"), "powerPreference",
+             ("high-performance", "low-power"), memory="webgpu", is_gpu=True, prefix="ep.webgpuexecutionprovider.",
+             options=("powerPreference", "dawnBackendType", "deviceId", "enableGraphCapture", "enableInt64",
+                      "forceCpuNodeNames", "preferredLayout", "storageBufferCacheMode", "validationMode"),
+             records=False),
+    # Where the processor has products of bfloat16, OpenVINO takes them for float32 unless it is told not to.
+    Provider("openvino", "OpenVINOExecutionProvider", _package("onnxruntime-openvino"), "device_type",
+             ("CPU", "GPU", "NPU"), "CPU", MappingProxyType({"precision": "FP32"})),
+    Provider("coreml", "CoreMLExecutionProvider", "onnxruntime for macOS has it", "MLComputeUnits",
+             ("ALL", "CPUOnly", "CPUAndGPU", "CPUAndNeuralEngine"),
+             exact=MappingProxyType({"ModelFormat": "MLProgram", "AllowLowPrecisionAccumulationOnGPU": "0"})),
+    Provider("qnn", "QNNExecutionProvider", _package("onnxruntime-qnn"), "backend_type", ("cpu", "gpu", "htp"), "htp",
+             MappingProxyType({"enable_htp_fp16_precision": "0"})),
+)  # fmt: skip
+PROVIDERS = {row.name: row.runtime_name for row in TABLE}
+ROWS = {word.lower(): row for row in TABLE for word in (row.name, row.runtime_name)}
+SUFFIX = "ExecutionProvider"
+# What turns TF32 off in all of NVIDIA's libraries, for a whole process; TensorRT's provider has no other switch.
+TF32_VARIABLE = "NVIDIA_TF32_OVERRIDE"
+# What keeps onnxruntime from collecting and sending how it is used; 0 lets it.
+TELEMETRY_VARIABLE = "ORT_DISABLE_TELEMETRY"
+INSTALL = f"install one of: {install_hint('cpu')}, {install_hint('gpu')}"
 
 
 def import_onnxruntime() -> Any:
@@ -75,38 +128,120 @@ def runtime_error(verb: str, error: Exception) -> VerificationError:
     return kind(f"onnxruntime {verb} the model: {text}")
 
 
-def provider_names(providers: str | Sequence[str]) -> list[str]:
-    """onnxruntime's names for what was asked: `auto`, `cpu`, `cuda`, a provider's own name, or several of them.
-    `cuda:1` is `cuda` on the GPU of that number.
+@record
+class Choice:
+    """A provider with the options that a session passes to it, and the devices of one that a plugin brings."""
 
-    `auto` is CUDA where the installed onnxruntime has it, else the CPU. Behind TensorRT come CUDA and the CPU, for the
-    nodes that it does not take. Raises ProviderError for one that is missing.
+    row: Provider
+    options: Mapping[str, str]
+    devices: tuple[Any, ...] = ()
+
+
+def parse_provider(text: str) -> tuple[Provider, dict[str, str]]:
+    """Return the row and the options of `NAME[:DEVICE][,KEY=VALUE...]`.
+
+    >>> row, options = parse_provider("cuda:1,cudnn_conv_algo_search=HEURISTIC")
+    >>> row.runtime_name, options
+    ('CUDAExecutionProvider', {'device_id': '1', 'cudnn_conv_algo_search': 'HEURISTIC'})
+
+    NAME may be onnxruntime's, also of a provider that has no row. Raises ProviderError for a name, a device or an
+    option that there is not.
+    """
+    first, *pairs = text.split(",")
+    name, colon, device = first.partition(":")
+    row = ROWS.get(name.lower())
+    if row is None and not name.endswith(SUFFIX):
+        names = ", ".join(row.name for row in TABLE)
+        raise ProviderError(
+            f"{name!r} is no provider; write one of {names} or onnxruntime's name of another, as in cuda:1 or "
+            f"openvino:CPU,num_of_threads=2{similar_names(name, PROVIDERS)}"
+        )
+    row = row or Provider(name.removesuffix(SUFFIX).lower(), name, option="device_id")
+    options = {row.option: device or row.device} if row.option and (device or row.device) else {}
+    is_known = device.partition(".")[0] in row.devices if row.devices else device.isdecimal()
+    if colon and not is_known:
+        raise ProviderError(f"{text}: {device!r} is no device of {name}; {_devices_of(row)}")
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not key or not equals:
+            raise ProviderError(f"{text}: {pair!r} is no option; write KEY=VALUE, as in {row.option or 'device_id'}=0")
+        if row.options and key not in row.options:
+            raise ProviderError(f"{text}: {name} has no option {key}; it has {', '.join(row.options)}")
+        options[key] = value
+    return row, options
+
+
+def _devices_of(row: Provider) -> str:
+    if row.devices:
+        return f"it has {', '.join(row.devices)}"
+    return "its devices have numbers, as in :0" if row.option else "it has no devices"
+
+
+def available_providers() -> list[str]:
+    """onnxruntime's names of the providers that it has, built in or by a plugin that has a device here."""
+    return list(dict.fromkeys([*import_onnxruntime().get_available_providers(), *plugin_devices()]))
+
+
+def choose_providers(providers: str | Sequence[str], *, tf32: bool = False) -> list[Choice]:
+    """Return what to run on, in order: `auto`, or one or several of what `parse_provider` takes.
+
+    `auto` is CUDA where the installed onnxruntime has it, else the CPU. The CPU comes last, for nodes that nothing
+    before it takes. Raises ProviderError for one that is missing, and where the environment contradicts `tf32`.
     """
     if not isinstance(providers, str):
         providers = expect_items(providers, str, "providers", "the name of a provider")
-    available = import_onnxruntime().get_available_providers()
+    built_in = import_onnxruntime().get_available_providers()
     if providers == "auto":
-        cuda = PROVIDERS["cuda"]
-        if cuda not in available:
-            return [PROVIDERS["cpu"]]
+        providers = "cuda" if PROVIDERS["cuda"] in built_in else "cpu"
+    asked = [parse_provider(text) for text in ([providers] if isinstance(providers, str) else providers)]
+    found = {row.runtime_name: (row, options) for row, options in reversed(asked)}
+    ordered = list(dict.fromkeys(row.runtime_name for row, _ in asked))
+    for name in [name for name in ordered if any(behind in built_in for behind in found[name][0].behind)]:
+        for behind in found[name][0].behind:
+            found.setdefault(behind, (ROWS[behind.lower()], {"device_id": found[name][1]["device_id"]}))
+            if behind not in ordered:
+                ordered.insert(ordered.index(name) + 1, behind)
+    ordered += [] if PROVIDERS["cpu"] in ordered else [PROVIDERS["cpu"]]
+    found.setdefault(PROVIDERS["cpu"], (TABLE[0], {}))
+    plugged = {} if set(ordered) <= set(built_in) else plugin_devices()
+    for name in ordered:
+        if name not in built_in and name not in plugged:
+            raise ProviderError(_missing(found[name][0], built_in))
+    if PROVIDERS["cuda"] in ordered:
         _load_cuda()
-        return [cuda, PROVIDERS["cpu"]]
-    asked = [providers] if isinstance(providers, str) else list(providers)
-    plain = [NUMBERED.sub("", name) for name in asked]
-    names = list(dict.fromkeys(PROVIDERS.get(name.lower(), name) for name in plain))
-    for name in names:
-        if name not in available:
-            hint = f"; {GPU_HINT}" if name in (PROVIDERS["cuda"], PROVIDERS["tensorrt"]) else ""
-            known = "" if name in PROVIDERS.values() else similar_names(name, [*PROVIDERS, *available])
-            raise ProviderError(f"{name} was asked for, but onnxruntime has only {', '.join(available)}{hint}{known}")
-    for name in [held for held in names if BEHIND.get(held) in available]:
-        if BEHIND[name] not in names:
-            names.insert(names.index(name) + 1, BEHIND[name])
-    if PROVIDERS["cpu"] not in names:
-        names.append(PROVIDERS["cpu"])
-    if PROVIDERS["cuda"] in names:
-        _load_cuda()
-    return names
+    return [
+        Choice(row, _with_precision(row, options, tf32), () if name in built_in else plugged[name])
+        for name, (row, options) in ((name, found[name]) for name in ordered)
+    ]
+
+
+def _missing(row: Provider, built_in: Sequence[str]) -> str:
+    text = f"{row.runtime_name} was asked for, but onnxruntime has only {', '.join(built_in)}"
+    reason = plugin_reasons().get(row.runtime_name, "")
+    return text + (f"; {reason}" if reason else "") + (f"; {row.install}" if row.install else "")
+
+
+def provider_names(providers: str | Sequence[str]) -> list[str]:
+    """Return onnxruntime's names of what was asked for; see `choose_providers`."""
+    return [choice.row.runtime_name for choice in choose_providers(providers)]
+
+
+def _with_precision(row: Provider, options: Mapping[str, str], tf32: bool) -> dict[str, str]:
+    """Return a provider's options with those under which float32 stays float32; a stated one stays as it is.
+
+    TF32 is turned off for TensorRT by a variable for the process, which is read once.
+    """
+    is_nvidias = PROVIDERS["cuda"] in (row.runtime_name, *row.behind)
+    value = os.environ.get(TF32_VARIABLE)
+    if is_nvidias and tf32 and value == "0":
+        raise ProviderError(f"TF32 was asked for, but {TF32_VARIABLE}=0 turns it off in this process")
+    if is_nvidias and not row.tf32 and not tf32:
+        if value not in (None, "0"):
+            raise ProviderError(
+                f"TensorRT rounds to TF32 unless {TF32_VARIABLE} is 0, and it is {value!r}: unset it, or ask for TF32"
+            )
+        os.environ[TF32_VARIABLE] = "0"
+    return {**row.exact, **({row.tf32: str(int(tf32))} if row.tf32 else {}), **options}
 
 
 @cache
@@ -117,6 +252,12 @@ def _load_cuda() -> None:
     if load is not None:
         with redirect_stdout(io.StringIO()):
             load()
+
+
+def gpu_provider() -> str | None:
+    """Return the first provider of the table that runs on a GPU and is available, None without any."""
+    available = available_providers()
+    return next((row.name for row in TABLE if row.is_gpu and row.runtime_name in available), None)
 
 
 @cache
@@ -131,113 +272,8 @@ def count_cuda_devices() -> int:
     return 0 if failed else count.value
 
 
-def device_number(providers: str | Sequence[str]) -> int:
-    """The number of the GPU in what was asked (`cuda:1`), 0 without one.
-
-    >>> device_number("cuda:1"), device_number(["cuda", "cpu"])
-    (1, 0)
-    """
-    asked = [providers] if isinstance(providers, str) else list(providers)
-    numbers = [int(found[1]) for name in asked if (found := NUMBERED.search(name))]
-    return numbers[0] if numbers else 0
-
-
-def provider_settings(names: Sequence[str], *, tf32: bool, device: int) -> dict[str, dict[str, int]]:
-    """The options of the providers that have some. TF32 is off unless it is asked for: on CUDA by an option, for
-    TensorRT by `NVIDIA_TF32_OVERRIDE`, which is set for the process, since it is read once.
-
-    Raises ProviderError where the environment says the opposite of what is asked.
-    """
-    settings = {PROVIDERS["cuda"]: {"use_tf32": int(tf32), "device_id": device},
-                PROVIDERS["tensorrt"]: {"device_id": device}}  # fmt: skip
-    found = {name: settings[name] for name in names if name in settings}
-    said = os.environ.get(TF32_VARIABLE)
-    if found and tf32 and said == "0":
-        raise ProviderError(f"TF32 was asked for, but {TF32_VARIABLE}=0 turns it off in this process")
-    if PROVIDERS["tensorrt"] in found and not tf32:
-        if said not in (None, "0"):
-            raise ProviderError(
-                f"TensorRT rounds to TF32 unless {TF32_VARIABLE} is 0, and it is {said!r}: unset it, or ask for TF32"
-            )
-        os.environ[TF32_VARIABLE] = "0"
-    return found
-
-
-def check_running(asked: Sequence[str], running: Sequence[str], placement: dict[str, int] | None) -> None:
-    """Raise ProviderError for a provider that was asked for and did not start, or if the first runs no node."""
-    lost = [name for name in asked if name not in running]
-    if lost:
-        raise ProviderError(
-            f"{', '.join(lost)} was asked for but did not start (running: {', '.join(running)}); "
-            "check the driver and the CUDA and cuDNN libraries"
-        )
-    if not placement:
-        return
-    first = asked[0]
-    if first != PROVIDERS["cpu"] and first not in placement:
-        shown = ", ".join(f"{count} on {name}" for name, count in placement.items())
-        raise ProviderError(f"{first} was asked for but runs no node of the model ({shown})")
-
-
-@record
-class PlacedNode:
-    """A node as onnxruntime runs it, after its optimisations: its name, which may be empty, its operator (with a domain
-    that is not ONNX's) and the provider that it was assigned to."""
-
-    name: str
-    operator: str
-    provider: str
-
-
-class Placement:
-    """Which nodes run on which provider, from onnxruntime's record of the assignment or, before version 1.24 or so
-    where there is none, from the profile of a run."""
-
-    def __init__(self, runtime: Any, options: Any) -> None:
-        self._recorded = hasattr(runtime.InferenceSession, "get_provider_graph_assignment_info")
-        self._nodes: list[PlacedNode] | None = None
-        if self._recorded:
-            options.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
-        else:
-            self._folder = tempfile.TemporaryDirectory(prefix="graphir-", ignore_cleanup_errors=True)
-            options.enable_profiling = True
-            options.profile_file_prefix = os.path.join(self._folder.name, "profile")
-
-    def at_start(self, session: Any) -> dict[str, int] | None:
-        """The counts, None if they are known only after a run."""
-        if self._recorded and self._nodes is None:
-            self._nodes = [
-                PlacedNode(node.name, f"{node.domain}.{node.op_type}".removeprefix("."), part.ep_name)
-                for part in session.get_provider_graph_assignment_info()
-                for node in part.get_nodes()
-            ]
-        return None if self._nodes is None else _counted(self._nodes)
-
-    def after_run(self, session: Any) -> dict[str, int]:
-        """The counts. Raises ProviderError if there was no run to learn them from."""
-        if self._nodes is None:
-            nodes: dict[tuple[str, str], PlacedNode] = {}
-            for event in read_json(Path(session.end_profiling()).read_bytes()):
-                about = event.get("args", {})
-                provider = about.get("provider")
-                if event.get("cat") == "Node" and provider:
-                    name = event["name"].removesuffix("_kernel_time")
-                    nodes[provider, name] = PlacedNode(name, about.get("op_name", ""), provider)
-            if not nodes:
-                raise ProviderError("this onnxruntime tells which provider runs what only after a run")
-            self._nodes = list(nodes.values())
-        return _counted(self._nodes)
-
-    def nodes(self) -> list[PlacedNode]:
-        """The nodes, once one of the others has counted them."""
-        return list(self._nodes or ())
-
-
-def _counted(nodes: Sequence[PlacedNode]) -> dict[str, int]:
-    return dict(Counter(node.provider for node in nodes))
-
-
 __all__ = [
-    "PROVIDERS", "TF32_VARIABLE", "OutOfRuntimeMemory", "PlacedNode", "Placement", "check_running", "device_number",
-    "import_onnxruntime", "provider_names", "provider_settings", "ran_out_of_memory", "runtime_error", "told_by",
+    "PROVIDERS", "TABLE", "TF32_VARIABLE", "Choice", "OutOfRuntimeMemory", "Provider", "available_providers",
+    "choose_providers", "count_cuda_devices", "gpu_provider", "import_onnxruntime", "parse_provider", "provider_names",
+    "ran_out_of_memory", "runtime_error", "told_by",
 ]  # fmt: skip

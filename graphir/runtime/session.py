@@ -15,23 +15,13 @@ from numpy.typing import NDArray
 from graphir.errors import ProviderError, VerificationError
 from graphir.safety.arguments import expect, expect_items, expect_mapping
 from graphir.safety.foreign_text import listing
-from graphir.safety.isolation import current_subject, is_traced, step, subject
+from graphir.safety.isolation import current_subject, forbid_forks, is_traced, step, subject
 from graphir.types import DType
 
 from .inputs import dtype_of, fitted
+from .placement import PlacedNode, Placement, check_running
 from .prepared import Prepared, device_of, prepared_binding, prepared_run
-from .providers import (
-    PROVIDERS,
-    PlacedNode,
-    Placement,
-    check_running,
-    device_number,
-    import_onnxruntime,
-    provider_names,
-    provider_settings,
-    runtime_error,
-    told_by,
-)
+from .providers import PROVIDERS, Choice, choose_providers, import_onnxruntime, provider_names, runtime_error, told_by
 
 # Operators of a newer opset than this may lack kernels that they had before.
 RECENT = 18
@@ -59,10 +49,11 @@ EXTERNAL_FOLDER = "session.model_external_initializers_file_folder_path"
 class OnnxSession:
     """An ONNX model ready to run.
 
-    `model` is its bytes or its path, which goes to onnxruntime as it is. `providers` is `auto`, `cpu`, `cuda`,
-    `tensorrt`, `cuda:1` (the GPU of that number) or a sequence of onnxruntime's names. A provider that was asked for
-    and cannot run is a ProviderError, never a fallback; `session.providers` says which ones do run. On CUDA and in
-    TensorRT, TF32 is off unless `tf32`.
+    `model` is its bytes or its path, which goes to onnxruntime as it is. `providers` is `auto`, a provider with its
+    device and options (`cpu`, `cuda:1`, `openvino:CPU,num_of_threads=2`; see `parse_provider`) or a sequence of some. A
+    provider that was asked for and cannot run is a ProviderError, never a fallback: when the session is made or, where
+    onnxruntime tells it only then, at the first run; `session.providers` says which ones do run. What lets a device
+    round float32 to less is off; for TF32, unless `tf32`.
     `optimize=False` turns onnxruntime's graph optimisations off. `external` is the folder of the external data that the
     bytes of a model name, `entries` are session options by onnxruntime's names. `parts` is asked for a model that
     onnxruntime refuses: given it, and what starts a session of a part on the CPU, it gives what runs it all, or None.
@@ -83,20 +74,19 @@ class OnnxSession:
         expect(model, (bytes, str, os.PathLike), "the model", "the bytes of an ONNX model or a path")
         expect(threads, int, "threads")
         runtime = import_onnxruntime()
-        asked = provider_names(providers)
+        chosen = choose_providers(providers, tf32=tf32)
         options = _session_options(runtime, optimize, threads, entries or {})
         if external is not None:
             options.add_session_config_entry(EXTERNAL_FOLDER, os.fspath(external))
-        self._placement = Placement(runtime, options)
+        self._placement = Placement(runtime, options, recorded=chosen[0].row.records)
         source = model if isinstance(model, bytes) else os.fspath(model)
-        self._device = device_number(providers)
-        settings = provider_settings(asked, tf32=tf32, device=self._device)
+        self._device = int(device) if (device := chosen[0].options.get("device_id", "0")).isdecimal() else 0
         self.computed: tuple[str, ...] = ()
         self._subject = current_subject()
         self._nodes = partial(_run_alone, runtime, options, source) if is_traced() else None
         try:
             with step("the start of"):
-                self._session = _started(runtime, source, options, asked, providers == "auto", settings)
+                self._session = _started(runtime, source, options, chosen, providers == "auto")
         except VerificationError as error:
             if parts is None or UNREGISTERED not in str(error):
                 raise
@@ -105,10 +95,12 @@ class OnnxSession:
                 raise
             self._session = whole
             self.computed = tuple(whole.computed)
-            asked = [PROVIDERS["cpu"]] if providers == "auto" else asked
+            chosen = chosen[-1:] if providers == "auto" else chosen
         self.providers: tuple[str, ...] = tuple(self._session.get_providers())
-        if providers != "auto":
-            check_running(asked, self.providers, self._placement.at_start(self._session))
+        if len(self.providers) > 1:
+            forbid_forks()
+        self._asked = [] if providers == "auto" else [choice.row.runtime_name for choice in chosen]
+        check_running(self._asked, self.providers, self._placement.at_start(self._session))
         inputs, outputs = self._session.get_inputs(), self._session.get_outputs()
         self.inputs = {item.name: tuple(item.shape) for item in inputs}
         self.outputs = tuple(item.name for item in outputs)
@@ -138,7 +130,10 @@ class OnnxSession:
         Raises ProviderError where onnxruntime is too old to say so before the first run.
         """
         known = self._placement.at_start(self._session)
-        return dict(known if known is not None else self._placement.after_run(self._session))
+        if known is None:
+            known = self._placement.after_run(self._session)
+            check_running(self._asked, self.providers, known)
+        return dict(known)
 
     def nodes(self) -> list[PlacedNode]:
         """Every node with the provider that runs it; none of a model with operators of plugins. Raises what `placement`
@@ -169,6 +164,8 @@ class OnnxSession:
             raise
         except Exception as error:
             raise runtime_error("failed to run", error) from error
+        if len(self.providers) > 1 and not self._placement.is_known:
+            self.placement()
         return dict(zip(names, results, strict=True))
 
     def __call__(self, *arrays: Any, **named: Any) -> Any:
@@ -268,7 +265,7 @@ def _on_cpu(runtime: Any, options: Any) -> Callable[[bytes], Any]:
     """What starts a session on the CPU with these options. Raises VerificationError for what onnxruntime refuses."""
 
     def start(model: bytes) -> Any:
-        return _started(runtime, model, options, [PROVIDERS["cpu"]], False, {})
+        return _started(runtime, model, options, choose_providers("cpu"), False)
 
     return start
 
@@ -277,15 +274,24 @@ def _started(
     runtime: Any,
     source: str | bytes,
     options: Any,
-    asked: Sequence[str],
+    chosen: Sequence[Choice],
     may_fall_back: bool,
-    settings: Mapping[str, Mapping[str, int]],
 ) -> Any:
     """The session. onnxruntime's own fallback, which only prints, is off: a provider that raises is a ProviderError if
     the CPU takes the model, unless falling back was asked for."""
-    with_options = [(name, dict(settings[name])) if name in settings else name for name in asked]
+    for choice in chosen:
+        if choice.devices:
+            options.add_provider_for_devices(choice.devices, dict(choice.options))
+        elif choice.row.prefix:
+            for key, value in choice.options.items():
+                options.add_session_config_entry(choice.row.prefix + key, value)
+    with_options = [
+        (choice.row.runtime_name, dict(choice.options)) if choice.options and not choice.row.prefix
+        else choice.row.runtime_name for choice in chosen if not choice.devices
+    ]  # fmt: skip
+    first = chosen[0].row
     try:
-        return _open(runtime, source, options, with_options)
+        return _open(runtime, source, options, [] if chosen[0].devices else with_options)
     except Exception as error:
         refusal = runtime_error("refuses", error)
         lacking = re.search(r"implementation for (\w+)\((\d+)\)", str(error))
@@ -296,7 +302,7 @@ def _started(
             )
         if "IR version" in str(error) or "opset" in str(error).lower():
             refusal.add_note(f"onnxruntime {runtime.__version__} may be too old for this opset: write a lower one")
-        if list(asked) == [PROVIDERS["cpu"]]:
+        if first.name == "cpu":
             raise refusal from error
         try:
             on_cpu = _open(runtime, source, options, [PROVIDERS["cpu"]])
@@ -304,7 +310,7 @@ def _started(
             raise refusal from error
         if may_fall_back:
             return on_cpu
-        raise ProviderError(f"{asked[0]} was asked for but did not start: {told_by(error)}") from error
+        raise ProviderError(f"{first.runtime_name} was asked for but did not start: {told_by(error)}") from error
 
 
 def _session_options(runtime: Any, optimize: bool, threads: int, entries: Mapping[str, str]) -> Any:

@@ -3,7 +3,7 @@
 The child is a fork: it has every object that the function needs, whatever it is, and costs milliseconds. It says what
 it is about to do (`step`); when it ends before it has answered, or a step takes too long, that is a `RunEnded` with the
 last step. Where a process cannot be forked safely, the function runs in this one: outside of Linux, and where this
-process has opened a GPU, which a fork cannot use.
+process has opened a GPU or started a provider with threads of its own (`forbid_forks`), which a fork cannot use.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ Tell = Callable[[str], None]
 GPUS = ("/dev/nvidia", "/dev/kfd")
 # How much longer a step may take when it is run a second time, node by node, to see in which node it ends.
 SECONDS_FOR_A_NODE = 60.0
+_may_fork = True
 
 
 class RunEnded(VerificationError):
@@ -153,9 +154,15 @@ def run_isolated(function: Callable[[], T], caps: Caps, tell: Tell | None = None
         raise ended from None
 
 
+def forbid_forks() -> None:
+    """Run everything in this process from now on: it has a driver or threads that a fork would wait for in vain."""
+    global _may_fork
+    _may_fork = False
+
+
 def can_fork() -> bool:
     """Return whether a fork of this process can do what this process can."""
-    if not sys.platform.startswith("linux"):
+    if not (_may_fork and sys.platform.startswith("linux")):
         return False
     with suppress(OSError):
         for descriptor in os.listdir("/proc/self/fd"):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
-from graphir.runtime.providers import PlacedNode
+from graphir.runtime.placement import PlacedNode
 from graphir.structure.printed import Printed
 
 from .grading.compare import Comparison

@@ -81,7 +81,7 @@ def test_feeds(graphir: Command, digits: Path, tmp_path: Path) -> None:
         (("--warm-up", "-1"), 2, "whole number"),
         (("--feeds", "f.npz", "--batch", "1"), 2, "--feeds have their own batch"),
         (("--feeds", "missing.npz"), 1, "missing.npz: no such file"),
-        (("--provider", "nothing"), 1, "nothing was asked for, but onnxruntime has only"),
+        (("--provider", "nothing"), 2, "'nothing' is no provider; write one of cpu, cuda"),
         (("-i", "data:5,1,8,8", "--batch", "2"), 1, "batch 2: no input of"),
         (("-i", "wrong:5,1,8,8"), 1, "wrong"),
         (("--other-params", "missing.params"), 1, "missing.params: no such file"),

@@ -230,7 +230,7 @@ def test_infinities_are_noted() -> None:
     "options, error, text",
     [
         ({"providers": "DmlExecutionProvider"}, ProviderError, "DmlExecutionProvider was asked for, but"),
-        ({"providers": ["cpu", "none"]}, ProviderError, "none was asked for"),
+        ({"providers": ["cpu", "none"]}, ProviderError, "'none' is no provider"),
         ({"providers": []}, ArgumentError, "at least one"),
         ({"batches": [0]}, ArgumentError, "1 or more, found 0"),
         ({"batches": 3}, ArgumentError, "batches: expected several"),

@@ -17,26 +17,28 @@ from graphir.errors import ProviderError
 from graphir.report.verification import verification_json
 from graphir.runtime import providers
 from graphir.runtime import session as module
+from graphir.runtime.placement import PlacedNode, Placement
 from graphir.runtime.prepared import prepared_binding
-from graphir.runtime.providers import (
-    PROVIDERS,
-    TF32_VARIABLE,
-    PlacedNode,
-    Placement,
-    provider_names,
-    provider_settings,
-)
+from graphir.runtime.providers import PROVIDERS, TF32_VARIABLE, choose_providers, parse_provider, provider_names
+from graphir.safety import isolation
 from tests.verification import models
 
 from .test_session import Unrecorded
 
-CPU, CUDA, TENSORRT = (PROVIDERS[name] for name in ("cpu", "cuda", "tensorrt"))
+CPU, *ALL = PROVIDERS.values()
+CUDA, TENSORRT, WEBGPU, OPENVINO = (PROVIDERS[name] for name in ("cuda", "tensorrt", "webgpu", "openvino"))
 FEEDS = {"data": np.ones((2, 3, 8, 8), np.float32)}
+
+
+@pytest.fixture(autouse=True)
+def _no_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What these tests start is no device: forks stay allowed."""
+    monkeypatch.setattr(isolation, "_may_fork", True)
 
 
 @pytest.fixture
 def all_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: [TENSORRT, CUDA, CPU])
+    monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: [*ALL, "XnnpackExecutionProvider", CPU])
     monkeypatch.setenv(TF32_VARIABLE, "0")
     monkeypatch.delenv(TF32_VARIABLE)
 
@@ -82,36 +84,61 @@ def test_tensorrt_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("all_there")
-@pytest.mark.parametrize("names, tf32, said, settings, after", [
-    ([CPU], False, None, {}, None),
-    ([CUDA, CPU], False, None, {CUDA: {"use_tf32": 0, "device_id": 1}}, None),
-    ([CUDA, CPU], True, None, {CUDA: {"use_tf32": 1, "device_id": 1}}, None),
-    ([CUDA, CPU], False, "1", {CUDA: {"use_tf32": 0, "device_id": 1}}, "1"),
-    ([TENSORRT, CUDA, CPU], False, None,
-     {TENSORRT: {"device_id": 1}, CUDA: {"use_tf32": 0, "device_id": 1}}, "0"),
-    ([TENSORRT, CPU], True, None, {TENSORRT: {"device_id": 1}}, None),
-    ([TENSORRT, CPU], False, "0", {TENSORRT: {"device_id": 1}}, "0"),
+@pytest.mark.parametrize("asked, tf32, said, settings, after", [
+    ("cpu", False, None, {CPU: {}}, None),
+    ("cuda:1", False, None, {CUDA: {"use_tf32": "0", "device_id": "1"}, CPU: {}}, None),
+    ("cuda:1", True, None, {CUDA: {"use_tf32": "1", "device_id": "1"}, CPU: {}}, None),
+    ("cuda:1", False, "1", {CUDA: {"use_tf32": "0", "device_id": "1"}, CPU: {}}, "1"),
+    ("cuda,use_tf32=1,arena_extend_strategy=kSameAsRequested", False, None,
+     {CUDA: {"use_tf32": "1", "device_id": "0", "arena_extend_strategy": "kSameAsRequested"}, CPU: {}}, None),
+    ("tensorrt:1", False, None,
+     {TENSORRT: {"device_id": "1"}, CUDA: {"use_tf32": "0", "device_id": "1"}, CPU: {}}, "0"),
+    ("tensorrt:1", True, None,
+     {TENSORRT: {"device_id": "1"}, CUDA: {"use_tf32": "1", "device_id": "1"}, CPU: {}}, None),
+    ("tensorrt", False, "0", {TENSORRT: {"device_id": "0"}, CUDA: {"use_tf32": "0", "device_id": "0"}, CPU: {}}, "0"),
+    ("openvino", False, None, {OPENVINO: {"precision": "FP32", "device_type": "CPU"}, CPU: {}}, None),
+    ("openvino:GPU.1,precision=FP16", False, None, {OPENVINO: {"precision": "FP16", "device_type": "GPU.1"}, CPU: {}},
+     None),
+    ("webgpu", False, None, {WEBGPU: {}, CPU: {}}, None),
+    ("webgpu:low-power,forceCpuNodeNames=conv0", False, None,
+     {WEBGPU: {"powerPreference": "low-power", "forceCpuNodeNames": "conv0"}, CPU: {}}, None),
+    ("XnnpackExecutionProvider,threads=2", False, None, {"XnnpackExecutionProvider": {"threads": "2"}, CPU: {}}, None),
 ])  # fmt: skip
-def test_settings(
-    monkeypatch: pytest.MonkeyPatch, names: list[str], tf32: bool, said: str | None, settings: object, after: object
+def test_options(
+    monkeypatch: pytest.MonkeyPatch, asked: str, tf32: bool, said: str | None, settings: object, after: object
 ) -> None:
     if said is not None:
         monkeypatch.setenv(TF32_VARIABLE, said)
-    assert provider_settings(names, tf32=tf32, device=1) == settings
+    assert {choice.row.runtime_name: choice.options for choice in choose_providers(asked, tf32=tf32)} == settings
     assert os.environ.get(TF32_VARIABLE) == after
 
 
-@pytest.mark.parametrize("names, tf32, said, message", [
-    ([CUDA, CPU], True, "0", "TF32 was asked for, but NVIDIA_TF32_OVERRIDE=0 turns it off"),
-    ([TENSORRT, CPU], True, "0", "TF32 was asked for, but"),
-    ([TENSORRT, CPU], False, "1", "TensorRT rounds to TF32 unless NVIDIA_TF32_OVERRIDE is 0, and it is '1'"),
+@pytest.mark.parametrize("asked, message", [
+    ("tpu", "'tpu' is no provider; write one of cpu, cuda, .* or onnxruntime's name of another"),
+    ("cuad", "there is cuda"),
+    ("cuda:one", "'one' is no device of cuda; its devices have numbers, as in :0"),
+    ("cuda:", "'' is no device of cuda"),
+    ("openvino:TPU", "'TPU' is no device of openvino; it has CPU, GPU, NPU"),
+    ("cuda,fast", "'fast' is no option; write KEY=VALUE, as in device_id=0"),
+    ("webgpu,fast=1", "webgpu has no option fast; it has powerPreference, dawnBackendType"),
+])  # fmt: skip
+def test_what_is_no_provider(asked: str, message: str) -> None:
+    with pytest.raises(ProviderError, match=message):
+        parse_provider(asked)
+
+
+@pytest.mark.usefixtures("all_there")
+@pytest.mark.parametrize("asked, tf32, said, message", [
+    ("cuda", True, "0", "TF32 was asked for, but NVIDIA_TF32_OVERRIDE=0 turns it off"),
+    ("tensorrt", True, "0", "TF32 was asked for, but"),
+    ("tensorrt", False, "1", "TensorRT rounds to TF32 unless NVIDIA_TF32_OVERRIDE is 0, and it is '1'"),
 ])  # fmt: skip
 def test_settings_that_contradict_the_environment(
-    monkeypatch: pytest.MonkeyPatch, names: list[str], tf32: bool, said: str, message: str
+    monkeypatch: pytest.MonkeyPatch, asked: str, tf32: bool, said: str, message: str
 ) -> None:
     monkeypatch.setenv(TF32_VARIABLE, said)
     with pytest.raises(ProviderError, match=message):
-        provider_settings(names, tf32=tf32, device=0)
+        choose_providers(asked, tf32=tf32)
 
 
 class Noted:
@@ -163,9 +190,9 @@ class Part:
 
 @pytest.mark.usefixtures("all_there")
 @pytest.mark.parametrize("asked, given", [
-    ("cuda", [(CUDA, {"use_tf32": 0, "device_id": 0}), CPU]),
-    ("cuda:2", [(CUDA, {"use_tf32": 0, "device_id": 2}), CPU]),
-    ("tensorrt", [(TENSORRT, {"device_id": 0}), (CUDA, {"use_tf32": 0, "device_id": 0}), CPU]),
+    ("cuda", [(CUDA, {"use_tf32": "0", "device_id": "0"}), CPU]),
+    ("cuda:2", [(CUDA, {"use_tf32": "0", "device_id": "2"}), CPU]),
+    ("tensorrt", [(TENSORRT, {"device_id": "0"}), (CUDA, {"use_tf32": "0", "device_id": "0"}), CPU]),
 ])  # fmt: skip
 def test_what_onnxruntime_is_asked_for(monkeypatch: pytest.MonkeyPatch, asked: str, given: object) -> None:
     monkeypatch.setattr(onnxruntime, "InferenceSession", Noted)
@@ -185,7 +212,7 @@ def test_the_provider_of_every_node() -> None:
 
 
 def test_the_provider_of_every_node_from_a_profile(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "Placement", lambda runtime, options: Placement(Unrecorded, options))
+    monkeypatch.setattr(module, "Placement", lambda runtime, options, **_: Placement(Unrecorded, options))
     session = Session(models.net_graph(), providers="cpu", optimize=False)
     session.run(FEEDS)
     assert PlacedNode("conv0", "Conv", CPU) in session.nodes()
@@ -209,15 +236,16 @@ class Binding:
 
 
 @pytest.mark.parametrize(
-    "place, device", [((CUDA, 1), ("cuda", 1)), ((TENSORRT, 2), ("cuda", 2)), ((CPU, 3), ("cpu", 0))]
+    "place, device", [((CUDA, 1), ("cuda", 1)), ((TENSORRT, 2), ("cuda", 2)), ((WEBGPU, 0), ("webgpu", 0)),
+                      ((CPU, 3), ("cpu", 0))]
 )
 def test_what_is_bound_lies_on_the_gpu_of_that_number(
     monkeypatch: pytest.MonkeyPatch, place: tuple[str, int], device: tuple[str, int]
 ) -> None:
     class Values:
         @staticmethod
-        def ortvalue_from_numpy(array: Any, name: str, number: int) -> Any:
-            return name, number
+        def ortvalue_from_numpy(array: Any) -> Any:
+            return array is FEEDS["data"]
 
     binding = Binding()
     monkeypatch.setattr(onnxruntime, "OrtValue", Values)
@@ -228,7 +256,7 @@ def test_what_is_bound_lies_on_the_gpu_of_that_number(
             return binding
 
     made = prepared_binding(Held, ["y"], {"x": FEEDS["data"]}, place)
-    assert binding.said == [("x", device), ("y", *device)]
+    assert binding.said == [("x", True), ("y", *device)]
     assert (made.device, made.bound) == (device[0], True)
 
 

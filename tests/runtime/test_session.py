@@ -19,12 +19,19 @@ from graphir.errors import FormatError, ImportFailure, ProviderError, RunError, 
 from graphir.graph import Graph
 from graphir.ops.elementwise import Neg, Sub
 from graphir.runtime import session as module
-from graphir.runtime.providers import Placement, check_running
+from graphir.runtime.placement import Placement, check_running
+from graphir.safety import isolation
 from tests.ops.rule import tensor
 from tests.verification import models
 
 CPU, CUDA, AZURE = "CPUExecutionProvider", "CUDAExecutionProvider", "AzureExecutionProvider"
 X = np.linspace(-1, 1, 2 * 3 * 8 * 8, dtype=np.float32).reshape(2, 3, 8, 8)
+
+
+@pytest.fixture(autouse=True)
+def _no_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What these tests start is no device: forks stay allowed."""
+    monkeypatch.setattr(isolation, "_may_fork", True)
 
 
 def as_graph(folder: Path) -> Any:
@@ -221,7 +228,8 @@ def test_failing_run_names_the_reason() -> None:
     ("cuda", "; a GPU needs onnxruntime-gpu in place of onnxruntime"),
     ("CUDA", "; a GPU needs onnxruntime-gpu in place of onnxruntime"),
     ("tensorrt", "; a GPU needs onnxruntime-gpu in place of onnxruntime"),
-    ("NoSuchProvider", "$"), (["cpu", "NoSuchProvider"], "$"), ("cdua", "; there is cuda$"),
+    ("NoSuchExecutionProvider", "$"), (["cpu", "NoSuchExecutionProvider"], "$"),
+    ("webgpu", "; pip install onnxruntime-webgpu, in place of onnxruntime: they share a module$"),
 ])  # fmt: skip
 def test_missing_provider(asked: Any, hint: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: [CPU])
@@ -229,7 +237,7 @@ def test_missing_provider(asked: Any, hint: str, monkeypatch: pytest.MonkeyPatch
         Session(models.net_graph(), providers=asked)
 
 
-@pytest.mark.parametrize("asked", ["auto", "cpu", CPU, ["cpu"], [], ["cpu", "CPU"]])
+@pytest.mark.parametrize("asked", ["auto", "cpu", CPU, ["cpu"], [], ["cpu", "CPU"], "CpuExecutionProvider"])
 def test_cpu(asked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(onnxruntime, "get_available_providers", lambda: [CPU])
     assert Session(models.net_graph(), providers=asked).providers == (CPU,)
@@ -305,7 +313,7 @@ class Unrecorded:
 
 
 def test_placement_from_a_profile(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "Placement", lambda runtime, options: Placement(Unrecorded, options))
+    monkeypatch.setattr(module, "Placement", lambda runtime, options, **_: Placement(Unrecorded, options))
     session = Session(models.net_graph(), providers="cpu", optimize=False)
     session.run({"data": X})
     assert session.placement() == {CPU: 8}

@@ -82,10 +82,11 @@ def gpu(device_id: int = 0) -> Context:
 
 
 def num_gpus() -> int:
-    """The number of GPUs that onnxruntime's CUDA provider can use; 0 without that provider, a driver or a GPU."""
-    from graphir.runtime.providers import PROVIDERS, count_cuda_devices, import_onnxruntime
+    """The number of GPUs that onnxruntime can use: those of CUDA, or 1 where another of its providers runs on a GPU."""
+    from graphir.runtime.providers import count_cuda_devices, gpu_provider
 
-    return count_cuda_devices() if PROVIDERS["cuda"] in import_onnxruntime().get_available_providers() else 0
+    name = gpu_provider()
+    return count_cuda_devices() if name == "cuda" else int(name is not None)
 
 
 def check_device(ctx: Context) -> Context:
@@ -122,7 +123,12 @@ def _warn_of_one_device() -> None:
 
 def provider(ctx: Context) -> str:
     """Return what onnxruntime runs on for a device. Raises MXNetError for a GPU that is not there."""
-    return f"cuda:{check_device(ctx).device_id}" if ctx.device_type == "gpu" else "cpu"
+    from graphir.runtime.providers import gpu_provider
+
+    if ctx.device_type != "gpu":
+        return "cpu"
+    number, name = check_device(ctx).device_id, gpu_provider()
+    return f"{name}:{number}" if name == "cuda" else str(name)
 
 
 __all__ = ["Context", "check_device", "context_of", "cpu", "cpu_pinned", "current_context", "gpu", "num_gpus",
