@@ -4,7 +4,7 @@ The word is the descriptor of a socket. Each message there is JSON: the `memory`
 it works in, and the one for its `temporary` files. With it come two descriptors: the worker's end of a pipe for tasks,
 and one on which this process writes the worker's id, then, when it has ended, its status; both are 8 bytes. On Linux
 everything that a model needs is imported before the first fork. Elsewhere, where libraries do not survive a fork, each
-worker imports for itself.
+worker imports for itself. Where who started this is gone, its workers end, and their temporary files go with them.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import gc
 import json
 import os
 import select
+import shutil
 import signal
 import socket
 import sys
@@ -23,11 +24,11 @@ from multiprocessing.connection import Connection
 from graphir.registry.pool import NUMBER, serve
 
 
-def reap(ended: dict[int, int]) -> None:
+def reap(ended: dict[int, int], options: int = os.WNOHANG) -> None:
     """Write the statuses of the workers that have ended; `ended` are the descriptors for them by process."""
     while ended:
         try:
-            process, status = os.waitpid(-1, os.WNOHANG)
+            process, status = os.waitpid(-1, options)
         except ChildProcessError:
             return
         if not process:
@@ -61,6 +62,7 @@ def main() -> None:
     signal.signal(signal.SIGCHLD, lambda number, frame: None)
     signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
     ended: dict[int, int] = {}
+    folders: set[str] = set()
     while True:
         ready = select.select([control.fileno(), woken], [], [])[0]
         if woken in ready:
@@ -70,9 +72,15 @@ def main() -> None:
             continue
         message, descriptors, _, _ = socket.recv_fds(control, 4096, 2)
         if not message:
+            for process in ended:
+                os.kill(process, signal.SIGKILL)
+            reap(ended, 0)
+            for folder in folders:
+                shutil.rmtree(folder, ignore_errors=True)
             return
         tasks, states = descriptors
         request = json.loads(message)
+        folders.add(request["temporary"])
         process = os.fork()
         if not process:
             signal.set_wakeup_fd(-1)
@@ -85,7 +93,8 @@ def main() -> None:
                 os._exit(1)
         os.close(tasks)
         ended[process] = states
-        os.write(states, NUMBER.pack(process))
+        with suppress(OSError):  # who asked for it is gone, which the socket tells
+            os.write(states, NUMBER.pack(process))
 
 
 if __name__ == "__main__":

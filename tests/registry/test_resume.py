@@ -86,6 +86,26 @@ def test_killed_half_way_it_comes_out_the_same(hazards: Path, tmp_path: Path) ->
     assert [name for name in found if found[name] != expected[name]] == []
 
 
+@pytest.mark.parametrize("delay", [1, 3])
+def test_a_killed_run_leaves_no_worker(delay: float, hazards: Path, tmp_path: Path) -> None:
+    """A worker that hangs ends with who gave it the model: only then are its temporary files removed."""
+    temporary, out = tmp_path / "temporary", tmp_path / "out"
+    temporary.mkdir()
+    zoo.custom(tmp_path / "zoo", "hangs", "hang")
+    command = [sys.executable, "-m", "graphir", "convert-all", str(tmp_path / "zoo"), "--plugin", str(hazards), "--out"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "TMPDIR": str(temporary)}
+    run = subprocess.Popen([*command, str(out), "--jobs", "1", "-q"], env=environment)
+    while run.poll() is None and not list(temporary.iterdir()):
+        time.sleep(0.01)
+    time.sleep(delay)
+    run.send_signal(signal.SIGKILL)
+    assert run.wait() == -signal.SIGKILL
+    ends = time.monotonic() + 60
+    while list(temporary.iterdir()) and time.monotonic() < ends:
+        time.sleep(0.01)
+    assert list(temporary.iterdir()) == []
+
+
 @pytest.fixture(scope="module")
 def converted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with three models in `zoo` and their results in `out`."""
