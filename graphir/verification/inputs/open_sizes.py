@@ -13,9 +13,11 @@ from graphir.types import Dim, Sym, Unknown, substitute, symbol
 from .seeded import BATCH, OPEN_BATCH, OPEN_SIZE, sample_sizes
 
 Shapes = dict[str, tuple[int, ...]]
-OTHER_BATCH, STILL_OTHER = 5, 4
-# The batches of the sets after the first two: one above 8, which many kernels take at once, and a single sample.
-BATCHES = {"wide": 9, "mask": 1}
+# The batch of the second set: one above 8, which many kernels take at once, with numbers of the usual size, since large
+# ones saturate what tells samples apart.
+OTHER_BATCH, STILL_OTHER = 9, 4
+# The batches of the sets after it: another size, and a single sample.
+BATCHES = {"wide": 5, "mask": 1}
 # Between open sizes that stand first in several inputs: they may be one batch under two names, or steps and a batch.
 BETWEEN_FIRSTS = 2
 # Added to the first open size, and more for each further one. Odd sizes show how windows end; where networks divide and
@@ -37,7 +39,7 @@ def other_shapes(graph: Graph, settled: Mapping[str, int], *, light: bool = Fals
     >>> graph = Graph("one")
     >>> _ = graph.add_input("data", TensorType(DType.FLOAT32, parse_shape("N, 3, H, W")))
     >>> other_shapes(graph, {})
-    [{'data': (5, 3, 37, 45)}, {'data': (5, 3, 64, 96)}, {'data': (5, 3, 32, 32)}]
+    [{'data': (9, 3, 37, 45)}, {'data': (9, 3, 64, 96)}, {'data': (9, 3, 32, 32)}]
     >>> other_shapes(graph, {"N": 1, "W": 64})
     [{'data': (1, 3, 37, 64)}, {'data': (1, 3, 64, 64)}]
     """
