@@ -28,7 +28,7 @@ from .grading.proof import doubt_sentence, unproven
 from .grading.ranking import rankings
 from .options import ComparisonOptions
 from .pairs.matches import turned
-from .pairs.pairing import layer_pairs, output_pairs
+from .pairs.pairing import layer_pairs, missing_layers, output_pairs
 from .pairs.questions import Stated, first_run, fit, questions
 from .pairs.sides import Sides
 from .report import VerificationReport
@@ -107,6 +107,8 @@ def compare_models(
     given = dict.fromkeys([*(name for _, name in pairs), *candidate.session.aside])
     found = first_run(candidate, feeds, list(given), list(stated.inputs), report.notes)
     layers = layer_pairs(reference, candidate, graph, telling)
+    if how.per_layer and telling is not None and telling.graphs is not None:
+        report.notes += filter(None, [missing_layers(reference, layers, telling.graphs[0])])
     heads = _heads(reference, candidate, pairs, layers, wiring, report.notes)
 
     compared = [*(name for _, name in pairs), *(head.name for head in heads)]

@@ -8,9 +8,10 @@
 MODEL is a file, KIND what it holds: `graph` (a GraphDef), `saved_model`, `meta` (a MetaGraphDef) or `keras` (.keras or
 .h5). FOLDER holds allowed.json: `operators`, and for Keras `classes` and `functions`, that may run; the tensors that
 may be `wanted`, the dtypes of those that are fed as `feeds`, the variables that are set before a run and read behind it
-as `state` (fed and fetched as `state:NAME`), and the `variables` of a checkpoint, whose values lie in FOLDER as 0.npy
-and so on. Nothing of the model is run, not even imported, that these do not need or that is not allowed, nor what it
-says to do when it is loaded, and no other file of it is read.
+as `state` (fed and fetched as `state:NAME`), whether functions are put in place of their calls (`inline`), and the
+`variables` of a checkpoint, whose values lie in FOLDER as 0.npy and so on. Nothing of the model is run, not even
+imported, that these do not need or that is not allowed, nor what it says to do when it is loaded, and no other file of
+it is read.
 The program says its version in a line of JSON on standard output. For every line on standard input it
 reads feeds.npz and request.json from FOLDER (`feeds`: the tensors that the arrays are for; `fetches`: those that are
 wanted) and answers, for each, with a line of JSON and an .npy; then with an empty object, or an error.
@@ -27,6 +28,7 @@ from importlib.util import find_spec, module_from_spec, spec_from_file_location
 import numpy as np
 
 AT_ONCE = 32
+CALLS = ("PartitionedCall", "StatefulPartitionedCall")
 write_array = np.lib.format.write_array
 
 
@@ -78,6 +80,7 @@ def state_of(tf, graph, names):
 class Keras:
     """A Keras model, to be run as a session is: feeds are `input:0` and so on, fetches `output:0`.
 
+    `layer:NAME` is the first result of a layer's first call, of one inside of another model with that one's name.
     Keras makes it of the configuration that passed the checks, not of the file, of which it reads the weights alone.
     Files of versions 1 and 2 are opened by tf_keras, which is version 2, where it is installed: version 3 refuses some,
     and computes others differently.
@@ -92,6 +95,25 @@ class Keras:
         self._model.load_weights(path)
 
         self._state = {"state:" + name: self._kept(name) for name in allowed["state"]}
+        self._wanted = frozenset()
+        self._seen = {}
+        self._watch(self._model, "")
+
+    def _watch(self, model, prefix):
+        """Keep what the layers of a model give, where it is wanted."""
+        for layer in getattr(model, "operations", model.layers):
+            if hasattr(layer, "layers"):
+                self._watch(layer, prefix + layer.name + "/")
+            layer.call = self._recording(layer.call, "layer:" + prefix + layer.name)
+
+    def _recording(self, call, name):
+        def recording(*args, **kwargs):
+            found = call(*args, **kwargs)
+            if name in self._wanted and name not in self._seen:
+                self._seen[name] = import_module("tensorflow").nest.flatten(found)[0]
+            return found
+
+        return recording
 
     def _kept(self, name):
         """The variable that is a state of a layer, as `layer/state_0`; of two directions the first one's come first."""
@@ -111,14 +133,14 @@ class Keras:
                 variable.assign(feeds[name])
         fed = [name for name in feeds if name not in self._state]
         operands = [feeds["input:{}".format(index)] for index in range(len(fed))]
+        self._wanted, self._seen = frozenset(fetches), {}
         found = self._model(operands[0] if len(operands) == 1 else operands, training=False)
         if isinstance(found, dict):
             found = list(found.values())
         results = found if isinstance(found, (list, tuple)) else [found]
-        return [
-            np.asarray(self._state[name]) if name in self._state else np.asarray(results[int(name.partition(":")[2])])
-            for name in fetches
-        ]
+        found = dict(self._state, **self._seen)
+        found.update(("output:{}".format(index), result) for index, result in enumerate(results))
+        return [np.asarray(found[name]) for name in fetches]
 
 
 def keras(old):
@@ -161,11 +183,65 @@ def open_session(tf, kind, model, allowed, folder):
     feeds = {name: tf.as_dtype(dtype).as_datatype_enum for name, dtype in allowed["feeds"].items()}
     graph = read_graph(v1, kind, model)
     part, places = checks().runnable(graph, allowed["wanted"], feeds, frozenset(allowed["operators"]))
+    if allowed["inline"]:
+        part = inlined(tf, part)
     session = v1.Session(graph=tf.Graph(), config=plain_kernels(v1))
     with session.graph.as_default():
         v1.import_graph_def(part, name="")
     load_variables(tf, session, {node.name for node in part.node}, allowed["variables"], folder)
     return Session(session, places, state_of(tf, session.graph, allowed["state"]), allowed["wanted"])
+
+
+def inlined(tf, graph):
+    """The graph with the nodes of functions, named CALL/NODE, in front of an IdentityN in place of their call."""
+    made, library = type(graph)(), type(graph)()
+    made.versions.CopyFrom(graph.versions)
+    library.versions.CopyFrom(graph.versions)
+    library.library.CopyFrom(graph.library)
+    made.library.CopyFrom(graph.library)
+    functions = {held.signature.name: held for held in graph.library.function}
+    convert = import_module("tensorflow.python.framework.function_def_to_graph").function_def_to_graph_def
+    pending = list(graph.node)
+    with tf.Graph().as_default():
+        tf.compat.v1.import_graph_def(library, name="")
+        while pending:
+            node = pending.pop()
+            name = node.attr["f"].func.name if node.op in CALLS else node.op
+            if name in functions:
+                body, names = convert(functions[name])
+                pending += called_body(node, functions[name], body)
+                types = [held.type for held in functions[name].signature.output_arg]
+                results = [functions[name].ret[held.name] for held in functions[name].signature.output_arg]
+                ends = made.node.add(name=node.name, op="IdentityN" if types else "NoOp")
+                if types:
+                    ends.attr["T"].list.type.extend(types)
+                arguments = dict(zip((held.name for held in functions[name].signature.input_arg), node.input))
+                ends.input.extend(placed(names[text], node.name, arguments) for text in results)
+                ends.input.extend("^{}/{}".format(node.name, held) for held in functions[name].control_ret.values())
+            else:
+                made.node.add().CopyFrom(node)
+    return made
+
+
+def called_body(node, function, body):
+    """The nodes of a function, by the names and with the operands that they have in place of its call."""
+    arguments = dict(zip((held.name for held in function.signature.input_arg), node.input))
+    waits = [reference for reference in node.input if reference.startswith("^")]
+    nodes = [inner for inner in body.node if inner.name not in arguments]
+    for inner in nodes:
+        inner.name = node.name + "/" + inner.name
+        references = [placed(reference, node.name, arguments) for reference in inner.input]
+        inner.input[:] = references if references else waits
+    return nodes
+
+
+def placed(reference, call, arguments):
+    """A reference inside of a function as it is outside of it."""
+    sign = "^" if reference.startswith("^") else ""
+    name, _, slot = reference.lstrip("^").partition(":")
+    if name in arguments:
+        return sign + (arguments[name].partition(":")[0] if sign else arguments[name])
+    return sign + call + "/" + name + (":" + slot if slot else "")
 
 
 def load_variables(tf, session, nodes, names, folder):

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from graphir.converters.kernel.child_process import ChildProcess
 from graphir.converters.kernel.live import Live
 from graphir.converters.tensorflow.files.reader import TFSource
 from graphir.converters.tensorflow.files.records import Endpoint, TFNode
+from graphir.converters.tensorflow.importing.inline import Flat, flatten
 from graphir.converters.tensorflow.live.allowed import keras_classes, keras_functions, operators
 from graphir.converters.tensorflow.opening import open_model
 from graphir.converters.tensorflow.schema.operators import output_types
@@ -89,10 +91,13 @@ class LiveTensorFlow:
         return frozenset()
 
     def values(self) -> list[str]:
-        """The results of the nodes that the outputs need, outside of functions, as `node:slot`, and the outputs; of a
-        signature these only."""
-        if self._has_functions or self._is_keras or self._state:
+        """The results of the nodes that the outputs need as `node:slot`, those of functions with the calls' names
+        before theirs, and the outputs; for Keras the first results of layers, named alike. Of a model that keeps state,
+        which every further run would change, the outputs only."""
+        if self._state:
             return list(self.outputs)
+        if self._is_keras:
+            return [*self._layers, *self.outputs]
         found: list[str] = []
         for node in self._needed():
             try:
@@ -140,6 +145,7 @@ class LiveTensorFlow:
             "wanted": [*(self._tensor(name) for name in self.outputs if name not in self._state), *wanted],
             "feeds": {name: dtype for name, dtype in fed.items() if not name.startswith(STATE)} | further,
             "state": sorted(set(self._state.values())),
+            "inline": self._is_inlined,
         }
         if self._is_keras:
             allowed |= {"classes": keras_classes(), "functions": keras_functions()}
@@ -152,13 +158,31 @@ class LiveTensorFlow:
         """What else is wanted, and the dtypes of what else is fed, by TensorFlow's names of them: nothing."""
         return [], {}
 
+    @cached_property
+    def _flat(self) -> Flat:
+        """The nodes, those of functions that are called in place of the calls."""
+        return flatten(self._source.graph) if self._is_inlined else Flat(self._source.graph.nodes)
+
+    @cached_property
+    def _layers(self) -> dict[str, str]:
+        """By value the name of the Keras layer that gives it first, of layers that are called once: which call of
+        another is which is not known."""
+        found = {str(endpoint): name for name, endpoint in self._source.results.items()}
+        again = {name.partition("_call_")[0] for name in self._source.results if "_call_" in name}
+        kept = {
+            value: name for value, name in found.items()
+            if "_call_" not in name and not any(name == held or name.startswith(f"{held}/") for held in again)
+        }  # fmt: skip
+        inputs = {} if self._source.signature is None else self._source.signature.inputs
+        return {value: name for value, name in kept.items() if value not in map(str, inputs.values())}
+
     def _needed(self) -> list[TFNode]:
         """The nodes that the outputs depend on, in the graph's order."""
-        nodes = {node.name: node for node in self._source.graph.nodes}
+        nodes = {node.name: node for node in self._flat.nodes}
         found: set[str] = set()
         signature = self._source.signature
         stated = {} if signature is None else signature.outputs
-        pending = [stated.get(name, Endpoint.of(name)).node for name in self.outputs]
+        pending = [self._flat.resolve(stated.get(name, Endpoint.of(name))).node for name in self.outputs]
         while pending:
             name = pending.pop()
             if name not in found and name in nodes:
@@ -167,9 +191,10 @@ class LiveTensorFlow:
         return [node for name, node in nodes.items() if name in found]
 
     @property
-    def _has_functions(self) -> bool:
-        """Whether this is a SavedModel of TensorFlow 2, which its signatures are the way to run."""
-        return self._source.signature is not None and bool(self._source.graph.functions)
+    def _is_inlined(self) -> bool:
+        """Whether functions stand in place of their calls in the child, so that what is inside can be asked for. A
+        model that keeps state is run as it is."""
+        return bool(self._source.graph.functions) and not self._state
 
     @property
     def _has_channels_first(self) -> bool:
@@ -183,14 +208,6 @@ class LiveTensorFlow:
     def _is_keras(self) -> bool:
         return self._source.kind.startswith("Keras")
 
-    def _not_reachable(self, name: str) -> VerificationError:
-        signature = self._source.signature
-        assert signature is not None
-        return TensorFlowRefuses(
-            f"{self._path}: live TensorFlow gives the results {', '.join(signature.outputs)} of the inputs "
-            f"{', '.join(signature.inputs)} only; {name} is inside"
-        )
-
     def _tensor(self, name: str, *, is_fed: bool = False) -> str:
         """TensorFlow's name of an input, an output or a node's result; for Keras its number."""
         if name in self._state:
@@ -201,10 +218,8 @@ class LiveTensorFlow:
                 return f"output:{outputs.index(name)}"
             if name in inputs:
                 return f"input:{inputs.index(name)}"
-            raise self._not_reachable(name)
+            return f"layer:{self._layers[name]}"
         signature = self._source.signature
-        if self._has_functions and signature and name not in (signature.inputs if is_fed else signature.outputs):
-            raise self._not_reachable(name)
         endpoint = None if signature is None else signature.outputs.get(name) or signature.inputs.get(name)
         endpoint = endpoint or Endpoint.of(name)
         return str(Endpoint(self._source.renamed.get(endpoint.node, endpoint.node), endpoint.slot))

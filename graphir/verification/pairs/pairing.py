@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from .sides import Sides
 
+NAMED = 3
+
 
 def output_pairs(
     all_expected: Sequence[str],
@@ -131,4 +133,28 @@ def layer_pairs(
     return {name: (paired | kept)[name] for name in reference.values() if name in paired or name in kept}
 
 
-__all__ = ["layer_pairs", "output_pairs"]
+def missing_layers(reference: Reference, layers: Mapping[str, str], graph: Graph) -> str:
+    """Return which values of the reference's graph are not compared, and why; "" if all are. Values that the import
+    made have no name in the source, and are no layers."""
+    computed = [value for value in graph.values if value.producer is not None]
+    named = {value.name: {value.name, *value.sources} for value in computed if value.sources} or {
+        value.name: {value.name} for value in computed
+    }
+    given = set(reference.values())
+    left = {name: names for name, names in named.items() if names.isdisjoint(layers)}
+    if not left:
+        return ""
+    reasons = {
+        "the reference does not give": [name for name, names in left.items() if names.isdisjoint(given)],
+        "the candidate has no counterpart of": [name for name, names in left.items() if not names.isdisjoint(given)],
+    }
+    said = [f"{reason} {_some(names)}" for reason, names in reasons.items() if names]
+    return f"{len(named) - len(left):,} of {len(named):,} layers compared: {'; '.join(said)}"
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more
+
+
+__all__ = ["layer_pairs", "missing_layers", "output_pairs"]
