@@ -115,6 +115,19 @@ ELEMENTS = (
     one("linspace", node("_linspace", start=0, stop=1, num=2**31 - 1)),
     one("eye", node("_eye", N=10**9, M=10**9)),
     one("eye, narrow", node("_eye", N=10**12, M=1)),
+    *(
+        one(f"{op} of a matrix that is claimed", node(op, 0), refused, shapes={"x": shape})
+        for op, shape, refused in (
+            ("_linalg_gelqf", (1, 1 << 20), "a unit matrix"), ("_linalg_inverse", (1 << 20, 1 << 20), "a unit matrix"),
+            ("_linalg_syevd", (1 << 14, 1 << 14), "a triangle of a matrix"),
+            ("_npi_svd", (1 << 14, 1 << 14), "the pairs of a matrix's rows"),
+            ("_linalg_extracttrian", (1 << 14, 1 << 14), "the places of a triangle"),
+            ("_linalg_maketrian", (134225920,), "the places of a triangle"),
+            ("_linalg_extractdiag", (1 << 33, 1 << 33), "the places of a diagonal"),
+            ("_linalg_makediag", (1 << 33,), "the places of a diagonal"),
+            ("diag", (1 << 23,), ""), ("diag", (1 << 23, 1 << 23), ""), ("_linalg_extractdiag", (1 << 24, 1 << 24), ""),
+        )
+    ),
     one("one_hot", node("one_hot", 0, depth=10**9)),
     one("tile", node("tile", 0, reps="(1000000000, 1000000000)")),
     one("repeat", node("repeat", 0, repeats=10**9)),

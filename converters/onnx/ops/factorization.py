@@ -8,13 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from graphir.converters.kernel.maker import Maker, Step
 from graphir.converters.onnx.exporting.composed import composed
 from graphir.converters.onnx.exporting.context import row, table
 from graphir.converters.onnx.importing.context import ImportTable
-from graphir.converters.onnx.ops.factorization_steps import diagonal, known_sizes, places_of, turned, unstacked
+from graphir.converters.onnx.ops.factorization_steps import (
+    diagonal,
+    known_sizes,
+    lower_triangle,
+    places_of,
+    turned,
+    unit_matrix,
+    unstacked,
+)
 from graphir.converters.onnx.ops.jacobi import compose_svd, compose_symmetric_eigen
 from graphir.graph import Value
 from graphir.ops import factorization as ir
@@ -138,7 +144,7 @@ def compose_solve(make: Maker, op: ir.Solve, operands: Sequence[Value]) -> Seque
 def compose_inverse(make: Maker, op: ir.Inverse, operands: Sequence[Value]) -> Sequence[Value]:
     """The solution for the unit matrix."""
     (a,) = operands
-    unit = make.constant(np.eye(known_sizes(a)[0]), make.dtype)
+    unit = unit_matrix(make, known_sizes(a)[0])
     return [_solved(make, a, make(Expand(), unit, make(Shape(), a)))]
 
 
@@ -182,12 +188,12 @@ def compose_lq(make: Maker, op: ir.LQ, operands: Sequence[Value]) -> Sequence[Va
 
     batch = make(Shape(0, -2), a)
     shape = make(Concat(0), batch, make.vector(columns, columns))
-    unit = make(Expand(), make.constant(np.eye(columns), make.dtype), shape)
+    unit = make(Expand(), unit_matrix(make, columns), shape)
     (whole,) = make.loop(rows, [make(Concat(-2), a, unit)], step)
     axis = make.vector(-2)
     top = make(Slice(), whole, make.vector(0), make.vector(rows), axis)
     left = make(Slice(), top, make.vector(0), make.vector(rows), make.vector(-1))
-    lower = make(Where(), make.constant(np.tri(rows, dtype=np.bool_), DType.BOOL), left, zero)
+    lower = make(Where(), lower_triangle(make, rows), left, zero)
     product = turned(make, make(Slice(), whole, make.vector(rows), make.vector(2**31 - 1), axis))
     return [make(Slice(), product, make.vector(0), make.vector(rows), axis), lower]
 

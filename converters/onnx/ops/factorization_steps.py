@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from graphir.converters.kernel.maker import Maker
 from graphir.converters.kernel.refusals import Refusal
 from graphir.graph import Value
 from graphir.ops.indexing import Gather
 from graphir.ops.shape import Reshape, Transpose
+from graphir.safety.limits import charge_elements
+from graphir.types import DType
 
 
 def known_sizes(value: Value) -> tuple[int, int]:
@@ -35,6 +39,18 @@ def places_of(make: Maker, size: int) -> Value:
     return make.vector(*range(size))
 
 
+def unit_matrix(make: Maker, size: int, dtype: DType | None = None) -> Value:
+    """A unit matrix, in the operands' dtype if none is stated. Raises LimitError for one that is too large."""
+    charge_elements(size * size, "a unit matrix")
+    return make.constant(np.eye(size, dtype=np.bool_), dtype or make.dtype)
+
+
+def lower_triangle(make: Maker, size: int) -> Value:
+    """Where a square matrix has no column behind the row. Raises LimitError for one that is too large."""
+    charge_elements(size * size, "a triangle of a matrix")
+    return make.constant(np.tri(size, dtype=np.bool_), DType.BOOL)
+
+
 def unstacked(make: Maker, rows: Value, *, columns: bool = False) -> Value:
     """What a loop stacked in front, (M, *, N), as matrices (*, M, N), or with `columns` (*, N, M)."""
     rank = rank_of(rows)
@@ -49,4 +65,4 @@ def diagonal(make: Maker, matrix: Value) -> Value:
     return make(Gather(-1), flat, make.vector(*range(0, size * size, size + 1)))
 
 
-__all__ = ["diagonal", "known_sizes", "places_of", "rank_of", "turned", "unstacked"]
+__all__ = ["diagonal", "known_sizes", "lower_triangle", "places_of", "rank_of", "turned", "unit_matrix", "unstacked"]

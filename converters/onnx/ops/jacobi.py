@@ -11,7 +11,14 @@ from typing import NamedTuple
 import numpy as np
 
 from graphir.converters.kernel.maker import Maker, Step
-from graphir.converters.onnx.ops.factorization_steps import diagonal, known_sizes, places_of, turned
+from graphir.converters.onnx.ops.factorization_steps import (
+    diagonal,
+    known_sizes,
+    lower_triangle,
+    places_of,
+    turned,
+    unit_matrix,
+)
 from graphir.graph import Value
 from graphir.ops import factorization as ir
 from graphir.ops.elementwise import (
@@ -37,6 +44,7 @@ from graphir.ops.linear import MatMul
 from graphir.ops.reduction import ArgMax, ReduceL2, ReduceMax, ReduceSum, TopK
 from graphir.ops.shape import Expand, Shape, Unsqueeze
 from graphir.ops.shape_parts import Concat
+from graphir.safety.limits import charge_list
 from graphir.types import DType
 
 MOST_SWEEPS = 16
@@ -57,6 +65,7 @@ def rounds_of(size: int) -> list[list[int]]:
     >>> rounds_of(3)
     [[0, 2, 1], [2, 1, 0], [1, 0, 2]]
     """
+    charge_list(size * size, "the pairs of a matrix's rows")
     players = list(range(size + size % 2))
     found = []
     for _ in range(max(len(players) - 1, 1)):
@@ -75,7 +84,7 @@ def _pairs(make: Maker, size: int, number: Value) -> Pairs:
     turn = make(Mod(), number, make.constant(len(rounds), DType.INT64))
     partner = make(Gather(0), make.constant(rounds, DType.INT64), turn)
     meets = make(Equal(), make(Unsqueeze(), partner, make.vector(-1)), places_of(make, size))
-    return Pairs(partner, meets, make.constant(np.eye(size, dtype=np.bool_), DType.BOOL))
+    return Pairs(partner, meets, unit_matrix(make, size, DType.BOOL))
 
 
 def _rotation(make: Maker, size: int, pairs: Pairs, products: Value) -> Value:
@@ -114,7 +123,7 @@ def _any(make: Maker, condition: Value) -> Value:
 def _unit(make: Maker, like: Value, size: int) -> Value:
     """Unit matrices of the batch of a value."""
     shape = make(Concat(0), make(Shape(0, -2), like), make.vector(size, size))
-    return make(Expand(), make.constant(np.eye(size), make.dtype), shape)
+    return make(Expand(), unit_matrix(make, size), shape)
 
 
 def _ordered(make: Maker, rows: Value, order: Value) -> Value:
@@ -164,7 +173,7 @@ def _symmetric_eigen(make: Maker, a: Value) -> Sequence[Value]:
         again = _any(make, make(Greater(), beside, limit))
         return Step([matrix, make(MatMul(), rotation, vectors)], (), again)
 
-    lower = make.constant(np.tri(size, dtype=np.bool_), DType.BOOL)
+    lower = lower_triangle(make, size)
     start = make(Where(), lower, a, turned(make, a))
     matrix, vectors = make.loop(MOST_SWEEPS * len(rounds_of(size)), [start, _unit(make, a, size)], step)
     values, order = make.all(TopK(axis=-1, largest=False), diagonal(make, matrix), make.vector(size))

@@ -64,18 +64,20 @@ def import_det(node: ImportNode) -> Value:
     return node.emit(Det(), data)
 
 
-def _diagonal_places(size: int, offset: int) -> Places:
+def _diagonal_places(node: ImportNode, size: int, offset: int) -> Places:
     """The flat places of a diagonal of matrices of that size, `offset` above the main one."""
     count = size - abs(offset)
+    node.charge(max(count, 0), "the places of a diagonal")
     rows = np.arange(max(count, 0)) + max(-offset, 0)
     return np.asarray(rows * size + rows + offset, np.int64)
 
 
-def _triangle_places(size: int, offset: int, lower: bool) -> Places:
+def _triangle_places(node: ImportNode, size: int, offset: int, lower: bool) -> Places:
     """The flat places of a triangle, of a lower one row by row, of an upper one column by column.
 
     One off the main diagonal is the one that does not have it.
     """
+    node.charge(size * size, "the places of a triangle")
     is_lower = offset < 0 or (offset == 0 and lower)
     rows, columns = np.tril_indices(size, -abs(offset))
     return np.asarray(rows * size + columns if is_lower else columns * size + rows, np.int64)
@@ -86,9 +88,8 @@ def _taken(node: ImportNode, data: Value, places: Places, suffix: str = "") -> t
     size = square_size(node, data)
     if not len(places):
         node.refuse(f"offset {node.attrs['offset']} is outside of matrices of {size} rows")
-    node.charge(len(places), "the places of elements")
     flat = node.step(Reshape(), data, node.vector([0] * (node.rank(data) - 2) + [size * size]), suffix="flat")
-    return Gather(-1), flat, node.vector(places.tolist())
+    return Gather(-1), flat, node.constant(places, DType.INT64)
 
 
 def _placed(node: ImportNode, data: Value, places: Places, size: int) -> Value:
@@ -96,7 +97,7 @@ def _placed(node: ImportNode, data: Value, places: Places, size: int) -> Value:
     node.charge(size * size, "the places of elements")
     table, mask = np.zeros(size * size, np.int64), np.zeros(size * size, np.bool_)
     table[places], mask[places] = np.arange(len(places)), True
-    spread = node.step(Gather(-1), data, node.vector(table.tolist()), suffix="spread")
+    spread = node.step(Gather(-1), data, node.constant(table, DType.INT64), suffix="spread")
     held = node.constant(mask, DType.BOOL)
     kept = node.step(Where(), held, spread, node.scalar_like(data, 0.0), suffix="kept")
     return node.emit(Reshape(), kept, node.vector([0] * (node.rank(data) - 1) + [size, size]))
@@ -114,21 +115,21 @@ def import_extractdiag(node: ImportNode) -> Value:
     """The diagonal `offset` above the main one, of square matrices."""
     data = node.input(0)
     require_wide(node, data)
-    return node.emit(*_taken(node, data, _diagonal_places(square_size(node, data), node.attrs["offset"])))
+    return node.emit(*_taken(node, data, _diagonal_places(node, square_size(node, data), node.attrs["offset"])))
 
 
 def import_makediag(node: ImportNode) -> Value:
     """Matrices with the vectors on the diagonal `offset` above the main one."""
     data, offset = node.input(0), node.attrs["offset"]
     size = _length(node, data) + abs(offset)
-    return _placed(node, data, _diagonal_places(size, offset), size)
+    return _placed(node, data, _diagonal_places(node, size, offset), size)
 
 
 def import_extracttrian(node: ImportNode) -> Value:
     """The elements of a triangle of square matrices, row by row, of an upper one column by column."""
     data = node.input(0)
     require_wide(node, data)
-    places = _triangle_places(square_size(node, data), node.attrs["offset"], node.attrs["lower"])
+    places = _triangle_places(node, square_size(node, data), node.attrs["offset"], node.attrs["lower"])
     return node.emit(*_taken(node, data, places))
 
 
@@ -140,14 +141,14 @@ def import_maketrian(node: ImportNode) -> Value:
     if rows * (rows + 1) // 2 != length or not length:
         node.refuse(f"{length} elements make no triangle")
     size = rows + abs(offset)
-    return _placed(node, data, _triangle_places(size, offset, node.attrs["lower"]), size)
+    return _placed(node, data, _triangle_places(node, size, offset, node.attrs["lower"]), size)
 
 
 def import_sumlogdiag(node: ImportNode) -> Value:
     """The sum of the logarithms of the diagonal; that of a single matrix has the shape (1,)."""
     data = node.input(0)
     require_wide(node, data)
-    found = node.step(*_taken(node, data, _diagonal_places(square_size(node, data), 0)), suffix="diagonal")
+    found = node.step(*_taken(node, data, _diagonal_places(node, square_size(node, data), 0)), suffix="diagonal")
     keeps = node.rank(data) == 2
     return node.emit(ReduceSum(keepdims=keeps), node.step(Log(), found), node.vector([-1]))
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from graphir.converters.kernel.refusals import NeedsShape
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
 from graphir.converters.mxnet.importing.sizes import Axes, Entry, Tail, axis_of, reshape, shape_vector, static_size
@@ -338,10 +340,10 @@ def diagonal_matrix(node: ImportNode, vector: Value, k: int) -> Value:
     """A square matrix of zeros with the vector on diagonal k."""
     (size,) = node.sizes(vector)
     node.charge(2 * size, "the places of its diagonal")
-    places = [[index - min(k, 0), index + max(k, 0)] for index in range(size)]
+    places = np.arange(size)[:, None] + [max(-k, 0), max(k, 0)]
     side = node.vector([size + abs(k)] * 2)
     zeros = node.step(ConstantOfShape(0.0, vector.dtype or DType.FLOAT32), side)
-    return node.emit(ScatterND(), zeros, node.constant(places, DType.INT64), vector) if places else zeros
+    return node.emit(ScatterND(), zeros, node.constant(places, DType.INT64), vector) if size else zeros
 
 
 def diagonal(node: ImportNode, data: Value, k: int, axes: tuple[int, int]) -> Value:
@@ -351,7 +353,7 @@ def diagonal(node: ImportNode, data: Value, k: int, axes: tuple[int, int]) -> Va
     rows, columns = node.sizes(data, axes)
     count = min(rows + min(k, 0), columns - max(k, 0))
     node.charge(2 * count, "the places of its diagonal")
-    places = [[index - min(k, 0), index + max(k, 0)] for index in range(count)]
+    places = np.arange(count)[:, None] + [max(-k, 0), max(k, 0)]
     indices = node.constant(places, DType.INT64)
     rest = [axis for axis in range(rank) if axis not in (first, second)]
     if [first, second, *rest] != list(range(rank)):
