@@ -1,7 +1,7 @@
 """What a conversion MXNet -> ONNX costs beside `cp` of the same weights, beside mx2onnx, and for each node.
 
     python benchmarks/convert.py --models DIR [--only resnet50,vgg16] [--weights inline|external|reference]
-                                 [--mx2onnx PYTHON] [--repeats 5] [--scaling] [--json FILE]
+                                 [--mx2onnx PYTHON] [--half] [--repeats 5] [--scaling] [--json FILE]
 
 DIR holds NAME-symbol.json, NAME-0000.params and, for mx2onnx, NAME-feeds.json ({"data": [1, 3, 224, 224]}).
 
@@ -87,6 +87,7 @@ class Row:
     mx2onnx: float | None
     peak_mb: float | None
     mx2onnx_peak_mb: float | None
+    half: float | None
     failures: tuple[str, ...] = ()
 
     @property
@@ -194,6 +195,8 @@ def measure(model: Model, scratch: Path, options: argparse.Namespace, floor_mb: 
     }
     if options.mx2onnx:
         contestants["mx2onnx"] = mx2onnx_command(options.mx2onnx, model, scratch / "mx2onnx.onnx")
+    if options.half:
+        contestants["half"] = [*contestants["graphir"], "--dtype", "float16"]
     try:
         medians, failures = interleave(contestants, scratch, options.repeats)
         peaks = {
@@ -214,6 +217,7 @@ def measure(model: Model, scratch: Path, options: argparse.Namespace, floor_mb: 
         medians.get("mx2onnx"),
         peaks["graphir"],
         peaks["mx2onnx"],
+        medians.get("half"),
         tuple(failures),
     )
 
@@ -252,6 +256,7 @@ def print_conversion(rows: Sequence[Row]) -> None:
         "mx2onnx/graphir",
         "peak MB",
         "mx2onnx peak MB",
+        "half/graphir",
     )
     print_table(
         header,
@@ -272,6 +277,7 @@ def print_conversion(rows: Sequence[Row]) -> None:
                 text(ratio(row.mx2onnx, row.graphir), ".1f"),
                 text(row.peak_mb, ".0f"),
                 text(row.mx2onnx_peak_mb, ".0f"),
+                text(ratio(row.half, row.graphir), ".1f"),
             )
             for row in rows
         ],
@@ -321,6 +327,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", help="names, separated by commas")
     parser.add_argument("--weights", choices=("inline", "external", "reference"), help="passed on to graphir convert")
     parser.add_argument("--mx2onnx", metavar="PYTHON", default=os.environ.get("MX2ONNX_PYTHON"))
+    parser.add_argument("--half", action="store_true", help="beside --dtype float16, which runs the network once")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--scaling", action="store_true", help="the graphs of 1k, 10k and 100k nodes instead")
     parser.add_argument(

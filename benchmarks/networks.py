@@ -1,6 +1,6 @@
 """Networks of full size with seeded weights, written as MXNet checkpoints without MXNet.
 
-    python benchmarks/networks.py OUT [resnet152 vgg16 bert]
+    python benchmarks/networks.py OUT [resnet152 vgg16 vgg19 densenet121 bert]
 
 OUT/NAME-symbol.json, NAME-0000.params and NAME-feeds.json are what the other scripts take. The same weights come out
 everywhere: each is drawn from PCG64 with a seed that its name gives, and has the scale that keeps activations alive.
@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from graphir.converters.mxnet import mx
 from tests.models.capture import parameter
-from tests.models.nets_vision import resnet_v1, vgg
+from tests.models.nets_vision import densenet, resnet_v1, vgg
 
 PICTURE = {"data": (1, 3, 224, 224)}
 TOKENS = 128
@@ -70,6 +70,8 @@ NETWORKS: dict[str, tuple[Callable[..., Any], Mapping[str, tuple[int, ...]]]] = 
         partial(resnet_v1, units=(3, 8, 36, 3), filters=(64, 256, 512, 1024, 2048), bottleneck=True), PICTURE
     ),
     "vgg16": (partial(vgg, depth=16), PICTURE),
+    "vgg19": (partial(vgg, depth=19), PICTURE),
+    "densenet121": (densenet, PICTURE),
     "bert": (bert, BERT_INPUTS),
 }  # fmt: skip
 
