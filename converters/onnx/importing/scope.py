@@ -32,6 +32,9 @@ from graphir.types import ANYTHING, Sym, Type, unify
 if TYPE_CHECKING:
     from graphir.converters.onnx.importing.importer import Importer
 
+# What onnxruntime's offline optimiser writes into ONNX's own domain, at any opset, and the operator of ONNX that it is.
+RUNTIME_OPERATORS = {"SimplifiedLayerNormalization": ("RMSNormalization", 23)}
+
 
 class Scope:
     """One graph in the making. Names resolve here first, then in the graph around it."""
@@ -217,6 +220,10 @@ class Scope:
             return
         try:
             opset = self.importer.opset(proto.domain, name)
+            if proto.domain in DEFAULT_DOMAINS and proto.op_type in RUNTIME_OPERATORS:
+                written, proto = proto, type(proto)()
+                proto.CopyFrom(written)
+                proto.op_type, opset = RUNTIME_OPERATORS[written.op_type]
             function = self._function(proto, opset)
         except (Refusal, ImportFailure) as error:
             self._record(proto, name, error)

@@ -58,6 +58,11 @@ OLD = (
     ),
     Old(21, "y = GroupNormalization <num_groups: int = 3> (x, s, b)", {"x": ramp(2, 6, 4), "s": ramp(6), "b": ramp(6)}),
     Old(17, "y, a, d = LayerNormalization <axis: int = 1> (x, s)", X | EACH),
+    # onnxruntime's optimiser writes it into ONNX's domain; it runs at every opset
+    Old(
+        17, "y = SimplifiedLayerNormalization <axis: int = -1, epsilon: float = 0.0> (x, s)", X | {"s": ramp(4) + 1},
+        means="q = Mul(x, x); k = ReduceMean <axes: ints = [-1]> (q); r = Sqrt(k); d = Div(x, r); y = Mul(d, s)",
+    ),
     Old(1, "y = LRN <size: int = 3, alpha: float = 0.5> (x)", {"x": ramp(2, 5, 4, 4)}),
     Old(1, "y = LpNormalization <axis: int = 1, p: int = 1> (x)", X),
     Old(9, "y = MeanVarianceNormalization(x)", {"x": ramp(2, 3, 4, 4)}),
