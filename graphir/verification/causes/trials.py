@@ -24,6 +24,7 @@ from graphir.errors import GraphirError
 from graphir.graph import Node, Value
 from graphir.ops.shape import Shape
 from graphir.verification.grading.compare import Comparison
+from graphir.verification.inputs.roles import largest_threshold
 from graphir.verification.pairs.changes import row_text
 from graphir.verification.pairs.sides import Sides
 from graphir.verification.regions.judge import judge
@@ -34,7 +35,7 @@ from .known import Bench, Known, room_for
 from .segments import Segment, Segments
 from .side_by_side import SideBySide
 from .walks import Walks
-from .ways import between, beyond, constants, evenly, farther, in_levels, is_bounded, is_real, largest_threshold, steep
+from .ways import between, beyond, constants, evenly, farther, in_levels, is_bounded, is_real, steep
 
 Array = NDArray[Any]
 # Parts that are cut out, and seconds of this process for all of them; what is simplest comes first.

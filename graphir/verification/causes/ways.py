@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphir.analysis.diff import Row
-from graphir.graph import Node, Value
+from graphir.graph import Value
 from graphir.verification.grading.heads import SATURATING
 
 Array = NDArray[Any]
@@ -17,8 +17,6 @@ Array = NDArray[Any]
 LEVELS = 3
 STRETCH = 8.0
 STEEP = 128.0
-# The root of float32's largest number: products of larger ones overflow.
-LARGEST_THRESHOLD = 2.0**64
 BOUNDING = SATURATING | {"Clip", "Erf", "Sin", "Cos"}
 
 
@@ -80,22 +78,6 @@ def between(ends: tuple[float, float], generator: np.random.Generator, array: Ar
     return generator.uniform(min(ends), max(ends), array.shape) if array.dtype.kind in "fV" else array
 
 
-def largest_threshold(nodes: Iterable[Node]) -> float:
-    """Return the largest magnitude of the constants that these nodes compare with, 0 without any.
-
-    Constants beyond LARGEST_THRESHOLD stand for no bound.
-    """
-    numbers = []
-    for node in nodes:
-        if node.op.compares:
-            tensors = [value.tensor for value in node.inputs if value is not None and value.tensor is not None]
-            numbers += [tensor.numpy() for tensor in tensors if tensor.dtype.is_float]
-            attributes = [getattr(node.op, name) for name in node.op.field_names]
-            numbers += [np.asarray(value) for value in attributes if isinstance(value, float)]
-    sizes = [np.abs(array.astype(np.float64)) for array in numbers]
-    return float(max((size[size < LARGEST_THRESHOLD].max(initial=0.0) for size in sizes), default=0.0))
-
-
 def constants(row: Row) -> Iterator[tuple[float, float]]:
     """The real numbers, operands and attributes, in which two nodes differ."""
     left, right = row.left, row.right
@@ -134,6 +116,5 @@ def _is_whole(array: Array) -> bool:
 
 
 __all__ = [
-    "between", "beyond", "constants", "evenly", "farther", "in_levels", "is_bounded", "is_real", "largest_threshold",
-    "steep",
+    "between", "beyond", "constants", "evenly", "farther", "in_levels", "is_bounded", "is_real", "steep",
 ]  # fmt: skip

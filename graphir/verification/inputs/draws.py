@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphir.graph import Value
+from graphir.graph import Node, Value
 from graphir.types import DType
 
-from .roles import Role, Table, numbers_met, role_of, table_of
+from .roles import Role, Table, largest_threshold, numbers_met, role_of, table_of
 
 Array = NDArray[Any]
 # Sets that stretch floats: a number of standard deviations, drawn for each element from the least to the most. 5 brings
 # most elements beyond the 6 of a Relu6, 50 saturates gates and reaches bounds that are set for pixels.
 LEAST_STRETCH, MOST_STRETCH = 5, 50
 SMALL = 8
+# Of the elements of a set that stretches floats one in so many reaches beyond what the model compares with, if that is
+# no number beyond which float32 does not count in ones: such a one stands for no bound.
+ONE_IN, COUNTED = 8, 2.0**24
 UINT8 = 255
 # Beyond a table by so many rows, where the model leads back what lies outside.
 BEYOND = 3
@@ -28,7 +31,8 @@ BEYOND = 3
 class Draw:
     """What one set draws.
 
-    `floats`: standard `normal`, `wide` (each element 5 to 50 times that) or a `mask` of 0 and 1. `integers`: `small`
+    `floats`: standard `normal`, `wide` (each element 5 to 50 times that, some
+    beyond the largest number that the model compares with) or a `mask` of 0 and 1. `integers`: `small`
     (0 to 7), `signed` (-8 to 7, of unsigned types all), `full` (all of the type) or `mask`; numbers that the model
     compares them with are put among `signed` ones, and from the last on into a `mask`. `rows` of tables: `any`, or the
     `edges`: first, last, and outside where the model has a meaning for that; `negative` has rows counted from the end
@@ -76,6 +80,8 @@ def drawn(
         found = np.full(shape, draw.truth != bool(place % 2)) if one else generator.integers(0, 2, shape)
     elif dtype.is_float:
         found = drawn_floats(generator, shape, draw)
+        if draw.floats == "wide" and value.graph is not None:
+            found = _beyond(generator, found, value.graph.nodes)
     else:
         found = _integers(generator, value, dtype, shape, draw)
     return np.asarray(found).astype(dtype.numpy())
@@ -104,6 +110,18 @@ def drawn_floats(generator: np.random.Generator, shape: tuple[int, ...], draw: D
             found = found + generator.standard_normal(shape[:2] + (1,) * (len(shape) - 2))
         found = found * generator.integers(LEAST_STRETCH, MOST_STRETCH + 1, shape)
     return found
+
+
+def _beyond(generator: np.random.Generator, found: Array, nodes: Collection[Node]) -> Array:
+    """The numbers, some of them up to twice what nodes compare with, where none would reach that.
+
+    Not where e is taken to the power of something: what overflows shows nothing.
+    """
+    threshold = largest_threshold(nodes)
+    if not MOST_STRETCH < threshold <= COUNTED or any(node.op.name == "Exp" for node in nodes):
+        return found
+    chosen = generator.integers(0, ONE_IN, found.shape) == 0
+    return np.where(chosen, generator.uniform(-2 * threshold, 2 * threshold, found.shape), found)
 
 
 def _rows(

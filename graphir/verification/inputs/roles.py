@@ -7,7 +7,10 @@ shape, an axis or a number of rounds must stay what it is for. Any other integer
 from __future__ import annotations
 
 import enum
+from collections.abc import Iterable
 from dataclasses import dataclass
+
+import numpy as np
 
 from graphir.graph import Graph, Value
 from graphir.node import Node
@@ -43,6 +46,8 @@ DIVIDES = frozenset({"Div", "Mod"})
 ALONG = frozenset({*PASSED_ON, "Expand", "Tile"})
 SHIFTS = frozenset({"Add", "Sub"})
 COMPARES = frozenset({"Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"})
+# The root of float32's largest number: products of larger ones overflow.
+LARGEST_THRESHOLD = 2.0**64
 # So many numbers beside an input are names of kinds; more of them are data.
 MOST_MET = 8
 # What gives one of several equal elements: two correct models need not take the same.
@@ -145,6 +150,22 @@ def numbers_met(value: Value) -> list[int]:
     return list(found)
 
 
+def largest_threshold(nodes: Iterable[Node]) -> float:
+    """Return the largest magnitude of the constants that these nodes compare with, 0 without any.
+
+    Constants beyond LARGEST_THRESHOLD stand for no bound.
+    """
+    numbers = []
+    for node in nodes:
+        if node.op.compares:
+            tensors = [value.tensor for value in node.inputs if value is not None and value.tensor is not None]
+            numbers += [tensor.numpy() for tensor in tensors if tensor.dtype.is_float]
+            attributes = [getattr(node.op, name) for name in node.op.field_names]
+            numbers += [np.asarray(value) for value in attributes if isinstance(value, float)]
+    sizes = [np.abs(array.astype(np.float64)) for array in numbers]
+    return float(max((size[size < LARGEST_THRESHOLD].max(initial=0.0) for size in sizes), default=0.0))
+
+
 def _is_whole(value: Value) -> bool:
     return value.dtype is None or not (value.dtype.is_float or value.dtype is DType.BOOL)
 
@@ -198,4 +219,7 @@ def order_sensitive(graph: Graph) -> list[str]:
     return sorted(ORDERS & count_operators(graph).keys())
 
 
-__all__ = ["Role", "Table", "index_limit", "length_limit", "numbers_met", "order_sensitive", "role_of", "table_of"]
+__all__ = [
+    "Role", "Table", "index_limit", "largest_threshold", "length_limit", "numbers_met", "order_sensitive", "role_of",
+    "table_of",
+]  # fmt: skip

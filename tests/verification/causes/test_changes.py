@@ -123,7 +123,7 @@ def active(kind: str, *bounds: str) -> onnx.ModelProto:
     (never_taken(2.0), never_taken(3.0), "other: Mul: factor 2 -> 3, which differs and shows in nothing"),
     (chosen(), chosen(last=1), "best: ArgMax: select_last_index False -> True"),
     (active("Clip", "zero", "one"), active("Clip", "zero"), "y: Clip"),
-    (behind_contrib(6000), behind_contrib(4000), "is_large: Greater: limit 6000 -> 4000"),
+    (behind_contrib(6e8), behind_contrib(4e8), "is_large: Greater: limit 6e+08 -> 4e+08"),
     (remainder(0), remainder(1), "rest: Mod: fmod False -> True"),
     (limited(), limited(("Max", ["p", "low"], "kept", {})), "kept: Max only in the candidate"),
     (limited(), limited(("Greater", ["p", "large"], "is_large", {}), ("Where", ["is_large", "zero", "p"], "kept", {})),

@@ -213,6 +213,15 @@ def test_batches_of_one_two_five_and_nine() -> None:
     assert [one.attempts[0]()["x"].shape[0] for one in drawn_sets(graph)(True)] == [2, 1, 1, 1]
 
 
+@pytest.mark.parametrize(("bound", "largest"), [(6.0, 250.0), (500.0, 1000.0), (1e30, 250.0)])
+def test_wide_numbers_reach_beyond_what_the_model_compares_with(bound: float, largest: float) -> None:
+    side = Side(make("Clip", ["x", "", "high"], ["y"]), high=np.float32(bound))
+    graph = from_model(onnx_model(side.nodes, {"x": (FLOAT, ["N", 500])}, {"y": (FLOAT, None)}, side.weights))  # type: ignore[dict-item]
+    (wide,) = drawn_sets(graph, names=("wide",))(False)
+    reached = np.abs(wide.attempts[0]()["x"]).max()
+    assert 0.5 * largest < reached <= largest
+
+
 def test_lengths_are_at_most_as_long_as_their_sequences() -> None:
     side = Side(
         make("LSTM", ["x", "w", "r", "", "lengths"], ["", "y"], hidden_size=2),
