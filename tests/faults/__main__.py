@@ -46,11 +46,16 @@ def main() -> int:
         parts = list(pool.map(work, rows) if chosen.jobs > 1 else map(work, rows))
     findings = [found for part, _ in parts for found in part]
     acquittals = [found for _, part in parts for found in part]
-    missed, unnamed = sum(found.missed for found in findings), sum(found.unnamed for found in findings)
-    blamed, harmful = sum(found.blamed for found in acquittals), sum(found.harms for found in acquittals)
+    new = [found for found in findings if not found.is_known]
+    missed, unnamed = sum(found.missed for found in new), sum(found.unnamed for found in new)
+    blamed = sum(found.blamed for found in acquittals if not found.is_known)
+    harmful = sum(found.harms for found in acquittals)
+    known = sum(found.missed or found.unnamed for found in findings if found.is_known)
+    known += sum(found.blamed for found in acquittals if found.is_known)
     print(
         f"{len(findings)} faults planted, {sum(found.counts for found in findings)} with an effect, {missed} missed, "
         f"{unnamed} found and not named; {len(acquittals)} harmless rewrites, {blamed} blamed, {harmful} not harmless; "
+        f"{known} known gaps; "
         f"{time.perf_counter() - started:.0f} s"
     )
     if chosen.write:

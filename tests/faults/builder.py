@@ -122,7 +122,8 @@ class Builder:
     def build(self) -> onnx.ModelProto:
         """The model, checked."""
         graph = helper.make_graph(self.nodes, self.name, self.inputs, self.outputs, self.weights)
-        proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=8)
+        imports = [helper.make_opsetid(domain, 1) for domain in {node.domain for node in self.nodes} - {""}]
+        proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset), *imports], ir_version=8)
         onnx.checker.check_model(proto, full_check=True)
         return proto
 

@@ -14,7 +14,8 @@ import onnx
 from .builder import Array, Feeds, Network
 from .model import Model, every_value, run, session
 
-SCENES = ((2, 1.0), (3, 1.0), (1, 1.0), (2, 0.2), (2, 5.0), (1, 20.0), (3, 50.0), (2, 1.0), (3, 5.0), (1, 1.0))
+SCENES = ((2, 1.0), (3, 1.0), (1, 1.0), (2, 0.2), (2, 5.0), (1, 20.0), (3, 50.0), (2, 1.0), (3, 5.0), (1, 1.0),
+          (9, 1.0))  # fmt: skip
 """Batch and width of each set of inputs."""
 FACTOR = 100
 """How many times the floor a change has to be for it to count as an effect: verify allows 20 times a floor that it
@@ -154,4 +155,16 @@ def effect_of(base: Judged, proto: onnx.ModelProto) -> Effect:
     return Effect(most, floor, sets, fails, runs)
 
 
-__all__ = ["SCENES", "Effect", "Judged", "change", "effect_of", "judged"]
+def differs_at(base: Judged, proto: onnx.ModelProto, width: float) -> bool:
+    """Whether the candidate gives other numbers at all, on inputs so many times as wide as usual, or a tenth of that,
+    which saturates less."""
+    first, second = session(base.model.proto), session(proto)
+    for size in dict.fromkeys((width, max(width / 10, 1.0))):
+        feeds = base.network.draw(np.random.Generator(np.random.PCG64(int(size))), SCENES[0][0], size)
+        expected, found = run(first, feeds), run(second, feeds)
+        if any(not np.array_equal(array, found[name], equal_nan=True) for name, array in expected.items()):
+            return True
+    return False
+
+
+__all__ = ["SCENES", "Effect", "Judged", "change", "differs_at", "effect_of", "judged"]

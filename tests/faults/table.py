@@ -8,17 +8,20 @@ from .effect import FACTOR, LEAST, SCENES
 from .harmless import REWRITES
 from .judge import Acquittal, Finding
 from .kinds import FAMILIES
+from .known import GAPS
 from .networks import NETWORKS
 
 HEAD = """# Planted faults and harmless rewrites
 
 Made by `python -m tests.faults --write`; do not edit. Every kind of fault is planted in every network where it
 applies, at a place drawn from a seed, and `graphir verify` compares the two files with nothing but its defaults. In
-half of them every name inside the candidate is another one. What a fault really changes is measured without graphir:
-both files in onnxruntime without optimisations on {scenes} sets of inputs (batches of 1 to 3, widths from 0.2 to 50
-times the usual), output by output and slice by slice. It has an **effect** where that is more than {factor} times what
-a last place of the inputs and optimisations change and more than {least:g} of the slice's magnitude (of whole numbers:
-2 % of them), or where the candidate does not run.
+half of them every name inside the candidate is another one, and half of these were written by onnxruntime's offline
+optimiser. What a fault really changes is measured without graphir: both files in onnxruntime without optimisations on
+{scenes} sets of inputs (batches of 1 to 9, widths from 0.2 to 50 times the usual), output by output and slice by slice.
+It has an **effect** where that is more than {factor} times what a last place of the inputs and optimisations change and
+more than {least:g} of the slice's magnitude (of whole numbers: 2 % of them), or where the candidate does not run. Some
+kinds are *silent*: what they change is less, or shows only beyond all numbers that a network is fed with. Their effect
+is any other number, up to a million times the usual width.
 
 It is **found** if the verdict is *suspicious* or *broken* (*not proven* and *not deterministic* where the fault draws
 numbers), if it is *not proven* and the sentence that says why names the place (what inputs never reached), or if
@@ -100,11 +103,15 @@ def _rewrites(acquittals: Sequence[Acquittal]) -> list[str]:
 
 def _missed(findings: Sequence[Finding], acquittals: Sequence[Acquittal]) -> list[str]:
     """What is not as it should be, each with the command that repeats it; nothing if there is none."""
-    lines = [f"- missed: `{found.command}`" for found in findings if found.missed]
-    lines += [f"- found, not named: `{found.command}`" for found in findings if found.unnamed]
-    lines += [f"- blamed: `{found.command}`" for found in acquittals if found.blamed]
+    lines = [f"- missed: `{found.command}`{_known(found)}" for found in findings if found.missed]
+    lines += [f"- found, not named: `{found.command}`{_known(found)}" for found in findings if found.unnamed]
+    lines += [f"- blamed: `{found.command}`{_known(found)}" for found in acquittals if found.blamed]
     lines += [f"- not harmless: `{found.command}`" for found in acquittals if found.harms]
     return ["\n## Not as it should be\n", *lines] if lines else []
+
+
+def _known(found: Finding | Acquittal) -> str:
+    return f": {GAPS[found.place]}" if found.is_known else ""
 
 
 __all__ = ["page"]

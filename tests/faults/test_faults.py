@@ -23,7 +23,7 @@ from tests.faults.networks import NETWORKS
 ALL = bool(os.environ.get("GRAPHIR_ALL_FAULTS"))
 SEED = 0
 FAULTS_EACH, REWRITES_EACH = (len(FAULTS), len(REWRITES)) if ALL else (3, 2)
-LEAST_NETWORKS, LEAST_FAULTS, LEAST_REWRITES = 12, 90, 24
+LEAST_NETWORKS, LEAST_FAULTS, LEAST_REWRITES = 23, 300, 70
 
 
 def planted_in(network: str) -> Iterator[Planted]:
@@ -31,7 +31,7 @@ def planted_in(network: str) -> Iterator[Planted]:
     kinds = list(FAULTS)
     for index in generator_of("sample", network, SEED).permutation(len(kinds)):
         found = plant(NETWORKS[network], FAULTS[kinds[index]], SEED)
-        if found is not None and (found.effect.is_clear or found.random):
+        if found is not None and (found.effect.is_clear or found.random or found.silent):
             yield found
 
 
@@ -85,18 +85,36 @@ def test_rewrites_are_not_blamed(network: str) -> None:
     ("half", "an activation left out", 8),  # the same behind it
     ("gru", "through bfloat16", 6),  # the candidate's own type moves it, and no input can be moved
     ("detector", "a softmax without its maximum", 0),
+    ("scaled_layers", "layer scale of 2e-6 for 1e-6", 0),
+    ("scaled_layers", "an upper bound beyond all numbers", 0),
+    ("residual", "a Max that never acts", 0),
+    ("residual", "a Where that never acts", 0),
+    ("indices", "fmod for mod", 0),
+    ("indices", "floored for truncated division", 0),
+    ("indices", "indices clipped into the table", 0),
+    ("lengths", "the last step of full sequences repeated", 0),
+    ("half", "a batch beyond eight repeats the eighth", 0),  # large numbers saturate what tells samples apart
+    ("contrib", "a threshold moved", 0),  # beside operators that are onnxruntime's own
+    ("heatmap", "two Resizes exchanged", 0),
+    ("heatmap", "a window of two more", 0),
+    ("half_attention", "Softmax over another axis", 0),
+    ("nested", "inside: another constant", 0),
 ])  # fmt: skip
 def test_what_limits_could_hide_is_found_and_named(network: str, kind: str, seed: int) -> None:
     planted = plant(NETWORKS[network], FAULTS[kind], seed)
     assert planted is not None
-    assert planted.effect.is_clear
     finding = hold(judged(NETWORKS[network], seed), planted)
+    assert finding.counts
     assert not finding.missed, finding
     assert not finding.unnamed, finding
 
 
-def test_values_of_other_sizes_are_no_pair() -> None:
-    found = acquit(NETWORKS["segmentation"], REWRITES["Conv in two halves"], SEED)
+@pytest.mark.parametrize("network, kind", [
+    ("segmentation", "Conv in two halves"),  # values of other sizes are no pair
+    ("residual", "Relu twice"),  # of two equal values which one is the pair is a guess
+])  # fmt: skip
+def test_pairs_that_are_none_blame_nothing(network: str, kind: str) -> None:
+    found = acquit(NETWORKS[network], REWRITES[kind], SEED)
     assert found is not None
     assert not found.blamed, found
 

@@ -3,7 +3,7 @@ other."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cached_property
 
 from graphir.analysis.completion import Counterparts
@@ -31,6 +31,7 @@ class Sides:
         self._sources = reference, candidate
         self.made_of = made_of
         self.reason = ""
+        self._inferred: set[Value] = set()
 
     @cached_property
     def graphs(self) -> tuple[Graph, Graph] | None:
@@ -130,6 +131,12 @@ class Sides:
         order = {value: place for place, value in enumerate(_computed(self.graphs[0]))}
         return {value: found[value] for value in sorted(found, key=order.__getitem__) if value in found}
 
+    @property
+    def inferred(self) -> Collection[Value]:
+        """Those of the first graph's values whose pair is one only because nodes that read the two are the same, with
+        nodes of one model alone before them: which value between these is the pair is a guess."""
+        return self._inferred & self.values.keys()
+
     def _likeness(self, value: Value, other: Value, prints: Fingerprints) -> tuple[bool, bool, bool, int]:
         """How much speaks for two values being the same: sizes, weights, operator, and how many operands are."""
         node, partner = value.producer, other.producer
@@ -167,6 +174,7 @@ class Sides:
                 if partner is not None:
                     back[partner].discard(value)
                 found[value] = other
+                self._inferred.add(value)
             for held in others:
                 found.pop(held, None)
             back[other] = {value}

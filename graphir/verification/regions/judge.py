@@ -40,7 +40,8 @@ class Judgement:
 
     `alone` are the comparisons of each part on the reference's numbers, `causes` the parts that differ, `rewritten`
     those that are written otherwise with the values at which both models agree again, `hidden` those that differ while
-    what reads them agrees, with their own numbers and with the reference's: other inputs may show them.
+    what reads them agrees, with their own numbers and with the reference's: other inputs may show them. Where their
+    pair was inferred from what reads them, that says only that another value is the pair.
     """
 
     alone: dict[Value, Comparison]
@@ -67,6 +68,7 @@ class Regions:
     def __init__(self, bench: Bench, sides: Sides, known: Known) -> None:
         assert sides.graphs is not None
         self._bench, self.known = bench, known
+        self._inferred = sides.inferred
         self._cut = CutCandidate(bench.candidate, sides.graphs[1], bench.feeds)
         self._walks = Walks(sides.graphs[0]), Walks(sides.graphs[1])
         self._ends = set(bench.candidate.structure.outputs)
@@ -137,7 +139,7 @@ class Regions:
                 else:
                     pending.append(reader)
         if not _shows(again, found.alone):
-            if not self._is_shift(value):
+            if value not in self._inferred and not self._is_shift(value):
                 found.hidden.append(value)
             return set()
         for one in seen - again:

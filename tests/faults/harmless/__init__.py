@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from . import layers, operators, others, recurrent, structure
+from . import layers, operators, others, ports, recurrent, structure
 from .rewrite import Rewrite
 
 REWRITES: dict[str, Rewrite] = {
     rewrite.name: rewrite
-    for rewrite in (*structure.REWRITES, *layers.REWRITES, *recurrent.REWRITES, *operators.REWRITES, *others.REWRITES)
+    for family in (structure, layers, recurrent, operators, others, ports)
+    for rewrite in family.REWRITES
 }
 
 ITSELF = next(iter(REWRITES))

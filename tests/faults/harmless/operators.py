@@ -88,7 +88,8 @@ def layer_norm_by_parts(model: Model, node: Node) -> bool:
 
 def div_as_mul(model: Model, node: Node) -> bool:
     below, after = model.operand(node, 1), model.sole_user(node.output[0])
-    if below is None or (after is not None and after.op_type in ("Floor", "Round")):  # a last place decides there
+    decides = after is not None and after.op_type in ("Floor", "Round")  # where a last place decides
+    if below is None or below.dtype.kind != "f" or decides:
         return False
     model.become(node, "Mul", [node.input[0], model.constant((1 / below).astype(below.dtype), "reciprocal")])
     return True

@@ -45,7 +45,8 @@ def _needed(node: Node) -> set[str]:
     """What a node takes, with what its subgraphs take from outside."""
     found = {name for name in node.input if name}
     for attribute in node.attribute:
-        inside = {item.name for item in attribute.g.input} | {name for held in attribute.g.node for name in held.output}
+        inside = {item.name for item in (*attribute.g.input, *attribute.g.initializer)}
+        inside |= {name for held in attribute.g.node for name in held.output}
         found |= {name for held in attribute.g.node for name in held.input} - inside
     return found
 

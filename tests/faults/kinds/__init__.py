@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import activations, normalization, recurrent, repeated, shapes, slips, special, weights, windows
+from . import activations, normalization, ports, recurrent, repeated, shapes, slips, special, weights, windows
 from .edit import Edit, Fault
 
 FAMILIES = {
@@ -15,6 +15,7 @@ FAMILIES = {
     "detection, types, control": special.FAULTS,
     "slips of porting": slips.FAULTS,
     "repeated and misplaced": repeated.FAULTS,
+    "ports": ports.FAULTS,
 }
 FAULTS: dict[str, Fault] = {fault.name: fault for family in FAMILIES.values() for fault in family}
 

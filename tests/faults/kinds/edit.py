@@ -25,11 +25,13 @@ Sites = Callable[[Model], Iterator[Edit]]
 @dataclass(frozen=True)
 class Fault:
     """A kind of fault. `random` says that the model draws numbers afterwards: then no verdict may call it proven, and
-    none can say more."""
+    none can say more. `silent` says that what it changes is less than an effect, or shows in inputs only that
+    are so many times as wide as usual: no verdict may call it proven then either, and the place has to be named."""
 
     name: str
     sites: Sites
     random: bool = False
+    silent: float = 0.0
 
 
 Others = Callable[[Model, Node], Iterable[Any]]

@@ -11,6 +11,7 @@ from tests.faults.builder import Generator
 from tests.faults.model import Array, Model, Node, get, put
 
 from .edit import Edit, Fault, always, each, operator, weights
+from .special import halves_and_adds
 
 ACTIVATIONS = ("Relu", "Clip", "Elu", "LeakyRelu", "Tanh", "Sigmoid")
 PIXELS = 255.0
@@ -185,7 +186,7 @@ FAULTS = (
     Fault("input divided by 255 again", pixels),
     Fault("weights rounded to 8 bits", weights(PRODUCTS, 1, in_eight_bits)),
     Fault("TopK: unsorted", each("TopK", lambda model, node, generator: put(node, "sorted", 0), always)),
-    Fault("a Loop that reads its state too early", each("Loop", frozen_turn, always)),
+    Fault("a Loop that reads its state too early", each("Loop", frozen_turn, halves_and_adds)),
 )
 
 __all__ = ["FAULTS"]
