@@ -208,16 +208,18 @@ def inlined(tf, graph):
             node = pending.pop()
             name = node.attr["f"].func.name if node.op in CALLS else node.op
             if name in functions:
-                body, names = convert(functions[name])
-                pending += called_body(node, functions[name], body)
-                types = [held.type for held in functions[name].signature.output_arg]
-                results = [functions[name].ret[held.name] for held in functions[name].signature.output_arg]
+                function = functions[name]
+                body, names = convert(function)
+                pending += called_body(node, function, body)
+                types = [held.type for held in function.signature.output_arg]
+                results = [function.ret[held.name] for held in function.signature.output_arg]
                 ends = made.node.add(name=node.name, op="IdentityN" if types else "NoOp")
                 if types:
                     ends.attr["T"].list.type.extend(types)
-                arguments = dict(zip((held.name for held in functions[name].signature.input_arg), node.input))
+                arguments = dict(zip((held.name for held in function.signature.input_arg), node.input))
                 ends.input.extend(placed(names[text], node.name, arguments) for text in results)
-                ends.input.extend("^{}/{}".format(node.name, held) for held in functions[name].control_ret.values())
+                waits = dict(getattr(function, "control_ret", {}))  # since TensorFlow 1.14
+                ends.input.extend("^{}/{}".format(node.name, held) for held in waits.values())
             else:
                 made.node.add().CopyFrom(node)
     return made
