@@ -48,8 +48,8 @@ def skips(path: Path) -> list[str]:
 OWN = {
     "attacks/test_live.py": 1, "converters/mxnet/mx/test_arrays_as_live.py": 2,
     "converters/mxnet/mx/test_executor.py": 1, "tensorflow/test_random_models.py": 4,
-    "core/test_tensor.py": 1, "core/test_types.py": 1, "equivalence/test_gpu.py": 2, "gpu.py": 1, "requirements.py": 1,
-    "runtime/test_gpu.py": 1,
+    "core/test_tensor.py": 1, "core/test_types.py": 1, "devices/device.py": 1,
+    "devices/test_operators.py": 1, "devices/test_sessions.py": 2, "requirements.py": 1,
     "tensorflow/test_mxnet.py": 1, "tensorflow/test_onnx.py": 1,
 }  # fmt: skip
 

@@ -18,11 +18,15 @@ class Prepared:
     moves nothing to it or from it, and ends when the device is done.
     """
 
-    def __init__(self, call: Callable[[], Any], fetch: Callable[[Any], list[Any]], device: str, bound: bool) -> None:
+    def __init__(
+        self, session: Any, call: Callable[[], Any], fetch: Callable[[Any], list[Any]], device: str, bound: bool
+    ) -> None:
         self._call = call
         self._fetch = fetch
         self.device = device
         self.bound = bound
+        # The last to go: what is bound on a device is released by its session.
+        self._session = session
 
     def __call__(self) -> Any:
         """Run the model and wait for its outputs, which are returned where they are not bound.
@@ -49,7 +53,7 @@ def prepared_run(session: Any, names: Sequence[str], arrays: Mapping[str, Any], 
     the arrays are OrtValues, and so are the results."""
     run = session.run_with_ort_values if ort_values else session.run
     feeds, wanted = dict(arrays), list(names)
-    return Prepared(lambda: run(wanted, feeds), list, "cpu", False)
+    return Prepared(session, lambda: run(wanted, feeds), list, "cpu", False)
 
 
 def prepared_binding(
@@ -72,7 +76,7 @@ def prepared_binding(
         binding.synchronize_outputs()
 
     fetch = binding.get_outputs if ort_values else binding.copy_outputs_to_cpu
-    return Prepared(call, lambda _: list(fetch()), device, True)
+    return Prepared(session, call, lambda _: list(fetch()), device, True)
 
 
 __all__ = ["Prepared", "device_of", "prepared_binding", "prepared_run"]

@@ -136,6 +136,17 @@ class Choice:
     options: Mapping[str, str]
     devices: tuple[Any, ...] = ()
 
+    @property
+    def named(self) -> Any:
+        """The provider as `InferenceSession` takes it, with the options that it reads there."""
+        name, options = self.row.runtime_name, dict(self.options)
+        return (name, options) if options and not self.row.prefix else name
+
+    @property
+    def entries(self) -> dict[str, str]:
+        """The options that the provider reads among those of the session."""
+        return {self.row.prefix + key: value for key, value in self.options.items()} if self.row.prefix else {}
+
 
 def parse_provider(text: str) -> tuple[Provider, dict[str, str]]:
     """Return the row and the options of `NAME[:DEVICE][,KEY=VALUE...]`.

@@ -59,6 +59,9 @@ class OnnxSession:
     onnxruntime refuses: given it, and what starts a session of a part on the CPU, it gives what runs it all, or None.
     """
 
+    # Whether it is an error that the first provider runs no node.
+    needs_nodes = True
+
     def __init__(
         self,
         model: bytes | str | os.PathLike[str],
@@ -100,7 +103,8 @@ class OnnxSession:
         if len(self.providers) > 1:
             forbid_forks()
         self._asked = [] if providers == "auto" else [choice.row.runtime_name for choice in chosen]
-        check_running(self._asked, self.providers, self._placement.at_start(self._session))
+        known = self._placement.at_start(self._session) if self.needs_nodes else None
+        check_running(self._asked, self.providers, known)
         inputs, outputs = self._session.get_inputs(), self._session.get_outputs()
         self.inputs = {item.name: tuple(item.shape) for item in inputs}
         self.outputs = tuple(item.name for item in outputs)
@@ -132,7 +136,7 @@ class OnnxSession:
         known = self._placement.at_start(self._session)
         if known is None:
             known = self._placement.after_run(self._session)
-            check_running(self._asked, self.providers, known)
+            check_running(self._asked, self.providers, known if self.needs_nodes else None)
         return dict(known)
 
     def nodes(self) -> list[PlacedNode]:
@@ -282,13 +286,10 @@ def _started(
     for choice in chosen:
         if choice.devices:
             options.add_provider_for_devices(choice.devices, dict(choice.options))
-        elif choice.row.prefix:
-            for key, value in choice.options.items():
-                options.add_session_config_entry(choice.row.prefix + key, value)
-    with_options = [
-        (choice.row.runtime_name, dict(choice.options)) if choice.options and not choice.row.prefix
-        else choice.row.runtime_name for choice in chosen if not choice.devices
-    ]  # fmt: skip
+        else:
+            for key, value in choice.entries.items():
+                options.add_session_config_entry(key, value)
+    with_options = [choice.named for choice in chosen if not choice.devices]
     first = chosen[0].row
     try:
         return _open(runtime, source, options, [] if chosen[0].devices else with_options)

@@ -288,7 +288,10 @@ def test_what_a_device_does_is_said(monkeypatch: pytest.MonkeyPatch, device: Any
     monkeypatch.setitem(globals(), "Pretending", device)
     report = verify(models.net_graph(), models.net_graph(), providers="cuda", rtol=1e-4)
     assert report.ok is (device is not Wrong)
-    assert [note for note in report.notes if "CPU" in note or "TF32" in note] == said
+    elsewhere, *notes = [note for note in report.notes if "CPU" in note or "TF32" in note]
+    count = len(report.placement)
+    assert elsewhere == f"1 of {count} nodes run on {CPU}, not on {CUDA}: {report.placement[-1].operator}"
+    assert notes == said
     assert {node.provider for node in report.placement} == {CUDA, CPU}
     document = verification_json(report)
     assert document["providers"] == {CUDA: len(report.placement) - 1, CPU: 1}

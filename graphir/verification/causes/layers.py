@@ -111,7 +111,7 @@ class _Inquiry:
             arrays = self.segments.arrays([segment])
             fed = {edge.name: arrays[edge] for edge in segment.edges}, self.segments.fed(segment, arrays)
             try:
-                write_minimal(folder, segment, fed, cause.what, limit)
+                write_minimal(folder, segment, fed, cause.what, limit, self.bench.candidate.asked)
             except VerificationError as error:
                 reasons.append(str(error))
                 continue

@@ -4,7 +4,7 @@ that runs both in onnxruntime alone."""
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from graphir.errors import GraphirError, VerificationError
 from graphir.graph import Graph
+from graphir.runtime.providers import Choice, choose_providers
 from graphir.safety.foreign_text import one_line
 
 from .segments import Segment, with_types
@@ -37,7 +38,12 @@ def run(which):
     options = onnxruntime.SessionOptions()
     if which == "reference":
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session = onnxruntime.InferenceSession(str(HERE / (which + ".onnx")), options, providers=["CPUExecutionProvider"])
+    providers = ["CPUExecutionProvider"]
+    if which == "candidate":
+        providers = {providers!r} + providers
+        for key, value in {entries!r}.items():
+            options.add_session_config_entry(key, value)
+    session = onnxruntime.InferenceSession(str(HERE / (which + ".onnx")), options, providers=providers)
     with np.load(HERE / (which + "_inputs.npz")) as stored:
         arrays = [stored["input_%d" % place] for place in range(len(session.get_inputs()))]
     feeds = {{item.name: array for item, array in zip(session.get_inputs(), arrays)}}
@@ -83,12 +89,13 @@ def write_minimal(
     fed: tuple[Mapping[str, Array], Mapping[str, Array]],
     what: str,
     limit: float,
+    providers: str | Sequence[str] = "cpu",
 ) -> list[Path]:
     """Write the parts of both models around a cause and what reproduces it; the files that were written.
 
-    `fed` are the reference's numbers at the edges by the names of each part's inputs, as it takes them. The folder is
-    made where it is not there. Raises VerificationError for a folder that holds files already, and where the parts
-    alone do not show the difference.
+    `fed` are the reference's numbers at the edges by the names of each part's inputs, as it takes them. The candidate's
+    part runs on `providers`. The folder is made where it is not there. Raises VerificationError for a folder that holds
+    files already, and where the parts alone do not show the difference.
     """
     place = check_folder(folder)
     results: dict[str, Array] = {}
@@ -96,7 +103,7 @@ def write_minimal(
     for side, which in enumerate(("reference", "candidate")):
         part = with_types(segment.part(side), fed[side])
         inputs = {value.name: fed[side][value.name] for value in part.inputs}
-        results[which] = _result(part, inputs, optimize=side == 1)
+        results[which] = _result(part, inputs, optimize=side == 1, providers=providers if side == 1 else "cpu")
         made[which] = part, inputs
     order = _order(results["candidate"], results["reference"])
     laid = results["candidate"].transpose(order) if order else results["candidate"]
@@ -104,7 +111,7 @@ def write_minimal(
         raise VerificationError(
             f"{segment.value.name}: the parts of both models give the same on these numbers, so they reproduce nothing"
         )
-    return _written(place, made, results, order, (segment.value.name, what, limit))
+    return _written(place, made, results, order, (segment.value.name, what, limit), choose_providers(providers))
 
 
 def check_folder(folder: str | os.PathLike[str]) -> Path:
@@ -121,6 +128,7 @@ def _written(
     results: Mapping[str, Array],
     order: tuple[int, ...],
     about: tuple[str, str, float],
+    chosen: Sequence[Choice],
 ) -> list[Path]:
     from graphir.converters.onnx import save
 
@@ -133,7 +141,10 @@ def _written(
     recorded: dict[str, Any] = dict(results)
     np.savez(place / "expected.npz", **recorded)
     texts = {
-        "reproduce.py": SCRIPT.format(order=order, limit=limit),
+        "reproduce.py": SCRIPT.format(
+            order=order, limit=limit, entries={key: text for choice in chosen for key, text in choice.entries.items()},
+            providers=[choice.named for choice in chosen if choice.row.name != "cpu"],
+        ),
         "README.txt": README.format(title=one_line(f"{name}: {what}"), name=one_line(name)),
     }
     for file, text in texts.items():
@@ -141,11 +152,13 @@ def _written(
     return sorted(place.iterdir())
 
 
-def _result(part: Graph, inputs: Mapping[str, Array], *, optimize: bool) -> Array:
+def _result(
+    part: Graph, inputs: Mapping[str, Array], *, optimize: bool, providers: str | Sequence[str]
+) -> Array:
     from graphir.verification.running.candidate import OnnxCandidate
 
     try:
-        with OnnxCandidate(part, optimize=optimize) as under_test:
+        with OnnxCandidate(part, optimize=optimize, providers=providers) as under_test:
             (found,) = under_test.run(inputs).values()
             return found
     except GraphirError as error:

@@ -145,8 +145,8 @@ class OnnxCandidate:
         optimize = self._optimize if lean is None else not lean
         with subject(self.role if self.path.parent == Path(self._folder.name) else f"{self.role} {self.path.name}"):
             if not optimize or self.is_tight:
-                return lean_session(model, providers=self._providers, external=external, optimize=optimize)
-            session = quiet_session(model, providers=self._providers, external=external)
+                return lean_session(model, self._providers, external, optimize=optimize, is_part=lean is not None)
+            session = quiet_session(model, self._providers, external)
         if self.path.stat().st_size > WORTH_RETURNING:
             return_memory()
         return session
