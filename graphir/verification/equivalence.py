@@ -107,16 +107,14 @@ def compare_models(
     given = dict.fromkeys([*(name for _, name in pairs), *candidate.session.aside])
     found = first_run(candidate, feeds, list(given), list(stated.inputs), report.notes)
     layers = layer_pairs(reference, candidate, graph, telling)
-    if how.per_layer and telling is not None and telling.graphs is not None:
-        report.notes += filter(None, [missing_layers(reference, layers, telling.graphs[0])])
     heads = _heads(reference, candidate, pairs, layers, wiring, report.notes)
 
     compared = [*(name for _, name in pairs), *(head.name for head in heads)]
     bench = _bench(reference, candidate, feeds, layers, graph, wiring, how, step)
     bench = replace(bench, rounding=bench.rounding.giving(compared), made_of=sides is not None and sides.made_of)
-    if bench.limits.quantized:
-        report.notes.append(QUANTIZED)
-    report.notes += filter(None, [candidate.about_budget(), candidate.beyond_budget(feeds, per_layer=how.per_layer)])
+    said = [QUANTIZED if bench.limits.quantized else "", candidate.about_budget()]
+    said += [candidate.beyond_budget(feeds, per_layer=how.per_layer)]
+    report.notes += filter(None, [*said, missing_layers(reference, layers, telling) if how.per_layer else ""])
     wanted = dict.fromkeys([*(source for source, _ in pairs), *(head.source for head in heads)])
     expected, report.layers = bench.evaluate(wanted, layers if how.per_layer else ())
     check_keys(pairs, reference, candidate)

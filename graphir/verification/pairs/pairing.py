@@ -133,10 +133,12 @@ def layer_pairs(
     return {name: (paired | kept)[name] for name in reference.values() if name in paired or name in kept}
 
 
-def missing_layers(reference: Reference, layers: Mapping[str, str], graph: Graph) -> str:
-    """Return which values of the reference's graph are not compared, and why; "" if all are. Values that the import
-    made have no name in the source, and are no layers."""
-    computed = [value for value in graph.values if value.producer is not None]
+def missing_layers(reference: Reference, layers: Mapping[str, str], sides: Sides | None) -> str:
+    """Return which values of the reference's graph are not compared, and why; "" if all are, or it is not known. Values
+    that the import made have no name in the source, and are no layers."""
+    if sides is None or sides.graphs is None:
+        return ""
+    computed = [value for value in sides.graphs[0].values if value.producer is not None]
     named = {value.name: {value.name, *value.sources} for value in computed if value.sources} or {
         value.name: {value.name} for value in computed
     }
