@@ -91,6 +91,10 @@ ELEMENTS_3: Rows = (
     lambda o, x, y: o.average(x, axis=1, weights=np.arange(1, 7)),
     lambda o, x, y: o.average(x, axis=-1, weights=o.square(y)), lambda o, x, y: o.count_nonzero(o.relu(x), axis=1),
     lambda o, x, y: o.moments(x, axes=[1, 2], keepdims=True)[1], lambda o, x, y: o.moments(x, axes=[1])[0],
+    lambda o, x, y: o.nansum(o.sqrt(x), axis=1), lambda o, x, y: o.nanprod(o.sqrt(x), axis=-1, keepdims=True),
+    lambda o, x, y: o.nanmax(o.sqrt(x), axis=2), lambda o, x, y: o.nanmin(o.sqrt(x)) + y,
+    lambda o, x, y: o.nanmax(o.sqrt(x - 9.0), axis=1), lambda o, x, y: o.nanmean(o.sqrt(x), axis=(1, 2)),
+    lambda o, x, y: o.nanvar(o.sqrt(x), axis=1, keepdims=True), lambda o, x, y: o.nanstd(o.sqrt(x)) + y,
     lambda o, x, y: o.det(o.matmul(x, o.swapaxes(x, 1, 2)) + 9.0 * np.eye(6, dtype="float32")),
 )  # fmt: skip
 ORDER_3: Rows = (
@@ -120,6 +124,7 @@ ORDER_3: Rows = (
     lambda o, x, y: o.tensordot(x, y, axes=[[0, 2], [0, 2]]), lambda o, x, y: o.tensordot(x, y[0, 0], axes=1),
     lambda o, x, y: o.tensordot(x, y[0], axes=2), lambda o, x, y: o.tensordot(x, y, axes=[[-1], [2]]),
     lambda o, x, y: o.dsplit(x, 2)[1], lambda o, x, y: o.hsplit(x, [2, 3])[2], lambda o, x, y: o.dstack([x, y]),
+    lambda o, x, y: o.vstack([x, y]), lambda o, x, y: o.vsplit(x, [1, 2])[1],
     lambda o, x, y: o.fliplr(x), lambda o, x, y: o.flipud(x), lambda o, x, y: o.ravel(x),
     lambda o, x, y: o.rot90(x, 1, (1, 2)), lambda o, x, y: o.rot90(x, 3, (1, 2)), lambda o, x, y: o.rot90(x, 5, (2, 1)),
 )  # fmt: skip

@@ -21,7 +21,7 @@ from graphir.converters.tensorflow.keras.arguments import (
     tensor_argument,
 )
 from graphir.converters.tensorflow.keras.context import Layer, import_float
-from graphir.converters.tensorflow.keras.element_rows import ELEMENT_ROWS
+from graphir.converters.tensorflow.keras.element_rows import ELEMENT_ROWS, Terms
 from graphir.converters.tensorflow.keras.selection_rows import SELECTION_ROWS
 from graphir.converters.tensorflow.keras.shape_rows import SHAPE_ROWS
 from graphir.converters.tensorflow.keras.window_rows import WINDOW_ROWS
@@ -139,6 +139,37 @@ def moments(layer: Layer) -> list[Endpoint]:
     return [_with_axes("Mean", data, layer, "means"), _variance(layer, data)]
 
 
+def _without_nan(op: str, neutral: float) -> Build:
+    """A reduction of the elements that are not NaN; an extreme one is NaN where there are none."""
+
+    def reduction(layer: Layer) -> Endpoint:
+        data = tensor_argument(layer)
+        t = Terms(layer, data)
+        missing = t("IsNan", data)
+        found = _with_axes(op, t("SelectV2", missing, neutral, data), layer, "kept")
+        if math.isfinite(neutral):
+            return found
+        return t("SelectV2", _with_axes("All", missing, layer, "every"), math.nan, found)
+
+    return reduction
+
+
+def _mean_without_nan(layer: Layer, data: Endpoint, suffix: str, *, keep: bool | None = None) -> Endpoint:
+    t = Terms(layer, data)
+    missing = t("IsNan", data)
+    parts = (("total", data), ("count", 1.0))
+    return t("RealDiv", *(
+        _with_axes("Sum", t("SelectV2", missing, 0.0, held), layer, f"{suffix}_{name}", keep=keep)
+        for name, held in parts
+    ))  # fmt: skip
+
+
+def _variance_without_nan(layer: Layer) -> Endpoint:
+    data = _float(layer)
+    centered = layer.add("Sub", "centered", [data, _mean_without_nan(layer, data, "mean", keep=True)])
+    return _mean_without_nan(layer, layer.add("Square", "squares", [centered]), "variance")
+
+
 def average(layer: Layer) -> Endpoint:
     """The mean, of elements that may have weights: one for each, or one for each place along the axis."""
     data = _float(layer)
@@ -244,6 +275,13 @@ ROWS: Mapping[str, Build] = {
     "LeakyRelu": _with_number("negative_slope", act.LeakyRelu),
     "Logsumexp": log_sum_exp,
     "Moments": moments,
+    "Nanmax": _without_nan("Max", -math.inf),
+    "Nanmean": lambda layer: _mean_without_nan(layer, _float(layer), "mean"),
+    "Nanmin": _without_nan("Min", math.inf),
+    "Nanprod": _without_nan("Prod", 1.0),
+    "Nanstd": lambda layer: layer.add("Sqrt", "value", [_variance_without_nan(layer)]),
+    "Nansum": _without_nan("Sum", 0.0),
+    "Nanvar": _variance_without_nan,
     "Norm": norm,
     "Ptp": spread,
     "Round": round_to_even,

@@ -328,6 +328,8 @@ SHAPE_ROWS: Mapping[str, Build] = {
     "Triu": _triangle(lower=False),
     "Unstack": unstack,
     "Vdot": vdot,
+    "Vsplit": _split(0),
+    "Vstack": _joined(0),
 }
 
 __all__ = ["SHAPE_ROWS"]
