@@ -34,7 +34,7 @@ class Provider:
     lets it be rounded. Nodes that it does not take run on those `behind` it, then on the CPU. Outputs stay in its
     `memory`. One that reads its options among the session's has their `prefix`, and ignores in silence what is none of
     its `options`. `records` says whether onnxruntime's record of the assignment names the nodes of one that reorders a
-    model's layouts first.
+    model's layouts first. Sessions of one that `runs_in_turn` fail where several threads of a process run some.
     """
 
     name: str
@@ -51,6 +51,7 @@ class Provider:
     prefix: str = ""
     options: tuple[str, ...] = ()
     records: bool = True
+    runs_in_turn: bool = False
 
 
 def _package(name: str) -> str:
@@ -74,7 +75,7 @@ TABLE = (
              ("high-performance", "low-power"), memory="webgpu", is_gpu=True, prefix="ep.webgpuexecutionprovider.",
              options=("powerPreference", "dawnBackendType", "deviceId", "enableGraphCapture", "enableInt64",
                       "forceCpuNodeNames", "preferredLayout", "storageBufferCacheMode", "validationMode"),
-             records=False),
+             records=False, runs_in_turn=True),
     # Where the processor has products of bfloat16, OpenVINO takes them for float32 unless it is told not to.
     Provider("openvino", "OpenVINOExecutionProvider", _package("onnxruntime-openvino"), "device_type",
              ("CPU", "GPU", "NPU"), "CPU", MappingProxyType({"precision": "FP32"})),

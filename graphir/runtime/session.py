@@ -6,7 +6,9 @@ import ctypes
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from functools import partial
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -43,6 +45,8 @@ SWITCHES = ("enable_cpu_mem_arena", "enable_mem_pattern", "enable_mem_reuse")
 EXACT_8_BIT_PRODUCTS = "session.x64quantprecision"
 # What it answers where two of them share a zero point.
 SHARED_ZERO_POINT = "Attempt to replace the existing tensor"
+# What sessions of a provider that runs in turn wait for.
+TURN = RLock()
 EXTERNAL_FOLDER = "session.model_external_initializers_file_folder_path"
 
 
@@ -84,11 +88,12 @@ class OnnxSession:
         self._placement = Placement(runtime, options, recorded=chosen[0].row.records)
         source = model if isinstance(model, bytes) else os.fspath(model)
         self._device = int(device) if (device := chosen[0].options.get("device_id", "0")).isdecimal() else 0
+        self._turn = TURN if chosen[0].row.runs_in_turn else nullcontext()
         self.computed: tuple[str, ...] = ()
         self._subject = current_subject()
         self._nodes = partial(_run_alone, runtime, options, source) if is_traced() else None
         try:
-            with step("the start of"):
+            with self._turn, step("the start of"):
                 self._session = _started(runtime, source, options, chosen, providers == "auto")
         except VerificationError as error:
             if parts is None or UNREGISTERED not in str(error):
@@ -162,7 +167,7 @@ class OnnxSession:
         foreign = any(_is_foreign(self._dtypes[name]) for name in (*names, *arrays))
         nodes = None if self._nodes is None else partial(self._nodes, arrays)
         try:
-            with subject(self._subject), step("the run of", nodes):
+            with self._turn, subject(self._subject), step("the run of", nodes):
                 results = self._run_foreign(names, arrays) if foreign else self._session.run(names, arrays)
         except VerificationError:
             raise
