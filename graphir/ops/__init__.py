@@ -49,6 +49,14 @@ def operator_table() -> FamilyTable[str, type[Operator]]:
     return FamilyTable(__name__, FAMILIES, "OPERATORS", listed=by_name)
 
 
+@cache
+def traits_of(name: str) -> type[Operator]:
+    """The operator class that states the traits of an operator of ONNX: those of an unknown one are `Foreign`'s."""
+    from .foreign import TRAITS_OF, Foreign
+
+    return operator_table().get(TRAITS_OF.get(name, name), Foreign)
+
+
 def by_name(operators: Iterable[type[Operator]]) -> dict[str, type[Operator]]:
     """The classes by their names."""
     return {cls.__name__: cls for cls in operators}
@@ -65,4 +73,4 @@ def __dir__() -> list[str]:
     return sorted([*__all__, *operator_table()])
 
 
-__all__ = ["FAMILIES", "Known", "Operator", "by_name", "operator", "operator_table"]
+__all__ = ["FAMILIES", "Known", "Operator", "by_name", "operator", "operator_table", "traits_of"]

@@ -9,6 +9,7 @@ from graphir.types import Dim, DType, TensorType, product
 
 from .base import Operand, Operator, normalize_axis, operator, refine
 from .dtypes import BOOL, FLOATS, FLOATS_OF_8_BITS, NUMBERS, SIGNED
+from .traits import Decision, Elementwise, Rounding, Saturation
 from .work import INFERENCE, Each
 
 
@@ -17,6 +18,7 @@ class _Activation(Operator):
 
     inputs = ("X",)
     takes = (FLOATS,)
+    rounding, saturates, elementwise = Rounding.OF_ONE, Saturation.NONE, Elementwise.ALONE
     work = Each()
 
     def infer(self, x: TensorType) -> TensorType:
@@ -32,6 +34,7 @@ class _Activation(Operator):
 class Relu(_Activation):
     """max(X, 0), of integers too. Source: ONNX Relu-14."""
 
+    rounding, decides = Rounding.EXACT, Decision.LIMITS
     takes = (SIGNED,)
 
     def infer(self, x: TensorType) -> TensorType:
@@ -42,6 +45,7 @@ class Relu(_Activation):
 class LeakyRelu(_Activation):
     """X where X >= 0, else alpha * X. Source: ONNX LeakyRelu-16."""
 
+    rounding = Rounding.ROUNDS
     alpha: float = 0.01
 
 
@@ -49,7 +53,7 @@ class LeakyRelu(_Activation):
 class ThresholdedRelu(_Activation):
     """X where X > alpha, else 0. Source: ONNX ThresholdedRelu-22."""
 
-    compares = True
+    rounding, decides = Rounding.EXACT, Decision.STEPS
     alpha: float = 1.0
 
 
@@ -97,6 +101,7 @@ class Gelu(_Activation):
 class HardSigmoid(_Activation):
     """alpha * X + beta, limited to 0 and 1. Source: ONNX HardSigmoid-22."""
 
+    saturates = Saturation.SATURATES
     alpha: float = 0.2
     beta: float = 0.5
 
@@ -110,20 +115,28 @@ class HardSwish(_Activation):
 class Mish(_Activation):
     """X * tanh(log(1 + exp(X))). Source: ONNX Mish-22."""
 
+    rounding = Rounding.EXPONENTIAL
+
 
 @operator
 class Softplus(_Activation):
     """log(1 + exp(X)). Source: ONNX Softplus-22."""
+
+    rounding = Rounding.EXPONENTIAL
 
 
 @operator
 class Softsign(_Activation):
     """X / (1 + |X|). Source: ONNX Softsign-22."""
 
+    saturates = Saturation.SATURATES
+
 
 @operator
 class Sigmoid(_Activation):
     """1 / (1 + exp(-X)). Source: ONNX Sigmoid-13."""
+
+    saturates = Saturation.ONE_TO_ONE
 
 
 @operator
@@ -137,10 +150,13 @@ class Swish(_Activation):
 class Tanh(_Activation):
     """The hyperbolic tangent. Source: ONNX Tanh-13."""
 
+    saturates = Saturation.ONE_TO_ONE
+
 
 class _AlongAxis(_Activation):
     """What the softmax family shares: one axis, which must exist."""
 
+    rounding, saturates, elementwise = Rounding.EXPONENTIAL, Saturation.SHIFTLESS, Elementwise.NO
     work = Each(5)  # largest, difference, exponential, sum, quotient
     axis: int = -1
 
@@ -168,6 +184,7 @@ class LogSoftmax(_AlongAxis):
 class Hardmax(_AlongAxis):
     """1 at the first maximum along `axis`, 0 elsewhere. Source: ONNX Hardmax-13."""
 
+    rounding, decides, saturates = Rounding.EXACT, Decision.ORDERS, Saturation.SATURATES
     work = Each()
     axis: int = -1
 
@@ -183,6 +200,7 @@ class Dropout(Operator):
     inputs = ("data", "ratio?", "training_mode?")
     outputs = ("output", "mask")
     takes = (FLOATS | FLOATS_OF_8_BITS, FLOATS | FLOATS_OF_8_BITS, BOOL)
+    rounding, elementwise = Rounding.MOVES, Elementwise.ALONE
     work = INFERENCE
     seed: int | None = None
 
@@ -207,6 +225,7 @@ def _count(operand: TensorType) -> int | None:
 class Shrink(_Activation):
     """X + bias where X < -lambd, X - bias where X > lambd, else 0; of integers too. Source: ONNX Shrink-9."""
 
+    rounding, decides = Rounding.ROUNDS, Decision.STEPS
     takes = (NUMBERS - {DType.BFLOAT16},)
     lambd: float = 0.5
     bias: float = 0.0

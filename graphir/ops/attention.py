@@ -10,7 +10,8 @@ from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, format_shape, 
 from .base import Operand, Operator, normalize_axis, operator, refine, same_dtype, same_rank
 from .dtypes import BOOL, FLOATS, INT64, NUMBERS, SINGLE_FLOATS, WITHOUT_2_BITS
 from .steps import of_attention, of_causal, of_linear_attention
-from .work import MOVES, Counted, Each
+from .traits import COORDINATES, EXPONENTIALS, Rounding
+from .work import Counted, Each
 
 
 def _agree(what: str, *dims: Dim) -> Dim:
@@ -61,6 +62,7 @@ class Attention(Operator):
     inputs = ("Q", "K", "V", "attn_mask?", "past_key?", "past_value?", "nonpad_kv_seqlen?")
     outputs = ("Y", "present_key", "present_value", "qk_matmul_output")
     takes = (FLOATS, FLOATS, FLOATS, NUMBERS | BOOL, FLOATS, FLOATS, INT64)
+    rounding, stays_wide = Rounding.PRODUCTS, EXPONENTIALS
     work = Counted(of_attention)
     q_num_heads: int | None = None
     kv_num_heads: int | None = None
@@ -154,6 +156,7 @@ class RotaryEmbedding(Operator):
 
     inputs = ("X", "cos_cache", "sin_cache", "position_ids?")
     takes = (SINGLE_FLOATS, SINGLE_FLOATS, SINGLE_FLOATS, INT64)
+    rounding, stays_wide = Rounding.ROUNDS, COORDINATES
     work = Each(3)
     num_heads: int | None = None
     rotary_embedding_dim: int = 0
@@ -194,7 +197,7 @@ class TensorScatter(Operator):
     inputs = ("past_cache", "update", "write_indices?")
     takes = (WITHOUT_2_BITS, WITHOUT_2_BITS, INT64)
     outputs = ("present_cache",)
-    work = MOVES
+    rounding = Rounding.MOVES
     axis: int = -2
     mode: WriteMode = WriteMode.LINEAR
 
@@ -244,6 +247,7 @@ class LinearAttention(Operator):
     inputs = ("query", "key", "value", "past_state?", "decay?", "beta?")
     outputs = ("output", "present_state")
     takes = (SINGLE_FLOATS, SINGLE_FLOATS, SINGLE_FLOATS, SINGLE_FLOATS, SINGLE_FLOATS, SINGLE_FLOATS)
+    rounding, stays_wide = Rounding.PRODUCTS, EXPONENTIALS
     work = Counted(of_linear_attention)
     q_num_heads: int
     kv_num_heads: int
@@ -321,6 +325,7 @@ class CausalConvWithState(Operator):
     inputs = ("X", "weight", "bias?", "past_state?")
     outputs = ("Y", "present_state")
     takes = (SINGLE_FLOATS, SINGLE_FLOATS, SINGLE_FLOATS, SINGLE_FLOATS)
+    rounding = Rounding.STATES
     work = Counted(of_causal)
     activation: ConvActivation = ConvActivation.NONE
 
@@ -364,6 +369,7 @@ class SwiGLU(Operator):
 
     inputs = ("A", "B")
     takes = (FLOATS, FLOATS)
+    rounding = Rounding.ROUNDS
     work = Each(4)
     alpha: float = 1.0
 

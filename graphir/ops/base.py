@@ -23,6 +23,7 @@ from graphir.types import (
 )
 
 from .attributes import UNFIT, Kind, kinds_of, taken
+from .traits import ORDER_LOST, Decision, Elementwise, Rounding, Saturation
 from .work import Work
 
 Element = Dim | float
@@ -72,8 +73,8 @@ class Operator:
     depends on its attributes overrides `output_count`. `reads` holds the slots whose elements the rule wants (the
     `shape` of Reshape); they come in `values`. `takes` holds the dtypes that each operand may have; None, or
     no entry, stands for all. `may_leave_gaps` says that any operand may be absent. `counts` says that results have
-    sizes that only a run can tell (see `counts`). `compares` says that the result changes where real operands cross
-    each other or an attribute: numbers on one side of a constant show nothing of what happens on the other.
+    sizes that only a run can tell (see `counts`). `rounding`, `decides`, `saturates` and `elementwise` are its traits
+    (see `traits`); where `work` or `stays_wide` are not stated they follow from these.
     """
 
     inputs: ClassVar[tuple[str, ...]] = ()
@@ -91,9 +92,13 @@ class Operator:
     propagates: ClassVar[bool] = False
     knows_itself: ClassVar[bool] = False
     counts: ClassVar[bool] = False
-    compares: ClassVar[bool] = False
     checks_attributes: ClassVar[bool] = False
     work: ClassVar[Work | None] = None
+    rounding: ClassVar[Rounding] = Rounding.UNKNOWN
+    decides: ClassVar[Decision] = Decision.NOTHING
+    saturates: ClassVar[Saturation] = Saturation.NONE
+    elementwise: ClassVar[Elementwise] = Elementwise.NO
+    stays_wide: ClassVar[str | None] = None
     _kinds: ClassVar[dict[str, Kind]] = {}
 
     # Methods that a dataclass would generate, written once: generating them for every class costs 30 ms of start-up.
@@ -189,6 +194,11 @@ class Operator:
         return self.name
 
     @property
+    def is_exact(self) -> bool:
+        """Whether equal operands give equal results, whatever computes them."""
+        return self.rounding.is_exact
+
+    @property
     def output_count(self) -> int:
         """How many results the operator has."""
         return len(self.outputs)
@@ -267,6 +277,9 @@ def operator(cls: O) -> O:
         raise GraphError(f"operator {cls.__name__} states no inference rule")
     cls.field_names = tuple(dict.fromkeys((*cls.field_names, *annotated_fields(cls))))
     cls.field_defaults = {name: getattr(cls, name) for name in cls.field_names if hasattr(cls, name)}
+    cls.work = cls.work or cls.rounding.work
+    if cls.stays_wide is None:
+        cls.stays_wide = cls.rounding.stays_wide or (ORDER_LOST if cls.decides >= Decision.ORDERS else "")
     variadic = any(name.rstrip("?").endswith("*") for name in cls.inputs)
     cls.least_inputs = sum(not name.endswith("?") for name in cls.inputs)
     cls.most_inputs = None if variadic else len(cls.inputs)

@@ -10,7 +10,8 @@ from graphir.types import DType, TensorType
 from .base import Operand, Operator, operator, refine, same_dtype
 from .broadcasting import broadcast
 from .dtypes import CONVERTIBLE, INTEGERS
-from .work import HOLDS, Each
+from .traits import Decision, Elementwise, Rounding
+from .work import Each
 
 
 class Direction(enum.Enum):
@@ -34,6 +35,7 @@ class _Bitwise(Operator):
     inputs = ("A", "B")
     outputs = ("C",)
     takes = (INTEGERS, INTEGERS)
+    rounding, decides, elementwise = Rounding.EXACT, Decision.NOTHING, Elementwise.BROADCAST
     work = Each()
 
     def infer(self, a: TensorType, b: TensorType) -> TensorType:
@@ -74,6 +76,7 @@ class BitwiseNot(Operator):
 
     inputs = ("X",)
     takes = (INTEGERS,)
+    rounding, decides, elementwise = Rounding.EXACT, Decision.NOTHING, Elementwise.ALONE
     work = Each()
 
     def infer(self, x: TensorType) -> TensorType:
@@ -88,7 +91,7 @@ class BitCast(Operator):
     """The bits of X read as `to`, a dtype of the same width. Source: ONNX BitCast-26."""
 
     inputs = ("X",)
-    work = HOLDS
+    rounding, stays_wide = Rounding.HOLDS, "it takes the bits of float32"
     to: DType
 
     def check_attributes(self) -> None:
@@ -123,7 +126,7 @@ class CastLike(Operator):
 
     inputs = ("X", "target_type")
     takes = (CONVERTIBLE, CONVERTIBLE)
-    work = HOLDS
+    rounding, stays_wide = Rounding.HOLDS, "it takes over another value's element type"
     saturate: bool = True
     round_mode: RoundMode = RoundMode.UP
 

@@ -11,7 +11,7 @@ from graphir.types import UNKNOWN, Dim, Shape, TensorType, format_shape
 
 from .base import Operand, Operator, operator, refine
 from .dtypes import COMMON
-from .work import MOVES
+from .traits import Rounding
 
 
 class DepthOrder(enum.Enum):
@@ -29,7 +29,7 @@ class _Blocks(Operator):
 
     inputs = ("X",)
     takes = (COMMON,)
-    work = MOVES
+    rounding = Rounding.MOVES
     blocksize: int
 
     def check_attributes(self) -> None:

@@ -21,13 +21,13 @@ from graphir.types import (
 
 from .base import Operator, operator
 from .dtypes import BOOL, INT64
-from .work import INSIDE
+from .traits import Rounding
 
 
 class _Control(Operator):
     """What the operators with bodies share: a number of results that the node fixes."""
 
-    work = INSIDE
+    rounding = Rounding.INSIDE
     results: int = 1
 
     @property

@@ -9,6 +9,7 @@ from graphir.types import UNKNOWN, Dim, Shape, TensorType, ceildiv, format_shape
 from .base import Operand, operator, refine, same_dtype
 from .dtypes import FLOATS
 from .steps import of_bias, of_deformed
+from .traits import COORDINATES, Rounding
 from .windows import Windowed
 from .work import Counted
 
@@ -47,6 +48,7 @@ class Conv(Windowed):
 
     inputs = ("X", "W", "B?")
     takes = (FLOATS, FLOATS, FLOATS)
+    rounding = Rounding.PRODUCTS
     work = Counted(of_bias)
     kernel_shape: tuple[int, ...] = ()
     strides: tuple[int, ...] = ()
@@ -165,6 +167,7 @@ class ConvTranspose(Windowed):
 
     inputs = ("X", "W", "B?")
     takes = (FLOATS, FLOATS, FLOATS)
+    rounding = Rounding.PRODUCTS
     work = Counted(of_bias)
     kernel_shape: tuple[int, ...] = ()
     strides: tuple[int, ...] = ()
@@ -293,6 +296,7 @@ class DeformConv(Windowed):
 
     inputs = ("X", "W", "offset", "B?", "mask?")
     takes = (FLOATS, FLOATS, FLOATS, FLOATS, FLOATS)
+    rounding, stays_wide = Rounding.PRODUCTS, COORDINATES
     work = Counted(of_deformed)
     kernel_shape: tuple[int, ...] = ()
     strides: tuple[int, ...] = ()

@@ -11,7 +11,8 @@ from . import elements
 from .base import Known, Operand, Operator, Values, operator, refine, same_dtype
 from .dtypes import BOOL, FLOATS, INDICES, INT64, NUMBERS
 from .known import is_small
-from .work import WRITES, Each
+from .traits import Rounding
+from .work import Each
 
 
 @operator
@@ -24,6 +25,7 @@ class Range(Operator):
     inputs = ("start", "limit", "delta")
     takes = (FLOATS | INDICES | {DType.INT16}, FLOATS | INDICES | {DType.INT16}, FLOATS | INDICES | {DType.INT16})
     reads = frozenset({0, 1, 2})
+    rounding, stays_wide = Rounding.ROUNDS, "its steps accumulate"
     work = Each(2)
     stash_type: DType = DType.FLOAT32
 
@@ -75,7 +77,7 @@ class ConstantOfShape(Operator):
     inputs = ("shape",)
     takes = (INT64,)
     reads = frozenset({0})
-    work = WRITES
+    rounding = Rounding.WRITES
     value: float = 0.0
     dtype: DType = DType.FLOAT32
 
@@ -107,7 +109,7 @@ class EyeLike(Operator):
 
     inputs = ("X",)
     takes = (NUMBERS | BOOL,)
-    work = WRITES
+    rounding, stays_wide = Rounding.WRITES, "it states its element type"
     dtype: DType | None = None
     k: int = 0
 
@@ -128,7 +130,7 @@ class Fill(Operator):
     not stay: `passes.fills` replaces it as soon as its type is known.
     """
 
-    work = WRITES
+    rounding = Rounding.WRITES
     value: float
     shape: tuple[int | None, ...] | None
     dtype: DType = DType.FLOAT32

@@ -11,6 +11,7 @@ from .base import Operand, Operator, operator, refine, same_dtype, same_rank
 from .counts import new_size
 from .dtypes import FLOAT32, FLOATS, INT64
 from .steps import of_roi_align
+from .traits import COORDINATES, Decision, Rounding
 from .work import Counted, Open
 
 
@@ -34,6 +35,7 @@ class NonMaxSuppression(Operator):
     counts = True
     outputs = ("selected_indices",)
     takes = (FLOAT32, FLOAT32, INT64, FLOAT32, FLOAT32)
+    rounding, decides, stays_wide = Rounding.ROUNDS, Decision.CUTS, COORDINATES
     work = Open("how many boxes it compares depends on their scores")
     center_point_box: bool = False
 
@@ -71,6 +73,7 @@ class RoiAlign(Operator):
 
     inputs = ("X", "rois", "batch_indices")
     takes = (FLOATS, FLOATS, INT64)
+    rounding, stays_wide = Rounding.ROUNDS, COORDINATES
     work = Counted(of_roi_align, "how many samples a cell has depends on the boxes")
     output_height: int = 1
     output_width: int = 1
@@ -118,6 +121,7 @@ class BoxNMS(Operator):
     """
 
     inputs = ("data",)
+    rounding, decides, stays_wide = Rounding.ROUNDS, Decision.CUTS, COORDINATES
     work = Open("how many boxes it compares depends on their scores")
     overlap_thresh: float = 0.5
     valid_thresh: float = 0.0
@@ -155,6 +159,7 @@ class MultiBoxDetection(Operator):
     """
 
     inputs = ("cls_prob", "loc_pred", "anchor")
+    rounding, decides, stays_wide = Rounding.ROUNDS, Decision.CUTS, COORDINATES
     work = Open("how many boxes it compares depends on their scores")
     clip: bool = True
     threshold: float = 0.01

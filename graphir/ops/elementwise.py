@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from graphir.errors import ShapeError
 from graphir.types import UNKNOWN, DType, TensorType, unify_shape
 
-from . import elements
+from . import dtypes, elements
 from .base import Known, Operand, Operator, Values, operator, refine, same_dtype
 from .broadcasting import broadcast, wanted_shapes
-from .dtypes import (
-    BOOL,
-    COMMON,
-    COMPLEX,
-    CONVERTIBLE,
-    FLOATS,
-    FLOATS_OF_8_BITS,
-    INDICES,
-    NUMBERS,
-    SIGNED,
-    WIDE_NUMBERS,
-    DTypes,
-)
+from .dtypes import BOOL, COMMON, CONVERTIBLE, FLOATS, FLOATS_OF_8_BITS, INDICES, NUMBERS, SIGNED, WIDE_NUMBERS, DTypes
 from .elements import Function
 from .known import choose, converted, each, filled
 from .steps import of_joined
-from .work import HOLDS, MOVES, Counted, Each
+from .traits import EXPONENTIALS, OUT_OF_RANGE, Decision, Elementwise, Rounding, Saturation
+from .work import Counted, Each
 
 
 class _Unary(Operator):
     """One operand; the result has its type, and known elements where `follow` says what becomes of an element."""
 
     inputs = ("X",)
+    rounding, elementwise = Rounding.ROUNDS, Elementwise.ALONE
     work = Each()
     follow: ClassVar[Function | None] = None
 
@@ -52,6 +42,7 @@ class _Predicate(Operator):
 
     inputs = ("X",)
     takes = (FLOATS | FLOATS_OF_8_BITS,)
+    rounding, decides, elementwise = Rounding.TESTS, Decision.NOTHING, Elementwise.ALONE
     work = Each()
 
     def infer(self, x: TensorType) -> TensorType:
@@ -67,6 +58,7 @@ class _Binary(Operator):
     inputs = ("A", "B")
     outputs = ("C",)
     takes = (NUMBERS, NUMBERS)
+    rounding, elementwise = Rounding.ROUNDS, Elementwise.BROADCAST
     work = Each()
     same_shape: bool = False
     result: DType | None = None
@@ -132,6 +124,7 @@ class Div(_Binary):
 class Mod(_Binary):
     """The remainder of A / B: with the sign of B, or with `fmod` that of A, as C's fmod. Source: ONNX Mod-13."""
 
+    decides = Decision.STEPS
     fmod: bool = False
     same_shape: bool = False
 
@@ -144,6 +137,7 @@ class Pow(_Binary):
     """A raised to the power B; the result has A's dtype. Source: ONNX Pow-15."""
 
     takes = (FLOATS | INDICES, NUMBERS)
+    stays_wide = OUT_OF_RANGE
     same_shape: bool = False
     follow = elements.power
 
@@ -162,6 +156,7 @@ class PRelu(Operator):
 
     inputs = ("X", "slope")
     takes = (WIDE_NUMBERS, WIDE_NUMBERS)
+    rounding, elementwise = Rounding.ROUNDS, Elementwise.BROADCAST
     work = Each()
 
     def infer(self, x: TensorType, slope: TensorType) -> TensorType:
@@ -179,40 +174,37 @@ class PRelu(Operator):
 class _Comparison(_Binary):
     """Two operands of one dtype that broadcast; the result is boolean."""
 
+    rounding = Rounding.EXACT
     result: DType | None = DType.BOOL
 
 
+def _derived(
+    base: type[Operator], name: str, text: str, since: int, follow: Function | None, **stated: object
+) -> type[Operator]:
+    """An operator that differs from others of its family by name, text and what it states."""
+    doc = f"{text} Source: ONNX {name}-{since}."
+    body = {"__doc__": doc, "__module__": __name__, "__annotations__": {}, **stated}
+    return operator(type(name, (base,), body if follow is None else {**body, "follow": staticmethod(follow)}))
+
+
 def _unary(
-    name: str, text: str, since: int, follow: Function | None = None, takes: DTypes = FLOATS
+    name: str, text: str, since: int, follow: Function | None = None, takes: DTypes = FLOATS, **traits: object
 ) -> type[Operator]:
-    """A unary operator without attributes."""
-    body: dict[str, object] = {
-        "__doc__": f"{text} Source: ONNX {name}-{since}.",
-        "__module__": __name__,
-        "__annotations__": {},
-        "follow": follow if follow is None else staticmethod(follow),
-        "takes": (takes,),
-    }
-    return operator(type(name, (_Unary,), body))
+    """A unary operator without attributes. `traits` are those that are other than its family's."""
+    return _derived(_Unary, name, text, since, follow, takes=(takes,), **traits)
 
 
-def _comparison(
-    name: str, text: str, since: int, follow: Function, takes: DTypes = NUMBERS
-) -> type[Operator]:
+def _comparison(name: str, text: str, since: int, follow: Function, takes: DTypes = NUMBERS) -> type[Operator]:
     """A comparison whose only attribute is `same_shape`."""
-    body = {
-        "__doc__": f"{text} Source: ONNX {name}-{since}.",
-        "__module__": __name__,
-        "__annotations__": {"same_shape": "bool"},
-        "same_shape": False,
-        "follow": staticmethod(follow),
-        "takes": (takes, takes),
-        "compares": takes is not BOOL,
-    }
-    return operator(type(name, (_Comparison,), body))
+    stated: Any = {"takes": (takes, takes), "__annotations__": {"same_shape": "bool"}, "same_shape": False}
+    decides = Decision.NOTHING if takes is BOOL else Decision.STEPS
+    return _derived(_Comparison, name, text, since, follow, decides=decides, **stated)
 
 
-Equal = _comparison("Equal", "Whether A == B.", 19, elements.equal, COMMON - COMPLEX)
+_EXACT: Any = {"rounding": Rounding.EXACT, "decides": Decision.NOTHING}
+_STEPS: Any = {"rounding": Rounding.EXACT, "decides": Decision.STEPS}
+
+Equal = _comparison("Equal", "Whether A == B.", 19, elements.equal, COMMON - dtypes.COMPLEX)
 Greater = _comparison("Greater", "Whether A > B.", 13, elements.greater)
 GreaterOrEqual = _comparison("GreaterOrEqual", "Whether A >= B.", 16, elements.greater_or_equal)
 Less = _comparison("Less", "Whether A < B.", 13, elements.less)
@@ -221,30 +213,29 @@ And = _comparison("And", "Logical A and B.", 7, elements.both, BOOL)
 Or = _comparison("Or", "Logical A or B.", 7, elements.either, BOOL)
 Xor = _comparison("Xor", "Logical A exclusive-or B.", 7, elements.unequal, BOOL)
 
-Abs = _unary("Abs", "The absolute value.", 13, elements.absolute, NUMBERS)
-Acos = _unary("Acos", "The arc cosine, radians.", 22)
+Abs = _unary("Abs", "The absolute value.", 13, elements.absolute, NUMBERS, **_EXACT)
+Acos = _unary("Acos", "The arc cosine, radians.", 22, saturates=Saturation.BOUNDED)
 Acosh = _unary("Acosh", "The inverse hyperbolic cosine.", 22)
-Asin = _unary("Asin", "The arc sine, radians.", 22)
+Asin = _unary("Asin", "The arc sine, radians.", 22, saturates=Saturation.BOUNDED)
 Asinh = _unary("Asinh", "The inverse hyperbolic sine.", 22)
-Atan = _unary("Atan", "The arc tangent, radians.", 22)
+Atan = _unary("Atan", "The arc tangent, radians.", 22, saturates=Saturation.BOUNDED)
 Atanh = _unary("Atanh", "The inverse hyperbolic tangent.", 22)
-Ceil = _unary("Ceil", "Rounded up.", 13, elements.ceil)
-Cos = _unary("Cos", "The cosine of radians.", 22)
-Cosh = _unary("Cosh", "The hyperbolic cosine.", 22)
-Erf = _unary("Erf", "The error function.", 13, takes=NUMBERS)
-Exp = _unary("Exp", "e to the power X.", 13)
-Floor = _unary("Floor", "Rounded down.", 13, elements.floor)
-Identity = _unary("Identity", "X itself.", 24, elements.itself, None)
-Identity.work = MOVES
-Log = _unary("Log", "The natural logarithm.", 13)
-Neg = _unary("Neg", "-X.", 13, elements.negative, SIGNED)
-Not = _unary("Not", "Logical not X.", 1, elements.negate, BOOL)
-Reciprocal = _unary("Reciprocal", "1 / X.", 13, elements.reciprocal)
-Round = _unary("Round", "Rounded to the nearest integer, halves to even.", 22, elements.rounded)
-Sign = _unary("Sign", "-1, 0 or 1.", 13, elements.sign, NUMBERS)
-Sin = _unary("Sin", "The sine of radians.", 22)
-Sinh = _unary("Sinh", "The hyperbolic sine.", 22)
-Sqrt = _unary("Sqrt", "The square root.", 13, elements.square_root)
+Ceil = _unary("Ceil", "Rounded up.", 13, elements.ceil, **_STEPS)
+Cos = _unary("Cos", "The cosine of radians.", 22, saturates=Saturation.BOUNDED)
+Cosh = _unary("Cosh", "The hyperbolic cosine.", 22, stays_wide=EXPONENTIALS)
+Erf = _unary("Erf", "The error function.", 13, None, NUMBERS, rounding=Rounding.OF_ONE, saturates=Saturation.BOUNDED)
+Exp = _unary("Exp", "e to the power X.", 13, rounding=Rounding.EXPONENTIAL, saturates=Saturation.NONE)
+Floor = _unary("Floor", "Rounded down.", 13, elements.floor, **_STEPS)
+Identity = _unary("Identity", "X itself.", 24, elements.itself, None, rounding=Rounding.VIEWS, work=Rounding.VIEWS.work)
+Log = _unary("Log", "The natural logarithm.", 13, stays_wide=EXPONENTIALS)
+Neg = _unary("Neg", "-X.", 13, elements.negative, SIGNED, **_EXACT)
+Not = _unary("Not", "Logical not X.", 1, elements.negate, BOOL, **_EXACT)
+Reciprocal = _unary("Reciprocal", "1 / X.", 13, elements.reciprocal, stays_wide=OUT_OF_RANGE)
+Round = _unary("Round", "Rounded to the nearest integer, halves to even.", 22, elements.rounded, **_STEPS)
+Sign = _unary("Sign", "-1, 0 or 1.", 13, elements.sign, NUMBERS, **_STEPS, saturates=Saturation.BOUNDED)
+Sin = _unary("Sin", "The sine of radians.", 22, saturates=Saturation.BOUNDED)
+Sinh = _unary("Sinh", "The hyperbolic sine.", 22, stays_wide=EXPONENTIALS)
+Sqrt = _unary("Sqrt", "The square root.", 13, elements.square_root, stays_wide=OUT_OF_RANGE)
 Tan = _unary("Tan", "The tangent of radians.", 22)
 
 
@@ -266,6 +257,7 @@ class _Variadic(Operator):
 
     inputs = ("data_0*",)
     takes = (FLOATS,)
+    rounding, elementwise = Rounding.ROUNDS, Elementwise.BROADCAST
     work = Counted(of_joined)
 
     def infer(self, *operands: TensorType) -> TensorType:
@@ -292,13 +284,15 @@ class Sum(_Variadic):
 class Mean(_Variadic):
     """The mean of all operands. Source: ONNX Mean-13."""
 
+    rounding = Rounding.SUMS
+
 
 @operator
 class Max(_Variadic):
     """The elementwise maximum of all operands. Source: ONNX Max-13."""
 
+    rounding, decides = Rounding.EXACT, Decision.LIMITS
     takes = (NUMBERS,)
-    compares = True
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
         return self.known_by(elements.largest, operands, values)
@@ -308,8 +302,8 @@ class Max(_Variadic):
 class Min(_Variadic):
     """The elementwise minimum of all operands. Source: ONNX Min-13."""
 
+    rounding, decides = Rounding.EXACT, Decision.LIMITS
     takes = (NUMBERS,)
-    compares = True
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
         return self.known_by(elements.smallest, operands, values)
@@ -321,7 +315,8 @@ class Clip(Operator):
 
     inputs = ("X", "min?", "max?")
     takes = (NUMBERS, NUMBERS, NUMBERS)
-    compares = True
+    rounding, decides, saturates = Rounding.EXACT, Decision.LIMITS, Saturation.BOUNDED
+    elementwise = Elementwise.ALONE
     work = Each(2)
 
     def infer(self, x: TensorType, low: Operand = None, high: Operand = None) -> TensorType:
@@ -346,7 +341,7 @@ class Where(Operator):
 
     inputs = ("condition", "X", "Y")
     takes = (BOOL, COMMON, COMMON)
-    work = MOVES
+    rounding, elementwise = Rounding.MOVES, Elementwise.BROADCAST
 
     def infer(self, condition: TensorType, x: TensorType, y: TensorType) -> TensorType:
         if condition.dtype not in (None, DType.BOOL):
@@ -370,7 +365,7 @@ class Cast(Operator):
 
     inputs = ("X",)
     takes = (CONVERTIBLE,)
-    work = HOLDS
+    rounding, elementwise = Rounding.HOLDS, Elementwise.ALONE
     to: DType
     saturate: bool = True
 

@@ -11,7 +11,7 @@ from graphir.types import UNKNOWN, Dim, TensorType, format_shape
 from .base import Known, Operand, Operator, Values, elements_of, normalize_axis, operator, refine
 from .dtypes import COMMON, INDICES, INT64
 from .known import array_of, is_small, known_array
-from .work import MOVES
+from .traits import Rounding
 
 
 @operator
@@ -21,7 +21,7 @@ class Tile(Operator):
     inputs = ("X", "repeats")
     takes = (COMMON, INT64)
     reads = frozenset({1})
-    work = MOVES
+    rounding = Rounding.MOVES
 
     def infer(self, x: TensorType, repeats: TensorType, *, values: Values) -> TensorType:
         times = values[1]
@@ -86,7 +86,7 @@ class Pad(Operator):
     inputs = ("X", "pads", "value?", "axes?")
     takes = (None, INT64, None, INDICES)
     reads = frozenset({1, 3})
-    work = MOVES
+    rounding = Rounding.MOVES
     mode: PadMode = PadMode.CONSTANT
 
     def infer(

@@ -9,6 +9,7 @@ from graphir.errors import ShapeError
 from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, format_shape, product, unify_dim, unify_shape
 
 from .base import Operand, Operator, operator, refine, same_dtype
+from .traits import Rounding
 from .work import Counted, Open, Operands, Results
 
 WIDE_FLOATS = frozenset({DType.FLOAT32, DType.FLOAT64})
@@ -60,6 +61,7 @@ class _OfSquares(Operator):
 
     inputs = ("A",)
     takes = (WIDE_FLOATS,)
+    rounding = Rounding.STATISTICS
     work = Counted(_of_diagonal)
 
     def infer(self, a: TensorType) -> TensorType:
@@ -100,6 +102,7 @@ class _Solver(Operator):
     inputs = ("A", "B")
     outputs = ("X",)
     takes = (WIDE_FLOATS, WIDE_FLOATS)
+    rounding = Rounding.STATISTICS
     work = Counted(_of_right_side)
 
     @property
@@ -173,6 +176,7 @@ class SignLogDet(Operator):
     inputs = ("A",)
     outputs = ("sign", "logabsdet")
     takes = (WIDE_FLOATS,)
+    rounding = Rounding.STATISTICS
     work = Counted(_of_diagonal)
 
     def infer(self, a: TensorType) -> tuple[TensorType, ...]:
@@ -199,6 +203,7 @@ class LQ(Operator):
     inputs = ("A",)
     outputs = ("Q", "L")
     takes = (WIDE_FLOATS,)
+    rounding = Rounding.STATISTICS
     work = Counted(_of_diagonal)
 
     def infer(self, a: TensorType) -> tuple[TensorType, ...]:
@@ -232,6 +237,7 @@ class SymmetricEigen(Operator):
     inputs = ("A",)
     outputs = ("U", "L")
     takes = (WIDE_FLOATS,)
+    rounding = Rounding.STATISTICS
     work = Open(SWEEPS)
 
     def infer(self, a: TensorType) -> tuple[TensorType, ...]:
@@ -258,6 +264,7 @@ class SVD(Operator):
     inputs = ("A",)
     outputs = ("U", "S", "V")
     takes = (WIDE_FLOATS,)
+    rounding = Rounding.STATISTICS
     work = Open(SWEEPS)
 
     def infer(self, a: TensorType) -> tuple[TensorType, ...]:

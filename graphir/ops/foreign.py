@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from graphir.types import ANYTHING, Type
 
 from .base import Operator, operator
+from .traits import Rounding
 from .work import Open
 
 
@@ -19,6 +22,7 @@ class Foreign(Operator):
 
     inputs = ("inputs*",)
     may_leave_gaps = True
+    rounding = Rounding.UNKNOWN
     work = Open("graphir does not know what the operator computes")
     foreign_domain: str = ""
     operator_name: str = ""
@@ -42,5 +46,7 @@ class Foreign(Operator):
 
 
 OPERATORS = (Foreign,)
+TRAITS_OF: Mapping[str, str] = {"FusedMatMul": "MatMul", "Upsample": "Resize"}
+"""Operators of onnxruntime and of old opsets, by name, with the operator whose traits they have."""
 
-__all__ = ["OPERATORS", "Foreign"]
+__all__ = ["OPERATORS", "TRAITS_OF", "Foreign"]

@@ -11,8 +11,9 @@ from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, format_shape, 
 from .base import Known, Operand, Operator, Values, normalize_axis, operator, refine, same_dtype, same_rank
 from .counts import new_size
 from .dtypes import COMMON, FLOATS, INDICES, INT64, UINT8
+from .traits import COORDINATES, Rounding
 from .windows import Windowed
-from .work import MOVES, Each, EachRead, Open
+from .work import Each, EachRead, Open
 
 
 class PixelFormat(enum.Enum):
@@ -34,6 +35,7 @@ class ImageDecoder(Operator):
     counts = True
     outputs = ("image",)
     takes = (UINT8,)
+    rounding, stays_wide = Rounding.ROUNDS, COORDINATES
     work = Open("what decoding takes depends on the bytes")
     pixel_format: PixelFormat = PixelFormat.RGB
 
@@ -55,7 +57,7 @@ class CenterCropPad(Operator):
     inputs = ("X", "shape")
     takes = (COMMON, INDICES)
     reads = frozenset({1})
-    work = MOVES
+    rounding = Rounding.MOVES
     axes: tuple[int, ...] = ()
 
     def infer(self, x: TensorType, shape: TensorType, *, values: Values) -> TensorType:
@@ -95,6 +97,7 @@ class Col2Im(Windowed):
     inputs = ("X", "image_shape", "block_shape")
     takes = (COMMON, INT64, INT64)
     reads = frozenset({1, 2})
+    rounding = Rounding.ROUNDS
     work = EachRead()
     strides: tuple[int, ...] = ()
     dilations: tuple[int, ...] = ()
@@ -148,6 +151,7 @@ class Correlation(Operator):
 
     inputs = ("A", "B")
     takes = (FLOATS, FLOATS)
+    rounding = Rounding.SUMS
     work = Each()  # the mean's division
     kernel_size: int = 1
     max_displacement: int = 1

@@ -14,7 +14,8 @@ from .dtypes import COMMON, INDICES, INT64, NUMBERS
 from .known import array_of, combined, filled, known_array
 from .selection import Compress, CumProd, CumSum, NonZero, Unique, check_indices
 from .steps import of_scatter
-from .work import MOVES, Counted
+from .traits import Decision, Rounding
+from .work import Counted
 
 
 @operator
@@ -26,7 +27,7 @@ class Gather(Operator):
 
     inputs = ("data", "indices")
     takes = (COMMON, INDICES)
-    work = MOVES
+    rounding = Rounding.MOVES
     axis: int = 0
 
     def infer(self, data: TensorType, indices: TensorType) -> TensorType:
@@ -73,7 +74,7 @@ class GatherElements(Operator):
 
     inputs = ("data", "indices")
     takes = (COMMON, INDICES)
-    work = MOVES
+    rounding = Rounding.MOVES
     axis: int = 0
 
     def infer(self, data: TensorType, indices: TensorType) -> TensorType:
@@ -127,7 +128,7 @@ class GatherND(Operator):
 
     inputs = ("data", "indices")
     takes = (COMMON, INT64)
-    work = MOVES
+    rounding = Rounding.MOVES
     batch_dims: int = 0
 
     def infer(self, data: TensorType, indices: TensorType) -> TensorType:
@@ -177,16 +178,27 @@ FOLDS = {
 }
 
 
+class _Scatter(Operator):
+    """What both scatters share. Several updates of one place are added or multiplied in no stated order."""
+
+    inputs = ("data", "indices", "updates")
+    rounding = Rounding.MOVES
+    work = Counted(of_scatter)
+    reduction: Reduction
+
+    @property
+    def is_exact(self) -> bool:
+        return self.reduction not in (Reduction.ADD, Reduction.MUL)
+
+
 @operator
-class ScatterElements(Operator):
+class ScatterElements(_Scatter):
     """data with the elements of `updates` written to their places, but with the index of `indices` on `axis`.
 
     Source: ONNX ScatterElements-18.
     """
 
-    inputs = ("data", "indices", "updates")
     takes = (COMMON, INDICES, COMMON)
-    work = Counted(of_scatter)
     axis: int = 0
     reduction: Reduction = Reduction.NONE
 
@@ -234,15 +246,13 @@ def _scattered(
 
 
 @operator
-class ScatterND(Operator):
+class ScatterND(_Scatter):
     """data with `updates` written at the index vectors that lie along the last axis of `indices`.
 
     Source: ONNX ScatterND-18.
     """
 
-    inputs = ("data", "indices", "updates")
     takes = (COMMON, INT64, COMMON)
-    work = Counted(of_scatter)
     reduction: Reduction = Reduction.NONE
 
     def infer(self, data: TensorType, indices: TensorType, updates: TensorType) -> TensorType:
@@ -281,7 +291,8 @@ class OneHot(Operator):
     inputs = ("indices", "depth", "values")
     takes = (NUMBERS - {DType.BFLOAT16}, NUMBERS - {DType.BFLOAT16}, COMMON)
     reads = frozenset({1})
-    work = MOVES
+    rounding, decides = Rounding.EXACT, Decision.NOTHING
+    work = Rounding.MOVES.work
     axis: int = -1
 
     def infer(self, indices: TensorType, depth: TensorType, held: TensorType, *, values: Values) -> TensorType:

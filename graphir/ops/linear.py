@@ -11,6 +11,7 @@ from .base import Operand, Operator, operator, refine, same_dtype, same_rank
 from .broadcasting import broadcast
 from .dtypes import BYTES, FLOATS, NUMBERS, WIDE_NUMBERS
 from .steps import of_determinant, of_einsum, of_gemm, of_zero_points
+from .traits import Decision, Rounding
 from .work import ONLY_MACS, Counted
 
 
@@ -33,6 +34,7 @@ class Gemm(Operator):
 
     inputs = ("A", "B", "C?")
     takes = (WIDE_NUMBERS, WIDE_NUMBERS, WIDE_NUMBERS)
+    rounding = Rounding.PRODUCTS
     work = Counted(of_gemm)
     alpha: float = 1.0
     beta: float = 1.0
@@ -94,6 +96,8 @@ def _grows(new: Dim, old: Dim) -> bool:
 class _MatMul(Operator):
     """What the products of the last two axes share: numpy's matmul rule."""
 
+    rounding = Rounding.PRODUCTS
+
     def product_shape(self, a: Shape | None, b: Shape | None) -> Shape | None:
         """The result's shape. Raises ShapeError."""
         if (a is not None and not a) or (b is not None and not b):
@@ -152,6 +156,7 @@ class MatMulInteger(_MatMul):
 
     inputs = ("A", "B", "a_zero_point?", "b_zero_point?")
     takes = (BYTES, BYTES, BYTES, BYTES)
+    rounding, decides, stays_wide = Rounding.EXACT, Decision.NOTHING, Rounding.QUANTIZES.stays_wide
     work = Counted(of_zero_points)
 
     def infer(
@@ -176,6 +181,7 @@ class Einsum(Operator):
     inputs = ("Inputs*",)
     outputs = ("Output",)
     takes = (NUMBERS,)
+    rounding = Rounding.PRODUCTS
     work = Counted(of_einsum)
     equation: str
 
@@ -270,6 +276,7 @@ class Det(Operator):
 
     inputs = ("X",)
     takes = (FLOATS,)
+    rounding = Rounding.SUMS
     work = Counted(of_determinant)
 
     def infer(self, x: TensorType) -> TensorType:

@@ -10,6 +10,7 @@ from graphir.types import UNKNOWN, DType, Shape, TensorType, format_shape, unify
 from .base import Operand, Operator, operator, refine, same_dtype
 from .dtypes import FLOATS, INDICES
 from .steps import of_cross_entropy, of_labels
+from .traits import Rounding
 from .work import Counted
 
 
@@ -24,6 +25,7 @@ class LossReduction(enum.Enum):
 class _Loss(Operator):
     """What the losses share: scores, labels, and a weight for each class."""
 
+    rounding = Rounding.SUMS
     takes = (FLOATS, INDICES, FLOATS)
     reduction: LossReduction = LossReduction.MEAN
     ignore_index: int | None = None

@@ -11,12 +11,14 @@ from .base import Operand, Operator, normalize_axis, operator, refine, same_dtyp
 from .broadcasting import broadcast
 from .dtypes import FLOATS, DTypes
 from .steps import of_lrn
+from .traits import Rounding
 from .work import Counted, Each
 
 
 class _Elementwise(Operator):
     """What the normalizations share: the first result has the type of the first operand."""
 
+    rounding = Rounding.STATISTICS
     inputs: ClassVar[tuple[str, ...]] = ("X",)
 
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
@@ -79,6 +81,7 @@ class BatchNormalization(_PerChannel):
     inputs = ("X", "scale", "B", "input_mean", "input_var")
     takes = (FLOATS, FLOATS, FLOATS, FLOATS, FLOATS)
     one_dtype = False
+    stays_wide = ""
     work = Each(2)  # a product and a sum: the statistics are constants
     epsilon: float = 1e-5
     momentum: float = 0.9

@@ -11,8 +11,9 @@ from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, ceildiv, forma
 from .base import Operand, Operator, Values, operator, refine, same_dtype, same_rank
 from .dtypes import BYTES, FLOATS, INT64
 from .steps import of_average, of_largest, of_norm
+from .traits import COORDINATES, ORDER_LOST, Decision, Rounding
 from .windows import Windowed
-from .work import MOVES, Counted, EachRead, Open
+from .work import Counted, EachRead, Open
 
 
 class _WindowPool(Windowed):
@@ -91,6 +92,7 @@ class MaxPool(_WindowPool):
 
     outputs = ("Y", "Indices")
     takes = (FLOATS | BYTES,)
+    rounding, decides = Rounding.EXACT, Decision.LIMITS
     work = Counted(of_largest)
     kernel_shape: tuple[int, ...]
     strides: tuple[int, ...] = ()
@@ -113,6 +115,7 @@ class AveragePool(_WindowPool):
     stated padding (but never those that ceil mode adds behind it). Source: ONNX AveragePool-22.
     """
 
+    rounding, stays_wide = Rounding.SUMS, ""
     work = Counted(of_average)
     kernel_shape: tuple[int, ...]
     strides: tuple[int, ...] = ()
@@ -126,6 +129,7 @@ class AveragePool(_WindowPool):
 class LpPool(_WindowPool):
     """The p-norm of each window of X (N, C, D...): `(sum |x|^p)^(1/p)`. Source: ONNX LpPool-22."""
 
+    rounding = Rounding.SUMS
     work = Counted(of_norm)
     kernel_shape: tuple[int, ...]
     strides: tuple[int, ...] = ()
@@ -161,6 +165,7 @@ class _GlobalPool(Operator):
 class GlobalMaxPool(_GlobalPool):
     """The largest element of each channel of X (N, C, D...). Source: ONNX GlobalMaxPool-22."""
 
+    rounding, decides = Rounding.EXACT, Decision.LIMITS
     work = EachRead()
 
 
@@ -168,6 +173,7 @@ class GlobalMaxPool(_GlobalPool):
 class GlobalAveragePool(_GlobalPool):
     """The mean of each channel of X (N, C, D...). Source: ONNX GlobalAveragePool-22."""
 
+    rounding, stays_wide = Rounding.SUMS, ""
     work = EachRead()
 
 
@@ -175,6 +181,7 @@ class GlobalAveragePool(_GlobalPool):
 class GlobalLpPool(_GlobalPool):
     """The p-norm of each channel of X (N, C, D...). Source: ONNX GlobalLpPool-22."""
 
+    rounding = Rounding.SUMS
     work = EachRead(2)
     p: int = 2
 
@@ -189,6 +196,7 @@ class MaxRoiPool(Operator):
 
     inputs = ("X", "rois")
     takes = (FLOATS, FLOATS)
+    rounding, decides, stays_wide = Rounding.EXACT, Decision.STEPS, COORDINATES
     work = Open("how many elements a cell has depends on the boxes")
     pooled_shape: tuple[int, ...]
     spatial_scale: float = 1.0
@@ -224,7 +232,7 @@ class MaxUnpool(Windowed):
     inputs = ("X", "I", "output_shape?")
     takes = (FLOATS, INT64, INT64)
     reads = frozenset({2})
-    work = MOVES
+    rounding, stays_wide = Rounding.MOVES, ORDER_LOST
     kernel_shape: tuple[int, ...]
     strides: tuple[int, ...] = ()
     padding: Explicit = Explicit()

@@ -21,6 +21,7 @@ from .base import Operand, Operator, expect_number, normalize_axis, operator, re
 from .convolution import Conv
 from .dtypes import BYTES, FLOAT32, FLOATS_OF_8_BITS, INT32, QUANTIZED, SINGLE_FLOATS
 from .linear import MatMul
+from .traits import Decision, Rounding
 from .work import ONLY_MACS, Each
 
 
@@ -76,6 +77,7 @@ class QuantizeLinear(_Scaled):
     inputs = ("x", "y_scale", "y_zero_point?")
     outputs = ("y",)
     takes = (SINGLE_FLOATS | INT32, SINGLE_FLOATS | INT32 | {DType.FLOAT8E8M0}, QUANTIZED)
+    rounding = Rounding.QUANTIZES
     work = Each(4)  # quotient, rounding, zero point, limits
     axis: int = 1
     block_size: int = 0
@@ -110,6 +112,7 @@ class DequantizeLinear(_Scaled):
     inputs = ("x", "x_scale", "x_zero_point?")
     outputs = ("y",)
     takes = (QUANTIZED | INT32, SINGLE_FLOATS | {DType.FLOAT8E8M0}, QUANTIZED | INT32)
+    rounding, stays_wide = Rounding.ROUNDS, Rounding.QUANTIZES.stays_wide
     work = Each(2)
     axis: int = 1
     block_size: int = 0
@@ -146,6 +149,7 @@ class DynamicQuantizeLinear(Operator):
     inputs = ("x",)
     outputs = ("y", "y_scale", "y_zero_point")
     takes = (FLOAT32,)
+    rounding = Rounding.QUANTIZES
     work = Each(6)
 
     def infer(self, x: TensorType) -> tuple[TensorType, ...]:
@@ -188,6 +192,7 @@ class QLinearConv(_QuantizedConv):
     inputs = ("x", "x_scale", "x_zero_point", "w", "w_scale", "w_zero_point", "y_scale", "y_zero_point", "B?")
     outputs = ("y",)
     takes = (BYTES, FLOAT32, BYTES, BYTES, FLOAT32, BYTES, FLOAT32, BYTES, INT32)
+    rounding = Rounding.QUANTIZES
     work = Each(4)
     kernel_shape: tuple[int, ...] = ()
     strides: tuple[int, ...] = ()
@@ -214,6 +219,7 @@ class ConvInteger(_QuantizedConv):
     inputs = ("x", "w", "x_zero_point?", "w_zero_point?")
     outputs = ("y",)
     takes = (BYTES, BYTES, BYTES, BYTES)
+    rounding, decides, stays_wide = Rounding.EXACT, Decision.NOTHING, Rounding.QUANTIZES.stays_wide
     work = ONLY_MACS
     kernel_shape: tuple[int, ...] = ()
     strides: tuple[int, ...] = ()
@@ -252,6 +258,7 @@ class QLinearMatMul(Operator):
         SINGLE_FLOATS,
         FLOATS_OF_8_BITS | BYTES,
     )
+    rounding = Rounding.QUANTIZES
     work = Each(4)
 
     def infer(self, *operands: TensorType) -> TensorType:

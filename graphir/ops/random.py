@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from graphir.types import UNKNOWN, DType, TensorType
 
 from .base import Operand, Operator, operator, refine, same_rank
 from .dtypes import COMMON, FLOATS
-from .work import DRAWS, Each, Work
+from .traits import Rounding
+from .work import Each
 
 
 class _Random(Operator):
     """A tensor of `shape` and `dtype`."""
 
-    work = DRAWS
+    rounding = Rounding.DRAWS
     shape: tuple[int, ...]
     dtype: DType = DType.FLOAT32
 
@@ -30,7 +29,7 @@ class _RandomLike(Operator):
 
     inputs = ("X",)
     takes = (COMMON,)
-    work: ClassVar[Work] = DRAWS
+    rounding = Rounding.DRAWS
     dtype: DType | None = None
 
     def infer(self, x: TensorType) -> TensorType:
@@ -122,7 +121,7 @@ class Multinomial(Operator):
 
     inputs = ("X",)
     takes = (FLOATS,)
-    work = DRAWS
+    rounding = Rounding.DRAWS
     dtype: DType = DType.INT32
     sample_size: int = 1
     seed: float | None = None

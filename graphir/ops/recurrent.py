@@ -16,6 +16,7 @@ from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, format_shape, 
 from .base import Operand, Operator, operator, refine, same_dtype, same_rank
 from .dtypes import FLOATS, INT32, DTypes
 from .steps import of_cell
+from .traits import Rounding
 from .work import Counted, is_given
 
 
@@ -35,6 +36,7 @@ class Direction(enum.Enum):
 class _Recurrent(Operator):
     """What the recurrent layers share: the shape rules."""
 
+    rounding = Rounding.STATES
     work = Counted(of_cell)
     takes: ClassVar[tuple[DTypes, ...]] = (FLOATS, FLOATS, FLOATS, FLOATS, INT32, FLOATS)
     inputs: ClassVar[tuple[str, ...]] = ("X", "W", "R", "B?", "sequence_lens?", "initial_h?")

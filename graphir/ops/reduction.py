@@ -14,6 +14,7 @@ from .base import Known, Operand, Operator, Values, elements_of, expect_number, 
 from .dtypes import BOOL, BYTES, INT64, NUMBERS, WIDE_NUMBERS, DTypes
 from .elements import Function
 from .known import folded
+from .traits import Decision, Rounding, Saturation
 from .work import EachRead, Open
 
 
@@ -26,6 +27,7 @@ class Reduce(Operator):
     inputs = ("data", "axes?")
     outputs = ("reduced",)
     reads = frozenset({1})
+    rounding = Rounding.SUMS
     work = EachRead()
     keepdims: bool = True
     noop_with_empty_axes: bool = False
@@ -102,6 +104,7 @@ def _reduction(
     fold: Function | None = None,
     empty: int | None = None,
     takes: DTypes = WIDE_NUMBERS,
+    **traits: object,
 ) -> Any:
     """A reduction; `fold` says how known elements come together, `empty` what no elements at all give."""
     body = {
@@ -113,14 +116,16 @@ def _reduction(
         "fold": fold if fold is None else staticmethod(fold),
         "empty": empty,
         "takes": (takes, INT64),
+        **traits,
     }
     return operator(type(name, (Reduce,), body))
 
 
 ReduceSum = _reduction("ReduceSum", "The sum", 13, elements.add_whole, 0)
 ReduceProd = _reduction("ReduceProd", "The product", 18, elements.multiply_whole, 1)
-ReduceMax = _reduction("ReduceMax", "The largest element", 20, elements.largest, takes=WIDE_NUMBERS | BYTES | BOOL)
-ReduceMin = _reduction("ReduceMin", "The smallest element", 20, elements.smallest, takes=WIDE_NUMBERS | BYTES | BOOL)
+_EXTREME: Any = {"takes": WIDE_NUMBERS | BYTES | BOOL, "rounding": Rounding.EXACT, "decides": Decision.LIMITS}
+ReduceMax = _reduction("ReduceMax", "The largest element", 20, elements.largest, **_EXTREME)
+ReduceMin = _reduction("ReduceMin", "The smallest element", 20, elements.smallest, **_EXTREME)
 ReduceMean = _reduction("ReduceMean", "The mean", 18)
 ReduceL1 = _reduction("ReduceL1", "The sum of absolute values", 18)
 ReduceL2 = _reduction("ReduceL2", "The square root of the sum of squares", 18)
@@ -137,6 +142,7 @@ class _ArgReduce(Operator):
     inputs = ("data",)
     outputs = ("reduced",)
     takes = (NUMBERS,)
+    rounding, decides, saturates = Rounding.EXACT, Decision.ORDERS, Saturation.SATURATES
     work = EachRead()
     axis: int = 0
     keepdims: bool = True
@@ -194,6 +200,7 @@ class TopK(Operator):
     outputs = ("Values", "Indices")
     takes = (NUMBERS, INT64)
     reads = frozenset({1})
+    rounding, decides = Rounding.EXACT, Decision.CUTS
     work = Open("how many comparisons it takes depends on the elements")
     axis: int = -1
     largest: bool = True

@@ -15,6 +15,7 @@ from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, Unknown, forma
 from .base import Operand, Operator, Values, elements_of, normalize_axis, operator, refine, same_rank
 from .dtypes import COMMON, FLOAT32, FLOATS, INT64
 from .steps import of_grid, of_resize
+from .traits import COORDINATES, Rounding
 from .work import ONLY_MACS, Counted
 
 LARGEST_FLOAT32 = 3.4028234e38
@@ -70,6 +71,7 @@ class Resize(Operator):
     inputs = ("X", "roi?", "scales?", "sizes?")
     takes = (COMMON, FLOATS - {DType.BFLOAT16}, FLOAT32, INT64)
     reads = frozenset({2, 3})
+    rounding = Rounding.PLACES
     work = Counted(of_resize, "how many samples an element is made of depends on the sizes")
     mode: ResizeMode = ResizeMode.NEAREST
     coordinates: Coordinates = Coordinates.HALF_PIXEL
@@ -213,6 +215,7 @@ class GridSample(Operator):
 
     inputs = ("X", "grid")
     takes = (COMMON, FLOATS)
+    rounding, stays_wide = Rounding.ROUNDS, COORDINATES
     work = Counted(of_grid)
     mode: SampleMode = SampleMode.LINEAR
     padding_mode: SamplePadding = SamplePadding.ZEROS
@@ -254,6 +257,7 @@ class AffineGrid(Operator):
     outputs = ("grid",)
     takes = (FLOATS, INT64)
     reads = frozenset({1})
+    rounding, stays_wide = Rounding.ROUNDS, COORDINATES
     work = ONLY_MACS
     align_corners: bool = False
 

@@ -24,7 +24,8 @@ from .base import (
 from .counts import new_size
 from .dtypes import BOOL, COMMON, INDICES, WIDE_NUMBERS
 from .known import array_of, known_array
-from .work import MOVES, Each, EachRead, Open
+from .traits import Decision, Rounding
+from .work import Each, EachRead, Open
 
 
 def check_indices(indices: TensorType) -> None:
@@ -44,7 +45,7 @@ class Compress(Operator):
     counts = True
     takes = (COMMON, BOOL)
     reads = frozenset({1})
-    work = MOVES
+    rounding = Rounding.MOVES
     axis: int | None = None
 
     def infer(self, x: TensorType, condition: TensorType, *, values: Values) -> TensorType:
@@ -97,6 +98,7 @@ class NonZero(Operator):
     counts = True
     takes = (COMMON,)
     reads = frozenset({0})
+    rounding, decides = Rounding.TESTS, Decision.STEPS
     work = EachRead()
 
     def infer(self, x: TensorType, *, values: Values) -> TensorType:
@@ -132,6 +134,7 @@ class Unique(Operator):
     outputs = ("Y", "indices", "inverse_indices", "counts")
     takes = (COMMON,)
     reads = frozenset({0})
+    rounding, decides = Rounding.EXACT, Decision.ORDERS
     work = Open("how many comparisons it takes depends on the elements")
     axis: int | None = None
     sorted: bool = True
@@ -156,6 +159,7 @@ class _Cumulative(Operator):
     inputs = ("X", "axis")
     takes = (WIDE_NUMBERS, INDICES)
     reads = frozenset({1})
+    rounding = Rounding.SUMS
     work = Each()
     exclusive: bool = False
     reverse: bool = False

@@ -25,7 +25,7 @@ from .base import Known, Operand, Operator, Values, normalize_axis, operator
 from .control import common_type
 from .dtypes import COMMON, INDICES
 from .elements import is_natural
-from .work import INSIDE, MOVES, TELLS
+from .traits import Rounding
 
 
 def _length(known: Known | None) -> Dim:
@@ -66,7 +66,7 @@ class SequenceConstruct(Operator):
     outputs = ("output_sequence",)
     takes = (COMMON - {DType.BFLOAT16},)
     knows_itself = True
-    work = MOVES
+    rounding = Rounding.LISTS
 
     def infer(self, *operands: Type | None) -> Type:
         present = [operand for operand in operands if operand is not None]
@@ -83,7 +83,7 @@ class SequenceEmpty(Operator):
     """A sequence without elements, for tensors of `dtype`. Source: ONNX SequenceEmpty-11."""
 
     outputs = ("output_sequence",)
-    work = MOVES
+    rounding = Rounding.LISTS
     dtype: DType = DType.FLOAT32
 
     def infer(self) -> Type:
@@ -100,7 +100,7 @@ class SequenceAt(Operator):
     inputs = ("input_sequence", "position")
     outputs = ("tensor",)
     takes = (None, INDICES)
-    work = MOVES
+    rounding = Rounding.LISTS
 
     def infer(self, sequence: Type, position: Type) -> Type:
         _check_position(position)
@@ -118,7 +118,7 @@ class SequenceInsert(Operator):
     outputs = ("output_sequence",)
     takes = (None, COMMON - {DType.BFLOAT16}, INDICES)
     reads = frozenset({0})
-    work = MOVES
+    rounding = Rounding.LISTS
 
     def infer(self, sequence: Type, tensor: Type, position: Type | None = None, *, values: Values) -> Type:
         _check_position(position)
@@ -139,7 +139,7 @@ class SequenceErase(Operator):
     inputs = ("input_sequence", "position?")
     outputs = ("output_sequence",)
     takes = (None, INDICES)
-    work = MOVES
+    rounding = Rounding.LISTS
 
     def infer(self, sequence: Type, position: Type | None = None) -> Type:
         _check_position(position)
@@ -155,7 +155,7 @@ class SequenceLength(Operator):
 
     inputs = ("input_sequence",)
     outputs = ("length",)
-    work = TELLS
+    rounding = Rounding.SIZES
 
     def infer(self, sequence: Type) -> Type:
         _element(sequence)
@@ -175,7 +175,7 @@ class ConcatFromSequence(Operator):
     inputs = ("input_sequence",)
     outputs = ("concat_result",)
     reads = frozenset({0})
-    work = MOVES
+    rounding = Rounding.LISTS
     axis: int
     new_axis: bool = False
 
@@ -205,7 +205,7 @@ class SplitToSequence(Operator):
     takes = (COMMON, INDICES)
     knows_itself = True
     reads = frozenset({1})
-    work = MOVES
+    rounding = Rounding.LISTS
     axis: int = 0
     keepdims: bool = True
 
@@ -257,7 +257,7 @@ class SequenceMap(Operator):
 
     inputs = ("input_sequence", "additional_inputs*?")
     outputs = ("out_sequence",)
-    work = INSIDE
+    rounding = Rounding.INSIDE
     results: int = 1
 
     @property
@@ -279,7 +279,7 @@ class Optional(Operator):
 
     inputs = ("input?",)
     outputs = ("output",)
-    work = MOVES
+    rounding = Rounding.LISTS
     type: Type | None = None
 
     def infer(self, value: Type | None = None) -> Type:
@@ -296,7 +296,7 @@ class OptionalGetElement(Operator):
 
     inputs = ("input",)
     outputs = ("output",)
-    work = MOVES
+    rounding = Rounding.LISTS
 
     def infer(self, value: Type) -> Type:
         return value.element if isinstance(value, OptionalType) else value
@@ -311,7 +311,7 @@ class OptionalHasElement(Operator):
 
     inputs = ("input?",)
     outputs = ("output",)
-    work = TELLS
+    rounding = Rounding.SIZES
 
     def infer(self, value: Type | None = None) -> Type:
         return TensorType(DType.BOOL, ())

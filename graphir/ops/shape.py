@@ -11,7 +11,7 @@ from .dtypes import COMMON, INT64
 from .elements import is_natural
 from .extent import Pad, PadMode, Tile
 from .known import array_of, is_small, known_array
-from .work import MOVES, TELLS
+from .traits import Rounding
 
 
 @operator
@@ -22,7 +22,7 @@ class Transpose(Operator):
     """
 
     inputs = ("X",)
-    work = MOVES
+    rounding = Rounding.MOVES
     perm: tuple[int, ...] = ()
 
     def check_attributes(self) -> None:
@@ -61,7 +61,7 @@ class Reshape(Operator):
     inputs = ("X", "shape")
     takes = (None, INT64)
     reads = frozenset({1})
-    work = MOVES
+    rounding = Rounding.VIEWS
     allowzero: bool = False
 
     def infer(self, x: TensorType, shape: TensorType, *, values: Values) -> TensorType:
@@ -133,7 +133,7 @@ class Shape(Operator):
 
     inputs = ("X",)
     knows_itself = True
-    work = TELLS
+    rounding = Rounding.SIZES
     start: int = 0
     end: int | None = None
 
@@ -156,7 +156,7 @@ class Expand(Operator):
     inputs = ("X", "shape")
     takes = (COMMON, INT64)
     reads = frozenset({1})
-    work = MOVES
+    rounding = Rounding.MOVES
 
     def infer(self, x: TensorType, shape: TensorType, *, values: Values) -> TensorType:
         wanted = values[1]
@@ -184,7 +184,7 @@ class Size(Operator):
 
     inputs = ("X",)
     knows_itself = True
-    work = TELLS
+    rounding = Rounding.SIZES
 
     def infer(self, x: Type) -> TensorType:
         if not isinstance(x, TensorType):
@@ -202,7 +202,7 @@ class Flatten(Operator):
     """X as a matrix: the axes before `axis` are its rows, the others its columns. Source: ONNX Flatten-24."""
 
     inputs = ("X",)
-    work = MOVES
+    rounding = Rounding.VIEWS
     axis: int = 1
 
     def infer(self, x: TensorType) -> TensorType:
@@ -265,7 +265,7 @@ class Squeeze(Operator):
     inputs = ("X", "axes?")
     takes = (None, INT64)
     reads = frozenset({1})
-    work = MOVES
+    rounding = Rounding.VIEWS
 
     def infer(self, x: TensorType, axes: Operand = None, *, values: Values) -> TensorType:
         if x.shape is None:
@@ -323,7 +323,7 @@ class Unsqueeze(Operator):
     inputs = ("X", "axes")
     takes = (None, INT64)
     reads = frozenset({1})
-    work = MOVES
+    rounding = Rounding.VIEWS
 
     def infer(self, x: TensorType, axes: TensorType, *, values: Values) -> TensorType:
         if x.shape is None:

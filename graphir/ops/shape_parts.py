@@ -24,7 +24,7 @@ from .blocks import DepthOrder, DepthToSpace, SpaceToDepth
 from .dtypes import COMMON, INT64
 from .known import array_of, filled, known_array
 from .slicing import BEYOND, Slice, slice_size
-from .work import MOVES
+from .traits import Rounding
 
 
 def _merge(shapes: list[Shape], axis: int) -> list[Dim]:
@@ -50,7 +50,7 @@ class Concat(Operator):
 
     inputs = ("inputs*",)
     takes = (COMMON,)
-    work = MOVES
+    rounding = Rounding.MOVES
     axis: int
 
     def infer(self, *operands: TensorType) -> TensorType:
@@ -105,7 +105,7 @@ class Split(Operator):
     inputs = ("X", "split?")
     takes = (COMMON, INT64)
     reads = frozenset({1})
-    work = MOVES
+    rounding = Rounding.MOVES
     num_outputs: int
     axis: int = 0
 
@@ -193,7 +193,7 @@ class Trilu(Operator):
 
     inputs = ("X", "k?")
     takes = (COMMON, INT64)
-    work = MOVES
+    rounding = Rounding.MOVES
     upper: bool = True
 
     def infer(self, x: TensorType, k: Operand = None) -> TensorType:
@@ -214,7 +214,7 @@ class ReverseSequence(Operator):
 
     inputs = ("X", "sequence_lens")
     takes = (COMMON, INT64)
-    work = MOVES
+    rounding = Rounding.MOVES
     batch_axis: int = 1
     time_axis: int = 0
 

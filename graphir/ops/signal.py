@@ -8,7 +8,10 @@ from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, dim_max, forma
 from .base import Operand, Operator, Values, normalize_axis, operator, refine, same_rank
 from .dtypes import FLOATS, INDICES, INT64
 from .steps import of_dft, of_stft
+from .traits import Rounding
 from .work import Counted, Each
+
+ANGLES = "angles and windows need more digits"
 
 
 def _size(values: Values, slot: int) -> Dim:
@@ -23,6 +26,7 @@ class Window(Operator):
     inputs = ("size",)
     takes = (INDICES,)
     reads = frozenset({0})
+    rounding, stays_wide = Rounding.ROUNDS, ANGLES
     work = Each(4)
     output_datatype: DType = DType.FLOAT32
     periodic: bool = True
@@ -80,6 +84,7 @@ class MelWeightMatrix(Operator):
     inputs = ("num_mel_bins", "dft_length", "sample_rate", "lower_edge_hertz", "upper_edge_hertz")
     takes = (INDICES, INDICES, INDICES, FLOATS, FLOATS)
     reads = frozenset({0, 1})
+    rounding, stays_wide = Rounding.ROUNDS, ANGLES
     work = Each(4)
     output_datatype: DType = DType.FLOAT32
 
@@ -108,6 +113,7 @@ class DFT(Operator):
     outputs = ("output",)
     takes = (FLOATS, INDICES, INT64)
     reads = frozenset({1, 2})
+    rounding, stays_wide = Rounding.SUMS, ANGLES
     work = Counted(of_dft)
     inverse: bool = False
     onesided: bool = False
@@ -149,6 +155,7 @@ class STFT(Operator):
     outputs = ("output",)
     takes = (FLOATS, INDICES, FLOATS, INDICES)
     reads = frozenset({1, 3})
+    rounding, stays_wide = Rounding.SUMS, ANGLES
     work = Counted(of_stft)
     onesided: bool = True
 

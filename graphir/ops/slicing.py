@@ -10,7 +10,7 @@ from .base import Known, Operand, Operator, Values, normalize_axis, operator, re
 from .dtypes import COMMON, INDICES
 from .elements import is_natural
 from .known import array_of, known_array
-from .work import MOVES
+from .traits import Rounding
 
 # What stands for "to the end" in starts and ends: everything from here on is beyond every axis.
 BEYOND = 2**31 - 1
@@ -111,7 +111,7 @@ class Slice(Operator):
     inputs = ("X", "starts", "ends", "axes?", "steps?")
     takes = (COMMON, INDICES, INDICES, INDICES, INDICES)
     reads = frozenset({1, 2, 3, 4})
-    work = MOVES
+    rounding = Rounding.MOVES
 
     def infer(
         self,

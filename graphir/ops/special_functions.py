@@ -6,6 +6,7 @@ from graphir.types import TensorType
 
 from .base import Operand, Operator, operator, refine
 from .dtypes import FLOATS
+from .traits import Elementwise, Rounding
 from .work import Each
 
 
@@ -14,6 +15,7 @@ class _Function(Operator):
 
     inputs = ("X",)
     takes = (FLOATS,)
+    rounding, elementwise = Rounding.ROUNDS, Elementwise.ALONE
     work = Each()
 
     def infer(self, x: TensorType) -> TensorType:

@@ -11,7 +11,8 @@ from .base import Operand, Operator, operator, refine
 from .broadcasting import broadcast
 from .counts import new_size
 from .dtypes import INDICES, TEXT
-from .work import TEXTS, Open
+from .traits import Rounding
+from .work import Open
 
 
 def _texts(operand: TensorType, name: str = "X") -> None:
@@ -27,7 +28,7 @@ class StringConcat(Operator):
     inputs = ("X", "Y")
     outputs = ("Z",)
     takes = (TEXT, TEXT)
-    work = TEXTS
+    rounding = Rounding.TEXTS
 
     def infer(self, x: TensorType, y: TensorType) -> TensorType:
         _texts(x)
@@ -56,7 +57,7 @@ class StringNormalizer(Operator):
     inputs = ("X",)
     counts = True
     takes = (TEXT,)
-    work = TEXTS
+    rounding = Rounding.TEXTS
     case_change_action: CaseChange = CaseChange.NONE
     is_case_sensitive: bool = False
     locale: str | None = None
@@ -87,7 +88,7 @@ class StringSplit(Operator):
     counts = True
     outputs = ("Y", "Z")
     takes = (TEXT,)
-    work = TEXTS
+    rounding = Rounding.TEXTS
     delimiter: str | None = None
     maxsplit: int | None = None
 
@@ -109,7 +110,7 @@ class RegexFullMatch(Operator):
 
     inputs = ("X",)
     takes = (TEXT,)
-    work = TEXTS
+    rounding = Rounding.TEXTS
     pattern: str
 
     def infer(self, x: TensorType) -> TensorType:
@@ -139,6 +140,7 @@ class TfIdfVectorizer(Operator):
 
     inputs = ("X",)
     takes = (INDICES | TEXT,)
+    rounding, stays_wide = Rounding.ROUNDS, "its weights are float32"
     work = Open("how many n-grams it counts depends on the elements")
     mode: TfIdfMode
     min_gram_length: int

@@ -101,26 +101,12 @@ def is_open(count: Dim) -> bool:
     return isinstance(count, Unknown)
 
 
-MOVES = Nothing("it moves or chooses elements and computes none")
-HOLDS = Nothing("it changes how elements are held")
-WRITES = Nothing("it writes a constant")
-DRAWS = Nothing("drawing numbers is not counted")
-TELLS = Nothing("it tells sizes, which are known beside the elements")
-TEXTS = Nothing("it handles texts, and computes no numbers")
-INSIDE = Nothing("what its subgraphs compute is counted there")
 ONLY_MACS = Nothing("all that it computes are multiply-accumulates")
 INFERENCE = Nothing("at inference it hands its operand on")
 
 __all__ = [
-    "DRAWS",
-    "HOLDS",
     "INFERENCE",
-    "INSIDE",
-    "MOVES",
     "ONLY_MACS",
-    "TELLS",
-    "TEXTS",
-    "WRITES",
     "Counted",
     "Each",
     "EachRead",

@@ -14,13 +14,13 @@ from typing import Any
 
 from graphir.graph import Node, Value
 from graphir.ops import activation as act
-from graphir.ops import elementwise as ew
 from graphir.ops import reduction as red
 from graphir.ops.base import Operator
 from graphir.ops.indexing import CumProd, CumSum, Gather
 from graphir.ops.resize import Resize
 from graphir.ops.shape import Expand, Flatten, Pad, Reshape, Shape, Squeeze, Tile, Unsqueeze
 from graphir.ops.shape_parts import Concat, Slice, Split
+from graphir.ops.traits import Elementwise
 from graphir.types import Dim
 
 Order = tuple[int, ...]
@@ -49,9 +49,9 @@ def find_move(node: Node, order: Order) -> Move | None:
     """What the node becomes; None if it has to see (and give) the axes as they are."""
     if node.subgraphs:
         return None
-    if type(node.op) in EVERYWHERE:
+    if node.op.elementwise is Elementwise.ALONE:
         return Move(node.op, (0,)) if _has_rank(node.inputs[0], order) else None
-    if type(node.op) in BROADCASTING:
+    if node.op.elementwise is Elementwise.BROADCAST:
         return _broadcasting(node, order)
     rule = RULES.get(type(node.op))
     return None if rule is None else rule(node, order)
@@ -262,26 +262,6 @@ def _gather(node: Node, order: Order) -> Move | None:
     return Move(Gather(_place(op.axis, order)), (0,), moves=indices.rank == 1)
 
 
-def _named(names: Iterable[str]) -> list[type[Operator]]:
-    return [getattr(act, name) for name in names]
-
-
-# Operators that look at each element of their first operand alone; other operands are scalars.
-EVERYWHERE: frozenset[type[Operator]] = frozenset(
-    [
-        *(ew.Abs, ew.Acos, ew.Acosh, ew.Asin, ew.Asinh, ew.Atan, ew.Atanh, ew.Ceil, ew.Cos, ew.Cosh, ew.Erf, ew.Exp),
-        *(ew.Floor, ew.Identity, ew.Log, ew.Neg, ew.Not, ew.Reciprocal, ew.Round, ew.Sign, ew.Sin, ew.Sinh, ew.Sqrt),
-        *(ew.Tan, ew.IsNaN, ew.IsInf, ew.Clip, ew.Cast),
-        *_named(["Relu", "LeakyRelu", "ThresholdedRelu", "Elu", "Selu", "Celu", "Gelu", "HardSigmoid", "HardSwish"]),
-        *_named(["Mish", "Softplus", "Softsign", "Sigmoid", "Swish", "Tanh", "Dropout", "Shrink"]),
-    ]
-)
-BROADCASTING: frozenset[type[Operator]] = frozenset(
-    [
-        *(ew.Add, ew.Sub, ew.Mul, ew.Div, ew.Mod, ew.Pow, ew.PRelu, ew.Equal, ew.Greater, ew.GreaterOrEqual, ew.Less),
-        *(ew.LessOrEqual, ew.And, ew.Or, ew.Xor, ew.Sum, ew.Mean, ew.Max, ew.Min, ew.Where),
-    ]
-)
 RULES: dict[type[Operator], Rule] = {
     **dict.fromkeys((Concat, Split, act.Softmax, act.LogSoftmax, act.Hardmax, red.TopK), _axis_attribute),
     **dict.fromkeys((red.ArgMax, red.ArgMin), _arg_reduce),

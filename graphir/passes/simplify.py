@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from graphir.graph import Graph, Node, Value
+from graphir.ops import activation
 from graphir.ops import elementwise as ew
-from graphir.ops.base import Operator
 from graphir.ops.shape import Flatten, Reshape, Squeeze, Transpose, Unsqueeze
+from graphir.ops.traits import Elementwise
 from graphir.tensor import Tensor
 from graphir.types import DType, Unknown
 
@@ -260,23 +261,9 @@ def _simplify_reshape(graph: Graph, node: Node) -> Accepted:
     return False
 
 
-UNARY: tuple[type[Operator], ...] = (
-    *(ew.Abs, ew.Ceil, ew.Erf, ew.Exp, ew.Floor, ew.Log, ew.Neg, ew.Reciprocal, ew.Round, ew.Sign, ew.Sqrt),
-    *(ew.Cast, ew.Clip),
+SINKS = frozenset(
+    cls for cls in (*activation.OPERATORS, *ew.OPERATORS) if cls.elementwise is not Elementwise.NO
 )
-BINARY: tuple[type[Operator], ...] = (ew.Add, ew.Sub, ew.Mul, ew.Div, ew.Max, ew.Min, ew.Sum)
-
-
-def _sinks() -> tuple[type[Operator], ...]:
-    from graphir.ops import activation
-
-    names = ("Relu", "LeakyRelu", "Elu", "Selu", "Sigmoid", "Tanh", "Softplus", "Softsign", "Gelu", "HardSigmoid",
-             "HardSwish", "Mish")  # fmt: skip
-    found = [getattr(activation, name) for name in names if hasattr(activation, name)]
-    return (*UNARY, *BINARY, *found)
-
-
-SINKS = frozenset(_sinks())
 SINK = Rule("the Transpose in front of it moves behind it, to meet another", _sink_transpose)
 RESHAPE = Rule("the shape is there already, or it joins a reshaping in front of it, or a parameter", _simplify_reshape)
 RULES: Rules = {

@@ -19,7 +19,7 @@ from .detections.detected import before_cuts, compare_as_sets
 from .grading.by_parts import graded_by_parts
 from .grading.compare import Comparison, Floor
 from .grading.doubts import gather_evidence, look_for_overflow, look_inside
-from .grading.heads import SHIFTLESS, Wiring, hides_errors, scores, values_before_heads
+from .grading.heads import Wiring, hides_errors, is_shiftless, scores, values_before_heads
 from .grading.hidden_heads import hidden_heads
 from .grading.limits import Limits
 from .grading.long_sums import excuse_long_sums
@@ -371,7 +371,7 @@ def _heads(
 
 def _seen_by(kind: str | None) -> View | None:
     """What a head of this kind sees of a value; all of it where that cannot be told."""
-    if kind is None or kind not in SHIFTLESS:
+    if kind is None or not is_shiftless(kind):
         return None
 
     def seen(array: Array) -> Array:

@@ -16,11 +16,11 @@ import graphir
 from graphir.decisions import DecisionKind
 from graphir.errors import ArgumentError
 from graphir.graph import Graph, Value
-from graphir.ops import operator_table
+from graphir.ops import Operator, operator_table
 from graphir.ops.activation import Relu, Softmax
 from graphir.ops.control import If, Loop
 from graphir.ops.convolution import Conv
-from graphir.ops.elementwise import Add, Cast, Floor, Mul, Sqrt, Where
+from graphir.ops.elementwise import Add, Cast, Floor, Mul, Sqrt, Sum, Where
 from graphir.ops.indexing import Gather
 from graphir.ops.linear import MatMul
 from graphir.ops.normalization import BatchNormalization, LayerNormalization
@@ -29,7 +29,7 @@ from graphir.ops.reduction import ReduceMean
 from graphir.ops.shape import Reshape, Transpose
 from graphir.passes.half import HALF, HalfOptions, form_of, to_half
 from graphir.passes.half.numbers import narrowed, why_lost
-from graphir.passes.half.rules import HEAVY, MOVES, READS, RECURRENT, STAYS, WIDE_SLOTS
+from graphir.passes.half.rules import LOOPS, WIDE_SLOTS, is_heavy, moves, reads
 from graphir.tensor import Tensor
 from graphir.types import DType, TensorType
 from graphir.verification.inputs.ranges import measure
@@ -209,9 +209,10 @@ def test_an_end_whose_numbers_do_not_fit_stays() -> None:
     assert "data stays float32: numbers up to 1e+06" in kept(made)["data"]
 
 
-def test_numbers_that_become_places_stay() -> None:
+@pytest.mark.parametrize("op", [Mul(), Sum()])
+def test_numbers_that_become_places_stay(op: Operator) -> None:
     graph, data = graph_with(2, 6)
-    place = graph.add(Floor(), graph.add(Mul(), data, graph.constant(np.float32(3)), name="scaled"), name="floor")
+    place = graph.add(Floor(), graph.add(op, data, graph.constant(np.float32(3)), name="scaled"), name="floor")
     whole = graph.add(Cast(DType.INT64), place, name="place")
     back = graph.add(Cast(FLOAT32), whole, name="back")
     made = graph.add(MatMul(), back, graph.add_parameter("w", Tensor.of(weights(6, 6))), name="fc")
@@ -341,14 +342,28 @@ def test_an_embedding_is_looked_up_narrow() -> None:
     assert made["embedding"].dtype is DType.BFLOAT16
 
 
-@pytest.mark.parametrize("table", [STAYS, MOVES, READS, HEAVY, RECURRENT, WIDE_SLOTS])
+@pytest.mark.parametrize("table", [LOOPS, WIDE_SLOTS])
 def test_every_operator_of_the_tables_exists(table: Any) -> None:
     assert set(table) <= set(operator_table())
 
 
-def test_no_operator_stands_in_two_tables() -> None:
-    names = [*STAYS, *MOVES, *READS, *HEAVY, *RECURRENT]
-    assert len(set(names)) == len(names)
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        ("Conv", "heavy"), ("BatchNormalization", ""), ("Reshape", "moves"), ("Gather", "moves"), ("Shape", "reads"),
+        ("IsNaN", "reads"), ("Add", ""), ("GlobalAveragePool", ""), ("Softmax", "exponentials leave"),
+        ("Sinh", "exponentials leave"), ("ReduceMean", "its sum grows"), ("ReduceMax", ""), ("TopK", "another order"),
+        ("LayerNormalization", "root of a sum"), ("Inverse", "root of a sum"), ("SequenceErase", "lists keep"),
+        ("Resize", "coordinates"), ("RandomNormal", "that it draws"), ("ConvInteger", "quantization"),
+        ("Sqrt", "powers and quotients"), ("HannWindow", "angles"), ("Foreign", "not known here"),
+    ],
+)  # fmt: skip
+def test_traits_say_which_dtype_an_operator_has(name: str, what: str) -> None:
+    op = operator_table()[name]
+    asked: dict[str, Any] = {"heavy": is_heavy, "moves": moves, "reads": reads}
+    assert [word for word, holds in asked.items() if holds(op)] == [word for word in asked if word == what]
+    why = op.stays_wide or ""
+    assert what in why if what and what not in asked else not why
 
 
 def test_weights_are_converted_one_at_a_time(tmp_path: Path) -> None:

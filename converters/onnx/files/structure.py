@@ -13,22 +13,16 @@ from typing import Any
 from graphir.converters.onnx.files.stripped import stripped_file
 from graphir.errors import FormatError
 from graphir.files.reading import open_plain
+from graphir.ops import traits_of
+from graphir.ops.traits import Rounding
 
-QUANTIZING = frozenset({"QuantizeLinear", "DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul"})
 COARSE_STEPS = {10: 2.0**-10, 16: 2.0**-7}  # float16, bfloat16
 FLOAT = 1
 REAL_TYPES = frozenset({FLOAT, *COARSE_STEPS, 11, 14, 15})  # double, and complex numbers of both sizes
 PERTURBED = frozenset({FLOAT, 10, 11})  # what numpy has of them
-SIZES = frozenset({"Shape", "Size"})
-BOUNDED = frozenset(
-    {"Sigmoid", "Softmax", "LogSoftmax", "Tanh", "Erf", "Exp", "Gelu", "Softplus", "Softsign", "Elu", "Selu", "Celu"}
-    | {"HardSigmoid", "HardSwish", "Swish", "Mish", "LSTM", "GRU", "RNN"}
-)
-MOVED = frozenset({"Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", "Identity", "Slice", "Split"})
-SUMS = frozenset({"Conv", "ConvTranspose", "Gemm", "MatMul", "Einsum", "BatchNormalization", "LayerNormalization"})
-RANDOM = frozenset(
-    {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
-)
+OF_ONE = frozenset({Rounding.OF_ONE, Rounding.EXPONENTIAL, Rounding.STATES})
+MOVING = frozenset({Rounding.VIEWS, Rounding.MOVES})
+RESCALING = frozenset({Rounding.PRODUCTS, Rounding.STATISTICS})
 
 
 @dataclass(frozen=True)
@@ -52,7 +46,7 @@ class Structure:
     @property
     def quantizes(self) -> bool:
         """Whether real numbers are rounded to quantized ones on the way."""
-        return any(operator in QUANTIZING for operator, _ in self.producers.values())
+        return any(traits_of(operator).rounding is Rounding.QUANTIZES for operator, _ in self.producers.values())
 
     @cached_property
     def steps(self) -> dict[str, float]:
@@ -78,22 +72,22 @@ class Structure:
     def bounded(self) -> frozenset[str]:
         """The values that come from functions whose results are computed to some units in the last place of 1, not of
         themselves, up to the next sum of products."""
-        made = [name for name, (operator, _) in self.producers.items() if operator in BOUNDED]
-        return self.behind(made, unless=SUMS)
+        made = [name for name, (operator, _) in self.producers.items() if traits_of(operator).rounding in OF_ONE]
+        return self.behind(made, unless=RESCALING)
 
     @cached_property
     def sigmoids(self) -> frozenset[str]:
         """The results of sigmoids, as they are or with their elements elsewhere."""
         found: set[str] = set()
         for name, (operator, operands) in self.producers.items():
-            if operator == "Sigmoid" or (operator in MOVED and operands[0] in found):
+            if operator == "Sigmoid" or (traits_of(operator).rounding in MOVING and operands[0] in found):
                 found.add(name)
         return frozenset(found)
 
     @cached_property
     def real(self) -> frozenset[str]:
         """The values that depend on real numbers, on more than their sizes."""
-        return self.behind([name for name, code in self.typed.items() if code in REAL_TYPES], unless=SIZES)
+        return self.behind([name for name, code in self.typed.items() if code in REAL_TYPES], unless=(Rounding.SIZES,))
 
     def first_weights(self) -> Iterator[str]:
         """The weights of real numbers, those that meet the inputs first come first."""
@@ -118,11 +112,11 @@ class Structure:
         nodes = {id(self.producers[name]) for name in names if name in self.producers}
         return {*names, *(name for name, node in self.producers.items() if id(node) in nodes)}
 
-    def behind(self, names: Collection[str], unless: Collection[str] = ()) -> frozenset[str]:
-        """The values that depend on any of these, they themselves included, not through the operators `unless`."""
+    def behind(self, names: Collection[str], unless: Collection[Rounding] = ()) -> frozenset[str]:
+        """The values that depend on any of these, they themselves included, not through operators that round so."""
         found = set(names)
         for name, (operator, _) in self.producers.items():
-            if operator not in unless and not found.isdisjoint(self.operands(name)):
+            if traits_of(operator).rounding not in unless and not found.isdisjoint(self.operands(name)):
                 found.add(name)
         return frozenset(found)
 
@@ -185,7 +179,8 @@ def _nodes_inside(node: Any) -> Iterator[Any]:
 
 def _draws(node: Any) -> bool:
     """Whether a node draws numbers: a Dropout does where it is told whether it trains, which is not looked up."""
-    return node.op_type in RANDOM or (node.op_type == "Dropout" and len(node.input) > 2 and bool(node.input[2]))
+    draws = traits_of(node.op_type).rounding is Rounding.DRAWS
+    return draws or (node.op_type == "Dropout" and len(node.input) > 2 and bool(node.input[2]))
 
 
 def _typed(graph: Any, inside: Mapping[str, Sequence[Any]]) -> dict[str, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from graphir.errors import ShapeError
 from graphir.graph import Graph, Node, Value
+from graphir.ops.traits import Rounding
 from graphir.safety.foreign_text import one_line
 from graphir.types import Shape, Sym, TensorType, Type
 
@@ -11,8 +12,6 @@ from .liveness import find_liveness
 from .program import Held, Kind, Program, Step
 
 _SHOWN = 5
-VIEWS = frozenset(("Flatten", "Identity", "Reshape", "Squeeze", "Unsqueeze"))
-"""Operators whose result is the bytes of their first input."""
 _VIEW = ((0, 0, True),)
 
 
@@ -61,7 +60,7 @@ class _Walk:
         for value in node.outputs:
             if value.index == 0 or value.uses or value in outputs:
                 step.outputs.append(self._place(value, Kind.ACTIVATION, number))
-        if node.op.name in VIEWS and node.inputs and node.inputs[0] in self.places:
+        if node.op.rounding is Rounding.VIEWS and node.inputs and node.inputs[0] in self.places:
             step.in_place = _VIEW
         if inner:
             step.outputs.append(len(self.made.tensors))
@@ -149,4 +148,4 @@ def _advice(inputs: list[Value], first: Value) -> str:
     )
 
 
-__all__ = ["VIEWS", "example_of", "inference_program"]
+__all__ = ["example_of", "inference_program"]

@@ -8,11 +8,12 @@ from fnmatch import fnmatchcase
 
 from graphir.graph import Graph, Node, Value
 from graphir.ops.elementwise import Cast
+from graphir.ops.traits import Rounding
 from graphir.structure.record import record
 from graphir.types import DType, TensorType
 
 from .numbers import Form, why_lost, why_out_of_range
-from .rules import HEAVY, LOOPS, MOVES, READS, RECURRENT, STAYS, TO_WHOLE, WIDE_SLOTS, has_kernel
+from .rules import LOOPS, TO_WHOLE, WIDE_SLOTS, has_kernel, is_heavy, moves, reads
 
 WIDE = DType.FLOAT32
 WORTH_A_CAST = 64
@@ -113,9 +114,9 @@ class Choice:
         asked = self._asked(node)
         if asked:
             return Kept(f"asked for by {asked!r}")
-        if node.op.name in STAYS:
-            return Kept(STAYS[node.op.name])
-        if node.graph in self._stepped and node.op.name not in HEAVY:
+        if node.op.stays_wide:
+            return Kept(node.op.stays_wide)
+        if node.graph in self._stepped and not is_heavy(node.op):
             return Kept("it is a step of a loop, whose roundings add up", told=False)
         if node in self._whole:
             return Kept("its numbers become integers, of which a rounding makes others")
@@ -123,12 +124,13 @@ class Choice:
         if lost:
             return Kept(lost)
         weights = f"its weights are {self.form.dtype}, with Casts behind them"
-        if node.op.name in RECURRENT:
+        # onnxruntime 1.32 ends the process on a recurrent layer with float16 weights, if its optimisations are off.
+        if node.op.rounding is Rounding.STATES:
             return Kept(f"its state is carried from step to step in float32; {weights}", weights=True)
         if not has_kernel(node.op.name, self.form.dtype):
             reason = f"onnxruntime has no {self.form.dtype} {node.op.name} on the CPU"
             return Kept(f"{reason}; {weights}", weights=True)
-        if node.op.name in MOVES and not self._moves_narrow(node):
+        if moves(node.op) and not self._moves_narrow(node):
             return FOLLOWS
         return None
 
@@ -174,9 +176,9 @@ class Choice:
         pending = deque(self._nodes)
         while pending:
             node = pending.popleft()
-            if node in self.kept or not is_concerned(node) or node.op.name in HEAVY or node.op.name in READS:
+            if node in self.kept or not is_concerned(node) or is_heavy(node.op) or reads(node.op):
                 continue
-            follows = node.op.name in MOVES and not self._moves_narrow(node)
+            follows = moves(node.op) and not self._moves_narrow(node)
             if follows or self._is_island(node):
                 self.kept[node] = FOLLOWS if follows else BETWEEN
                 pending.extend(user for value in node.outputs for user in value.users())
@@ -223,7 +225,7 @@ def _becoming_whole(nodes: Sequence[Node]) -> set[Node]:
     while pending:
         value = pending.pop()
         node = value.producer
-        if node is None or node in found or node.op.name not in TO_WHOLE or value.dtype is not WIDE:
+        if node is None or node in found or node.op.rounding not in TO_WHOLE or value.dtype is not WIDE:
             continue
         found.add(node)
         pending.extend(operand for operand in node.inputs if operand is not None and operand.dtype is WIDE)

@@ -10,7 +10,7 @@ from graphir.types import DType, TensorType, Type
 
 from .choice import WIDE, Choice, Kept, all_nodes
 from .numbers import narrowed
-from .rules import READS, WIDE_SLOTS
+from .rules import WIDE_SLOTS, reads
 
 
 class Rebuilder:
@@ -77,7 +77,7 @@ class Rebuilder:
         return [None if value is None else self._want(value, value.dtype) for value in node.inputs]
 
     def _narrow_node(self, made: Graph, node: Node) -> None:
-        if node.op.name in READS:
+        if reads(node.op):
             self._insert(made, node, [None if value is None else self._native[value] for value in node.inputs])
             return
         wide = WIDE_SLOTS.get(node.op.name, ())

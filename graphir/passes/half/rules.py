@@ -1,88 +1,19 @@
-"""Which operators stay in float32 whatever their numbers, and why; which only move elements."""
+"""What the choice of dtypes asks of an operator's traits, and the operands and dtypes that are exceptions."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from graphir.ops.base import Operator
+from graphir.ops.traits import Rounding
 from graphir.runtime.kernels import releases
 from graphir.types import DType
 
-_EXPONENTIAL = "exponentials leave the range at 11, and what is small beside their sum is lost"
-_SUM = "its sum grows with the number of elements, and adds small numbers to large ones"
-_STATISTICS = "it divides by a root of a sum of squares, which overflows or vanishes before the quotient does"
-_PLACES = "its coordinates and scales need more digits than positions have"
-_ORDER = "numbers that round to the same have another order"
-_QUANTIZED = "scales and zero points of quantization are float32"
-_LIST = "lists keep their element type"
-_DRAWN = "the numbers that it draws are float32's"
-_SIGNAL = "angles and windows need more digits"
-
-STAYS: Mapping[str, str] = {
-    **dict.fromkeys(("Exp", "Log", "LogSoftmax", "Softmax", "Softplus", "Cosh", "Sinh", "Mish"), _EXPONENTIAL),
-    **dict.fromkeys(
-        ("CumProd", "CumSum", "GlobalLpPool", "LpPool", "Mean", "ReduceL1", "ReduceL2", "ReduceLogSum",
-         "ReduceLogSumExp", "ReduceMean", "ReduceProd", "ReduceSum", "ReduceSumSquare", "Det"), _SUM
-    ),
-    **dict.fromkeys(
-        ("GroupNormalization", "InstanceNormalization", "LRN", "LayerNormalization", "LpNormalization",
-         "MeanVarianceNormalization", "RMSNormalization"), _STATISTICS
-    ),
-    **dict.fromkeys(("Pow", "Reciprocal", "Sqrt"), "powers and quotients of small sums leave the range"),
-    **dict.fromkeys(
-        ("AffineGrid", "CenterCropPad", "DeformConv", "GridSample", "ImageDecoder", "MaxRoiPool", "MultiBoxDetection",
-         "NonMaxSuppression", "BoxNMS", "Resize", "RoiAlign", "RotaryEmbedding", "Correlation"), _PLACES
-    ),
-    **dict.fromkeys(("ArgMax", "ArgMin", "Hardmax", "TopK", "Unique", "MaxUnpool"), _ORDER),
-    **dict.fromkeys(
-        ("ConvInteger", "DequantizeLinear", "DynamicQuantizeLinear", "MatMulInteger", "QLinearConv", "QLinearMatMul",
-         "QuantizeLinear"), _QUANTIZED
-    ),
-    **dict.fromkeys(
-        ("ConcatFromSequence", "Optional", "OptionalGetElement", "SequenceAt", "SequenceConstruct", "SequenceEmpty",
-         "SequenceInsert", "SplitToSequence"), _LIST
-    ),
-    **dict.fromkeys(
-        ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"), _DRAWN
-    ),
-    **dict.fromkeys(
-        ("BlackmanWindow", "DFT", "HammingWindow", "HannWindow", "MelWeightMatrix", "STFT"), _SIGNAL
-    ),
-    **dict.fromkeys(("Attention", "LinearAttention"), _EXPONENTIAL),
-    "BitCast": "it takes the bits of float32",
-    "CastLike": "it takes over another value's element type",
-    "EyeLike": "it states its element type",
-    "Foreign": "what it takes is not known here",
-    "NegativeLogLikelihoodLoss": _SUM,
-    "Range": "its steps accumulate",
-    "SoftmaxCrossEntropyLoss": _SUM,
-    "TfIdfVectorizer": "its weights are float32",
-}  # fmt: skip
-"""Operators whose float32 operands and results stay what they are."""
-
-RECURRENT = frozenset({"CausalConvWithState", "GRU", "LSTM", "RNN"})
-"""Operators whose state goes from step to step, and in float16 through a kernel of onnxruntime's that needs float32:
-1.32 ends the process on one whose weights are float16, if its optimisations are off."""
+TO_WHOLE = frozenset({Rounding.VIEWS, Rounding.MOVES, Rounding.EXACT, Rounding.ROUNDS})
+"""How operators round by which numbers become places and lengths, on their way to a Cast to integers."""
 
 LOOPS = frozenset({"Loop", "Scan"})
 """Operators whose bodies run step after step on what the step before left: only heavy ones in them are narrow."""
-
-MOVES = frozenset({
-    "Compress", "Concat", "DepthToSpace", "Expand", "Flatten", "Gather", "GatherElements", "GatherND", "Identity",
-    "Pad", "Reshape", "ReverseSequence", "ScatterElements", "ScatterND", "Slice", "SpaceToDepth", "Split", "Squeeze",
-    "TensorScatter", "Tile", "Transpose", "Trilu", "Unsqueeze", "Where",
-})  # fmt: skip
-"""Operators that move elements and compute none: in which dtype follows from what they are given."""
-
-TO_WHOLE = MOVES | {
-    "Abs", "Add", "Ceil", "Clip", "Div", "Floor", "Max", "Min", "Mod", "Mul", "Neg", "Round", "Sign", "Sub",
-}  # fmt: skip
-"""Operators by which numbers become places and lengths, on their way to a Cast to integers."""
-
-READS = frozenset({"Shape", "Size", "IsInf", "IsNaN", "NonZero"})
-"""Operators that take what there is and give no floats: they take it in either dtype."""
-
-HEAVY = frozenset({"Conv", "ConvTranspose", "Einsum", "Gemm", "MatMul"})
-"""Operators that are worth a Cast before and behind them."""
 
 WIDE_SLOTS: Mapping[str, frozenset[int]] = {"BatchNormalization": frozenset({1, 2, 3, 4}), "Dropout": frozenset({1})}
 """Operands that stay float32 where the others are narrow: variance + epsilon has to keep its digits."""
@@ -94,6 +25,21 @@ UNSAID = {
 """Operators that ONNX has not in the dtype, whatever onnxruntime has."""
 
 _TEXTS = {DType.FLOAT16: "float16", DType.BFLOAT16: "bfloat16"}
+
+
+def moves(op: Operator) -> bool:
+    """Whether an operator moves elements and computes none: in which dtype follows from what it is given."""
+    return op.rounding in (Rounding.VIEWS, Rounding.MOVES)
+
+
+def reads(op: Operator) -> bool:
+    """Whether an operator takes what there is and gives no floats: it takes it in either dtype."""
+    return op.rounding in (Rounding.SIZES, Rounding.TESTS)
+
+
+def is_heavy(op: Operator) -> bool:
+    """Whether an operator is worth a Cast before and behind it."""
+    return op.rounding is Rounding.PRODUCTS
 
 
 def has_kernel(operator: str, dtype: DType) -> bool:
@@ -115,4 +61,4 @@ def has_kernel(operator: str, dtype: DType) -> bool:
     return any(wanted in found for found in texts) or (dtype is DType.FLOAT16 and any("float" in one for one in texts))
 
 
-__all__ = ["HEAVY", "LOOPS", "MOVES", "READS", "RECURRENT", "STAYS", "TO_WHOLE", "WIDE_SLOTS", "has_kernel"]
+__all__ = ["LOOPS", "TO_WHOLE", "WIDE_SLOTS", "has_kernel", "is_heavy", "moves", "reads"]

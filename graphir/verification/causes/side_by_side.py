@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from graphir.errors import GraphirError
 from graphir.graph import Value
+from graphir.ops.traits import Rounding
 from graphir.verification.grading.compare import LEAST_STEPS, Comparison
-from graphir.verification.grading.heads import QUANTIZING
 from graphir.verification.grading.local import local_limit, worst_channel
 from graphir.verification.inputs.seeded import perturbed
 from graphir.verification.running.candidate import OnnxCandidate
@@ -93,7 +93,7 @@ class SideBySide:
 
 def _rounds(segment: Segment) -> bool:
     """Whether one of the parts rounds to 8 bits: what stands between such nodes has no step of 8 bits of its own."""
-    return any(node.op.name in QUANTIZING for nodes in segment.nodes for node in nodes)
+    return any(node.op.rounding is Rounding.QUANTIZES for nodes in segment.nodes for node in nodes)
 
 
 __all__ = ["SideBySide"]

@@ -10,14 +10,13 @@ from numpy.typing import NDArray
 
 from graphir.analysis.diff import Row
 from graphir.graph import Value
-from graphir.verification.grading.heads import SATURATING
+from graphir.ops.traits import Saturation
 
 Array = NDArray[Any]
 # As many different numbers where some are to be equal, and by how much the usual range is exceeded.
 LEVELS = 3
 STRETCH = 8.0
 STEEP = 128.0
-BOUNDING = SATURATING | {"Clip", "Erf", "Sin", "Cos"}
 
 
 def evenly(generator: np.random.Generator, array: Array) -> Array:
@@ -70,7 +69,7 @@ def farther(generator: np.random.Generator, array: Array) -> Array:
 
 def is_bounded(value: Value) -> bool:
     """Whether a value is made by an operator that gives no numbers beyond some: what cuts these off changes nothing."""
-    return value.producer is not None and value.producer.op.name in BOUNDING
+    return value.producer is not None and value.producer.op.saturates >= Saturation.BOUNDED
 
 
 def between(ends: tuple[float, float], generator: np.random.Generator, array: Array) -> Array:

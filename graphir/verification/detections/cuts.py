@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 from graphir.graph import Graph
 from graphir.node import Node, Value
+from graphir.ops import traits_of
 from graphir.ops.detection import BoxNMS, MultiBoxDetection, NonMaxSuppression
 from graphir.ops.reduction import TopK
+from graphir.ops.traits import Decision
 from graphir.types import TensorType
 
 from .near_ties import Cuts
@@ -16,7 +18,10 @@ from .near_ties import Cuts
 if TYPE_CHECKING:
     from graphir.verification.running.candidate import OnnxCandidate
 
-CUTTING = frozenset({"NonMaxSuppression", "BoxNMS", "MultiBoxDetection", "TopK"})
+
+def cuts_rows(operator: str) -> bool:
+    """Whether an operator keeps some rows and drops others."""
+    return traits_of(operator).decides >= Decision.CUTS
 
 
 def is_cut(producers: Mapping[str, tuple[str, tuple[str, ...]]], outputs: Sequence[str]) -> bool:
@@ -32,7 +37,7 @@ def is_cut(producers: Mapping[str, tuple[str, tuple[str, ...]]], outputs: Sequen
 
 def cuts(candidate: OnnxCandidate) -> bool:
     """Whether a model has such an operator at all."""
-    return any(operator in CUTTING for operator, _ in candidate.structure.producers.values())
+    return any(cuts_rows(operator) for operator, _ in candidate.structure.producers.values())
 
 
 def cuts_of(graph: Graph) -> Cuts:
@@ -69,7 +74,7 @@ def _reaches(producers: Mapping[str, tuple[str, tuple[str, ...]]], output: str) 
     seen, pending = {output}, [output]
     while pending:
         operator, operands = producers.get(pending.pop(), ("", ()))
-        if operator in CUTTING:
+        if cuts_rows(operator):
             return True
         pending += [name for name in operands if name not in seen]
         seen.update(operands)
@@ -93,4 +98,4 @@ def _numbers(value: Value | None) -> set[float]:
     return set(map(float, value.tensor.numpy().reshape(-1).tolist()))
 
 
-__all__ = ["CUTTING", "cuts", "cuts_of", "is_cut"]
+__all__ = ["cuts", "cuts_of", "cuts_rows", "is_cut"]

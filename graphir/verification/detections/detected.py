@@ -22,7 +22,7 @@ from graphir.verification.verdict import Verdict
 
 from .as_sets import DetectionComparison, Limits, compare_detections, limits_of
 from .boxes import Detections, Floats, find_detections, selected_detections
-from .cuts import CUTTING, cuts_of, is_cut
+from .cuts import cuts_of, cuts_rows, is_cut
 from .near_ties import Cuts
 from .pools import pool_of
 
@@ -73,7 +73,7 @@ def before_cuts(bench: Bench, graded: Sequence[Comparison], again: Sequence[Comp
         return bench
     behind: set[str] = set()
     for name, (operator, operands) in bench.candidate.structure.producers.items():
-        if operator in CUTTING or not behind.isdisjoint(operands):
+        if cuts_rows(operator) or not behind.isdisjoint(operands):
             behind.add(name)
     return replace(bench, layers={source: name for source, name in bench.layers.items() if name not in behind})
 

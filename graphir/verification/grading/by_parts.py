@@ -13,6 +13,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from graphir.errors import GraphirError
+from graphir.ops.traits import Decision
 from graphir.verification.pairs.sides import Sides
 from graphir.verification.regions.judge import judge
 from graphir.verification.running.bench import Asked, Bench
@@ -21,11 +22,6 @@ from graphir.verification.verdict import Verdict
 from .compare import Comparison
 
 Array = NDArray[Any]
-# A step in the result where real operands cross each other or a number.
-DECIDES = frozenset({
-    "ArgMax", "ArgMin", "BoxNMS", "Ceil", "Equal", "Floor", "Greater", "GreaterOrEqual", "Hardmax", "Less",
-    "LessOrEqual", "MultiBoxDetection", "NonMaxSuppression", "NonZero", "Round", "Sign", "TopK", "Unique",
-})  # fmt: skip
 
 
 def graded_by_parts(
@@ -46,7 +42,7 @@ def graded_by_parts(
     if sides is None or sides.graphs is None or bench.limits.stated or coarse or not differing:
         return kept
     titles = {one.title: one for one in asked}
-    decides = any(node.op.name in DECIDES for node in sides.graphs[1].nodes)
+    decides = any(node.op.decides >= Decision.STEPS for node in sides.graphs[1].nodes)
     unsteady = not decides and any(one.verdict is Verdict.NOT_DETERMINISTIC for one in differing)
     if unsteady or any(one.is_random or one.name not in titles for one in differing):
         return kept

@@ -16,7 +16,7 @@ from graphir.verification.report import VerificationReport
 from graphir.verification.running.bench import Asked, Bench
 
 from .compare import Comparison
-from .heads import PASSED_ON
+from .heads import passes_on
 from .noise import infinite_values
 from .proof import FIXED, NUMB, Evidence, before, digest, doubt
 
@@ -138,7 +138,7 @@ def _reaches(structure: Structure, output: str, wanted: Collection[str], known: 
             if operand in seen or operand not in structure.producers:
                 continue
             seen.add(operand)
-            if operand in known or structure.producers[operand][0] in PASSED_ON:
+            if operand in known or passes_on(structure.producers[operand][0]):
                 pending.append(operand)
     return False
 

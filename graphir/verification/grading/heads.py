@@ -8,23 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
+from graphir.ops import traits_of
+from graphir.ops.traits import Rounding, Saturation
+
 if TYPE_CHECKING:
     from graphir.converters.onnx.files.structure import Structure
     from graphir.graph import Graph
 
-SATURATING = frozenset(
-    {"Softmax", "LogSoftmax", "Sigmoid", "HardSigmoid", "Hardmax", "Tanh", "ArgMax", "ArgMin", "Softsign"}
-)
-SHIFTLESS = frozenset({"Softmax", "LogSoftmax"})
-ONE_TO_ONE = SHIFTLESS | {"Sigmoid", "Tanh"}
-DRAWING = frozenset(
-    {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
-)
-QUANTIZING = frozenset({"QuantizeLinear", "DynamicQuantizeLinear", "QLinearConv", "QLinearMatMul"})
 COARSE = {"float16": 2.0**-10, "bfloat16": 2.0**-7}
-PASSED_ON = frozenset(
-    {"Reshape", "Flatten", "Transpose", "Squeeze", "Unsqueeze", "Identity", "Cast", "Slice", "Split", "Concat"}
-)
+MOVING = frozenset({Rounding.VIEWS, Rounding.MOVES, Rounding.HOLDS})
 
 
 @dataclass(frozen=True)
@@ -43,7 +35,7 @@ class Wiring:
     @property
     def quantizes(self) -> bool:
         """Whether real numbers are rounded to quantized ones on the way."""
-        return any(operator in QUANTIZING for operator, _ in self.producers.values())
+        return any(traits_of(operator).rounding is Rounding.QUANTIZES for operator, _ in self.producers.values())
 
     @staticmethod
     def of(graph: Graph) -> Wiring:
@@ -57,7 +49,9 @@ class Wiring:
             {value.name: value.sources for value in graph.values},
             _steps(graph),
             _live(graph),
-            frozenset(value.name for node in graph.nodes if node.op.name in DRAWING for value in node.outputs),
+            frozenset(
+                value.name for node in graph.nodes if node.op.rounding is Rounding.DRAWS for value in node.outputs
+            ),
         )
 
 
@@ -88,17 +82,30 @@ def _steps(graph: Graph) -> dict[str, float]:
     return named
 
 
+def is_shiftless(operator: str) -> bool:
+    """Whether an operator does not see what is added to all elements alike."""
+    return traits_of(operator).saturates is Saturation.SHIFTLESS
+
+
+def passes_on(operator: str) -> bool:
+    """Whether an operator's results are elements of its operands."""
+    return traits_of(operator).rounding in MOVING
+
+
 def one_to_one_heads(structure: Structure | Wiring, output: str) -> list[tuple[str, str]]:
     """The heads that reach an output, each with its computed operand: equal outputs of equal models have equal operands
     there, up to what is added to all classes alike. Heads that lose more are left out."""
     found = [(structure.producers[head][0], _operand(structure, head)) for head in _heads(structure, [output])]
-    return [(kind, name) for kind, name in found if kind in ONE_TO_ONE and name in structure.producers]
+    return [
+        (kind, name) for kind, name in found
+        if traits_of(kind).saturates >= Saturation.ONE_TO_ONE and name in structure.producers
+    ]  # fmt: skip
 
 
 def scores(kind: str, array: NDArray[Any]) -> NDArray[Any] | None:
     """A head's operand as one row a sample; the largest of each is 0 where the head does not see what is added to all.
     None for what has more axes than classes."""
-    if kind not in SHIFTLESS:
+    if not is_shiftless(kind):
         return array
     if sum(size > 1 for size in array.shape[1:]) > 1 or array.ndim < 2 or not array.size:
         return None
@@ -130,7 +137,7 @@ def beside_outputs(structure: Structure, *, optimized: bool) -> list[str]:
     if optimized and structure.quantizes:
         return []
     heads = _heads(structure, structure.outputs)
-    names = [_operand(structure, head) for head in heads if not optimized or structure.producers[head][0] in SHIFTLESS]
+    names = [_operand(structure, head) for head in heads if not optimized or is_shiftless(structure.producers[head][0])]
     return [name for name in dict.fromkeys(names) if name in structure.producers and name not in structure.outputs]
 
 
@@ -151,10 +158,10 @@ def _heads(structure: Structure | Wiring, outputs: Sequence[str]) -> list[str]:
             continue
         seen.add(name)
         operator, operands = structure.producers[name]
-        if operator in SATURATING:
+        if traits_of(operator).saturates >= Saturation.SATURATES:
             found[name] = None
-        elif operator in PASSED_ON:
-            pending += operands if operator == "Concat" else operands[:1]
+        elif passes_on(operator):
+            pending += operands
     return list(found)
 
 
@@ -163,4 +170,7 @@ def _operand(structure: Structure | Wiring, name: str) -> str:
     return operands[0] if operands else ""
 
 
-__all__ = ["Wiring", "beside_outputs", "hides_errors", "one_to_one_heads", "scores", "values_before_heads"]
+__all__ = [
+    "Wiring", "beside_outputs", "hides_errors", "is_shiftless", "one_to_one_heads", "passes_on", "scores",
+    "values_before_heads",
+]  # fmt: skip

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from .heads import SHIFTLESS, Wiring, one_to_one_heads
+from .heads import Wiring, is_shiftless, one_to_one_heads
 
 if TYPE_CHECKING:
     from graphir.converters.onnx.files.structure import Structure
@@ -41,7 +41,7 @@ def hidden_heads(
             continue
         for (kind, operand), (_, other) in zip(theirs, here, strict=True):
             asked = next((alias for alias in (operand, *aliases.get(operand, ())) if alias in names), None)
-            if asked is not None and (kind not in SHIFTLESS or (asked, other) not in found):
+            if asked is not None and (not is_shiftless(kind) or (asked, other) not in found):
                 found[asked, other] = HiddenHead(kind, asked, other)
     return list(found.values())
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from graphir.graph import Graph, Value
 from graphir.ops.activation import LogSoftmax, Softmax
-from graphir.ops.shape import Flatten, Reshape, Squeeze, Unsqueeze
+from graphir.ops.traits import Rounding
 from graphir.verification.causes.known import by_name
 from graphir.verification.running.bench import Asked, Bench
 from graphir.verification.verdict import Verdict
@@ -29,8 +29,6 @@ from graphir.verification.verdict import Verdict
 from .compare import Comparison, relative_change
 
 Array = NDArray[Any]
-# What keeps the order of the elements.
-MOVES = (Flatten, Reshape, Squeeze, Unsqueeze)
 # Half a unit in the last place of float32: what one addition loses at most. A sum of n loses n - 1 of them at most.
 LOST_BY_ADDING = 2.0**-24
 # Below so many terms that bound is within what is always allowed (5e-6), and nothing has to be excused.
@@ -151,7 +149,7 @@ def _with_exact_sums(
 def sum_behind(graph: Graph | None, output: str, known: set[str]) -> Sum | None:
     """The softmax that makes an output without further computation, if its operand is among the `known` names."""
     value = None if graph is None else by_name(graph).get(output)
-    while value is not None and value.producer is not None and isinstance(value.producer.op, MOVES):
+    while value is not None and value.producer is not None and value.producer.op.rounding is Rounding.VIEWS:
         value = value.producer.inputs[0]
     if value is None or value.producer is None or not isinstance(value.producer.op, Softmax | LogSoftmax):
         return None

@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphir.ops import traits_of
+from graphir.ops.traits import Rounding
+
 from .compare import Comparison
-from .heads import PASSED_ON, SHIFTLESS
+from .heads import is_shiftless, passes_on
 
 if TYPE_CHECKING:
     from graphir.converters.onnx.files.structure import Structure
@@ -24,8 +27,7 @@ Array = NDArray[Any]
 FEW, MANY = 1, 5
 # What a softmax gives are scores of classes; what a product gives are if there are as many as small data sets have.
 OF_SOFTMAX, OF_PRODUCT = 2, 10
-PRODUCTS = frozenset({"Gemm", "MatMul", "FusedMatMul"})
-BEFORE_SCORES = PASSED_ON | {"Add", "Sigmoid"}
+BEFORE_SCORES = ("Add", "Sigmoid")
 
 
 @dataclass(frozen=True)
@@ -91,11 +93,11 @@ def least_classes(structure: Structure, output: str) -> int | None:
     name = output
     while name in structure.producers:
         operator, operands = structure.producers[name]
-        if operator in SHIFTLESS:
+        if is_shiftless(operator):
             return OF_SOFTMAX
-        if operator in PRODUCTS:
+        if traits_of(operator).rounding is Rounding.PRODUCTS:
             return OF_PRODUCT
-        if operator not in BEFORE_SCORES:
+        if operator not in BEFORE_SCORES and not passes_on(operator):
             return None
         name = next((operand for operand in operands if operand in structure.producers), "")
     return None

@@ -14,6 +14,8 @@ import numpy as np
 
 from graphir.graph import Graph, Value
 from graphir.node import Node
+from graphir.ops import traits_of
+from graphir.ops.traits import Decision
 from graphir.types import Dim, DType
 
 PASSED_ON = (
@@ -50,10 +52,6 @@ COMPARES = frozenset({"Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual
 LARGEST_THRESHOLD = 2.0**64
 # So many numbers beside an input are names of kinds; more of them are data.
 MOST_MET = 8
-# What gives one of several equal elements: two correct models need not take the same.
-ORDERS = frozenset(
-    {"ArgMax", "ArgMin", "BoxNMS", "Hardmax", "MultiBoxDetection", "NonMaxSuppression", "TopK", "Unique"}
-)
 
 
 class Role(enum.Enum):
@@ -157,7 +155,7 @@ def largest_threshold(nodes: Iterable[Node]) -> float:
     """
     numbers = []
     for node in nodes:
-        if node.op.compares:
+        if node.op.decides:
             tensors = [value.tensor for value in node.inputs if value is not None and value.tensor is not None]
             numbers += [tensor.numpy() for tensor in tensors if tensor.dtype.is_float]
             attributes = [getattr(node.op, name) for name in node.op.field_names]
@@ -213,10 +211,11 @@ def _positions(value: Value | None) -> Dim | None:
 
 
 def order_sensitive(graph: Graph) -> list[str]:
-    """The operators of the graph, those of its subgraphs included, that choose among equal elements."""
+    """The operators of the graph, those of its subgraphs included, that choose among equal elements: two correct models
+    need not take the same."""
     from graphir.analysis.held import count_operators
 
-    return sorted(ORDERS & count_operators(graph).keys())
+    return sorted(name for name in count_operators(graph) if traits_of(name).decides >= Decision.ORDERS)
 
 
 __all__ = [

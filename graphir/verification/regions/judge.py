@@ -18,7 +18,6 @@ from graphir.analysis.channels import Order
 from graphir.graph import Value
 from graphir.ops.activation import LogSoftmax, Softmax
 from graphir.ops.shape import Shape
-from graphir.passes.half.rules import MOVES
 from graphir.types import TensorType
 from graphir.verification.causes.known import Bench, Known, room_for
 from graphir.verification.causes.segments import compared_inside, typed, unmoved
@@ -50,12 +49,6 @@ class Judgement:
     hidden: list[Value] = field(default_factory=list)
 
 
-# What moves elements, selects among them or compares them rounds nothing: equal operands give equal results.
-SELECTS = MOVES | {
-    *("Abs", "And", "ArgMax", "ArgMin", "Ceil", "Clip", "Equal", "Floor", "GlobalMaxPool", "Greater"),
-    *("GreaterOrEqual", "Less", "LessOrEqual", "Max", "MaxPool", "MaxRoiPool", "Min", "Neg", "Not", "Or"),
-    *("ReduceMax", "ReduceMin", "Relu", "Round", "Sign", "ThresholdedRelu", "TopK", "Xor"),
-}
 # What follows a part that differs is run for each; a model in which more parts differ is another one throughout.
 MOST_SETTLED = 64
 INEXACT = "it only moves, selects or compares numbers, which rounds nothing"
@@ -237,7 +230,7 @@ class Regions:
         others = {self.known.pairs[held] for held in names}
         _, ours = self._walks[0].region(value, names.__contains__)
         _, theirs = self._walks[1].region(self.known.pairs[value], others.__contains__)
-        return all(node.op.name in SELECTS for node in (*ours, *theirs))
+        return all(node.op.is_exact for node in (*ours, *theirs))
 
     def _laid(self, value: Value, array: Array) -> Array:
         """The reference's number as the candidate has it."""

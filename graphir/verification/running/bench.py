@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphir.ops import traits, traits_of
 from graphir.verification.grading.compare import NOISE_FACTOR, Comparison, Floor, difference, moves_too_much
 from graphir.verification.grading.limits import Limits
 from graphir.verification.grading.local import BESIDE_ONE
@@ -31,7 +32,7 @@ View = Callable[[Array], "Array | None"]
 FLOOR_ASKED_FROM = 1e-4
 # Places between elements are rounded to units in the last place of the farthest, on both sides, and up to twice the
 # largest number lies between two neighbours.
-RESIZING, PLACE = frozenset({"Resize", "Upsample"}), 2.0**-22
+PLACE = 2.0**-22
 # How the note of a value begins that differs from run to run.
 # Runs more of what may be random. One is too few: onnxruntime counts its seed up by one a run, and its generator (a
 # multiplicative one) starts alike from seeds 0 and 1, so that two runs in a row may draw the same.
@@ -188,7 +189,7 @@ class Bench:
         structure = self.candidate.structure
         unit = BESIDE_ONE if one.seen is None and one.name in structure.sigmoids else 0.0
         operator, _ = structure.producers.get(one.name, ("", ()))
-        places = max(expected.shape[2:], default=0) if operator in RESIZING else 0
+        places = max(expected.shape[2:], default=0) if traits_of(operator).rounding is traits.Rounding.PLACES else 0
         return Floor(places * PLACE / NOISE_FACTOR, bounded=one.name in structure.bounded, unit=unit)
 
     def graded(self, pair: Pair, floor: Floor | float) -> Comparison:

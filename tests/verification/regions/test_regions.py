@@ -119,3 +119,21 @@ def test_bodies_of_nodes_read_what_is_fed(tmp_path: Path) -> None:
         y, h = session.run(["y", "h"], feeds | {"total": np.array(total, np.float32)})
         assert (y == expected).all()
         assert (h == 1).all()
+
+
+def test_a_scatter_that_adds_in_another_order_is_no_cause(tmp_path: Path) -> None:
+    """It rounds, as every sum does, though other scatters only move elements."""
+    indices = DRAWN.integers(0, 7, (1, 400))
+    weight = DRAWN.standard_normal((7, 5)).astype(np.float32)
+    rest = "t = Tanh(y) o = MatMul(t, v)"
+    header = "float[1, 400] x) => (float[1, 7] y, float[1, 5] o"
+    given: dict[str, Any] = {"zero": np.zeros((1, 7), np.float32), "scale": np.full((), 1.5, np.float32)}
+    whole = 'z = Mul(x, scale) y = ScatterElements<axis = 1, reduction = "add">(zero, all, z)'
+    halves = """z = Mul(x, scale) l, r = Split<axis = 1>(z)
+        h = ScatterElements<axis = 1, reduction = "add">(zero, right, r)
+        y = ScatterElements<axis = 1, reduction = "add">(h, left, l)"""
+    parts: dict[str, Any] = {"left": indices[:, :200], "right": indices[:, 200:]}
+    first = model(f"{whole} {rest}", header, **given, all=indices, v=weight)
+    second = model(f"{halves} {rest}", header, **given, **parts, v=weight * np.float32(1.01))
+    report = verified(tmp_path, first, second)
+    assert [cause.name for cause in report.causes] == ["o"]
