@@ -15,38 +15,26 @@ from numpy.typing import NDArray
 from graphir.decisions import DecisionKind
 from graphir.errors import GraphirError
 from graphir.graph import Graph, Node, Value
-from graphir.ops import random
 from graphir.ops.activation import Dropout
 from graphir.ops.creation import Fill
-from graphir.ops.detection import BoxNMS, MultiBoxDetection, NonMaxSuppression, RoiAlign
 from graphir.ops.elementwise import Identity
 from graphir.ops.foreign import Foreign
-from graphir.ops.image import Col2Im
 from graphir.ops.linear import Einsum, is_empty
-from graphir.ops.normalization import LRN
-from graphir.ops.pooling import AveragePool, LpPool, MaxPool, MaxRoiPool
-from graphir.ops.resize import Resize
 from graphir.ops.selection import Compress, NonZero, Unique
-from graphir.ops.signal import DFT, STFT
-from graphir.ops.text import TfIdfVectorizer
+from graphir.ops.traits import Rounding
+from graphir.ops.work import is_open
 from graphir.safety.foreign_text import listing
 from graphir.tensor import Tensor
-from graphir.types import Dim, DType, TensorType
+from graphir.types import UNKNOWN, Dim, DType, TensorType
 
 from .dead_code import remove_dead_code
 from .evaluator import Evaluator
 from .outcome import Outcome
 
 LIMIT = 1 << 16
-LIMIT_OF_HEAVY = 1 << 11
+LIMIT_OF_OPEN = 1 << 11  # elements of an operator whose work nobody can tell before it runs
 MOST_WORK = 10_000_000
-# Work that grows faster than what goes in and out, and is not counted by `macs`.
-HEAVY = frozenset({
-    AveragePool, BoxNMS, Col2Im, DFT, Einsum, LRN, LpPool, MaxPool, MaxRoiPool, MultiBoxDetection, NonMaxSuppression,
-    Resize, RoiAlign, STFT, TfIdfVectorizer,
-})  # fmt: skip
 BOUNDED = frozenset({NonZero, Compress, Unique})
-UNFIT = frozenset({*random.OPERATORS, Dropout, Fill, Foreign})
 Arrays = dict[Value, NDArray[Any]]
 
 
@@ -103,9 +91,10 @@ def _frontier(graph: Graph, limit: int, failed: set[Node]) -> list[Value]:
     """The values that nodes of constants, besides those that failed, give to others, or to the outside."""
     inside: set[Node] = set()
     for node in graph.nodes:
-        if node in failed or _is_copy_for_output(graph, node) or not _is_fit(node, limit):
+        if node in failed or _is_copy_for_output(graph, node):
             continue
-        if all(value is None or _is_constant(value, limit) or value.producer in inside for value in node.inputs):
+        operands = (value for value in node.inputs if value is not None)
+        if all(_is_constant(value, limit) or value.producer in inside for value in operands) and _is_fit(node, limit):
             inside.add(node)
     return [
         value
@@ -147,28 +136,32 @@ def _is_fit(node: Node, limit: int) -> bool:
     A result of unknown size may be of any, unless the operator gives no more than it takes; once what its size depends
     on is computed, the next round knows it. Texts have no size: a few nodes make them as long as memory.
     """
-    if type(node.op) in UNFIT or node.subgraphs or (isinstance(node.op, Einsum) and is_empty(node.inputs)):
+    if node.op.rounding is Rounding.DRAWS or isinstance(node.op, Dropout | Fill | Foreign) or node.subgraphs:
         return False
-    most = min(limit, LIMIT_OF_HEAVY) if type(node.op) in HEAVY else limit
+    if isinstance(node.op, Einsum) and is_empty(node.inputs):
+        return False
+    work = _work(node)
+    most = min(limit, LIMIT_OF_OPEN) if is_open(work) else limit
     for value in node.outputs:
         if value.dtype is DType.STRING or not isinstance(value.type, TensorType):
             return False
         count = value.type.elements()
         if (count > most) if isinstance(count, int) else (type(node.op) not in BOUNDED):
             return False
-    return not isinstance(work := _work(node), int) or work <= MOST_WORK
+    if is_open(work):
+        types = [value.type for value in node.inputs if value is not None]
+        sizes = [type_.elements() for type_ in types if isinstance(type_, TensorType)]
+        return all(isinstance(size, int) and size <= LIMIT_OF_OPEN for size in sizes)
+    return not isinstance(work, int) or work <= MOST_WORK
 
 
 def _work(node: Node) -> Dim:
-    """Multiply-accumulate operations of a node; too many for a heavy one whose operands are not small."""
+    """Multiply-accumulate operations and other steps of a node."""
     operands = tuple([value.type if value is not None and isinstance(value.type, TensorType) else None
                       for value in node.inputs])  # fmt: skip
-    if type(node.op) in HEAVY:
-        counts = [type_.elements() for type_ in operands if type_ is not None]
-        if any(not isinstance(count, int) or count > LIMIT_OF_HEAVY for count in counts):
-            return MOST_WORK + 1
     results = tuple([value.type for value in node.outputs if isinstance(value.type, TensorType)])
-    return node.op.macs(operands, results)
+    steps = node.op.work.steps(node.op, operands, results) if node.op.work is not None and results else 0
+    return UNKNOWN if is_open(steps) else node.op.macs(operands, results) + steps
 
 
 def _is_constant(value: Value, limit: int) -> bool:
