@@ -6,7 +6,6 @@ from graphir.converters.mxnet.exporting.dtypes import WIDER, Refusal, check_held
 from graphir.graph import Node
 from graphir.ops import (
     activation,
-    attention,
     bitwise,
     convolution,
     creation,
@@ -18,29 +17,11 @@ from graphir.ops import (
     quantization,
     reduction,
     resize,
-    shape,
-    shape_parts,
 )
 from graphir.ops.base import Operator
 
-# What is moved, chosen or rounded by the operator itself.
-EXACT: frozenset[type[Operator]] = frozenset(
-    {
-        *(activation.Hardmax, activation.Relu, attention.TensorScatter),
-        *(bitwise.BitCast, bitwise.BitwiseAnd, bitwise.BitwiseOr, bitwise.BitwiseXor),
-        *(creation.ConstantOfShape, creation.EyeLike, creation.Fill),
-        *(elementwise.Cast, elementwise.Clip, elementwise.Identity, elementwise.Max, elementwise.Min),
-        *(elementwise.Equal, elementwise.Greater, elementwise.GreaterOrEqual, elementwise.Less),
-        *(elementwise.IsInf, elementwise.IsNaN, elementwise.LessOrEqual, elementwise.Mod, elementwise.Sign),
-        *(elementwise.Where, indexing.Compress, indexing.Gather, indexing.GatherElements, indexing.GatherND),
-        *(indexing.OneHot, pooling.MaxPool, pooling.MaxUnpool),
-        *(quantization.QuantizeLinear, quantization.DequantizeLinear),
-        *(reduction.ArgMax, reduction.ArgMin, reduction.ReduceMax, reduction.ReduceMin, reduction.TopK),
-        *shape.OPERATORS,
-        *(shape_parts.Concat, shape_parts.DepthToSpace, shape_parts.ReverseSequence, shape_parts.Slice),
-        *(shape_parts.SpaceToDepth, shape_parts.Split, shape_parts.Trilu),
-    }
-)
+# Exact in a wider dtype, though they round in their own.
+EXACT = (bitwise.BitCast, elementwise.Cast, elementwise.Mod, quantization.DequantizeLinear, quantization.QuantizeLinear)
 # Sums and products, of integers too: they agree in the bits that count.
 SUMS: frozenset[type[Operator]] = frozenset(
     {
@@ -68,17 +49,18 @@ def is_narrow(node: Node) -> bool:
     dtype for.
     """
     op = type(node.op)
+    is_exact = op not in SUMS and (node.op.is_exact or isinstance(node.op, EXACT))
     for value in (*node.inputs, *node.outputs):
         if value is not None:
             check_held(value.name, value.type)
-            if value.dtype in WIDER and op not in EXACT and op not in SUMS and op not in FUNCTIONS:
+            if value.dtype in WIDER and not is_exact and op not in SUMS and op not in FUNCTIONS:
                 assert value.dtype is not None
                 raise Refusal(f"MXNet has no tensors of {value.dtype}, and {WIDER[value.dtype]} gives other results")
-    narrow = [value.dtype for value in node.outputs if value.dtype in WIDER and op not in EXACT]
+    narrow = [value.dtype for value in node.outputs if value.dtype in WIDER and not is_exact]
     for dtype in narrow:
         if dtype is not None and dtype.is_integer and op not in SUMS:
             raise Refusal(f"MXNet has no tensors of {dtype}, and {WIDER[dtype]} gives other results")
     return bool(narrow)
 
 
-__all__ = ["EXACT", "is_narrow"]
+__all__ = ["is_narrow"]
