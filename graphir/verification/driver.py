@@ -18,7 +18,6 @@ from graphir.converters.kernel.live import LiveFailed
 from graphir.errors import VerificationError
 from graphir.graph import Graph
 
-from .causes.trials import chosen_alike, try_changes
 from .equivalence import Compared, compare_models
 from .grading.compare import Comparison
 from .grading.heads import Wiring
@@ -29,6 +28,7 @@ from .inputs.sets import FeedSet, Made, Plan
 from .options import ComparisonOptions
 from .pairs.sides import Sides
 from .plain import Outcome, Plain, Refused, noted, refusals
+from .regions.trials import try_changes
 from .report import InputSet, VerificationReport, gravity
 from .running.bench import Bench
 from .running.candidate import OnnxCandidate
@@ -106,11 +106,10 @@ def _look_at_changes(report: VerificationReport, bench: Bench, sides: Sides | No
     if sides is None or not sides.tells or bench.limits.stated:
         return
     discrete = [name for name, reason in report.doubts.items() if reason == DISCRETE]
-    proven = {doubt_sentence(name, DISCRETE) for name in chosen_alike(bench, sides, discrete)}
-    report.unproven = [reason for reason in report.unproven if reason not in proven]
-    said, notes = try_changes(replace(bench, passing=True), sides, seconds)
-    report.unproven += said
-    report.notes += notes
+    tried = try_changes(replace(bench, passing=True), sides, discrete, seconds)
+    proven = {doubt_sentence(name, DISCRETE) for name in tried.alike}
+    report.unproven = [*(reason for reason in report.unproven if reason not in proven), *tried.unproven]
+    report.notes += tried.notes
 
 
 def _draws(report: VerificationReport) -> bool:

@@ -17,14 +17,13 @@ from graphir.report.text import plural
 from graphir.verification.grading.compare import Comparison
 from graphir.verification.pairs.changes import row_text, spoken
 from graphir.verification.pairs.sides import Sides
-from graphir.verification.regions.judge import Judgement, judge
+from graphir.verification.regions.judge import Judgement, Regions, judge
+from graphir.verification.regions.known import Known, Walks, room_for
+from graphir.verification.regions.segments import Segment
 from graphir.verification.report import Cause, VerificationReport
-from graphir.verification.running.bench import before_head
+from graphir.verification.running.bench import Bench, before_head
 
-from .known import Bench, Known, room_for
-from .segments import Segment, Segments
 from .unaligned import explain_by_names
-from .walks import Walks
 
 Array = NDArray[Any]
 CHANGES_NAMED = 3
@@ -65,35 +64,38 @@ class _Inquiry:
         self.report, self.sides, self.bench = report, sides, bench
         titles = {before_head(source): source for source in bench.layers}
         ends = [replace(found, name=titles.get(found.name, found.name)) for found in report.outputs]
-        self.known = Known(bench, sides.graphs, [*report.layers, *ends], room_for(bench))
+        self.known = Known(bench, sides.graphs, room_for(bench))
+        compared = {found.name: found for found in (*report.layers, *ends)}
+        self.differing = {
+            value for value, name in self.known.names.items()
+            if name in compared and not compared[name].verdict.passes
+        }  # fmt: skip
         self.walks = Walks(sides.graphs[0]), Walks(sides.graphs[1])
-        differing = [found.name for found in ends if not found.verdict.passes]
-        names = [name for name in dict.fromkeys([*outputs, *differing]) if name in self.known.values]
-        self.outputs = self.walks[0].ordered(self.known.values[name] for name in names)
-        self.segments = Segments(self.known, self.walks, bench, sides)
+        named = {self.known.values.get(found.name) for found in ends}
+        asked = {value for name in outputs if (value := self.known.values.get(name))}
+        self.ends = self.differing & (named | asked)
+        self.regions: Regions | None = None
         self.found: dict[Value, Segment | None] = {}
         self.alone: dict[Value, Comparison] = {}
-        self.apart: set[Value] = set()
 
     def run(self) -> None:
         """Name the parts that differ by themselves, and what is only written otherwise."""
         try:
-            regions, judgement = judge(self.bench, self.sides)
+            self.regions, judgement = judge(self.bench, self.sides)
         except GraphirError as error:
             self.report.notes.append(f"parts of the candidate could not be run by themselves: {error}")
-            regions, judgement = None, Judgement({})
+            judgement = Judgement({})
         for value, again in judgement.rewritten.items():
-            if self.known.differs(value):
+            if value in self.differing:
                 more = f" and {plural(len(again) - 1, 'other value')}" if len(again) > 1 else ""
                 self.report.rewritten[self.known.names[value]] = f"agrees again at {self.known.names[again[0]]}{more}"
         # An output that differs behind no part which does so by itself is named too: its numbers part on their way.
         behind: set[Value] = set()
-        for value in self.walks[0].ordered([*judgement.causes, *filter(self.known.differs, self.outputs)]):
+        for value in self.walks[0].ordered([*judgement.causes, *self.ends]):
             if value not in behind or value in judgement.causes:
-                self.found[value] = self.segments.cut(value, self._sound if regions is None else regions.is_edge)
+                self.found[value] = None if self.regions is None else self.regions.segment(value)
                 behind |= self.walks[0].behind(value)
         self.alone = judgement.alone
-        self.apart = set() if regions is None else regions.apart
         self.report.causes += [self._cause(value, segment) for value, segment in self.found.items()]
 
     def reproduce(self, folder: str | os.PathLike[str]) -> None:
@@ -108,9 +110,9 @@ class _Inquiry:
                 continue
             compared = self.alone.get(value)
             limit = compared.limit if compared is not None and compared.limit < math.inf else 0.0
-            arrays = self.segments.arrays([segment])
-            fed = {edge.name: arrays[edge] for edge in segment.edges}, self.segments.fed(segment, arrays)
+            assert self.regions is not None
             try:
+                fed = self.regions.fed(segment)
                 write_minimal(folder, segment, fed, cause.what, limit, self.bench.candidate.asked)
             except VerificationError as error:
                 reasons.append(str(error))
@@ -119,10 +121,6 @@ class _Inquiry:
             return
         self.report.notes.append(f"nothing was written to {folder}: {'; '.join(reasons)}")
 
-    def _sound(self, value: Value) -> bool:
-        """Whether nothing speaks against a pair of values."""
-        return not self.known.differs(value) and not self._rows((value.producer, self.known.pairs[value].producer))
-
     def _rows(self, nodes: Iterable[Node | None]) -> list[Any]:
         """What diff says of nodes."""
         rows = self.sides.rows
@@ -130,10 +128,11 @@ class _Inquiry:
 
     def _cause(self, value: Value, segment: Segment | None) -> Cause:
         following = self.walks[0].behind(value) - set(self.found)
+        apart = self.differing if self.regions is None else self.differing | self.regions.apart
         names = [
             self.known.names[held]
             for held in self.walks[0].ordered(following)
-            if held in self.known.names and (self.known.differs(held) or held in self.apart)
+            if held in self.known.names and held in apart
         ]
         return Cause(self.known.names[value], self._what(value, segment), tuple(names[:FOLLOWING_NAMED]))
 

@@ -15,8 +15,8 @@ from graphir.errors import GraphirError, VerificationError
 from graphir.graph import Graph
 from graphir.runtime.providers import Choice, choose_providers
 from graphir.safety.foreign_text import one_line
-
-from .segments import Segment, with_types
+from graphir.types import DType, TensorType
+from graphir.verification.regions.segments import Segment
 
 Array = NDArray[Any]
 SCRIPT = '''"""Runs reference.onnx and candidate.onnx on the numbers beside them and prints how their results differ.
@@ -101,7 +101,7 @@ def write_minimal(
     results: dict[str, Array] = {}
     made: dict[str, tuple[Graph, dict[str, Array]]] = {}
     for side, which in enumerate(("reference", "candidate")):
-        part = with_types(segment.part(side), fed[side])
+        part = _part(segment, side, fed[side])
         inputs = {value.name: fed[side][value.name] for value in part.inputs}
         results[which] = _result(part, inputs, optimize=side == 1, providers=providers if side == 1 else "cpu")
         made[which] = part, inputs
@@ -120,6 +120,19 @@ def check_folder(folder: str | os.PathLike[str]) -> Path:
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise VerificationError(f"{place} is there already and no empty folder: name one that is new or empty")
     return place
+
+
+def _part(segment: Segment, side: int, arrays: Mapping[str, Array]) -> Graph:
+    """A part as a graph of its own, of the reference (0) or of the candidate (1), its inputs by their names there; they
+    get the types of their numbers where the graph does not know them."""
+    value = (segment.value, segment.other)[side]
+    part = value.graph.extract([value], [end for end in segment.ends[side] if end.producer is not None])
+    for given in part.inputs:
+        array = arrays[given.name]
+        if given.dtype is None or given.rank is None:
+            shape = array.shape if given.rank is None else None
+            part.refine(given, TensorType(DType.of(array.dtype) if given.dtype is None else given.dtype, shape))
+    return part
 
 
 def _written(

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from graphir.graph import Graph, Value
 from graphir.ops.activation import LogSoftmax, Softmax
 from graphir.ops.traits import Rounding
-from graphir.verification.causes.known import by_name
+from graphir.verification.pairs.sides import by_name
 from graphir.verification.running.bench import Asked, Bench
 from graphir.verification.verdict import Verdict
 

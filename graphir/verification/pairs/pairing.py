@@ -6,16 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from graphir.errors import VerificationError
-from graphir.verification.causes.known import by_name
 
 from .matches import Match
+from .sides import Sides, by_name
 
 if TYPE_CHECKING:
     from graphir.converters.formats import Reference
     from graphir.graph import Graph
     from graphir.verification.running.candidate import OnnxCandidate
-
-    from .sides import Sides
 
 NAMED = 3
 

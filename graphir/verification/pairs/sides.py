@@ -11,7 +11,6 @@ from graphir.analysis.diff import Difference, Row, Status, compare
 from graphir.analysis.fingerprint import Fingerprints
 from graphir.errors import GraphirError
 from graphir.graph import Graph, Node, Value
-from graphir.verification.causes.known import by_name
 
 from .changes import changes_of, partners
 
@@ -192,6 +191,13 @@ class Sides:
                 yield value, ends[value.name]
 
 
+def by_name(graph: Graph) -> dict[str, Value]:
+    """The computed values by their names, and by those that they had in the model that they come from."""
+    computed = [value for node in graph.nodes for value in node.outputs]
+    found = {name: value for value in computed for name in value.sources}
+    return found | {value.name: value for value in computed}
+
+
 def _are_of_other_sizes(value: Value, other: Value) -> bool:
     """Whether two values cannot hold the same numbers in some layout: one is padded, say."""
     sizes = [sorted(dim for dim in held.shape or () if isinstance(dim, int) and dim != 1) for held in (value, other)]
@@ -219,4 +225,4 @@ def _computed(graph: Graph) -> Iterator[Value]:
         yield from node.outputs
 
 
-__all__ = ["Sides"]
+__all__ = ["Sides", "by_name"]

@@ -21,11 +21,11 @@ Results = dict[str, Array]
 
 
 class CutCandidate:
-    """Runs parts of a candidate between values that are fed and values that are wanted, without optimisations."""
+    """Runs parts of a model between values that are fed and values that are wanted, without optimisations."""
 
     def __init__(self, candidate: OnnxCandidate, graph: Graph, feeds: Mapping[str, Array]) -> None:
-        self._candidate, self._graph = candidate, graph
-        self._feeds = fitted_feeds(candidate.fitting, feeds) if candidate.fitting else dict(feeds)
+        self._candidate, self._graph, self._feeds = candidate, graph, feeds
+        self._last: tuple[bytes, OnnxSession] | None = None
 
     @cached_property
     def _model(self) -> Any:
@@ -43,22 +43,40 @@ class CutCandidate:
         found: set[str] = self._model.edges(wanted, fed)
         return found
 
-    def run(self, fed: Mapping[str, Array], wanted: Collection[str]) -> Results:
-        """Return the wanted values. Raises GraphirError where a part does not run."""
-        session, inputs = self._part(fed, wanted)
+    def release(self) -> None:
+        """Let the last session go."""
+        self._last = None
+
+    def run(
+        self, fed: Mapping[str, Array], wanted: Collection[str], feeds: Mapping[str, Array] | None = None
+    ) -> Results:
+        """Return the wanted values, for other `feeds` of the model's inputs if these are given. Raises GraphirError
+        where a part does not run."""
+        session, inputs = self._part(fed, wanted, feeds)
         return session.run(inputs)
 
-    def run_moved(self, fed: Mapping[str, Array], wanted: Collection[str], step: float) -> Results:
+    def run_moved(
+        self,
+        fed: Mapping[str, Array],
+        wanted: Collection[str],
+        step: float = 0.0,
+        feeds: Mapping[str, Array] | None = None,
+    ) -> Results:
         """Return the wanted values for numbers that rounding moved, by a unit in the last place or half the `step` of a
         coarser type; none where nothing can be moved."""
-        session, inputs = self._part(fed, wanted)
+        session, inputs = self._part(fed, wanted, feeds)
         moved = perturbed(self._graph, inputs, step=step)
         return {} if moved is None else session.run(moved)
 
-    def _part(self, fed: Mapping[str, Array], wanted: Collection[str]) -> tuple[OnnxSession, Results]:
+    def _part(
+        self, fed: Mapping[str, Array], wanted: Collection[str], feeds: Mapping[str, Array] | None
+    ) -> tuple[OnnxSession, Results]:
         message, names = self._model.part(fed, wanted)
-        session = self._candidate.started_part(message)
-        inputs = {name: self._feeds[name] for name in session.inputs if name in self._feeds}
+        if self._last is None or self._last[0] != message:
+            self._last = message, self._candidate.started_part(message)
+        session = self._last[1]
+        given = fitted_feeds(self._candidate.fitting, self._feeds if feeds is None else feeds)
+        inputs = {name: given[name] for name in session.inputs if name in given}
         return session, inputs | {name: fed[value] for value, name in names.items()}
 
 

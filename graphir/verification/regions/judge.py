@@ -19,16 +19,16 @@ from graphir.graph import Value
 from graphir.ops.activation import LogSoftmax, Softmax
 from graphir.ops.shape import Shape
 from graphir.types import TensorType
-from graphir.verification.causes.known import Bench, Known, room_for
-from graphir.verification.causes.segments import compared_inside, typed, unmoved
-from graphir.verification.causes.walks import Walks
 from graphir.verification.grading.compare import NOISE_LEAST, Comparison, Floor, relative_change
 from graphir.verification.pairs.sides import Sides
-from graphir.verification.running.layouts import order_inside
+from graphir.verification.running.bench import Bench
+from graphir.verification.running.layouts import fitted_feeds, order_inside
 from graphir.verification.running.slices import HELD_OF_EACH, return_memory_of
 from graphir.verification.verdict import Verdict
 
 from .cut import CutCandidate
+from .known import Known, Walks, room_for
+from .segments import Segment, as_in_graph, compared_inside, typed, unmoved
 
 Array = NDArray[Any]
 
@@ -62,8 +62,8 @@ class Regions:
         assert sides.graphs is not None
         self._bench, self.known = bench, known
         self._inferred = sides.inferred
-        self._cut = CutCandidate(bench.candidate, sides.graphs[1], bench.feeds)
-        self._walks = Walks(sides.graphs[0]), Walks(sides.graphs[1])
+        self.cut = CutCandidate(bench.candidate, sides.graphs[1], bench.feeds)
+        self.walks = Walks(sides.graphs[0]), Walks(sides.graphs[1])
         self._ends = set(bench.candidate.structure.outputs)
         made = bench.candidate.structure.producers
         self._name = {
@@ -72,7 +72,8 @@ class Regions:
         }  # fmt: skip
         self._orders: dict[Value, Order] = {}
         self.apart: set[Value] = set()
-        for part in self._parts(self._name):
+        self._inputs = _inputs(bench, sides)
+        for part in self.parts(self._name):
             self._lay_out(part)
         # What cannot hold the same numbers is no pair, whatever its names say: what stands around it is one part.
         self._name = {
@@ -90,6 +91,53 @@ class Regions:
     def is_edge(self, value: Value) -> bool:
         """Whether parts begin at a value."""
         return value not in self._merged and value in self._name and self._borders.get(self._name[value]) is value
+
+    @property
+    def ends(self) -> list[Value]:
+        """Return the values at which parts end, in the reference's order."""
+        return [value for value in self._name if value not in self._merged]
+
+    def segment(self, value: Value, refused: Collection[Value] = ()) -> Segment | None:
+        """Return the parts of both models that end with a value, None where one reads what the other does not know.
+
+        None begins at a value that is `refused`.
+        """
+        def begins(held: Value) -> bool:
+            return self.is_edge(held) and held not in refused
+
+        def begins_there(held: Value) -> bool:
+            return held in self._others and begins(self._others[held])
+
+        ours, left = self.walks[0].region(value, begins)
+        theirs, right = self.walks[1].region(self.known.pairs[value], begins_there)
+        others = {**self._others, **{other: held for held, other in self._inputs.items()}}
+        pairs = {held: other for other, held in others.items()}
+        if not all(held in pairs for held in ours) or not all(held in others for held in theirs):
+            return None
+        edges = {held: pairs[held] for held in (*ours, *(others[held] for held in theirs))}
+        return Segment(value, self.known.pairs[value], edges, (ours, theirs), (left, right))
+
+    def arrays(self, edges: Iterable[Value]) -> dict[Value, Array]:
+        """Return the reference's numbers for values that parts begin with, inputs among them."""
+        asked = list(edges)
+        fed = {edge: self._bench.feeds[edge.name] for edge in asked if edge.producer is None}
+        return fed | self.known.expected(edge for edge in asked if edge.producer is not None)
+
+    def fed(self, segment: Segment) -> tuple[dict[str, Array], dict[str, Array]]:
+        """Return the reference's numbers that the parts of both models begin with, by the names that each has."""
+        bench = self._bench
+        arrays = self.known.expected(edge for edge in segment.edges if edge.producer is not None)
+        ours = {edge.name: as_in_graph(array, edge) for edge, array in arrays.items()}
+        theirs = {segment.edges[edge].name: self.laid(edge, array) for edge, array in arrays.items()}
+        return {**bench.feeds, **ours}, {**fitted_feeds(bench.candidate.fitting, bench.feeds), **theirs}
+
+    def laid(self, value: Value, array: Array) -> Array:
+        """Return the reference's number for a value as the candidate has it."""
+        return typed(array.transpose(self._orders[value] or range(array.ndim)), self.known.pairs[value])
+
+    def name(self, value: Value) -> str:
+        """Return what the candidate calls a value that ends a part."""
+        return self._name[value]
 
     def judged(self) -> Judgement:
         """Judge every part. Raises GraphirError where a part does not run."""
@@ -110,6 +158,7 @@ class Regions:
                 settled |= self._settle(value, found)
         found.causes += [value for value in open_ones[MOST_SETTLED:] if value not in settled]
         self._merged = set(found.rewritten)
+        self.cut.release()
         return found
 
     def _settle(self, value: Value, found: Judgement) -> set[Value]:
@@ -132,7 +181,9 @@ class Regions:
                 else:
                     pending.append(reader)
         if not _shows(again, found.alone):
-            if value not in self._inferred and not self._is_shift(value):
+            if value in self._inferred or self._is_shift(value):
+                found.rewritten[value] = self._ordered(self._readers[value])
+            else:
                 found.hidden.append(value)
             return set()
         for one in seen - again:
@@ -143,14 +194,14 @@ class Regions:
         """Whether a value differs by what is added to all numbers that a softmax sees, and nothing else reads it."""
         axes = {
             node.op.axis if isinstance(node.op, Softmax | LogSoftmax) else None
-            for node in self._walks[1].readers(self.known.pairs[value])
+            for node in self.walks[1].readers(self.known.pairs[value])
         }
         axis = axes.pop() if len(axes) == 1 else None
         if axis is None:
             return False
         arrays, fed = self._fed([value], ())
-        found = self._cut.run(fed, self._names([value]))
-        expected = self._laid(value, arrays[value]).astype(np.float64)
+        found = self.cut.run(fed, self._names([value]))
+        expected = self.laid(value, arrays[value]).astype(np.float64)
         apart = found[self._name[value]] - expected
         return float(np.ptp(apart, axis).max(initial=0.0)) <= NOISE_LEAST * float(np.abs(expected).max(initial=0.0))
 
@@ -159,11 +210,11 @@ class Regions:
         names = {self._name[value] for value in unfed}
         asked = [value for value in self._name if wanted is None or value in wanted]
         found: dict[Value, Comparison] = {}
-        for part in self._parts(asked):
+        for part in self.parts(asked):
             found |= self._run(part, names)
         return found
 
-    def _parts(self, values: Collection[Value]) -> Iterable[list[Value]]:
+    def parts(self, values: Collection[Value]) -> Iterable[list[Value]]:
         """The values in parts that the memory budget has room for."""
         by_name: dict[str, list[Value]] = {}
         for value in values:
@@ -188,19 +239,19 @@ class Regions:
     def _fed(self, values: Collection[Value], unfed: Collection[str]) -> tuple[dict[Value, Array], dict[str, Array]]:
         """The reference's numbers for values, and for what their parts read, by the candidate's names."""
         sources = {name: value for name, value in self._borders.items() if name not in unfed}
-        edges = self._cut.edges(self._names(values), sources)
+        edges = self.cut.edges(self._names(values), sources)
         arrays = self.known.expected(dict.fromkeys([*values, *(sources[name] for name in edges)]))
-        return arrays, {name: self._laid(sources[name], arrays[sources[name]]) for name in edges}
+        return arrays, {name: self.laid(sources[name], arrays[sources[name]]) for name in edges}
 
     def _run(self, values: Collection[Value], unfed: Collection[str]) -> dict[Value, Comparison]:
         """Compare what the parts of values give; a floor is measured for those that do not pass without one."""
         arrays, fed = self._fed(values, unfed)
-        found = self._cut.run(fed, self._names(values))
+        found = self.cut.run(fed, self._names(values))
         floors = {value: unmoved(value, self.known.pairs[value]) for value in values}
         compared = {value: self._graded(value, arrays, found, floors[value]) for value in values}
         open_ones = [value for value, one in compared.items() if not one.verdict.passes]
         if open_ones and not self._bench.limits.stated:
-            moved = self._cut.run_moved(fed, self._names(open_ones), self._bench.limits.coarsest)
+            moved = self.cut.run_moved(fed, self._names(open_ones), self._bench.limits.coarsest)
             for value in open_ones if moved else ():
                 name = self._name[value]
                 compared[value] = self._graded(value, arrays, found, floors[value].seen(found[name], moved[name]))
@@ -228,20 +279,17 @@ class Regions:
             return False
         names = {value: name for name, value in self._borders.items()}
         others = {self.known.pairs[held] for held in names}
-        _, ours = self._walks[0].region(value, names.__contains__)
-        _, theirs = self._walks[1].region(self.known.pairs[value], others.__contains__)
+        _, ours = self.walks[0].region(value, names.__contains__)
+        _, theirs = self.walks[1].region(self.known.pairs[value], others.__contains__)
         return all(node.op.is_exact for node in (*ours, *theirs))
-
-    def _laid(self, value: Value, array: Array) -> Array:
-        """The reference's number as the candidate has it."""
-        return typed(array.transpose(self._orders[value] or range(array.ndim)), self.known.pairs[value])
 
     def _find_readers(self) -> None:
         self._borders = {
             name: value for value, name in reversed(self._name.items())
             if value in self._orders and _can_be_fed(value, self.known)
         }  # fmt: skip
-        reads = self._cut.reads(set(self._name.values()), self._borders)
+        self._others = {self.known.pairs[value]: value for value in self._borders.values()}
+        reads = self.cut.reads(set(self._name.values()), self._borders)
         self._readers: dict[Value, set[Value]] = {value: set() for value in self._name}
         by_name: dict[str, set[Value]] = {}
         for value, name in self._name.items():
@@ -268,7 +316,7 @@ def judge(bench: Bench, sides: Sides) -> tuple[Regions, Judgement]:
     a part does not run."""
     assert sides.graphs is not None
     if "parts" not in bench.judged:
-        regions = Regions(bench, sides, Known(bench, sides.graphs, (), room_for(bench)))
+        regions = Regions(bench, sides, Known(bench, sides.graphs, room_for(bench)))
         bench.judged["parts"] = regions, regions.judged()
     found: tuple[Regions, Judgement] = bench.judged["parts"]
     return found
@@ -284,6 +332,21 @@ def behind_differences(bench: Bench, sides: Sides) -> set[str]:
     walks = Walks(sides.graphs[0])
     behind = {one for value in (*found.causes, *found.hidden) for one in walks.behind(value)}
     return {regions.known.names[value] for value in behind if value in regions.known.names}
+
+
+def _inputs(bench: Bench, sides: Sides) -> dict[Value, Value]:
+    """The inputs of the second graph by those of the first, as the candidate is fed: that may have been stated, where
+    neither names nor what reads them tell it."""
+    assert sides.graphs is not None
+    found = {value: other for value, other in sides.counterparts.values.items() if value.producer is None}
+    ours, theirs = ({value.name: value for value in graph.inputs} for graph in sides.graphs)
+    fed = {
+        ours[source]: theirs[name]
+        for name, (source, _) in bench.candidate.fitting.items()
+        if source in ours and name in theirs
+    }
+    taken = set(fed.values())
+    return {value: other for value, other in found.items() if other not in taken} | fed
 
 
 def _passes(compared: Mapping[Value, Comparison], value: Value) -> bool:

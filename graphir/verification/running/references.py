@@ -93,29 +93,29 @@ class RuntimeReference:
     beside the weights, in bytes."""
 
     def __init__(self, model: Graph | PathLike, *, memory: int = MEMORY_BUDGET) -> None:
-        self._candidate = OnnxCandidate(model, optimize=False, memory=memory)
-        self._candidate.role = "the reference"
-        self.label = self._candidate.label
+        self.onnx = OnnxCandidate(model, optimize=False, memory=memory)
+        self.onnx.role = "the reference"
+        self.label = self.onnx.label
 
     @property
     def keys(self) -> Mapping[str, Keys]:
         """What the elements of outputs belong to that are maps or sequences."""
-        return self._candidate.keys
+        return self.onnx.keys
 
     @property
     def session(self) -> OnnxSession:
         """The session that runs it."""
-        return self._candidate.session
+        return self.onnx.session
 
     @property
     def outputs(self) -> list[str]:
         """The names of the model's outputs."""
-        return list(self._candidate.session.outputs)
+        return list(self.onnx.session.outputs)
 
     @property
     def inputs(self) -> list[str]:
         """The names of the model's inputs."""
-        return list(self._candidate.session.inputs)
+        return list(self.onnx.session.inputs)
 
     @property
     def may_lack(self) -> frozenset[str]:
@@ -125,30 +125,30 @@ class RuntimeReference:
     @property
     def structure(self) -> Any:
         """Which operator makes which value."""
-        return self._candidate.structure
+        return self.onnx.structure
 
     def values(self) -> list[str]:
         """The names of the model's results, in the file's order."""
-        return list(self._candidate.structure.producers)
+        return list(self.onnx.structure.producers)
 
     def stream(self, feeds: Mapping[str, Array], names: Iterable[str]) -> Iterator[tuple[str, Array]]:
         """The named values, as many at a time as the budget has room for; each is let go when it is given."""
-        for part in self.slices(names, feeds, self._candidate.memory // HELD_OF_EACH):
-            values = self._candidate.run(feeds, part)
+        for part in self.slices(names, feeds, self.onnx.memory // HELD_OF_EACH):
+            values = self.onnx.run(feeds, part)
             for name in part:
                 yield name, values.pop(name)
 
     def slices(self, names: Iterable[str], feeds: Mapping[str, Array], most: int) -> list[list[str]]:
         """The names in parts whose values take at most so many bytes, each of which costs a run."""
-        return self._candidate.slices(names, feeds, most)
+        return self.onnx.slices(names, feeds, most)
 
     def run(self, feeds: Mapping[str, Array], outputs: Sequence[str] | None = None) -> dict[str, Array]:
         """The outputs, or the named values."""
-        return self._candidate.run(feeds, outputs)
+        return self.onnx.run(feeds, outputs)
 
     def close(self) -> None:
         """Remove the files made."""
-        self._candidate.close()
+        self.onnx.close()
 
 
 def reference_of(judge: Judge, imported: Graph | PathLike, memory: int = MEMORY_BUDGET) -> Reference:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphir.verification.causes.bisection import first_divergence
+from graphir.verification.causes.unaligned import first_divergence
 
 
 class Asked:

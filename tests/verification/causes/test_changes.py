@@ -13,12 +13,10 @@ from onnx import TensorProto, helper, numpy_helper
 import graphir
 from graphir.errors import VerificationError
 from graphir.report.verification import verdict_line
-from graphir.verification.causes.side_by_side import SideBySide
 from graphir.verification.grading.compare import Comparison
 from graphir.verification.regions.judge import Regions
 from graphir.verification.report import EXIT_NOT_PROVEN, VerificationReport, worst
-from graphir.verification.running.bench import Bench
-from graphir.verification.running.not_run import NotRun
+from graphir.verification.running.candidate import OnnxCandidate
 from graphir.verification.verdict import Verdict
 
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
@@ -155,10 +153,10 @@ def test_what_is_written_otherwise_passes(
 
 
 def test_a_part_that_does_not_run_is_not_proven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuses(*_: object, **__: object) -> NotRun:
-        return NotRun("no kernel")
+    def refuses(*_: object) -> None:
+        raise VerificationError("no kernel")
 
-    monkeypatch.setattr(SideBySide, "compared", refuses)
+    monkeypatch.setattr("graphir.verification.regions.trials._Trials._compared", refuses)
     report = compared(tmp_path, active("Clip", "zero", "one"), active("Clip", "zero"))
     assert report.verdict is Verdict.NOT_PROVEN
     (reason,) = report.unproven
@@ -196,7 +194,7 @@ def test_an_index_of_other_scores_is_not_proven_by_its_choice(tmp_path: Path) ->
 
 
 LAYERS = 120
-MOST_EVALUATIONS = 30
+MOST_SESSIONS = 12
 
 
 def scaled(*, divided: bool) -> onnx.ModelProto:
@@ -212,16 +210,16 @@ def scaled(*, divided: bool) -> onnx.ModelProto:
 
 
 def test_many_changes_are_looked_at_in_few_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    evaluate, asked = Bench.evaluate, []
+    started_part, started = OnnxCandidate.started_part, []
 
-    def counted(self: Bench, *names: Any) -> Any:
-        asked.append(names)
-        return evaluate(self, *names)
+    def counted(self: OnnxCandidate, message: bytes) -> Any:
+        started.append(len(message))
+        return started_part(self, message)
 
-    monkeypatch.setattr(Bench, "evaluate", counted)
+    monkeypatch.setattr(OnnxCandidate, "started_part", counted)
     report = compared(tmp_path, scaled(divided=False), scaled(divided=True))
     assert report.ok, str(report)
-    assert len(asked) <= MOST_EVALUATIONS, len(asked)
+    assert len(started) <= MOST_SESSIONS, len(started)
 
 
 def test_without_time_for_them_it_is_told_how_many_were_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

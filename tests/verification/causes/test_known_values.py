@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from graphir.graph import Graph
 from graphir.ops.activation import Relu
 from graphir.types import DType, TensorType
-from graphir.verification.causes.known import Known
+from graphir.verification.regions.known import Known
 
 Array = NDArray[Any]
 NAMES = ["a", "b", "c", "d"]

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 import graphir
 from graphir.analysis.channels import channel_order
@@ -16,7 +13,7 @@ from graphir.ops.elementwise import Add, Mul, Sub
 from graphir.ops.pooling import GlobalAveragePool
 from graphir.ops.shape import Transpose
 from graphir.types import DType, TensorType
-from graphir.verification.causes.segments import laid_as, typed
+from graphir.verification.regions.segments import typed
 from graphir.verification.running.layouts import fit_inputs, fitted_feeds, order_inside, order_outside
 from tests.typed import present
 
@@ -116,25 +113,6 @@ def test_values_inside_come_into_the_expected_order_where_sizes_do_not_tell(
 def test_outputs_of_equal_sizes_are_not_turned() -> None:
     array = np.arange(27.0).reshape(1, 3, 3, 3)
     assert order_outside(array.transpose(0, 2, 3, 1), array) == ()
-
-
-CUBE = np.random.default_rng(1).standard_normal((2, 4, 4, 4)).astype(np.float32)
-MAP = np.random.default_rng(2).standard_normal((2, 3, 4, 5)).astype(np.float32)
-
-
-@pytest.mark.parametrize(
-    "found, expected",
-    [
-        (CUBE.transpose(0, 2, 3, 1) * 1.5, CUBE),  # equal sizes: numbers tell
-        (CUBE * 1.5, CUBE),
-        (MAP.transpose(0, 2, 3, 1) * 1.5, MAP),
-        (MAP.reshape(2, 3, 20) * 1.5, MAP),  # another rank
-        (MAP.transpose(0, 2, 3, 1).reshape(2, 20, 3) * 1.5, MAP),
-    ],
-)
-def test_numbers_of_one_model_are_laid_out_for_the_other(found: NDArray[Any], expected: NDArray[Any]) -> None:
-    like = Graph("g").add_input("x", TensorType(DType.FLOAT32, expected.shape))
-    np.testing.assert_array_equal(laid_as(found, expected, like), expected * 1.5)
 
 
 def test_whole_numbers_that_rounding_moved_are_rounded_back() -> None:

@@ -2,21 +2,98 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphir.analysis.diff import Row
+from graphir.analysis.diff import Row, Status
 from graphir.graph import Value
 from graphir.ops.traits import Saturation
+from graphir.verification.grading.compare import Comparison
+from graphir.verification.inputs.roles import largest_threshold
+
+from .segments import Segment
 
 Array = NDArray[Any]
 # As many different numbers where some are to be equal, and by how much the usual range is exceeded.
 LEVELS = 3
 STRETCH = 8.0
 STEEP = 128.0
+# Of few numbers behind a product, one draw in four or so has none beyond a threshold.
+DRAWS_BEYOND = 4
+HERE = "on these very inputs"
+ELSEWHERE = "for numbers that these inputs did not lead to"
+STEEPLY = "for numbers so large that e to the power of them overflows"
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to draw numbers like those of an array; two `turns` of it draw others. `is_steep` says that only infinities
+    on one side count as a difference, `where` what is said of it."""
+
+    draw: Callable[[np.random.Generator, Array], Array]
+    turn: int = 0
+    where: str = ELSEWHERE
+    is_steep: bool = False
+
+    def __call__(self, generator: np.random.Generator, array: Array) -> Array:
+        return self.draw(generator, array)
+
+    def shows(self, found: Comparison) -> bool:
+        """Return whether a comparison on such numbers shows a difference."""
+        return math.isinf(found.relative) if self.is_steep else found.verdict.differs
+
+
+@dataclass(frozen=True)
+class Between:
+    """Real numbers between two."""
+
+    low: float
+    high: float
+
+    def __call__(self, generator: np.random.Generator, array: Array) -> Array:
+        return generator.uniform(self.low, self.high, array.shape) if array.dtype.kind in "fV" else array
+
+
+def ways_for(segment: Segment, rows: Sequence[Row], free: Sequence[Value]) -> list[Way]:
+    """Return the ways to draw numbers for the free edges of a part with these rows of the diff.
+
+    Beyond the range, of any sign, where each node stands for one of the other model; where operators were exchanged,
+    of the signs that numbers have, and not beyond what is bounded.
+    """
+    ways = [Way(evenly), Way(in_levels)]
+    is_bound = any(map(is_bounded, free))
+    is_alike = len(set(map(len, segment.nodes))) == 1 and all(row.status is Status.CHANGED for row in rows)
+    if is_alike:
+        ends = [pair for row in rows for pair in constants(row)]
+        ways += [Way(beyond), *(Way(Between(min(pair), max(pair))) for pair in ends)]
+    elif not is_bound:
+        ways.append(Way(farther))
+        threshold = largest_threshold(node for nodes in segment.nodes for node in nodes)
+        turns = range(DRAWS_BEYOND if threshold else 0)
+        ways += [Way(Between(-2 * threshold, 2 * threshold), turn) for turn in turns]
+    if not is_bound and _raises_alone(segment):
+        ways.append(Way(steep, where=STEEPLY, is_steep=True))
+    return ways
+
+
+def _raises_alone(segment: Segment) -> bool:
+    """Whether one model alone takes e to the power of something: by parts, which may overflow where one operator that
+    does so inside takes the largest off first."""
+    ours, theirs = (any(node.op.name == "Exp" for node in nodes) for nodes in segment.nodes)
+    return ours != theirs
+
+
+def unchanged(generator: np.random.Generator, array: Array) -> Array:
+    """The same numbers."""
+    return array
+
+
+OWN = Way(unchanged, where=HERE)
 
 
 def evenly(generator: np.random.Generator, array: Array) -> Array:
@@ -72,11 +149,6 @@ def is_bounded(value: Value) -> bool:
     return value.producer is not None and value.producer.op.saturates >= Saturation.BOUNDED
 
 
-def between(ends: tuple[float, float], generator: np.random.Generator, array: Array) -> Array:
-    """Real numbers between two."""
-    return generator.uniform(min(ends), max(ends), array.shape) if array.dtype.kind in "fV" else array
-
-
 def constants(row: Row) -> Iterator[tuple[float, float]]:
     """The real numbers, operands and attributes, in which two nodes differ."""
     left, right = row.left, row.right
@@ -114,6 +186,4 @@ def _is_whole(array: Array) -> bool:
     return bool(finite.size) and bool((finite == np.round(finite)).all()) and float(np.ptp(finite)) > 1
 
 
-__all__ = [
-    "between", "beyond", "constants", "evenly", "farther", "in_levels", "is_bounded", "is_real", "steep",
-]  # fmt: skip
+__all__ = ["HERE", "OWN", "Way", "is_real", "ways_for"]

@@ -1,0 +1,374 @@
+"""Parts that differ in the graphs, run on drawn numbers, where all outputs agree: a difference that no number showed.
+
+A constant that is multiplied with zero, a threshold between two scores, the last index of equal numbers: the inputs of
+a model need not lead to what shows them. So both models are cut at the values that both know, and each part of which a
+node differs is fed with other numbers: of the same range drawn evenly, some that are often equal, larger ones (of both
+signs where each node stands for one of the other model), and those between two constants that differ. Parts that give
+the same for all of them are another way to write the same.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphir.analysis.diff import Row
+from graphir.errors import GraphirError
+from graphir.graph import Value
+from graphir.ops.shape import Shape
+from graphir.ops.traits import Rounding
+from graphir.verification.grading.compare import LEAST_STEPS, Comparison
+from graphir.verification.grading.limits import Limits
+from graphir.verification.grading.local import local_limit, worst_channel
+from graphir.verification.pairs.changes import row_text
+from graphir.verification.pairs.sides import Sides
+from graphir.verification.running.bench import Bench
+from graphir.verification.running.candidate import OnnxCandidate
+from graphir.verification.running.slices import return_memory_of
+from graphir.verification.verdict import Verdict
+
+from .cut import CutCandidate
+from .judge import Judgement, Regions, judge
+from .segments import Segment, as_in_graph, compared_inside, is_symmetric, unmoved
+from .ways import HERE, OWN, Way, is_real, ways_for
+
+Array = NDArray[Any]
+# Parts that differ on numbers which do not belong together are begun farther back, so often and up to so many nodes.
+ROUNDS, MOST_NODES = 8, 128
+MOST_HIDDEN = 8
+# The distance from 1 to the next number.
+NARROW_STEPS = {"float16": 2.0**-10, "bfloat16": 2.0**-7}
+
+
+@dataclass(frozen=True)
+class NotRun:
+    """A part that could not be run by itself, and why: neither agreement nor a difference."""
+
+    reason: str
+
+    @classmethod
+    def after(cls, error: Exception) -> NotRun:
+        """Return the result of a run that raised: its reason is the first line of the error."""
+        return cls((str(error) or type(error).__name__).splitlines()[0])
+
+
+Result = Comparison | NotRun | None
+
+
+@dataclass(frozen=True)
+class Tried:
+    """Which outputs, indices or masks, both models choose alike, what is not proven of two models that agree, a
+    sentence for each part that differs by itself, and a note where not all of it was tried."""
+
+    alike: frozenset[str] = frozenset()
+    unproven: Sequence[str] = ()
+    notes: Sequence[str] = ()
+
+
+@dataclass(eq=False)
+class _Trial:
+    """Parts with their rows of the diff, the edges whose numbers may be others, the ways to draw these, and by way what
+    came of it: nothing where all of the reference's results are infinite or NaN. `shown` are hashes of the reference's
+    results."""
+
+    segment: Segment
+    rows: Sequence[Row]
+    free: Sequence[Value]
+    ways: Sequence[Way]
+    results: list[tuple[Way, Result]] = field(default_factory=list)
+    shown: set[int] = field(default_factory=set)
+
+    @property
+    def is_single(self) -> bool:
+        """Whether one node stands for one."""
+        return all(len(nodes) == 1 for nodes in self.segment.nodes)
+
+    @property
+    def is_done(self) -> bool:
+        return len(self.results) == len(self.ways)
+
+    @property
+    def refusal(self) -> NotRun | None:
+        """Why nothing could be run, None where something could."""
+        refused = [result for _, result in self.results if isinstance(result, NotRun)]
+        return refused[0] if refused and len(refused) == len(self.results) else None
+
+    @property
+    def differs(self) -> Way | None:
+        """The first way to draw numbers for which both parts give other results."""
+        return next((way for way, result in self.results if isinstance(result, Comparison) and way.shows(result)), None)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether both parts give the same for several numbers, and not always the same."""
+        results = [result for _, result in self.results if isinstance(result, Comparison)]
+        return len(results) > 1 and all(found.verdict.passes for found in results) and len(self.shown) > 1
+
+
+Job = tuple[_Trial, Way]
+
+
+def try_changes(bench: Bench, sides: Sides, discrete: Sequence[str], seconds: float) -> Tried:
+    """Run what differs between two models that agree, for so many seconds of this process' time, and what chooses their
+    `discrete` outputs."""
+    if sides.graphs is None or sides.difference.is_equal:
+        return Tried()
+    try:
+        regions, judgement = judge(bench, sides)
+    except GraphirError as error:
+        reason = NotRun.after(error).reason
+        return Tried(unproven=[f"the parts of both models, which could not be run by themselves: {reason}"])
+    with ExitStack() as stack:
+        itself = getattr(bench.reference, "onnx", None)
+        if itself is None:
+            itself = stack.enter_context(OnnxCandidate(sides.graphs[0], optimize=False, memory=bench.candidate.memory))
+        trials = _Trials(bench, sides, regions, judgement, itself)
+        return trials.run(discrete, seconds)
+
+
+class _Trials:
+    def __init__(
+        self, bench: Bench, sides: Sides, regions: Regions, judgement: Judgement, reference: OnnxCandidate
+    ) -> None:
+        assert sides.graphs is not None
+        self._bench, self._sides, self._regions, self._judgement = bench, sides, regions, judgement
+        self._reference = CutCandidate(reference, sides.graphs[0], bench.feeds)
+        made = reference.structure.producers
+        known = regions.known.names
+        self._named = {value: name if name in made else value.name for value, name in known.items()}
+        self._absent = {value for value, name in self._named.items() if name not in made}
+        # Of what differs on the reference's own numbers the outputs were judged, by what they are, or it is told.
+        self._passed_over = {*self._absent, *judgement.hidden, *judgement.causes}
+        shapes = [node for node in sides.graphs[0].nodes if isinstance(node.op, Shape)]
+        self._sizes = {value for node in shapes for size in node.outputs for value in regions.walks[0].behind(size)}
+
+    def run(self, discrete: Sequence[str], seconds: float) -> Tried:
+        """Try all parts, the simplest first."""
+        until = time.process_time() + seconds
+        known = self._regions.known
+        choosing = self._trials([value for name in discrete if (value := known.values.get(name))], is_choice=True)
+        trials = sorted(self._trials(self._regions.ends), key=lambda trial: (not trial.is_single, trial.segment.size))
+        self._run([*choosing, *trials], until)
+        done = [trial for trial in trials if trial.is_done]
+        settled = self._settled([trial for trial in trials if trial.results])
+        self._reference.release()
+        self._regions.cut.release()
+        said = dict.fromkeys([*self._hidden(), *filter(None, map(self._sentence, settled))])
+        alike = frozenset(known.names[trial.segment.value] for trial in choosing if trial.agrees)
+        left = f"parts that differ: {len(trials):,}, run by themselves: {len(done):,}"
+        return Tried(alike, list(said), [left] if len(done) < len(trials) else [])
+
+    def _hidden(self) -> Iterator[str]:
+        """Say which parts differ by themselves on the reference's own numbers, and show in nothing behind them."""
+        for value in self._judgement.hidden[:MOST_HIDDEN]:
+            segment = self._regions.segment(value)
+            named = "" if segment is None else self._names(self._rows(segment))
+            named = named or self._regions.known.names[value]
+            yield f"{named}, which differs and shows in nothing behind it {HERE}"
+
+    def _trials(self, values: Sequence[Value], *, is_choice: bool = False) -> list[_Trial]:
+        """The parts that end with these values and of which a node differs, or which choose by real numbers."""
+        found: dict[Value, tuple[Segment, list[Row]]] = {}
+        for value in () if not self._sides.rows else values:
+            segment = self._segment(value)
+            rows = [] if segment is None or is_choice else self._rows(segment)
+            if segment is not None and (rows or (is_choice and any(map(is_real, segment.inner)))):
+                found[value] = segment, rows
+        return [trial for part in self._regions.parts(found) for trial in self._with_ways([found[one] for one in part])]
+
+    def _segment(self, value: Value, refused: Collection[Value] = ()) -> Segment | None:
+        return None if value in self._passed_over else self._regions.segment(value, self._absent.union(refused))
+
+    def _with_ways(self, segments: Sequence[tuple[Segment, Sequence[Row]]]) -> list[_Trial]:
+        """Parts with the ways to draw numbers for them."""
+        arrays = self._regions.arrays(dict.fromkeys(edge for segment, _ in segments for edge in segment.edges))
+        trials = []
+        for segment, rows in segments:
+            free = [edge for edge in segment.edges if self._is_free(edge, arrays[edge])]
+            trials.append(_Trial(segment, rows, free, ways_for(segment, rows, free) if free else [OWN]))
+        return_memory_of(arrays.values())
+        return trials
+
+    def _is_free(self, edge: Value, array: Array) -> bool:
+        """Whether the numbers of an edge may be others: no sizes, nor what is made of them, no texts, and nothing of
+        which it is not known where the candidate has the channels."""
+        if array.dtype.kind not in "fiubV" or not array.size:
+            return False
+        return edge.producer is None or not (edge in self._sizes or is_symmetric(array))
+
+    def _run(self, trials: Sequence[_Trial], until: float = math.inf) -> None:
+        """Run parts in all of their ways: in each pass those that want the same of the edges that they share."""
+        by_value: dict[Value, list[_Trial]] = {}
+        for trial in trials:
+            by_value.setdefault(trial.segment.value, []).append(trial)
+        for place, values in enumerate(self._regions.parts(by_value)):
+            pending = [(trial, way) for value in values for trial in by_value[value] for way in trial.ways]
+            for turn in range(len(pending)):
+                if not pending or ((place or turn) and time.process_time() > until):
+                    break
+                taken: dict[Value, Way] = {}
+                jobs: dict[_Trial, Way] = {}
+                later: list[Job] = []
+                for trial, way in pending:
+                    if trial in jobs or any(taken.get(edge, way) != way for edge in trial.free):
+                        later.append((trial, way))
+                    else:
+                        jobs[trial] = way
+                        taken |= dict.fromkeys(trial.free, way)
+                self._compare(list(jobs.items()), self._drawn(jobs, taken, turn))
+                pending = later
+
+    def _drawn(self, trials: Mapping[_Trial, Way], taken: Mapping[Value, Way], turn: int) -> dict[Value, Array]:
+        """The numbers at the edges of parts."""
+        arrays = self._regions.arrays(dict.fromkeys(edge for trial in trials for edge in trial.segment.edges))
+        generator = np.random.Generator(np.random.PCG64(turn))
+        drawn = {edge: way(generator, arrays[edge]).astype(arrays[edge].dtype) for edge, way in taken.items()}
+        return arrays | drawn
+
+    def _compare(self, jobs: Sequence[Job], arrays: Mapping[Value, Array]) -> None:
+        """Run parts together; where that is refused, as an index beyond its table is, one half and the other."""
+        try:
+            results = self._compared([trial for trial, _ in jobs], arrays)
+        except GraphirError as error:
+            if len(jobs) == 1:
+                ((trial, way),) = jobs
+                trial.results.append((way, NotRun.after(error)))
+                return
+            middle = len(jobs) // 2
+            self._compare(jobs[:middle], arrays)
+            self._compare(jobs[middle:], arrays)
+            return
+        for (trial, way), result in zip(jobs, results, strict=True):
+            trial.results.append((way, result))
+
+    def _compared(self, trials: Sequence[_Trial], arrays: Mapping[Value, Array]) -> list[Result]:
+        """Both results of each part. Raises GraphirError where one does not run."""
+        edges = dict.fromkeys(edge for trial in trials for edge in trial.segment.edges)
+        feeds = {**self._bench.feeds, **{edge.name: arrays[edge] for edge in edges if edge.producer is None}}
+        inner = [edge for edge in edges if edge.producer is not None]
+        ours = {self._named[edge]: as_in_graph(arrays[edge], edge) for edge in inner}
+        theirs = {self._regions.name(edge): self._regions.laid(edge, arrays[edge]) for edge in inner}
+        ends = [trial.segment.value for trial in trials]
+        expected = self._reference.run(ours, list(dict.fromkeys(self._named[end] for end in ends)), feeds)
+        names = list(dict.fromkeys(map(self._regions.name, ends)))
+        cut = self._regions.cut
+        found = cut.run(theirs, names, feeds)
+        moved: dict[str, Array] | None = None
+        results: list[Result] = []
+        for trial, end in zip(trials, ends, strict=True):
+            theirs_alone = found[self._regions.name(end)]
+            array = expected[self._named[end]]
+            result = self._graded(trial, array, theirs_alone, None)
+            if isinstance(result, Comparison) and not result.verdict.passes and not _is_exact(trial, array):
+                moved = cut.run_moved(theirs, names, feeds=feeds) if moved is None else moved
+                if moved:
+                    result = self._graded(trial, array, theirs_alone, moved[self._regions.name(end)])
+            trial.shown.add(hash(array.tobytes()))
+            results.append(result)
+        return_memory_of([*arrays.values(), *expected.values(), *found.values()])
+        return results
+
+    def _graded(self, trial: _Trial, expected: Array, found: Array, moved: Array | None) -> Result:
+        if expected.dtype.kind not in "iubO" and not np.isfinite(expected.astype(np.float64)).any():
+            return None
+        segment = trial.segment
+        floor = unmoved(segment.value, segment.other)
+        floor = floor if moved is None else floor.seen(found, moved)
+        name = self._regions.known.names[segment.value]
+        result = compared_inside(name, expected, found, floor, _limits(self._bench.limits, segment))
+        return _as_one_kernel(trial, result, expected, found)
+
+    def _settled(self, trials: Sequence[_Trial]) -> list[_Trial]:
+        """The trials, those that differ by numbers which do not belong together, as of a value and another one that is
+        made from it, in place of which they are begun before both; and those that nothing drawn suits as they are."""
+        settled = [trial for trial in trials if trial.differs is None and trial.refusal is None]
+        refused: set[Value] = set()
+        for trial in trials:
+            if trial.refusal is not None:
+                settled.append(replace(trial, free=(), ways=[OWN], results=[]))
+                self._run(settled[-1:])
+        pending = [trial for trial in trials if trial.differs is not None]
+        for _ in range(ROUNDS):
+            together = {trial: self._dependent(trial.segment) for trial in pending}
+            refused |= {edge for dependent in together.values() for edge in dependent}
+            wider: list[_Trial] = []
+            for trial, dependent in together.items():
+                segment = self._segment(trial.segment.value, refused) if dependent else None
+                if segment is None or segment.size > MOST_NODES:
+                    settled.append(trial)
+                else:
+                    wider += self._with_ways([(segment, trial.rows)])
+            self._run(wider)
+            settled += [trial for trial in wider if trial.differs is None]
+            pending = [trial for trial in wider if trial.differs is not None]
+            if not pending:
+                break
+        return [*settled, *pending]
+
+    def _dependent(self, segment: Segment) -> list[Value]:
+        """The edges that are made from other ones."""
+        return [
+            edge for edge in segment.inner
+            if not segment.edges.keys().isdisjoint(self._regions.walks[0].region(edge, segment.edges.__contains__)[0])
+        ]  # fmt: skip
+
+    def _rows(self, segment: Segment) -> list[Row]:
+        rows = self._sides.rows
+        nodes = [*segment.nodes[0], *segment.nodes[1]]
+        return list({id(rows[node]): rows[node] for node in nodes if node in rows}.values())
+
+    def _sentence(self, trial: _Trial) -> str:
+        """What is not proven of a part, "" if it gives the same results by itself."""
+        if trial.refusal is not None:
+            return f"{self._names(trial.rows)}, which could not be run by itself: {trial.refusal.reason}"
+        way = trial.differs
+        if way is None:
+            return ""
+        return f"{self._names(trial.rows)}, which gives other results by itself {way.where}"
+
+    def _names(self, rows: Sequence[Row]) -> str:
+        pairs = self._sides.partners
+        said = []
+        for row in rows[:2]:
+            names = dict.fromkeys(node.name for node in (row.left, row.right) if node is not None)
+            said.append(f"{' / '.join(names)}: {row_text(row, pairs)}")
+        return "; ".join(said) + (f" and {len(rows) - 2} more changes" if len(rows) > 2 else "")
+
+
+def _limits(limits: Limits, segment: Segment) -> Limits:
+    """The limits of a part: what stands between roundings to 8 bits has no step of 8 bits of its own."""
+    rounds = any(node.op.rounding is Rounding.QUANTIZES for nodes in segment.nodes for node in nodes)
+    return limits if rounds else replace(limits, quantized=False)
+
+
+def _is_exact(trial: _Trial, array: Array) -> bool:
+    """Whether nothing is computed before what decides about whole numbers: rounding is no excuse for them."""
+    return bool(trial.rows) and trial.is_single and array.dtype.kind in "iub"
+
+
+def _as_one_kernel(trial: _Trial, result: Comparison, expected: Array, found: Array) -> Comparison:
+    """The comparison of one node with one of the same operator where both give a narrow type: one kernel on the same
+    numbers rounds each of them once, so no channel may differ by what many layers of that type may."""
+    step = NARROW_STEPS.get(expected.dtype.name, 0.0)
+    if not (step and trial.is_single and result.verdict.passes) or expected.dtype != found.dtype:
+        return result
+    first, second = (nodes[0].op for nodes in trial.segment.nodes)
+    is_one = type(first) is type(second) and expected.shape == found.shape
+    channel = worst_channel(expected, found, None, LEAST_STEPS * step) if is_one else None
+    if channel is None or not channel.differs:
+        return result
+    relative, limit = local_limit(channel)
+    return replace(
+        result, scale=channel.scale, max_abs=channel.max_abs, relative=relative, limit=limit,
+        verdict=Verdict.SUSPICIOUS, place=str(channel),
+    )  # fmt: skip
+
+
+__all__ = ["Tried", "try_changes"]
