@@ -142,7 +142,7 @@ def compare_models(
     if sides is not None and (report.layers or report.verdict.differs):
         explain(
             report, replace(bench, passing=True), sides, [source for source, _ in pairs],
-            stepwise=hasattr(reference, "session"), reproduce=how.reproduce if report.verdict.differs else None,
+            reproduce=how.reproduce if report.verdict.differs else None,
         )  # fmt: skip
     report.reference, report.candidate = reference.label, candidate.label
     return Compared(report, bench, [*outputs, *heads])

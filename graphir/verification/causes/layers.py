@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,8 +23,6 @@ from graphir.verification.regions.segments import Segment
 from graphir.verification.report import Cause, VerificationReport
 from graphir.verification.running.bench import Bench, before_head
 
-from .unaligned import explain_by_names
-
 Array = NDArray[Any]
 CHANGES_NAMED = 3
 FOLLOWING_NAMED = 1000
@@ -36,22 +34,38 @@ def explain(
     sides: Sides,
     outputs: Sequence[str],
     *,
-    stepwise: bool = True,
     reproduce: str | os.PathLike[str] | None = None,
 ) -> None:
     """Fill the report's causes and rewrites; with `reproduce`, write the parts around the first cause to that folder.
 
-    `outputs` are the reference's outputs that have a counterpart. Where a graph cannot be had the first layer is found
-    by names (`sides` says why): in runs of a few values each if `stepwise`, else (where one run of the reference gives
-    all of them at the price of a few) all at once.
+    `outputs` are the reference's outputs that have a counterpart. Where a graph cannot be had (`sides` says why) the
+    first layer that differs is named, of those whose names both models know.
     """
     if sides.graphs is None:
-        explain_by_names(report, bench, outputs, stepwise=stepwise)
+        report.causes += _first_by_name(report, bench, outputs)
         return
     inquiry = _Inquiry(report, bench, sides, outputs)
     inquiry.run()
     if reproduce is not None:
         inquiry.reproduce(reproduce)
+
+
+def _first_by_name(report: VerificationReport, bench: Bench, outputs: Sequence[str]) -> Iterator[Cause]:
+    """The first layer that differs before an output that does, in the order of computation."""
+    known = {found.name: found for found in (*report.layers, *report.outputs)}
+    target = next((name for name in outputs if name in known and not known[name].verdict.passes), None)
+    if target is None:
+        return
+    order = [name for name in bench.reference.values() if name in bench.layers or name == target]
+    before = order[: order.index(target)] if target in order else order
+    known |= {found.name: found for found in bench.evaluate((), [name for name in before if name not in known])[1]}
+    names = dict.fromkeys([*order, target])
+    first, *following = [name for name in names if name in known and not known[name].verdict.passes]
+    made: Any = getattr(bench.reference, "structure", None)
+    theirs = bench.candidate.structure.producers.get(bench.layers.get(first, ""), ("",))[0]
+    ours = "" if made is None else made.producers.get(first, ("",))[0]
+    said = " / ".join(dict.fromkeys(kind for kind in (ours, theirs) if kind)) or "a layer"
+    yield Cause(first, f"{said}: the first that differs of those that both models know", tuple(following))
 
 
 class _Inquiry:
