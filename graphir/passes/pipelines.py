@@ -149,6 +149,16 @@ def export() -> Pipeline:
     return Pipeline("export", (Step("keep_live_part", keep_live_part, (), has_dead_parts),))
 
 
+def for_pytorch(evaluator: Evaluator) -> Pipeline:
+    """In front of the exporter of PyTorch: constants are computed; loops and branches stay."""
+    from .fold_constants import fold_constants
+    from .no_ops import drop_no_ops
+    from .simplify import simplify
+
+    steps = (step(drop_no_ops), step(simplify), step(fold_constants, evaluator=evaluator))
+    return Pipeline("PyTorch", steps, MOST_ROUNDS)
+
+
 def lowering(names: Names, evaluator: Evaluator | None) -> Pipeline:
     """In front of an exporter that lacks operators, control flow or sequences: constants are computed, branches and
     loops of known course taken apart, sequences resolved, until nothing changes.
@@ -178,6 +188,7 @@ __all__ = [
     "Step",
     "explicit_padding",
     "export",
+    "for_pytorch",
     "import_from_mxnet",
     "import_from_tensorflow",
     "lowering",

@@ -1,0 +1,1 @@
+"""From a graph to the text of a PyTorch module."""

@@ -1,0 +1,214 @@
+"""The body of `forward`: which statements are needed, which are written inside others, and what values are called."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from graphir.converters.pytorch.exporting.expression import Expr, Reference, level_of, references, replace_references
+from graphir.converters.pytorch.exporting.layout import lines_of
+from graphir.converters.pytorch.exporting.naming import OF_FILE, SEPARATORS, identifier
+from graphir.converters.pytorch.exporting.state import Export, Statement, layer_name
+from graphir.graph import Value
+from graphir.types import TensorType, format_shape
+
+# A statement that is written inside the next one: its own length, that of both, and how many are inside each other.
+LONGEST_INSIDE = 48
+LONGEST_TOGETHER = 70
+DEEPEST = 3
+CHAIN = "x"
+
+
+class Body:
+    """The statements of `forward` and what it returns, as lines. `inputs` are the names of its parameters."""
+
+    def __init__(self, export: Export, outputs: Sequence[Expr], *, records: bool = False) -> None:
+        self._export = export
+        self._records = records
+        self._outputs = list(outputs)
+        needed = {number for text in outputs for number in references(text)}
+        self._statements = _needed(export.statements, needed)
+        if not records:
+            self._statements = self._joined()
+        self._names: dict[int, str] = {}
+        self._holders: dict[str, int] = {}
+        self._last_use = self._last_uses()
+        self.inputs = self._name_inputs()
+
+    def _joined(self) -> list[Statement]:
+        """The statements, short ones that a single other one reads first inside of that one."""
+        counts = Counter(number for text in _texts(self._statements) for number in references(text))
+        counts.update(number for text in self._outputs for number in references(text))
+        kept: list[Statement] = []
+        depths: dict[int, int] = {}
+        for statement in self._statements:
+            current, depth = statement, 0
+            while kept and not current.blocks and _fits(kept[-1], current, counts, depths.get(id(kept[-1]), 0)):
+                inner = kept.pop()
+                depth = max(depth, depths.get(id(inner), 0) + 1)
+                current = replace(current, text=Expr(_inside(inner, current.text), level_of(current.text)))
+            depths[id(current)] = depth
+            kept.append(current)
+        return kept
+
+    def _last_uses(self) -> dict[int, int]:
+        last: dict[int, int] = {}
+        for place, statement in enumerate(self._statements):
+            for text in _texts([statement]):
+                last.update(dict.fromkeys(references(text), place))
+        last.update({number: len(self._statements) for text in self._outputs for number in references(text)})
+        return last
+
+    def _name_inputs(self) -> list[tuple[str, Value]]:
+        values = self._export.graph.inputs
+        found = []
+        for value in values:
+            number = self._export.number(value)
+            name = CHAIN if len(values) == 1 else self._free_name([identifier(value.name) or "value"], -1)
+            self._take(number, name)
+            found.append((name, value))
+        return found
+
+    def lines(self) -> Iterator[str]:
+        """The lines of the body, the last one returns the outputs."""
+        shown: object = None
+        for place, statement in enumerate(self._statements):
+            value = statement.value
+            shape = value.type.shape if value is not None and isinstance(value.type, TensorType) else None
+            comment = ""
+            if shape is not None and len(shape) > 1 and shape != shown:
+                comment, shown = format_shape(shape).replace("[", "(").replace("]", ")"), shape
+            yield from self._statement(statement, place, 2, "" if self._records else comment)
+        result = ", ".join(self._named(text) for text in self._outputs)
+        yield from lines_of(f"return ({result})" if len(result) > 70 else f"return {result}", 2)
+
+    def _statement(self, statement: Statement, place: int, depth: int, comment: str = "") -> Iterator[str]:
+        if statement.blocks:
+            if depth == 2:
+                self._name_targets(statement, place, in_block=True)
+            for header, block in statement.blocks:
+                yield from lines_of(self._named(header), depth)
+                for inner in block:
+                    yield from self._statement(inner, place, depth + 1)
+                if not block:
+                    yield from lines_of("pass", depth + 1)
+            return
+        text = self._named(statement.text)
+        if not statement.targets:
+            yield from lines_of(text, depth)
+            return
+        self._name_targets(statement, place, in_block=depth > 2)
+        targets = ", ".join(self._names.get(number, "_") for number in statement.targets)
+        yield from lines_of(f"{targets} = {text}", depth, comment)
+        if self._records and depth == 2:
+            for number in statement.targets:
+                if number in self._export.values and number in self._names:
+                    name = self._export.values[number].name
+                    yield from lines_of(f"record({name!a}, {self._names[number]})", depth)
+
+    def _name_targets(self, statement: Statement, place: int, *, in_block: bool) -> None:
+        """Name what a statement gives. In a block everything has a name of its own, which nothing else gets."""
+        for index, number in enumerate(statement.targets):
+            if number in self._names and in_block:
+                continue
+            if number not in self._last_use and len(statement.targets) > 1:
+                self._names.pop(number, None)
+                continue
+            value = self._export.values.get(number)
+            if index < len(statement.names):
+                wanted = [identifier(statement.names[index]) or "value"]
+            else:
+                wanted = [] if value is None else _candidates(value)
+                is_tensor = value is not None and isinstance(value.type, TensorType)
+                if is_tensor and not in_block and len(statement.targets) == 1 and not self._records:
+                    wanted.insert(0, CHAIN)
+            name = self._free_name(wanted, place)
+            self._take(number, name)
+            if in_block:
+                self._last_use[number] = len(self._statements) + 1
+
+    def _free_name(self, wanted: Iterable[str], place: int) -> str:
+        """The first of the names that no value has which is read behind this statement."""
+        last = "value"
+        for name in wanted:
+            if name != CHAIN:
+                last = name
+            if name not in OF_FILE and self._is_free(name, place):
+                return name
+        number = 2
+        while not self._is_free(f"{last}_{number}", place):
+            number += 1
+        return f"{last}_{number}"
+
+    def _is_free(self, name: str, place: int) -> bool:
+        holder = self._holders.get(name)
+        return holder is None or (place >= 0 and self._last_use.get(holder, -1) <= place)
+
+    def _take(self, number: int, name: str) -> None:
+        self._names[number] = name
+        self._holders[name] = number
+
+    def _named(self, text: str) -> str:
+        return replace_references(text, lambda number: Expr(self._names[number]))
+
+
+def _needed(statements: Sequence[Statement], needed: set[int]) -> list[Statement]:
+    """The statements that give what is needed, or something for those that do; `needed` grows by what they read."""
+    kept: list[Statement] = []
+    for statement in reversed(statements):
+        if not statement.keeps and needed.isdisjoint(statement.targets):
+            continue
+        if statement.blocks:
+            inner = {number for text in _texts([statement]) for number in references(text)}
+            needed |= inner
+            blocks = [(header, _needed(block, needed | inner)) for header, block in statement.blocks]
+            statement = replace(statement, blocks=blocks)
+        needed.update(references(statement.text))
+        kept.append(statement)
+    return kept[::-1]
+
+
+def _texts(statements: Iterable[Statement]) -> Iterator[str]:
+    for statement in statements:
+        yield statement.text
+        for header, block in statement.blocks:
+            yield header
+            yield from _texts(block)
+
+
+def _fits(inner: Statement, outer: Statement, counts: Mapping[int, int], depth: int) -> bool:
+    """Whether a statement may stand inside the one behind it: as what that begins with, and short."""
+    if inner.keeps or inner.blocks or len(inner.targets) != 1 or depth >= DEEPEST or inner.names:
+        return False
+    (number,) = inner.targets
+    read = references(outer.text)
+    if counts[number] != 1 or not read or read[0] != number:
+        return False
+    own, whole = len(_plain(inner.text)), len(_plain(outer.text))
+    return own <= LONGEST_INSIDE and own + whole <= LONGEST_TOGETHER
+
+
+def _plain(text: str) -> str:
+    return replace_references(text, lambda number: Expr(CHAIN))
+
+
+def _inside(inner: Statement, text: str) -> str:
+    """The text with that of a statement where it reads what that gives."""
+    (target,) = inner.targets
+    return replace_references(
+        text, lambda number: Expr(inner.text, level_of(inner.text)) if number == target else Reference(number)
+    )
+
+
+def _candidates(value: Value) -> list[str]:
+    """What a value may be called: by the last part of its layer's name, then by more of it."""
+    node = value.producer
+    name = value.name if node is None or len(node.outputs) > 1 else layer_name(node)
+    parts = [part for part in SEPARATORS.split(name) if identifier(part)]
+    found = [identifier("_".join(parts[-count:])) for count in range(1, min(len(parts), 4) + 1)]
+    operator = "value" if node is None else identifier(node.op.name.lower())
+    return [operator if text[1:].isdigit() else text for text in found] or [operator]
+
+
+__all__ = ["Body"]

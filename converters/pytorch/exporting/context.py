@@ -1,0 +1,271 @@
+"""What an operator's export function sees: one node of the graph, and the statements that it becomes.
+
+    tensor(slot)        an operand as a tensor: the text to read it by
+    operand(slot)       the same, or a number where it is a constant of one element that broadcasts
+    number(slot)        that number's text, None for what is no constant of one element
+    ints(slot)          a small operand of integers as Python integers, one text each: sizes of inputs are variables
+    int_list(slot)      the same as one text, read from the tensor where only a run can tell them
+    sizes(slot)         the shape of an operand as Python integers
+    layer(...)          an nn module with weights, by the text that calls it; weight(slot) are the elements for one
+    function(name)      a function of the file, from `functions/`
+    step, emit          a statement on the way, and the one that gives a result; a text stands for a call or a name,
+                        what binds less is an Expr, as `binary` makes them
+    alias               have a result be an operand, or another expression that costs nothing
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Generic
+
+from graphir.converters.kernel.exporting import BaseExportNode, O, P, table
+from graphir.converters.pytorch.exporting.expression import (
+    Expr,
+    Reference,
+    binary,
+    call,
+    expr,
+    list_of,
+    short,
+    tuple_of,
+    unary,
+)
+from graphir.converters.pytorch.exporting.state import Export, Statement, dtype_text, number_text
+from graphir.decisions import DecisionKind
+from graphir.graph import Node, Value
+from graphir.ops.base import Operator
+from graphir.tensor import Tensor
+from graphir.types import Dim, DType, TensorType
+
+
+class ExportNode(BaseExportNode[O], Generic[O]):
+    """One node of the graph on its way out."""
+
+    __slots__ = ("export",)
+
+    def __init__(self, export: Export, node: Node) -> None:
+        super().__init__(node)
+        self.export = export
+
+    def tensor(self, slot: int = 0) -> Expr:
+        """An operand as a tensor. Refuses if it is absent."""
+        return self.export.reference(self.input(slot))
+
+    def tensors(self) -> list[Expr]:
+        """All operands that are there, as tensors."""
+        return [self.export.reference(value) for value in self.inputs if value is not None]
+
+    def operand(self, slot: int) -> Expr:
+        """An operand of an operator that broadcasts: a number where it is a constant of one element with no more axes
+        than another operand that is a tensor."""
+        number = self.number(slot)
+        rank = self.input(slot).rank
+        if number is None or rank is None:
+            return self.tensor(slot)
+        others = [value for place, value in enumerate(self.inputs) if place != slot and value is not None]
+        first_tensor = next((value for value in self.inputs if value is not None and not _is_number(value)), None)
+        ranks = [value.rank for value in others if not _is_number(value)]
+        if first_tensor is None or any(other is None or other < rank for other in ranks):
+            return self.tensor(slot)
+        return number
+
+    def number(self, slot: int) -> Expr | None:
+        """A constant of one element as a Python number, also one that follows from sizes; None for all others."""
+        value = self.optional(slot)
+        if value is None or value.dtype is None:
+            return None
+        tensor = value.tensor
+        if tensor is not None and tensor.size == 1 and not (value.dtype.bits < 8 or value.dtype is DType.STRING):
+            return number_text(tensor.numpy().reshape(-1)[0], value.dtype)
+        known = value.known
+        if known is None or len(known.elements) != 1:
+            return None
+        (element,) = known.elements
+        if isinstance(element, float):
+            return number_text(element, value.dtype)
+        size = self.export.size(element)
+        if size is not None and value.dtype is DType.BOOL:
+            return Expr(str(bool(element))) if isinstance(element, int) else None
+        return size
+
+    def ints_if_known(self, slot: int) -> list[Expr] | None:
+        """The elements of a small operand of integers, flat; None where some are known by a run only."""
+        value = self.optional(slot)
+        return None if value is None else self._ints_of(value)
+
+    def ints_of_result(self, slot: int = 0) -> list[Expr] | None:
+        """The elements of a result, where inference knows them."""
+        return self._ints_of(self.node.outputs[slot])
+
+    def _ints_of(self, value: Value) -> list[Expr] | None:
+        if value.known is None:
+            return None
+        sizes = [self.export.size(dim) for dim in value.known.dims()]
+        found = [size for size in sizes if size is not None]
+        return found if len(found) == len(sizes) else None
+
+    def fixed(self, shape: Sequence[Dim], what: str) -> tuple[int, ...]:
+        """Sizes as numbers. Refuses if some are open."""
+        numbers = tuple(dim for dim in shape if isinstance(dim, int))
+        if len(numbers) != len(shape):
+            self.refuse(f"the sizes of {what} are open; state the inputs' shapes")
+        return numbers
+
+    def ints(self, slot: int, what: str) -> list[Expr]:
+        """The same, refused where they are not known, as what `what` says."""
+        found = self.ints_if_known(slot)
+        if found is None:
+            self.refuse(f"{what} ({self.input(slot).name}) must be constant, or follow from the shapes of the inputs")
+        return found
+
+    def int_list(self, slot: int) -> str:
+        """An operand of integers as a list: of what is known, else of what the tensor holds when it runs."""
+        found = self.ints_if_known(slot)
+        return list_of(found) if found is not None else f"{self.tensor(slot).atom}.tolist()"
+
+    def int_tuple(self, slot: int) -> str:
+        """The same, as a tuple where it is known: a shape."""
+        found = self.ints_if_known(slot)
+        return tuple_of(found) if found else self.int_list(slot)
+
+    def size(self, slot: int, axis: int) -> Expr:
+        """One size of an operand as a Python integer."""
+        shape = self.input(slot).shape
+        found = None if shape is None else self.export.size(shape[axis])
+        return Expr(f"{self.tensor(slot).atom}.shape[{axis}]") if found is None else found
+
+    def sizes_of(self, slot: int = 0) -> list[Expr]:
+        """The shape of an operand as Python integers."""
+        return [self.size(slot, axis) for axis in range(self.rank(slot))]
+
+    def weight(self, slot: int) -> Tensor | None:
+        """The elements of an operand that is a parameter of the graph, None for what is computed or absent."""
+        value = self.optional(slot)
+        return None if value is None or value.producer is not None else value.tensor
+
+    def layer(
+        self,
+        constructor: str,
+        arguments: Sequence[object],
+        options: Mapping[str, str | None] | None = None,
+        *,
+        owned: Mapping[str, int] | None = None,
+        tensors: Mapping[str, Tensor] | None = None,
+    ) -> Expr:
+        """An nn module made with these arguments, and with options that are not None. `owned` are its tensors that
+        operands hold as they are, by slot; `tensors` are others. It gets their dtype where that is not float32."""
+        values = {name: self.input(slot) for name, slot in (owned or {}).items()}
+        held = {name: value.tensor for name, value in values.items() if value.tensor is not None}
+        held |= tensors or {}
+        dtypes = {tensor.dtype for tensor in held.values()}
+        dtype = dtype_text(dtypes.pop()) if len(dtypes) == 1 and DType.FLOAT32 not in dtypes else None
+        text = call(constructor, *map(str, arguments), **(options or {}), dtype=dtype)
+        return self.export.layer(self.node, text, held, values)
+
+    def function(self, name: str) -> str:
+        """A function of `functions/`, which the file gets with those that it calls."""
+        self.export.functions[name] = None
+        return name
+
+    def step(self, text: str, name: str, *, keeps: bool = False) -> Reference:
+        """A statement on the way; a reference to what it gives, which is called `name` where it needs one."""
+        number = self.export.new_number()
+        self.export.statements.append(Statement((number,), text, keeps=keeps, names=(name,)))
+        return Reference(number)
+
+    def emit(self, text: str, slot: int = 0, *, keeps: bool = False) -> None:
+        """The statement that gives a result."""
+        value = self.node.outputs[slot]
+        self.export.statements.append(Statement((self.export.number(value),), text, value, keeps=keeps))
+        self.export.find_symbols(value)
+
+    def emit_all(self, text: str, *, keeps: bool = False) -> None:
+        """The statement that gives all results, as a tuple."""
+        numbers = tuple(self.export.number(value) for value in self.node.outputs)
+        self.export.statements.append(Statement(numbers, text, self.node.outputs[0], keeps=keeps))
+        for value in self.node.outputs:
+            self.export.find_symbols(value)
+
+    def alias(self, text: Expr, slot: int = 0) -> None:
+        """Have an expression that costs nothing stand for a result."""
+        self.export.bind(self.node.outputs[slot], text)
+
+    def absorb(self, node: Node) -> None:
+        """Have this node's statement give the first result of another one too, which is not written."""
+        self.export.absorbed.add(node)
+        self.node = node
+
+    def result_dtype(self, slot: int = 0) -> DType:
+        """The dtype of a result. Refuses an unknown one."""
+        dtype = self.node.outputs[slot].dtype
+        if dtype is None:
+            self.refuse(f"the dtype of {self.node.outputs[slot].name} is unknown")
+        return dtype
+
+    def cast(self, text: str, dtype: DType) -> str:
+        """A tensor in another dtype."""
+        return f"{expr(text).atom}.to({dtype_text(dtype)})"
+
+    def is_read(self, slot: int) -> bool:
+        """Whether anything needs a result."""
+        return slot < len(self.node.outputs) and self.node.outputs[slot].is_needed
+
+    @property
+    def device(self) -> Expr:
+        """The device of the inputs, for tensors that are made."""
+        return self.export.device()
+
+    def decide(self, kind: DecisionKind, text: str) -> None:
+        """Record a decision about this node."""
+        self.export.decide(kind, self.name, text)
+
+
+def _is_number(value: Value) -> bool:
+    """Whether a value may be written as a number."""
+    if value.tensor is not None:
+        return value.tensor.size == 1
+    return value.known is not None and len(value.known.elements) == 1
+
+
+AnyNode = ExportNode[Operator]  # where the operator does not matter
+ExportFunction = Callable[[ExportNode[Any]], None]
+ExportTable = dict[type[Operator], ExportFunction]
+Row = tuple[type[Operator], ExportFunction]
+
+
+def row(op: type[P], function: Callable[[ExportNode[P]], None]) -> Row:
+    """What writes an operator: type checkers hold the function to the operator that it takes."""
+    return op, function
+
+
+def rows(ops: Iterable[type[P]], function: Callable[[ExportNode[P]], None]) -> Iterator[Row]:
+    """The same for operators that one function writes."""
+    return ((op, function) for op in ops)
+
+
+def is_tensor(value: Value) -> bool:
+    """Whether a value is a dense tensor."""
+    return isinstance(value.type, TensorType)
+
+
+__all__ = [
+    "AnyNode",
+    "Export",
+    "ExportFunction",
+    "ExportNode",
+    "ExportTable",
+    "Expr",
+    "binary",
+    "call",
+    "dtype_text",
+    "expr",
+    "is_tensor",
+    "list_of",
+    "number_text",
+    "row",
+    "rows",
+    "short",
+    "table",
+    "tuple_of",
+    "unary",
+]  # fmt: skip

@@ -1,0 +1,101 @@
+"""From a graph to the text of a module: every rule of PyTorch on the way out begins here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from graphir.converters.kernel.refusals import Refusal, Refusals
+from graphir.converters.onnx.evaluator import onnx_evaluator
+from graphir.converters.pytorch.exporting.context import Export, ExportNode, Expr
+from graphir.converters.pytorch.exporting.module import About, module_text, recording_text, tensors_of
+from graphir.converters.pytorch.exporting.ops import export_table
+from graphir.errors import GraphirError
+from graphir.graph import Graph, Node
+from graphir.passes.clone import clone
+from graphir.passes.inline import Names
+from graphir.passes.pipelines import for_pytorch
+from graphir.tensor import Tensor
+
+NO_EXPORT = "PyTorch has no such operator and no composition is known"
+DEEPEST = 6
+
+
+@dataclass(frozen=True)
+class TorchModule:
+    """A module's class, still without a file: what it was written from, its tensors by the keys of its state_dict, and
+    the text for any name of the file with the weights."""
+
+    graph: Graph
+    name: str
+    tensors: Mapping[str, Tensor]
+    export: Export
+    outputs: Sequence[Expr]
+
+    def text(self, title: str, weights: str) -> str:
+        """The text of the file."""
+        return module_text(self.export, self.outputs, self.name, About(title, weights))
+
+    def recording(self) -> str:
+        """The text of a module that computes the same and calls `record(name, tensor)` with every value."""
+        return recording_text(self.export, self.outputs, self.name)
+
+
+def export_copy(graph: Graph, name: str = "Net") -> TorchModule:
+    """Write a graph, which stays as it is but for its decisions. Raises UnsupportedOpError with every node that cannot
+    be written."""
+    copy = clone(graph)
+    names = Names(copy)
+    for_pytorch(onnx_evaluator()).run(copy)
+    writer = _Writer(copy, names)
+    writer.write_all(list(copy.nodes))
+    writer.refusals.raise_gaps("node(s) cannot be written for PyTorch:")
+    outputs = [writer.export.reference(value) for value in copy.outputs]
+    stated = set(graph.decisions)
+    made = (*copy.decisions, *writer.export.decisions)
+    graph.decisions.extend(decision for decision in made if decision not in stated)
+    return TorchModule(copy, name, tensors_of(writer.export), writer.export, outputs)
+
+
+class _Writer:
+    """Takes nodes through their export functions; what has none is written by what ONNX defines it by."""
+
+    def __init__(self, graph: Graph, names: Names) -> None:
+        self.graph = graph
+        self.export = Export(graph)
+        self.refusals = Refusals()
+        self._names = names
+        self._table = export_table()
+
+    def write_all(self, nodes: Sequence[Node], depth: int = 0) -> None:
+        """Write nodes in their order; what cannot be is gathered."""
+        for node in nodes:
+            if node not in self.export.absorbed:
+                self._write(node, depth)
+
+    def _write(self, node: Node, depth: int) -> None:
+        function = self._table.get(type(node.op))
+        try:
+            if function is None:
+                raise Refusal(NO_EXPORT)
+            function(ExportNode(self.export, node))
+        except Refusal as error:
+            made = self._in_other_terms(node, depth)
+            if made is None:
+                self.refusals.refuse(node.op.name, str(error), node.name)
+            else:
+                self.write_all(made, depth + 1)
+
+    def _in_other_terms(self, node: Node, depth: int) -> list[Node] | None:
+        """What ONNX defines a node by, in its place; None where it does not, or that does not help."""
+        from graphir.converters.onnx.exporting.expansion import expand
+
+        if depth >= DEEPEST or node.graph is not self.graph:
+            return None
+        try:
+            return expand(self.graph, node, self._names)
+        except GraphirError:
+            return None
+
+
+__all__ = ["TorchModule", "export_copy"]

@@ -1,0 +1,151 @@
+"""Python expressions as text, with what decides where they need parentheses; and references to values inside them.
+
+Which name a value has is decided once all statements are known. Until then a text holds a mark for it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+# How tightly Python binds; a name, a call and a subscript bind most.
+LEVELS = {
+    **dict.fromkeys(("==", "!=", "<", "<=", ">", ">="), 4),
+    "|": 5, "^": 6, "&": 7, "<<": 8, ">>": 8,
+    **dict.fromkeys(("+", "-"), 9), **dict.fromkeys(("*", "@", "/", "//", "%"), 10), "**": 12,
+}  # fmt: skip
+UNARY, ATOM = 11, 13
+MARK = re.compile("\x00(\\d+):(\\d+)\x00")
+# What ruff writes without spaces around a power: names, attributes of names, numbers.
+SIMPLE = re.compile(r"-?[A-Za-z0-9_.]+|\x00\d+:\d+\x00")
+# Where any expression may stand: as an argument, an element, an index, a whole statement.
+_OPEN, _CLOSED = ("", "(", "[", "{", ", ", "= ", "=", "return ", ": "), ("", ")", "]", "}", ",", ":")
+
+
+class Expr(str):
+    """The text of an expression; `level` says how tightly it binds."""
+
+    __slots__ = ("level",)
+    level: int
+
+    def __new__(cls, text: str, level: int = ATOM) -> Expr:
+        """An expression of this text."""
+        made = super().__new__(cls, text)
+        made.level = level
+        return made
+
+    def within(self, level: int) -> str:
+        """The text where something stands beside it that binds at this level."""
+        return str(self) if self.level >= level else f"({self})"
+
+    @property
+    def atom(self) -> str:
+        """The text where an attribute, a call or an index follows."""
+        return self.within(ATOM)
+
+
+class Reference(Expr):
+    """A value by its number, until it has a name."""
+
+    __slots__ = ("number",)
+    number: int
+
+    def __new__(cls, number: int) -> Reference:
+        """A reference to a value."""
+        made = super().__new__(cls, f"\x00{number}:0\x00")
+        assert isinstance(made, Reference)
+        made.number = number
+        return made
+
+    def within(self, level: int) -> str:
+        """The mark, with the level that what replaces it needs."""
+        return f"\x00{self.number}:{level}\x00"
+
+
+def level_of(text: str) -> int:
+    """The level of a text: that of an expression, or of a call for what an export function wrote itself."""
+    return text.level if isinstance(text, Expr) else ATOM
+
+
+def expr(text: str) -> Expr:
+    """A text as an expression."""
+    return text if isinstance(text, Expr) else Expr(text)
+
+
+def binary(operator: str, left: str, right: str) -> Expr:
+    """`left operator right`, in parentheses where they are needed.
+
+    >>> str(binary("*", binary("+", "a", "b"), "c")), str(binary("**", "a", "2"))
+    ('(a + b) * c', 'a**2')
+    """
+    level = LEVELS[operator]
+    if operator == "**":
+        first, second = expr(left).within(ATOM), expr(right).within(UNARY)
+        space = "" if SIMPLE.fullmatch(first) and SIMPLE.fullmatch(second) else " "
+        return Expr(f"{first}{space}**{space}{second}", level)
+    compares = level == LEVELS["=="]
+    return Expr(f"{expr(left).within(level + compares)} {operator} {expr(right).within(level + 1)}", level)
+
+
+def unary(operator: str, operand: str) -> Expr:
+    """`-operand` or `~operand`."""
+    return Expr(f"{operator}{expr(operand).within(UNARY)}", UNARY)
+
+
+def call(function: str, *arguments: str | None, **named: str | None) -> str:
+    """A call with the arguments that are not None."""
+    given = [str(argument) for argument in arguments if argument is not None]
+    given += [f"{name}={value}" for name, value in named.items() if value is not None]
+    return f"{function}({', '.join(given)})"
+
+
+def tuple_of(items: Iterable[object]) -> str:
+    """A tuple.
+
+    >>> tuple_of([1]), tuple_of([1, 2])
+    ('(1,)', '(1, 2)')
+    """
+    parts = list(map(str, items))
+    return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
+
+
+def list_of(items: Iterable[object]) -> str:
+    """A list."""
+    return f"[{', '.join(map(str, items))}]"
+
+
+def short(numbers: Iterable[object]) -> str:
+    """What layers take for each axis: one number where all are equal, else a tuple.
+
+    >>> short([3, 3]), short([3, 5])
+    ('3', '(3, 5)')
+    """
+    parts = list(map(str, numbers))
+    return parts[0] if parts and len(set(parts)) == 1 else tuple_of(parts)
+
+
+def references(text: str) -> list[int]:
+    """The numbers of the values that a text refers to, each as often as it does."""
+    return [int(number) for number, _ in MARK.findall(text)]
+
+
+def replace_references(text: str, replacement: Callable[[int], Expr]) -> str:
+    """The text with an expression in place of each reference, in parentheses where it needs them."""
+    parts: list[str] = []
+    end = 0
+    for found in MARK.finditer(text):
+        before, after = text[max(0, found.start() - 7) : found.start()], text[found.end() : found.end() + 1]
+        value = replacement(int(found[1]))
+        level = int(found[2])
+        if not level:
+            level = 0 if before.endswith(_OPEN[1:]) or not before else ATOM
+            level = level if after in _CLOSED else ATOM
+        parts += [text[end : found.start()], value.within(level)]
+        end = found.end()
+    return "".join([*parts, text[end:]])
+
+
+__all__ = [
+    "ATOM", "LEVELS", "UNARY", "Expr", "Reference", "binary", "call", "expr", "level_of", "list_of", "references",
+    "replace_references", "short", "tuple_of", "unary",
+]  # fmt: skip

@@ -1,0 +1,80 @@
+"""Names of a model as Python identifiers: of layers and parameters, and of the values in `forward`."""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+import re
+from collections.abc import Iterable, Mapping
+
+# What a module has already, or needs for itself: attributes of torch.nn.Module, which assigning would replace.
+OF_MODULES = frozenset((
+    *("T_destination", "add_module", "apply", "bfloat16", "buffers", "call_super_init", "children", "compile", "cpu"),
+    *("cuda", "double", "dump_patches", "eval", "extra_repr", "float", "forward", "get_buffer", "get_extra_state"),
+    *("get_parameter", "get_submodule", "half", "ipu", "load_state_dict", "modules", "mtia", "named_buffers"),
+    *("named_children", "named_modules", "named_parameters", "parameters", "register_backward_hook"),
+    *("register_buffer", "register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook"),
+    *("register_full_backward_pre_hook", "register_load_state_dict_post_hook", "register_load_state_dict_pre_hook"),
+    *("register_module", "register_parameter", "register_state_dict_post_hook", "register_state_dict_pre_hook"),
+    *("requires_grad_", "set_extra_state", "set_submodule", "share_memory", "state_dict", "to", "to_empty", "train"),
+    *("training", "type", "xpu", "zero_grad", "self"),
+))  # fmt: skip
+# What the file's own statements call by these names.
+OF_FILE = frozenset((*dir(builtins), "F", "Net", "Tensor", "load", "load_file", "math", "nn", "self", "torch", "Path"))
+LONGEST = 40
+SEPARATORS = re.compile(r"[/.:]")
+
+
+def identifier(name: str) -> str:
+    """A name as an identifier, "" where nothing of it can be used.
+
+    >>> identifier("layer1/conv-2"), identifier("2nd"), identifier("class")
+    ('layer1_conv_2', 'n2nd', 'class_')
+    """
+    text = re.sub(r"[^0-9A-Za-z]+", "_", name).strip("_")[-LONGEST:].strip("_")
+    if text[:1].isdigit():
+        text = f"n{text}"
+    return f"{text}_" if keyword.iskeyword(text) or keyword.issoftkeyword(text) else text
+
+
+class Names:
+    """Identifiers that are given out once each."""
+
+    def __init__(self, reserved: Iterable[str] = ()) -> None:
+        self._taken = set(reserved)
+        self._next: dict[str, int] = {}
+
+    def take(self, wanted: str, otherwise: str = "value") -> str:
+        """An identifier like this name, with a number behind it where another one has it."""
+        text = identifier(wanted) or otherwise
+        if text not in self._taken:
+            self._taken.add(text)
+            return text
+        number = self._next.get(text, 2)
+        while f"{text}_{number}" in self._taken:
+            number += 1
+        self._next[text] = number + 1
+        self._taken.add(f"{text}_{number}")
+        return f"{text}_{number}"
+
+    def free(self, name: str) -> bool:
+        """Whether nothing has this name."""
+        return name not in self._taken
+
+
+def without_common_scope(names: Iterable[str]) -> Mapping[str, str]:
+    """Each name without the scope that all of them have in front.
+
+    >>> list(without_common_scope(["net/a/x", "net/a/y"]).values()), list(without_common_scope(["r_a", "r_b"]).values())
+    (['x', 'y'], ['a', 'b'])
+    """
+    given = list(dict.fromkeys(names))
+    first, last = min(given, default=""), max(given, default="")
+    pairs = enumerate(zip(first, last, strict=False))
+    length = next((place for place, (one, other) in pairs if one != other), len(first))
+    common = first[:length] if len(given) > 1 else ""
+    cut = max((common.rfind(mark) for mark in "/.:_"), default=-1) + 1
+    return {name: name[cut:] or name for name in given}
+
+
+__all__ = ["OF_FILE", "OF_MODULES", "Names", "identifier", "without_common_scope"]

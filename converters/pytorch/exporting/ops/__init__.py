@@ -1,0 +1,20 @@
+"""What each operator becomes in PyTorch, one file a family: the files of `graphir.ops`."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from graphir.converters.pytorch.exporting.context import ExportFunction
+from graphir.ops.base import Operator
+from graphir.ops.families import FamilyTable
+
+FAMILIES = ("activation", "convolution", "linear", "normalization", "pooling", "shape")
+
+
+@cache
+def export_table() -> FamilyTable[type[Operator], ExportFunction]:
+    """The export function of every operator that is written as it stands."""
+    return FamilyTable(__name__, FAMILIES, "EXPORTS")
+
+
+__all__ = ["FAMILIES", "export_table"]

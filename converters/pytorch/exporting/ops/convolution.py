@@ -1,0 +1,136 @@
+"""Convolutions over channel-first tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from graphir.converters.pytorch.exporting.context import (
+    AnyNode,
+    ExportNode,
+    Expr,
+    call,
+    row,
+    short,
+    table,
+    tuple_of,
+)
+from graphir.decisions import DecisionKind
+from graphir.ops import convolution as ir
+from graphir.padding import Explicit, Padding, resolve, resolve_transposed
+
+
+def unless(default: object, items: Sequence[object]) -> str | None:
+    """What a layer takes for each axis, None where that is the default of all."""
+    return None if all(item == default for item in items) else short(items)
+
+
+def settled(node: AnyNode, padding: Padding, kernel: Sequence[int], strides: Sequence[int],
+            dilations: Sequence[int]) -> Explicit | None:  # fmt: skip
+    """The pads as numbers; None where SAME depends on a size that is open."""
+    shape = node.shape()
+    found = resolve(padding, shape[2:], kernel, strides, dilations)
+    if found is not None and not isinstance(padding, Explicit) and any(stride > 1 for stride in strides):
+        node.decide(DecisionKind.EXPLICIT_PADDING, f"{padding} became pads {found.pads} for {node.input(0).type}")
+    return found
+
+
+def padded(node: AnyNode, data: Expr, pads: Sequence[tuple[object, object]], value: str | None = None) -> Expr:
+    """The data with pads around its last axes: F.pad begins with the last one."""
+    numbers = [number for pair in reversed(pads) for number in pair]
+    return node.step(call("F.pad", data, tuple_of(numbers), value=value), "padded")
+
+
+def padded_same(node: AnyNode, data: Expr, padding: Padding, kernel: Sequence[int], strides: Sequence[int],
+                dilations: Sequence[int], value: str | None = None) -> Expr:  # fmt: skip
+    """The data with SAME's pads, which the module computes from the sizes that it meets."""
+    assert not isinstance(padding, Explicit)
+    function = node.function("pad_same")
+    lower = "True" if padding.mode.name == "LOWER" else None
+    return node.step(
+        call(function, data, tuple_of(kernel), tuple_of(strides), tuple_of(dilations), lower=lower, value=value),
+        "padded",
+    )
+
+
+def export_conv(node: ExportNode[ir.Conv]) -> None:
+    """nn.Conv1d to nn.Conv3d where the filters are constant, else F.conv. Pads that differ by side come before it."""
+    op, weight = node.op, node.shape(1)
+    rank = len(weight) - 2
+    if not 1 <= rank <= 3:
+        node.refuse(f"a convolution over {rank} axes; PyTorch has them over 1 to 3")
+    kernel = node.fixed(weight[2:], f"the filters {node.input(1).name}")
+    strides, dilations = op.strides or (1,) * rank, op.dilations or (1,) * rank
+    data, pads = node.tensor(), (0,) * rank
+    found = settled(node, op.padding, kernel, strides, dilations)
+    if found is None:
+        data = padded_same(node, data, op.padding, kernel, strides, dilations)
+    elif found.is_symmetric and all(before >= 0 for before, _ in found.pads):
+        pads = tuple(before for before, _ in found.pads) or pads
+    else:
+        data = padded(node, data, found.pads)
+    options = {
+        "stride": unless(1, strides), "padding": unless(0, pads), "dilation": unless(1, dilations),
+        "groups": None if op.group == 1 else str(op.group),
+    }  # fmt: skip
+    bias = node.optional(2)
+    if node.weight(1) is not None and (bias is None or node.weight(2) is not None):
+        outputs, inputs = node.fixed(weight[:2], f"the filters {node.input(1).name}")
+        owned = {"weight": 1} | ({} if bias is None else {"bias": 2})
+        options["bias"] = "False" if bias is None else None
+        layer = node.layer(f"nn.Conv{rank}d", [inputs * op.group, outputs, short(kernel)], options, owned=owned)
+        node.emit(f"{layer}({data})")
+        return
+    options["bias"] = None if bias is None else str(node.tensor(2))
+    node.emit(call(f"F.conv{rank}d", data, node.tensor(1), **options))
+
+
+def export_conv_transpose(node: ExportNode[ir.ConvTranspose]) -> None:
+    """nn.ConvTranspose1d to 3d; what it cannot take off or add at its ends is cropped or padded behind it."""
+    op, weight = node.op, node.shape(1)
+    rank = len(weight) - 2
+    if not 1 <= rank <= 3:
+        node.refuse(f"a transposed convolution over {rank} axes; PyTorch has them over 1 to 3")
+    kernel = node.fixed(weight[2:], f"the filters {node.input(1).name}")
+    strides, dilations = op.strides or (1,) * rank, op.dilations or (1,) * rank
+    extra = op.output_padding or (0,) * rank
+    found = resolve_transposed(op.padding, node.shape()[2:], kernel, strides, dilations, extra, op.output_shape)
+    if found is None:
+        node.refuse(f"the output shape {list(op.output_shape)} needs the sizes of {node.input(0).name}")
+    pads, extra = found
+    ends = pads.pads or ((0, 0),) * rank
+    common = [max(0, min(pair)) for pair in ends]
+    more = [size if size < max(stride, dilation) else 0 for size, stride, dilation in
+            zip(extra, strides, dilations, strict=True)]  # fmt: skip
+    # What is left to do at each end: a number above 0 adds zeros, one below it crops.
+    rest = [
+        (crop - before, crop - after + size - own)
+        for (before, after), crop, size, own in zip(ends, common, extra, more, strict=True)
+    ]
+    options = {
+        "stride": unless(1, strides), "padding": unless(0, common), "output_padding": unless(0, more),
+        "groups": None if op.group == 1 else str(op.group), "dilation": unless(1, dilations),
+    }  # fmt: skip
+    bias = node.optional(2)
+    if node.weight(1) is not None and (bias is None or node.weight(2) is not None):
+        inputs, outputs = node.fixed(weight[:2], f"the filters {node.input(1).name}")
+        owned = {"weight": 1} | ({} if bias is None else {"bias": 2})
+        options["bias"] = "False" if bias is None else None
+        arguments = [inputs, outputs * op.group, short(kernel)]
+        layer = node.layer(f"nn.ConvTranspose{rank}d", arguments, options, owned=owned)
+        text = f"{layer}({node.tensor()})"
+    else:
+        options["bias"] = None if bias is None else str(node.tensor(2))
+        text = call(f"F.conv_transpose{rank}d", node.tensor(), node.tensor(1), **options)
+    if any(any(pair) for pair in rest):
+        if bias is not None and any(number > 0 for pair in rest for number in pair):
+            node.refuse(f"output padding {list(extra)} beyond the stride of a layer with a bias")
+        text = call("F.pad", text, tuple_of([number for pair in reversed(rest) for number in pair]))
+    node.emit(text)
+
+
+EXPORTS = table(
+    row(ir.Conv, export_conv),
+    row(ir.ConvTranspose, export_conv_transpose),
+)
+
+__all__ = ["EXPORTS", "padded", "padded_same", "settled", "unless"]

@@ -1,0 +1,95 @@
+"""Matrix products."""
+
+from __future__ import annotations
+
+from graphir.converters.pytorch.exporting.context import AnyNode, ExportNode, Expr, binary, row, table
+from graphir.converters.pytorch.exporting.ops.activation import float_text
+from graphir.graph import Node, Value
+from graphir.ops import linear as ir
+from graphir.ops.elementwise import Add
+from graphir.tensor import Tensor
+
+
+def linear(node: AnyNode, weight: Tensor, bias: int | Tensor | None, *, owned: bool) -> Expr:
+    """nn.Linear with a weight (outputs, inputs), which slot 1 holds as it is if it is `owned`; the bias is in a slot,
+    or elements."""
+    outputs, inputs = weight.shape
+    slots = {"weight": 1} if owned else {}
+    tensors = {} if owned else {"weight": weight}
+    if isinstance(bias, int):
+        slots["bias"] = bias
+    elif bias is not None:
+        tensors["bias"] = bias
+    options = {"bias": "False" if bias is None else None}
+    return node.layer("nn.Linear", [inputs, outputs], options, owned=slots, tensors=tensors)
+
+
+def export_gemm(node: ExportNode[ir.Gemm]) -> None:
+    """nn.Linear where the second matrix is constant and the bias a vector, else products and sums."""
+    op, weight, bias = node.op, node.weight(1), node.optional(2)
+    is_float = node.dtype().is_float
+    vector = node.weight(2) if bias is not None else None
+    fits = bias is None or (vector is not None and weight is not None and _is_vector(vector, weight, op.transB))
+    if weight is not None and is_float and fits and op.alpha == 1 and (op.beta == 1 or bias is None):
+        matrix = weight if op.transB else weight.transposed((1, 0))
+        data = Expr(f"{node.tensor().atom}.T") if op.transA else node.tensor()
+        own_bias = None if vector is None else 2 if len(vector.shape) == 1 else vector.reshaped((matrix.shape[0],))
+        node.emit(f"{linear(node, matrix, own_bias, owned=op.transB)}({data})")
+        return
+    left = Expr(f"{node.tensor(0).atom}.T") if op.transA else node.tensor(0)
+    right = Expr(f"{node.tensor(1).atom}.T") if op.transB else node.tensor(1)
+    product = binary("@", left, right)
+    dtype = node.result_dtype()
+    if op.alpha != 1:
+        product = binary("*", _factor(op.alpha, is_float), product)
+    if bias is not None and op.beta != 0:
+        addend = node.tensor(2) if op.beta == 1 else binary("*", _factor(op.beta, is_float), node.tensor(2))
+        product = binary("+", product, addend)
+    node.emit(product if is_float or float(op.alpha).is_integer() else node.cast(product, dtype))
+
+
+def _factor(number: float, is_float: bool) -> str:
+    return float_text(number) if is_float or not float(number).is_integer() else str(int(number))
+
+
+def _is_vector(bias: Tensor, weight: Tensor, is_transposed: bool) -> bool:
+    outputs = weight.shape[0] if is_transposed else weight.shape[1]
+    return bias.shape in ((outputs,), (1, outputs))
+
+
+def export_matmul(node: ExportNode[ir.MatMul]) -> None:
+    """nn.Linear where the second operand is a constant matrix, with the bias that is added next; else `@`."""
+    weight = node.weight(1)
+    if weight is None or len(weight.shape) != 2 or not node.dtype().is_float:
+        node.emit(binary("@", node.tensor(0), node.tensor(1)))
+        return
+    data, added = node.tensor(0), _added(node.result, weight.shape[1])
+    bias = None
+    if added is not None:
+        follower, addend = added
+        assert addend.tensor is not None
+        bias = addend.tensor.reshaped((weight.shape[1],))
+        node.absorb(follower)
+    node.emit(f"{linear(node, weight.transposed((1, 0)), bias, owned=False)}({data})")
+
+
+def _added(value: Value, outputs: int) -> tuple[Node, Value] | None:
+    """The sum that alone reads a value, with the constant vector that it adds; None where there is none."""
+    if len(value.uses) != 1 or value.is_held:
+        return None
+    ((node, slot),) = value.uses
+    if not isinstance(node.op, Add) or node.graph is not value.graph:
+        return None
+    other = node.inputs[1 - slot]
+    if other is None or other.tensor is None or other.producer is not None or other.rank is None:
+        return None
+    is_vector = other.tensor.size == outputs and other.tensor.shape[-1:] == (outputs,)
+    return (node, other) if is_vector and other.rank <= (value.rank or 0) else None
+
+
+EXPORTS = table(
+    row(ir.Gemm, export_gemm),
+    row(ir.MatMul, export_matmul),
+)
+
+__all__ = ["EXPORTS"]

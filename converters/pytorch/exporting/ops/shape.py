@@ -1,0 +1,101 @@
+"""What only changes shapes, or reads them."""
+
+from __future__ import annotations
+
+from graphir.converters.pytorch.exporting.context import ExportNode, list_of, row, table
+from graphir.ops import shape as ir
+
+
+def export_transpose(node: ExportNode[ir.Transpose]) -> None:
+    """permute, or transpose where two axes change places."""
+    rank = node.rank()
+    perm = node.op.perm or tuple(reversed(range(rank)))
+    moved = [axis for axis in range(rank) if perm[axis] != axis]
+    data = node.tensor().atom
+    if len(moved) == 2:
+        node.emit(f"{data}.transpose({moved[0]}, {moved[1]})")
+    else:
+        node.emit(f"{data}.permute({', '.join(map(str, perm))})")
+
+
+def export_reshape(node: ExportNode[ir.Reshape]) -> None:
+    """reshape, or flatten where the axes behind one become one."""
+    data, shape, result = node.tensor().atom, node.shape(), node.result.shape
+    wanted = node.ints_if_known(1)
+    known = node.input(1).known
+    if wanted is None or known is None:
+        if not node.op.allowzero:
+            node.emit(f"{node.function('reshape')}({node.tensor()}, {node.int_list(1)})")
+            return
+        node.emit(f"{data}.reshape({node.int_list(1)})")
+        return
+    if result is not None and len(shape) > len(result) >= 1 and result[:-1] == shape[: len(result) - 1]:
+        node.emit(f"{data}.flatten({len(result) - 1})" if len(result) > 1 else f"{data}.flatten()")
+        return
+    copies = not node.op.allowzero
+    sizes = [
+        str(node.size(0, axis)) if dim == 0 and copies else str(text)
+        for axis, (dim, text) in enumerate(zip(known.dims(), wanted, strict=True))
+    ]
+    node.emit(f"{data}.reshape({', '.join(sizes) if sizes else '()'})")
+
+
+def export_shape(node: ExportNode[ir.Shape]) -> None:
+    """A tensor of the sizes, for what does not take them as integers."""
+    sizes = node.ints_of_result()
+    if sizes is None:
+        text = f"{node.tensor().atom}.shape"
+        start, end = node.op.start, node.op.end
+        if start or end is not None:
+            text += f"[{start or ''}:{'' if end is None else end}]"
+        node.emit(f"torch.tensor({text}, device={node.device})")
+        return
+    node.emit(f"torch.tensor({list_of(sizes)}, dtype=torch.int64, device={node.device})")
+
+
+def export_flatten(node: ExportNode[ir.Flatten]) -> None:
+    """flatten behind the first axis; elsewhere a reshape to two axes."""
+    data, axis = node.tensor().atom, node.op.axis
+    axis = axis + node.rank() if axis < 0 else axis
+    if axis == 1 and node.rank() > 1:
+        node.emit(f"{data}.flatten(1)")
+    elif axis == 0:
+        node.emit(f"{data}.reshape(1, -1)")
+    elif axis == node.rank():
+        node.emit(f"{data}.reshape(-1, 1)")
+    else:
+        node.emit(f"{data}.flatten({axis}).flatten(0, {axis - 1})")
+
+
+def export_squeeze(node: ExportNode[ir.Squeeze]) -> None:
+    """squeeze of the axes that are named."""
+    if node.optional(1) is None:
+        axes = [axis for axis, size in enumerate(node.shape()) if size == 1]
+        if node.result.rank != node.rank() - len(axes):
+            node.refuse("which axes have one element is known by a run only")
+    else:
+        axes = [node.axis(axis, node.rank()) for axis in node.integers(1, "axes")]
+    node.emit(f"{node.tensor().atom}.squeeze({_axes(axes)})" if axes else str(node.tensor()))
+
+
+def export_unsqueeze(node: ExportNode[ir.Unsqueeze]) -> None:
+    """unsqueeze, one axis after the other."""
+    given = node.integers(1, "axes")
+    axes = sorted(axis % (node.rank() + len(given)) for axis in given)
+    node.emit(node.tensor().atom + "".join(f".unsqueeze({axis})" for axis in axes))
+
+
+def _axes(axes: list[int]) -> str:
+    return str(axes[0]) if len(axes) == 1 else f"({', '.join(map(str, axes))})"
+
+
+EXPORTS = table(
+    row(ir.Transpose, export_transpose),
+    row(ir.Reshape, export_reshape),
+    row(ir.Shape, export_shape),
+    row(ir.Flatten, export_flatten),
+    row(ir.Squeeze, export_squeeze),
+    row(ir.Unsqueeze, export_unsqueeze),
+)
+
+__all__ = ["EXPORTS"]

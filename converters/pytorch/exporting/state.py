@@ -1,0 +1,264 @@
+"""A module while it is written: its layers, parameters and statements.
+
+Export functions add statements whose texts refer to values by number. `compose` decides which of them are needed,
+which are written inside others, and what the values are called.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from graphir.converters.kernel.refusals import Refusal
+from graphir.converters.pytorch.exporting.expression import Expr, Reference, call, expr, tuple_of, unary
+from graphir.converters.pytorch.exporting.naming import OF_MODULES, Names, without_common_scope
+from graphir.converters.pytorch.exporting.sizes import size_text, symbols_of
+from graphir.decisions import DecisionKind
+from graphir.graph import Graph, Node, Value
+from graphir.node import Decision
+from graphir.tensor import Tensor
+from graphir.types import Dim, DType, Sym, TensorType
+
+# What torch calls the dtypes that it computes with.
+DTYPES = {
+    DType.FLOAT16: "float16", DType.FLOAT32: "float32", DType.FLOAT64: "float64", DType.BFLOAT16: "bfloat16",
+    DType.INT8: "int8", DType.INT16: "int16", DType.INT32: "int32", DType.INT64: "int64", DType.UINT8: "uint8",
+    DType.UINT16: "uint16", DType.UINT32: "uint32", DType.UINT64: "uint64", DType.BOOL: "bool",
+    DType.COMPLEX64: "complex64", DType.COMPLEX128: "complex128",
+    DType.FLOAT8E4M3FN: "float8_e4m3fn", DType.FLOAT8E4M3FNUZ: "float8_e4m3fnuz",
+    DType.FLOAT8E5M2: "float8_e5m2", DType.FLOAT8E5M2FNUZ: "float8_e5m2fnuz",
+}  # fmt: skip
+# Constants with so few elements stand in the text.
+SHORT_CONSTANT = 16
+
+
+@dataclass
+class Statement:
+    """`targets = text`, or with `blocks` what runs under each header, as of an `if`; the blocks assign the targets.
+
+    `value` is what the first target holds, for a comment on its shape. `keeps` says that the text has to run where it
+    stands, such as one that draws random numbers. `names` are what its targets are called that are no values.
+    """
+
+    targets: tuple[int, ...]
+    text: str
+    value: Value | None = None
+    blocks: list[tuple[str, list[Statement]]] = field(default_factory=list)
+    keeps: bool = False
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Layer:
+    """An attribute that `__init__` makes: its constructor, and the tensors of its state_dict by their names in it."""
+
+    attribute: str
+    constructor: str
+    tensors: Mapping[str, Tensor]
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A parameter of the module itself, or a buffer: how `__init__` makes it. `tensor` is None where that is all of
+    it, which is not stored then."""
+
+    attribute: str
+    statement: str
+    tensor: Tensor | None
+    is_buffer: bool
+
+
+class Export:
+    """What is known of the module so far. `graph` is the one that is written, in terms that PyTorch has."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.layers: dict[str, Layer] = {}
+        self.stored: dict[str, Stored] = {}
+        self.ties: list[str] = []
+        self.functions: dict[str, None] = {}
+        self.statements: list[Statement] = []
+        self.decisions: list[Decision] = []
+        self.values: dict[int, Value] = {}
+        self.absorbed: set[Node] = set()
+        self.attributes = Names(OF_MODULES)
+        self._device: int | None = None
+        self._numbers: dict[Value, int] = {}
+        self._bound: dict[Value, Expr] = {}
+        self._owners: dict[Value, str] = {}
+        self._symbols: dict[str, Expr] = {}
+        self._short = without_common_scope(layer_name(node) for node in graph.nodes)
+        self._count = 0
+        for value in graph.inputs:
+            self.find_symbols(value)
+
+    def new_number(self, value: Value | None = None) -> int:
+        """A number for a value; without one, for what a function computes on the way."""
+        self._count += 1
+        if value is not None:
+            self.values[self._count] = value
+        return self._count
+
+    def number(self, value: Value) -> int:
+        """The number of a value of the graph."""
+        found = self._numbers.get(value)
+        if found is None:
+            found = self._numbers[value] = self.new_number(value)
+        return found
+
+    def bind(self, value: Value, text: Expr) -> None:
+        """Have an expression stand for a value wherever it is read."""
+        self._bound[value] = text
+
+    def reference(self, value: Value) -> Expr:
+        """A value as a tensor."""
+        bound = self._bound.get(value)
+        if bound is not None:
+            return bound
+        if value.tensor is not None and value.producer is None:
+            return self.store(value)
+        if value.producer is None and value in value.graph.parameters:
+            raise Refusal(f"the parameter {value.name} has no elements")
+        return Reference(self.number(value))
+
+    def layer(self, node: Node, constructor: str, tensors: Mapping[str, Tensor], owned: Mapping[str, Value]) -> Expr:
+        """The layer of a node, by its attribute. `owned` are the graph's parameters among its tensors: what another
+        layer has already is tied to it."""
+        attribute = self.attributes.take(self._short[layer_name(node)], node.op.name.lower())
+        self.layers[attribute] = Layer(attribute, constructor, dict(tensors))
+        for name, value in owned.items():
+            own = f"self.{attribute}.{name}"
+            other = self._owners.setdefault(value, own)
+            if other != own:
+                self.ties.append(f"{own} = {other}")
+        return Expr(f"self.{attribute}")
+
+    def store(self, value: Value) -> Expr:
+        """The attribute of a parameter of the graph: floats are parameters, others are buffers."""
+        assert value.tensor is not None
+        if value not in self._owners:
+            self._owners[value] = self.store_tensor(value.name, value.tensor)
+        text = Expr(self._owners[value])
+        self._bound[value] = text
+        return text
+
+    def store_tensor(self, name: str, tensor: Tensor, *, is_buffer: bool | None = None) -> str:
+        """A parameter or buffer of the module itself, by the text that reads it."""
+        if tensor.dtype not in DTYPES:
+            raise Refusal(f"{name} is {tensor.type}, a type that PyTorch has no tensors of")
+        attribute = self.attributes.take(self._short.get(name, name), "constant")
+        is_buffer = not (tensor.dtype.is_float and tensor.shape) if is_buffer is None else is_buffer
+        if is_buffer and tensor.size <= SHORT_CONSTANT and 0 not in tensor.shape:
+            statement = f'self.register_buffer("{attribute}", {literal(tensor)}, persistent=False)'
+            self.stored[attribute] = Stored(attribute, statement, None, is_buffer)
+            return f"self.{attribute}"
+        dtype = None if tensor.dtype is DType.FLOAT32 else dtype_text(tensor.dtype)
+        empty = call("torch.empty", *(map(str, tensor.shape) if tensor.shape else ["()"]), dtype=dtype)
+        if is_buffer:
+            statement = f'self.register_buffer("{attribute}", {empty})'
+        else:
+            statement = f"self.{attribute} = nn.Parameter({empty})"
+        self.stored[attribute] = Stored(attribute, statement, tensor, is_buffer)
+        return f"self.{attribute}"
+
+    def find_symbols(self, value: Value) -> None:
+        """Learn which sizes a value shows that none before it did: those of inputs are read when the module begins."""
+        if not isinstance(value.type, TensorType):
+            return
+        for axis, dim in enumerate(value.shape or ()):
+            if isinstance(dim, Sym) and dim.terms == (((dim.text,), 1),) and dim.text not in self._symbols:
+                text = Expr(f"{Reference(self.number(value)).atom}.shape[{axis}]")
+                if value.producer is None and value.graph is self.graph:
+                    number = self.new_number()
+                    self.statements.append(Statement((number,), text, names=(dim.text.lower(),)))
+                    text = Reference(number)
+                self._symbols[dim.text] = text
+
+    def size(self, dim: Dim) -> Expr | None:
+        """A size as a Python integer, None where it follows from no size of a value so far."""
+        if isinstance(dim, int):
+            return size_text(dim, str)
+        if not isinstance(dim, Sym) or not symbols_of(dim) <= self._symbols.keys():
+            return None
+        return size_text(dim, self._symbols.__getitem__)
+
+    def device(self) -> Expr:
+        """The device of the inputs."""
+        if self._device is None:
+            self._device = self.new_number()
+            first = next((value for value in self.graph.inputs if isinstance(value.type, TensorType)), None)
+            text = 'torch.device("cpu")' if first is None else f"{Reference(self.number(first)).atom}.device"
+            self.statements.insert(0, Statement((self._device,), text, names=("device",)))
+        return Reference(self._device)
+
+    def decide(self, kind: DecisionKind, node: str, text: str) -> None:
+        """Record a decision."""
+        decision = Decision(kind, node, text)
+        if decision not in self.decisions:
+            self.decisions.append(decision)
+
+
+def layer_name(node: Node) -> str:
+    """What the source calls a node: the name of its first result, without what says that it is one."""
+    name = node.name or (node.outputs[0].name if node.outputs else node.op.name)
+    return name.removesuffix(":0").removesuffix("_output")
+
+
+def dtype_text(dtype: DType | None) -> str:
+    """`torch.float32`. Raises Refusal for a type that PyTorch has no tensors of."""
+    if dtype not in DTYPES:
+        raise Refusal(f"PyTorch has no tensors of {dtype}")
+    return f"torch.{DTYPES[dtype]}"
+
+
+def number_text(value: object, dtype: DType) -> Expr:
+    """A number as Python writes it: of floats the shortest text that is the same number in their type and in float32,
+    in which PyTorch computes with those that are narrower."""
+    if isinstance(value, bool | np.bool_):
+        return Expr(str(bool(value)))
+    if isinstance(value, int | np.integer):
+        return Expr(str(int(value))) if value >= 0 else unary("-", str(-int(value)))
+    number = float(value)  # type: ignore[arg-type]
+    if not math.isfinite(number):
+        return expr("math.nan" if math.isnan(number) else "math.inf") if not number < 0 else unary("-", "math.inf")
+    text = repr(number) if dtype is DType.FLOAT64 else _shortest(number)
+    return Expr(text) if not text.startswith("-") else unary("-", text[1:])
+
+
+def _shortest(number: float) -> str:
+    with np.errstate(over="ignore"):
+        narrow = np.float32(number)
+    return repr(float(str(narrow))) if np.isfinite(narrow) else repr(number)
+
+
+def literal(tensor: Tensor) -> str:
+    """A small tensor as `torch.tensor` makes it."""
+    array = tensor.numpy()
+    wide = array.astype(np.float64) if tensor.dtype.is_float else array
+
+    def nested(part: object) -> str:
+        if isinstance(part, list):
+            return f"[{', '.join(map(nested, part))}]"
+        return number_text(part, tensor.dtype)
+
+    usual = tensor.dtype in (DType.FLOAT32, DType.INT64, DType.BOOL)
+    return call("torch.tensor", nested(wide.tolist()), dtype=None if usual else dtype_text(tensor.dtype))
+
+
+def shape_text(sizes: Sequence[str]) -> str:
+    """Sizes as a shape."""
+    return tuple_of(sizes) if sizes else "()"
+
+
+def texts(items: Iterable[object]) -> list[str]:
+    """Each item as text."""
+    return [str(item) for item in items]
+
+
+__all__ = [
+    "DTYPES", "Export", "Layer", "Statement", "Stored", "dtype_text", "layer_name", "literal", "number_text",
+    "shape_text", "texts",
+]  # fmt: skip

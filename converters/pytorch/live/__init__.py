@@ -1,0 +1,1 @@
+"""The module that was written, run by torch in a child process."""
