@@ -152,13 +152,19 @@ class Source:
 @record
 class Ready:
     """What will be written: `operators` counts the target's nodes, `version` is the release or opset in words, `write`
-    writes and gives the files. `libraries` are the versions of what else the result depends on, for the record."""
+    writes and gives the files. `libraries` are the versions of what else the result depends on, for the record.
+
+    `judges` gives who can compute what was written, other than onnxruntime; none where it is to. `graph` is what was
+    written, where the files cannot be read as a graph again.
+    """
 
     operators: Mapping[str, int]
     write: Callable[[], list[Path]]
     version: str = ""
     opset: int | None = None
     libraries: Mapping[str, str] = field(default_factory=dict)
+    judges: Callable[[str, Live | None], list[Judge]] = lambda against, live: []
+    graph: Graph | None = None
 
 
 class Target(Protocol):
@@ -179,10 +185,6 @@ class Target(Protocol):
 
     def ready(self, graph: Graph, path: PathLike, options: Mapping[str, Any]) -> Ready:
         """The graph in the target's terms; nothing is written. Raises ExportFailure or UnsupportedOpError."""
-        ...
-
-    def judges(self, path: PathLike, against: str, live: Live | None = None) -> list[Judge]:
-        """Who can compute the files that were written to `path`, other than onnxruntime; none where it is to."""
         ...
 
 

@@ -8,12 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphir.converters.formats import Description, Format, Judge, Manner, PathLike, Ready, Source
+from graphir.converters.formats import Description, Format, Manner, PathLike, Ready, Source
 from graphir.converters.options import ModelOptions
 
 if TYPE_CHECKING:
     from graphir.converters.glance import Glance
-    from graphir.converters.kernel.live import Live
     from graphir.graph import Graph
 
 SUFFIX = ".graphir.json"
@@ -56,10 +55,6 @@ class OwnTarget:
         from graphir.analysis.held import count_operators
 
         return Ready(count_operators(graph), lambda: _write(graph, Path(path), options))
-
-    def judges(self, path: PathLike, against: str, live: Live | None = None) -> list[Judge]:
-        """None: onnxruntime runs the graph."""
-        return []
 
 
 def _write(graph: Graph, target: Path, options: Mapping[str, Any]) -> list[Path]:

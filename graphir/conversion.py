@@ -182,7 +182,7 @@ def convert_model(
         with _explained(model.graph, drawn), after_writing(wanted.target, "the check of it"):
             if proof.verify:
                 tell("verifying")
-                report.verification = _verified(model, graph, wanted, proof.how)
+                report.verification = _verified(model, graph, wanted, ready, proof.how)
             if proof.accuracy is not None:
                 tell("measuring accuracy")
                 report.accuracy = _accuracy(model, graph, wanted, proof, progress)
@@ -233,7 +233,9 @@ def _ready(model: Source, graph: Graph, wanted: Wanted) -> Ready:
         raise
 
 
-def _verified(model: Source, graph: Graph, wanted: Wanted, how: ComparisonOptions) -> VerificationReport:
+def _verified(
+    model: Source, graph: Graph, wanted: Wanted, ready: Ready, how: ComparisonOptions
+) -> VerificationReport:
     """What was written, held against what it came from; against the graph where inputs are bound. Where onnxruntime
     does not run what was written, the framework that does is held against the source."""
     from graphir.verification.converted import verify_conversion
@@ -243,7 +245,7 @@ def _verified(model: Source, graph: Graph, wanted: Wanted, how: ComparisonOption
     imported = model.graph if wanted.constants else model.runnable or model.graph
     lives = [FORMATS[name].live if name in FORMATS else "" for name in (model.format, wanted.format)]
     live = how.live.elsewhere() if how.live is not None and lives[0] not in ("", lives[1]) else how.live
-    written = target.judges(wanted.target, how.against, live)
+    written = ready.judges(how.against, live)
     step = 0.0
     if wanted.half is not None:
         from graphir.passes.half import form_of
@@ -253,7 +255,7 @@ def _verified(model: Source, graph: Graph, wanted: Wanted, how: ComparisonOption
     if wanted.constants and judges:
         judges = [Judge(note=BOUND)]
     if written:
-        sides = Sides(partial(_read_again, wanted), model.graph, made_of=True)
+        sides = Sides(ready.graph or partial(_read_again, wanted), model.graph, made_of=True)
         report = verify_conversion(written, imported, model.graph, imported, how, step, sides)
         if not judges or not report.verdict.passes:
             return report

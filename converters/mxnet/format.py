@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -158,15 +159,18 @@ class MXNetTarget:
 
         check_name(path)
         symbol, params = export_copy(graph)
-        return Ready(count_operators(symbol), lambda: write(symbol, params, path), version_name(RUNNING_VERSION))
+        version = version_name(RUNNING_VERSION)
+        judges = partial(written_judges, path)
+        return Ready(count_operators(symbol), lambda: write(symbol, params, path), version, judges=judges)
 
-    def judges(self, path: PathLike, against: str, live: Live | None = None) -> list[Judge]:
-        """MXNet's side: the files are what is to be proved."""
-        from graphir.converters.mxnet.references import judges
-        from graphir.converters.mxnet.source import open_source
 
-        opened = open_source(Path(path))
-        return judges(opened.symbol, opened.plain_tensors(), against, live)
+def written_judges(path: PathLike, against: str, live: Live | None) -> list[Judge]:
+    """Return MXNet's side of files that were written: they are what is to be proved."""
+    from graphir.converters.mxnet.references import judges
+    from graphir.converters.mxnet.source import open_source
+
+    opened = open_source(Path(path))
+    return judges(opened.symbol, opened.plain_tensors(), against, live)
 
 
 def recognizes(glance: Glance) -> bool:

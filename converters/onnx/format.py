@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from graphir.converters.formats import Format, Judge, Manner, PathLike, Ready, Source
+from graphir.converters.formats import Format, Manner, PathLike, Ready, Source
 from graphir.converters.options import ModelOptions
 
 if TYPE_CHECKING:
     from graphir.analysis.padding_fixes import Fixes
     from graphir.converters.glance import Glance
-    from graphir.converters.kernel.live import Live
     from graphir.graph import Graph
 
 
@@ -53,10 +52,6 @@ class OnnxTarget:
             count_records(model), lambda: write_model(model, path, weights=weights), f"opset {model.opset}",
             model.opset, {"onnx": onnx_release()},
         )  # fmt: skip
-
-    def judges(self, path: PathLike, against: str, live: Live | None = None) -> list[Judge]:
-        """None: onnxruntime runs the file."""
-        return []
 
 
 def recognizes(glance: Glance) -> bool:

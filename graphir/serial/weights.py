@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -67,11 +67,15 @@ def stored_form(dtype: DType, shape: tuple[int, ...]) -> tuple[str, list[int]]:
 class Store:
     """The tensors of a graph on their way to a file: what goes into the JSON, and under which name the rest lies.
 
-    Equal regions of one file, and one tensor used twice, are stored once.
+    Equal regions of one file, and one tensor used twice, are stored once. `tensors` are stored by their names as they
+    are, `form` is what the file's metadata call its format.
     """
 
-    def __init__(self, *, hashes: bool = False) -> None:
-        self.tensors: dict[str, Tensor] = {}
+    def __init__(
+        self, tensors: Mapping[str, Tensor] | None = None, *, form: str = "graphir", hashes: bool = False
+    ) -> None:
+        self.tensors: dict[str, Tensor] = dict(tensors or {})
+        self._form = form
         self.offsets: dict[str, int] = {}
         self._hashes = hashes
         self._places: dict[object, dict[str, Json]] = {}
@@ -105,7 +109,7 @@ class Store:
     def header(self) -> bytes:
         """The file up to the first tensor. Fixes `offsets`, the place of each tensor in the file."""
         order = sorted(self.tensors, key=lambda key: -_alignment(self.tensors[key].dtype))
-        entries: dict[str, Json] = {"__metadata__": {"format": "graphir"}}
+        entries: dict[str, Json] = {"__metadata__": {"format": self._form}}
         end = 0
         for key in order:
             tensor = self.tensors[key]

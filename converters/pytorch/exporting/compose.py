@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from graphir.converters.pytorch.exporting.expression import Expr, Reference, level_of, references, replace_references
-from graphir.converters.pytorch.exporting.layout import lines_of
+from graphir.converters.pytorch.exporting.layout import INDENT, lines_of
 from graphir.converters.pytorch.exporting.naming import OF_FILE, SEPARATORS, identifier
 from graphir.converters.pytorch.exporting.state import Export, Statement, layer_name
 from graphir.graph import Value
@@ -26,6 +26,7 @@ class Body:
     def __init__(self, export: Export, outputs: Sequence[Expr], *, records: bool = False) -> None:
         self._export = export
         self._records = records
+        self.recorded: list[str] = []
         self._outputs = list(outputs)
         needed = {number for text in outputs for number in references(text)}
         self._statements = _needed(export.statements, needed)
@@ -105,7 +106,8 @@ class Body:
             for number in statement.targets:
                 if number in self._export.values and number in self._names:
                     name = self._export.values[number].name
-                    yield from lines_of(f"record({name!a}, {self._names[number]})", depth)
+                    self.recorded.append(name)
+                    yield f"{INDENT * depth}record({name!a}, {self._names[number]})"
 
     def _name_targets(self, statement: Statement, place: int, *, in_block: bool) -> None:
         """Name what a statement gives. In a block everything has a name of its own, which nothing else gets."""

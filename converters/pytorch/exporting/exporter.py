@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from graphir.converters.kernel.refusals import Refusal, Refusals
 from graphir.converters.onnx.evaluator import onnx_evaluator
 from graphir.converters.pytorch.exporting.context import Export, ExportNode, Expr
-from graphir.converters.pytorch.exporting.module import About, module_text, recording_text, tensors_of
+from graphir.converters.pytorch.exporting.module import module_text, recording_text, tensors_of
 from graphir.converters.pytorch.exporting.ops import export_table
 from graphir.errors import GraphirError
 from graphir.graph import Graph, Node
@@ -32,12 +32,13 @@ class TorchModule:
     export: Export
     outputs: Sequence[Expr]
 
-    def text(self, title: str, weights: str) -> str:
-        """The text of the file."""
-        return module_text(self.export, self.outputs, self.name, About(title, weights))
+    def text(self, title: str) -> str:
+        """The text of the file; `title` says what it is."""
+        return module_text(self.export, self.outputs, self.name, title)
 
-    def recording(self) -> str:
-        """The text of a module that computes the same and calls `record(name, tensor)` with every value."""
+    def recording(self) -> tuple[str, list[str]]:
+        """The text of a module that computes the same and calls `record(name, tensor)` with every value, and the names
+        of these."""
         return recording_text(self.export, self.outputs, self.name)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from graphir.converters.pytorch.exporting.compose import Body
 from graphir.converters.pytorch.exporting.expression import Expr, call
@@ -17,40 +16,33 @@ from graphir.types import OptionalType, SequenceType, TensorType, Type
 LONGEST_TITLE = 200
 
 
-@dataclass(frozen=True)
-class About:
-    """What the docstring says of the model besides its inputs and outputs: one line on where it came from."""
-
-    title: str
-    weights: str
-
-
-def module_text(export: Export, outputs: Sequence[Expr], name: str, about: About) -> str:
+def module_text(export: Export, outputs: Sequence[Expr], name: str, title: str) -> str:
     """The text of the file."""
     body = Body(export, outputs)
     code = [*_class_lines(export, body, name)]
     functions = functions_for(export.functions)
     text = "\n".join([*(function.text for function in functions), *code])
-    parts = [_docstring(export, about), "", *_imports(text, loads=True), ""]
+    parts = [_docstring(export, title), "", *_imports(text, loads=True), ""]
     for function in functions:
         parts += ["", function.text, ""]
-    return "\n".join([*parts, "", *code, "", "", *_load_lines(name, about.weights), ""])
+    return "\n".join([*parts, "", *code, "", "", *_load_lines(name), ""])
 
 
-def recording_text(export: Export, outputs: Sequence[Expr], name: str) -> str:
-    """The text of a module that computes the same and calls `record(name, tensor)` with every value of the graph."""
+def recording_text(export: Export, outputs: Sequence[Expr], name: str) -> tuple[str, list[str]]:
+    """The text of a module that computes the same and calls `record(name, tensor)` with every value of the graph, and
+    the names of these."""
     body = Body(export, outputs, records=True)
-    code = "\n".join([*(function.text for function in functions_for(export.functions)),
-                      *_class_lines(export, body, name)])  # fmt: skip
-    return "\n".join([*_imports(code, loads=False), "", code, ""])
+    functions = [function.text for function in functions_for(export.functions)]
+    code = "\n".join([*functions, *_class_lines(export, body, name)])
+    return "\n".join([*_imports(code, loads=False), "", code, ""]), body.recorded
 
 
-def _docstring(export: Export, about: About) -> str:
+def _docstring(export: Export, title: str) -> str:
     count = sum(tensor.size for tensor in tensors_of(export).values())
-    lines = [_safe(about.title), ""]
+    lines = [_safe(title), ""]
     lines += [f"Input {_safe(value.name)}: {_safe(value.type)}" for value in export.graph.inputs]
     lines += [f"Output {_safe(value.name)}: {_safe(value.type)}" for value in export.graph.outputs]
-    lines.append(f"Parameters: {count:,}, in {_safe(about.weights)}")
+    lines.append(f"Parameters: {count:,}")
     return '"""' + "\n".join(line[:LONGEST_TITLE] for line in lines) + '\n"""'
 
 
@@ -61,8 +53,9 @@ def _safe(text: object) -> str:
 
 
 def _imports(code: str, *, loads: bool) -> list[str]:
-    lines = ["import math", ""] if "math." in code else []
-    lines.append("import torch")
+    lines = ["import math"] if "math." in code else []
+    lines += ["from pathlib import Path"] if loads else []
+    lines += ["", "import torch"] if lines else ["import torch"]
     if "F." in code:
         lines.append("import torch.nn.functional as F")
     if loads:
@@ -114,18 +107,12 @@ def annotation(type_: Type) -> str:
     return "Tensor"
 
 
-def _load_lines(name: str, weights: str) -> Iterator[str]:
-    yield from lines_of(f'def load(path: str = {_quoted(weights)}) -> {name}:')
+def _load_lines(name: str) -> Iterator[str]:
+    yield f'def load(path: str | Path = Path(__file__).with_suffix(".safetensors")) -> {name}:'
     yield '    """Return the network with the weights of a file, ready for inference."""'
     yield f"    net = {name}()"
     yield "    net.load_state_dict(load_file(path))"
     yield "    return net.eval()"
-
-
-def _quoted(text: str) -> str:
-    """A text as a literal in double quotes, as ruff writes it."""
-    shown = ascii(text)
-    return f'"{shown[1:-1]}"' if shown.startswith("'") and '"' not in shown else shown
 
 
 def tensors_of(export: Export) -> dict[str, Tensor]:
@@ -136,4 +123,4 @@ def tensors_of(export: Export) -> dict[str, Tensor]:
     return found
 
 
-__all__ = ["About", "module_text", "recording_text", "tensors_of"]
+__all__ = ["module_text", "recording_text", "tensors_of"]

@@ -61,9 +61,9 @@ def elements(tensor: Tensor) -> Any:
 def written_class(graph: Graph) -> tuple[Any, str]:
     """A module of the graph in eval mode with its weights, and its text."""
     module = to_module(graph)
-    text = module.text("a test", "net.safetensors")
+    text = module.text("a test")
     ast.parse(text)
-    names: dict[str, Any] = {}
+    names: dict[str, Any] = {"__file__": "net.py"}
     exec(compile(text, "net.py", "exec"), names)
     net = names["Net"]()
     net.load_state_dict({key: elements(tensor) for key, tensor in module.tensors.items()}, strict=True)

@@ -1,0 +1,91 @@
+"""PyTorch's row in the table of formats: modules are written, not read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from graphir.converters.formats import Format, Judge, PathLike, Ready
+
+if TYPE_CHECKING:
+    from graphir.converters.glance import Glance
+    from graphir.converters.kernel.live import Live
+    from graphir.converters.pytorch.exporting.exporter import TorchModule
+    from graphir.graph import Graph
+
+SUFFIX, WEIGHTS = ".py", ".safetensors"
+
+
+class PyTorchTarget:
+    """`net.py`, and `net.safetensors` beside it."""
+
+    suffix = SUFFIX
+    options: Mapping[str, tuple[type, ...]] = {}
+    runs = False
+
+    def named(self, options: Mapping[str, Any]) -> str:
+        """`PyTorch`."""
+        return "PyTorch"
+
+    def places(self, path: PathLike) -> list[PathLike]:
+        """The module and its weights."""
+        return [path, weights_of(path)]
+
+    def ready(self, graph: Graph, path: PathLike, options: Mapping[str, Any]) -> Ready:
+        """The module's text, counted by the operators that it was written from."""
+        from graphir.analysis.held import count_operators
+        from graphir.converters.pytorch.exporting.exporter import export_copy
+        from graphir.converters.table import origin_of
+
+        module = export_copy(graph)
+        text = module.text(f"{graph.name}, converted from {origin_of(graph.metadata)} by graphir.")
+        return Ready(
+            count_operators(module.graph), partial(write, text, module, path), "module",
+            judges=partial(judges, text, module), graph=module.graph,
+        )  # fmt: skip
+
+
+def weights_of(path: PathLike) -> str:
+    """The file of weights beside a module's."""
+    return os.fspath(path).removesuffix(SUFFIX) + WEIGHTS
+
+
+def write(text: str, module: TorchModule, path: PathLike) -> list[Path]:
+    """Write the weights and the text; returns the files. Raises ExportFailure where one cannot be written."""
+    from graphir.files.writing import replacing
+    from graphir.serial.weights import Store
+
+    weights = weights_of(path)
+    with replacing(weights, path) as (data, file):
+        Store(module.tensors, form="pt").write(data)
+        file.write(text.encode("ascii"))
+    return [Path(path), Path(weights)]
+
+
+def judges(text: str, module: TorchModule, against: str, live: Live | None) -> list[Judge]:
+    """Return torch in a child process, which runs the text that was written. Raises VerificationError where no
+    interpreter has it."""
+    from graphir.converters.pytorch.live.process import LiveTorch, live_python
+
+    python = live_python(live)
+    return [Judge(partial(LiveTorch, text, module, python, live))]
+
+
+def recognizes(glance: Glance) -> bool:
+    """Never: what a module computes is known by running it, which a file of a stranger's must not be."""
+    return False
+
+
+FORMAT = Format(
+    name="pytorch",
+    brand="PyTorch",
+    title="PyTorch module and safetensors",
+    recognizes=recognizes,
+    target=PyTorchTarget(),
+    live="PyTorch",
+)
+
+__all__ = ["FORMAT"]
