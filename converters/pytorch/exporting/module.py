@@ -23,6 +23,7 @@ def module_text(export: Export, outputs: Sequence[Expr], name: str, title: str) 
     functions = functions_for(export.functions)
     text = "\n".join([*(function.text for function in functions), *code])
     parts = [_docstring(export, title), "", *_imports(text, loads=True), ""]
+    parts += ['WEIGHTS = Path(__file__).with_suffix(".safetensors")', ""]
     for function in functions:
         parts += ["", function.text, ""]
     return "\n".join([*parts, "", *code, "", "", *_load_lines(name), ""])
@@ -108,7 +109,7 @@ def annotation(type_: Type) -> str:
 
 
 def _load_lines(name: str) -> Iterator[str]:
-    yield f'def load(path: str | Path = Path(__file__).with_suffix(".safetensors")) -> {name}:'
+    yield f"def load(path: str | Path = WEIGHTS) -> {name}:"
     yield '    """Return the network with the weights of a file, ready for inference."""'
     yield f"    net = {name}()"
     yield "    net.load_state_dict(load_file(path))"

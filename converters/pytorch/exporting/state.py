@@ -19,6 +19,7 @@ from graphir.converters.pytorch.exporting.sizes import size_text, symbols_of
 from graphir.decisions import DecisionKind
 from graphir.graph import Graph, Node, Value
 from graphir.node import Decision
+from graphir.serial.weights import NAMES
 from graphir.tensor import Tensor
 from graphir.types import Dim, DType, Sym, TensorType
 
@@ -155,6 +156,8 @@ class Export:
             statement = f'self.register_buffer("{attribute}", {literal(tensor)}, persistent=False)'
             self.stored[attribute] = Stored(attribute, statement, None, is_buffer)
             return f"self.{attribute}"
+        if tensor.dtype not in NAMES:
+            raise Refusal(f"{name} is {tensor.type}, a type that safetensors has no name for")
         dtype = None if tensor.dtype is DType.FLOAT32 else dtype_text(tensor.dtype)
         empty = call("torch.empty", *(map(str, tensor.shape) if tensor.shape else ["()"]), dtype=dtype)
         if is_buffer:
