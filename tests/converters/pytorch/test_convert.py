@@ -44,9 +44,8 @@ def test_a_person_could_have_written_it(written: Path) -> None:
 
 def test_ruff_and_mypy_have_nothing_to_say(written: Path) -> None:
     for words in (["ruff", "check", "--isolated"], ["ruff", "format", "--isolated", "--check"], ["mypy", "--strict"]):
-        done = subprocess.run(
-            [sys.executable, "-m", *words, written.name], cwd=written.parent, capture_output=True, text=True, check=False
-        )
+        command = [sys.executable, "-m", *words, written.name]
+        done = subprocess.run(command, cwd=written.parent, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -86,7 +85,7 @@ def test_a_wrong_module_is_found_with_the_layer(written: Path) -> None:
         module.export.layers[attribute] = dataclasses.replace(layer, constructor=constructor)
         report = verified(module, graph)
         assert report.verdict.differs, (attribute, wrong)
-        assert [cause.name for cause in report.causes][0].startswith(attribute), report.to_text()
+        assert report.causes[0].name.startswith(attribute), report.to_text()
 
 
 FAULTS = (

@@ -20,14 +20,37 @@ make = onnx.helper
 FLOAT = onnx.TensorProto.FLOAT
 TOUCH = "open('acted','w')"
 TEXTS = {
-    "string": f'"); {TOUCH} #', "apostrophe": f"'); {TOUCH} #", "docstring": f'"""\n{TOUCH}\n"""',
-    "raw docstring": f"'''\n{TOUCH}\n'''", "escape": f'\\"""\n{TOUCH}', "line": f"x\n{TOUCH}\n", "return": f"x\r{TOUCH}",
-    "separator": f"x\u2028{TOUCH}\u2029", "form": f"x\x0c{TOUCH}\x0b", "format": "{" + TOUCH + "}", "comment": f"# {TOUCH}",
-    "call": TOUCH, "direction": f"\u202e{TOUCH}", "zero": f"x\x00{TOUCH}", "mark": "\x001:0\x00", "keyword": "class",
-    "soft keyword": "match", "self": "self", "builtin": "__import__", "module": "torch", "method": "load_state_dict",
-    "attribute": "__class__", "init": "__init__", "forward": "forward", "wide": "\uff4f\uff50\uff45\uff4e", "empty": " ",
-    "digits": "0", "long": "a" * 5000, "brackets": "]})", "surrounded": f"')+{TOUCH}+('",
-}  # fmt: skip
+    "string": f'"); {TOUCH} #',
+    "apostrophe": f"'); {TOUCH} #",
+    "docstring": f'"""\n{TOUCH}\n"""',
+    "raw docstring": f"""'{"''"}\n{TOUCH}\n'{"''"}""",
+    "escape": f'\\"""\n{TOUCH}',
+    "line": f"x\n{TOUCH}\n",
+    "return": f"x\r{TOUCH}",
+    "separator": f"x\u2028{TOUCH}\u2029",
+    "form": f"x\x0c{TOUCH}\x0b",
+    "format": "{" + TOUCH + "}",
+    "comment": f"# {TOUCH}",
+    "call": TOUCH,
+    "direction": f"\u202e{TOUCH}",
+    "zero": f"x\x00{TOUCH}",
+    "mark": "\x001:0\x00",
+    "keyword": "class",
+    "soft keyword": "match",
+    "self": "self",
+    "builtin": "__import__",
+    "module": "torch",
+    "method": "load_state_dict",
+    "attribute": "__class__",
+    "init": "__init__",
+    "forward": "forward",
+    "wide": "\uff4f\uff50\uff45\uff4e",
+    "empty": " ",
+    "digits": "0",
+    "long": "a" * 5000,
+    "brackets": "]})",
+    "surrounded": f"')+{TOUCH}+('",
+}
 PLACES = ("values", "nodes", "graph", "producer")
 
 
