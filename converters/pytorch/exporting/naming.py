@@ -20,7 +20,9 @@ OF_MODULES = frozenset((
     *("training", "type", "xpu", "zero_grad", "self"),
 ))  # fmt: skip
 # What the file's own statements call by these names.
-OF_FILE = frozenset((*dir(builtins), "F", "Net", "Tensor", "load", "load_file", "math", "nn", "self", "torch", "Path", "WEIGHTS"))
+OF_FILE = frozenset((
+    *dir(builtins), "F", "Net", "Path", "Tensor", "WEIGHTS", "load", "load_file", "math", "nn", "self", "torch",
+))  # fmt: skip
 LONGEST = 40
 SEPARATORS = re.compile(r"[/.:]")
 
