@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from graphir.converters.pytorch.exporting.expression import Expr, Reference, level_of, references, replace_references
 from graphir.converters.pytorch.exporting.layout import INDENT, lines_of
-from graphir.converters.pytorch.exporting.naming import OF_FILE, SEPARATORS, identifier
-from graphir.converters.pytorch.exporting.state import Export, Statement, layer_name
+from graphir.converters.pytorch.exporting.naming import OF_FILE, SEPARATORS, Names, identifier
+from graphir.converters.pytorch.exporting.state import Statement, layer_name
 from graphir.graph import Value
 from graphir.types import TensorType, format_shape
 
@@ -20,30 +21,47 @@ DEEPEST = 3
 CHAIN = "x"
 
 
-class Body:
-    """The statements of `forward` and what it returns, as lines. `inputs` are the names of its parameters."""
+class Parameter(NamedTuple):
+    """An argument of `forward`: the number of its value, and what it is called."""
 
-    def __init__(self, export: Export, outputs: Sequence[Expr], *, records: bool = False) -> None:
-        self._export = export
+    number: int
+    name: str
+
+
+class Body:
+    """The statements of a `forward` and what it returns, as lines. `values` are the graph's values by number; `inputs`
+    are the arguments. With `says_shapes` comments give shapes where they change, with `records` every value is told to
+    a function `record`."""
+
+    def __init__(
+        self,
+        statements: Sequence[Statement],
+        outputs: Sequence[Expr],
+        inputs: Sequence[Parameter],
+        values: Mapping[int, Value],
+        *,
+        says_shapes: bool = True,
+        records: bool = False,
+    ) -> None:
+        self._values = values
+        self._says_shapes = says_shapes and not records
         self._records = records
         self.recorded: list[str] = []
         self._outputs = list(outputs)
-        needed = {number for text in outputs for number in references(text)}
-        self._statements = _needed(export.statements, needed)
-        if not records:
-            self._statements = self._joined()
+        self._statements = list(statements) if records else self._joined(statements)
         self._names: dict[int, str] = {}
         self._holders: dict[str, int] = {}
         self._last_use = self._last_uses()
-        self.inputs = self._name_inputs()
+        for number, name in inputs:
+            self._take(number, name)
 
-    def _joined(self) -> list[Statement]:
+    def _joined(self, statements: Sequence[Statement]) -> list[Statement]:
         """The statements, short ones that a single other one reads first inside of that one."""
-        counts = Counter(number for text in _texts(self._statements) for number in references(text))
+        counts = Counter(number for text in texts_of(statements) for number in references(text))
         counts.update(number for text in self._outputs for number in references(text))
         kept: list[Statement] = []
         depths: dict[int, int] = {}
-        for statement in self._statements:
+        for statement in statements:
             current, depth = statement, 0
             while kept and not current.blocks and _fits(kept[-1], current, counts, depths.get(id(kept[-1]), 0)):
                 inner = kept.pop()
@@ -56,20 +74,10 @@ class Body:
     def _last_uses(self) -> dict[int, int]:
         last: dict[int, int] = {}
         for place, statement in enumerate(self._statements):
-            for text in _texts([statement]):
+            for text in texts_of([statement]):
                 last.update(dict.fromkeys(references(text), place))
         last.update({number: len(self._statements) for text in self._outputs for number in references(text)})
         return last
-
-    def _name_inputs(self) -> list[tuple[str, Value]]:
-        values = self._export.graph.inputs
-        found = []
-        for value in values:
-            number = self._export.number(value)
-            name = CHAIN if len(values) == 1 else self._free_name([identifier(value.name) or "value"], -1)
-            self._take(number, name)
-            found.append((name, value))
-        return found
 
     def lines(self) -> Iterator[str]:
         """The lines of the body, the last one returns the outputs."""
@@ -80,7 +88,7 @@ class Body:
             comment = ""
             if shape is not None and len(shape) > 1 and shape != shown:
                 comment, shown = format_shape(shape).replace("[", "(").replace("]", ")"), shape
-            yield from self._statement(statement, place, 2, "" if self._records else comment)
+            yield from self._statement(statement, place, 2, comment if self._says_shapes else "")
         result = ", ".join(self._named(text) for text in self._outputs)
         yield from lines_of(f"return ({result})" if len(result) > 70 else f"return {result}", 2)
 
@@ -104,8 +112,8 @@ class Body:
         yield from lines_of(f"{targets} = {text}", depth, comment)
         if self._records and depth == 2:
             for number in statement.targets:
-                if number in self._export.values and number in self._names:
-                    name = self._export.values[number].name
+                if number in self._values and number in self._names:
+                    name = self._values[number].name
                     self.recorded.append(name)
                     yield f"{INDENT * depth}record({name!a}, {self._names[number]})"
 
@@ -117,7 +125,7 @@ class Body:
             if number not in self._last_use and len(statement.targets) > 1:
                 self._names.pop(number, None)
                 continue
-            value = self._export.values.get(number)
+            value = self._values.get(number)
             if index < len(statement.names):
                 wanted = [identifier(statement.names[index]) or "value"]
             else:
@@ -155,28 +163,29 @@ class Body:
         return replace_references(text, lambda number: Expr(self._names[number]))
 
 
-def _needed(statements: Sequence[Statement], needed: set[int]) -> list[Statement]:
+def needed_statements(statements: Sequence[Statement], needed: set[int]) -> list[Statement]:
     """The statements that give what is needed, or something for those that do; `needed` grows by what they read."""
     kept: list[Statement] = []
     for statement in reversed(statements):
         if not statement.keeps and needed.isdisjoint(statement.targets):
             continue
         if statement.blocks:
-            inner = {number for text in _texts([statement]) for number in references(text)}
+            inner = {number for text in texts_of([statement]) for number in references(text)}
             needed |= inner
-            blocks = [(header, _needed(block, needed | inner)) for header, block in statement.blocks]
+            blocks = [(header, needed_statements(block, needed | inner)) for header, block in statement.blocks]
             statement = replace(statement, blocks=blocks)
         needed.update(references(statement.text))
         kept.append(statement)
     return kept[::-1]
 
 
-def _texts(statements: Iterable[Statement]) -> Iterator[str]:
+def texts_of(statements: Iterable[Statement]) -> Iterator[str]:
+    """All texts of statements, those inside blocks too."""
     for statement in statements:
         yield statement.text
         for header, block in statement.blocks:
             yield header
-            yield from _texts(block)
+            yield from texts_of(block)
 
 
 def _fits(inner: Statement, outer: Statement, counts: Mapping[int, int], depth: int) -> bool:
@@ -213,4 +222,12 @@ def _candidates(value: Value) -> list[str]:
     return [operator if text[1:].isdigit() else text for text in found] or [operator]
 
 
-__all__ = ["Body"]
+def input_names(values: Sequence[Value]) -> list[str]:
+    """What the arguments of the model's `forward` are called: `x` where there is one."""
+    if len(values) == 1:
+        return [CHAIN]
+    names = Names(OF_FILE)
+    return [names.take(value.name) for value in values]
+
+
+__all__ = ["CHAIN", "Body", "Parameter", "input_names", "needed_statements", "texts_of"]

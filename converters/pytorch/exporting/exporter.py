@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from graphir.converters.kernel.refusals import Refusal, Refusals
 from graphir.converters.onnx.evaluator import onnx_evaluator
-from graphir.converters.pytorch.exporting.context import Export, ExportNode, Expr
-from graphir.converters.pytorch.exporting.module import module_text, recording_text, tensors_of
+from graphir.converters.pytorch.exporting.context import Export, ExportNode
+from graphir.converters.pytorch.exporting.design import Design, design, tensors_of
+from graphir.converters.pytorch.exporting.module import module_text, recording_text
 from graphir.converters.pytorch.exporting.ops import export_table
 from graphir.errors import GraphirError
 from graphir.graph import Graph, Node
@@ -23,23 +25,26 @@ DEEPEST = 6
 
 @dataclass(frozen=True)
 class TorchModule:
-    """A module's class, still without a file: what it was written from, its tensors by the keys of its state_dict, and
-    the text for any name of the file with the weights."""
+    """A module's classes, still without a file, and what it was written from.
+
+    `tensors` are those of its state_dict by their keys. `flat` is the same module as a single class.
+    """
 
     graph: Graph
-    name: str
     tensors: Mapping[str, Tensor]
     export: Export
-    outputs: Sequence[Expr]
+    design: Design
+    flat: Design
 
     def text(self, title: str) -> str:
         """The text of the file; `title` says what it is."""
-        return module_text(self.export, self.outputs, self.name, title)
+        return module_text(self.export, self.design, title)
 
+    @cached_property
     def recording(self) -> tuple[str, list[str]]:
         """The text of a module that computes the same and calls `record(name, tensor)` with every value, and the names
         of these."""
-        return recording_text(self.export, self.outputs, self.name)
+        return recording_text(self.export, self.flat)
 
 
 def export_copy(graph: Graph, name: str = "Net") -> TorchModule:
@@ -55,7 +60,11 @@ def export_copy(graph: Graph, name: str = "Net") -> TorchModule:
     stated = set(graph.decisions)
     made = (*copy.decisions, *writer.export.decisions)
     graph.decisions.extend(decision for decision in made if decision not in stated)
-    return TorchModule(copy, name, tensors_of(writer.export), writer.export, outputs)
+    export = writer.export
+    flat = design(export, outputs, name, blocks=False)
+    classes = design(export, outputs, name)
+    tensors = {classes.keys[key]: tensor for key, tensor in tensors_of(export).items()}
+    return TorchModule(copy, tensors, export, classes, flat)
 
 
 class _Writer:

@@ -29,7 +29,7 @@ def lines_of(statement: str, depth: int = 0, comment: str = "") -> Iterator[str]
         return
     start, end = place
     yield f"{indent}{statement[: start + 1]}"
-    for part in _split(statement[start + 1 : end]):
+    for part in arguments_of(statement[start + 1 : end]):
         *first, last = lines_of(part, depth + 1)
         yield from first
         yield f"{last},"
@@ -51,7 +51,7 @@ def _last_brackets(statement: str) -> tuple[int, int] | None:
     return found
 
 
-def _split(text: str) -> list[str]:
+def arguments_of(text: str) -> list[str]:
     """The elements between commas."""
     parts, start, depth = [], 0, 0
     for place, character in _code(text):
@@ -84,4 +84,4 @@ def _code(text: str) -> Iterator[tuple[int, str]]:
         place += 1
 
 
-__all__ = ["INDENT", "WIDTH", "lines_of"]
+__all__ = ["INDENT", "WIDTH", "arguments_of", "lines_of"]

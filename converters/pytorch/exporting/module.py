@@ -4,38 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from graphir.converters.pytorch.exporting.block_arguments import default_of
 from graphir.converters.pytorch.exporting.compose import Body
-from graphir.converters.pytorch.exporting.expression import Expr, call
+from graphir.converters.pytorch.exporting.design import ClassDesign, Design, tensors_of
 from graphir.converters.pytorch.exporting.functions import functions_for
 from graphir.converters.pytorch.exporting.layout import WIDTH, lines_of
 from graphir.converters.pytorch.exporting.state import Export
 from graphir.safety.foreign_text import one_line
-from graphir.tensor import Tensor
 from graphir.types import OptionalType, SequenceType, TensorType, Type
 
 LONGEST_TITLE = 200
 
 
-def module_text(export: Export, outputs: Sequence[Expr], name: str, title: str) -> str:
+def module_text(export: Export, design: Design, title: str) -> str:
     """The text of the file."""
-    body = Body(export, outputs)
-    code = [*_class_lines(export, body, name)]
+    code = [line for made in design.classes for line in ("", "", *_class_lines(made))][2:]
     functions = functions_for(export.functions)
     text = "\n".join([*(function.text for function in functions), *code])
     parts = [_docstring(export, title), "", *_imports(text, loads=True), ""]
     parts += ['WEIGHTS = Path(__file__).with_suffix(".safetensors")', ""]
     for function in functions:
         parts += ["", function.text, ""]
-    return "\n".join([*parts, "", *code, "", "", *_load_lines(name), ""])
+    return "\n".join([*parts, "", *code, "", "", *_load_lines(design.classes[-1].name), ""])
 
 
-def recording_text(export: Export, outputs: Sequence[Expr], name: str) -> tuple[str, list[str]]:
+def recording_text(export: Export, design: Design) -> tuple[str, list[str]]:
     """The text of a module that computes the same and calls `record(name, tensor)` with every value of the graph, and
-    the names of these."""
-    body = Body(export, outputs, records=True)
+    the names of these. It is a single class."""
+    (net,) = design.classes
+    body = _body(net, records=True)
     functions = [function.text for function in functions_for(export.functions)]
-    code = "\n".join([*functions, *_class_lines(export, body, name)])
+    code = "\n".join([*functions, *_class_lines(net, body)])
     return "\n".join([*_imports(code, loads=False), "", code, ""]), body.recorded
+
+
+def _body(made: ClassDesign, *, records: bool = False) -> Body:
+    return Body(
+        made.statements, made.outputs, made.inputs, made.values, says_shapes=made.says_shapes, records=records
+    )
 
 
 def _docstring(export: Export, title: str) -> str:
@@ -56,7 +62,8 @@ def _safe(text: object) -> str:
 def _imports(code: str, *, loads: bool) -> list[str]:
     lines = ["import math"] if "math." in code else []
     lines += ["from pathlib import Path"] if loads else []
-    lines += ["", "import torch"] if lines else ["import torch"]
+    lines += [""] if lines else []
+    lines += ["import torch"] if "torch." in code else []
     if "F." in code:
         lines.append("import torch.nn.functional as F")
     if loads:
@@ -64,38 +71,47 @@ def _imports(code: str, *, loads: bool) -> list[str]:
     return [*lines, "from torch import Tensor, nn"]
 
 
-def _class_lines(export: Export, body: Body, name: str) -> Iterator[str]:
-    yield f"class {name}(nn.Module):"
-    buffers = [stored.attribute for stored in export.stored.values() if stored.is_buffer]
-    for attribute in buffers:
+def _class_lines(made: ClassDesign, body: Body | None = None) -> Iterator[str]:
+    yield f"class {made.name}(nn.Module):"
+    for attribute in made.buffers:
         yield f"    {attribute}: Tensor"
-    if buffers:
+    if made.buffers:
         yield ""
-    made = [f"self.{layer.attribute} = {layer.constructor}" for layer in export.layers.values()]
-    made += [stored.statement for stored in export.stored.values()]
-    made += export.ties
-    if made:
-        yield "    def __init__(self) -> None:"
+    if made.made:
+        arguments = [
+            f"{name}: {_kind(values)}" + ("" if default_of(name) is None else f" = {default_of(name)}")
+            for name, values in sorted(made.arguments.items(), key=lambda item: default_of(item[0]) is not None)
+        ]
+        yield from _head("__init__", arguments, "None")
         yield "        super().__init__()"
-        for statement in made:
-            yield from lines_of(statement, 2)
+        for statement in made.made:
+            yield from lines_of(statement.strip(), 3 if statement.startswith(" ") else 2)
         yield ""
-    yield from _forward_lines(export, body)
-
-
-def _forward_lines(export: Export, body: Body) -> Iterator[str]:
-    results = [annotation(value.type) for value in export.graph.outputs]
+    results = [annotation(type_) for type_ in made.results]
     returned = results[0] if len(results) == 1 else f"tuple[{', '.join(results)}]"
-    parameters = ["self", *(f"{name}: {annotation(value.type)}" for name, value in body.inputs)]
-    head = call("def forward", *parameters)
-    if len(f"    {head} -> {returned}:") <= WIDTH:
-        yield f"    {head} -> {returned}:"
-    else:
-        yield "    def forward("
-        for parameter in parameters:
-            yield f"        {parameter},"
-        yield f"    ) -> {returned}:"
-    yield from body.lines()
+    parameters = [f"{name}: {annotation(type_)}" for (_, name), type_ in zip(made.inputs, made.types, strict=True)]
+    yield from _head("forward", parameters, returned)
+    yield from (body or _body(made)).lines()
+
+
+def _head(name: str, parameters: Sequence[str], returned: str) -> Iterator[str]:
+    """The first lines of a method."""
+    whole = f"    def {name}({', '.join(['self', *parameters])}) -> {returned}:"
+    if len(whole) <= WIDTH:
+        yield whole
+        return
+    yield f"    def {name}("
+    yield from (f"        {parameter}," for parameter in ("self", *parameters))
+    yield f"    ) -> {returned}:"
+
+
+def _kind(values: Sequence[str]) -> str:
+    """The type of an argument by its values."""
+    if all(value.lstrip("-").isdigit() for value in values):
+        return "int"
+    if any(value.startswith("(") for value in values):
+        return "int | tuple[int, ...]"
+    return "bool" if set(values) <= {"True", "False"} else "float"
 
 
 def annotation(type_: Type) -> str:
@@ -116,12 +132,4 @@ def _load_lines(name: str) -> Iterator[str]:
     yield "    return net.eval()"
 
 
-def tensors_of(export: Export) -> dict[str, Tensor]:
-    """The tensors of the state_dict by their keys."""
-    found = {stored.attribute: stored.tensor for stored in export.stored.values() if stored.tensor is not None}
-    for layer in export.layers.values():
-        found |= {f"{layer.attribute}.{name}": tensor for name, tensor in layer.tensors.items()}
-    return found
-
-
-__all__ = ["module_text", "recording_text", "tensors_of"]
+__all__ = ["module_text", "recording_text"]

@@ -50,6 +50,7 @@ class Statement:
     blocks: list[tuple[str, list[Statement]]] = field(default_factory=list)
     keeps: bool = False
     names: tuple[str, ...] = ()
+    is_setting: bool = False
 
 
 @dataclass(frozen=True)
@@ -176,7 +177,7 @@ class Export:
                 text = Expr(f"{Reference(self.number(value)).atom}.shape[{axis}]")
                 if value.producer is None and value.graph is self.graph:
                     number = self.new_number()
-                    self.statements.append(Statement((number,), text, names=(dim.text.lower(),)))
+                    self.statements.append(Statement((number,), text, names=(dim.text.lower(),), is_setting=True))
                     text = Reference(number)
                 self._symbols[dim.text] = text
 
@@ -194,7 +195,7 @@ class Export:
             self._device = self.new_number()
             first = next((value for value in self.graph.inputs if isinstance(value.type, TensorType)), None)
             text = 'torch.device("cpu")' if first is None else f"{Reference(self.number(first)).atom}.device"
-            self.statements.insert(0, Statement((self._device,), text, names=("device",)))
+            self.statements.insert(0, Statement((self._device,), text, names=("device",), is_setting=True))
         return Reference(self._device)
 
     def decide(self, kind: DecisionKind, node: str, text: str) -> None:
@@ -205,9 +206,10 @@ class Export:
 
 
 def layer_name(node: Node) -> str:
-    """What the source calls a node: the name of its first result, without what says that it is one."""
+    """What the source calls a node: the name of its first result, without what says that it is one, or that Gluon
+    puts behind the names of layers."""
     name = node.name or (node.outputs[0].name if node.outputs else node.op.name)
-    return name.removesuffix(":0").removesuffix("_output")
+    return name.removesuffix(":0").removesuffix("_output").removesuffix("_fwd")
 
 
 def dtype_text(dtype: DType | None) -> str:

@@ -4,10 +4,11 @@
 
     child.py FOLDER
 
-reads module.py, recording.py (which calls `record` with every value), module.json (the class and the names of its
-outputs) and weights.npz (a0, a1, ... with names and types in weights.json) from FOLDER and says torch's version in a
-line of JSON on standard output. For every line on standard input it reads feeds.npz, feeds.json and wanted.json (names
-of values) and answers, for each value, with a line of JSON and an .npy; then with an empty object, or an error.
+reads from FOLDER module.py, recording.py (which calls `record` with every value), module.json (the class, the names of
+its outputs, and module.py's keys by those of recording.py) and weights.npz (a0, a1, ... with names and types in
+weights.json), and says torch's version in a line of JSON on standard output. For every line on standard input it reads
+feeds.npz, feeds.json and wanted.json (names of values) and answers, for each value, with a line of JSON and an .npy;
+then with an empty object, or an error.
 """
 
 import json
@@ -106,8 +107,9 @@ def main(folder):
         try:
             if not nets:
                 weights = read_tensors(torch, folder, "weights")
-                for file in ("module.py", "recording.py"):
-                    nets[file] = opened(torch, folder, file, about, weights, record)
+                nets["module.py"] = opened(torch, folder, "module.py", about, weights, record)
+                flat = {key: weights[now] for key, now in about["keys"].items()}
+                nets["recording.py"] = opened(torch, folder, "recording.py", about, flat, record)
             evaluate(torch, nets, about, folder, output, recorded)
             say(output, {})
         except Exception as error:

@@ -53,11 +53,13 @@ class TorchProcess(ChildProcess):
 
     def __init__(self, python: str, text: str, module: TorchModule, live: Live | None = None) -> None:
         super().__init__(python, live)
-        recording, self.recorded = module.recording()
+        recording, self.recorded = module.recording
         (self.place / "module.py").write_text(text, encoding="ascii")
         (self.place / "recording.py").write_text(recording, encoding="ascii")
         self._store("weights", {name: tensor.numpy() for name, tensor in module.tensors.items()})
-        about = {"name": module.name, "outputs": [value.name for value in module.graph.outputs]}
+        outputs = [value.name for value in module.graph.outputs]
+        name = module.design.classes[-1].name
+        about = {"name": name, "outputs": outputs, "keys": module.design.keys}
         (self.place / "module.json").write_text(json.dumps(about), encoding="ascii")
         first = self.start(Path(__file__).with_name("child.py"), [], {"CUDA_VISIBLE_DEVICES": "-1"})
         self.version = str(first.get("version", "of an unknown version"))
@@ -95,7 +97,7 @@ class LiveTorch:
 
     def values(self) -> list[str]:
         """The names of the values that the module computes, in order."""
-        return self._module.recording()[1]
+        return self._module.recording[1]
 
     def stream(self, feeds: Mapping[str, Array], names: Iterable[str]) -> Iterator[tuple[str, Array]]:
         """The named values from one run."""

@@ -94,7 +94,7 @@ def test_no_text_of_a_model_becomes_code(
     graph = from_model(model(text, place))
     module = to_module(graph)
     written = module.text(f"{graph.name} {text}")
-    for code in (written, module.recording()[0]):
+    for code in (written, module.recording[0]):
         assert code.isascii()
         assert not (set(calls(code)) & set(dir(builtins))) - {"super", "str", "__file__"}
         assert "acted" not in {node.value for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Constant)}
