@@ -16,7 +16,7 @@ import pytest
 PROMISES = {
     "MXNet": ("CI", "GRAPHIR_REQUIRE_MXNET"),
     "TensorFlow": ("CI", "GRAPHIR_REQUIRE_TENSORFLOW"),
-    "PyTorch": ("GRAPHIR_REQUIRE_TORCH",),
+    "PyTorch": ("CI", "GRAPHIR_REQUIRE_TORCH"),
     "tf_keras": ("GRAPHIR_REQUIRE_TF_KERAS",),
     "old onnxruntime": ("GRAPHIR_REQUIRE_OLD_ONNXRUNTIME",),
     "shared": ("CI",),

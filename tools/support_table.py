@@ -20,6 +20,7 @@ from graphir.converters.mxnet.reference import supported
 from graphir.converters.mxnet.schema.registry import later_operators, operator_schema, registered_names
 from graphir.converters.onnx.exporting.opsets import DEFAULT_OPSET, OLDEST_OPSET, newest_opset
 from graphir.converters.onnx.ops import export_table
+from graphir.converters.pytorch.exporting.ops import export_table as pytorch_exports
 from graphir.converters.tensorflow.importing.ops import import_table as tensorflow_operators
 from graphir.ops import operator_table
 from graphir.ops.foreign import Foreign
@@ -82,8 +83,26 @@ def page() -> str:
         "|---|---|",
         *(f"| `{name}` | {family} |" for name, family in exported),
         "",
+        *in_pytorch(),
     ]
     return "\n".join(lines)
+
+
+def in_pytorch() -> list[str]:
+    """The section on PyTorch: which graph operators are written as they stand, by ONNX's definition, or not at all."""
+    written = {cls.__name__ for cls in pytorch_exports()}
+    rows = [(name, "yes" if name in written else "by what ONNX defines it by") for name in sorted(operator_table())]
+    return [
+        f"## Graph operators in PyTorch ({len(written)} have a form of their own)",
+        "",
+        "Others are written by what ONNX defines them by, where it does. A node that cannot be written is refused with",
+        "its reason, all of them at once: `graphir check MODEL --target pytorch`.",
+        "",
+        "| operator | written |",
+        "|---|---|",
+        *(f"| `{name}` | {how} |" for name, how in rows),
+        "",
+    ]
 
 
 def _mxnet_row(name: str) -> tuple[str, str, str]:
@@ -115,7 +134,7 @@ def summary() -> str:
         (
             "graph operators",
             f"{len(operator_table())}; {len(export_table())} are written as ONNX, {len(in_mxnet)} as MXNet's own or "
-            f"short compositions, {len(LOWERED)} lowered to those",
+            f"short compositions, {len(LOWERED)} lowered to those, {len(pytorch_exports())} as PyTorch",
         ),
         ("runs on", "CPU through onnxruntime; CUDA is built in, but has not been run on a GPU yet"),
         ("needs", "Python 3.11 or newer, NumPy 1.26 or 2"),

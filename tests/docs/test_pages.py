@@ -15,7 +15,8 @@ from tests.requirements import missing
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # Pages that use a live framework themselves.
-LIVE = {"howto/tensorflow.md": "TensorFlow", "tensorflow.md": "TensorFlow"}
+LIVE = {"howto/pytorch.md": "PyTorch", "howto/tensorflow.md": "TensorFlow", "tensorflow.md": "TensorFlow"}
+MODULES = {"PyTorch": "torch", "TensorFlow": "tensorflow"}
 # Pages whose blocks a module of tests runs by itself.
 OWN_TESTS = {"plugins.md": "tests/cli/test_plugins.py"}
 
@@ -40,7 +41,7 @@ PLAYED = [
 @pytest.mark.parametrize("page", PLAYED)
 def test_a_page_shows_what_is_printed(page: Path, tmp_path: Path) -> None:
     name = name_of(page)
-    if name in LIVE and find_spec(LIVE[name].lower()) is None:
+    if name in LIVE and find_spec(MODULES[LIVE[name]]) is None:
         missing(LIVE[name], f"live {LIVE[name]} cannot be imported")
     assert not "\n".join(differences(page, tmp_path))
 

@@ -52,8 +52,8 @@ class ClassDesign:
     inputs: list[Parameter]
     statements: list[Statement]
     outputs: list[Expr]
-    types: list[Type]
-    results: list[Type] = field(default_factory=lambda: [ANYTHING])
+    types: Sequence[Type]
+    results: Sequence[Type] = field(default_factory=lambda: [ANYTHING])
     values: Mapping[int, Value] = field(default_factory=dict)
     says_shapes: bool = False
 
