@@ -40,7 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", metavar="SOURCE", help=SOURCE_HELP)
     parser.add_argument(
         "target", metavar="TARGET",
-        help="the file to write: something.onnx, something-symbol.json or something.graphir.json",
+        help="the file to write: something.onnx, something.py (a PyTorch module), something-symbol.json or "
+        "something.graphir.json",
     )
     add_model_options(parser)
     add_target_options(parser)

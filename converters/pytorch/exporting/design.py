@@ -173,7 +173,7 @@ class _Maker:
         self._unify_branches()
         for _ in range(MOST_CLASSES):
             pieces = self._pieces()
-            found = _best_run([piece.form for piece in pieces], [len(piece.statements) for piece in pieces])
+            found = _best_run(pieces)
             if found is None:
                 return
             length, starts = found
@@ -391,11 +391,12 @@ def tensors_of(export: Export) -> dict[str, Tensor]:
     return found
 
 
-def _best_run(forms: Sequence[object], sizes: Sequence[int]) -> tuple[int, list[int]] | None:
-    """The run of pieces that is worth most as a block: its length, and where it begins each time."""
+def _best_run(pieces: Sequence[_Piece]) -> tuple[int, list[int]] | None:
+    """The run of pieces that is worth most as a block, with a layer in it: its length, and where it begins each time.
+    Linear in the number of pieces."""
     best: tuple[int, int, list[int]] | None = None
     codes: dict[object, int] = {}
-    coded = [codes.setdefault(form, len(codes)) for form in forms]
+    coded = [codes.setdefault(piece.form, len(codes)) for piece in pieces]
     for length in range(1, min(LONGEST_RUN, len(coded) // LEAST_USES) + 1):
         places: dict[tuple[int, ...], list[int]] = defaultdict(list)
         for start in range(len(coded) - length + 1):
@@ -403,9 +404,13 @@ def _best_run(forms: Sequence[object], sizes: Sequence[int]) -> tuple[int, list[
             if not places[key] or start >= places[key][-1] + length:
                 places[key].append(start)
         for starts in places.values():
-            size = sum(sizes[starts[0] : starts[0] + length])
+            if len(starts) < LEAST_USES:
+                continue
+            run = pieces[starts[0] : starts[0] + length]
+            size = sum(len(piece.statements) for piece in run)
             gain = (len(starts) - 1) * size
-            if len(starts) >= LEAST_USES and size >= LEAST_STATEMENTS and (best is None or gain > best[0]):
+            has_layer = any(piece.attributes for piece in run)
+            if has_layer and size >= LEAST_STATEMENTS and (best is None or gain > best[0]):
                 best = gain, length, starts
     return None if best is None else best[1:]
 
