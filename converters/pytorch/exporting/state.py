@@ -124,6 +124,8 @@ class Export:
             return self.store(value)
         if value.producer is None and value in value.graph.parameters:
             raise Refusal(f"the parameter {value.name} has no elements")
+        if isinstance(value.type, TensorType) and value.dtype is not None and value.dtype not in DTYPES:
+            raise Refusal(f"{value.name} is {value.type}, a type that PyTorch has no tensors of")
         return Reference(self.number(value))
 
     def layer(self, node: Node, constructor: str, tensors: Mapping[str, Tensor], owned: Mapping[str, Value]) -> Expr:

@@ -10,4 +10,6 @@ if TYPE_CHECKING:
 
 def reshape(x: Tensor, shape: list[int]) -> Tensor:
     """Reshape a tensor; a size of 0 is that of the same axis before."""
-    return x.reshape([x.shape[i] if size == 0 else size for i, size in enumerate(shape)])
+    return x.reshape(
+        [x.shape[i] if size == 0 else size for i, size in enumerate(shape)]
+    )

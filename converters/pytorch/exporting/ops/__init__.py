@@ -8,7 +8,7 @@ from graphir.converters.pytorch.exporting.context import ExportFunction
 from graphir.ops.base import Operator
 from graphir.ops.families import FamilyTable
 
-FAMILIES = ("activation", "convolution", "linear", "normalization", "pooling", "shape")
+FAMILIES = ("activation", "convolution", "elementwise", "linear", "normalization", "pooling", "shape")
 
 
 @cache
