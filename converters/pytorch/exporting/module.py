@@ -13,7 +13,7 @@ from graphir.converters.pytorch.exporting.state import Export
 from graphir.safety.foreign_text import one_line
 from graphir.types import OptionalType, SequenceType, TensorType, Type
 
-LONGEST_TITLE = 200
+LONGEST_TITLE = 190
 
 
 def module_text(export: Export, design: Design, title: str) -> str:
