@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from graphir.converters.pytorch.exporting.block_arguments import (
     ATTRIBUTE,
@@ -26,11 +26,12 @@ from graphir.converters.pytorch.exporting.expression import (
     references,
     replace_references,
 )
+from graphir.converters.pytorch.exporting.methods import Method, parts_of
 from graphir.converters.pytorch.exporting.naming import OF_MODULES, Names
 from graphir.converters.pytorch.exporting.state import Export, Layer, Statement, Stored
 from graphir.graph import Value
 from graphir.tensor import Tensor
-from graphir.types import ANYTHING, Type
+from graphir.types import ANYTHING
 
 # No block is made of less: uses, and statements of one.
 LEAST_USES, LEAST_STATEMENTS = 2, 3
@@ -43,18 +44,14 @@ BLOCK_NUMBER = re.compile(r"_(block|unit|layer|cell)?_?\d+$")
 @dataclass
 class ClassDesign:
     """A class: the arguments of its `__init__` with their values in each use, the statements there, which attributes
-    are buffers, and `forward` with the types of its arguments and results."""
+    are buffers, and its methods, of which `forward` is the last. `values` are the graph's values by number."""
 
     name: str
     arguments: dict[str, list[str]]
     made: list[str]
     buffers: list[str]
-    inputs: list[Parameter]
-    statements: list[Statement]
-    outputs: list[Expr]
-    types: Sequence[Type]
-    results: Sequence[Type] = field(default_factory=lambda: [ANYTHING])
-    values: Mapping[int, Value] = field(default_factory=dict)
+    methods: list[Method]
+    values: Mapping[int, Value]
     says_shapes: bool = False
 
 
@@ -131,15 +128,18 @@ def design(export: Export, outputs: Sequence[Expr], name: str, *, blocks: bool =
     """Lay out the classes of a module, a single one without `blocks`."""
     needed = {number for text in outputs for number in references(text)}
     statements = needed_statements(export.statements, needed)
-    maker = _Maker(export, statements, outputs)
+    maker = _Maker(export, statements, outputs, has_parts=blocks)
     if blocks:
         maker.find_blocks()
     return maker.result(name)
 
 
 class _Maker:
-    def __init__(self, export: Export, statements: list[Statement], outputs: Sequence[Expr]) -> None:
+    def __init__(
+        self, export: Export, statements: list[Statement], outputs: Sequence[Expr], *, has_parts: bool
+    ) -> None:
         self._export, self._statements, self._outputs = export, statements, list(outputs)
+        self._has_parts = has_parts
         self._layers: dict[str, Layer] = dict(export.layers)
         self._stored: dict[str, Stored] = dict(export.stored)
         self._tied = {name for tie in export.ties for name in ATTRIBUTE.findall(tie)}
@@ -158,10 +158,9 @@ class _Maker:
         made += [stored.statement for stored in self._stored.values()]
         buffers = [stored.attribute for stored in self._stored.values() if stored.is_buffer]
         types, results = ([value.type for value in values] for values in (graph.inputs, graph.outputs))
-        net = ClassDesign(
-            name, {}, made + export.ties, buffers, inputs, self._statements, self._outputs, types, results,
-            export.values, says_shapes=True,
-        )  # fmt: skip
+        forward = Method("forward", inputs, self._statements, self._outputs, types, results)
+        methods = parts_of(forward, export.values) if self._has_parts else [forward]
+        net = ClassDesign(name, {}, made + export.ties, buffers, methods, export.values, says_shapes=True)
         keys = {}
         for key in tensors_of(export):
             first, dot, rest = key.partition(".")
@@ -319,8 +318,8 @@ class _Maker:
             Parameter(number, f"{CHAIN}{place + 1}" if place else CHAIN) for place, number in enumerate(first.inputs)
         ]
         types = [ANYTHING] * len(parameters)
-        block = ClassDesign(name, arguments, made, buffers, parameters, statements, [Reference(first.output)], types)
-        block.values = self._export.values
+        forward = Method("forward", parameters, statements, [Reference(first.output)], types)
+        block = ClassDesign(name, arguments, made, buffers, parts_of(forward, self._export.values), self._export.values)
         self._classes.append(block)
         calls: dict[int, Statement] = {}
         dropped: set[int] = set()

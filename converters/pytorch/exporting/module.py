@@ -9,6 +9,7 @@ from graphir.converters.pytorch.exporting.compose import Body
 from graphir.converters.pytorch.exporting.design import ClassDesign, Design, tensors_of
 from graphir.converters.pytorch.exporting.functions import functions_for
 from graphir.converters.pytorch.exporting.layout import WIDTH, lines_of
+from graphir.converters.pytorch.exporting.methods import Method
 from graphir.converters.pytorch.exporting.state import Export
 from graphir.safety.foreign_text import one_line
 from graphir.types import OptionalType, SequenceType, TensorType, Type
@@ -32,16 +33,11 @@ def recording_text(export: Export, design: Design) -> tuple[str, list[str]]:
     """The text of a module that computes the same and calls `record(name, tensor)` with every value of the graph, and
     the names of these. It is a single class."""
     (net,) = design.classes
-    body = _body(net, records=True)
+    (forward,) = net.methods
+    body = Body(forward.statements, forward.outputs, forward.inputs, net.values, records=True)
     functions = [function.text for function in functions_for(export.functions)]
     code = "\n".join([*functions, *_class_lines(net, body)])
     return "\n".join([*_imports(code, loads=False), "", code, ""]), body.recorded
-
-
-def _body(made: ClassDesign, *, records: bool = False) -> Body:
-    return Body(
-        made.statements, made.outputs, made.inputs, made.values, says_shapes=made.says_shapes, records=records
-    )
 
 
 def _docstring(export: Export, title: str) -> str:
@@ -87,11 +83,27 @@ def _class_lines(made: ClassDesign, body: Body | None = None) -> Iterator[str]:
         for statement in made.made:
             yield from lines_of(statement.strip(), 3 if statement.startswith(" ") else 2)
         yield ""
-    results = [annotation(type_) for type_ in made.results]
+    for place, method in enumerate(made.methods):
+        if place:
+            yield ""
+        yield from _method_lines(method, body or Body(
+            method.statements, method.outputs, method.inputs, made.values, says_shapes=made.says_shapes
+        ))  # fmt: skip
+
+
+def _method_lines(method: Method, body: Body) -> Iterator[str]:
+    results = [annotation(type_) for type_ in method.results]
     returned = results[0] if len(results) == 1 else f"tuple[{', '.join(results)}]"
-    parameters = [f"{name}: {annotation(type_)}" for (_, name), type_ in zip(made.inputs, made.types, strict=True)]
-    yield from _head("forward", parameters, returned)
-    yield from (body or _body(made)).lines()
+    kinds = [_setting(name) if type_ is None else annotation(type_) for (_, name), type_ in
+             zip(method.inputs, method.types, strict=True)]  # fmt: skip
+    parameters = [f"{name}: {kind}" for (_, name), kind in zip(method.inputs, kinds, strict=True)]
+    yield from _head(method.name, parameters, returned)
+    yield from body.lines()
+
+
+def _setting(name: str) -> str:
+    """The type of what is read of an input: its device, or one of its sizes."""
+    return "torch.device" if name.startswith("device") else "int"
 
 
 def _head(name: str, parameters: Sequence[str], returned: str) -> Iterator[str]:
