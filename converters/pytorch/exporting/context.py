@@ -4,6 +4,7 @@
     operand(slot)       the same, or a number where it is a constant of one element that broadcasts
     number(slot)        that number's text, None for what is no constant of one element
     ints(slot)          a small operand of integers as Python integers, one text each: sizes of inputs are variables
+    scalar(slot)        an operand of one element as a Python number, also one that only a run can tell
     int_list(slot)      the same as one text, read from the tensor where only a run can tell them
     sizes(slot)         the shape of an operand as Python integers
     layer(...)          an nn module with weights, by the text that calls it; weight(slot) are the elements for one
@@ -87,6 +88,10 @@ class ExportNode(BaseExportNode[O], Generic[O]):
         if size is not None and value.dtype is DType.BOOL:
             return Expr(str(bool(element))) if isinstance(element, int) else None
         return size
+
+    def scalar(self, slot: int) -> Expr:
+        """An operand of one element as a Python number: where it is not known, read from the tensor."""
+        return self.number(slot) or Expr(f"{self.tensor(slot).atom}.item()")
 
     def ints_if_known(self, slot: int) -> list[Expr] | None:
         """The elements of a small operand of integers, flat; None where some are known by a run only."""

@@ -8,7 +8,19 @@ from graphir.converters.pytorch.exporting.context import ExportFunction
 from graphir.ops.base import Operator
 from graphir.ops.families import FamilyTable
 
-FAMILIES = ("activation", "convolution", "elementwise", "linear", "normalization", "pooling", "shape")
+FAMILIES = (
+    "activation",
+    "blocks",
+    "convolution",
+    "elementwise",
+    "extent",
+    "linear",
+    "normalization",
+    "pooling",
+    "shape",
+    "shape_parts",
+    "slicing",
+)
 
 
 @cache

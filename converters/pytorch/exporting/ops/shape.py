@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from graphir.converters.pytorch.exporting.context import ExportNode, list_of, row, table
 from graphir.ops import shape as ir
+from graphir.types import UNKNOWN
 
 
 def export_transpose(node: ExportNode[ir.Transpose]) -> None:
@@ -68,24 +71,47 @@ def export_flatten(node: ExportNode[ir.Flatten]) -> None:
 
 
 def export_squeeze(node: ExportNode[ir.Squeeze]) -> None:
-    """squeeze of the axes that are named."""
-    if node.optional(1) is None:
-        axes = [axis for axis, size in enumerate(node.shape()) if size == 1]
-        if node.result.rank != node.rank() - len(axes):
-            node.refuse("which axes have one element is known by a run only")
+    """squeeze of the axes that are named, or of all with one element."""
+    data, axes = node.tensor(), node.known(1)
+    if axes is not None:
+        axes = tuple(node.axis(axis, node.rank()) for axis in axes)
+    elif node.optional(1) is not None:
+        node.emit(f"{data.atom}.squeeze(tuple({node.int_list(1)}))")
+        return
+    elif node.result.rank is None:
+        node.emit(f"{data.atom}.squeeze()")
+        return
     else:
-        axes = [node.axis(axis, node.rank()) for axis in node.integers(1, "axes")]
-    node.emit(f"{node.tensor().atom}.squeeze({_axes(axes)})" if axes else str(node.tensor()))
+        axes = tuple(axis for axis, size in enumerate(node.shape()) if size == 1)
+    node.emit(f"{data.atom}.squeeze({_axes(axes)})" if axes else data)
 
 
 def export_unsqueeze(node: ExportNode[ir.Unsqueeze]) -> None:
     """unsqueeze, one axis after the other."""
-    given = node.integers(1, "axes")
+    given = node.known(1)
+    if given is None:
+        node.emit(f"{node.function('unsqueeze')}({node.tensor()}, {node.int_list(1)})")
+        return
     axes = sorted(axis % (node.rank() + len(given)) for axis in given)
     node.emit(node.tensor().atom + "".join(f".unsqueeze({axis})" for axis in axes))
 
 
-def _axes(axes: list[int]) -> str:
+def export_expand(node: ExportNode[ir.Expand]) -> None:
+    """expand to the result's shape where it is known, else to what both shapes give when they meet."""
+    sizes = [node.export.size(dim) for dim in node.result.shape or (UNKNOWN,)]
+    known = [size for size in sizes if size is not None]
+    if len(known) == len(sizes) and node.input(1).known is not None:
+        node.emit(f"{node.tensor().atom}.expand({', '.join(known) or '()'})")
+        return
+    node.emit(f"{node.function('expand')}({node.tensor()}, {node.int_list(1)})")
+
+
+def export_size(node: ExportNode[ir.Size]) -> None:
+    """A tensor of the number of elements, for what does not take it as an integer."""
+    node.emit(f"torch.tensor({node.tensor().atom}.numel(), device={node.device})")
+
+
+def _axes(axes: Sequence[int]) -> str:
     return str(axes[0]) if len(axes) == 1 else f"({', '.join(map(str, axes))})"
 
 
@@ -96,6 +122,8 @@ EXPORTS = table(
     row(ir.Flatten, export_flatten),
     row(ir.Squeeze, export_squeeze),
     row(ir.Unsqueeze, export_unsqueeze),
+    row(ir.Expand, export_expand),
+    row(ir.Size, export_size),
 )
 
 __all__ = ["EXPORTS"]

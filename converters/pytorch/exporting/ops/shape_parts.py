@@ -1,0 +1,71 @@
+"""What joins tensors, takes parts of them, or trades parts between axes."""
+
+from __future__ import annotations
+
+from graphir.converters.pytorch.exporting.context import ExportNode, call, row, table, tuple_of
+from graphir.ops import shape_parts as ir
+from graphir.types import DType
+
+# Triangles are computed of these as of integers of their width.
+UNSIGNED = {DType.UINT16: DType.INT16, DType.UINT32: DType.INT32, DType.UINT64: DType.INT64}
+
+
+def export_concat(node: ExportNode[ir.Concat]) -> None:
+    """torch.cat."""
+    parts = node.tensors()
+    if len(parts) == 1:
+        node.alias(parts[0])
+        return
+    axis = node.op.axis
+    node.emit(call("torch.cat", tuple_of(parts), dim=None if axis == 0 else str(axis)))
+
+
+def export_split(node: ExportNode[ir.Split]) -> None:
+    """chunk where the parts are equal, but for the last one; else split."""
+    op, data = node.op, node.tensor()
+    if op.num_outputs == 1:
+        node.alias(data)
+        return
+    axis = None if op.axis == 0 else str(op.axis)
+    size = node.shape()[op.axis]
+    is_even = isinstance(size, int) and node.known(1) == _chunks(size, op.num_outputs)
+    if node.optional(1) is None or is_even:
+        node.emit_all(call(f"{data.atom}.chunk", str(op.num_outputs), dim=axis))
+        return
+    node.emit_all(call(f"{data.atom}.split", node.int_tuple(1), dim=axis))
+
+
+def _chunks(size: int, count: int) -> tuple[int, ...]:
+    """The sizes of the parts that chunk makes."""
+    part = -(-size // count)
+    return (*(part,) * (count - 1), size - part * (count - 1))
+
+
+def export_trilu(node: ExportNode[ir.Trilu]) -> None:
+    """triu or tril, which torch has for all dtypes but unsigned integers."""
+    data, dtype = node.tensor().atom, node.dtype()
+    offset = "" if node.optional(1) is None or node.known(1) == (0,) else node.scalar(1)
+    triangle = f"{'triu' if node.op.upper else 'tril'}({offset})"
+    signed = UNSIGNED.get(dtype)
+    if signed is None:
+        node.emit(f"{data}.{triangle}")
+    else:
+        node.emit(node.cast(f"{node.cast(data, signed)}.{triangle}", dtype))
+
+
+def export_reverse_sequence(node: ExportNode[ir.ReverseSequence]) -> None:
+    """The first elements of each sequence reversed, by their positions."""
+    op, rank = node.op, node.rank()
+    function = node.function("reverse_sequence")
+    axes = f"{node.axis(op.batch_axis, rank)}, {node.axis(op.time_axis, rank)}"
+    node.emit(f"{function}({node.tensor()}, {node.tensor(1)}, {axes})")
+
+
+EXPORTS = table(
+    row(ir.Concat, export_concat),
+    row(ir.Split, export_split),
+    row(ir.Trilu, export_trilu),
+    row(ir.ReverseSequence, export_reverse_sequence),
+)
+
+__all__ = ["EXPORTS"]
