@@ -1,17 +1,31 @@
 """Lines of Python laid out as `ruff format` leaves them: what does not fit is split at the last brackets, with one
-element a line and a comma behind the last one, which keeps it so at any line length."""
+element a line and a comma behind the last one, which keeps it so at any line length. Sums are split before their
+operators."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+
+from graphir.converters.pytorch.exporting.expression import LEVELS
 
 WIDTH = 88
 INDENT = "    "
 _CLOSING = {")": "(", "]": "[", "}": "{"}
+# What stands before the expression of a statement, an operator between two operands, what brackets of a call follow.
+HEADS = re.compile(r"return |[\w., ]+ = ")
+OPERATORS = re.compile(rf" ({'|'.join(map(re.escape, sorted(LEVELS, key=len, reverse=True)))}) ")
+CALLED = re.compile(r"[\w)\]]")
 
 
-def lines_of(statement: str, depth: int = 0, comment: str = "") -> Iterator[str]:
-    """The lines of a statement of one line. A comment stands behind it where it fits, else above it."""
+def lines_of(
+    statement: str, depth: int = 0, comment: str = "", *, inside: bool = False, behind: int = 0
+) -> Iterator[str]:
+    """The lines of a statement of one line. A comment stands behind it where it fits, else above it.
+
+    Sums that do not fit are split before their operators, in parentheses unless they stand `inside` of some. `behind`
+    is the length of what follows the last line.
+    """
     indent = INDENT * depth
     whole = f"{indent}{statement}"
     if comment:
@@ -20,20 +34,52 @@ def lines_of(statement: str, depth: int = 0, comment: str = "") -> Iterator[str]
             yield beside
             return
         yield f"{indent}# {comment}"
-    if len(whole) <= WIDTH:
+    if len(whole) + behind <= WIDTH:
         yield whole
         return
-    place = _last_brackets(statement)
-    if place is None:
+    head = HEADS.match(statement)
+    start = head.end() if head is not None and not inside else 0
+    places = _loosest_operators(statement, start)
+    if inside and places:
+        ends = [*places, len(statement)]
+        yield from lines_of(statement[: ends[0]].strip(), depth, inside=True)
+        for first, end in zip(places, ends[1:], strict=True):
+            yield from lines_of(statement[first:end].strip(), depth, inside=True, behind=behind)
+        return
+    brackets = _last_brackets(statement)
+    if places and (len(places) > 1 or brackets is None or brackets[1] < len(statement) - 1):
+        yield f"{indent}{statement[:start]}("
+        yield from lines_of(statement[start:], depth + 1, inside=True)
+        yield f"{indent})"
+        return
+    if brackets is None:
         yield whole
         return
-    start, end = place
+    start, end = brackets
     yield f"{indent}{statement[: start + 1]}"
-    for part in arguments_of(statement[start + 1 : end]):
-        *first, last = lines_of(part, depth + 1)
-        yield from first
-        yield f"{last},"
+    parts = arguments_of(statement[start + 1 : end])
+    comma = "" if _only_groups(statement, start, parts) else ","
+    for part in parts:
+        *others, last = lines_of(part, depth + 1, inside=True, behind=len(comma))
+        yield from others
+        yield f"{last}{comma}"
     yield f"{indent}{statement[end:]}"
+
+
+def _loosest_operators(statement: str, start: int) -> list[int]:
+    """Where the operators are, outside of brackets, that bind least."""
+    depth, found = 0, []
+    for place, character in _code(statement):
+        depth += (character in "([{") - (character in _CLOSING)
+        if depth == 0 and place > start and (operator := OPERATORS.match(statement, place)) is not None:
+            found.append((LEVELS[operator[1]], place))
+    loosest = min(found, default=(0, 0))[0]
+    return [place for level, place in found if level == loosest]
+
+
+def _only_groups(statement: str, start: int, parts: list[str]) -> bool:
+    """Whether brackets are parentheses around an expression, not those of a call or a tuple."""
+    return len(parts) == 1 and statement[start] == "(" and not (start and CALLED.match(statement[start - 1]))
 
 
 def _last_brackets(statement: str) -> tuple[int, int] | None:
