@@ -71,6 +71,7 @@ def convert(
     python: PathLike | Live | None = None,
     memory_budget: int = MEMORY_BUDGET,
     state: str = "keep",
+    names: PathLike | None = None,
 ) -> ConversionReport:
     """Convert a model file to another format and say what was done.
 
@@ -80,7 +81,8 @@ def convert(
     target can have as attributes what ONNX takes as operands (axes, shapes, k); the result is then held against the
     graph in which they are bound. `signature`, `inputs`, `outputs`, `state` and `limits` are as for `load`.
     `format` is that of the source where its content and name do not tell it. `progress` is told what is being done,
-    `python` is as for `verify`; `memory_budget` is how many bytes that comparison may take beside the weights.
+    `python` is as for `verify`; `memory_budget` is how many bytes that comparison may take beside the weights. `names`
+    is a file for what the weights are called in the source and in a PyTorch module, as JSON.
 
     With `dtype`, `float16` or `bfloat16`, weights and graph become that where their numbers allow it
     (`graphir.passes.half.to_half`), inputs and outputs where `io_dtype` is the same, but not the layers that match
@@ -92,7 +94,7 @@ def convert(
     how = ComparisonOptions(
         feeds, seed, rtol, atol, per_layer, against, providers, live=Live.of(python), memory_budget=memory_budget
     )
-    stated = _stated(opset=opset, weights=None if weights == "auto" else weights)
+    stated = _stated(opset=opset, names=names, weights=None if weights == "auto" else weights)
     options = ModelOptions(params, shapes, dtypes, format, keep_loss, signature, inputs, outputs, state)
     wanted = Wanted(target, stated, constants, half=half_options(dtype, io_dtype, keep_float32))
     return convert_model(source, wanted, options, Proof(how, verify, accuracy), progress)
@@ -193,7 +195,7 @@ def _keep_source(source: PathLike, model: Source, wanted: Wanted) -> None:
     """Raise ExportFailure for a target or a report that would overwrite a file of the source, or the other one."""
     files = {os.path.realpath(file) for file in (source, *model.files)}
     targets = target_of(wanted.format).places(wanted.target)
-    reports = () if wanted.report is None else (wanted.report,)
+    reports = [beside for beside in (wanted.report, wanted.options.get("names")) if beside is not None]
     for place in (*targets, *reports):
         if os.path.realpath(place) in files:
             raise ExportFailure(f"{place} is a file of the source; write the result elsewhere")

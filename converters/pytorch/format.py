@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from functools import partial
@@ -23,7 +24,7 @@ class PyTorchTarget:
     """`net.py`, and `net.safetensors` beside it."""
 
     suffix = SUFFIX
-    options: Mapping[str, tuple[type, ...]] = {}
+    options: Mapping[str, tuple[type, ...]] = {"names": (str, os.PathLike)}
     runs = False
 
     def named(self, options: Mapping[str, Any]) -> str:
@@ -43,7 +44,7 @@ class PyTorchTarget:
         module = export_copy(graph)
         text = module.text(f"{graph.name}, converted from {origin_of(graph.metadata)} by graphir.")
         return Ready(
-            count_operators(module.graph), partial(write, text, module, path), "module",
+            count_operators(module.graph), partial(write, text, module, path, options.get("names")), "module",
             judges=partial(judges, text, module), graph=module.graph,
         )  # fmt: skip
 
@@ -53,16 +54,20 @@ def weights_of(path: PathLike) -> str:
     return os.fspath(path).removesuffix(SUFFIX) + WEIGHTS
 
 
-def write(text: str, module: TorchModule, path: PathLike) -> list[Path]:
-    """Write the weights and the text; returns the files. Raises ExportFailure where one cannot be written."""
+def write(text: str, module: TorchModule, path: PathLike, names: PathLike | None = None) -> list[Path]:
+    """Write the weights and the text, and to `names` what the tensors are called in both models; returns the files.
+    Raises ExportFailure where one cannot be written."""
     from graphir.files.writing import replacing
     from graphir.serial.weights import Store
 
     weights = weights_of(path)
-    with replacing(weights, path) as (data, file):
+    beside = [weights] if names is None else [weights, names]
+    with replacing(*beside, path) as (data, *tables, file):
         Store(module.tensors, form="pt").write(data)
+        for table in tables:
+            table.write("[\n{}\n]\n".format(",\n".join(map(json.dumps, module.names))).encode("ascii"))
         file.write(text.encode("ascii"))
-    return [Path(path), Path(weights)]
+    return [Path(path), *map(Path, beside)]
 
 
 def judges(text: str, module: TorchModule, against: str, live: Live | None) -> list[Judge]:

@@ -46,6 +46,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_options(parser)
     add_target_options(parser)
     parser.add_argument(
+        "--names", metavar="FILE",
+        help="with a PyTorch module: what each weight is called in the source and in the state_dict, as JSON",
+    )  # fmt: skip
+    parser.add_argument(
         "--weights",
         choices=("auto", "inline", "external", "reference"),
         default="auto",

@@ -349,7 +349,7 @@ def target_options(options: argparse.Namespace, target: str, format: str) -> dic
     from graphir.errors import ExportFailure
 
     weights = getattr(options, "weights", "auto")
-    given = {"opset": options.opset}
+    given = {"opset": options.opset, "names": getattr(options, "names", None)}
     given["weights"] = None if weights == "auto" else weights
     stated = {name: value for name, value in given.items() if value is not None}
     try:

@@ -156,16 +156,21 @@ class ExportNode(BaseExportNode[O], Generic[O]):
         *,
         owned: Mapping[str, int] | None = None,
         tensors: Mapping[str, Tensor] | None = None,
+        sources: Mapping[str, int] | None = None,
     ) -> Expr:
         """An nn module made with these arguments, and with options that are not None. `owned` are its tensors that
-        operands hold as they are, by slot; `tensors` are others. It gets their dtype where that is not float32."""
+        operands hold as they are, by slot; `tensors` are others, made from the operands in the slots of `sources`. It
+        gets their dtype where that is not float32."""
         values = {name: self.input(slot) for name, slot in (owned or {}).items()}
         held = {name: value.tensor for name, value in values.items() if value.tensor is not None}
         held |= tensors or {}
         dtypes = {tensor.dtype for tensor in held.values()}
         dtype = dtype_text(dtypes.pop()) if len(dtypes) == 1 and DType.FLOAT32 not in dtypes else None
         text = call(constructor, *map(str, arguments), **(options or {}), dtype=dtype)
-        return self.export.layer(self.node, text, held, values)
+        layer = self.export.layer(self.node, text, held, values)
+        for name, slot in (sources or {}).items():
+            self.export.sources[f"{layer.removeprefix('self.')}.{name}"] = self.input(slot).name
+        return layer
 
     def function(self, name: str) -> str:
         """A function of `functions/`, which the file gets with those that it calls."""

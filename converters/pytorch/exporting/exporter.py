@@ -40,6 +40,17 @@ class TorchModule:
         """The text of the file; `title` says what it is."""
         return module_text(self.export, self.design, title)
 
+    @property
+    def names(self) -> list[dict[str, object]]:
+        """Of each tensor what the source calls it (None for one that is made of others), its key in the state_dict and
+        its shape."""
+        keys = self.design.keys
+        sources = {keys[key]: name for key, name in self.export.sources.items() if key in keys}
+        return [
+            {"source": sources.get(key), "key": key, "shape": list(tensor.shape)}
+            for key, tensor in self.tensors.items()
+        ]
+
     @cached_property
     def recording(self) -> tuple[str, list[str]]:
         """The text of a module that computes the same and calls `record(name, tensor)` with every value, and the names

@@ -14,7 +14,7 @@ from graphir.converters.pytorch.exporting.state import Export
 from graphir.safety.foreign_text import one_line
 from graphir.types import OptionalType, SequenceType, TensorType, Type
 
-LONGEST_TITLE = 190
+LONGEST_TITLE = 116
 
 
 def module_text(export: Export, design: Design, title: str) -> str:

@@ -91,6 +91,8 @@ class Export:
         self._numbers: dict[Value, int] = {}
         self._bound: dict[Value, Expr] = {}
         self._owners: dict[Value, str] = {}
+        # What the source calls the tensors of the state_dict, by their keys in a single class.
+        self.sources: dict[str, str] = {}
         self._symbols: dict[str, Expr] = {}
         self._short = without_common_scope(layer_name(node) for node in graph.nodes)
         self._count = 0
@@ -134,6 +136,7 @@ class Export:
         attribute = self.attributes.take(self._short[layer_name(node)], node.op.name.lower())
         self.layers[attribute] = Layer(attribute, constructor, dict(tensors))
         for name, value in owned.items():
+            self.sources[f"{attribute}.{name}"] = value.name
             own = f"self.{attribute}.{name}"
             other = self._owners.setdefault(value, own)
             if other != own:
@@ -145,6 +148,7 @@ class Export:
         assert value.tensor is not None
         if value not in self._owners:
             self._owners[value] = self.store_tensor(value.name, value.tensor)
+            self.sources[self._owners[value].removeprefix("self.")] = value.name
         text = Expr(self._owners[value])
         self._bound[value] = text
         return text

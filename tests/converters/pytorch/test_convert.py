@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
+import json
 import subprocess
 import sys
 from functools import partial
 from pathlib import Path
 
 import pytest
+from safetensors.numpy import load_file
 
 import graphir
 from graphir.cli import main
@@ -79,10 +80,10 @@ def test_a_wrong_module_is_found_with_the_layer(written: Path) -> None:
     assert verified(export_copy(graph), graph).verdict.passes
     for attribute, right, wrong in FAULTS:
         module = export_copy(graph)
-        layer = module.export.layers[attribute]
-        constructor = layer.constructor.replace(right, wrong)
-        assert constructor != layer.constructor
-        module.export.layers[attribute] = dataclasses.replace(layer, constructor=constructor)
+        for net in (module.design.classes[-1], module.flat.classes[-1]):
+            changed = [line.replace(right, wrong) if f"self.{attribute} " in line else line for line in net.made]
+            assert changed != net.made
+            net.made[:] = changed
         report = verified(module, graph)
         assert report.verdict.differs, (attribute, wrong)
         assert report.causes[0].name.startswith(attribute), report.to_text()
@@ -104,3 +105,16 @@ def test_without_torch_it_is_said_what_is_missing(tmp_path: Path, capsys: pytest
     assert "this interpreter has no torch" in error
     assert "net.py was written" in error
     assert (tmp_path / "net.py").exists()
+
+
+def test_what_weights_are_called_on_both_sides(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["convert", str(DIGITS), str(tmp_path / "net.py")]
+    assert main([*command, "--names", str(tmp_path / "names.json")]) == 0
+    rows = json.loads((tmp_path / "names.json").read_text())
+    assert {"source": "fc1_weight", "key": "fc1.weight", "shape": [48, 128]} in rows
+    assert {row["key"] for row in rows} == set(load_file(tmp_path / "net.safetensors"))
+    assert all(row["source"] for row in rows)
+    assert main([*command, "--names", str(DIGITS / "digits-symbol.json")]) == 1
+    assert "is a file of the source" in capsys.readouterr().err
+    assert main(["convert", str(DIGITS), str(tmp_path / "x.onnx"), "--names", str(tmp_path / "names.json")]) == 2
+    assert "names is for PyTorch targets" in capsys.readouterr().err

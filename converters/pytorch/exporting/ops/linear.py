@@ -21,7 +21,8 @@ def linear(node: AnyNode, weight: Tensor, bias: int | Tensor | None, *, owned: b
     elif bias is not None:
         tensors["bias"] = bias
     options = {"bias": "False" if bias is None else None}
-    return node.layer("nn.Linear", [inputs, outputs], options, owned=slots, tensors=tensors)
+    sources = {"weight": 1, "bias": 2} if bias is not None and node.optional(2) is not None else {"weight": 1}
+    return node.layer("nn.Linear", [inputs, outputs], options, owned=slots, tensors=tensors, sources=sources)
 
 
 def export_gemm(node: ExportNode[ir.Gemm]) -> None:
