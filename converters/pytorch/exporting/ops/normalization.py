@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
-from graphir.converters.pytorch.exporting.context import ExportNode, call, row, table
+from collections.abc import Sequence
+
+from graphir.converters.pytorch.exporting.context import ExportNode, Expr, binary, call, row, table, tuple_of
 from graphir.converters.pytorch.exporting.ops.activation import float_text
 from graphir.ops import normalization as ir
+from graphir.tensor import Tensor
+from graphir.types import DType
 
-# nn.BatchNorm by the number of axes of its data.
+# nn.BatchNorm and nn.InstanceNorm by the number of axes of their data.
 BATCH_NORMS = {2: "nn.BatchNorm1d", 3: "nn.BatchNorm1d", 4: "nn.BatchNorm2d", 5: "nn.BatchNorm3d"}
+INSTANCE_NORMS = {3: "nn.InstanceNorm1d", 4: "nn.InstanceNorm2d", 5: "nn.InstanceNorm3d"}
 STATES = {"weight": 1, "bias": 2, "running_mean": 3, "running_var": 4}
+AFFINE = {"weight": 1, "bias": 2}
+# The smallest numbers, for what must be no division by zero.
+SMALLEST = {DType.FLOAT16: "6e-08", DType.BFLOAT16: "1e-38", DType.FLOAT32: "1e-38", DType.FLOAT64: "1e-308"}
+
+
+def epsilon(number: float) -> str | None:
+    """An eps, None for that of torch's layers."""
+    text = float_text(number)
+    return None if text == "1e-05" else text
 
 
 def export_batch_normalization(node: ExportNode[ir.BatchNormalization]) -> None:
     """nn.BatchNorm1d to 3d, whose momentum is the share of the new value; F.batch_norm where the vectors are not all
     constant."""
     op = node.op
-    eps = None if float_text(op.epsilon) == "1e-05" else float_text(op.epsilon)
+    eps = epsilon(op.epsilon)
     constructor = BATCH_NORMS.get(node.rank())
     if constructor is not None and all(node.weight(slot) is not None for slot in STATES.values()):
         (channels,) = node.fixed(node.shape(1), node.input(1).name)
@@ -27,8 +41,143 @@ def export_batch_normalization(node: ExportNode[ir.BatchNormalization]) -> None:
     node.emit(call("F.batch_norm", data, mean, variance, scale, bias, eps=eps))
 
 
+def export_instance_normalization(node: ExportNode[ir.InstanceNormalization]) -> None:
+    """nn.InstanceNorm1d to 3d with constant vectors; torch.group_norm with a group for each channel is the same of any
+    number of axes, and of images of one pixel."""
+    shape, eps = node.shape(), epsilon(node.op.epsilon)
+    constructor = INSTANCE_NORMS.get(len(shape))
+    is_pixel = all(size == 1 for size in shape[2:])
+    if constructor is not None and not is_pixel and all(node.weight(slot) is not None for slot in AFFINE.values()):
+        (channels,) = node.fixed(node.shape(1), node.input(1).name)
+        layer = node.layer(constructor, [channels], {"eps": eps, "affine": "True"}, owned=AFFINE)
+        node.emit(f"{layer}({node.tensor()})")
+        return
+    data, scale, bias = node.tensors()
+    node.emit(call("torch.group_norm", data, node.size(0, 1), scale, bias, eps=eps))
+
+
+def export_group_normalization(node: ExportNode[ir.GroupNormalization]) -> None:
+    """nn.GroupNorm with constant vectors, else torch.group_norm."""
+    eps, groups = epsilon(node.op.epsilon), str(node.op.num_groups)
+    if all(node.weight(slot) is not None for slot in AFFINE.values()):
+        (channels,) = node.fixed(node.shape(1), node.input(1).name)
+        layer = node.layer("nn.GroupNorm", [groups, channels], {"eps": eps}, owned=AFFINE)
+        node.emit(f"{layer}({node.tensor()})")
+        return
+    data, scale, bias = node.tensors()
+    node.emit(call("torch.group_norm", data, groups, scale, bias, eps=eps))
+
+
+def export_layer_normalization(node: ExportNode[ir.LayerNormalization]) -> None:
+    """nn.LayerNorm with constant weights of the shape that is normalized, else F.layer_norm; weights of another shape
+    are multiplied with what it gives. The statistics are computed apart."""
+    op, rank = node.op, node.rank()
+    axis = node.axis(op.axis, rank)
+    eps = epsilon(op.epsilon)
+    trailing = node.shape()[axis:]
+    slots = {"weight": 1} | ({"bias": 2} if node.optional(2) is not None else {})
+    weights = {name: _of_shape(node.weight(slot), trailing) for name, slot in slots.items()}
+    tensors = {name: tensor for name, tensor in weights.items() if tensor is not None}
+    data = node.tensor()
+    if len(tensors) == len(slots):
+        sizes = node.fixed(trailing, node.input(0).name)
+        owned = {name: slot for name, slot in slots.items() if tensors[name] is node.weight(slot)}
+        more = {name: tensor for name, tensor in tensors.items() if name not in owned}
+        options = {"eps": eps, "bias": None if "bias" in slots else "False"}
+        layer = node.layer("nn.LayerNorm", [_shape(sizes)], options, owned=owned, tensors=more)
+        node.emit(f"{layer}({data})")
+    else:
+        shape = tuple_of(node.size(0, place) for place in range(axis, rank))
+        if all(node.shape(slot) == trailing for slot in slots.values()):
+            bias = node.tensor(2) if "bias" in slots else None
+            node.emit(call("F.layer_norm", data, shape, node.tensor(1), bias, eps=eps))
+        else:
+            text = binary("*", call("F.layer_norm", data, shape, eps=eps), node.tensor(1))
+            node.emit(binary("+", text, node.tensor(2)) if "bias" in slots else text)
+    axes = _shape(range(axis, rank))
+    wide = data if op.stash_type is node.dtype() else Expr(node.cast(data, op.stash_type))
+    if node.is_read(1):
+        node.emit(f"{wide.atom}.mean({axes}, keepdim=True)", 1)
+    if node.is_read(2):
+        variance = Expr(f"{wide.atom}.var({axes}, correction=0, keepdim=True)")
+        node.emit(f"{binary('+', variance, float_text(op.epsilon)).atom}.rsqrt()", 2)
+
+
+def _shape(sizes: Sequence[int]) -> str:
+    return str(sizes[0]) if len(sizes) == 1 else tuple_of(sizes)
+
+
+def _of_shape(tensor: Tensor | None, shape: Sequence[object]) -> Tensor | None:
+    """A constant in this shape, None where it has another one besides leading axes of one element."""
+    if tensor is None:
+        return None
+    if tensor.shape == tuple(shape):
+        return tensor
+    extra = len(tensor.shape) - len(shape)
+    fits = extra > 0 and tensor.shape[extra:] == tuple(shape) and set(tensor.shape[:extra]) == {1}
+    return tensor.reshaped(tensor.shape[extra:]) if fits else None
+
+
+def export_rms_normalization(node: ExportNode[ir.RMSNormalization]) -> None:
+    """nn.RMSNorm with a constant scale of the shape that is normalized, else F.rms_norm."""
+    rank = node.rank()
+    axis = node.axis(node.op.axis, rank)
+    eps, data = float_text(node.op.epsilon), node.tensor()
+    trailing = node.shape()[axis:]
+    scale = _of_shape(node.weight(1), trailing)
+    if scale is not None:
+        sizes = node.fixed(trailing, node.input(0).name)
+        owned = {"weight": 1} if scale is node.weight(1) else {}
+        tensors = {} if owned else {"weight": scale}
+        layer = node.layer("nn.RMSNorm", [_shape(sizes)], {"eps": eps}, owned=owned, tensors=tensors)
+        node.emit(f"{layer}({data})")
+        return
+    shape = tuple_of(node.size(0, place) for place in range(axis, rank))
+    if node.shape(1) == trailing:
+        node.emit(call("F.rms_norm", data, shape, node.tensor(1), eps=eps))
+    else:
+        node.emit(binary("*", call("F.rms_norm", data, shape, eps=eps), node.tensor(1)))
+
+
+def export_lrn(node: ExportNode[ir.LRN]) -> None:
+    """F.local_response_norm; the window of an even size lies one channel further behind in ONNX, and two axes or
+    narrow floats are not its own."""
+    op = node.op
+    numbers = [float_text(number) for number in (op.alpha, op.beta, op.bias)]
+    if op.size % 2 and node.rank() > 2 and node.dtype() in (DType.FLOAT32, DType.FLOAT64):
+        named = {name: None if text == usual else text for name, text, usual in
+                 zip(("alpha", "beta", "k"), numbers, ("0.0001", "0.75", "1.0"), strict=True)}  # fmt: skip
+        node.emit(call("F.local_response_norm", node.tensor(), str(op.size), **named))
+        return
+    node.emit(call(node.function("local_response_norm"), node.tensor(), str(op.size), *numbers))
+
+
+def export_lp_normalization(node: ExportNode[ir.LpNormalization]) -> None:
+    """F.normalize, whose eps is small enough to change nothing but 0 / 0, which is 0."""
+    op = node.op
+    eps = SMALLEST.get(node.dtype())
+    p, dim = None if op.p == 2 else str(op.p), None if op.axis == 1 else str(op.axis)
+    node.emit(call("F.normalize", node.tensor(), p=p, dim=dim, eps=eps))
+
+
+def export_mean_variance_normalization(node: ExportNode[ir.MeanVarianceNormalization]) -> None:
+    """Centred, and divided by the root of the variance, to which ONNX adds 1e-9."""
+    axes = [node.axis(axis, node.rank()) for axis in node.op.axes]
+    data, dims = node.tensor(), _shape(axes)
+    centred = binary("-", data, f"{data.atom}.mean({dims}, keepdim=True)")
+    deviation = f"{data.atom}.std({dims}, correction=0, keepdim=True)"
+    node.emit(binary("/", centred, binary("+", deviation, "1e-09")))
+
+
 EXPORTS = table(
     row(ir.BatchNormalization, export_batch_normalization),
+    row(ir.InstanceNormalization, export_instance_normalization),
+    row(ir.GroupNormalization, export_group_normalization),
+    row(ir.LayerNormalization, export_layer_normalization),
+    row(ir.RMSNormalization, export_rms_normalization),
+    row(ir.LRN, export_lrn),
+    row(ir.LpNormalization, export_lp_normalization),
+    row(ir.MeanVarianceNormalization, export_mean_variance_normalization),
 )
 
 __all__ = ["EXPORTS"]
