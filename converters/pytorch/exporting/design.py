@@ -382,6 +382,16 @@ class _Maker:
                 self._prefixes.setdefault(old, f"{outer}.{inner}")
 
 
+def drop_unused(export: Export, outputs: Sequence[Expr]) -> None:
+    """Let go the layers and tensors that nothing needed reads."""
+    needed = {number for text in outputs for number in references(text)}
+    texts = [*outputs, *texts_of(needed_statements(export.statements, needed)), *export.ties]
+    used = {name for text in texts for name in ATTRIBUTE.findall(text)}
+    for attributes in (export.layers, export.stored):
+        for name in attributes.keys() - used:
+            attributes.pop(name)
+
+
 def tensors_of(export: Export) -> dict[str, Tensor]:
     """The tensors of the state_dict by their keys, in a single class without blocks."""
     found = {stored.attribute: stored.tensor for stored in export.stored.values() if stored.tensor is not None}
@@ -467,4 +477,4 @@ def _scopes(uses: Sequence[_Piece]) -> list[str]:
     return [scope or "blocks" for scope in scopes]
 
 
-__all__ = ["ClassDesign", "Design", "design", "tensors_of"]
+__all__ = ["ClassDesign", "Design", "design", "drop_unused", "tensors_of"]

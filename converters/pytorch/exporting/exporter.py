@@ -9,8 +9,8 @@ from functools import cached_property
 from graphir.converters.kernel.refusals import Refusal, Refusals
 from graphir.converters.onnx.evaluator import onnx_evaluator
 from graphir.converters.pytorch.exporting.context import Export, ExportNode
-from graphir.converters.pytorch.exporting.design import Design, design, tensors_of
-from graphir.converters.pytorch.exporting.module import module_text, recording_text
+from graphir.converters.pytorch.exporting.design import Design, design, drop_unused, tensors_of
+from graphir.converters.pytorch.exporting.module import is_annotated, module_text, recording_text
 from graphir.converters.pytorch.exporting.ops import export_table
 from graphir.errors import GraphirError
 from graphir.graph import Graph, Node
@@ -65,9 +65,11 @@ def export_copy(graph: Graph, name: str = "Net") -> TorchModule:
     names = Names(copy)
     for_pytorch(onnx_evaluator()).run(copy)
     writer = _Writer(copy, names)
+    writer.check_ends()
     writer.write_all(list(copy.nodes))
     writer.refusals.raise_gaps("node(s) cannot be written for PyTorch:")
     outputs = [writer.export.reference(value) for value in copy.outputs]
+    drop_unused(writer.export, outputs)
     stated = set(graph.decisions)
     made = (*copy.decisions, *writer.export.decisions)
     graph.decisions.extend(decision for decision in made if decision not in stated)
@@ -88,6 +90,14 @@ class _Writer:
         self._names = names
         self._table = export_table()
 
+    def check_ends(self) -> None:
+        """Refuse inputs and outputs that PyTorch has no values of."""
+        for what, values in (("input", self.graph.inputs), ("output", self.graph.outputs)):
+            for value in values:
+                if not is_annotated(value.type):
+                    reason = f"it is {value.type}; a module takes and gives tensors and lists of them"
+                    self.refusals.refuse(what, reason, value.name)
+
     def write_all(self, nodes: Sequence[Node], depth: int = 0) -> None:
         """Write nodes in their order; what cannot be is gathered."""
         for node in nodes:
@@ -96,11 +106,13 @@ class _Writer:
 
     def _write(self, node: Node, depth: int) -> None:
         function = self._table.get(type(node.op))
+        before = self.export.state()
         try:
             if function is None:
                 raise Refusal(NO_EXPORT)
             function(ExportNode(self.export, node))
         except Refusal as error:
+            self.export.forget(before)
             made = self._in_other_terms(node, depth)
             if made is None:
                 self.refusals.refuse(node.op.name, str(error), node.name)

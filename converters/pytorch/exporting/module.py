@@ -10,7 +10,7 @@ from graphir.converters.pytorch.exporting.design import ClassDesign, Design, ten
 from graphir.converters.pytorch.exporting.functions import functions_for
 from graphir.converters.pytorch.exporting.layout import WIDTH, lines_of
 from graphir.converters.pytorch.exporting.methods import Method
-from graphir.converters.pytorch.exporting.state import Export
+from graphir.converters.pytorch.exporting.state import DTYPES, Export
 from graphir.safety.foreign_text import one_line
 from graphir.types import OptionalType, SequenceType, TensorType, Type
 
@@ -126,6 +126,13 @@ def _kind(values: Sequence[str]) -> str:
     return "bool" if set(values) <= {"True", "False"} else "float"
 
 
+def is_annotated(type_: Type) -> bool:
+    """Whether a module can take or give values of a type."""
+    if isinstance(type_, SequenceType | OptionalType):
+        return is_annotated(type_.element)
+    return isinstance(type_, TensorType) and (type_.dtype is None or type_.dtype in DTYPES)
+
+
 def annotation(type_: Type) -> str:
     """A type as Python annotates it."""
     if isinstance(type_, SequenceType):
@@ -144,4 +151,4 @@ def _load_lines(name: str) -> Iterator[str]:
     yield "    return net.eval()"
 
 
-__all__ = ["module_text", "recording_text"]
+__all__ = ["is_annotated", "module_text", "recording_text"]

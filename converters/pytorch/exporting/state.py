@@ -99,6 +99,30 @@ class Export:
         for value in graph.inputs:
             self.find_symbols(value)
 
+    def state(self) -> tuple[int, int, int, int]:
+        """How much there is so far, for `forget`."""
+        return len(self.layers), len(self.stored), len(self.statements), len(self.ties)
+
+    def forget(self, state: tuple[int, int, int, int]) -> None:
+        """Let go what was added since: by a function that then refused its node."""
+        layers, stored, statements, ties = state
+        for name in list(self.layers)[layers:]:
+            del self.layers[name]
+            self._forget_owner(name)
+        for name in list(self.stored)[stored:]:
+            del self.stored[name]
+            self._forget_owner(name)
+        # What is read of inputs is put first, and stays.
+        added = [statement for statement in self.statements[statements:] if statement.is_setting]
+        self.statements[statements:] = added
+        del self.ties[ties:]
+
+    def _forget_owner(self, attribute: str) -> None:
+        for value, owner in list(self._owners.items()):
+            if owner.split(".")[1] == attribute:
+                del self._owners[value]
+                self._bound.pop(value, None)
+
     def new_number(self, value: Value | None = None) -> int:
         """A number for a value; without one, for what a function computes on the way."""
         self._count += 1
