@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -31,7 +32,7 @@ class Parameter(NamedTuple):
 class Body:
     """The statements of a `forward` and what it returns, as lines. `values` are the graph's values by number; `inputs`
     are the arguments. With `says_shapes` comments give shapes where they change, with `records` every value is told to
-    a function `record`."""
+    a function `record`. Names lose the `scope` that they begin with."""
 
     def __init__(
         self,
@@ -41,8 +42,10 @@ class Body:
         values: Mapping[int, Value],
         *,
         says_shapes: bool = True,
+        scope: str = "",
         records: bool = False,
     ) -> None:
+        self._scope = scope
         self._values = values
         self._says_shapes = says_shapes and not records
         self._records = records
@@ -129,7 +132,7 @@ class Body:
             if index < len(statement.names):
                 wanted = [identifier(statement.names[index]) or "value"]
             else:
-                wanted = [] if value is None else _candidates(value)
+                wanted = [] if value is None else self._wanted(value)
                 is_tensor = value is not None and isinstance(value.type, TensorType)
                 if is_tensor and not in_block and len(statement.targets) == 1 and not self._records:
                     wanted.insert(0, CHAIN)
@@ -137,6 +140,13 @@ class Body:
             self._take(number, name)
             if in_block:
                 self._last_use[number] = len(self._statements) + 1
+
+    def _wanted(self, value: Value) -> list[str]:
+        """What a value may be called. In a class that is used several times it has no number of the whole network."""
+        if self._says_shapes or self._records:
+            return _candidates(value)
+        names = [text.removeprefix(self._scope) for text in _candidates(value)]
+        return [re.sub(r"_?\d+$", "", name) or name for name in names]
 
     def _free_name(self, wanted: Iterable[str], place: int) -> str:
         """The first of the names that no value has which is read behind this statement."""

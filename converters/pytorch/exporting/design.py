@@ -53,6 +53,7 @@ class ClassDesign:
     methods: list[Method]
     values: Mapping[int, Value]
     says_shapes: bool = False
+    scope: str = ""
 
 
 @dataclass
@@ -320,6 +321,7 @@ class _Maker:
         types = [ANYTHING] * len(parameters)
         forward = Method("forward", parameters, statements, [Reference(first.output)], types)
         block = ClassDesign(name, arguments, made, buffers, parts_of(forward, self._export.values), self._export.values)
+        block.scope = _common(first.attributes)
         self._classes.append(block)
         calls: dict[int, Statement] = {}
         dropped: set[int] = set()
@@ -458,9 +460,30 @@ def _common(attributes: Sequence[str]) -> str:
 def _inner_names(attributes: Sequence[str], branches: Container[str]) -> list[str]:
     """What the attributes of a block are called in its class: without the scope that they have in common."""
     names, scope = Names(OF_MODULES), _common(attributes)
-    return [
-        names.take("shortcut" if name in branches else _turned(name.removeprefix(scope))) for name in attributes
-    ]
+    inner = ["shortcut" if name in branches else _turned(name.removeprefix(scope)) for name in attributes]
+    return [names.take(name) for name in _renumbered(inner)]
+
+
+def _renumbered(names: Sequence[str]) -> list[str]:
+    """Names that a network numbers through, counted from 1 in a block; without a number where there is one only.
+
+    >>> _renumbered(["conv_76", "bn_76", "conv_77", "out"]), _renumbered(["conv0", "conv1"])
+    (['conv_1', 'bn', 'conv_2', 'out'], ['conv0', 'conv1'])
+    """
+    parts = [re.fullmatch(r"(.*[A-Za-z])(_?)(\d+)", name) for name in names]
+    numbers: dict[str, list[int]] = defaultdict(list)
+    for met in parts:
+        if met:
+            numbers[met[1]].append(int(met[3]))
+    found = []
+    for name, met in zip(names, parts, strict=True):
+        if met is None or (min(numbers[met[1]]) <= 1 and len(numbers[met[1]]) > 1):
+            found.append(name)
+        elif len(numbers[met[1]]) == 1:
+            found.append(met[1])
+        else:
+            found.append(f"{met[1]}{met[2]}{int(met[3]) - min(numbers[met[1]]) + 1}")
+    return found
 
 
 def _turned(name: str) -> str:

@@ -87,7 +87,8 @@ def _class_lines(made: ClassDesign, body: Body | None = None) -> Iterator[str]:
         if place:
             yield ""
         yield from _method_lines(method, body or Body(
-            method.statements, method.outputs, method.inputs, made.values, says_shapes=made.says_shapes
+            method.statements, method.outputs, method.inputs, made.values, says_shapes=made.says_shapes,
+            scope=made.scope,
         ))  # fmt: skip
 
 

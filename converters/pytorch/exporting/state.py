@@ -34,6 +34,7 @@ DTYPES = {
 }  # fmt: skip
 # Constants with so few elements stand in the text.
 SHORT_CONSTANT = 16
+MOST_PLAIN = 1 << 16
 
 
 @dataclass
@@ -163,7 +164,7 @@ class Export:
             self.sources[f"{attribute}.{name}"] = value.name
             own = f"self.{attribute}.{name}"
             other = self._owners.setdefault(value, own)
-            if other != own:
+            if other != own and not _is_plain(value):
                 self.ties.append(f"{own} = {other}")
         return Expr(f"self.{attribute}")
 
@@ -233,6 +234,16 @@ class Export:
         decision = Decision(kind, node, text)
         if decision not in self.decisions:
             self.decisions.append(decision)
+
+
+def _is_plain(value: Value) -> bool:
+    """Whether all elements are the same number, as in the scale of a normalization that has none: that was not learned,
+    and layers that have it share nothing."""
+    tensor = value.tensor
+    if tensor is None or tensor.size > MOST_PLAIN:
+        return False
+    elements = tensor.numpy().reshape(-1)
+    return bool((elements == elements[:1]).all())
 
 
 def layer_name(node: Node) -> str:

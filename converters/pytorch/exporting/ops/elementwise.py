@@ -27,6 +27,7 @@ from graphir.converters.pytorch.exporting.unsigned import (
     restored,
 )
 from graphir.ops import elementwise as ir
+from graphir.ops.activation import Sigmoid
 from graphir.tensor import Tensor
 from graphir.types import DType
 
@@ -47,6 +48,18 @@ def infix(operator: str, read: Callable[[AnyNode, int], Expr] = computable) -> E
         node.emit(_restored(node, binary(operator, read(node, 0), read(node, 1))))
 
     return export_infix
+
+
+def export_mul(node: ExportNode[ir.Mul]) -> None:
+    """A product; that of something with its own sigmoid, which nothing else reads, is F.silu."""
+    for gate, data in (node.inputs, node.inputs[::-1]):
+        maker = None if gate is None else gate.producer
+        if gate is None or data is None or maker is None or not isinstance(maker.op, Sigmoid):
+            continue
+        if maker.inputs[0] is data and len(gate.uses) == 1 and not gate.is_held:
+            node.emit(f"F.silu({node.export.reference(data)})")
+            return
+    infix("*")(node)
 
 
 def prefix(operator: str) -> ExportFunction:
@@ -273,7 +286,7 @@ EXPORTS = table(
     *(row(op, function_of_one(f"torch.{name}")) for op, name in FUNCTIONS.items()),
     row(ir.Add, infix("+")),
     row(ir.Sub, infix("-")),
-    row(ir.Mul, infix("*")),
+    row(ir.Mul, export_mul),
     row(ir.Div, export_div),
     row(ir.Mod, export_mod),
     row(ir.Pow, export_pow),
