@@ -17,6 +17,7 @@ FAMILIES = (
     "linear",
     "normalization",
     "pooling",
+    "resize",
     "shape",
     "shape_parts",
     "slicing",
