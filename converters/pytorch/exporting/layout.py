@@ -1,6 +1,6 @@
 """Lines of Python laid out as `ruff format` leaves them: what does not fit is split at the last brackets, with one
 element a line and a comma behind the last one, which keeps it so at any line length. Sums are split before their
-operators."""
+operators, chains of calls before their dots."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def lines_of(
         return
     head = HEADS.match(statement)
     start = head.end() if head is not None and not inside else 0
-    places = _loosest_operators(statement, start)
+    places = _loosest_operators(statement, start) or _links(statement, start)
     if inside and places:
         ends = [*places, len(statement)]
         yield from lines_of(statement[: ends[0]].strip(), depth, inside=True)
@@ -75,6 +75,16 @@ def _loosest_operators(statement: str, start: int) -> list[int]:
             found.append((LEVELS[operator[1]], place))
     loosest = min(found, default=(0, 0))[0]
     return [place for level, place in found if level == loosest]
+
+
+def _links(statement: str, start: int) -> list[int]:
+    """Where the methods of a chain begin that are called on what others give; none of a chain with fewer than two."""
+    depth, found = 0, []
+    for place, character in _code(statement):
+        if depth == 0 and character == "." and place > start and statement[place - 1] in ")]":
+            found.append(place)
+        depth += (character in "([{") - (character in _CLOSING)
+    return found if len(found) > 1 else []
 
 
 def _only_groups(statement: str, start: int, parts: list[str]) -> bool:

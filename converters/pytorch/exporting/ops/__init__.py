@@ -10,17 +10,22 @@ from graphir.ops.families import FamilyTable
 
 FAMILIES = (
     "activation",
+    "bitwise",
     "blocks",
     "convolution",
+    "creation",
     "elementwise",
     "extent",
+    "indexing",
     "linear",
     "normalization",
     "pooling",
+    "reduction",
     "resize",
     "shape",
     "shape_parts",
     "slicing",
+    "special_functions",
 )
 
 
