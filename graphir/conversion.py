@@ -227,7 +227,10 @@ def _in_half(graph: Graph, half: HalfOptions, how: ComparisonOptions | None) -> 
 
 def _ready(model: Source, graph: Graph, wanted: Wanted) -> Ready:
     try:
-        return make_ready(graph, wanted.target, wanted.format, wanted.options)
+        options = dict(wanted.options)
+        if "origin" in target_of(wanted.format).options:
+            options["origin"] = model.description.made_by
+        return make_ready(graph, wanted.target, wanted.format, options)
     except ExportFailure as error:
         missing = model.missing()
         if missing:

@@ -21,10 +21,10 @@ SUFFIX, WEIGHTS = ".py", ".safetensors"
 
 
 class PyTorchTarget:
-    """`net.py`, and `net.safetensors` beside it."""
+    """`net.py`, and `net.safetensors` beside it. `origin` is what the file's first line says that it came from."""
 
     suffix = SUFFIX
-    options: Mapping[str, tuple[type, ...]] = {"names": (str, os.PathLike)}
+    options: Mapping[str, tuple[type, ...]] = {"names": (str, os.PathLike), "origin": (str,)}
     runs = False
 
     def named(self, options: Mapping[str, Any]) -> str:
@@ -42,7 +42,8 @@ class PyTorchTarget:
         from graphir.converters.table import origin_of
 
         module = export_copy(graph)
-        text = module.text(f"{graph.name}, converted from {origin_of(graph.metadata)} by graphir.")
+        origin = options.get("origin") or origin_of(graph.metadata)
+        text = module.text(f"{graph.name}, converted from {origin} by graphir.")
         return Ready(
             count_operators(module.graph), partial(write, text, module, path, options.get("names")), "module",
             judges=partial(judges, text, module), graph=module.graph,

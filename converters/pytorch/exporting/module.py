@@ -11,10 +11,14 @@ from graphir.converters.pytorch.exporting.functions import functions_for
 from graphir.converters.pytorch.exporting.layout import WIDTH, lines_of
 from graphir.converters.pytorch.exporting.methods import Method
 from graphir.converters.pytorch.exporting.state import DTYPES, Export
+from graphir.decisions import DecisionKind
 from graphir.safety.foreign_text import one_line
 from graphir.types import OptionalType, SequenceType, TensorType, Type
 
 LONGEST_TITLE = 116
+# What a conversion left out that training has.
+OF_TRAINING = (DecisionKind.DROPOUT_REMOVED, DecisionKind.FIXED_GAMMA, DecisionKind.LOSS_HEAD)
+MOST_MISSING = 6
 
 
 def module_text(export: Export, design: Design, title: str) -> str:
@@ -46,6 +50,11 @@ def _docstring(export: Export, title: str) -> str:
     lines += [f"Input {_safe(value.name)}: {_safe(value.type)}" for value in export.graph.inputs]
     lines += [f"Output {_safe(value.name)}: {_safe(value.type)}" for value in export.graph.outputs]
     lines.append(f"Parameters: {count:,}")
+    missing = [decision for decision in export.graph.decisions if decision.kind in OF_TRAINING]
+    if missing:
+        lines += ["", "It is written for inference. Training would miss:"]
+        lines += [f"- {_safe(decision.node)}: {_safe(decision.text)}" for decision in missing[:MOST_MISSING]]
+        lines += [f"- and {len(missing) - MOST_MISSING} more"] if len(missing) > MOST_MISSING else []
     return '"""' + "\n".join(line[:LONGEST_TITLE] for line in lines) + '\n"""'
 
 
