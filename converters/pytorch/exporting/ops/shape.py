@@ -23,7 +23,7 @@ def export_transpose(node: ExportNode[ir.Transpose]) -> None:
 
 def export_reshape(node: ExportNode[ir.Reshape]) -> None:
     """reshape, or flatten where the axes behind one become one."""
-    data, shape, result = node.tensor().atom, node.shape(), node.result.shape
+    data, shape, result = node.tensor().atom, node.input(0).shape, node.result.shape
     wanted = node.ints_if_known(1)
     known = node.input(1).known
     if wanted is None or known is None:
@@ -32,7 +32,7 @@ def export_reshape(node: ExportNode[ir.Reshape]) -> None:
             return
         node.emit(f"{data}.reshape({node.int_list(1)})")
         return
-    if result is not None and len(shape) > len(result) >= 1 and result[:-1] == shape[: len(result) - 1]:
+    if result and shape is not None and len(shape) > len(result) and result[:-1] == shape[: len(result) - 1]:
         node.emit(f"{data}.flatten({len(result) - 1})" if len(result) > 1 else f"{data}.flatten()")
         return
     copies = not node.op.allowzero
