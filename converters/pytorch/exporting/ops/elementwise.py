@@ -158,11 +158,14 @@ def export_erf(node: AnyNode) -> None:
 
 
 def export_sign(node: AnyNode) -> None:
-    """torch.sign; of numbers without a sign whether they are not 0."""
+    """torch.sign, which gives 0 for NaN; of numbers without a sign whether they are not 0."""
+    data = node.tensor()
     if node.dtype() in UNSIGNED:
-        node.emit(node.cast(binary("!=", node.tensor(), "0"), node.dtype()))
+        node.emit(node.cast(binary("!=", data, "0"), node.dtype()))
+    elif node.dtype().is_float:
+        node.emit(call("torch.where", f"{data.atom}.isnan()", data, f"torch.sign({data})"))
     else:
-        node.emit(call("torch.sign", node.tensor()))
+        node.emit(f"torch.sign({data})")
 
 
 def export_isinf(node: ExportNode[ir.IsInf]) -> None:
