@@ -128,9 +128,29 @@ def export_conv_transpose(node: ExportNode[ir.ConvTranspose]) -> None:
     node.emit(text)
 
 
+def export_deform_conv(node: ExportNode[ir.DeformConv]) -> None:
+    """A function of the file, over two axes: torch has deformed convolution in torchvision only."""
+    op = node.op
+    if node.rank() != 4:
+        node.refuse(f"a deformed convolution over {node.rank() - 2} axes; only 2 are written")
+    data, (x, y) = node.tensor(), (0, 0)
+    pads = op.padding.pads or ((0, 0), (0, 0))
+    if op.padding.is_symmetric:
+        y, x = (before for before, _ in pads)
+    else:
+        data = padded(node, data, pads)
+    defaults = {"stride": (op.strides, 1), "padding": ((y, x), 0), "dilation": (op.dilations, 1)}
+    options = {name: tuple_of(pair) for name, (pair, usual) in defaults.items() if any(n != usual for n in pair)}
+    optional = {name: str(node.tensor(slot)) for slot, name in ((3, "bias"), (4, "mask")) if node.optional(slot)}
+    groups = {"groups": op.group, "offset_groups": op.offset_group}
+    options |= {name: str(count) for name, count in groups.items() if count != 1}
+    node.emit(call(node.function("deform_conv2d"), data, node.tensor(1), node.tensor(2), **optional, **options))
+
+
 EXPORTS = table(
     row(ir.Conv, export_conv),
     row(ir.ConvTranspose, export_conv_transpose),
+    row(ir.DeformConv, export_deform_conv),
 )
 
 __all__ = ["EXPORTS", "padded", "padded_same", "settled", "unless"]
