@@ -51,28 +51,16 @@ class Body:
         self._records = records
         self.recorded: list[str] = []
         self._outputs = list(outputs)
-        self._statements = list(statements) if records else self._joined(statements)
+        if not records:
+            counts = Counter(number for text in texts_of(statements) for number in references(text))
+            counts.update(number for text in outputs for number in references(text))
+            statements = _joined(statements, counts)
+        self._statements = list(statements)
         self._names: dict[int, str] = {}
         self._holders: dict[str, int] = {}
         self._last_use = self._last_uses()
         for number, name in inputs:
             self._take(number, name)
-
-    def _joined(self, statements: Sequence[Statement]) -> list[Statement]:
-        """The statements, short ones that a single other one reads first inside of that one."""
-        counts = Counter(number for text in texts_of(statements) for number in references(text))
-        counts.update(number for text in self._outputs for number in references(text))
-        kept: list[Statement] = []
-        depths: dict[int, int] = {}
-        for statement in statements:
-            current, depth = statement, 0
-            while kept and not current.blocks and _fits(kept[-1], current, counts, depths.get(id(kept[-1]), 0)):
-                inner = kept.pop()
-                depth = max(depth, depths.get(id(inner), 0) + 1)
-                current = replace(current, text=Expr(_inside(inner, current.text), level_of(current.text)))
-            depths[id(current)] = depth
-            kept.append(current)
-        return kept
 
     def _last_uses(self) -> dict[int, int]:
         last: dict[int, int] = {}
@@ -95,25 +83,26 @@ class Body:
         result = ", ".join(self._named(text) for text in self._outputs)
         yield from lines_of(f"return ({result})" if len(result) > 70 else f"return {result}", 2)
 
-    def _statement(self, statement: Statement, place: int, depth: int, comment: str = "") -> Iterator[str]:
-        if statement.blocks:
-            if depth == 2:
-                self._name_targets(statement, place, in_block=True)
-            for header, block in statement.blocks:
+    def _statement(
+        self, statement: Statement, place: int, depth: int, comment: str = "", *, in_block: bool = False
+    ) -> Iterator[str]:
+        if statement.targets:
+            self._name_targets(statement, place, in_block=in_block or bool(statement.blocks))
+        for header, block in statement.blocks:
+            if header:
                 yield from lines_of(self._named(header), depth)
-                for inner in block:
-                    yield from self._statement(inner, place, depth + 1)
-                if not block:
-                    yield from lines_of("pass", depth + 1)
-            return
-        text = self._named(statement.text)
-        if not statement.targets:
-            yield from lines_of(text, depth)
-            return
-        self._name_targets(statement, place, in_block=depth > 2)
-        targets = ", ".join(self._names.get(number, "_") for number in statement.targets)
-        yield from lines_of(f"{targets} = {text}", depth, comment)
-        if self._records and depth == 2:
+            for inner in block:
+                yield from self._statement(inner, place, depth + bool(header), in_block=True)
+            if header and not block:
+                yield from lines_of("pass", depth + 1)
+        if not statement.blocks:
+            text = self._named(statement.text)
+            if statement.targets:
+                names = [self._names.get(number, "_") for number in statement.targets]
+                left = statement.pattern.format(*names) if statement.pattern else ", ".join(names)
+                text = f"{left} = {text}" if text != left else ""
+            yield from lines_of(text, depth, comment) if text else ()
+        if self._records and not in_block:
             for number in statement.targets:
                 if number in self._values and number in self._names:
                     name = self._values[number].name
@@ -122,22 +111,23 @@ class Body:
 
     def _name_targets(self, statement: Statement, place: int, *, in_block: bool) -> None:
         """Name what a statement gives. In a block everything has a name of its own, which nothing else gets."""
-        for index, number in enumerate(statement.targets):
+        targets = statement.targets
+        for index, number in enumerate(targets):
             if number in self._names and in_block:
                 continue
-            if number not in self._last_use and len(statement.targets) > 1:
+            if number not in self._last_use and (len(targets) > 1 or statement.pattern):
                 self._names.pop(number, None)
                 continue
             value = self._values.get(number)
-            if index < len(statement.names):
+            if index < len(statement.names) and statement.names[index]:
                 wanted = [identifier(statement.names[index]) or "value"]
             else:
                 wanted = [] if value is None else self._wanted(value)
                 is_tensor = value is not None and isinstance(value.type, TensorType)
-                if is_tensor and not in_block and len(statement.targets) == 1 and not self._records:
+                if is_tensor and not in_block and len(targets) == 1 and not self._records:
                     wanted.insert(0, CHAIN)
-            name = self._free_name(wanted, place)
-            self._take(number, name)
+            # A block may read anything again that it reads once.
+            self._take(number, self._free_name(wanted, place - 1 if in_block else place))
             if in_block:
                 self._last_use[number] = len(self._statements) + 1
 
@@ -148,7 +138,7 @@ class Body:
         names = [text.removeprefix(self._scope) for text in _candidates(value)]
         return [re.sub(r"_?\d+$", "", name) or name for name in names]
 
-    def _free_name(self, wanted: Iterable[str], place: int) -> str:
+    def _free_name(self, wanted: Iterable[str], place: int = -1) -> str:
         """The first of the names that no value has which is read behind this statement."""
         last = "value"
         for name in wanted:
@@ -180,13 +170,43 @@ def needed_statements(statements: Sequence[Statement], needed: set[int]) -> list
         if not statement.keeps and needed.isdisjoint(statement.targets):
             continue
         if statement.blocks:
-            inner = {number for text in texts_of([statement]) for number in references(text)}
-            needed |= inner
-            blocks = [(header, needed_statements(block, needed | inner)) for header, block in statement.blocks]
-            statement = replace(statement, blocks=blocks)
+            statement = replace(statement, blocks=_needed_blocks(statement.blocks, needed))
         needed.update(references(statement.text))
         kept.append(statement)
     return kept[::-1]
+
+
+def _needed_blocks(
+    blocks: Sequence[tuple[str, list[Statement]]], needed: set[int]
+) -> list[tuple[str, list[Statement]]]:
+    """The same for blocks: what the next iteration of a loop reads is needed too."""
+    for header, _ in blocks:
+        needed.update(references(header))
+    count = -1
+    while count != len(needed):
+        count = len(needed)
+        found = [(header, needed_statements(block, needed)) for header, block in blocks]
+    return found
+
+
+def _joined(statements: Sequence[Statement], counts: Mapping[int, int]) -> list[Statement]:
+    """The statements, short ones that a single other one reads first inside of that one."""
+    kept: list[Statement] = []
+    depths: dict[int, int] = {}
+    for statement in statements:
+        blocks = [(header, _joined(block, counts)) for header, block in statement.blocks]
+        current, depth = replace(statement, blocks=blocks), 0
+        while kept and _fits(kept[-1], current, counts, depths.get(id(kept[-1]), 0)):
+            inner = kept.pop()
+            depth = max(depth, depths.get(id(inner), 0) + 1)
+            if current.blocks:
+                (header, block), *others = current.blocks
+                current = replace(current, blocks=[(_inside(inner, header), block), *others])
+            else:
+                current = replace(current, text=Expr(_inside(inner, current.text), level_of(current.text)))
+        depths[id(current)] = depth
+        kept.append(current)
+    return kept
 
 
 def texts_of(statements: Iterable[Statement]) -> Iterator[str]:
@@ -198,16 +218,25 @@ def texts_of(statements: Iterable[Statement]) -> Iterator[str]:
             yield from texts_of(block)
 
 
+def targets_of(statements: Iterable[Statement]) -> Iterator[int]:
+    """All that statements assign, inside blocks too."""
+    for statement in statements:
+        yield from statement.targets
+        for _, block in statement.blocks:
+            yield from targets_of(block)
+
+
 def _fits(inner: Statement, outer: Statement, counts: Mapping[int, int], depth: int) -> bool:
     """Whether a statement may stand inside the one behind it: as what that begins with, and short."""
-    if inner.keeps or inner.blocks or len(inner.targets) != 1 or depth >= DEEPEST or inner.names:
+    if inner.keeps or inner.blocks or len(inner.targets) != 1 or depth >= DEEPEST or inner.names or inner.pattern:
         return False
     (number,) = inner.targets
-    read = references(outer.text)
-    if counts[number] != 1 or not read or read[0] != number:
+    text = outer.blocks[0][0] if outer.blocks else outer.text
+    read = references(text)
+    if counts[number] != 1 or not read or read[0] != number or text.startswith("while "):
         return False
-    own, whole = len(_plain(inner.text)), len(_plain(outer.text))
-    return own <= LONGEST_INSIDE and own + whole <= LONGEST_TOGETHER
+    own, whole = len(_plain(inner.text)), len(_plain(text))
+    return text == Reference(number) or (own <= LONGEST_INSIDE and own + whole <= LONGEST_TOGETHER)
 
 
 def _plain(text: str) -> str:
@@ -240,4 +269,4 @@ def input_names(values: Sequence[Value]) -> list[str]:
     return [names.take(value.name) for value in values]
 
 
-__all__ = ["CHAIN", "Body", "Parameter", "input_names", "needed_statements", "texts_of"]
+__all__ = ["CHAIN", "Body", "Parameter", "input_names", "needed_statements", "targets_of", "texts_of"]

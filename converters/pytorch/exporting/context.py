@@ -196,6 +196,23 @@ class ExportNode(BaseExportNode[O], Generic[O]):
         for value in self.node.outputs:
             self.export.find_symbols(value)
 
+    def assign(self, targets: Sequence[Value | str], text: str, pattern: str = "") -> list[Reference]:
+        """A statement that gives values of the graph, and others by what they are called; "_" is what nothing reads.
+
+        `pattern` is what stands on the left, with `{}` for each target.
+        """
+        numbers = tuple(
+            self.export.number(target) if isinstance(target, Value) else self.export.new_number()
+            for target in targets
+        )
+        names = tuple("" if isinstance(target, Value) else target for target in targets)
+        values = [target for target in targets if isinstance(target, Value)]
+        first = values[0] if values else None
+        self.export.statements.append(Statement(numbers, text, first, names=names, pattern=pattern))
+        for value in values:
+            self.export.find_symbols(value)
+        return [Reference(number) for number in numbers]
+
     def alias(self, text: Expr, slot: int = 0) -> None:
         """Have an expression that costs nothing stand for a result."""
         self.export.bind(self.node.outputs[slot], text)

@@ -17,7 +17,14 @@ from graphir.converters.pytorch.exporting.block_arguments import (
     given_arguments,
     skeleton,
 )
-from graphir.converters.pytorch.exporting.compose import CHAIN, Parameter, input_names, needed_statements, texts_of
+from graphir.converters.pytorch.exporting.compose import (
+    CHAIN,
+    Parameter,
+    input_names,
+    needed_statements,
+    targets_of,
+    texts_of,
+)
 from graphir.converters.pytorch.exporting.expression import (
     MARK,
     Expr,
@@ -90,7 +97,7 @@ class _Branch:
 
 def _branches(piece: _Piece) -> Iterator[_Branch]:
     """The chains of layers from the piece's first input to a statement that reads another value too."""
-    if len(piece.inputs) != 1:
+    if len(piece.inputs) != 1 or any(statement.blocks for statement in piece.statements):
         return
     (source,) = piece.inputs
     readers: dict[int, list[Statement]] = defaultdict(list)
@@ -102,7 +109,7 @@ def _branches(piece: _Piece) -> Iterator[_Branch]:
     for begin in readers[source]:
         chain: list[Statement] = []
         statement = begin
-        while LAYER_CALL.fullmatch(statement.text) and len(statement.targets) == 1:
+        while LAYER_CALL.fullmatch(statement.text) and len(statement.targets) == 1 and not statement.pattern:
             chain.append(statement)
             (output,) = statement.targets
             if len(readers[output]) != 1:
@@ -192,7 +199,8 @@ class _Maker:
                 rest = _without_branch(piece, branch)
                 read = {number for statement in rest for number in references(statement.text)}
                 used = [name for name in piece.attributes if any(f"self.{name}(" in text for text in texts_of(rest))]
-                form = self._form(rest, [number for number in piece.inputs if number in read], used)
+                given = [number for number in piece.inputs if number in read]
+                form = self._form(rest, given, used, piece.output)
                 partners = plain.get(form, []) if form is not None else []
                 if partners:
                     place = branch.reader
@@ -268,18 +276,20 @@ class _Maker:
         return pieces
 
     def _piece(self, statements: Sequence[Statement], live: set[int]) -> _Piece:
-        given = {number for statement in statements for number in statement.targets}
+        given = set(targets_of(statements))
         read = dict.fromkeys(number for text in texts_of(statements) for number in references(text))
         inputs = tuple(number for number in read if number not in given)
         attributes = tuple(dict.fromkeys(name for text in texts_of(statements) for name in ATTRIBUTE.findall(text)))
         output = next(iter(live & given), -1)
         form: object = object()
         if output >= 0 and not any(statement.blocks or statement.keeps for statement in statements):
-            found = self._form(statements, inputs, attributes)
+            found = self._form(statements, inputs, attributes, output)
             form = form if found is None else found
         return _Piece(tuple(statements), inputs, output, attributes, form)
 
-    def _form(self, statements: Sequence[Statement], inputs: Sequence[int], attributes: Sequence[str]) -> object | None:
+    def _form(
+        self, statements: Sequence[Statement], inputs: Sequence[int], attributes: Sequence[str], output: int
+    ) -> object | None:
         """What pieces have in common that one class stands for, None for those with attributes that others use."""
         if any(name in self._tied or self._uses[name] != 1 for name in attributes):
             return None
@@ -290,8 +300,9 @@ class _Maker:
             for number in statement.targets:
                 numbers.setdefault(number, len(numbers))
             text = MARK.sub(lambda met: f"<{numbers[int(met[1])]}:{met[2]}>", statement.text)
-            texts.append(ATTRIBUTE.sub(lambda met: f"self.{places[met[1]]}", text))
-        return tuple(texts), tuple(
+            text = ATTRIBUTE.sub(lambda met: f"self.{places[met[1]]}", text)
+            texts.append((statement.pattern, len(statement.targets), text))
+        return numbers[output], tuple(texts), tuple(
             "branch" if name in self._branches else skeleton(self._text_of(name)) for name in attributes
         )
 
@@ -429,7 +440,7 @@ def _best_run(pieces: Sequence[_Piece]) -> tuple[int, list[int]] | None:
 def _merged(pieces: Sequence[_Piece]) -> _Piece:
     """Pieces that follow each other as one."""
     statements = tuple(statement for piece in pieces for statement in piece.statements)
-    given = {number for statement in statements for number in statement.targets}
+    given = set(targets_of(statements))
     inputs = tuple(dict.fromkeys(number for piece in pieces for number in piece.inputs if number not in given))
     attributes = tuple(dict.fromkeys(name for piece in pieces for name in piece.attributes))
     return _Piece(statements, inputs, pieces[-1].output, attributes, None)

@@ -85,7 +85,7 @@ class _Writer:
 
     def __init__(self, graph: Graph, names: Names) -> None:
         self.graph = graph
-        self.export = Export(graph)
+        self.export = Export(graph, self.write_all)
         self.refusals = Refusals()
         self._names = names
         self._table = export_table()
@@ -123,10 +123,10 @@ class _Writer:
         """What ONNX defines a node by, in its place; None where it does not, or that does not help."""
         from graphir.converters.onnx.exporting.expansion import expand
 
-        if depth >= DEEPEST or node.graph is not self.graph:
+        if depth >= DEEPEST or node.graph is None:
             return None
         try:
-            return expand(self.graph, node, self._names)
+            return expand(node.graph, node, self._names)
         except GraphirError:
             return None
 

@@ -19,7 +19,8 @@ MARK = re.compile("\x00(\\d+):(\\d+)\x00")
 # What ruff writes without spaces around a power: names, attributes of names, numbers.
 SIMPLE = re.compile(r"-?[A-Za-z0-9_.]+|\x00\d+:\d+\x00")
 # Where any expression may stand: as an argument, an element, an index, a whole statement.
-_OPEN, _CLOSED = ("", "(", "[", "{", ", ", "= ", "=", "return ", ": "), ("", ")", "]", "}", ",", ":")
+_OPEN = ("", "(", "[", "{", ", ", "= ", "=", "return ", ": ", "if ", "while ", " in ")
+_CLOSED = ("", ")", "]", "}", ",", ":")
 
 
 class Expr(str):

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from graphir.converters.pytorch.exporting.block_arguments import ATTRIBUTE
-from graphir.converters.pytorch.exporting.compose import Body, Parameter, texts_of
+from graphir.converters.pytorch.exporting.compose import Body, Parameter, targets_of, texts_of
 from graphir.converters.pytorch.exporting.expression import Expr, Reference, references
 from graphir.converters.pytorch.exporting.naming import OF_MODULES, Names
 from graphir.converters.pytorch.exporting.state import Statement
@@ -46,7 +46,7 @@ def parts_of(forward: Method, values: Mapping[int, Value]) -> list[Method]:
     while start < len(statements):
         end = _end(live, start, size, len(statements))
         part = statements[start:end]
-        given = {number for statement in part for number in statement.targets}
+        given = set(targets_of(part))
         read = list(dict.fromkeys(number for text in texts_of(part) for number in references(text)))
         inputs = [number for number in read if number not in given]
         results = [number for number in live[end - 1] if number in given]

@@ -66,6 +66,7 @@ def _safe(text: object) -> str:
 
 def _imports(code: str, *, loads: bool) -> list[str]:
     lines = ["import math"] if "math." in code else []
+    lines += ["from collections.abc import Callable"] if "Callable[" in code else []
     lines += ["from pathlib import Path"] if loads else []
     lines += [""] if lines else []
     lines += ["import torch"] if "torch." in code else []

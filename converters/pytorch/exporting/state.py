@@ -7,7 +7,8 @@ which are written inside others, and what the values are called.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -39,10 +40,12 @@ MOST_PLAIN = 1 << 16
 
 @dataclass
 class Statement:
-    """`targets = text`, or with `blocks` what runs under each header, as of an `if`; the blocks assign the targets.
+    """`targets = text`, or with `blocks` what runs under each header, as of an `if`; the blocks assign the targets. A
+    block without header runs before the others.
 
     `value` is what the first target holds, for a comment on its shape. `keeps` says that the text has to run where it
-    stands, such as one that draws random numbers. `names` are what its targets are called that are no values.
+    stands, such as one that draws random numbers. `names` are what its targets are called that are no values, "" for
+    those that are. `pattern` is what stands on the left, with `{}` for each target, where that is no plain tuple.
     """
 
     targets: tuple[int, ...]
@@ -52,6 +55,7 @@ class Statement:
     keeps: bool = False
     names: tuple[str, ...] = ()
     is_setting: bool = False
+    pattern: str = ""
 
 
 @dataclass(frozen=True)
@@ -75,15 +79,18 @@ class Stored:
 
 
 class Export:
-    """What is known of the module so far. `graph` is the one that is written, in terms that PyTorch has."""
+    """What is known of the module so far. `graph` is the one that is written, in terms that PyTorch has; `write_nodes`
+    takes nodes of a graph inside it through their export functions."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, write_nodes: Callable[[Sequence[Node]], None]) -> None:
         self.graph = graph
+        self.write_nodes = write_nodes
         self.layers: dict[str, Layer] = {}
         self.stored: dict[str, Stored] = {}
         self.ties: list[str] = []
         self.functions: dict[str, None] = {}
         self.statements: list[Statement] = []
+        self._outermost = self.statements
         self.decisions: list[Decision] = []
         self.values: dict[int, Value] = {}
         self.absorbed: set[Node] = set()
@@ -100,13 +107,14 @@ class Export:
         for value in graph.inputs:
             self.find_symbols(value)
 
-    def state(self) -> tuple[int, int, int, int]:
+    def state(self) -> tuple[int, int, Statement | None, int]:
         """How much there is so far, for `forget`."""
-        return len(self.layers), len(self.stored), len(self.statements), len(self.ties)
+        last = self.statements[-1] if self.statements else None
+        return len(self.layers), len(self.stored), last, len(self.ties)
 
-    def forget(self, state: tuple[int, int, int, int]) -> None:
+    def forget(self, state: tuple[int, int, Statement | None, int]) -> None:
         """Let go what was added since: by a function that then refused its node."""
-        layers, stored, statements, ties = state
+        layers, stored, last, ties = state
         for name in list(self.layers)[layers:]:
             del self.layers[name]
             self._forget_owner(name)
@@ -114,8 +122,10 @@ class Export:
             del self.stored[name]
             self._forget_owner(name)
         # What is read of inputs is put first, and stays.
-        added = [statement for statement in self.statements[statements:] if statement.is_setting]
-        self.statements[statements:] = added
+        added = []
+        while self.statements and self.statements[-1] is not last:
+            added.append(self.statements.pop())
+        self.statements += [statement for statement in reversed(added) if statement.is_setting]
         del self.ties[ties:]
 
     def _forget_owner(self, attribute: str) -> None:
@@ -131,12 +141,26 @@ class Export:
             self.values[self._count] = value
         return self._count
 
+    @contextmanager
+    def block(self) -> Iterator[list[Statement]]:
+        """Gather the statements of a block. The sizes of what is computed in it are unknown behind it."""
+        around, symbols = self.statements, dict(self._symbols)
+        self.statements = []
+        try:
+            yield self.statements
+        finally:
+            self.statements, self._symbols = around, symbols
+
     def number(self, value: Value) -> int:
         """The number of a value of the graph."""
         found = self._numbers.get(value)
         if found is None:
             found = self._numbers[value] = self.new_number(value)
         return found
+
+    def share_number(self, value: Value, other: Value) -> None:
+        """Have what gives a value assign another one, which is the same."""
+        self._numbers.setdefault(value, self.number(other))
 
     def bind(self, value: Value, text: Expr) -> None:
         """Have an expression stand for a value wherever it is read."""
@@ -158,7 +182,8 @@ class Export:
     def layer(self, node: Node, constructor: str, tensors: Mapping[str, Tensor], owned: Mapping[str, Value]) -> Expr:
         """The layer of a node, by its attribute. `owned` are the graph's parameters among its tensors: what another
         layer has already is tied to it."""
-        attribute = self.attributes.take(self._short[layer_name(node)], node.op.name.lower())
+        name = layer_name(node)
+        attribute = self.attributes.take(self._short.get(name, name), node.op.name.lower())
         self.layers[attribute] = Layer(attribute, constructor, dict(tensors))
         for name, value in owned.items():
             self.sources[f"{attribute}.{name}"] = value.name
@@ -226,7 +251,7 @@ class Export:
             self._device = self.new_number()
             first = next((value for value in self.graph.inputs if isinstance(value.type, TensorType)), None)
             text = 'torch.device("cpu")' if first is None else f"{Reference(self.number(first)).atom}.device"
-            self.statements.insert(0, Statement((self._device,), text, names=("device",), is_setting=True))
+            self._outermost.insert(0, Statement((self._device,), text, names=("device",), is_setting=True))
         return Reference(self._device)
 
     def decide(self, kind: DecisionKind, node: str, text: str) -> None:

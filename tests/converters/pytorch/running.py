@@ -27,9 +27,11 @@ def need_torch() -> None:
 
 
 def to_torch(array: Any) -> Any:
-    """An array as a torch tensor of its type."""
+    """An array as a torch tensor of its type; lists and None stay so."""
     import torch
 
+    if array is None or isinstance(array, list):
+        return array and [to_torch(part) for part in array]
     array = np.array(array)
     if array.dtype.name in BY_BITS:
         held = torch.from_numpy(array.view(BY_BITS[array.dtype.name]))
@@ -76,7 +78,7 @@ def run_module(graph: Graph, feeds: Sequence[Any]) -> tuple[list[Any], str]:
 
     net, text = written_class(graph)
     with torch.no_grad():
-        found = net(*[to_torch(feed) if isinstance(feed, np.ndarray | np.generic) else feed for feed in feeds])
+        found = net(*map(to_torch, feeds))
     found = to_numpy(found)
     return (found if isinstance(found, list) and len(graph.outputs) > 1 else [found]), text
 

@@ -1,0 +1,124 @@
+"""Recurrent layers as modules of torch and as loops, against onnxruntime."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from graphir.graph import Graph
+from graphir.ops.recurrent import GRU, LSTM, RNN, Direction
+from graphir.ops.shape import Reshape, Squeeze, Transpose
+from graphir.types import DType, TensorType
+from tests.converters.pytorch.cases import Case, Check, Constant, uniform
+from tests.converters.pytorch.running import need_torch, run_module, run_session
+
+GATES = {RNN: 1, GRU: 3, LSTM: 4}
+BOTH = Direction.BIDIRECTIONAL
+BACK = Direction.REVERSE
+
+
+def case(
+    op: Any, *, steps: int = 5, batch: int = 3, features: int = 4, hidden: int = 2, bias: bool = True,
+    lengths: Any = None, states: str = "", peepholes: bool = False, computed: bool = False, dtype: str = "float32",
+    open_steps: bool = False, text: str | None = None, tolerance: float | None = None,
+) -> Case:  # fmt: skip
+    """A layer with random weights; `states` names those that are given: h, c."""
+    count, rows = op.direction.count, GATES[type(op)] * hidden
+
+    def weights(*shape: int, seed: int) -> Any:
+        drawn = uniform(*shape, low=-1, high=1, dtype=dtype, seed=seed)
+        return drawn if computed else Constant(drawn)
+
+    def state(name: str) -> Any:
+        return uniform(count, batch, hidden, dtype=dtype, seed=ord(name)) if name in states else None
+
+    operands = [
+        uniform(steps, batch, features, dtype=dtype),
+        weights(count, rows, features, seed=1),
+        weights(count, rows, hidden, seed=2),
+        weights(count, 2 * rows, seed=3) if bias else None,
+        None if lengths is None else lengths,
+        state("h"),
+    ]
+    if isinstance(op, LSTM):
+        operands += [state("c"), weights(count, 3 * hidden, seed=4) if peepholes else None]
+    while operands[-1] is None:
+        operands.pop()
+    return Case(op, *operands, batch=open_steps, text=text, tolerance=tolerance)
+
+
+LENGTHS = np.array([5, 2, 3], np.int32)
+SOFT = ("Softsign", "Softplus", "Relu")
+CASES = [
+    case(RNN(2), text="self.y = nn.RNN(4, 2)\n"),
+    case(RNN(2, BOTH, ("Relu", "Relu")), text='nn.RNN(4, 2, nonlinearity="relu", bidirectional=True)'),
+    case(RNN(2, BACK), states="h", open_steps=True, text="self.y(in0.flip(0), in5)"),
+    case(RNN(2, BOTH, ("Relu", "Tanh"))),
+    case(RNN(2, activations=("Affine",), activation_alpha=(0.5,), activation_beta=(0.25,))),
+    case(RNN(2, activations=("ScaledTanh",), activation_alpha=(1.5,), activation_beta=(0.5,), clip=0.7)),
+    case(RNN(2, activations=("ThresholdedRelu",), activation_alpha=(0.3,)), lengths=LENGTHS, states="h"),
+    case(RNN(2), computed=True, bias=False),
+    case(GRU(2, linear_before_reset=True), text="nn.GRU(4, 2)"),
+    case(GRU(2, BOTH, linear_before_reset=True), bias=False, states="h"),
+    case(GRU(2, BACK, linear_before_reset=True), batch=1, open_steps=True),
+    case(GRU(2, linear_before_reset=True), dtype="float64", tolerance=1e-6),
+    case(GRU(2), text="rows, state = gru("),
+    case(GRU(2, BOTH), bias=False, states="h"),
+    case(GRU(2, BACK), lengths=LENGTHS, states="h"),
+    case(GRU(2, BOTH, linear_before_reset=True), lengths=LENGTHS),
+    case(GRU(2, activations=("HardSigmoid", "LeakyRelu"), activation_alpha=(0.25, 0.1), activation_beta=(0.4,))),
+    case(GRU(3, clip=0.4), hidden=3, computed=True, open_steps=True),
+    case(LSTM(2), text="nn.LSTM(4, 2)"),
+    case(LSTM(2), bias=False, states="hc", text="(in5, in6)"),
+    case(LSTM(2, BOTH), states="h", text="torch.zeros_like(in5)"),
+    case(LSTM(2, BACK), states="c", open_steps=True),
+    case(LSTM(3, BOTH), hidden=3, steps=1, batch=1, features=1),
+    case(LSTM(2), peepholes=True, text="peepholes=self."),
+    case(LSTM(2, BOTH), peepholes=True, lengths=LENGTHS, states="hc"),
+    case(LSTM(2, BACK, clip=0.3, input_forget=True), lengths=np.array([0, 5, 1], np.int32)),
+    case(LSTM(2, activations=SOFT), open_steps=True),
+    case(LSTM(2, BOTH, ("Sigmoid", "Elu", "Tanh") * 2, activation_alpha=(0.5, 0.25))),
+    case(LSTM(2, clip=0.5), computed=True, states="hc"),
+    case(LSTM(2), lengths=Constant(np.array([5, 5, 5], np.int32)), text="nn.LSTM(4, 2)"),
+]
+
+
+@pytest.mark.parametrize("row", CASES, ids=str)
+def test_layer(row: Case, check: Check) -> None:
+    check(row)
+
+
+def test_a_layer_reads_as_a_person_writes_it() -> None:
+    """The axis of directions, which frameworks do not have, is not made only to be taken away."""
+    need_torch()
+    graph, x = _layer(Direction.FORWARD)
+    graph.set_outputs([graph.add(Squeeze(), graph.nodes[0].outputs[0], graph.constant([1], DType.INT64), name="out")])
+    text = _checked(graph, x)
+    assert "        x, _ = self.gru(x)  # (N, 3, 2)\n        return x\n" in text
+
+
+def test_joined_directions_are_what_torch_gives() -> None:
+    need_torch()
+    graph, x = _layer(BOTH)
+    turned = graph.add(Transpose((0, 2, 1, 3)), graph.nodes[0].outputs[0], name="turned")
+    graph.set_outputs([graph.add(Reshape(), turned, graph.constant([0, 0, -1], DType.INT64), name="out")])
+    text = _checked(graph, x)
+    assert "        x, _ = self.gru(x)  # (N, 3, 4)\n        return x\n" in text
+
+
+def _layer(direction: Direction) -> tuple[Graph, Any]:
+    graph, count = Graph("layer"), direction.count
+    data = graph.add_input("data", TensorType(DType.FLOAT32, ("N", 3, 4)))
+    operands = [data]
+    for seed, shape in enumerate(((count, 6, 4), (count, 6, 2), (count, 12))):
+        operands.append(graph.constant(uniform(*shape, seed=seed), name="weight"))
+    graph.add_node(GRU(2, direction, linear_before_reset=True), operands, name="gru")
+    return graph, uniform(5, 3, 4)
+
+
+def _checked(graph: Graph, x: Any) -> str:
+    found, text = run_module(graph, [x])
+    np.testing.assert_allclose(found[0], run_session(graph, {"data": x})[0], rtol=1e-5, atol=1e-6)
+    return text
