@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from graphir.converters.pytorch.exporting.context import AnyNode, ExportNode, Expr, binary, row, table
+import re
+
+from graphir.converters.pytorch.exporting.context import AnyNode, ExportNode, Expr, binary, call, row, table
 from graphir.converters.pytorch.exporting.ops.activation import float_text
 from graphir.graph import Node, Value
 from graphir.ops import linear as ir
 from graphir.ops.elementwise import Add
 from graphir.tensor import Tensor
+from graphir.types import DType
 
 
 def linear(node: AnyNode, weight: Tensor, bias: int | Tensor | None, *, owned: bool) -> Expr:
@@ -88,7 +91,38 @@ def _added(value: Value, outputs: int) -> tuple[Node, Value] | None:
     return (node, other) if is_vector and other.rank <= (value.rank or 0) else None
 
 
+def export_matmul_integer(node: ExportNode[ir.MatMulInteger]) -> None:
+    """`@` of int32, with the zero points taken off: of the first matrix one a row, of the second one a column."""
+    factors: list[str] = []
+    for slot in (0, 1):
+        factor = Expr(node.cast(node.tensor(slot), DType.INT32))
+        zero = node.optional(slot + 2)
+        if zero is not None and node.number(slot + 2) != "0":
+            offset = node.number(slot + 2) or node.tensor(slot + 2)
+            if slot == 0 and zero.rank == 1 and zero.shape != (1,):
+                offset = Expr(f"{offset.atom}.unsqueeze(1)")
+            factor = binary("-", factor, offset)
+        factors.append(factor)
+    node.emit(binary("@", *factors))
+
+
+def export_einsum(node: ExportNode[ir.Einsum]) -> None:
+    """torch.einsum."""
+    equation = "".join(node.op.equation.split())
+    if not re.fullmatch(r"[A-Za-z.,>-]*", equation):
+        node.refuse(f"the equation {node.op.equation!a} has other characters than letters")
+    node.emit(call("torch.einsum", f'"{equation}"', *node.tensors()))
+
+
+def export_det(node: ExportNode[ir.Det]) -> None:
+    """torch.linalg.det."""
+    node.emit(f"torch.linalg.det({node.tensor()})")
+
+
 EXPORTS = table(
+    row(ir.MatMulInteger, export_matmul_integer),
+    row(ir.Einsum, export_einsum),
+    row(ir.Det, export_det),
     row(ir.Gemm, export_gemm),
     row(ir.MatMul, export_matmul),
 )

@@ -1,0 +1,33 @@
+"""Products of integers, Einstein sums and determinants, against onnxruntime."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from graphir.ops.linear import Det, Einsum, MatMulInteger
+from tests.converters.pytorch.cases import Case, Check, Constant, uniform
+
+
+def integers(*shape: int, dtype: str = "uint8", low: float = 0, seed: int = 0) -> Any:
+    return uniform(*shape, low=low, high=100, dtype=dtype, seed=seed)
+
+
+CASES = [
+    Case(MatMulInteger(), integers(3, 5), integers(5, 2, seed=1), text="in0.to(torch.int32) @ in1.to(torch.int32)"),
+    Case(MatMulInteger(), integers(3, 5), Constant(integers(5, 2)), Constant(integers()), Constant(integers(1)[0])),
+    Case(MatMulInteger(), integers(2, 3, 5), integers(5, 2, dtype="int8", low=-99), integers(), integers(dtype="int8")),
+    Case(MatMulInteger(), integers(3, 5), integers(5, 2), integers(), integers(2, seed=3), batch=False),
+    Case(Einsum("ij,jk->ik"), uniform(3, 4), uniform(4, 5), text='torch.einsum("ij,jk->ik", in0, in1)'),
+    Case(Einsum("...ii ->...i"), uniform(2, 3, 3), batch=True),
+    Case(Einsum("bij, bjk"), uniform(2, 3, 4, dtype="float64"), uniform(2, 4, 1, dtype="float64")),
+    Case(Det(), uniform(3, 3), text="torch.linalg.det(x)"),
+    Case(Det(), uniform(2, 5, 4, 4), batch=True),
+    Case(Det(), uniform(2, 1, 1)),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_product(case: Case, check: Check) -> None:
+    check(case)
