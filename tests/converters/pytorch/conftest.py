@@ -28,6 +28,7 @@ def check(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Check]:
         return text
 
     yield run
-    command = [sys.executable, "-m", "ruff", "format", "--isolated", "--diff", str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"{done.stdout}\n{names}"
+    for words in (["format", "--diff"], ["check", "--output-format=concise"]):
+        command = [sys.executable, "-m", "ruff", *words, "--isolated", str(folder)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{done.stdout}\n{names}"

@@ -76,8 +76,16 @@ def _restored(node: AnyNode, text: Expr) -> str:
 
 
 def export_equal(node: AnyNode) -> None:
-    """`==`, which torch has of all its types."""
+    """`==`, which torch has of all its types; a condition or its opposite where it is compared with a constant."""
     read = node.tensor if node.dtype() is DType.UINT64 else node.operand
+    for slot in (0, 1) if node.dtype() is DType.BOOL else ():
+        if read(slot) == node.number(slot):
+            other = node.tensor(1 - slot)
+            if node.number(slot) == "True":
+                node.alias(other)
+            else:
+                node.emit(unary("~", other))
+            return
     node.emit(binary("==", read(0), read(1)))
 
 
