@@ -21,6 +21,7 @@ from typing import Any, Generic
 
 from graphir.converters.kernel.exporting import BaseExportNode, O, P, table
 from graphir.converters.pytorch.exporting.expression import (
+    MARK,
     Expr,
     Reference,
     binary,
@@ -184,7 +185,10 @@ class ExportNode(BaseExportNode[O], Generic[O]):
         return Reference(number)
 
     def emit(self, text: str, slot: int = 0, *, keeps: bool = False) -> None:
-        """The statement that gives a result."""
+        """The statement that gives a result; none where the result is another value as it is."""
+        if same := MARK.fullmatch(text):
+            self.alias(Reference(int(same[1])), slot)
+            return
         value = self.node.outputs[slot]
         self.export.statements.append(Statement((self.export.number(value),), text, value, keeps=keeps))
         self.export.find_symbols(value)
