@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from graphir.graph import Graph
 from graphir.ops.blocks import DepthOrder, DepthToSpace, SpaceToDepth
+from graphir.ops.elementwise import Sub
 from graphir.ops.extent import Pad, PadMode, Tile
-from graphir.ops.shape import Expand, Size, Squeeze, Unsqueeze
+from graphir.ops.shape import Expand, Shape, Size, Squeeze, Unsqueeze
 from graphir.ops.shape_parts import Concat, ReverseSequence, Split, Trilu
 from graphir.ops.slicing import BEYOND, Slice
+from graphir.types import DType, TensorType, symbol
 from tests.converters.pytorch.cases import Case, Check, Constant, uniform
 
 EDGE, REFLECT, WRAP = Pad(PadMode.EDGE), Pad(PadMode.REFLECT), Pad(PadMode.WRAP)
@@ -123,3 +126,25 @@ BLOCKS = [
 @pytest.mark.parametrize("case", [*SHAPES, *EXTENTS, *PARTS, *SLICES, *BLOCKS], ids=str)
 def test_moves(case: Case, check: Check) -> None:
     check(case)
+
+
+class ComputedBounds(Case):
+    """x[:n - 1] and x[-n + 1::2] of an open size n, which the graph computes from the shape."""
+
+    def graph(self) -> Graph:
+        graph = Graph("case")
+        x = graph.add_input("in0", TensorType(DType.FLOAT32, (symbol("N"), 4)))
+        n = graph.add(Shape(end=1), x)
+        one, two, zero = (graph.constant(np.array([number]), name="c") for number in (1, 2, 0))
+        end, start = graph.add(Sub(), n, one), graph.add(Sub(), one, n)
+        far = graph.constant(np.array([BEYOND]), name="c")
+        first = graph.add(Slice(), x, zero, end)
+        second = graph.add(Slice(), x, start, far, zero, two)
+        graph.set_outputs([first, second])
+        return graph
+
+
+def test_bounds_that_follow_from_sizes(check: Check) -> None:
+    text = check(ComputedBounds(Slice(), uniform(5, 4)))
+    assert "x[: n - 1]" in text
+    assert "x[-n + 1 :: 2]" in text
