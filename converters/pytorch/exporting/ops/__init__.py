@@ -23,6 +23,7 @@ FAMILIES = (
     "linear",
     "normalization",
     "pooling",
+    "random",
     "recurrent",
     "reduction",
     "resize",

@@ -1,0 +1,47 @@
+"""Random numbers: PyTorch draws others than ONNX from the same seed."""
+
+from __future__ import annotations
+
+from graphir.converters.pytorch.exporting.context import AnyNode, ExportNode, Expr, binary, call, dtype_text, row, table
+from graphir.converters.pytorch.exporting.ops.activation import float_text
+from graphir.converters.pytorch.exporting.state import shape_text
+from graphir.decisions import DecisionKind
+from graphir.ops import random as ir
+
+
+def _drawn(node: AnyNode, function: str) -> Expr:
+    """Numbers of the result's shape and dtype."""
+    node.decide(DecisionKind.RANDOM_NUMBERS, "PyTorch draws other random numbers, also from the same seed")
+    sizes = node.op.shape if isinstance(node.op, ir.RandomNormal | ir.RandomUniform) else node.sizes_of()
+    dtype = dtype_text(node.result_dtype())
+    return Expr(call(function, shape_text([str(size) for size in sizes]), dtype=dtype, device=str(node.device)))
+
+
+def export_normal(node: ExportNode[ir.RandomNormal | ir.RandomNormalLike]) -> None:
+    """torch.randn, scaled and shifted."""
+    numbers = _drawn(node, "torch.randn")
+    if node.op.scale != 1:
+        numbers = binary("*", numbers, float_text(node.op.scale))
+    if node.op.mean != 0:
+        numbers = binary("+", numbers, float_text(node.op.mean))
+    node.emit(numbers, keeps=True)
+
+
+def export_uniform(node: ExportNode[ir.RandomUniform | ir.RandomUniformLike]) -> None:
+    """torch.rand, scaled and shifted."""
+    numbers, low, width = _drawn(node, "torch.rand"), node.op.low, node.op.high - node.op.low
+    if width != 1:
+        numbers = binary("*", numbers, float_text(width))
+    if low != 0:
+        numbers = binary("+", numbers, float_text(low))
+    node.emit(numbers, keeps=True)
+
+
+EXPORTS = table(
+    row(ir.RandomNormal, export_normal),
+    row(ir.RandomNormalLike, export_normal),
+    row(ir.RandomUniform, export_uniform),
+    row(ir.RandomUniformLike, export_uniform),
+)
+
+__all__ = ["EXPORTS"]

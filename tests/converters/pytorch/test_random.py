@@ -1,0 +1,37 @@
+"""Random numbers: shape, dtype and distribution; the numbers are PyTorch's own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from graphir.decisions import DecisionKind
+from graphir.ops.random import RandomNormal, RandomNormalLike, RandomUniform, RandomUniformLike
+from graphir.types import DType
+from tests.converters.pytorch.cases import Case, uniform
+from tests.converters.pytorch.running import need_torch, run_module
+
+CASES = [
+    (Case(RandomNormal((200, 50), mean=3.0, scale=0.5)), [], 3.0, 0.5, "torch.randn((200, 50)"),
+    (Case(RandomNormalLike(), uniform(300, 40), batch=True), [uniform(300, 40)], 0.0, 1.0, "torch.randn((n, 40)"),
+    (Case(RandomUniform((10000,), DType.FLOAT64, -1.0, 5.0)), [], 2.0, 6 / 12**0.5, "* 6.0 + -1.0"),
+    (Case(RandomUniformLike(), uniform(99, 101)), [uniform(99, 101)], 0.5, 1 / 12**0.5, "torch.rand((99, 101)"),
+]
+
+
+@pytest.mark.parametrize("row", CASES, ids=lambda row: str(row[0]))
+def test_distribution(row: tuple[Case, list[object], float, float, str]) -> None:
+    need_torch()
+    case, feeds, mean, deviation, said = row
+    graph = case.graph()
+    (found,), text = run_module(graph, feeds)
+    assert said in text
+    type_ = graph.outputs[0].type
+    assert str(found.dtype) == str(graph.outputs[0].dtype), type_
+    assert found.size >= 9999
+    # Six standard errors of the mean and, for these distributions, more than that of the deviation.
+    bound = 6 * deviation / found.size**0.5
+    assert abs(found.mean() - mean) < bound
+    assert abs(found.std() - deviation) < bound
+    assert [decision.kind for decision in graph.decisions] == [DecisionKind.RANDOM_NUMBERS]
+    assert len(np.unique(found)) > 5000
