@@ -33,7 +33,10 @@ def identifier(name: str) -> str:
     >>> identifier("layer1/conv-2"), identifier("2nd"), identifier("class")
     ('layer1_conv_2', 'n2nd', 'class_')
     """
-    text = re.sub(r"[^0-9A-Za-z]+", "_", name).strip("_")[-LONGEST:].strip("_")
+    text = re.sub(r"[^0-9A-Za-z]+", "_", name).strip("_")
+    if len(text) > LONGEST:  # its last words
+        text = text[-LONGEST:]
+        text = (text.partition("_")[2] or text).strip("_")
     if text[:1].isdigit():
         text = f"n{text}"
     return f"{text}_" if keyword.iskeyword(text) or keyword.issoftkeyword(text) else text

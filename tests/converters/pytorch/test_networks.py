@@ -50,7 +50,7 @@ def test_a_network_gives_what_onnxruntime_gives_for_every_batch(make: Callable[[
     net, text = written_class(graph)
     (given,) = graph.inputs
     for batch in (1, 3):
-        shape = [batch, *(dim if isinstance(dim, int) else 33 for dim in (given.type.shape or ())[1:])]
+        shape = [batch, *(dim if isinstance(dim, int) else 33 for dim in (given.shape or ())[1:])]
         feed = np.random.default_rng(batch).standard_normal(shape).astype(np.float32)
         with torch.no_grad():
             found = to_numpy(net(to_torch(feed)))

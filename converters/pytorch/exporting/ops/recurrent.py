@@ -21,6 +21,7 @@ from graphir.graph import Node, Value
 from graphir.ops import recurrent as ir
 from graphir.ops.shape import Reshape, Squeeze, Transpose
 from graphir.tensor import Tensor
+from graphir.types import Unknown
 
 Recurrent = ir.RNN | ir.GRU | ir.LSTM
 RecurrentNode = ExportNode[Recurrent]
@@ -148,7 +149,8 @@ def _joined_directions(rows: Value, first: Node) -> list[Node]:
     ((second, slot),) = turned.uses
     wanted = (rows.shape[0], rows.shape[2], rows.shape[3] * 2)
     fits = isinstance(second.op, Reshape) and slot == 0 and second.graph is rows.graph
-    return [first, second] if fits and second.outputs[0].shape == wanted else []
+    is_known = not any(isinstance(size, Unknown) for size in wanted)
+    return [first, second] if fits and is_known and second.outputs[0].shape == wanted else []
 
 
 def _module_tensors(node: RecurrentNode, hidden: int) -> dict[str, Tensor]:

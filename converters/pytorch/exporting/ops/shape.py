@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from graphir.converters.pytorch.exporting.context import ExportNode, list_of, row, table
 from graphir.ops import shape as ir
-from graphir.types import UNKNOWN
+from graphir.types import UNKNOWN, Dim, Unknown
 
 
 def export_transpose(node: ExportNode[ir.Transpose]) -> None:
@@ -32,7 +32,7 @@ def export_reshape(node: ExportNode[ir.Reshape]) -> None:
             return
         node.emit(f"{data}.reshape({node.int_list(1)})")
         return
-    if result and shape is not None and len(shape) > len(result) and result[:-1] == shape[: len(result) - 1]:
+    if result and shape is not None and len(shape) > len(result) and _are_same(result[:-1], shape):
         node.emit(f"{data}.flatten({len(result) - 1})" if len(result) > 1 else f"{data}.flatten()")
         return
     copies = not node.op.allowzero
@@ -41,6 +41,11 @@ def export_reshape(node: ExportNode[ir.Reshape]) -> None:
         for axis, (dim, text) in enumerate(zip(known.dims(), wanted, strict=True))
     ]
     node.emit(f"{data}.reshape({', '.join(sizes) if sizes else '()'})")
+
+
+def _are_same(sizes: Sequence[Dim], others: Sequence[Dim]) -> bool:
+    """Whether sizes are those that others begin with, all of them known: an unknown size is not equal to another."""
+    return all(not isinstance(size, Unknown) and size == other for size, other in zip(sizes, others, strict=False))
 
 
 def export_shape(node: ExportNode[ir.Shape]) -> None:
