@@ -128,6 +128,8 @@ def allowed_frameworks(path: Path) -> set[str]:
         return {"mxnet"}  # programs that run where MXNet is; nothing imports them
     if place == "converters/tensorflow/live/child.py":
         return {"tensorflow"}  # the same where TensorFlow is
+    if place == "converters/pytorch/live/child.py" or place.startswith("converters/pytorch/functions/"):
+        return {"torch"}  # the same where torch is, and what is copied into modules that are written
     if place.startswith("graphir/runtime/"):
         return {"onnxruntime", "onnx"}
     return {"onnx"} if place.startswith("converters/onnx/") else set()

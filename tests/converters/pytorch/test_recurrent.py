@@ -19,12 +19,17 @@ BOTH = Direction.BIDIRECTIONAL
 BACK = Direction.REVERSE
 
 
+SIZES = {"steps": 5, "batch": 3, "features": 4, "hidden": 2}
+
+
 def case(
-    op: Any, *, steps: int = 5, batch: int = 3, features: int = 4, hidden: int = 2, bias: bool = True,
-    lengths: Any = None, states: str = "", peepholes: bool = False, computed: bool = False, dtype: str = "float32",
-    open_steps: bool = False, text: str | None = None, tolerance: float | None = None,
+    op: Any, *, lengths: Any = None, states: str = "", peepholes: bool = False, computed: bool = False,
+    text: str | None = None, tolerance: float | None = None, **others: Any,
 ) -> Case:  # fmt: skip
-    """A layer with random weights; `states` names those that are given: h, c."""
+    """A layer with random weights; `states` names those that are given: h, c. `others` are sizes, and `dtype`,
+    `open_steps` and `bias` where they are not float32, False and True."""
+    steps, batch, features, hidden = (others.get(name, size) for name, size in SIZES.items())
+    dtype, open_steps, bias = others.get("dtype", "float32"), others.get("open_steps", False), others.get("bias", True)
     count, rows = op.direction.count, GATES[type(op)] * hidden
 
     def weights(*shape: int, seed: int) -> Any:

@@ -1,0 +1,113 @@
+"""Pieces of a network between the places where a single value leads on, and which of them are uses of one class."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from graphir.converters.pytorch.exporting.compose import targets_of
+from graphir.converters.pytorch.exporting.expression import Expr, Reference, level_of, references, replace_references
+from graphir.converters.pytorch.exporting.state import Statement
+
+# No block is made of less: uses, and statements of one.
+LEAST_USES, LEAST_STATEMENTS = 2, 3
+LONGEST_RUN = 12
+LAYER_CALL = re.compile(r"self\.[A-Za-z_][A-Za-z0-9_]*\(\x00\d+:0\x00\)")
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Statements between two cuts: what they read and give, the attributes in their order, and `form`, which is equal
+    for pieces that one class can stand for."""
+
+    statements: tuple[Statement, ...]
+    inputs: tuple[int, ...]
+    output: int
+    attributes: tuple[str, ...]
+    form: object
+
+
+@dataclass(frozen=True)
+class Branch:
+    """Layers one behind the other from an input of a piece: their statements, what they begin with and give, and which
+    of the piece's other statements reads that."""
+
+    statements: tuple[Statement, ...]
+    source: int
+    output: int
+    reader: int
+
+
+def branches_of(piece: Piece) -> Iterator[Branch]:
+    """The chains of layers from the piece's first input to a statement that reads another value too."""
+    if len(piece.inputs) != 1 or any(statement.blocks for statement in piece.statements):
+        return
+    (source,) = piece.inputs
+    readers: dict[int, list[Statement]] = defaultdict(list)
+    for statement in piece.statements:
+        for number in references(statement.text):
+            readers[number].append(statement)
+    if len(readers[source]) < 2:
+        return
+    for begin in readers[source]:
+        chain: list[Statement] = []
+        statement = begin
+        while LAYER_CALL.fullmatch(statement.text) and len(statement.targets) == 1 and not statement.pattern:
+            chain.append(statement)
+            (output,) = statement.targets
+            if len(readers[output]) != 1:
+                break
+            statement = readers[output][0]
+        if chain and len(readers[chain[-1].targets[0]]) == 1 and len(references(statement.text)) > 1:
+            rest = [other for other in piece.statements if other not in chain]
+            yield Branch(tuple(chain), source, chain[-1].targets[0], rest.index(statement))
+
+
+def without_branch(piece: Piece, branch: Branch) -> list[Statement]:
+    """The piece's statements as they would be if its input led where the branch does."""
+
+    def joined(number: int) -> Reference:
+        return Reference(branch.source if number == branch.output else number)
+
+    return [
+        replace(statement, text=Expr(replace_references(statement.text, joined), level_of(statement.text)))
+        for statement in piece.statements if statement not in branch.statements
+    ]  # fmt: skip
+
+
+def best_run(pieces: Sequence[Piece]) -> tuple[int, list[int]] | None:
+    """The run of pieces that is worth most as a block, with a layer in it: its length, and where it begins each time.
+    Linear in the number of pieces."""
+    best: tuple[int, int, list[int]] | None = None
+    codes: dict[object, int] = {}
+    coded = [codes.setdefault(piece.form, len(codes)) for piece in pieces]
+    for length in range(1, min(LONGEST_RUN, len(coded) // LEAST_USES) + 1):
+        places: dict[tuple[int, ...], list[int]] = defaultdict(list)
+        for start in range(len(coded) - length + 1):
+            key = tuple(coded[start : start + length])
+            if not places[key] or start >= places[key][-1] + length:
+                places[key].append(start)
+        for starts in places.values():
+            if len(starts) < LEAST_USES:
+                continue
+            run = pieces[starts[0] : starts[0] + length]
+            size = sum(len(piece.statements) for piece in run)
+            gain = (len(starts) - 1) * size
+            has_layer = any(piece.attributes for piece in run)
+            if has_layer and size >= LEAST_STATEMENTS and (best is None or gain > best[0]):
+                best = gain, length, starts
+    return None if best is None else best[1:]
+
+
+def merged(pieces: Sequence[Piece]) -> Piece:
+    """Pieces that follow each other as one."""
+    statements = tuple(statement for piece in pieces for statement in piece.statements)
+    given = set(targets_of(statements))
+    inputs = tuple(dict.fromkeys(number for piece in pieces for number in piece.inputs if number not in given))
+    attributes = tuple(dict.fromkeys(name for piece in pieces for name in piece.attributes))
+    return Piece(statements, inputs, pieces[-1].output, attributes, None)
+
+
+__all__ = ["Branch", "Piece", "best_run", "branches_of", "merged", "without_branch"]
