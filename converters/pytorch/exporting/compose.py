@@ -8,7 +8,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from graphir.converters.pytorch.exporting.expression import Expr, Reference, level_of, references, replace_references
+from graphir.converters.pytorch.exporting.expression import (
+    MARK,
+    Expr,
+    Reference,
+    level_of,
+    references,
+    replace_references,
+)
 from graphir.converters.pytorch.exporting.layout import INDENT, lines_of
 from graphir.converters.pytorch.exporting.naming import OF_FILE, SEPARATORS, Names, identifier
 from graphir.converters.pytorch.exporting.state import Statement, layer_name
@@ -20,6 +27,9 @@ LONGEST_INSIDE = 48
 LONGEST_TOGETHER = 70
 DEEPEST = 3
 CHAIN = "x"
+# Names before an assignment, in characters: more of them have a line each.
+MOST_TARGETS = 50
+USUAL_NAME = 18
 
 
 class Parameter(NamedTuple):
@@ -100,6 +110,9 @@ class Body:
             if statement.targets:
                 names = [self._names.get(number, "_") for number in statement.targets]
                 left = statement.pattern.format(*names) if statement.pattern else ", ".join(names)
+                if len(left) > MOST_TARGETS and len(names) > 1 and not statement.pattern:
+                    yield from (f"{INDENT * depth}{line}" for line in ("(", *(f"{INDENT}{name}," for name in names)))
+                    left = ")"
                 text = f"{left} = {text}" if text != left else ""
             yield from lines_of(text, depth, comment) if text else ()
         if self._records and not in_block:
@@ -235,12 +248,14 @@ def _fits(inner: Statement, outer: Statement, counts: Mapping[int, int], depth: 
     read = references(text)
     if counts[number] != 1 or not read or read[0] != number or text.startswith("while "):
         return False
-    own, whole = len(_plain(inner.text)), len(_plain(text))
+    own, whole = _length(inner.text), _length(text) + USUAL_NAME * max(0, len(outer.targets) - 1)
     return text == Reference(number) or (own <= LONGEST_INSIDE and own + whole <= LONGEST_TOGETHER)
 
 
-def _plain(text: str) -> str:
-    return replace_references(text, lambda number: Expr(CHAIN))
+def _length(text: str) -> int:
+    """About how long a text is once its values have names: one alone is mostly `x`, several have longer ones."""
+    count = len(references(text))
+    return len(MARK.sub("", text)) + count * (1 if count == 1 else USUAL_NAME)
 
 
 def _inside(inner: Statement, text: str) -> str:

@@ -19,6 +19,8 @@ LONGEST_TITLE = 116
 # What a conversion left out that training has.
 OF_TRAINING = (DecisionKind.DROPOUT_REMOVED, DecisionKind.FIXED_GAMMA, DecisionKind.LOSS_HEAD)
 MOST_MISSING = 6
+# The type of a method's results, in characters: many of one type are a tuple of any length.
+LONGEST_RESULT = 40
 
 
 def module_text(export: Export, design: Design, title: str) -> str:
@@ -105,6 +107,8 @@ def _class_lines(made: ClassDesign, body: Body | None = None) -> Iterator[str]:
 def _method_lines(method: Method, body: Body) -> Iterator[str]:
     results = [annotation(type_) for type_ in method.results]
     returned = results[0] if len(results) == 1 else f"tuple[{', '.join(results)}]"
+    if len(returned) > LONGEST_RESULT and len(set(results)) == 1:
+        returned = f"tuple[{results[0]}, ...]"
     kinds = [_setting(name) if type_ is None else annotation(type_) for (_, name), type_ in
              zip(method.inputs, method.types, strict=True)]  # fmt: skip
     parameters = [f"{name}: {kind}" for (_, name), kind in zip(method.inputs, kinds, strict=True)]
