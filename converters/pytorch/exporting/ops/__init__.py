@@ -23,6 +23,7 @@ FAMILIES = (
     "linear",
     "normalization",
     "pooling",
+    "quantization",
     "random",
     "recurrent",
     "reduction",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from graphir.converters.pytorch.exporting.context import (
     AnyNode,
@@ -52,15 +53,16 @@ def padded_same(node: AnyNode, data: Expr, padding: Padding, kernel: Sequence[in
     )
 
 
-def export_conv(node: ExportNode[ir.Conv]) -> None:
-    """nn.Conv1d to nn.Conv3d where the filters are constant, else F.conv. Pads that differ by side come before it."""
-    op, weight = node.op, node.shape(1)
+def conv_parts(node: ExportNode[Any], data: Expr, slot: int) -> tuple[Expr, tuple[int, ...], dict[str, str | None]]:
+    """The data as F.conv takes it, the kernel's sizes of the filters in a slot, and F.conv's options. Pads that differ
+    by side come before it."""
+    op, weight = node.op, node.shape(slot)
     rank = len(weight) - 2
     if not 1 <= rank <= 3:
         node.refuse(f"a convolution over {rank} axes; PyTorch has them over 1 to 3")
-    kernel = node.fixed(weight[2:], f"the filters {node.input(1).name}")
+    kernel = node.fixed(weight[2:], f"the filters {node.input(slot).name}")
     strides, dilations = op.strides or (1,) * rank, op.dilations or (1,) * rank
-    data, pads = node.tensor(), (0,) * rank
+    pads = (0,) * rank
     found = settled(node, op.padding, kernel, strides, dilations)
     if found is None:
         data = padded_same(node, data, op.padding, kernel, strides, dilations)
@@ -72,6 +74,14 @@ def export_conv(node: ExportNode[ir.Conv]) -> None:
         "stride": unless(1, strides), "padding": unless(0, pads), "dilation": unless(1, dilations),
         "groups": None if op.group == 1 else str(op.group),
     }  # fmt: skip
+    return data, kernel, options
+
+
+def export_conv(node: ExportNode[ir.Conv]) -> None:
+    """nn.Conv1d to nn.Conv3d where the filters are constant, else F.conv."""
+    op, weight = node.op, node.shape(1)
+    data, kernel, options = conv_parts(node, node.tensor(), 1)
+    rank = len(kernel)
     bias = node.optional(2)
     if node.weight(1) is not None and (bias is None or node.weight(2) is not None):
         outputs, inputs = node.fixed(weight[:2], f"the filters {node.input(1).name}")
@@ -153,4 +163,4 @@ EXPORTS = table(
     row(ir.DeformConv, export_deform_conv),
 )
 
-__all__ = ["EXPORTS", "padded", "padded_same", "settled", "unless"]
+__all__ = ["EXPORTS", "conv_parts", "padded", "padded_same", "settled", "unless"]

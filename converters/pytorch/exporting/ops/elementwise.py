@@ -18,6 +18,7 @@ from graphir.converters.pytorch.exporting.context import (
     table,
     unary,
 )
+from graphir.converters.pytorch.exporting.expression import ATOM
 from graphir.converters.pytorch.exporting.unsigned import (
     UNSIGNED,
     comparable,
@@ -261,20 +262,25 @@ LARGEST = {DType.FLOAT8E4M3FN: 448, DType.FLOAT8E4M3FNUZ: 240, DType.FLOAT8E5M2:
 BEYOND_E4M3FN = 464
 
 
-def convert(node: AnyNode, to: DType, *, saturate: bool) -> None:
+def converted(node: AnyNode, data: Expr, dtype: DType, to: DType, *, saturate: bool) -> str:
     """`.to`; what exceeds a float of 8 bits becomes its largest number, or with not `saturate` what IEEE says."""
-    dtype_text(node.dtype())
-    data = node.tensor()
-    if to in LARGEST and node.dtype() not in LARGEST:
-        if node.dtype() in UNSIGNED or not node.dtype().is_float:
+    if to in LARGEST and dtype not in LARGEST:
+        if dtype in UNSIGNED or not dtype.is_float:
             data = Expr(f"{data.atom}.float()")
         largest = LARGEST[to]
         if saturate:
             data = Expr(f"{data.atom}.clamp(-{largest}, {largest})")
         elif to is DType.FLOAT8E4M3FN:
+            data = node.step(data, "quotient") if data.level < ATOM else data
             outside = binary(">", f"{data.atom}.abs()", str(BEYOND_E4M3FN))
             data = Expr(f"{data.atom}.masked_fill({outside}, {number_text(float('nan'), DType.FLOAT32)})")
-    node.emit(node.cast(data, to))
+    return node.cast(data, to)
+
+
+def convert(node: AnyNode, to: DType, *, saturate: bool) -> None:
+    """The first operand in another dtype."""
+    dtype_text(node.dtype())
+    node.emit(converted(node, node.tensor(), node.dtype(), to, saturate=saturate))
 
 
 def export_cast(node: ExportNode[ir.Cast]) -> None:
@@ -327,4 +333,4 @@ EXPORTS = table(
     row(ir.Identity, export_identity),
 )
 
-__all__ = ["EXPORTS", "convert", "infix"]
+__all__ = ["EXPORTS", "LARGEST", "convert", "converted", "infix"]
