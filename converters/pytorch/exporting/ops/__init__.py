@@ -18,6 +18,7 @@ FAMILIES = (
     "detection",
     "elementwise",
     "extent",
+    "foreign",
     "image",
     "indexing",
     "linear",
@@ -31,8 +32,10 @@ FAMILIES = (
     "sequence",
     "shape",
     "shape_parts",
+    "signal",
     "slicing",
     "special_functions",
+    "text",
 )
 
 
