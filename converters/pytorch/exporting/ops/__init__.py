@@ -10,6 +10,7 @@ from graphir.ops.families import FamilyTable
 
 FAMILIES = (
     "activation",
+    "attention",
     "bitwise",
     "blocks",
     "control",
