@@ -19,6 +19,7 @@ FAMILIES = (
     "detection",
     "elementwise",
     "extent",
+    "factorization",
     "foreign",
     "image",
     "indexing",
