@@ -34,11 +34,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             metafunc.parametrize("case", [NOT_REQUESTED], ids=["all"])
         else:
             cases = [case for case in SUPPORTED if placed is None or case.name in placed]
-            metafunc.parametrize("case", cases, ids=lambda case: case.name)
+            row = pytest.mark.one_of(6, by="case.op")
+            metafunc.parametrize("case", [pytest.param(case, marks=row, id=case.name) for case in cases])
 
 
 @pytest.mark.gpu
-@pytest.mark.one_of(6, by="case.op")
 def test_device_equals_reference(case: Case) -> None:
     need_device()
     reason = exception_of(ROW.name, case)

@@ -22,7 +22,7 @@ PASSED_ON = (
     *("Cast", "Clip", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Identity", "Floor"),
     *("Max", "Min", "Mod", "Split", "Slice"),
 )
-LOOKUPS = ("Gather", "GatherElements", "GatherND", "OneHot")
+LOOKUPS = ("Gather", "GatherElements", "GatherND", "OneHot", "ScatterElements", "ScatterND")
 # Operators that compute with the integers of their operands, whatever these are.
 COMPUTES = frozenset(
     (

@@ -81,11 +81,13 @@ def test_ranges(dtype: DType, draw: Draw, low: int, high: int, most: int) -> Non
 
 def graph_of(*nodes: Any, **weights: Any) -> Graph:
     side = Side(*nodes, **weights)
-    element = FLOAT if nodes[-1].op_type in ("Gather", "Relu", "ConstantOfShape") else INT64
+    is_real = nodes[-1].op_type in ("Gather", "Relu", "ConstantOfShape", "ScatterElements")
+    element = FLOAT if is_real else INT64
     return from_model(onnx_model(side.nodes, {"x": (INT64, ["N"])}, {"y": (element, None)}, side.weights))  # type: ignore[dict-item]
 
 
 TABLE = np.zeros((40, 4), np.float32)
+LINE = np.zeros(40, np.float32)
 LOOKED_UP = [
     ([make("Gather", ["table", "x"], ["y"])], {"table": TABLE}, 40, False),
     (
@@ -106,10 +108,13 @@ LOOKED_UP = [
         40,
         False,
     ),
+    ([make("ScatterElements", ["line", "x", "new"], ["y"])], {"line": LINE, "new": LINE[:24]}, 40, False),
 ]
 
 
-@pytest.mark.parametrize(("nodes", "weights", "rows", "guarded"), LOOKED_UP, ids=["plain", "clip", "mod", "half"])
+@pytest.mark.parametrize(
+    ("nodes", "weights", "rows", "guarded"), LOOKED_UP, ids=["plain", "clip", "mod", "half", "written"]
+)
 def test_tables(nodes: list[Any], weights: dict[str, Any], rows: int, guarded: bool) -> None:
     graph = graph_of(*nodes, **weights)
     table = table_of(graph["x"])
