@@ -27,6 +27,7 @@ OTHERS = {
     "converters/kernel/child_limits.py": "runs in a child and reads what its parent wrote",
     "converters/tensorflow/live/child.py": "runs in a child without graphir, whose parent has read the file",
     "converters/tensorflow/keras/hdf5_child.py": "runs in a child without graphir and reads what its parent wrote",
+    "converters/pytorch/live/child.py": "runs in torch's interpreter and reads what its parent wrote",
     "converters/mxnet/live/child.py": "runs in an old MXNet's interpreter and reads what its parent wrote",
     "converters/mxnet/live/capture_script.py": "runs alone in an old MXNet, on the user's own symbol",
 }

@@ -36,7 +36,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The models, written by live TensorFlow and run as a child runs them. What they write lies there too, if anything
     does."""
     folder = tmp_path_factory.mktemp("models")
-    held = {"operators": allowed.operators(), "classes": allowed.keras_classes()}
+    held: dict[str, Any] = {"operators": allowed.operators(), "classes": allowed.keras_classes(), "inline": True}
     held["functions"] = allowed.keras_functions()
     (folder / "allowed.json").write_text(json.dumps(held))
     (folder / "program").write_text(live_child.__file__)

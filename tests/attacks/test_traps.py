@@ -116,7 +116,8 @@ MODEL = (
 LINES = (
     f"convert {S} m.onnx {MODEL} {CUT} --opset 17 --weights inline --report r.html --verify {COMPARED} --keep-loss",
     f"convert {S} h.onnx --dtype float16 --io-dtype float32 --keep-float32 fc* --accuracy labelled.npz --verify -q",
-    f"convert {S} old-symbol.json --feeds feeds.npz --verify --json",
+    f"convert {S} old-symbol.json --feeds feeds.npz --verify --json", f"convert {S} net.py --names names.json",
+    "providers -v", "providers --json -q",
     "convert-all . --out out --to onnx --jobs 2 --timeout 100 --memory 2 --retry failed --opset 17 "
     f"--verify {COMPARED} -i data:1,1,8,8 --limits elements=1000000000 --plugin plugin.py {CUT} --state keep",
     "convert-all --list models.txt --list-root . --out again --to mxnet --format mxnet -p digits-0020.params "
@@ -198,6 +199,7 @@ def other_python(folder: Path) -> str:
 LIVE = (
     ("MXNet", f"convert {S} m.onnx --verify --against live"),
     ("MXNet", f"convert-all {S} --out out --verify --against live --jobs 1"),
+    ("PyTorch", f"convert {S} net.py --verify"),
     ("TensorFlow", "convert frozen.pb m.onnx --verify --against live"),
     ("TensorFlow", "convert dense.keras m.onnx --verify --against live"),
     ("TensorFlow", "convert dense.h5 m.onnx --verify --against live"),
@@ -211,11 +213,12 @@ LIVE = (
 def test_live_frameworks_take_no_trap(
     traps: Path, written: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, framework: str, line: str, own: bool
 ) -> None:
-    if find_spec(framework.lower()) is None:
+    module = {"PyTorch": "torch"}.get(framework, framework.lower())
+    if find_spec(module) is None:
         missing(framework, f"{framework} is not installed in this interpreter")
     for path in written.iterdir():
         shutil.copy(path, traps)
-    monkeypatch.setenv(f"GRAPHIR_{framework.upper()}_PYTHON", sys.executable if own else other_python(tmp_path))
+    monkeypatch.setenv(f"GRAPHIR_{module.upper()}_PYTHON", sys.executable if own else other_python(tmp_path))
     run(traps, *line.split())
 
 

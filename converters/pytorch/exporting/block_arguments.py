@@ -71,7 +71,7 @@ class _Arguments:
         return name
 
 
-    def named(self, made: Sequence[str]) -> tuple[dict[str, list[str]], list[str]]:
+    def named(self, lines: Sequence[str]) -> tuple[dict[str, list[str]], list[str]]:
         """The arguments and the texts that use them, with names that say what they are. Of several numbers of channels
         the last ones are those of the result."""
         names = Names(("self", "nn", "torch"))
@@ -84,7 +84,7 @@ class _Arguments:
             wanted |= dict.fromkeys(inner, plain)
         new = {name: names.take(text, "number") for name, text in wanted.items()}
         new |= {name: name for name in self.values if name not in new}
-        texts = [NUMBERED.sub(lambda met: new.get(met[0], met[0]), text) for text in made]
+        texts = [NUMBERED.sub(lambda met: new.get(met[0], met[0]), text) for text in lines]
         return {new[name]: numbers for name, numbers in self.values.items()}, texts
 
 
@@ -92,45 +92,45 @@ def block_arguments(
     texts: Sequence[Sequence[str]], branches: Sequence[Sequence[list[str] | None]]
 ) -> tuple[dict[str, list[str]], list[str]]:
     """The arguments of a class by name, with their value in each use, and how its attributes are made with them."""
-    found = _Arguments()
-    made = []
+    result = _Arguments()
+    lines = []
     optional: dict[int, str] = {}
     for place in range(len(texts[0])):
         if any(use[place] is not None for use in branches):
             optional[place] = ""
-            made.append("")
+            lines.append("")
         else:
-            made.append(_constructor([use[place] for use in texts], found))
+            lines.append(_constructor([use[place] for use in texts], result))
     for place in optional:
         inner = [use[place] or [] for use in branches]
         layers = [
-            _constructor([layers[index] if layers else None for layers in inner], found)
+            _constructor([layers[index] if layers else None for layers in inner], result)
             for index in range(max(map(len, inner)))
         ]
-        held = layers[0] if len(layers) == 1 else f"nn.Sequential({', '.join(layers)})"
+        layer_text = layers[0] if len(layers) == 1 else f"nn.Sequential({', '.join(layers)})"
         if all(inner):
-            made[place] = held
+            lines[place] = layer_text
             continue
-        found.values["project"] = [str(bool(layers)) for layers in inner]
-        made[place] = f"nn.Identity()\nif project:\n    self.SHORTCUT = {held}"
-    return found.named(made)
+        result.values["project"] = [str(bool(layers)) for layers in inner]
+        lines[place] = f"nn.Identity()\nif project:\n    self.SHORTCUT = {layer_text}"
+    return result.named(lines)
 
 
 def _constructor(uses: Sequence[str | None], arguments: _Arguments) -> str:
     """A layer's constructor for all uses; None stands for one that has no such layer."""
-    found = [None if text is None else _parts(text) for text in uses]
-    plain = next(parts for parts, text in zip(found, uses, strict=True) if text is not None)
+    result = [None if text is None else _parts(text) for text in uses]
+    plain = next(parts for parts, text in zip(result, uses, strict=True) if text is not None)
     if plain is None:
         return next(text for text in uses if text is not None)
     head, given, _ = plain
     roles = next((roles for start, roles in ROLES.items() if head.startswith(start)), ())
     positional = [
-        arguments.text([parts and parts[1][slot] for parts in found], roles[slot] if slot < len(roles) else "number")
+        arguments.text([parts and parts[1][slot] for parts in result], roles[slot] if slot < len(roles) else "number")
         for slot in range(len(given))
     ]
-    options = {name for parts in found if parts for name in parts[2]}
+    options = {name for parts in result if parts for name in parts[2]}
     named = [
-        f"{name}={arguments.text([parts and parts[2].get(name, DEFAULTS.get(name, '')) for parts in found], name)}"
+        f"{name}={arguments.text([parts and parts[2].get(name, DEFAULTS.get(name, '')) for parts in result], name)}"
         for name in sorted(options, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
     ]
     return f"{head}({', '.join([*positional, *named])})"

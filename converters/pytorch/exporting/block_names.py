@@ -38,15 +38,15 @@ def _renumbered(names: Sequence[str]) -> list[str]:
     for met in parts:
         if met:
             numbers[met[1]].append(int(met[3]))
-    found = []
+    result = []
     for name, met in zip(names, parts, strict=True):
         if met is None or (min(numbers[met[1]]) <= 1 and len(numbers[met[1]]) > 1):
-            found.append(name)
+            result.append(name)
         elif len(numbers[met[1]]) == 1:
-            found.append(met[1])
+            result.append(met[1])
         else:
-            found.append(f"{met[1]}{met[2]}{int(met[3]) - min(numbers[met[1]]) + 1}")
-    return found
+            result.append(f"{met[1]}{met[2]}{int(met[3]) - min(numbers[met[1]]) + 1}")
+    return result
 
 
 def _turned(name: str) -> str:

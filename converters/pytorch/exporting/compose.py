@@ -198,8 +198,8 @@ def _needed_blocks(
     count = -1
     while count != len(needed):
         count = len(needed)
-        found = [(header, needed_statements(block, needed)) for header, block in blocks]
-    return found
+        live_blocks = [(header, needed_statements(block, needed)) for header, block in blocks]
+    return live_blocks
 
 
 def _joined(statements: Sequence[Statement], counts: Mapping[int, int]) -> list[Statement]:
@@ -271,9 +271,9 @@ def _candidates(value: Value) -> list[str]:
     node = value.producer
     name = value.name if node is None or len(node.outputs) > 1 else layer_name(node)
     parts = [part for part in SEPARATORS.split(name) if identifier(part)]
-    found = [identifier("_".join(parts[-count:])) for count in range(1, min(len(parts), 4) + 1)]
+    names = [identifier("_".join(parts[-count:])) for count in range(1, min(len(parts), 4) + 1)]
     operator = "value" if node is None else identifier(node.op.name.lower())
-    return [operator if text[1:].isdigit() else text for text in found] or [operator]
+    return [operator if text[1:].isdigit() else text for text in names] or [operator]
 
 
 def input_names(values: Sequence[Value]) -> list[str]:

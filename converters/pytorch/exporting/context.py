@@ -107,8 +107,8 @@ class ExportNode(BaseExportNode[O], Generic[O]):
         if value.known is None:
             return None
         sizes = [self.export.size(dim) for dim in value.known.dims()]
-        found = [size for size in sizes if size is not None]
-        return found if len(found) == len(sizes) else None
+        result = [size for size in sizes if size is not None]
+        return result if len(result) == len(sizes) else None
 
     def fixed(self, shape: Sequence[Dim], what: str) -> tuple[int, ...]:
         """Sizes as numbers. Refuses if some are open."""
@@ -119,26 +119,26 @@ class ExportNode(BaseExportNode[O], Generic[O]):
 
     def ints(self, slot: int, what: str) -> list[Expr]:
         """The same, refused where they are not known, as what `what` says."""
-        found = self.ints_if_known(slot)
-        if found is None:
+        result = self.ints_if_known(slot)
+        if result is None:
             self.refuse(f"{what} ({self.input(slot).name}) must be constant, or follow from the shapes of the inputs")
-        return found
+        return result
 
     def int_list(self, slot: int) -> str:
         """An operand of integers as a list: of what is known, else of what the tensor holds when it runs."""
-        found = self.ints_if_known(slot)
-        return list_of(found) if found is not None else f"{self.tensor(slot).atom}.tolist()"
+        result = self.ints_if_known(slot)
+        return list_of(result) if result is not None else f"{self.tensor(slot).atom}.tolist()"
 
     def int_tuple(self, slot: int) -> str:
         """The same, as a tuple where it is known: a shape."""
-        found = self.ints_if_known(slot)
-        return tuple_of(found) if found else self.int_list(slot)
+        result = self.ints_if_known(slot)
+        return tuple_of(result) if result else self.int_list(slot)
 
     def size(self, slot: int, axis: int) -> Expr:
         """One size of an operand as a Python integer."""
         shape = self.input(slot).shape
-        found = None if shape is None else self.export.size(shape[axis])
-        return Expr(f"{self.tensor(slot).atom}.shape[{axis}]") if found is None else found
+        result = None if shape is None else self.export.size(shape[axis])
+        return Expr(f"{self.tensor(slot).atom}.shape[{axis}]") if result is None else result
 
     def sizes_of(self, slot: int = 0) -> list[Expr]:
         """The shape of an operand as Python integers."""
@@ -163,12 +163,12 @@ class ExportNode(BaseExportNode[O], Generic[O]):
         operands hold as they are, by slot; `tensors` are others, made from the operands in the slots of `sources`. It
         gets their dtype where that is not float32."""
         values = {name: self.input(slot) for name, slot in (owned or {}).items()}
-        held = {name: value.tensor for name, value in values.items() if value.tensor is not None}
-        held |= tensors or {}
-        dtypes = {tensor.dtype for tensor in held.values()}
+        all_tensors = {name: value.tensor for name, value in values.items() if value.tensor is not None}
+        all_tensors |= tensors or {}
+        dtypes = {tensor.dtype for tensor in all_tensors.values()}
         dtype = dtype_text(dtypes.pop()) if len(dtypes) == 1 and DType.FLOAT32 not in dtypes else None
         text = call(constructor, *map(str, arguments), **(options or {}), dtype=dtype)
-        layer = self.export.layer(self.node, text, held, values)
+        layer = self.export.layer(self.node, text, all_tensors, values)
         for name, slot in (sources or {}).items():
             self.export.sources[f"{layer.removeprefix('self.')}.{name}"] = self.input(slot).name
         return layer

@@ -51,7 +51,7 @@ class ClassDesign:
 
     name: str
     arguments: dict[str, list[str]]
-    made: list[str]
+    init_lines: list[str]
     buffers: list[str]
     methods: list[Method]
     values: Mapping[int, Value]
@@ -98,13 +98,13 @@ class _Maker:
         export, graph = self._export, self._export.graph
         named = zip(graph.inputs, input_names(graph.inputs), strict=True)
         inputs = [Parameter(export.number(value), text) for value, text in named]
-        made = [f"self.{layer.attribute} = {layer.constructor}" for layer in self._layers.values()]
-        made += [stored.statement for stored in self._stored.values()]
+        init_lines = [f"self.{layer.attribute} = {layer.constructor}" for layer in self._layers.values()]
+        init_lines += [stored.statement for stored in self._stored.values()]
         buffers = [stored.attribute for stored in self._stored.values() if stored.is_buffer]
         types, results = ([value.type for value in values] for values in (graph.inputs, graph.outputs))
         forward = Method("forward", inputs, self._statements, self._outputs, types, results)
         methods = parts_of(forward, export.values) if self._has_parts else [forward]
-        net = ClassDesign(name, {}, made + export.ties, buffers, methods, export.values, says_shapes=True)
+        net = ClassDesign(name, {}, init_lines + export.ties, buffers, methods, export.values, says_shapes=True)
         keys = {}
         for key in tensors_of(export):
             first, dot, rest = key.partition(".")
@@ -116,10 +116,10 @@ class _Maker:
         self._unifybranches_of()
         for _ in range(MOST_CLASSES):
             pieces = self._pieces()
-            found = best_run(pieces)
-            if found is None:
+            best = best_run(pieces)
+            if best is None:
                 return
-            length, starts = found
+            length, starts = best
             self._replace([merged(pieces[start : start + length]) for start in starts])
 
     def _unifybranches_of(self) -> None:
@@ -153,9 +153,9 @@ class _Maker:
         layers = [self._layers[name] for name in attributes]
         attribute = self._export.attributes.take(f"{common_scope(piece.attributes)}shortcut")
         self._branches[attribute] = [layer.constructor for layer in layers]
-        made = Layer(attribute, f"nn.Sequential({', '.join(self._branches[attribute])})", {})
+        sequence = Layer(attribute, f"nn.Sequential({', '.join(self._branches[attribute])})", {})
         self._layers = {
-            **{name: made if name == attributes[0] else layer for name, layer in self._layers.items()
+            **{name: sequence if name == attributes[0] else layer for name, layer in self._layers.items()
                if name not in attributes[1:]}
         }  # fmt: skip
         self._layers = {layer.attribute: layer for layer in self._layers.values()}
@@ -165,9 +165,9 @@ class _Maker:
         gone = {id(statement) for statement in branch.statements}
         first = id(piece.statements[0])
         self._statements = [
-            made
+            kept
             for statement in self._statements
-            for made in ([call] if id(statement) == first else []) + ([] if id(statement) in gone else [statement])
+            for kept in ([call] if id(statement) == first else []) + ([] if id(statement) in gone else [statement])
         ]
 
     def _add_identity(self, piece: Piece, place: int) -> None:
@@ -185,7 +185,7 @@ class _Maker:
                 statements.append(call)
             if id(statement) == reader:
                 text = replace_references(
-                    statement.text, lambda held: Reference(number if held == source else held)
+                    statement.text, lambda value: Reference(number if value == source else value)
                 )
                 statement = replace(statement, text=Expr(text, level_of(statement.text)))
             statements.append(statement)
@@ -219,8 +219,8 @@ class _Maker:
         output = next(iter(live & given), -1)
         form: object = object()
         if output >= 0 and not any(statement.blocks or statement.keeps for statement in statements):
-            found = self._form(statements, inputs, attributes, output)
-            form = form if found is None else found
+            best = self._form(statements, inputs, attributes, output)
+            form = form if best is None else best
         return Piece(tuple(statements), inputs, output, attributes, form)
 
     def _form(
@@ -252,12 +252,12 @@ class _Maker:
         first = uses[0]
         texts = [[self._text_of(name) for name in use.attributes] for use in uses]
         branches = [[self._branches.get(name) for name in use.attributes] for use in uses]
-        arguments, made = block_arguments(texts, branches)
+        arguments, init_lines = block_arguments(texts, branches)
         names = inner_names(first.attributes, self._branches)
         name = f"Block{len(self._classes) + 1}" if self._classes else "Block"
         inner = dict(zip(first.attributes, names, strict=True))
-        made = [_assigned(text, inner[old], old) for text, old in zip(made, first.attributes, strict=True)]
-        made = [line for text in made for line in text.split("\n")]
+        init_lines = [_assigned(text, inner[old], old) for text, old in zip(init_lines, first.attributes, strict=True)]
+        init_lines = [line for text in init_lines for line in text.split("\n")]
         buffers = [inner[old] for old in first.attributes if old in self._stored and self._stored[old].is_buffer]
         statements = [
             replace(statement, text=_with_attributes(statement.text, inner)) for statement in first.statements
@@ -267,7 +267,8 @@ class _Maker:
         ]
         types = [ANYTHING] * len(parameters)
         forward = Method("forward", parameters, statements, [Reference(first.output)], types)
-        block = ClassDesign(name, arguments, made, buffers, parts_of(forward, self._export.values), self._export.values)
+        methods = parts_of(forward, self._export.values)
+        block = ClassDesign(name, arguments, init_lines, buffers, methods, self._export.values)
         block.scope = common_scope(first.attributes)
         self._classes.append(block)
         calls: dict[int, Statement] = {}
@@ -343,10 +344,10 @@ def drop_unused(export: Export, outputs: Sequence[Expr]) -> None:
 
 def tensors_of(export: Export) -> dict[str, Tensor]:
     """The tensors of the state_dict by their keys, in a single class without blocks."""
-    found = {stored.attribute: stored.tensor for stored in export.stored.values() if stored.tensor is not None}
+    best = {stored.attribute: stored.tensor for stored in export.stored.values() if stored.tensor is not None}
     for layer in export.layers.values():
-        found |= {f"{layer.attribute}.{name}": tensor for name, tensor in layer.tensors.items()}
-    return found
+        best |= {f"{layer.attribute}.{name}": tensor for name, tensor in layer.tensors.items()}
+    return best
 
 
 def _with_attributes(text: str, names: Mapping[str, str]) -> Expr:

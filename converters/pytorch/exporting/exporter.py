@@ -71,8 +71,8 @@ def export_copy(graph: Graph, name: str = "Net") -> TorchModule:
     outputs = [writer.export.reference(value) for value in copy.outputs]
     drop_unused(writer.export, outputs)
     stated = set(graph.decisions)
-    made = (*copy.decisions, *writer.export.decisions)
-    graph.decisions.extend(decision for decision in made if decision not in stated)
+    added = (*copy.decisions, *writer.export.decisions)
+    graph.decisions.extend(decision for decision in added if decision not in stated)
     export = writer.export
     flat = design(export, outputs, name, blocks=False)
     classes = design(export, outputs, name)
@@ -113,11 +113,11 @@ class _Writer:
             function(ExportNode(self.export, node))
         except Refusal as error:
             self.export.forget(before)
-            made = self._in_other_terms(node, depth)
-            if made is None:
+            added = self._in_other_terms(node, depth)
+            if added is None:
                 self.refusals.refuse(node.op.name, str(error), node.name)
             else:
-                self.write_all(made, depth + 1)
+                self.write_all(added, depth + 1)
 
     def _in_other_terms(self, node: Node, depth: int) -> list[Node] | None:
         """What ONNX defines a node by, in its place; None where it does not, or that does not help."""

@@ -31,9 +31,9 @@ class Expr(str):
 
     def __new__(cls, text: str, level: int = ATOM) -> Expr:
         """An expression of this text."""
-        made = super().__new__(cls, text)
-        made.level = level
-        return made
+        instance = super().__new__(cls, text)
+        instance.level = level
+        return instance
 
     def within(self, level: int) -> str:
         """The text where something stands beside it that binds at this level."""
@@ -53,10 +53,10 @@ class Reference(Expr):
 
     def __new__(cls, number: int) -> Reference:
         """A reference to a value."""
-        made = super().__new__(cls, f"\x00{number}:0\x00")
-        assert isinstance(made, Reference)
-        made.number = number
-        return made
+        instance = super().__new__(cls, f"\x00{number}:0\x00")
+        assert isinstance(instance, Reference)
+        instance.number = number
+        return instance
 
     def within(self, level: int) -> str:
         """The mark, with the level that what replaces it needs."""
@@ -134,15 +134,15 @@ def replace_references(text: str, replacement: Callable[[int], Expr]) -> str:
     """The text with an expression in place of each reference, in parentheses where it needs them."""
     parts: list[str] = []
     end = 0
-    for found in MARK.finditer(text):
-        before, after = text[max(0, found.start() - 7) : found.start()], text[found.end() : found.end() + 1]
-        value = replacement(int(found[1]))
-        level = int(found[2])
+    for match in MARK.finditer(text):
+        before, after = text[max(0, match.start() - 7) : match.start()], text[match.end() : match.end() + 1]
+        value = replacement(int(match[1]))
+        level = int(match[2])
         if not level:
             level = 0 if before.endswith(_OPEN[1:]) or not before else ATOM
             level = level if after in _CLOSED else ATOM
-        parts += [text[end : found.start()], value.within(level)]
-        end = found.end()
+        parts += [text[end : match.start()], value.within(level)]
+        end = match.end()
     return "".join([*parts, text[end:]])
 
 

@@ -21,14 +21,14 @@ class Function(NamedTuple):
 @cache
 def all_functions() -> dict[str, Function]:
     """The functions of all files by name, in the order of the files."""
-    found: dict[str, Function] = {}
+    result: dict[str, Function] = {}
     for path in sorted(FOLDER.glob("*.py")):
         text = path.read_text(encoding="utf-8")
         for node in ast.parse(text).body:
             if isinstance(node, ast.FunctionDef):
                 names = {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
-                found[node.name] = Function(ast.get_source_segment(text, node) or "", frozenset(names))
-    return found
+                result[node.name] = Function(ast.get_source_segment(text, node) or "", frozenset(names))
+    return result
 
 
 def functions_for(names: Iterable[str]) -> list[Function]:

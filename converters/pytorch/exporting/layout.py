@@ -68,23 +68,23 @@ def lines_of(
 
 def _loosest_operators(statement: str, start: int) -> list[int]:
     """Where the operators are, outside of brackets, that bind least."""
-    depth, found = 0, []
+    depth, result = 0, []
     for place, character in _code(statement):
         depth += (character in "([{") - (character in _CLOSING)
         if depth == 0 and place > start and (operator := OPERATORS.match(statement, place)) is not None:
-            found.append((LEVELS[operator[1]], place))
-    loosest = min(found, default=(0, 0))[0]
-    return [place for level, place in found if level == loosest]
+            result.append((LEVELS[operator[1]], place))
+    loosest = min(result, default=(0, 0))[0]
+    return [place for level, place in result if level == loosest]
 
 
 def _links(statement: str, start: int) -> list[int]:
     """Where the methods of a chain begin that are called on what others give; none of a chain with fewer than two."""
-    depth, found = 0, []
+    depth, result = 0, []
     for place, character in _code(statement):
         if depth == 0 and character == "." and place > start and statement[place - 1] in ")]":
-            found.append(place)
+            result.append(place)
         depth += (character in "([{") - (character in _CLOSING)
-    return found if len(found) > 1 else []
+    return result if len(result) > 1 else []
 
 
 def _only_groups(statement: str, start: int, parts: list[str]) -> bool:
@@ -94,7 +94,7 @@ def _only_groups(statement: str, start: int, parts: list[str]) -> bool:
 
 def _last_brackets(statement: str) -> tuple[int, int] | None:
     """Where the last outer brackets open and close that have something in them."""
-    depth, end, found = 0, -1, None
+    depth, end, result = 0, -1, None
     for place, character in _code(statement):
         if character in "([{":
             if depth == 0:
@@ -103,8 +103,8 @@ def _last_brackets(statement: str) -> tuple[int, int] | None:
         elif character in _CLOSING:
             depth -= 1
             if depth == 0 and place > end + 1:
-                found = end, place
-    return found
+                result = end, place
+    return result
 
 
 def arguments_of(text: str) -> list[str]:

@@ -79,13 +79,13 @@ def _live(statements: Sequence[Statement], outputs: Sequence[Expr]) -> list[list
     for place, statement in enumerate(statements):
         last.update((number, place) for text in texts_of([statement]) for number in references(text))
     last.update((number, len(statements)) for text in outputs for number in references(text))
-    found: list[list[int]] = []
+    result: list[list[int]] = []
     current: dict[int, None] = {}
     for place, statement in enumerate(statements):
         current |= dict.fromkeys(statement.targets)
         current = {number: None for number in current if last.get(number, -1) > place}
-        found.append(list(current))
-    return found
+        result.append(list(current))
+    return result
 
 
 def _end(live: Sequence[Sequence[int]], start: int, size: int, count: int) -> int:

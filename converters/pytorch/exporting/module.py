@@ -25,7 +25,7 @@ LONGEST_RESULT = 40
 
 def module_text(export: Export, design: Design, title: str) -> str:
     """The text of the file."""
-    code = [line for made in design.classes for line in ("", "", *_class_lines(made))][2:]
+    code = [line for block in design.classes for line in ("", "", *_class_lines(block))][2:]
     functions = functions_for(export.functions)
     text = "\n".join([*(function.text for function in functions), *code])
     parts = [_docstring(export, title), "", *_imports(text, loads=True), ""]
@@ -79,28 +79,28 @@ def _imports(code: str, *, loads: bool) -> list[str]:
     return [*lines, "from torch import Tensor, nn"]
 
 
-def _class_lines(made: ClassDesign, body: Body | None = None) -> Iterator[str]:
-    yield f"class {made.name}(nn.Module):"
-    for attribute in made.buffers:
+def _class_lines(block: ClassDesign, body: Body | None = None) -> Iterator[str]:
+    yield f"class {block.name}(nn.Module):"
+    for attribute in block.buffers:
         yield f"    {attribute}: Tensor"
-    if made.buffers:
+    if block.buffers:
         yield ""
-    if made.made:
+    if block.init_lines:
         arguments = [
             f"{name}: {_kind(values)}" + ("" if default_of(name) is None else f" = {default_of(name)}")
-            for name, values in sorted(made.arguments.items(), key=lambda item: default_of(item[0]) is not None)
+            for name, values in sorted(block.arguments.items(), key=lambda item: default_of(item[0]) is not None)
         ]
         yield from _head("__init__", arguments, "None")
         yield "        super().__init__()"
-        for statement in made.made:
+        for statement in block.init_lines:
             yield from lines_of(statement.strip(), 3 if statement.startswith(" ") else 2)
         yield ""
-    for place, method in enumerate(made.methods):
+    for place, method in enumerate(block.methods):
         if place:
             yield ""
         yield from _method_lines(method, body or Body(
-            method.statements, method.outputs, method.inputs, made.values, says_shapes=made.says_shapes,
-            scope=made.scope,
+            method.statements, method.outputs, method.inputs, block.values, says_shapes=block.says_shapes,
+            scope=block.scope,
         ))  # fmt: skip
 
 

@@ -153,10 +153,10 @@ class Export:
 
     def number(self, value: Value) -> int:
         """The number of a value of the graph."""
-        found = self._numbers.get(value)
-        if found is None:
-            found = self._numbers[value] = self.new_number(value)
-        return found
+        result = self._numbers.get(value)
+        if result is None:
+            result = self._numbers[value] = self.new_number(value)
+        return result
 
     def share_number(self, value: Value, other: Value) -> None:
         """Have what gives a value assign another one, which is the same."""

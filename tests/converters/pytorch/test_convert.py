@@ -81,9 +81,9 @@ def test_a_wrong_module_is_found_with_the_layer(written: Path) -> None:
     for attribute, right, wrong in FAULTS:
         module = export_copy(graph)
         for net in (module.design.classes[-1], module.flat.classes[-1]):
-            changed = [line.replace(right, wrong) if f"self.{attribute} " in line else line for line in net.made]
-            assert changed != net.made
-            net.made[:] = changed
+            changed = [line.replace(right, wrong) if f"self.{attribute} " in line else line for line in net.init_lines]
+            assert changed != net.init_lines
+            net.init_lines[:] = changed
         report = verified(module, graph)
         assert report.verdict.differs, (attribute, wrong)
         assert report.causes[0].name.startswith(attribute), report.to_text()
