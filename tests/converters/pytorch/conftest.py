@@ -13,6 +13,16 @@ from tests.converters.pytorch.cases import Case, Check
 from tests.converters.pytorch.running import need_torch
 
 
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All tests of written modules want torch, which is a live framework."""
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.live)
+
+
 @pytest.fixture(scope="module")
 def check(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Check]:
     """Runs a case; behind the last one of a file, `ruff format` leaves the texts of all as they are."""
