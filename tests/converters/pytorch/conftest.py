@@ -12,7 +12,6 @@ import pytest
 from tests.converters.pytorch.cases import Case, Check
 from tests.converters.pytorch.running import need_torch
 
-
 HERE = Path(__file__).parent
 
 
