@@ -39,11 +39,10 @@ class PyTorchTarget:
         """The module's text, counted by the operators that it was written from."""
         from graphir.analysis.held import count_operators
         from graphir.converters.pytorch.exporting.exporter import export_copy
-        from graphir.converters.table import origin_of
 
         module = export_copy(graph)
-        origin = options.get("origin") or origin_of(graph.metadata)
-        text = module.text(f"{graph.name}, converted from {origin} by graphir.")
+        origin = options.get("origin")
+        text = module.text(f"{graph.name}, {f'converted from {origin}' if origin else 'written'} by graphir.")
         return Ready(
             count_operators(module.graph), partial(write, text, module, path, options.get("names")), "module",
             judges=partial(judges, text, module), graph=module.graph,

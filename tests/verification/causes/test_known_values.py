@@ -51,7 +51,7 @@ def chain() -> Graph:
 ])  # fmt: skip
 def test_what_is_kept_is_not_asked_again(kept: int, asked: list[list[str]]) -> None:
     reference = Counted()
-    bench = SimpleNamespace(reference=reference, feeds={}, layers={name: name for name in NAMES})
+    bench: Any = SimpleNamespace(reference=reference, feeds={}, layers={name: name for name in NAMES})
     known = Known(bench, (chain(), chain()), kept=kept)
     for wanted in (["a"], ["b", "d"], ["a"]):
         found = known.expected([known.values[name] for name in wanted])
