@@ -56,7 +56,8 @@ def find_vulkan() -> dict[str, str]:
         return {}
     if not (glob(SWIFTSHADER) and ctypes.util.find_library("vulkan")):
         for command in (["update", "-qq"], ["install", "-qq", "-y", "--no-install-recommends", *DEBIAN]):
-            if subprocess.run(["apt-get", *command], check=False, stdout=subprocess.DEVNULL).returncode:
+            quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+            if subprocess.run(["apt-get", *command], check=False, stdout=subprocess.DEVNULL, env=quiet).returncode:
                 raise CannotInstall(f"apt-get cannot install {' '.join(DEBIAN)}")
     drivers = glob(SWIFTSHADER)
     if not drivers:
