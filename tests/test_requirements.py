@@ -50,7 +50,6 @@ def skips(path: Path) -> list[str]:
 OWN = {
     "attacks/test_live.py": 1, "converters/mxnet/mx/test_arrays_as_live.py": 2,
     "converters/mxnet/mx/test_executor.py": 1, "tensorflow/test_random_models.py": 4,
-    "converters/pytorch/test_networks.py": 2,
     "core/test_tensor.py": 1, "core/test_types.py": 1, "devices/device.py": 1,
     "devices/test_operators.py": 1, "devices/test_sessions.py": 2, "requirements.py": 1,
     "tensorflow/test_mxnet.py": 1, "tensorflow/test_onnx.py": 1,

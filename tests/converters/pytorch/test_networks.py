@@ -96,19 +96,22 @@ def test_a_resnet_is_a_page_with_one_block() -> None:
 
 
 MODELS = (shared_folder() or Path("-")) / "models"
+# A build of somebody's own, a file without opsets; branches whose results have another number of axes.
+NOT_IMPORTED = {"bmxnet-mnist-32", "mms-mnist"}
+NOT_WRITTEN = {"silero-vad-16k-op15": "the number of axes of /model/decoder/If_output_0 must be known"}
 REAL = sorted(path for kind in ("mxnet", "onnx") for path in (MODELS / kind).glob("*"))
 
 
 @pytest.mark.parametrize("path", REAL, ids=lambda path: path.name)
 def test_real_models(path: Path, tmp_path: Path) -> None:
-    """Files of other people's: what is written is readable; what is refused is refused with reasons."""
+    """Files of other people's: each is written and readable, but for those that are named here."""
     need_torch()
-    try:
-        graph = loaded(next(path.glob("*.onnx"), path))
-    except graphir.GraphirError as error:
-        pytest.skip(f"cannot be imported: {str(error).splitlines()[0][:80]}")
-    try:
-        _, text = written_class(graph)
-    except UnsupportedOpError as error:
-        pytest.skip(f"cannot be written: {error.gaps[0].operator}: {error.gaps[0].reason[:80]}")
-    readable(text, tmp_path)
+    model = next(path.glob("*.onnx"), path)
+    if path.name in NOT_IMPORTED:
+        with pytest.raises(graphir.GraphirError):
+            loaded(model)
+    elif path.name in NOT_WRITTEN:
+        with pytest.raises(UnsupportedOpError, match=NOT_WRITTEN[path.name]):
+            written_class(loaded(model))
+    else:
+        readable(written_class(loaded(model))[1], tmp_path)
