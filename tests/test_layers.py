@@ -12,7 +12,6 @@ import pytest
 from graphir.converters.mxnet import reference
 from graphir.converters.mxnet.importing import ops as mxnet_ops
 from graphir.converters.mxnet.importing.ops import import_table, later_random, random, random_counts, random_numpy
-from graphir.converters.mxnet.importing.ops.image_random import IMPORTS as IMAGE_RANDOM
 from graphir.converters.mxnet.schema.registry import canonical_names
 from graphir.converters.onnx import ops as onnx_ops
 from graphir.converters.onnx.ops import export_table
@@ -34,7 +33,7 @@ NOT_EXPORTED = {"Foreign", "Fill"}
 WITHOUT_REFERENCE = {"CuDNNBatchNorm", "_contrib_SyncBatchNorm"}
 # Of random numbers only the distribution can be compared: test_export_random.py, test_import_random.py and those beside
 # them do.
-RANDOM = {*random.IMPORTS, *random_counts.IMPORTS, *random_numpy.IMPORTS, *later_random.IMPORTS, *IMAGE_RANDOM}
+RANDOM = {*random.IMPORTS, *random_counts.IMPORTS, *random_numpy.IMPORTS, *later_random.IMPORTS}
 # MXNet runs them on no input of a test's own (test_assignment, test_import_masks).
 IN_PLACE = {"_scatter_set_nd", "_npi_boolean_mask_assign_scalar", "_npi_boolean_mask_assign_tensor"}
 # MXNet gives them sparse arrays only, which other operators make (test_import_sparse).

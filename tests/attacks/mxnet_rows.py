@@ -77,7 +77,6 @@ COUNTS = (
 )
 
 FITTING = (
-    one("too few inputs of mp_lamb_update_phase1", node("mp_lamb_update_phase1", 0, 0, 0, 0, t=2, wd=0.1), "takes 5"),
     one("a vector as a matrix of _linalg_syrk", node("_linalg_syrk", 0), "2 or more", shapes={"x": (3,)}),
     one("a vector as a matrix of _linalg_gemm2", node("_linalg_gemm2", 0, 0, axis=-1), "", shapes={"x": (3,)}),
     one("too few inputs", node("where", 0, 1), "takes 3"),

@@ -52,7 +52,7 @@ WEBGPU: Rows = MappingProxyType({
         "_npi_matmul-3_4x3x2", "_npi_matmul-4x2x3_3", "dot-matrix_vector",
     ),
     "right alone, wrong behind other models in the same process: not run": (
-        "GroupNorm-float64", "GroupNorm-output_mean_var", "InstanceNorm-rank_5", "_contrib_bipartite_matching-default",
+        "GroupNorm-float64", "GroupNorm-output_mean_var", "InstanceNorm-rank_5",
     ),
     "Einsum's equation is not parsed, or its shader does not compile": (
         "_npi_einsum-22", "_npi_einsum-6", "_npi_einsum-7", "_npi_einsum-8",
@@ -86,7 +86,7 @@ OPENVINO: Rows = MappingProxyType({
         "_npi_pinv_scalar_rcond-2_4_1e-15", "_npi_svd-batch_float32",
     ),
     "the sign of an infinity is lost, and NaN of the operand that Where does not take comes through": (
-        "_npi_copysign-float32_places", "_npi_rcopysign_scalar-float32_2", "multi_lars-default",
+        "_npi_copysign-float32_places", "_npi_rcopysign_scalar-float32_2",
     ),
     "ReduceMin of all axes, between two casts of truth values, does not reduce": (
         "_npx_constraint_check-true",

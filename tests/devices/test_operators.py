@@ -22,7 +22,7 @@ from tests.equivalence.case import Case
 from tests.equivalence.test_onnx import SUPPORTED
 
 # What the lists hold at least: MXNet's operators with a case on the device.
-LEAST_OPERATORS = {"webgpu": 380, "openvino": 350}
+LEAST_OPERATORS = {"webgpu": 380, "openvino": 345}
 NOT_REQUESTED = pytest.param(None, marks=pytest.mark.skip(reason="the equivalence suite on a device: pytest -m gpu"))
 
 

@@ -21,9 +21,9 @@ Role = Literal["data", "param", "aux", "label"]
 
 # The number of outputs of operators that always show the same.
 SEVERAL = {
-    **dict.fromkeys(("moments", "_histogram", "_contrib_bipartite_matching", "_contrib_box_encode"), 2),
+    **dict.fromkeys(("moments", "_histogram"), 2),
     **dict.fromkeys(("_linalg_slogdet", "_linalg_gelqf", "_linalg_syevd", "_npi_eigh", "_contrib_hawkesll"), 2),
-    **dict.fromkeys(("_contrib_MultiBoxTarget", "_npi_svd"), 3),
+    "_npi_svd": 3,
 }
 
 

@@ -23,11 +23,17 @@ ROUNDING = ("ceil", "fix", "floor", "rint", "round", "sign", "trunc", "logical_n
 POSITIVE = ("gamma", "gammaln", "log", "log10", "log1p", "log2", "rcbrt", "reciprocal", "rsqrt", "sqrt")
 UNIT = ("arccos", "arcsin", "arctanh", "erfinv", "tan")
 
+INF, NAN = float("inf"), float("nan")
+ODD = (NAN, INF, -INF, -0.0, 0.0, 0.5, -0.5, 1.5, 2.5, -2.5, 0.49999997, 8388609.0)
 UNARY = (
     *(case(op, "normal", data(3, 5)) for op in ANY),
     *(case(op, "halves", data(3, 6, kind="halves")) for op in ROUNDING),
     *(case(op, "positive", data(3, 5, kind="positive")) for op in POSITIVE),
     *(case(op, "unit", data(3, 5, kind="unit")) for op in UNIT),
+    *(case(op, f"special_{dtype}", values(*ODD, dtype=dtype))
+      for op in ("_contrib_round_ste", "_contrib_sign_ste") for dtype in ("float32", "float16", "float64")),
+    *(case(op, dtype, data(2, 3, dtype=dtype)) for op in ("_contrib_round_ste", "_contrib_sign_ste")
+      for dtype in ("int32", "int8", "uint8", "int64")),
     case("arccosh", "above_1", values(1.0, 1.5, 2.0, 30.0)),
     case("gamma", "negative", values(-0.5, -1.5, 3.0, 4.5)),
     case("gammaln", "negative", values(-0.5, -1.5, 3.0, 40.5)),
@@ -39,7 +45,7 @@ UNARY = (
     case("negative", "int32", data(5, dtype="int32")),
     case("sign", "int32", data(5, dtype="int32")),
     case("square", "int32", data(5, dtype="int32")),
-)
+)  # fmt: skip
 
 BINARY = (
     *(case(f"elemwise_{name}", "float32", *SAME) for name in ("add", "sub", "mul", "div")),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tests.equivalence.case import Case, Input, case, data
 
 LIGHT = (0.5, -1.2, 0.3)
@@ -43,20 +41,6 @@ def resizes(dtype: str) -> tuple[Case, ...]:
 ONE_STEP = 1 / 200
 
 
-def factor(op: str, number: float, *shape: int, dtype: str, variant: str = "", tolerance: float | None = None) -> Case:
-    """An adjustment whose range is one number."""
-    return case(op, variant or f"{dtype}_{number}_{shape[-1]}", image(*shape, dtype=dtype), min_factor=number,
-                max_factor=number, tolerance=tolerance)  # fmt: skip
-
-
-ADJUSTMENTS = tuple(
-    factor(op, number, 6, 5, channels, dtype=dtype, tolerance=ONE_STEP if dtype in ("uint8", "int32") else 1e-3)
-    for op in ("brightness", "contrast", "saturation", "hue")
-    for number in (0.4, 1.0, 1.7)
-    for dtype, channels in (("uint8", 3), ("float32", 3), ("float16", 3), ("int32", 3), ("uint8", 1), ("float64", 1))
-    if op != "hue" or channels == 3
-)
-
 CASES: tuple[Case, ...] = (
     *(case("_image_to_tensor", dtype, image(5, 4, 3, dtype=dtype)) for dtype in
       ("uint8", "int8", "int32", "int64", "float32", "float64")),
@@ -79,7 +63,6 @@ CASES: tuple[Case, ...] = (
     *(case("_image_adjust_lighting", dtype, image(4, 5, 3, dtype=dtype), alpha=LIGHT, tolerance=tolerance)
       for dtype, tolerance in (("uint8", ONE_STEP), ("float32", None), ("float16", None), ("int32", ONE_STEP))),
     case("_image_adjust_lighting", "more_numbers", image(4, 5, 3, dtype="float32"), alpha=(*LIGHT, 9.0)),
-    *(replace(row, op=f"_image_random_{row.op}") for row in ADJUSTMENTS),
     *resizes("uint8"),
     *resizes("float32"),
     case("_image_resize", "float64", image(5, 6, 3, dtype="float64"), size=(4, 9), tolerance=2e-7),
@@ -118,7 +101,6 @@ REFUSED: tuple[Case, ...] = (
     case("_image_crop", "two_channels", image(6, 5, 2), x=0, y=0, width=1, height=2),
     case("_image_flip_left_right", "batch", image(2, 6, 5, 3)),
     case("_image_flip_top_bottom", "two_channels", image(6, 5, 2)),
-    case("_image_random_brightness", "two_channels", image(6, 5, 2), min_factor=1, max_factor=1),
     case("_image_resize", "no_size", image(6, 5, 3)),
     case("_image_resize", "no_rows", image(6, 5, 3), size=(3, 0)),
     case("_image_resize", "rows", image(6, 5), size=3),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.equivalence.case import Case, Input, case, data, values
 from tests.equivalence.numpy_elementwise import SPECIAL, np_shape
 
+INF, NAN = float("inf"), float("nan")
 DTYPES = ("bool", "int8", "uint8", "int32", "int64", "float16", "float32", "float64")
 PREDICATES = ("isnan", "isinf", "isfinite", "isposinf", "isneginf")
 
@@ -89,9 +90,24 @@ POLYNOMIALS = (
     np_shape(case("_npi_polyval", "no_elements", data(3, name="p"), data(0, 2, name="x"))),
 )  # fmt: skip
 
-CASES: tuple[Case, ...] = (*CHOICES, *TESTS, *FILLED, *DIFFERENCES, *POLYNOMIALS)
+PAIR = (values(1.0, NAN, INF, -2.0, name="a"), values(1.0 + 1e-7, NAN, INF, -2.0, name="b"))
+FAR = (values(1.0, -2.0, 0.0, name="a"), values(1.5, -2.0, 0.0, name="b"))
+CLOSE = (
+    case("_contrib_allclose", "default", *PAIR),
+    case("_contrib_allclose", "nan_differs", *PAIR, equal_nan=False),
+    case("_contrib_allclose", "far", *FAR),
+    case("_contrib_allclose", "wide", *FAR, atol=0.6),
+    case("_contrib_allclose", "relative", *FAR, rtol=0.4),
+    case("_contrib_allclose", "signs", values(INF, name="a"), values(-INF, name="b")),
+    case("_contrib_allclose", "finite", values(INF, name="a"), values(1.0, name="b")),
+    *(case("_contrib_allclose", dtype, values(1, 2, name="a", dtype=dtype), values(2, 1, name="b", dtype=dtype), atol=1)
+      for dtype in ("float16", "float64", "int32", "uint8", "int8", "int64")),
+)  # fmt: skip
+
+CASES: tuple[Case, ...] = (*CLOSE, *CHOICES, *TESTS, *FILLED, *DIFFERENCES, *POLYNOMIALS)
 
 REFUSED: tuple[Case, ...] = (
+    case("_contrib_allclose", "dtypes", data(2, name="a"), data(2, name="b", dtype="float64")),
     case("_npi_where", "dtypes", condition(), data(2, 4, name="x"), data(2, 4, name="y", dtype="int32")),
     case("_npi_where", "sizes", condition(), data(3, name="x"), data(3, name="y")),
     case("_npi_diff", "bool", numbers("bool", "a")),

@@ -173,7 +173,6 @@ REFUSED_BY_MXNET_ONLY = frozenset(
         *("_contrib_box_iou", "_contrib_box_decode", "_contrib_box_nms", "batch_take", "softmax_cross_entropy"),
         *("_contrib_interleaved_matmul_selfatt_qk", "_contrib_interleaved_matmul_selfatt_valatt"),
         *QUANTIZED,  # the numbers of a range, and of what is not read
-        "_contrib_MultiBoxTarget",
         *("LinearRegressionOutput", "MAERegressionOutput", "LogisticRegressionOutput"),
     }
 )

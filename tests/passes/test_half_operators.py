@@ -23,8 +23,8 @@ STEPS = 8
 RANDOM = ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike")
 
 
-# Cuts and matches: where float16 or bfloat16 rounds the data to the other side of a limit, the result is another one.
-DECIDES = {"_contrib_MultiBoxTarget", "_contrib_quantize", "_contrib_quantize_v2"}
+# Cuts: where float16 or bfloat16 rounds the data to the other side of a limit, the result is another one.
+DECIDES = {"_contrib_quantize", "_contrib_quantize_v2"}
 
 
 def first_of_each() -> Iterator[Case]:

@@ -159,4 +159,5 @@ def unary(name: str, function: Unary) -> Reference:
     return run
 
 
-OPERATORS: Mapping[str, Reference] = {name: unary(name, function) for name, function in UNARY.items()}
+OPERATORS: dict[str, Reference] = {name: unary(name, function) for name, function in UNARY.items()}
+OPERATORS |= {f"_contrib_{name}_ste": OPERATORS[name] for name in ("round", "sign")}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import colorsys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -13,7 +12,6 @@ EIGENVALUES = np.array([55.46, 4.794, 1.148])
 EIGENVECTORS = np.array(
     [[-0.5675, 0.7192, 0.4009], [-0.5808, -0.0045, -0.8140], [-0.5836, -0.6948, 0.4203]]
 )
-GREY = np.array([0.299, 0.587, 0.114], np.float32)
 
 
 def expect_image(data: Array, channels: tuple[int, ...] = (1, 3)) -> None:
@@ -79,45 +77,6 @@ def adjust_lighting(attrs: Attributes, data: Array) -> Array:
     return stored(data.astype(np.float32) + moved.astype(np.float32), data.dtype)
 
 
-def brightness(data: Array, factor: np.float32) -> Array:
-    """Every number times a factor."""
-    return data * factor
-
-
-def contrast(data: Array, factor: np.float32) -> Array:
-    """Away from the mean light."""
-    light = data.astype(np.float64)
-    mean = light.mean() if data.shape[2] == 1 else (light @ GREY).mean()
-    return np.asarray(data * factor + (1 - factor) * np.float32(mean))
-
-
-def saturation(data: Array, factor: np.float32) -> Array:
-    """Away from grey, for which MXNet keeps of its sum over the channels the last term only."""
-    return data if data.shape[2] == 1 else data * factor + (data[..., 2:] * GREY[2]) * (1 - factor)
-
-
-def hue(data: Array, factor: np.float32) -> Array:
-    """Every pixel's hue turned, in HLS."""
-    found = np.empty(data.shape)
-    for place in np.ndindex(*data.shape[:2]):
-        red, green, blue = (float(number) / 255 for number in data[place])
-        angle, light, strength = colorsys.rgb_to_hls(red, green, blue)
-        found[place] = [number * 255 for number in colorsys.hls_to_rgb((angle + float(factor)) % 1, light, strength)]
-    return found
-
-
-def by_a_factor(function: Callable[[Array, np.float32], Array], channels: tuple[int, ...] = (1, 3)) -> Reference:
-    """An adjustment that is random in MXNet, where its range is one number."""
-
-    def evaluate_adjustment(attrs: Attributes, data: Array) -> Array:
-        expect_image(data, channels)
-        low, high = np.float32(attrs["min_factor"]), np.float32(attrs["max_factor"])
-        require(low == high, f"factors from {low} to {high}: the result is random")
-        return stored(function(data.astype(np.float32), low), data.dtype)
-
-    return evaluate_adjustment
-
-
 BORDERS = {1: "edge", 2: "symmetric", 3: "wrap", 4: "reflect"}
 
 
@@ -148,10 +107,6 @@ OPERATORS: Mapping[str, Reference] = {
     "_image_flip_left_right": flip(1),
     "_image_flip_top_bottom": flip(0),
     "_image_normalize": normalize,
-    "_image_random_brightness": by_a_factor(brightness),
-    "_image_random_contrast": by_a_factor(contrast),
-    "_image_random_hue": by_a_factor(hue, (3,)),
-    "_image_random_saturation": by_a_factor(saturation),
     "_image_to_tensor": to_tensor,
 }
 

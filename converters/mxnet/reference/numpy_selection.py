@@ -110,7 +110,21 @@ def polyval(attrs: Attributes, coefficients: Array, x: Array) -> Array:
     return found
 
 
+def allclose(attrs: Attributes, left: Array, right: Array) -> Array:
+    """Whether every |a - b| <= atol + rtol |b|."""
+    require((left.dtype, left.shape) == (right.dtype, right.shape), "operands of several dtypes or shapes")
+    wide = np.dtype(np.float32 if left.dtype in (np.float16, np.float32) else np.float64)
+    a, b = left.astype(wide), right.astype(wide)
+    rtol, atol = (np.array(attrs.get(*pair), np.float32).astype(wide) for pair in (("rtol", 1e-5), ("atol", 1e-8)))
+    with np.errstate(all="ignore"):
+        near = (a == b) | (np.abs(np.subtract(a, b)) <= atol + rtol * np.abs(b))
+    if attrs.get("equal_nan", True):
+        near |= np.isnan(a) & np.isnan(b)
+    return np.array(near.all(), np.uint8)
+
+
 OPERATORS: Mapping[str, Reference] = {
+    "_contrib_allclose": allclose,
     "_npi_diff": diff,
     "_npi_ediff1d": ediff1d,
     "_npi_full_like": full_like,

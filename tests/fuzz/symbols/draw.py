@@ -69,8 +69,6 @@ def rows(pattern: str = "") -> tuple[tuple[str, tuple[Case, ...]], ...]:
     known, found = import_table(), dict[str, list[Case]]()
     for case in CASES:
         draws_numbers = case.op == "Dropout" and case.attrs.get("mode") == "always"
-        # Of integers a hue is cut from float32, whose last digits depend on the order of sums.
-        draws_numbers = draws_numbers or case.op == "_image_random_hue"
         if case.op in known and re.search(pattern, case.op) and not draws_numbers:
             found.setdefault(case.op, []).append(case)
     return tuple((op, tuple(cases)) for op, cases in found.items())
@@ -147,7 +145,7 @@ PLAIN_ONLY = re.compile(
     r"^(argsort|topk|sort|_npi_unique|_unravel_index|_ravel_multi_index|Pooling|Pooling_v1|gather_nd|scatter_nd|RNN|Dropout|LRN|BilinearSampler|GridGenerator|SpatialTransformer|UpSampling)$"
     r"|^(_histogram|_npi_average|_npi_einsum|_npi_percentile)$"
     r"|Resize2D|AdaptiveAvg|ROI|[Bb]ox|_linalg|_npi_(cholesky|solve|svd|eig|pinv|tensorinv|tensorsolve)|Sequence|Deformable|Norm|CTC|Proposal|Correlation"
-    r"|_pdf_generalized|_image_re|_cvimresize|_image_random|bipartite"
+    r"|_pdf_generalized|_image_re|_cvimresize"
     r"|quantize|^_sg_mkldnn"  # a range with an infinite end holds no number
 )
 WITHOUT_EXTREMES = re.compile(

@@ -32,7 +32,6 @@ FAMILIES = (
     "factorization",
     "image",
     "image_processing",
-    "image_random",
     "image_resize",
     "indexing",
     "numpy_elementwise",
@@ -57,7 +56,6 @@ FAMILIES = (
     "numpy_selection",
     "numpy_norm",
     "numpy_statistics",
-    "matching",
     "likelihood",
     "numpy_style",
     "pooling_of_regions",
@@ -73,7 +71,6 @@ FAMILIES = (
     "reduction",
     "resize",
     "sparse",
-    "training",
     "selection",
     "transforms",
 )

@@ -321,6 +321,7 @@ IMPORTS: dict[str, ImportFunction] = with_integers(_table() | COMPOSITIONS) | {
     "amp_multicast": import_amp_multicast,
     "_grad_add": binary(ir.Add(same_shape=True)),
     "_contrib_gradientmultiplier": import_identity,
+    "_contrib_sign_ste": import_sign,
     "_copy": import_identity,
     "BlockGrad": import_identity,
     "_identity_with_attr_like_rhs": import_identity,

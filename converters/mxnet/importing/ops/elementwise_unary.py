@@ -146,6 +146,7 @@ def import_div_sqrt_dim(node: ImportNode) -> Value:
 COMPOSITIONS: dict[str, ImportFunction] = {
     "_contrib_div_sqrt_dim": import_div_sqrt_dim,
     "_contrib_quadratic": import_quadratic,
+    "_contrib_round_ste": import_round,
     "cbrt": import_cbrt,
     "degrees": scaled(57.2957763671875),
     "expm1": import_expm1,

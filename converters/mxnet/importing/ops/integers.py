@@ -208,7 +208,7 @@ COMPOSITIONS: dict[str, Composition | None] = {
     "tanh": saturating(20.0),
 }
 IN_SINGLE = ("degrees", "radians", "square")
-ROUNDING = ("ceil", "fix", "floor", "rint", "round", "trunc")
+ROUNDING = ("_contrib_round_ste", "ceil", "fix", "floor", "rint", "round", "trunc")
 
 
 def with_integers(table: dict[str, ImportFunction]) -> dict[str, ImportFunction]:

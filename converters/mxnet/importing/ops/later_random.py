@@ -1,4 +1,4 @@
-"""Random numbers that MXNet has since 2.0: counts of successes, classes, and parts of images."""
+"""Random numbers that MXNet has since 2.0: counts of successes, and classes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from math import prod
 import numpy as np
 
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode, to_single
-from graphir.converters.mxnet.importing.ops.image_processing import image_or_batch
 from graphir.converters.mxnet.importing.ops.random import (
     decide_numbers,
     repeated_parameters,
@@ -19,7 +18,7 @@ from graphir.converters.mxnet.importing.ranges import known
 from graphir.graph import Value
 from graphir.ops import elementwise as ew
 from graphir.ops import random as draws
-from graphir.ops.indexing import Gather, GatherElements
+from graphir.ops.indexing import GatherElements
 from graphir.ops.reduction import ReduceSum
 from graphir.ops.shape import Expand, Reshape, Shape
 from graphir.ops.shape_parts import Concat
@@ -87,33 +86,7 @@ def import_categorical(node: ImportNode) -> Sequence[Value]:
     return found
 
 
-def _start(node: ImportNode, room: int, name: str) -> Value:
-    """Where a part begins on an axis that has `room` more places than it."""
-    low, high = (to_single(number) * room for number in node.attrs[name])
-    if not 0 <= low <= high <= room:
-        node.refuse(f"{name} {node.attrs[name]}, expected two numbers of 0 to 1 in order")
-    if int(low) == high or low == high:
-        return node.vector([int(low)])
-    decide_numbers(node)
-    place = node.step(draws.RandomUniform((1,), SINGLE, low=low, high=high), suffix=name)
-    return node.step(ew.Cast(DType.INT64), node.step(ew.Floor(), place), suffix=f"{name}_start")
-
-
-def import_random_crop(node: ImportNode) -> Value:
-    """`height` rows and `width` columns from random places on."""
-    data, rank = image_or_batch(node)
-    sizes, counts = node.sizes(data, (rank - 3, rank - 2)), (node.attrs["height"], node.attrs["width"])
-    rooms = [size - count for size, count in zip(sizes, counts, strict=True)]
-    if min(rooms) < 0 or min(counts) < 1:
-        node.refuse(f"{counts[0]} rows and {counts[1]} columns of {data.type}, which MXNet resizes first")
-    for axis, (count, room, name) in enumerate(zip(counts, rooms, ("yrange", "xrange"), strict=True)):
-        places = node.step(ew.Add(), node.vector(range(count)), _start(node, room, name), suffix=f"{name}_places")
-        data = node.step(Gather(rank - 3 + axis), data, places, suffix=name[0])
-    return node.emit(ew.Identity(), data)
-
-
 IMPORTS: dict[str, ImportFunction] = {
-    "_image_random_crop": import_random_crop,
     "_random_binomial": import_binomial,
     "_sample_binomial": import_sample_binomial,
     "_sample_categorical": import_categorical,

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from graphir.converters.kernel.numbers import converted
-from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
+from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode, to_single
 from graphir.converters.mxnet.importing.ops.arithmetic import truth
 from graphir.converters.mxnet.importing.ops.numpy_elementwise import same_dtypes
 from graphir.converters.mxnet.importing.sizes import static_size
@@ -120,6 +120,25 @@ def import_constraint_check(node: ImportNode) -> Value:
     return node.emit(ir.Cast(DType.BOOL), node.step(ReduceMin(keepdims=False), whole))
 
 
+def import_allclose(node: ImportNode) -> Value:
+    """Whether all |a - b| <= atol + rtol |b|, as a uint8 without axes."""
+    left, right = node.take_inputs(2)
+    node.same_shapes(left, right)
+    if left.dtype is None or left.dtype is not right.dtype:
+        node.refuse(f"{left.type} and {right.type}, expected one dtype")
+    wide = DType.FLOAT64 if left.dtype is DType.FLOAT64 or left.dtype.is_integer else DType.FLOAT32
+    a, b = (value if value.dtype is wide else node.step(ir.Cast(wide), value) for value in (left, right))
+    rtol, atol = (node.scalar_like(b, to_single(node.attrs[name])) for name in ("rtol", "atol"))
+    bound = node.step(ir.Add(), node.step(ir.Mul(), node.step(ir.Abs(), b), rtol), atol, suffix="bound")
+    distance = node.step(ir.Abs(), node.step(ir.Sub(), a, b), suffix="distance")
+    close = node.step(ir.Or(), node.step(ir.LessOrEqual(), distance, bound), node.step(ir.Equal(), a, b))
+    if node.attrs["equal_nan"] and left.dtype.is_float:
+        both = node.step(ir.And(), node.step(ir.IsNaN(), a), node.step(ir.IsNaN(), b), suffix="both_nan")
+        close = node.step(ir.Or(), close, both)
+    least = node.step(ReduceMin(keepdims=False), node.step(ir.Cast(DType.INT32), close), suffix="least")
+    return node.emit(ir.Cast(DType.UINT8), least)
+
+
 def _numbers(node: ImportNode) -> Value:
     data = node.input(0)
     if data.dtype is DType.BOOL:
@@ -203,6 +222,7 @@ def _scanned(node: ImportNode, coefficients: Value, x: Value, start: Value) -> V
 
 
 IMPORTS: dict[str, ImportFunction] = {
+    "_contrib_allclose": import_allclose,
     "_npi_diff": import_diff,
     "_npi_ediff1d": import_ediff1d,
     "_npi_full_like": import_full_like,

@@ -12,9 +12,7 @@ NOT_CONVERTED = "graphir cannot convert this operator of MXNet yet"
 NOT_IN_MXNET = "neither MXNet 1.9.1 nor 2.0 has this operator: it comes from a build of one's own; see docs/plugins.md"
 OTHERWISE = "MXNet 2.0 computes something else under this name of MXNet 1.9.1, which graphir cannot convert yet"
 
-AUGMENTATION = (
-    "it resizes a part of random place and size, for training; for inference cut the middle and take _image_resize"
-)
+TRAINING_ONLY = "training only: no trained model needs its result; cut it off with --outputs or --inputs"
 ANOTHER_ATTENTION = (
     "MXNet 2.0 makes it of a whole attention when it optimizes a network for oneDNN; export the network before that"
 )
@@ -23,7 +21,6 @@ UNWRITTEN = (
 )
 
 UNTIL_DIFFERENT = "it draws until all numbers of a row differ, and tells how often: no fixed number of draws does"
-WITHOUT_RESULT = "it gives nothing: it fills its own inputs with zeros, between two steps of training"
 CODE_OF_A_CLASS = (
     "what it computes stands in a Python class that the file does not hold; a plugin can say it (docs/plugins.md)"
 )
@@ -49,7 +46,24 @@ QUANTIZED_RECURRENCE = (
     "(excluded_sym_names)"
 )
 
+# Steps of optimizers and what they need of gradients, targets of detectors, augmentation of images.
+TRAINING = (
+    *("_adamw_update", "_contrib_group_adagrad_update", "_mp_adamw_update", "_multi_adamw_update"),
+    *("_multi_lamb_update", "_multi_mp_adamw_update", "_multi_mp_lamb_update", "_sparse_adagrad_update"),
+    *("adam_update", "ftml_update", "ftrl_update", "lamb_update_phase1", "lamb_update_phase2", "mp_lamb_update_phase1"),
+    *("mp_lamb_update_phase2", "mp_nag_mom_update", "mp_sgd_mom_update", "mp_sgd_update", "multi_mp_sgd_mom_update"),
+    *("multi_mp_sgd_update", "multi_sgd_mom_update", "multi_sgd_update", "nag_mom_update"),
+    *("preloaded_multi_mp_sgd_mom_update", "preloaded_multi_mp_sgd_update", "preloaded_multi_sgd_mom_update"),
+    *("preloaded_multi_sgd_update", "rmsprop_update", "rmspropalex_update", "sgd_mom_update", "sgd_update"),
+    *("signsgd_update", "signum_update", "_NoGradient", "all_finite", "multi_all_finite", "multi_lars", "multi_sum_sq"),
+    *("reset_arrays", "_contrib_MultiBoxTarget", "_contrib_bipartite_matching", "_contrib_box_encode"),
+    *("_image_random_brightness", "_image_random_color_jitter", "_image_random_contrast", "_image_random_crop"),
+    *("_image_random_flip_left_right", "_image_random_flip_top_bottom", "_image_random_hue", "_image_random_lighting"),
+    *("_image_random_resized_crop", "_image_random_saturation"),
+)
+
 REASONS: Mapping[str, str] = {
+    **dict.fromkeys(TRAINING, TRAINING_ONLY),
     "_CachedOp": CODE_OF_A_PROCESS,
     "_CachedOpThreadSafe": CODE_OF_A_PROCESS,
     "_contrib_calibrate_entropy": CALIBRATION,
@@ -64,11 +78,9 @@ REASONS: Mapping[str, str] = {
     "_CustomFunction": CODE_OF_A_PROCESS,
     "_cvimdecode": IMAGE_FILE,
     "_cvimread": IMAGE_FILE,
-    "_image_random_resized_crop": AUGMENTATION,
     "_imdecode": IMAGE_FILE,
     "_Native": CODE_OF_A_PROCESS,
     "_NDArray": CODE_OF_A_PROCESS,
-    "_NoGradient": "it stands for a gradient that is not there, in graphs of training, and has no value",
     "_npi_bitwise_left_shift_scalar": NO_GRAPH,
     "_npi_bitwise_right_shift_scalar": NO_GRAPH,
     "_npi_eig": GENERAL_EIGENVALUES,
@@ -87,7 +99,6 @@ REASONS: Mapping[str, str] = {
     "_square_sum": ROW_SPARSE,
     "Custom": CODE_OF_A_CLASS,
     "fill_element_0index": IMPERATIVE,
-    "reset_arrays": WITHOUT_RESULT,
 }
 
 

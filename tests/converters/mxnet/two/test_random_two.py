@@ -14,7 +14,6 @@ from tests.converters.mxnet.test_import_random import moments, run
 from tests.equivalence.case import Case, Input, data, values
 
 MANY = (6000,)
-IMAGE = values(*range(8 * 9 * 3), shape=(8, 9, 3))
 
 
 def np_style(op: str, variant: str, *inputs: Input, **attrs: object) -> Case:
@@ -80,31 +79,9 @@ def test_log_chances_are_those_of_the_classes() -> None:
     np.testing.assert_allclose(logs.astype(np.float32), wanted, rtol=1e-6)
 
 
-CROPS: tuple[tuple[dict[str, object], tuple[range, range]], ...] = (
-    ({"width": 4, "height": 3}, (range(5), range(5))),
-    ({"width": 4, "height": 3, "xrange": "(0.5, 0.5)", "yrange": "(0.2, 0.9)"}, (range(1, 5), range(2, 3))),
-    ({"width": 9, "height": 8}, (range(1), range(1))),
-)
-
-
-@pytest.mark.parametrize(("attrs", "starts"), CROPS)
-def test_a_crop_is_a_part_of_the_image(attrs: dict[str, object], starts: tuple[range, range]) -> None:
-    image, places = np.arange(8 * 9 * 3, dtype=np.float32).reshape(8, 9, 3), set()
-    row = np_style("_image_random_crop", "part", IMAGE, **attrs)
-    graph = from_symbol(row.symbol_json(), {}, row.shapes())
-    session = onnxruntime.InferenceSession(to_model(graph, opset=17).SerializeToString())
-    for _ in range(300):
-        (found,) = session.run(None, {graph.inputs[0].name: image})
-        y, x = divmod(int(found[0, 0, 0]) // 3, 9)
-        np.testing.assert_array_equal(found, image[y : y + found.shape[0], x : x + found.shape[1]])
-        places.add((y, x))
-    assert places == {(y, x) for y in starts[0] for x in starts[1]}
-
-
 REFUSED = (
     (np_style("_random_binomial", "chance", n=3, p=1.5, shape=(2,)), "p 1.5"),
     (np_style("_sample_binomial", "computed", pair(3, 4, "n"), pair(0.5, 0.1, "p")), "n is computed"),
-    (np_style("_image_random_crop", "larger", IMAGE, width=12, height=3), "resizes first"),
 )
 
 
