@@ -10,9 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray as NumpyArray
 
+from graphir.converters.mxnet.mx.arithmetic import Arithmetic
 from graphir.converters.mxnet.mx.base import MXNetError, WrongValue
 from graphir.converters.mxnet.mx.context import Context, check_device, context_of
-from graphir.converters.mxnet.mx.ndarray.arithmetic import Arithmetic
+from graphir.converters.mxnet.mx.ndarray.arithmetic import (
+    NUMBERS,
+    compute_absolute,
+    compute_with_array,
+    compute_with_number,
+)
 from graphir.converters.mxnet.mx.refusals import refuse_training
 from graphir.converters.mxnet.reference.shape import reshaped_shape
 from graphir.errors import ShapeError
@@ -70,8 +76,6 @@ class NDArray(Arithmetic):
     """
 
     __slots__ = ("_home", "_view", "context")
-    __array_priority__ = 1000.0
-    __hash__ = object.__hash__
     stype = "default"
     grad = None
 
@@ -299,14 +303,35 @@ class NDArray(Arithmetic):
         """The elements to be written to, for this array and all its views."""
         return self._home.own() if self._view is None else self._view
 
-    def _made(self, elements: NumpyArray[Any]) -> NDArray:
-        return NDArray(elements, self.context)
+    def _elements_of(self, name: str, other: object, *, turned: bool = False) -> NumpyArray[Any]:
+        """The elements that an operation gives. Raises TypeError for an operand that is no number and no array."""
+        if isinstance(other, NUMBERS):
+            return compute_with_number(name, self._elements(), other, turned=turned)
+        if not isinstance(other, NDArray):
+            raise TypeError(f"type {type(other)} not supported")
+        return compute_with_array(name, self._elements(), other._elements())
 
-    def _written(self, elements: NumpyArray[Any]) -> NDArray:
+    def _operate(self, name: str, other: object, *, turned: bool = False) -> Any:
+        return NDArray(self._elements_of(name, other, turned=turned), self.context)
+
+    def _operate_in_place(self, name: str, other: object) -> NDArray:
+        elements = self._elements_of(name, other)
         if elements.shape != self.shape:
             raise MXNetError(f"a result of shape {elements.shape} is not written to an array of shape {self.shape}")
         self[:] = elements
         return self
+
+    __iadd__ = functools.partialmethod(_operate_in_place, "add")
+    __isub__ = functools.partialmethod(_operate_in_place, "subtract")
+    __imul__ = functools.partialmethod(_operate_in_place, "multiply")
+    __itruediv__ = functools.partialmethod(_operate_in_place, "divide")
+    __imod__ = functools.partialmethod(_operate_in_place, "modulo")
+
+    def __neg__(self) -> NDArray:
+        return self * -1
+
+    def __abs__(self) -> NDArray:
+        return NDArray(compute_absolute(self._elements()), self.context)
 
 
 def _sizes(shape: tuple[int, ...], codes: tuple[int, ...], reverse: bool) -> tuple[int, ...]:

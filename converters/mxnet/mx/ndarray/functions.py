@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from graphir.converters.mxnet.mx.ndarray.arithmetic import OPERATIONS
+from graphir.converters.mxnet.mx.arithmetic import OPERATIONS
 from graphir.converters.mxnet.mx.ndarray.array import NDArray
 
 Function = Callable[[Any, Any], Any]
@@ -17,9 +17,9 @@ Function = Callable[[Any, Any], Any]
 def _of_two(name: str, what: str) -> Function:
     def function(lhs: Any, rhs: Any) -> Any:
         if isinstance(lhs, NDArray):
-            return lhs._made(lhs._computed(name, rhs))
+            return lhs._operate(name, rhs)
         if isinstance(rhs, NDArray):
-            return rhs._made(rhs._computed(name, lhs, turned=True))
+            return rhs._operate(name, lhs, turned=True)
         return OPERATIONS[name].numbers(lhs, rhs)
 
     function.__name__ = function.__qualname__ = name
@@ -45,6 +45,7 @@ lesser_equal = _of_two("lesser_equal", "1 where the first is not larger, else 0"
 logical_and = _of_two("logical_and", "1 where neither is 0, else 0")
 logical_or = _of_two("logical_or", "0 where both are 0, else 1")
 logical_xor = _of_two("logical_xor", "1 where one of both is 0, else 0")
+
 
 def histogram(a: NDArray, bins: Any = 10, range: tuple[float, float] | None = None) -> Any:
     """How many elements fall into each of `bins` parts of `range`, or between the edges in an array; and the edges.

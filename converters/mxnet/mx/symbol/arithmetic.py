@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from graphir.converters.mxnet.mx.arithmetic import OPERATIONS, Arithmetic
 from graphir.converters.mxnet.mx.base import NotImplementedForSymbol
 from graphir.converters.mxnet.mx.symbol.namespaces import namespace
 from graphir.converters.mxnet.mx.symbol.node import Outputs
@@ -32,73 +33,20 @@ OF_ARRAYS = {
 }
 
 
-class Arithmetic(Outputs):
+class SymbolArithmetic(Arithmetic, Outputs):
     """What `+ - * / ** %`, comparisons, `-` and `abs` compose: MXNet's operators on two symbols or one and a number."""
 
     __slots__ = ()
-    __array_priority__ = 1000.0  # numpy's numbers leave the operators to symbols
 
     if TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any: ...
-
-    def __add__(self, other: object) -> Any:
-        return self._with_other(other, "_Plus", "_PlusScalar")
-
-    __radd__ = __add__
-
-    def __sub__(self, other: object) -> Any:
-        return self._with_other(other, "_Minus", "_MinusScalar")
-
-    def __rsub__(self, other: object) -> Any:
-        return self._with_other(other, "", "_RMinusScalar")
-
-    def __mul__(self, other: object) -> Any:
-        return self._with_other(other, "_Mul", "_MulScalar")
-
-    __rmul__ = __mul__
-
-    def __truediv__(self, other: object) -> Any:
-        return self._with_other(other, "_Div", "_DivScalar")
-
-    def __rtruediv__(self, other: object) -> Any:
-        return self._with_other(other, "", "_RDivScalar")
-
-    def __mod__(self, other: object) -> Any:
-        return self._with_other(other, "_Mod", "_ModScalar")
-
-    def __rmod__(self, other: object) -> Any:
-        return self._with_other(other, "", "_RModScalar")
-
-    def __pow__(self, other: object) -> Any:
-        return self._with_other(other, "_Power", "_PowerScalar")
-
-    def __rpow__(self, other: object) -> Any:
-        return self._with_other(other, "", "_rpower_scalar")
 
     def __neg__(self) -> Any:
         return self * -1.0
 
     def __abs__(self) -> Any:
         return self._called("op", "abs")
-
-    def __eq__(self, other: object) -> Any:
-        return self._with_other(other, "_equal", "_equal_scalar")
-
-    def __ne__(self, other: object) -> Any:
-        return self._with_other(other, "_not_equal", "_not_equal_scalar")
-
-    def __gt__(self, other: object) -> Any:
-        return self._with_other(other, "_greater", "_greater_scalar")
-
-    def __ge__(self, other: object) -> Any:
-        return self._with_other(other, "_greater_equal", "_greater_equal_scalar")
-
-    def __lt__(self, other: object) -> Any:
-        return self._with_other(other, "_lesser", "_lesser_scalar")
-
-    def __le__(self, other: object) -> Any:
-        return self._with_other(other, "_lesser_equal", "_lesser_equal_scalar")
 
     __hash__ = None  # type: ignore[assignment]  # `==` composes
 
@@ -137,11 +85,12 @@ class Arithmetic(Outputs):
             raise ValueError(f"expected a number of parts or a tuple of indices, got {indices_or_sections!r}")
         return self._called("_internal", "_split_v2", indices, axis, squeeze_axis, sections)
 
-    def _with_other(self, other: object, with_symbol: str, with_number: str) -> Any:
-        if isinstance(other, Arithmetic) and with_symbol:
-            return self._called("_internal", with_symbol, other)
+    def _operate(self, name: str, other: object, *, turned: bool = False) -> Any:
+        both, right, left = OPERATIONS[name].symbols
+        if isinstance(other, SymbolArithmetic) and not turned:
+            return self._called("_internal", both, other)
         if isinstance(other, Number | np.generic):
-            return self._called("_internal", with_number, scalar=other)
+            return self._called("_internal", left if turned else right, scalar=other)
         raise TypeError(f"type {type(other)} not supported: expected a symbol or a number")
 
     def _called(self, module: str, called: str, *args: Any, **kwargs: Any) -> Any:
@@ -149,7 +98,7 @@ class Arithmetic(Outputs):
 
 
 def _method(called: str) -> Callable[..., Any]:
-    def method(self: Arithmetic, *args: Any, **kwargs: Any) -> Any:
+    def method(self: SymbolArithmetic, *args: Any, **kwargs: Any) -> Any:
         return self._called("op", called, *args, **kwargs)
 
     method.__name__ = called
@@ -159,7 +108,7 @@ def _method(called: str) -> Callable[..., Any]:
 
 
 def _refusal(called: str, instead: str) -> Callable[..., Any]:
-    def method(self: Arithmetic, *args: Any, **kwargs: Any) -> Any:
+    def method(self: SymbolArithmetic, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedForSymbol(called, instead)
 
     method.__name__ = called
@@ -169,8 +118,8 @@ def _refusal(called: str, instead: str) -> Callable[..., Any]:
 
 
 for _called in METHODS:
-    setattr(Arithmetic, _called, _method(_called))
+    setattr(SymbolArithmetic, _called, _method(_called))
 for _called, _instead in OF_ARRAYS.items():
-    setattr(Arithmetic, _called, _refusal(_called, _instead))
+    setattr(SymbolArithmetic, _called, _refusal(_called, _instead))
 
-__all__ = ["METHODS", "Arithmetic"]
+__all__ = ["METHODS", "SymbolArithmetic"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from numbers import Number
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from graphir.converters.mxnet.files.records import VARIABLE
 from graphir.converters.mxnet.mx import attribute
+from graphir.converters.mxnet.mx.arithmetic import OPERATIONS
 from graphir.converters.mxnet.mx.symbol.functions import Function, attribute_text
 from graphir.converters.mxnet.mx.symbol.namespaces import namespace
 from graphir.converters.mxnet.mx.symbol.node import Node
@@ -72,11 +73,9 @@ def _flag(dtype: Any) -> int:
     return FLAGS[name]
 
 
-def _of_two(
-    left: Any, right: Any, names: tuple[str, str, str], of_numbers: Callable[[Any, Any], Any]
-) -> Any:
+def _of_two(name: str, left: Any, right: Any) -> Any:
     """An operator on two symbols, a symbol and a number, or the other way round; two numbers are computed."""
-    both, with_right, with_left = names
+    both, with_right, with_left = OPERATIONS[name].symbols
     if isinstance(left, Symbol) and isinstance(right, Symbol):
         return internal(both)(left, right)
     if isinstance(left, Symbol) and isinstance(right, Number):
@@ -84,13 +83,15 @@ def _of_two(
     if isinstance(left, Number) and isinstance(right, Symbol):
         return internal(with_left)(right, scalar=left)
     if isinstance(left, Number) and isinstance(right, Number):
-        return of_numbers(left, right)
+        return OPERATIONS[name].numbers(left, right)
     raise TypeError(f"types ({type(left)}, {type(right)}) not supported: expected symbols or numbers")
 
 
 def pow(base: Any, exp: Any) -> Any:  # noqa: A001
     """`base` to the power of `exp`: symbols or numbers."""
-    return _of_two(base, exp, ("_Power", "_PowerScalar", "_RPowerScalar"), lambda left, right: left**right)
+    if isinstance(base, Number) and isinstance(exp, Symbol):
+        return internal("_RPowerScalar")(exp, scalar=base)
+    return _of_two("power", base, exp)
 
 
 power = pow
@@ -98,17 +99,17 @@ power = pow
 
 def maximum(left: Any, right: Any) -> Any:
     """The larger of both by element: symbols or numbers."""
-    return _of_two(left, right, ("_Maximum", "_MaximumScalar", "_MaximumScalar"), max)
+    return _of_two("maximum", left, right)
 
 
 def minimum(left: Any, right: Any) -> Any:
     """The smaller of both by element: symbols or numbers."""
-    return _of_two(left, right, ("_Minimum", "_MinimumScalar", "_MinimumScalar"), min)
+    return _of_two("minimum", left, right)
 
 
 def hypot(left: Any, right: Any) -> Any:
     """The hypotenuse by element: symbols or numbers."""
-    return _of_two(left, right, ("_Hypot", "_HypotScalar", "_HypotScalar"), np.hypot)
+    return _of_two("hypot", left, right)
 
 
 def eye(N: int, M: int = 0, k: int = 0, dtype: Any = None, **kwargs: Any) -> Symbol:

@@ -168,9 +168,8 @@ class NumpySymbol(Symbol):
     def __matmul__(self, other: object) -> Any:
         return self._numpy("matmul", other)
 
-    def _with_other(self, other: object, with_symbol: str, with_number: str) -> Any:
-        called, swapped = OPERATORS[with_number]
-        return self._numpy(called, other, swapped=swapped)
+    def _operate(self, name: str, other: object, *, turned: bool = False) -> Any:
+        return self._numpy(NUMPY_NAMES.get(name, name), other, swapped=turned)
 
     def _called(self, module: str, called: str, *args: Any, **kwargs: Any) -> Any:
         return self._numpy(called, *args, **kwargs)
@@ -182,24 +181,7 @@ class NumpySymbol(Symbol):
         return function(args[0], self, **kwargs) if swapped else function(self, *args, **kwargs)
 
 
-OPERATORS = {
-    "_PlusScalar": ("add", False),
-    "_MinusScalar": ("subtract", False),
-    "_RMinusScalar": ("subtract", True),
-    "_MulScalar": ("multiply", False),
-    "_DivScalar": ("true_divide", False),
-    "_RDivScalar": ("true_divide", True),
-    "_ModScalar": ("mod", False),
-    "_RModScalar": ("mod", True),
-    "_PowerScalar": ("power", False),
-    "_rpower_scalar": ("power", True),
-    "_equal_scalar": ("equal", False),
-    "_not_equal_scalar": ("not_equal", False),
-    "_greater_scalar": ("greater", False),
-    "_greater_equal_scalar": ("greater_equal", False),
-    "_lesser_scalar": ("less", False),
-    "_lesser_equal_scalar": ("less_equal", False),
-}
-"""The functions of numpy for Python's operators by the scalar form that symbols of `mx.sym` compose, and if swapped."""
+NUMPY_NAMES = {"divide": "true_divide", "modulo": "mod", "lesser": "less", "lesser_equal": "less_equal"}
+"""The functions of numpy for Python's operators whose names differ from those of `mx.nd`."""
 
 __all__ = ["NumpySymbol", "numpy_function", "numpy_names"]

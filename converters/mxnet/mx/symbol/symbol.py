@@ -10,7 +10,7 @@ from graphir.converters.mxnet.files.nnvm_json import parse_symbol, read_parsed, 
 from graphir.converters.mxnet.files.records import NNVMGraph
 from graphir.converters.mxnet.mx.base import MXNetError, NotASymbol, mxnet_errors
 from graphir.converters.mxnet.mx.symbol import inference
-from graphir.converters.mxnet.mx.symbol.arithmetic import Arithmetic
+from graphir.converters.mxnet.mx.symbol.arithmetic import SymbolArithmetic
 from graphir.converters.mxnet.mx.symbol.compose import check_loadable, deprecated, recompose
 from graphir.converters.mxnet.mx.symbol.debug import debug_text
 from graphir.converters.mxnet.mx.symbol.json_text import to_text
@@ -27,7 +27,7 @@ class SymbolFormatError(FormatError, MXNetError):
     """A text or file is no symbol."""
 
 
-class Symbol(Arithmetic):
+class Symbol(SymbolArithmetic):
     """One or several outputs of a graph of operators.
 
     Symbols that were made of one another share nodes; what composes, selects or copies gives another symbol.

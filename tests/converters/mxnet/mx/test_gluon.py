@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -202,6 +203,39 @@ def test_layers_compose_as_live_mxnets(made: str, mxnet: ModuleType) -> None:
         with frame.name.NameManager():
             texts.append(eval(made, names_for(frame))(frame.sym.var("data")).tojson())
     assert texts[0] == texts[1]
+
+
+LAYER_CLASSES = [
+    pytest.param(room, name, id=f"{room}.{name}")
+    for room in ("nn", "rnn")
+    for name, kind in sorted(vars(getattr(mx.gluon, room)).items())
+    if isinstance(kind, type) and issubclass(kind, mx.gluon.Block) and name not in ("Block", "HybridBlock")
+]
+
+
+def signature_of(kind: Any) -> list[tuple[str, str]]:
+    """Names and defaults in order; `prefix` and `params`, which every layer takes, left out."""
+    listed = inspect.signature(kind).parameters.values()
+    plain = (str, int, float, tuple, type(None))
+    return [
+        (row.name, str(row.default) if isinstance(row.default, plain) else "an initializer")
+        for row in listed
+        if row.kind == row.POSITIONAL_OR_KEYWORD and row.name not in ("prefix", "params")
+    ]
+
+
+@pytest.mark.live
+@pytest.mark.parametrize(("room", "name"), LAYER_CLASSES)
+def test_layers_take_what_live_mxnets_take(room: str, name: str, mxnet: ModuleType) -> None:
+    ours, theirs = (signature_of(getattr(getattr(frame.gluon, room), name)) for frame in (mx, mxnet))
+    assert ours == theirs
+
+
+def test_arguments_that_a_layer_does_not_take_are_refused() -> None:
+    with pytest.raises(TypeError, match=r"Conv2D: missing a required argument: 'kernel_size'"):
+        mx.gluon.nn.Conv2D(3)
+    with pytest.raises(TypeError, match=r"Dense: got an unexpected keyword argument 'unit'"):
+        mx.gluon.nn.Dense(3, unit=3)
 
 
 # What is unrolled, and how: composed from `data`, with the cell as `c`.

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 from graphir.converters.mxnet.mx import initializer
 from graphir.converters.mxnet.mx.gluon.hybrid_block import HybridBlock
+from graphir.converters.mxnet.mx.gluon.layer import Layer
 
 
 class Activation(HybridBlock):
@@ -43,14 +45,15 @@ class LeakyReLU(HybridBlock):
         return f"LeakyReLU({self._alpha})"
 
 
-class PReLU(HybridBlock):
+class PReLU(Layer):
     """x where it is positive, else alpha * x, with one learned alpha, or one for each of `in_channels`."""
 
-    def __init__(self, alpha_initializer: Any = None, in_channels: int = 1, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        init = initializer.Constant(0.25) if alpha_initializer is None else alpha_initializer
+    ARGUMENTS = {"alpha_initializer": initializer.Constant(0.25), "in_channels": 1}
+
+    def _build(self, arguments: SimpleNamespace) -> None:
         with self.name_scope():
-            self.alpha = self.params.get("alpha", shape=(in_channels,), init=init)
+            shape, init = (arguments.in_channels,), arguments.alpha_initializer
+            self.alpha = self.params.get("alpha", shape=shape, init=init)
 
     def hybrid_forward(self, F: Any, x: Any, alpha: Any) -> Any:
         """The activation of x."""

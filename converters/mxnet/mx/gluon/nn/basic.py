@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 from graphir.converters.mxnet.mx import ndarray, symbol
 from graphir.converters.mxnet.mx.gluon.block import Block
 from graphir.converters.mxnet.mx.gluon.hybrid_block import HybridBlock
+from graphir.converters.mxnet.mx.gluon.layer import REQUIRED, Layer
 from graphir.converters.mxnet.mx.gluon.nn.activations import Activation
 from graphir.converters.mxnet.mx.gluon.parameter_dict import ParameterDict
 
@@ -89,46 +91,43 @@ def _split(found: Any) -> tuple[tuple[Any, ...], Any]:
     return (tuple(found[1:]), found[0]) if isinstance(found, list | tuple) else ((), found)
 
 
-class Dense(HybridBlock):
+class Dense(Layer):
     """A fully connected layer: x W^T + b, then an activation. `flatten` makes rows of all axes but the first."""
 
-    def __init__(
-        self,
-        units: int,
-        activation: str | None = None,
-        use_bias: bool = True,
-        flatten: bool = True,
-        dtype: Any = "float32",
-        weight_initializer: Any = None,
-        bias_initializer: Any = "zeros",
-        in_units: int = 0,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(**kwargs)
-        self._flatten = flatten
+    ARGUMENTS = {
+        "units": REQUIRED,
+        "activation": None,
+        "use_bias": True,
+        "flatten": True,
+        "dtype": "float32",
+        "weight_initializer": None,
+        "bias_initializer": "zeros",
+        "in_units": 0,
+    }
+
+    def _build(self, arguments: SimpleNamespace) -> None:
+        self._flatten = arguments.flatten
+        self._units, self._in_units = units, in_units = arguments.units, arguments.in_units
+        options: dict[str, Any] = {"dtype": arguments.dtype, "allow_deferred_init": True}
         with self.name_scope():
-            self._units = units
-            self._in_units = in_units
-            self.weight = self.params.get(
-                "weight", shape=(units, in_units), init=weight_initializer, dtype=dtype, allow_deferred_init=True
-            )
-            self.bias = (
-                self.params.get("bias", shape=(units,), init=bias_initializer, dtype=dtype, allow_deferred_init=True)
-                if use_bias
-                else None
-            )
-            self.act = Activation(activation, prefix=activation + "_") if activation is not None else None
+            init = arguments.weight_initializer
+            self.weight = self.params.get("weight", shape=(units, in_units), init=init, **options)
+            self.bias = self.act = None
+            if arguments.use_bias:
+                self.bias = self.params.get("bias", shape=(units,), init=arguments.bias_initializer, **options)
+            if arguments.activation is not None:
+                self.act = Activation(arguments.activation, prefix=arguments.activation + "_")
 
     def hybrid_forward(self, F: Any, x: Any, weight: Any, bias: Any = None) -> Any:
         """The layer's result."""
-        found = F.FullyConnected(
-            *(held for held in (x, weight, bias) if held is not None),
+        result = F.FullyConnected(
+            *(operand for operand in (x, weight, bias) if operand is not None),
             no_bias=bias is None,
             num_hidden=self._units,
             flatten=self._flatten,
             name="fwd",
         )
-        return found if self.act is None else self.act(found)
+        return result if self.act is None else self.act(result)
 
     def __repr__(self) -> str:
         shape = self.weight.shape
@@ -153,24 +152,23 @@ class Dropout(HybridBlock):
         return f"Dropout(p = {self._rate}, axes={self._axes})"
 
 
-class Embedding(HybridBlock):
+class Embedding(Layer):
     """A row of the weight for each integer. [...] -> [..., output_dim]."""
 
-    def __init__(
-        self,
-        input_dim: int,
-        output_dim: int,
-        dtype: Any = "float32",
-        weight_initializer: Any = None,
-        sparse_grad: bool = False,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(**kwargs)
-        self._kwargs = {"input_dim": input_dim, "output_dim": output_dim, "dtype": dtype, "sparse_grad": sparse_grad}
+    ARGUMENTS = {
+        "input_dim": REQUIRED,
+        "output_dim": REQUIRED,
+        "dtype": "float32",
+        "weight_initializer": None,
+        "sparse_grad": False,
+    }
+
+    def _build(self, arguments: SimpleNamespace) -> None:
+        self._kwargs = {name: getattr(arguments, name) for name in self.ARGUMENTS if name != "weight_initializer"}
+        options: dict[str, Any] = {"init": arguments.weight_initializer, "dtype": arguments.dtype}
+        shape = (arguments.input_dim, arguments.output_dim)
         with self.name_scope():
-            self.weight = self.params.get(
-                "weight", shape=(input_dim, output_dim), init=weight_initializer, dtype=dtype, allow_deferred_init=True
-            )
+            self.weight = self.params.get("weight", shape=shape, allow_deferred_init=True, **options)
 
     def hybrid_forward(self, F: Any, x: Any, weight: Any) -> Any:
         """The rows."""

@@ -2,77 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any
 
 from graphir.converters.mxnet.mx.gluon.hybrid_block import HybridBlock
+from graphir.converters.mxnet.mx.gluon.layer import REQUIRED
 from graphir.converters.mxnet.mx.gluon.nn.activations import Activation
+from graphir.converters.mxnet.mx.gluon.nn.windows import LAYOUTS, Sizes, Windowed, each_axis
 
-Sizes = int | Sequence[int]
+
+def _arguments(axes: int, transposed: bool = False) -> dict[str, Any]:
+    one, zero = each_axis(axes, 1), each_axis(axes, 0)
+    return {
+        "channels": REQUIRED,
+        "kernel_size": REQUIRED,
+        "strides": one,
+        "padding": zero,
+        **({"output_padding": zero} if transposed else {}),
+        "dilation": one,
+        "groups": 1,
+        "layout": LAYOUTS[axes],
+        "activation": None,
+        "use_bias": True,
+        "weight_initializer": None,
+        "bias_initializer": "zeros",
+        "in_channels": 0,
+    }
 
 
-class _Conv(HybridBlock):
-    """A convolution over as many axes as the window has. Subclasses give the axes, the operator and the layout."""
+class _Conv(Windowed):
+    """A convolution over as many axes as the window has."""
 
-    AXES = 0
     OPERATOR = "Convolution"
 
-    def __init__(
-        self,
-        channels: int,
-        kernel_size: Sizes,
-        strides: Sizes,
-        padding: Sizes,
-        dilation: Sizes,
-        groups: int,
-        layout: str,
-        activation: str | None = None,
-        use_bias: bool = True,
-        weight_initializer: Any = None,
-        bias_initializer: Any = "zeros",
-        in_channels: int = 0,
-        output_padding: Sizes | None = None,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(**kwargs)
-        self._channels, self._in_channels = channels, in_channels
-        kernel = self._sizes("kernel_size", kernel_size)
+    def _build(self, arguments: SimpleNamespace) -> None:
+        channels, groups, layout = arguments.channels, arguments.groups, arguments.layout
+        self._channels, self._in_channels = channels, arguments.in_channels
+        kernel = self._sizes("kernel_size", arguments.kernel_size)
         self._kwargs: dict[str, Any] = {
             "kernel": kernel,
-            "stride": self._sizes("strides", strides),
-            "dilate": self._sizes("dilation", dilation),
-            "pad": self._sizes("padding", padding),
+            "stride": self._sizes("strides", arguments.strides),
+            "dilate": self._sizes("dilation", arguments.dilation),
+            "pad": self._sizes("padding", arguments.padding),
             "num_filter": channels,
             "num_group": groups,
-            "no_bias": not use_bias,
+            "no_bias": not arguments.use_bias,
             "layout": layout,
         }
-        if output_padding is not None:
-            self._kwargs["adj"] = self._sizes("output_padding", output_padding)
+        if self.OPERATOR == "Deconvolution":
+            self.outpad = self._kwargs["adj"] = self._sizes("output_padding", arguments.output_padding)
         with self.name_scope():
-            shape = self._weight_shape(kernel, groups, layout)
-            self.weight = self.params.get("weight", shape=shape, init=weight_initializer, allow_deferred_init=True)
-            self.bias = (
-                self.params.get("bias", shape=(channels,), init=bias_initializer, allow_deferred_init=True)
-                if use_bias
-                else None
-            )
-            self.act = Activation(activation, prefix=activation + "_") if activation is not None else None
+            shape, init = self._weight_shape(kernel, groups, layout), arguments.weight_initializer
+            self.weight = self.params.get("weight", shape=shape, init=init, allow_deferred_init=True)
+            self.bias = self.act = None
+            if arguments.use_bias:
+                init = arguments.bias_initializer
+                self.bias = self.params.get("bias", shape=(channels,), init=init, allow_deferred_init=True)
+            if arguments.activation is not None:
+                self.act = Activation(arguments.activation, prefix=arguments.activation + "_")
 
     def hybrid_forward(self, F: Any, x: Any, weight: Any, bias: Any = None) -> Any:
         """The layer's result."""
-        operands = [held for held in (x, weight, bias) if held is not None]
-        found = getattr(F, self.OPERATOR)(*operands, name="fwd", **self._kwargs)
-        return found if self.act is None else self.act(found)
+        operands = [operand for operand in (x, weight, bias) if operand is not None]
+        result = getattr(F, self.OPERATOR)(*operands, name="fwd", **self._kwargs)
+        return result if self.act is None else self.act(result)
 
     def _alias(self) -> str:
         return "conv"
-
-    def _sizes(self, what: str, given: Sizes) -> tuple[int, ...]:
-        found = (given,) * self.AXES if isinstance(given, int) else tuple(given)
-        if len(found) != self.AXES:
-            raise AssertionError(f"{what} must be a number, or a list of {self.AXES} ints, found {given!r}")
-        return found
 
     def _weight_shape(self, kernel: tuple[int, ...], groups: int, layout: str) -> tuple[int, ...]:
         """Filters, channels of a group, and the window; with channels last in data they are last here too."""
@@ -82,130 +78,57 @@ class _Conv(HybridBlock):
         return (first, second, *kernel) if layout.find("C") == 1 else (first, *kernel, second)
 
     def __repr__(self) -> str:
-        held = self._kwargs
+        kwargs = self._kwargs
         shape = self.weight.shape
-        ends = f"{shape[1] or None} -> {shape[0]}, kernel_size={held['kernel']}, stride={held['stride']}"
+        ends = f"{shape[1] or None} -> {shape[0]}, kernel_size={kwargs['kernel']}, stride={kwargs['stride']}"
         more = [
-            f"padding={held['pad']}" if held["pad"] != (0,) * self.AXES else "",
-            f"dilation={held['dilate']}" if held["dilate"] != (1,) * self.AXES else "",
-            f"groups={held['num_group']}" if held["num_group"] != 1 else "",
+            f"padding={kwargs['pad']}" if kwargs["pad"] != (0,) * self.AXES else "",
+            f"dilation={kwargs['dilate']}" if kwargs["dilate"] != (1,) * self.AXES else "",
+            f"groups={kwargs['num_group']}" if kwargs["num_group"] != 1 else "",
             "bias=False" if self.bias is None else "",
             str(self.act) if self.act is not None else "",
         ]
         return f"{type(self).__name__}({', '.join([ends, *(part for part in more if part)])})"
 
 
-def _convolution(axes: int, plain: str) -> type[_Conv]:
-    """The layer over so many axes; `plain` is the layout that it has by itself."""
-    one, none = (1 if axes == 1 else (1,) * axes), (0 if axes == 1 else (0,) * axes)
-
-    class Conv(_Conv):
-        AXES = axes
-
-        def __init__(
-            self,
-            channels: int,
-            kernel_size: Sizes,
-            strides: Sizes = one,
-            padding: Sizes = none,
-            dilation: Sizes = one,
-            groups: int = 1,
-            layout: str = plain,
-            activation: str | None = None,
-            use_bias: bool = True,
-            weight_initializer: Any = None,
-            bias_initializer: Any = "zeros",
-            in_channels: int = 0,
-            **kwargs: Any,
-        ) -> None:
-            _check_layout(layout, plain)
-            super().__init__(
-                channels,
-                kernel_size,
-                strides,
-                padding,
-                dilation,
-                groups,
-                layout,
-                activation,
-                use_bias,
-                weight_initializer,
-                bias_initializer,
-                in_channels,
-                **kwargs,
-            )
-
-    return _named(Conv, f"Conv{axes}D", f"A convolution over {axes} axes, `{plain}` by default, then an activation.")
+class _Transpose(_Conv):
+    OPERATOR = "Deconvolution"
 
 
-def _transpose(axes: int, plain: str) -> type[_Conv]:
-    one, none = (1 if axes == 1 else (1,) * axes), (0 if axes == 1 else (0,) * axes)
+class Conv1D(_Conv):
+    """A convolution of [N, C, W], then an activation."""
 
-    class Transpose(_Conv):
-        AXES = axes
-        OPERATOR = "Deconvolution"
-
-        def __init__(
-            self,
-            channels: int,
-            kernel_size: Sizes,
-            strides: Sizes = one,
-            padding: Sizes = none,
-            output_padding: Sizes = none,
-            dilation: Sizes = one,
-            groups: int = 1,
-            layout: str = plain,
-            activation: str | None = None,
-            use_bias: bool = True,
-            weight_initializer: Any = None,
-            bias_initializer: Any = "zeros",
-            in_channels: int = 0,
-            **kwargs: Any,
-        ) -> None:
-            _check_layout(layout, plain)
-            super().__init__(
-                channels,
-                kernel_size,
-                strides,
-                padding,
-                dilation,
-                groups,
-                layout,
-                activation,
-                use_bias,
-                weight_initializer,
-                bias_initializer,
-                in_channels,
-                output_padding=output_padding,
-                **kwargs,
-            )
-            self.outpad = self._kwargs["adj"]
-
-    return _named(
-        Transpose,
-        f"Conv{axes}DTranspose",
-        f"A transposed convolution over {axes} axes, `{plain}` by default, then an activation.",
-    )
+    AXES, ARGUMENTS = 1, _arguments(1)
 
 
-def _check_layout(layout: str, plain: str) -> None:
-    last = plain[0] + plain[2:] + "C"
-    if layout not in (plain, last):
-        raise AssertionError(f"the layout is {layout!r}, expected {plain!r} or {last!r}")
+class Conv2D(_Conv):
+    """A convolution of [N, C, H, W], then an activation."""
+
+    AXES, ARGUMENTS = 2, _arguments(2)
 
 
-def _named(made: type[_Conv], name: str, text: str) -> type[_Conv]:
-    made.__name__ = made.__qualname__ = name
-    made.__doc__ = text
-    return made
+class Conv3D(_Conv):
+    """A convolution of [N, C, D, H, W], then an activation."""
+
+    AXES, ARGUMENTS = 3, _arguments(3)
 
 
-Conv1D: Any = _convolution(1, "NCW")
-Conv2D: Any = _convolution(2, "NCHW")
-Conv3D: Any = _convolution(3, "NCDHW")
-Conv1DTranspose: Any = _transpose(1, "NCW")
-Conv2DTranspose: Any = _transpose(2, "NCHW")
-Conv3DTranspose: Any = _transpose(3, "NCDHW")
+class Conv1DTranspose(_Transpose):
+    """A transposed convolution of [N, C, W], then an activation."""
+
+    AXES, ARGUMENTS = 1, _arguments(1, transposed=True)
+
+
+class Conv2DTranspose(_Transpose):
+    """A transposed convolution of [N, C, H, W], then an activation."""
+
+    AXES, ARGUMENTS = 2, _arguments(2, transposed=True)
+
+
+class Conv3DTranspose(_Transpose):
+    """A transposed convolution of [N, C, D, H, W], then an activation."""
+
+    AXES, ARGUMENTS = 3, _arguments(3, transposed=True)
 
 
 class ReflectionPad2D(HybridBlock):
@@ -220,14 +143,3 @@ class ReflectionPad2D(HybridBlock):
     def hybrid_forward(self, F: Any, x: Any) -> Any:
         """The larger data."""
         return F.pad(x, mode="reflect", pad_width=self._padding)
-
-
-__all__ = [
-    "Conv1D",
-    "Conv1DTranspose",
-    "Conv2D",
-    "Conv2DTranspose",
-    "Conv3D",
-    "Conv3DTranspose",
-    "ReflectionPad2D",
-]

@@ -2,39 +2,39 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
-from graphir.converters.mxnet.mx.gluon.parameter_dict import ParameterDict
+from graphir.converters.mxnet.mx.gluon.layer import REQUIRED, Layer
+from graphir.converters.mxnet.mx.gluon.rnn.layers import INITIALIZERS
 from graphir.converters.mxnet.mx.gluon.rnn.unrolling import HybridRecurrentCell
 
 KINDS = ("tanh", "relu", "sigmoid", "softsign")
 
 
-class _Cell(HybridRecurrentCell):
+ARGUMENTS = {"hidden_size": REQUIRED, **INITIALIZERS, "input_size": 0}
+
+
+class _Cell(Layer, HybridRecurrentCell):
     """A cell with one product for its input and one for its state."""
 
     GATES = 1
     STATES = 1
+    ARGUMENTS = ARGUMENTS
     i2h_weight: Any
 
-    def __init__(
-        self,
-        hidden_size: int,
-        input_size: int,
-        inits: tuple[Any, Any, Any, Any],
-        prefix: str | None,
-        params: ParameterDict | None,
-    ) -> None:
-        super().__init__(prefix=prefix, params=params)
-        self._hidden_size, self._input_size = hidden_size, input_size
-        rows = self.GATES * hidden_size
+    def _build(self, arguments: SimpleNamespace) -> None:
+        self._hidden_size, self._input_size = arguments.hidden_size, arguments.input_size
+        self._activation = getattr(arguments, "activation", None)
+        rows = self.GATES * self._hidden_size
         shapes = {
-            "i2h_weight": (rows, input_size),
-            "h2h_weight": (rows, hidden_size),
+            "i2h_weight": (rows, self._input_size),
+            "h2h_weight": (rows, self._hidden_size),
             "i2h_bias": (rows,),
             "h2h_bias": (rows,),
         }
-        for (name, shape), init in zip(shapes.items(), inits, strict=True):
+        for name, shape in shapes.items():
+            init = getattr(arguments, f"{name}_initializer")
             setattr(self, name, self.params.get(name, shape=shape, init=init, allow_deferred_init=True))
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
@@ -53,7 +53,7 @@ class _Cell(HybridRecurrentCell):
 
     def __repr__(self) -> str:
         shape = self.i2h_weight.shape
-        kind = getattr(self, "_activation", None) if self.GATES == 1 else None
+        kind = self._activation if self.GATES == 1 else None
         return f"{type(self).__name__}({shape[1] or None} -> {shape[0]}{f', {kind}' if kind else ''})"
 
 
@@ -67,21 +67,7 @@ def _activated(F: Any, x: Any, kind: Any, name: str) -> Any:
 class RNNCell(_Cell):
     """Elman's cell: activation(W x + b + R h + c)."""
 
-    def __init__(
-        self,
-        hidden_size: int,
-        activation: Any = "tanh",
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        input_size: int = 0,
-        prefix: str | None = None,
-        params: ParameterDict | None = None,
-    ) -> None:
-        inits = (i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer)
-        super().__init__(hidden_size, input_size, inits, prefix, params)
-        self._activation = activation
+    ARGUMENTS = {"hidden_size": REQUIRED, "activation": "tanh", **ARGUMENTS}
 
     def _alias(self) -> str:
         return "rnn"
@@ -100,22 +86,11 @@ class LSTMCell(_Cell):
 
     GATES, STATES = 4, 2
 
-    def __init__(
-        self,
-        hidden_size: int,
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        input_size: int = 0,
-        prefix: str | None = None,
-        params: ParameterDict | None = None,
-        activation: str = "tanh",
-        recurrent_activation: str = "sigmoid",
-    ) -> None:
-        inits = (i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer)
-        super().__init__(hidden_size, input_size, inits, prefix, params)
-        self._activation, self._recurrent_activation = activation, recurrent_activation
+    ARGUMENTS = {**ARGUMENTS, "prefix": None, "params": None, "activation": "tanh", "recurrent_activation": "sigmoid"}
+
+    def _build(self, arguments: SimpleNamespace) -> None:
+        super()._build(arguments)
+        self._recurrent_activation = arguments.recurrent_activation
 
     def _alias(self) -> str:
         return "lstm"
@@ -142,20 +117,6 @@ class GRUCell(_Cell):
     """A gated recurrent unit, in cuDNN's form; its gates stand in the order reset, update, new."""
 
     GATES = 3
-
-    def __init__(
-        self,
-        hidden_size: int,
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        input_size: int = 0,
-        prefix: str | None = None,
-        params: ParameterDict | None = None,
-    ) -> None:
-        inits = (i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer)
-        super().__init__(hidden_size, input_size, inits, prefix, params)
 
     def _alias(self) -> str:
         return "gru"

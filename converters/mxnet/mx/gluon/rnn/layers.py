@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 from graphir.converters.mxnet.mx import ndarray, symbol
-from graphir.converters.mxnet.mx.gluon.hybrid_block import HybridBlock
+from graphir.converters.mxnet.mx.gluon.layer import REQUIRED, Layer
 from graphir.converters.mxnet.mx.ndarray import NDArray
 
+INITIALIZERS = {
+    "i2h_weight_initializer": None,
+    "h2h_weight_initializer": None,
+    "i2h_bias_initializer": "zeros",
+    "h2h_bias_initializer": "zeros",
+}
 
-class _Layer(HybridBlock):
+
+class _Layer(Layer):
     """Layers of one kind of cell, one above the other, in one or both directions.
 
     Data is [T, N, C], or [N, T, C] with that layout. Called with data alone it gives the outputs; called with data and
@@ -19,31 +27,21 @@ class _Layer(HybridBlock):
 
     GATES = 1
     STATES = 1
+    MODE = ""
     l0_i2h_weight: Any
 
-    def __init__(
-        self,
-        hidden_size: int,
-        num_layers: int,
-        layout: str,
-        dropout: float,
-        bidirectional: bool,
-        input_size: int,
-        initializers: dict[str, Any],
-        mode: str,
-        dtype: Any,
-        clip: dict[str, Any] | None = None,
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(**kwargs)
-        if layout not in ("TNC", "NTC"):
-            raise AssertionError(f"the layout is {layout!r}, expected TNC or NTC")
-        self._hidden_size, self._num_layers, self._input_size = hidden_size, num_layers, input_size
-        self._mode, self._layout, self._dropout, self._dtype = mode, layout, dropout, dtype
-        self._dir = 2 if bidirectional else 1
+    def _prepare(self, arguments: SimpleNamespace) -> None:
+        if arguments.layout not in ("TNC", "NTC"):
+            raise AssertionError(f"the layout is {arguments.layout!r}, expected TNC or NTC")
+
+    def _build(self, arguments: SimpleNamespace) -> None:
+        hidden_size, num_layers, dtype = arguments.hidden_size, arguments.num_layers, arguments.dtype
+        self._hidden_size, self._num_layers, self._input_size = hidden_size, num_layers, arguments.input_size
+        self._layout, self._dropout, self._dtype = arguments.layout, arguments.dropout, dtype
+        self._mode = self.MODE
+        self._dir = 2 if arguments.bidirectional else 1
         self._clip = {"lstm_state_clip_min": None, "lstm_state_clip_max": None, "lstm_state_clip_nan": False}
-        self._clip |= clip or {}
-        read, rows = input_size, self.GATES * hidden_size
+        read, rows = self._input_size, self.GATES * hidden_size
         for layer in range(num_layers):
             for side in "lr"[: self._dir]:
                 shapes = {
@@ -53,9 +51,10 @@ class _Layer(HybridBlock):
                     "h2h_bias": (rows,),
                 }
                 for name, shape in shapes.items():
-                    place = f"{side}{layer}_{name}"
-                    options = {"init": initializers[name], "allow_deferred_init": True, "dtype": dtype}
-                    setattr(self, place, self.params.get(place, shape=shape, **options))
+                    init = getattr(arguments, f"{name}_initializer")
+                    options = {"init": init, "allow_deferred_init": True, "dtype": dtype}
+                    whole = f"{side}{layer}_{name}"
+                    setattr(self, whole, self.params.get(whole, shape=shape, **options))
             read = hidden_size * self._dir
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
@@ -145,104 +144,63 @@ class _Layer(HybridBlock):
         return f"{type(self).__name__}({', '.join(parts)})"
 
 
-def _initializers(i2h_weight: Any, h2h_weight: Any, i2h_bias: Any, h2h_bias: Any) -> dict[str, Any]:
-    return {"i2h_weight": i2h_weight, "h2h_weight": h2h_weight, "i2h_bias": i2h_bias, "h2h_bias": h2h_bias}
-
-
 class RNN(_Layer):
     """Elman's cells with `relu` or `tanh`."""
 
-    def __init__(
-        self,
-        hidden_size: int,
-        num_layers: int = 1,
-        activation: str = "relu",
-        layout: str = "TNC",
-        dropout: float = 0,
-        bidirectional: bool = False,
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        input_size: int = 0,
-        dtype: Any = "float32",
-        **kwargs: Any,
-    ) -> None:
-        made = _initializers(
-            i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
-        )
-        mode = f"rnn_{activation}"
-        super().__init__(
-            hidden_size, num_layers, layout, dropout, bidirectional, input_size, made, mode, dtype, **kwargs
-        )
+    ARGUMENTS = {
+        "hidden_size": REQUIRED,
+        "num_layers": 1,
+        "activation": "relu",
+        "layout": "TNC",
+        "dropout": 0,
+        "bidirectional": False,
+        **INITIALIZERS,
+        "input_size": 0,
+        "dtype": "float32",
+    }
+
+    def _build(self, arguments: SimpleNamespace) -> None:
+        super()._build(arguments)
+        self._mode = f"rnn_{arguments.activation}"
+
+
+GATED = {
+    "hidden_size": REQUIRED,
+    "num_layers": 1,
+    "layout": "TNC",
+    "dropout": 0,
+    "bidirectional": False,
+    "input_size": 0,
+    **INITIALIZERS,
+}
 
 
 class LSTM(_Layer):
     """Long short-term memory. Raises ValueError for projections, which onnxruntime has no kernel for."""
 
-    GATES, STATES = 4, 2
+    GATES, STATES, MODE = 4, 2, "lstm"
+    ARGUMENTS = {
+        **GATED,
+        "projection_size": None,
+        "h2r_weight_initializer": None,
+        "state_clip_min": None,
+        "state_clip_max": None,
+        "state_clip_nan": False,
+        "dtype": "float32",
+    }
 
-    def __init__(
-        self,
-        hidden_size: int,
-        num_layers: int = 1,
-        layout: str = "TNC",
-        dropout: float = 0,
-        bidirectional: bool = False,
-        input_size: int = 0,
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        projection_size: int | None = None,
-        h2r_weight_initializer: Any = None,
-        state_clip_min: float | None = None,
-        state_clip_max: float | None = None,
-        state_clip_nan: bool = False,
-        dtype: Any = "float32",
-        **kwargs: Any,
-    ) -> None:
-        if projection_size is not None:
+    def _prepare(self, arguments: SimpleNamespace) -> None:
+        super()._prepare(arguments)
+        if arguments.projection_size is not None:
             raise ValueError("an LSTM with projection_size is not here: ONNX has no such operator")
-        made = _initializers(
-            i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
-        )
-        clip = {
-            "lstm_state_clip_min": state_clip_min,
-            "lstm_state_clip_max": state_clip_max,
-            "lstm_state_clip_nan": state_clip_nan,
-        }
-        super().__init__(
-            hidden_size, num_layers, layout, dropout, bidirectional, input_size, made, "lstm", dtype, clip, **kwargs
-        )
+
+    def _build(self, arguments: SimpleNamespace) -> None:
+        super()._build(arguments)
+        self._clip = {f"lstm_{name}": getattr(arguments, name) for name in self.ARGUMENTS if "_clip_" in name}
 
 
 class GRU(_Layer):
     """Gated recurrent units, in cuDNN's form: the reset gate comes behind the product."""
 
-    GATES = 3
-
-    def __init__(
-        self,
-        hidden_size: int,
-        num_layers: int = 1,
-        layout: str = "TNC",
-        dropout: float = 0,
-        bidirectional: bool = False,
-        input_size: int = 0,
-        i2h_weight_initializer: Any = None,
-        h2h_weight_initializer: Any = None,
-        i2h_bias_initializer: Any = "zeros",
-        h2h_bias_initializer: Any = "zeros",
-        dtype: Any = "float32",
-        **kwargs: Any,
-    ) -> None:
-        made = _initializers(
-            i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
-        )
-        super().__init__(
-            hidden_size, num_layers, layout, dropout, bidirectional, input_size, made, "gru", dtype, **kwargs
-        )
-
-
-__all__ = ["GRU", "LSTM", "RNN"]
+    GATES, MODE = 3, "gru"
+    ARGUMENTS = {**GATED, "dtype": "float32"}
