@@ -6,9 +6,11 @@ Nothing outside a format's folder compares names of formats or knows its classes
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from graphir.converters.options import ModelOptions
@@ -48,38 +50,50 @@ class Description:
         return f"{self.framework} {self.version}".rstrip()
 
 
-class Reference(Protocol):
-    """What computes a model for a comparison, whatever is compared with it."""
+class Reference(ABC):
+    """What computes a model for a comparison, whatever is compared with it.
+
+    `label` names it in a report, `outputs` are the model's, in order. A candidate may lack those that it `may_lack`:
+    losses, which have no meaning at inference. One that is `recorded` has answers for its own inputs only, one that is
+    `quantized` computes with 8-bit numbers, and one that `insists` was requested: no other may replace it. `keys` are
+    those of outputs that are maps or sequences.
+    """
 
     label: str
+    outputs: Sequence[str]
+    may_lack: frozenset[str] = frozenset()
+    recorded = False
+    quantized = False
+    insists = False
+    keys: Mapping[str, tuple[object, ...]] = MappingProxyType({})
 
     @property
-    def outputs(self) -> list[str]:
-        """The names of the model's outputs, in order."""
-        ...
+    def itself(self) -> Reference:
+        """The reference whose every run is a new one: this one, or what it passes requests on to."""
+        return self
 
-    @property
-    def may_lack(self) -> frozenset[str]:
-        """The outputs that a candidate may lack without being wrong: losses, which have no meaning at inference."""
-        ...
-
+    @abstractmethod
     def values(self) -> list[str]:
-        """The names of all values that `stream` can give, in the order of computation."""
-        ...
+        """Return the names of all values that `stream` can give, in the order of computation."""
 
+    @abstractmethod
     def stream(self, feeds: Mapping[str, NDArray[Any]], names: Iterable[str]) -> Iterator[tuple[str, NDArray[Any]]]:
-        """The named values, each once and when it is there, so that few need be held at a time."""
-        ...
+        """Yield the named values, each once and as soon as it is computed, so that few are in memory at a time."""
+
+    def slices(self, names: Sequence[str], feeds: Mapping[str, NDArray[Any]], most: int) -> list[list[str]] | None:
+        """Return the names in parts of at most so many bytes, if a run for each part costs less than holding more."""
+        return None
 
     def run(
         self, feeds: Mapping[str, NDArray[Any]], outputs: Sequence[str] | None = None
     ) -> dict[str, NDArray[Any]]:
-        """The model's outputs in order, or the named values."""
-        ...
+        """Return the model's outputs in order, or the named values."""
+        names = list(self.outputs if outputs is None else outputs)
+        results = dict(self.stream(feeds, names))
+        return {name: results[name] for name in names}
 
-    def close(self) -> None:
-        """Let processes and files go."""
-        ...
+    def close(self) -> None:  # noqa: B027
+        """End processes and remove files; nothing to do for what only holds arrays."""
 
 
 @record

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphir.converters.formats import Judge
+from graphir.converters.formats import Judge, Reference
 from graphir.converters.kernel.live import Live, LiveFailed
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.importing.heads import dropped_heads
@@ -64,7 +63,7 @@ def refuse_effects(symbol: NNVMGraph) -> None:
         raise MXNetRefuses(f"MXNet runs operators that are known to have no effects only, and not {shown}")
 
 
-class _OfSymbol(ABC):
+class _OfSymbol(Reference):
     """What both references know from the symbol alone."""
 
     def __init__(self, symbol: NNVMGraph, tensors: Mapping[str, Tensor]) -> None:
@@ -73,36 +72,15 @@ class _OfSymbol(ABC):
         self._symbol = symbol
         self._arrays = _used_arrays(symbol, tensors)
         self._names = entry_names(symbol)
+        self.outputs = list(dict.fromkeys(self._names[entry] for entry in symbol.heads))
+        # Outputs that are losses only, which a conversion leaves out.
+        losses = dropped_heads(symbol, self._arrays)
+        self.may_lack = frozenset(self._names[symbol.heads[place]] for place in losses)
         self.quantized = quantizes(symbol)
-
-    @property
-    def outputs(self) -> list[str]:
-        """The names of the symbol's outputs, in order."""
-        return list(dict.fromkeys(self._names[entry] for entry in self._symbol.heads))
-
-    @property
-    def may_lack(self) -> frozenset[str]:
-        """The outputs that are losses only, which a conversion leaves out."""
-        heads = self._symbol.heads
-        return frozenset(self._names[heads[place]] for place in dropped_heads(self._symbol, self._arrays))
 
     def values(self) -> list[str]:
         """The names of all computed values, in order."""
         return [name for (index, _), name in self._names.items() if self._symbol.nodes[index].op != VARIABLE]
-
-    @abstractmethod
-    def stream(self, feeds: Mapping[str, Array], names: Iterable[str]) -> Iterator[tuple[str, Array]]:
-        """The named values, each when it is there."""
-
-    def run(self, feeds: Mapping[str, Array], outputs: Sequence[str] | None = None) -> dict[str, Array]:
-        """The symbol's outputs, or the named values."""
-        wanted = self.outputs if outputs is None else list(outputs)
-        found = dict(self.stream(feeds, wanted))
-        return {name: found[name] for name in wanted}
-
-    @abstractmethod
-    def close(self) -> None:
-        """Let go what is held."""
 
 
 class ReferenceEvaluator(_OfSymbol):
@@ -115,10 +93,6 @@ class ReferenceEvaluator(_OfSymbol):
         from graphir.converters.mxnet.reference.evaluate import evaluate_in_turn
 
         return evaluate_in_turn(self._symbol, {**self._arrays, **feeds}, names)
-
-    def close(self) -> None:
-        """Nothing but arrays is held."""
-        return
 
 
 class LiveMXNet(_OfSymbol):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from graphir.converters.formats import Judge, Source
+from graphir.converters.formats import Judge, Reference, Source
 from graphir.ops.linear import Einsum, is_empty
 from graphir.safety.foreign_text import listing
 from graphir.structure.record import record
@@ -71,10 +71,8 @@ def _stated(value: Value) -> Any:
     return onnx.ValueInfoProto(name=value.name, type=type_proto(type_))
 
 
-class FilePart:
+class FilePart(Reference):
     """A part of a file in onnxruntime without optimisations, beside the data that it names."""
-
-    may_lack: frozenset[str] = frozenset()
 
     def __init__(self, model: Any, path: Path) -> None:
         from graphir.converters.onnx.files.structure import check_external
@@ -97,13 +95,6 @@ class FilePart:
         for start in range(0, len(pending), VALUES_AT_ONCE):
             chosen = pending[start : start + VALUES_AT_ONCE]
             yield from self._session(chosen).run(feeds, chosen).items()
-
-    def run(self, feeds: Mapping[str, Array], outputs: Sequence[str] | None = None) -> dict[str, Array]:
-        """The part's outputs, or the named values."""
-        return dict(self.stream(feeds, self.outputs if outputs is None else outputs))
-
-    def close(self) -> None:
-        """Nothing is held."""
 
     def _session(self, outputs: Sequence[str]) -> OnnxSession:
         import onnx

@@ -117,7 +117,7 @@ def compare_models(
     report.notes += filter(None, [*said, missing_layers(reference, layers, telling) if how.per_layer else ""])
     wanted = dict.fromkeys([*(source for source, _ in pairs), *(head.source for head in heads)])
     expected, report.layers = bench.evaluate(wanted, layers if how.per_layer else ())
-    check_keys(pairs, reference, candidate)
+    check_keys(pairs, reference.keys, candidate.keys)
 
     outputs = [_output(pair, stated) for pair in pairs]
     moved = _moved_once(bench, [*outputs, *(head for head in heads if head.name in found)])
@@ -178,7 +178,7 @@ def _bench(
 ) -> Bench:
     """Both models with the limits that hold for them."""
     elsewhere = candidate.session.providers[0] != PROVIDERS["cpu"]
-    theirs = bool(getattr(reference, "quantized", False)) or (wiring is not None and wiring.quantizes)
+    theirs = reference.quantized or (wiring is not None and wiring.quantizes)
     quantized = candidate.structure.quantizes and theirs
     steps = {} if wiring is None else wiring.steps
     limits = Limits(how.rtol, how.atol, step, steps, elsewhere, quantized)

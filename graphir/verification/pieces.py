@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphir.converters.formats import Reference
+
 from .report import InputSet, VerificationReport, gravity
 from .running.references import GoldenCapture
 
@@ -16,8 +18,8 @@ Array = NDArray[Any]
 
 
 @dataclass
-class CapturePiece:
-    """Some samples of a capture, as a reference: `rows` are their numbers, `recorded` is how many the capture has,
+class CapturePiece(Reference):
+    """Some samples of a capture, as a reference: `rows` are their numbers, `total` is how many the capture has,
     `axis` the batch's axis in what it was fed with.
 
     Of a recorded value the axis of that size is the batch's, `axis` where that fits, else the first one. Where none
@@ -25,27 +27,21 @@ class CapturePiece:
     them); any other value is taken whole, as it does not depend on the batch.
     """
 
+    recorded = True
     whole: GoldenCapture
     rows: tuple[int, ...]
-    recorded: int
+    total: int
     axis: int
     inputs: frozenset[str]
     label: str = ""
 
     def taken(self, rows: tuple[int, ...]) -> CapturePiece:
         """The piece of these samples."""
-        label = f"{self.whole.label}, samples {rows[0]} to {rows[-1]} of {self.recorded}"
+        label = f"{self.whole.label}, samples {rows[0]} to {rows[-1]} of {self.total}"
         return replace(self, rows=rows, label=label)
 
-    @property
-    def outputs(self) -> list[str]:
-        """The names of the outputs."""
-        return self.whole.outputs
-
-    @property
-    def may_lack(self) -> frozenset[str]:
-        """As for the whole capture."""
-        return self.whole.may_lack
+    def __post_init__(self) -> None:
+        self.outputs, self.may_lack = self.whole.outputs, self.whole.may_lack
 
     @property
     def feeds(self) -> dict[str, Array]:
@@ -64,15 +60,8 @@ class CapturePiece:
         for name, array in self.whole.stream(feeds, names):
             yield name, self._cut(array)
 
-    def run(self, feeds: Mapping[str, Array], outputs: Sequence[str] | None = None) -> dict[str, Array]:
-        """These samples of the recorded values."""
-        return dict(self.stream(feeds, self.outputs if outputs is None else outputs))
-
-    def close(self) -> None:
-        """Nothing is held."""
-
     def _cut(self, array: Array) -> Array:
-        count = self.recorded
+        count = self.total
         axes = [axis for axis, size in enumerate(array.shape) if size == count]
         if axes:
             return np.take(array, self.rows, self.axis if self.axis in axes else axes[0])
@@ -124,7 +113,7 @@ def check_pieces(
     each output, and the layers of the one that differs."""
     first, *others = pieces
     report = check(first)
-    count, batch = first.recorded, len(first.rows)
+    count, batch = first.total, len(first.rows)
     report.notes.append(
         f"the capture has a batch of {count}, the candidate takes {batch}: it was compared in {len(pieces)} pieces"
         if count > batch

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from graphir.safety.counted import duration
 
 from .inputs.sets import FeedSet, Made, Plan
+from .running.recalled import Relay
 
 if TYPE_CHECKING:
     from graphir.converters.formats import Reference
@@ -68,15 +69,12 @@ class Progress:
         self._tell(", ".join(part for part in ("comparing" + (f" on {where}" if where else ""), text, left) if part))
 
 
-class Told:
-    """A reference that says which of its values it computes. All else is the reference's own."""
+class Told(Relay):
+    """A reference that reports which of its values it computes."""
 
     def __init__(self, reference: Reference, progress: Progress) -> None:
-        self._reference = reference
+        super().__init__(reference)
         self._progress = progress
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._reference, name)
 
     def stream(self, feeds: Mapping[str, Array], names: Iterable[str]) -> Iterator[tuple[str, Array]]:
         """The named values."""
@@ -88,10 +86,6 @@ class Told:
                 return
             yield one
         yield from found
-
-    def run(self, feeds: Mapping[str, Array], outputs: Sequence[str] | None = None) -> dict[str, Array]:
-        """The outputs, or the named values."""
-        return self._reference.run(feeds, outputs)
 
 
 def watched(reference: Reference, plan: Plan, tell: Tell | None) -> tuple[Reference, Plan]:

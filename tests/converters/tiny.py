@@ -8,14 +8,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
-from graphir.converters.formats import Description, Format, Judge, Manner, PathLike, Ready, Source
+from graphir.converters.formats import Description, Format, Judge, Manner, PathLike, Ready, Reference, Source
 from graphir.converters.options import ModelOptions
 from graphir.converters.table import FORMATS
 from graphir.errors import FormatError, Gap, UnsupportedOpError
@@ -34,19 +34,14 @@ HEADER = b"tiny 1\n"
 TEXT = "tiny 1\ninput x 2 3\nrelu y\nminus z\n"
 
 
-class TinyReference:
+class TinyReference(Reference):
     """The documented meaning of the format."""
 
     label = "what tiny means"
-    may_lack: frozenset[str] = frozenset()
 
     def __init__(self, path: PathLike) -> None:
         (_, self.input, *_), *self.steps = lines(path)
-
-    @property
-    def outputs(self) -> list[str]:
-        """The last line's result."""
-        return [self.steps[-1][1]]
+        self.outputs = [self.steps[-1][1]]
 
     def values(self) -> list[str]:
         """The results of all lines."""
@@ -59,13 +54,6 @@ class TinyReference:
             value = MEANINGS[operator](value)
             if name in wanted:
                 yield name, value
-
-    def run(self, feeds: Mapping[str, Any], outputs: Sequence[str] | None = None) -> dict[str, Any]:
-        """The output, or the named values."""
-        return dict(self.stream(feeds, self.outputs if outputs is None else outputs))
-
-    def close(self) -> None:
-        """Nothing is held."""
 
 
 class TinySource(Source):

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from graphir.converters.formats import Reference
 from graphir.converters.mxnet.references import ReferenceEvaluator
 from graphir.verification.progress import Progress, Told, duration
 from tests.runtime.test_providers import FEEDS
@@ -72,16 +73,20 @@ def test_a_reference_that_is_told_of_is_the_same() -> None:
     assert said[-1].startswith(f"comparing, value {len(names)} of {len(names)}")
 
 
-class Short:
+class Short(Reference):
     """A reference that gives fewer values than it was asked for."""
 
-    def stream(self, feeds: object, names: object) -> Iterator[tuple[str, int]]:
+    label, outputs = "short", ("a", "b", "c")
+
+    def values(self) -> list[str]:
+        return list(self.outputs)
+
+    def stream(self, feeds: object, names: object) -> Iterator[tuple[str, Any]]:
         yield "a", 1
 
 
 def test_fewer_values_than_asked_for() -> None:
-    short: Any = Short()
-    found: list[Any] = list(Told(short, Progress(lambda text: None)).stream({}, ["a", "b", "c"]))
+    found: list[Any] = list(Told(Short(), Progress(lambda text: None)).stream({}, ["a", "b", "c"]))
     assert found == [("a", 1)]
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphir.converters.formats import Reference
 from graphir.converters.kernel.child_process import ChildProcess
 from graphir.converters.kernel.live import Live
 from graphir.converters.pytorch.exporting.exporter import TorchModule
@@ -84,10 +85,8 @@ class TorchProcess(ChildProcess):
         (self.place / f"{what}.json").write_text(json.dumps(list(types.items())), encoding="ascii")
 
 
-class LiveTorch:
+class LiveTorch(Reference):
     """A written module in torch. It starts when values are asked for."""
-
-    may_lack: frozenset[str] = frozenset()
 
     def __init__(self, text: str, module: TorchModule, python: str, live: Live | None = None) -> None:
         self.label = "PyTorch in a child process"
@@ -106,12 +105,6 @@ class LiveTorch:
         self.label = f"the module in PyTorch {self._process.version}"
         order = [value.name for value in self._module.graph.inputs]
         return self._process.evaluate(feeds, order, list(dict.fromkeys(names)))
-
-    def run(self, feeds: Mapping[str, Array], outputs: Sequence[str] | None = None) -> dict[str, Array]:
-        """The outputs, or the named values."""
-        wanted = self.outputs if outputs is None else list(outputs)
-        found = dict(self.stream(feeds, wanted))
-        return {name: found[name] for name in wanted}
 
     def close(self) -> None:
         """End the child process."""

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphir.converters.formats import Reference
 from graphir.converters.kernel.child_process import ChildProcess
 from graphir.converters.kernel.live import Live
 from graphir.converters.tensorflow.files.reader import TFSource
@@ -59,7 +60,7 @@ def live_python() -> str | None:
     return sys.executable if importlib.util.find_spec("tensorflow") is not None else None
 
 
-class LiveTensorFlow:
+class LiveTensorFlow(Reference):
     """A model that TensorFlow runs. `outputs` are the names that the imported graph has for its outputs;
     `insists` says that no other judge will do. `state` are inputs whose values its variables get before a run, and
     outputs that these are afterwards."""
@@ -84,11 +85,6 @@ class LiveTensorFlow:
         self._process: _Process | None = None
         self._state = {name: one.holder for name, one in (state or {}).items()}
         self._state |= {one.output: one.holder for one in (state or {}).values()}
-
-    @property
-    def may_lack(self) -> frozenset[str]:
-        """None: every output has a meaning."""
-        return frozenset()
 
     def values(self) -> list[str]:
         """The results of the nodes that the outputs need as `node:slot`, those of functions with the calls' names
@@ -125,10 +121,6 @@ class LiveTensorFlow:
     def _evaluated(self, process: _Process, fed: Mapping[str, Array], wanted: Sequence[str]) -> Iterator[Array]:
         """The tensors by TensorFlow's names of them, in order."""
         return (array for _, array in process.evaluate(fed, wanted))
-
-    def run(self, feeds: Mapping[str, Array], outputs: Sequence[str] | None = None) -> dict[str, Array]:
-        """The outputs, or the named values."""
-        return dict(self.stream(feeds, self.outputs if outputs is None else outputs))
 
     def close(self) -> None:
         """End the child process."""

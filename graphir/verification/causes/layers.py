@@ -22,6 +22,7 @@ from graphir.verification.regions.known import Known, Walks, room_for
 from graphir.verification.regions.segments import Segment
 from graphir.verification.report import Cause, VerificationReport
 from graphir.verification.running.bench import Bench, before_head
+from graphir.verification.running.references import RuntimeReference
 
 Array = NDArray[Any]
 CHANGES_NAMED = 3
@@ -61,7 +62,8 @@ def _first_by_name(report: VerificationReport, bench: Bench, outputs: Sequence[s
     known |= {found.name: found for found in bench.evaluate((), [name for name in before if name not in known])[1]}
     names = dict.fromkeys([*order, target])
     first, *following = [name for name in names if name in known and not known[name].verdict.passes]
-    made: Any = getattr(bench.reference, "structure", None)
+    reference = bench.reference.itself
+    made = reference.structure if isinstance(reference, RuntimeReference) else None
     theirs = bench.candidate.structure.producers.get(bench.layers.get(first, ""), ("",))[0]
     ours = "" if made is None else made.producers.get(first, ("",))[0]
     said = " / ".join(dict.fromkeys(kind for kind in (ours, theirs) if kind)) or "a layer"

@@ -109,7 +109,7 @@ def _is_fixed(bench: Bench, source: str) -> bool:
     """Whether one of the reference's outputs is known to depend on no input; a capture, which has one set of inputs and
     cannot be asked about others, is believed."""
     live = None if bench.wiring is None else bench.wiring.live
-    return not bench.feeds or getattr(bench.reference, "recorded", False) or (live is not None and source not in live)
+    return not bench.feeds or bench.reference.recorded or (live is not None and source not in live)
 
 
 def _shown(

@@ -31,6 +31,7 @@ from graphir.verification.pairs.changes import row_text
 from graphir.verification.pairs.sides import Sides
 from graphir.verification.running.bench import Bench
 from graphir.verification.running.candidate import OnnxCandidate
+from graphir.verification.running.references import RuntimeReference
 from graphir.verification.running.slices import return_memory_of
 from graphir.verification.verdict import Verdict
 
@@ -126,8 +127,10 @@ def try_changes(bench: Bench, sides: Sides, discrete: Sequence[str], seconds: fl
         reason = NotRun.after(error).reason
         return Tried(unproven=[f"the parts of both models, which could not be run by themselves: {reason}"])
     with ExitStack() as stack:
-        itself = getattr(bench.reference, "onnx", None)
-        if itself is None:
+        reference = bench.reference.itself
+        if isinstance(reference, RuntimeReference):
+            itself = reference.onnx
+        else:
             itself = stack.enter_context(OnnxCandidate(sides.graphs[0], optimize=False, memory=bench.candidate.memory))
         trials = _Trials(bench, sides, regions, judgement, itself)
         return trials.run(discrete, seconds)

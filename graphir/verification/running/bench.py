@@ -127,8 +127,9 @@ class Bench:
         """The reference's values, as many at a time as may be held. One that can be asked again is run for each part,
         so that it holds no more; others give theirs in the course of one evaluation."""
         most = self.candidate.memory // HELD_OF_EACH
-        if hasattr(self.reference, "slices"):
-            for names in self.reference.slices(order, self.feeds, most):
+        slices = self.reference.slices(order, self.feeds, most)
+        if slices is not None:
+            for names in slices:
                 yield self.reference.run(self.feeds, names)
             return
         part: dict[str, Array] = {}
@@ -229,7 +230,7 @@ class Bench:
             return
         theirs = {id(pair): self._unmoved(pair.asked, pair.expected) for pair in pairs}
         feeds = self.rounding.feeds(coarse=any(pair.step for pair in pairs))
-        if getattr(self.reference, "recorded", False) or not feeds:  # nothing that could be moved in the reference
+        if self.reference.recorded or not feeds:  # nothing that could be moved in the reference
             for pair in pairs:
                 if self._is_coarse_alone(pair):
                     self._regrade(pair, theirs[id(pair)])
@@ -303,9 +304,8 @@ class Bench:
                     self._note_chance(pair, "the candidate without optimisations", *runs)
         differing = {pair.asked.source: pair for pair in pairs if pair.result.verdict.differs}
         if differing and self.wiring is not None and self.wiring.random:
-            reference = getattr(self.reference, "itself", self.reference)
             for _ in range(RUNS_FOR_CHANCE):
-                for source, array in reference.stream(self.feeds, list(differing)):
+                for source, array in self.reference.itself.stream(self.feeds, list(differing)):
                     pair = differing[source]
                     other = pair.asked.of_reference(array)
                     assert other is not None, "what was seen of the first run is seen of all"

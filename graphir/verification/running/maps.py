@@ -39,10 +39,12 @@ def _as_array(values: Sequence[Any]) -> tuple[NDArray[Any], Keys]:
     return np.concatenate([np.array(row) for row in elements]), tuple(map(tuple, rows))
 
 
-def check_keys(pairs: Sequence[tuple[str, str]], reference: Any, candidate: Any) -> None:
+def check_keys(
+    pairs: Sequence[tuple[str, str]], reference: Mapping[str, Keys], candidate: Mapping[str, Keys]
+) -> None:
     """Raise VerificationError for outputs of the two models whose maps have other keys."""
     for source, name in pairs:
-        expected, found = getattr(reference, "keys", {}).get(source), candidate.keys.get(name)
+        expected, found = reference.get(source), candidate.get(name)
         if expected is not None and found is not None and expected != found:
             raise VerificationError(
                 f"the models differ: the maps of output {source} have the keys {expected}, the candidate's {found}"

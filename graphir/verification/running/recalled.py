@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from graphir.converters.formats import Reference
+from graphir.converters.formats import Reference
 
 Array = NDArray[Any]
 # Of so many feeds, the last ones, results are kept: those as they are, three that rounding moved, and one beside.
@@ -17,17 +16,54 @@ FEEDS_KEPT = 5
 KEPT_SHARE = 80
 
 
-class Recalled:
-    """A reference that keeps its smallest results on the last feeds, up to a share of `memory` bytes, and gives them
-    when the very same feeds (that dictionary, not one that is equal) come again. All else is the reference's own."""
+class Relay(Reference):
+    """A reference that passes every request on to another."""
 
-    def __init__(self, reference: Reference, memory: int) -> None:
+    def __init__(self, reference: Reference) -> None:
         self._reference = reference
-        self._room = memory // KEPT_SHARE
-        self._recent: list[tuple[Mapping[str, Array], dict[str, Array]]] = []
+        self.outputs, self.may_lack, self.keys = reference.outputs, reference.may_lack, reference.keys
+        self.recorded, self.quantized = reference.recorded, reference.quantized
+        self.insists = reference.insists
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._reference, name)
+        if name == "label":  # a live framework knows its version when it runs
+            return self._reference.label
+        raise AttributeError(name)
+
+    @property
+    def itself(self) -> Reference:
+        """The reference that computes."""
+        return self._reference.itself
+
+    def values(self) -> list[str]:
+        """Return the reference's own."""
+        return self._reference.values()
+
+    def stream(self, feeds: Mapping[str, Array], names: Iterable[str]) -> Iterator[tuple[str, Array]]:
+        """Yield the reference's own."""
+        return self._reference.stream(feeds, names)
+
+    def slices(self, names: Sequence[str], feeds: Mapping[str, Array], most: int) -> list[list[str]] | None:
+        """Return the reference's own."""
+        return self._reference.slices(names, feeds, most)
+
+    def run(self, feeds: Mapping[str, Array], outputs: Sequence[str] | None = None) -> dict[str, Array]:
+        """Return the reference's own."""
+        return self._reference.run(feeds, outputs)
+
+    def close(self) -> None:
+        """Close the reference."""
+        self._reference.close()
+
+
+class Recalled(Relay):
+    """A reference that keeps its smallest results on the last feeds, up to a share of `memory` bytes, and gives them
+    when the very same feeds (that dictionary, not one that is equal) come again."""
+
+    def __init__(self, reference: Reference, memory: int) -> None:
+        super().__init__(reference)
+        self._room = memory // KEPT_SHARE
+        self._recent: list[tuple[Mapping[str, Array], dict[str, Array]]] = []
 
     def stream(self, feeds: Mapping[str, Array], names: Iterable[str]) -> Iterator[tuple[str, Array]]:
         """The named values, those that are kept first; nothing is run where all of them are."""
@@ -39,11 +75,6 @@ class Recalled:
         for name, array in self._reference.stream(feeds, lacking) if lacking else ():
             self._keep(kept, name, array)
             yield name, array
-
-    @property
-    def itself(self) -> Reference:
-        """The reference, for a run of its own, which need not give what the last one did."""
-        return self._reference
 
     def run(self, feeds: Mapping[str, Array], outputs: Sequence[str] | None = None) -> dict[str, Array]:
         """The outputs, or the named values."""
@@ -68,4 +99,4 @@ class Recalled:
             kept[name] = array
 
 
-__all__ = ["Recalled"]
+__all__ = ["Recalled", "Relay"]

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
+from graphir.converters.formats import Reference
 from graphir.errors import VerificationError
 from graphir.graph import Graph
 from graphir.verification.inputs.feeds import npz_names, read_npz
 from graphir.verification.options import MEMORY_BUDGET
 from graphir.verification.report import VerificationReport
 from graphir.verification.running.candidate import OnnxCandidate
-from graphir.verification.running.maps import Keys
 from graphir.verification.running.slices import HELD_OF_EACH
 
 if TYPE_CHECKING:
-    from graphir.converters.formats import Judge, Reference
+    from graphir.converters.formats import Judge
     from graphir.runtime.session import OnnxSession
 
 Array = NDArray[Any]
@@ -29,7 +29,7 @@ PathLike = str | os.PathLike[str]
 IMPORT_NOT_PROVEN = "export checked, import not proven"
 
 
-class GoldenCapture:
+class GoldenCapture(Reference):
     """Inputs, outputs and internals recorded in an .npz by the framework that the model was made with.
 
     Keys: `input:<name>`, `output:<index>:<name>`, `internal:<name>`; others are passed over. Arrays are read when they
@@ -55,18 +55,15 @@ class GoldenCapture:
             elif kind == "output" and index.isdecimal() and name:
                 numbered.append((int(index), name))
                 self._keys[name] = key
-        self.outputs: list[str] = [name for _, name in sorted(numbered)]
+        self.outputs = [name for _, name in sorted(numbered)]
+        # A capture does not say which outputs are losses. A note names those that are missing.
+        self.may_lack = frozenset(self.outputs)
         if not self.outputs:
             found = ", ".join(sorted(keys)[:5]) or "nothing"
             raise VerificationError(
                 f"{path} is no golden capture: it has no key like output:0:softmax_output (found: {found})"
             )
         self.feeds = {name: self._read(key) for name, key in inputs.items()}
-
-    @property
-    def may_lack(self) -> frozenset[str]:
-        """All outputs: a capture does not say which of them are losses. A note names those that are missing."""
-        return frozenset(self.outputs)
 
     def values(self) -> list[str]:
         """The names of the recorded values."""
@@ -77,18 +74,11 @@ class GoldenCapture:
         for name in names:
             yield name, self._read(self._keys[name])
 
-    def run(self, feeds: Mapping[str, Array], outputs: Sequence[str] | None = None) -> dict[str, Array]:
-        """The recorded values."""
-        return dict(self.stream(feeds, self.outputs if outputs is None else outputs))
-
-    def close(self) -> None:
-        """Nothing is held."""
-
     def _read(self, key: str) -> Array:
         return read_npz(self._path, [key])[key]
 
 
-class RuntimeReference:
+class RuntimeReference(Reference):
     """A graph or an ONNX file itself, in onnxruntime without optimisations; `memory` is what the comparison may take
     beside the weights, in bytes."""
 
@@ -96,11 +86,8 @@ class RuntimeReference:
         self.onnx = OnnxCandidate(model, optimize=False, memory=memory)
         self.onnx.role = "the reference"
         self.label = self.onnx.label
-
-    @property
-    def keys(self) -> Mapping[str, Keys]:
-        """What the elements of outputs belong to that are maps or sequences."""
-        return self.onnx.keys
+        self.outputs = list(self.onnx.session.outputs)
+        self.keys = self.onnx.keys
 
     @property
     def session(self) -> OnnxSession:
@@ -108,19 +95,9 @@ class RuntimeReference:
         return self.onnx.session
 
     @property
-    def outputs(self) -> list[str]:
-        """The names of the model's outputs."""
-        return list(self.onnx.session.outputs)
-
-    @property
     def inputs(self) -> list[str]:
         """The names of the model's inputs."""
         return list(self.onnx.session.inputs)
-
-    @property
-    def may_lack(self) -> frozenset[str]:
-        """None: the model that comes back has every output."""
-        return frozenset()
 
     @property
     def structure(self) -> Any:
@@ -139,7 +116,7 @@ class RuntimeReference:
                 yield name, values.pop(name)
 
     def slices(self, names: Iterable[str], feeds: Mapping[str, Array], most: int) -> list[list[str]]:
-        """The names in parts whose values take at most so many bytes, each of which costs a run."""
+        """Return the names in parts whose values take at most so many bytes, each of which costs a run."""
         return self.onnx.slices(names, feeds, most)
 
     def run(self, feeds: Mapping[str, Array], outputs: Sequence[str] | None = None) -> dict[str, Array]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graphir.converters.formats import Reference
 from graphir.verification.running.recalled import FEEDS_KEPT, KEPT_SHARE, Recalled
 
 Feeds = Mapping[str, NDArray[Any]]
@@ -17,12 +18,11 @@ MEMORY = KEPT_SHARE * 500
 X, Y = {"x": np.ones(1, np.float32)}, {"x": np.ones(1, np.float32)}
 
 
-class Counted:
+class Counted(Reference):
     """A reference whose values tell in which of its runs they were computed."""
 
     label = "counted"
     outputs = list(SIZES)
-    may_lack: frozenset[str] = frozenset()
 
     def __init__(self) -> None:
         self.asked: list[list[str]] = []
@@ -34,12 +34,6 @@ class Counted:
         self.asked.append(list(names))
         for name in self.asked[-1]:
             yield name, np.full(SIZES[name], len(self.asked), np.float32)
-
-    def run(self, feeds: Feeds, outputs: Sequence[str] | None = None) -> dict[str, NDArray[Any]]:
-        return dict(self.stream(feeds, self.outputs if outputs is None else outputs))
-
-    def close(self) -> None:
-        return
 
 
 def numbers(found: Mapping[str, NDArray[Any]]) -> dict[str, int]:
