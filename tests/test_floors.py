@@ -148,6 +148,24 @@ def test_no_module_needs_itself() -> None:
     assert circles({module: sorted(needed(module)) for module in modules()}) == []
 
 
+REFERENCE = f"{CONVERTERS}.mxnet.reference"
+NOT_SHARED = (
+    *(f"{CONVERTERS}.mxnet.{room}" for room in ("importing", "exporting", "mx", "source")),
+    *(f"{CONVERTERS}.{room}" for room in ("kernel", "onnx", "tensorflow", "pytorch", "session")),
+    *(f"graphir.{room}" for room in ("graph", "node", "ops", "passes", "inference", "runtime")),
+)
+
+
+def test_the_numpy_reference_shares_nothing_with_what_it_judges() -> None:
+    """Two computations of a model prove something where they share no code."""
+    shared = [
+        f"{module} imports {name}"
+        for module in modules() if module == REFERENCE or module.startswith(f"{REFERENCE}.")
+        for name in sorted(needed(module)) if any(name == room or name.startswith(f"{room}.") for room in NOT_SHARED)
+    ]  # fmt: skip
+    assert shared == []
+
+
 SOURCE = """
 from __future__ import annotations
 import graphir.ops.base

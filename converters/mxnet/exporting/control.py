@@ -10,7 +10,6 @@ from graphir.converters.mxnet.exporting.nodes import write_node
 from graphir.converters.mxnet.exporting.ops import export_table
 from graphir.converters.mxnet.exporting.state import Export
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
-from graphir.converters.mxnet.importing.symbol_inputs import variables_in_order
 from graphir.graph import Graph, Value
 from graphir.ops.base import normalize_axis
 from graphir.ops.control import Loop, Scan
@@ -180,7 +179,7 @@ def _foreach(
     rows = [body.entry(value) for value in outputs[count:]]
     heads = _apart(body, [*rows, *ends])
     symbol, unread = _symbol(body, heads, names, len(rows))
-    order = [symbol.nodes[index].name for index in variables_in_order(symbol)]
+    order = symbol.variable_names()
     kept = [name for name in order if name in body.captured]
     attributes = {
         "num_args": len(names) + len(kept) + 1,
@@ -224,7 +223,7 @@ def _while_loop(node: AnyNode) -> None:
     function = NNVMGraph(body.nodes, _apart(body, heads), VERSION_FIELD, body.np_shape)
     condition, limit = _condition(node, names)
     inputs = [node.constant([0], DType.INT64, suffix="first_number"), runs, *begin, *limit]
-    kept = [function.nodes[index].name for index in variables_in_order(function)]
+    kept = function.variable_names()
     order = {name: slot for slot, name in enumerate([*names, "limit"])}
     captured = [name for name in kept if name not in order]
     order |= {name: len(inputs) + slot for slot, name in enumerate(captured)}
@@ -234,7 +233,7 @@ def _while_loop(node: AnyNode) -> None:
         "num_outputs": len(names),
         "num_out_data": 0,
         "max_iterations": MOST,
-        "cond_input_locs": [order[condition.nodes[index].name] for index in variables_in_order(condition)],
+        "cond_input_locs": [order[name] for name in condition.variable_names()],
         "func_input_locs": [order[name] for name in kept],
         "func_var_locs": [kept.index(name) for name in names],
     }
@@ -298,7 +297,7 @@ def _apart(body: _Body, heads: Sequence[Entry]) -> list[Entry]:
 def _symbol(body: _Body, heads: list[Entry], names: Sequence[str], rows: int) -> tuple[NNVMGraph, int]:
     """The body's symbol, and how many heads behind the rows are there only to read variables that it does not use."""
     symbol = NNVMGraph(body.nodes, heads, VERSION_FIELD, body.np_shape)
-    read = {symbol.nodes[index].name for index in variables_in_order(symbol)}
+    read = set(symbol.variable_names())
     places = {record.name: index for index, record in enumerate(body.nodes) if record.op == VARIABLE}
     extra = [(body.append("_copy", f"{name}_unread", [(places[name], 0)], {}), 0) for name in names if name not in read]
     symbol.heads = [*heads[:rows], *extra, *heads[rows:]]

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from graphir.converters.mxnet.exporting.context import Export
 from graphir.converters.mxnet.exporting.writer import Writer
-from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
-from graphir.converters.mxnet.importing.symbol_inputs import variables_in_order
+from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph
 from graphir.decisions import DecisionKind
 from graphir.errors import GraphError, UnsupportedOpError
 from graphir.graph import Graph
@@ -69,7 +68,8 @@ def export_copy(graph: Graph) -> tuple[NNVMGraph, dict[str, Tensor]]:
 def _model(writer: Writer) -> MXNetModel:
     """The symbol and its parameters."""
     export = writer.export
-    symbol = _without_unused(NNVMGraph(export.nodes, writer.heads, VERSION, export.np_shape))
+    symbol = NNVMGraph(export.nodes, writer.heads, VERSION, export.np_shape)
+    symbol = symbol.with_nodes(sorted(symbol.post_order()))
     used = [node.name for node in symbol.nodes if node.op == VARIABLE]
     left = export.stand_ins.intersection(used)
     if left:
@@ -90,7 +90,7 @@ def _model(writer: Writer) -> MXNetModel:
 def _tell_order(symbol: NNVMGraph, export: Export) -> None:
     """Say so if MXNet lists the inputs in another order: its own is that in which a walk from the heads meets them."""
     names = {value.name for value in export.graph.inputs}
-    listed = [symbol.nodes[index].name for index in variables_in_order(symbol)]
+    listed = symbol.variable_names()
     found = [name for name in listed if name in names]
     if found != [value.name for value in export.graph.inputs if value.name in found]:
         export.decide(
@@ -107,25 +107,6 @@ def _state_shapes(symbol: NNVMGraph, parameters: Mapping[str, Tensor]) -> None:
             read = symbol.nodes[index]
             if read.op == VARIABLE and read.name in parameters and (slot == 0 or node.op not in INFERRING):
                 read.annotations.setdefault("__shape__", str(parameters[read.name].shape))
-
-
-def _without_unused(symbol: NNVMGraph) -> NNVMGraph:
-    """The symbol without the nodes that no head depends on."""
-    needed: set[int] = set()
-    stack = [index for index, _ in symbol.heads]
-    while stack:
-        index = stack.pop()
-        if index not in needed:
-            needed.add(index)
-            stack.extend(producer for producer, _ in symbol.nodes[index].inputs)
-    places = {index: place for place, index in enumerate(sorted(needed))}
-    nodes: list[NNVMNode] = []
-    for index in places:
-        node = symbol.nodes[index]
-        node.inputs = [(places[producer], slot) for producer, slot in node.inputs]
-        nodes.append(node)
-    heads = [(places[index], slot) for index, slot in symbol.heads]
-    return NNVMGraph(nodes, heads, symbol.version, symbol.np_shape)
 
 
 __all__ = ["VERSION", "MXNetModel", "export_graph"]

@@ -8,11 +8,14 @@ them and fills in the operator's defaults.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from graphir.structure.record import holder, record
 
 VARIABLE = "null"
+T = TypeVar("T", bound=Hashable)
 
 
 @dataclass(slots=True)
@@ -57,6 +60,55 @@ class NNVMGraph:
     np_shape: bool = False
     upgrades: list[Upgrade] = field(default_factory=list)
 
+    def post_order(self) -> list[int]:
+        """Return the indices of the nodes that the heads depend on, as `post_order` does."""
+        return post_order((index for index, _ in self.heads), self._producers)
+
+    def variables(self) -> list[int]:
+        """Return the indices of the variables that the heads depend on, in the order of MXNet's `list_inputs`.
+
+        A node with symbols inside it gives them their values in this order.
+        """
+        return [index for index in self.post_order() if self.nodes[index].op == VARIABLE]
+
+    def variable_names(self) -> list[str]:
+        """Return the names of `variables`: arguments and auxiliary states in one list."""
+        return [self.nodes[index].name for index in self.variables()]
+
+    def with_nodes(self, order: Sequence[int]) -> NNVMGraph:
+        """Return the symbol with these of its nodes alone, in this order; none reads a node that is left out."""
+        places = {index: place for place, index in enumerate(order)}
+        nodes = [
+            replace(node, inputs=[(places[producer], slot) for producer, slot in node.inputs])
+            for node in map(self.nodes.__getitem__, order)
+        ]
+        heads = [(places[index], slot) for index, slot in self.heads]
+        return NNVMGraph(nodes, heads, self.version, self.np_shape, self.upgrades)
+
+    def _producers(self, index: int) -> Iterable[int]:
+        return (producer for producer, _ in self.nodes[index].inputs)
+
+
+def post_order(heads: Iterable[T], inputs: Callable[[T], Iterable[T]]) -> list[T]:
+    """Return the nodes that the heads depend on, each behind its inputs, in NNVM's order: depth first. Linear."""
+    order: list[T] = []
+    seen: set[T] = set()
+    for head in heads:
+        if head in seen:
+            continue
+        seen.add(head)
+        path: list[tuple[T, Iterator[T]]] = [(head, iter(inputs(head)))]
+        while path:
+            node, rest = path[-1]
+            producer = next((producer for producer in rest if producer not in seen), None)
+            if producer is None:
+                order.append(node)
+                path.pop()
+            else:
+                seen.add(producer)
+                path.append((producer, iter(inputs(producer))))
+    return order
+
 
 def count_operators(graph: NNVMGraph) -> dict[str, int]:
     """How many nodes there are of each operator, those of subgraphs included; variables are none."""
@@ -70,4 +122,4 @@ def count_operators(graph: NNVMGraph) -> dict[str, int]:
     return dict(found)
 
 
-__all__ = ["VARIABLE", "NNVMGraph", "NNVMNode", "Upgrade", "count_operators"]
+__all__ = ["VARIABLE", "NNVMGraph", "NNVMNode", "Upgrade", "count_operators", "post_order"]

@@ -26,7 +26,7 @@ from graphir.converters.mxnet.importing.ops import import_table
 from graphir.converters.mxnet.importing.ops.refused import means_something_else, why_not
 from graphir.converters.mxnet.importing.plugged import import_of_plugin, refuse_taken
 from graphir.converters.mxnet.importing.storage import sparse_nodes
-from graphir.converters.mxnet.importing.symbol_inputs import entry_names, needed_nodes, variables_in_order
+from graphir.converters.mxnet.importing.symbol_inputs import entry_names, needed_nodes
 from graphir.converters.mxnet.schema.operators import canonical_name, node_signature, result_count, typed_attributes
 from graphir.decisions import DecisionKind
 from graphir.errors import FormatError, GraphirError, ImportFailure, ShapeError
@@ -132,7 +132,7 @@ class Importer(BaseImporter):
         source = replace(symbol_graph, version=self.source.version, np_shape=self.source.np_shape)
         inner = Importer(source, None, None, Choices(self.choices.keep_loss, settle=False))
         inner.graph = graph
-        variables = variables_in_order(source)
+        variables = source.variables()
         if len(variables) != len(values):
             raise Refusal(f"a symbol inside has {len(variables)} variables, the node gives it {len(values)}")
         for index, value in zip(variables, values, strict=True):
@@ -363,7 +363,7 @@ class Importer(BaseImporter):
     def _complete_inputs(self) -> None:
         """Add the inputs that no import function asked for but that are to stay, and put all in the symbol's order."""
         order: dict[Value, None] = {}
-        for index in variables_in_order(self.source):
+        for index in self.source.variables():
             record = self.source.nodes[index]
             if self._results[index] is None and self._stays_unused(record):
                 self._results[index] = [self._variable(record, "")]

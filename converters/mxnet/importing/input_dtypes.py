@@ -10,18 +10,10 @@ from collections.abc import Mapping
 
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.schema.operators import is_readable, node_signature
-from graphir.converters.mxnet.schema.values import TYPE_FLAGS
+from graphir.converters.mxnet.schema.values import OWN_RESULT, TYPE_FLAGS
 from graphir.tensor import Tensor
 from graphir.types import DType
 
-# Operators whose result has a dtype of its own, stated or fixed.
-OWN_RESULT = frozenset({
-    *("Cast", "amp_cast", "amp_multicast", "argmax", "argmin", "argmax_channel", "argsort", "topk", "one_hot"),
-    *("shape_array", "size_array", "_contrib_arange_like", "_contrib_quantize", "_contrib_quantize_v2"),
-    *("_contrib_dequantize", "_contrib_requantize", "_contrib_boolean_mask", "_histogram", "_contrib_index_array"),
-    *(f"_contrib_quantized_{name}" for name in ("act", "batch_norm", "concat", "conv", "elemwise_add", "elemwise_mul")),
-    *(f"_contrib_quantized_{name}" for name in ("embedding", "flatten", "fully_connected", "pooling")),
-})
 # Inputs whose dtype the other operands and the result do not share. None stands for all inputs.
 OWN_INPUTS: Mapping[str, frozenset[str] | None] = {
     "Embedding": frozenset({"data"}),

@@ -1,35 +1,12 @@
-"""What the records of a symbol tell by themselves: the order of its variables, what its heads need, their names."""
+"""What the records of a symbol tell by themselves: what its heads need, and their names."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph
+from graphir.converters.mxnet.files.records import NNVMGraph
 from graphir.converters.mxnet.importing.heads import LOSS_HEADS
 from graphir.converters.mxnet.schema.operators import output_names
-
-
-def variables_in_order(symbol: NNVMGraph) -> list[int]:
-    """The indices of the variables that the heads depend on, in the order in which MXNet lists a symbol's inputs.
-
-    By it a node with symbols inside it gives them their values. It is a walk from the heads that visits a node behind
-    its inputs, whatever order the file has. Linear.
-    """
-    found: list[int] = []
-    seen: set[int] = set()
-    stack = [(index, 0) for index, _ in reversed(symbol.heads)]
-    while stack:
-        index, slot = stack.pop()
-        if slot == 0:
-            if index in seen:
-                continue
-            seen.add(index)
-        inputs = symbol.nodes[index].inputs
-        if slot < len(inputs):
-            stack += [(index, slot + 1), (inputs[slot][0], 0)]
-        elif symbol.nodes[index].op == VARIABLE:
-            found.append(index)
-    return found
 
 
 def needed_nodes(symbol: NNVMGraph, heads: Sequence[tuple[int, int]]) -> set[int]:
@@ -56,4 +33,4 @@ def entry_names(source: NNVMGraph) -> dict[tuple[int, int], str]:
     return found
 
 
-__all__ = ["entry_names", "needed_nodes", "variables_in_order"]
+__all__ = ["entry_names", "needed_nodes"]

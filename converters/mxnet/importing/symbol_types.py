@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.importing.heads import LOSS_HEADS
 from graphir.converters.mxnet.importing.importer import Choices, Importer
-from graphir.converters.mxnet.schema.operators import node_signature, typed_attributes
+from graphir.converters.mxnet.schema.operators import state_variables, typed_attributes
 from graphir.converters.mxnet.source import open_source
 from graphir.decisions import DecisionKind
 from graphir.errors import ShapeError
@@ -84,9 +84,10 @@ def infer_symbol(
     _add_unread(source, found, wanted)
     arguments: dict[str, TensorType] = {}
     auxiliary: dict[str, TensorType] = {}
-    states = _auxiliary_states(source)
-    for name in _variables(source):
-        (auxiliary if name in states else arguments)[name] = found.get(name, ANYTHING)
+    states = state_variables(source)
+    for index in source.variables():
+        name = source.nodes[index].name
+        (auxiliary if index in states else arguments)[name] = found.get(name, ANYTHING)
     outputs = [value.type for value in graph.outputs]
     assumes = any(decision.kind is DecisionKind.INPUT_DTYPE for decision in graph.decisions)
     return SymbolTypes(arguments, [type_ for type_ in outputs if isinstance(type_, TensorType)], auxiliary, assumes)
@@ -112,39 +113,6 @@ def _by_source(graph: Graph) -> dict[str, TensorType]:
         if isinstance(value.type, TensorType):
             found |= dict.fromkeys(value.sources, value.type)
     return found
-
-
-def _variables(source: NNVMGraph) -> list[str]:
-    """The variables in the order in which MXNet lists them: depth first from the heads."""
-    found: dict[str, None] = {}
-    seen: set[int] = set()
-    for head, _ in source.heads:
-        stack = [(head, 0)]
-        while stack:
-            index, slot = stack.pop()
-            if slot == 0 and index in seen:
-                continue
-            seen.add(index)
-            record = source.nodes[index]
-            if slot < len(record.inputs):
-                stack.append((index, slot + 1))
-                if record.inputs[slot][0] not in seen:
-                    stack.append((record.inputs[slot][0], 0))
-            elif record.op == VARIABLE:
-                found[record.name] = None
-    return list(found)
-
-
-def _auxiliary_states(source: NNVMGraph) -> set[str]:
-    states: set[str] = set()
-    for record in source.nodes:
-        if record.op == VARIABLE:
-            continue
-        signature = node_signature(record)
-        for name, (producer, _) in zip(signature.inputs, record.inputs, strict=False):
-            if name in signature.aux:
-                states.add(source.nodes[producer].name)
-    return states
 
 
 def _add_labels(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from graphir.analysis.memory.program import Kind, Phase, Program, Step
-from graphir.converters.mxnet.files.records import VARIABLE
+from graphir.converters.mxnet.files.records import VARIABLE, post_order
 from graphir.converters.mxnet.memory.entries import Typed, held
 from graphir.converters.mxnet.memory.gradients import Pairs
 
@@ -44,23 +44,7 @@ class FullGraph:
 
     def order(self, outputs: Iterable[Entry]) -> list[int]:
         """What the outputs need, each node behind its inputs and behind what it waits for, depth first."""
-        found: list[int] = []
-        seen: set[int] = set()
-        for head, _ in outputs:
-            if head in seen:
-                continue
-            seen.add(head)
-            way = [(head, iter(self._needs(head)))]
-            while way:
-                number, rest = way[-1]
-                following = next((need for need in rest if need not in seen), None)
-                if following is None:
-                    found.append(number)
-                    way.pop()
-                else:
-                    seen.add(following)
-                    way.append((following, iter(self._needs(following))))
-        return found
+        return post_order((head for head, _ in outputs), self._needs)
 
     def _needs(self, number: int) -> list[int]:
         node = self.nodes[number]

@@ -12,7 +12,7 @@ from graphir.converters.mxnet.memory.entries import entry_types
 from graphir.converters.mxnet.memory.gradients import COSTLY, NEVER_MIRRORED
 from graphir.converters.mxnet.memory.merging import with_equal_merged
 from graphir.converters.mxnet.memory.training import Differentiation, Training, forward_graph
-from graphir.converters.mxnet.schema.operators import node_signature
+from graphir.converters.mxnet.schema.operators import state_variables
 from graphir.safety.collector import paused_collector
 
 FORCED = "__force_mirroring__"
@@ -47,7 +47,7 @@ class Planned:
     ) -> None:  # fmt: skip
         self.graph = needed(graph)
         self.types = entry_types(self.graph, shapes, dtypes)
-        states = _states(self.graph)
+        states = state_variables(self.graph)
         self.arguments = [node.name for number, node in enumerate(self.graph.nodes)
                           if node.op == VARIABLE and number not in states]  # fmt: skip
         self.given = frozenset(shapes) - frozenset(parameters)
@@ -92,43 +92,7 @@ def _is_mirrored(node: NNVMNode, is_marked: bool, switches: Switches) -> bool:
 
 def needed(graph: NNVMGraph) -> NNVMGraph:
     """The nodes that the heads depend on, in the order in which MXNet visits them: depth first."""
-    order: list[int] = []
-    seen: set[int] = set()
-    for head, _ in graph.heads:
-        if head in seen:
-            continue
-        seen.add(head)
-        way = [(head, iter(graph.nodes[head].inputs))]
-        while way:
-            number, rest = way[-1]
-            following = next((source for source, _ in rest if source not in seen), None)
-            if following is None:
-                order.append(number)
-                way.pop()
-            else:
-                seen.add(following)
-                way.append((following, iter(graph.nodes[following].inputs)))
-    places = {number: place for place, number in enumerate(order)}
-    nodes = []
-    for number in order:
-        node = graph.nodes[number]
-        inputs = [(places[source], slot) for source, slot in node.inputs]
-        nodes.append(NNVMNode(node.op, node.name, node.attrs, node.annotations, inputs, node.subgraphs, node.source_op))
-    heads = [(places[number], slot) for number, slot in graph.heads]
-    return NNVMGraph(nodes, heads, graph.version, graph.np_shape, graph.upgrades)
-
-
-def _states(graph: NNVMGraph) -> set[int]:
-    found: set[int] = set()
-    for node in graph.nodes:
-        if node.op != VARIABLE:
-            signature = node_signature(node)
-            found |= {
-                source
-                for name, (source, _) in zip(signature.inputs, node.inputs, strict=False)
-                if name in signature.aux and graph.nodes[source].op == VARIABLE
-            }
-    return found
+    return graph.with_nodes(graph.post_order())
 
 
 __all__ = ["FORCED", "Planned", "Shapes", "Switches", "needed"]

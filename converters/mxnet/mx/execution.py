@@ -15,8 +15,7 @@ from graphir.converters.mxnet.mx.ndarray import NDArray
 from graphir.converters.mxnet.mx.ndarray import empty as empty_array
 from graphir.converters.mxnet.mx.refusals import refuse_training
 from graphir.converters.mxnet.mx.running import Network, trained_otherwise
-from graphir.converters.mxnet.mx.structure import output_name
-from graphir.converters.mxnet.schema.operators import node_signature
+from graphir.converters.mxnet.schema.operators import node_signature, output_name
 from graphir.errors import GraphirError
 from graphir.safety.foreign_text import one_line
 

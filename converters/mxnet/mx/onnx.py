@@ -19,7 +19,6 @@ from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph
 from graphir.converters.mxnet.importing.heads import LOSS_HEADS
 from graphir.converters.mxnet.importing.ops import import_table
 from graphir.converters.mxnet.mx.ndarray import tensor_of
-from graphir.converters.mxnet.mx.structure import input_names
 from graphir.converters.mxnet.mx.symbol.symbol import Symbol
 from graphir.converters.mxnet.source import MXNetSource, plain_names
 from graphir.decisions import DecisionKind
@@ -128,7 +127,7 @@ def _open_variables(symbol: NNVMGraph, tensors: Mapping[str, Tensor]) -> tuple[l
         read.update(producer for producer, _ in operands)
     read.update(index for index, _ in symbol.heads)
     used = {symbol.nodes[index].name for index in read if symbol.nodes[index].op == VARIABLE}
-    names = [name for name in dict.fromkeys(input_names(symbol)) if name not in tensors]
+    names = [name for name in dict.fromkeys(symbol.variable_names()) if name not in tensors]
     return names, [name for name in names if name not in used]
 
 

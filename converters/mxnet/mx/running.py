@@ -14,10 +14,9 @@ from graphir.converters.mxnet.mx.base import mxnet_errors
 from graphir.converters.mxnet.mx.context import Context, provider
 from graphir.converters.mxnet.mx.ndarray import NDArray
 from graphir.converters.mxnet.mx.random import generator
-from graphir.converters.mxnet.mx.structure import post_order, state_variables
 from graphir.converters.mxnet.reference.evaluate import ancestors, open_sizes, reference_of
 from graphir.converters.mxnet.reference.evaluate import run as evaluate
-from graphir.converters.mxnet.schema.operators import node_signature, typed_attributes
+from graphir.converters.mxnet.schema.operators import node_signature, state_variables, typed_attributes
 from graphir.converters.mxnet.source import MXNetSource
 from graphir.graph import Graph
 from graphir.ops.random import OPERATORS as RANDOM
@@ -140,7 +139,7 @@ def _types(arrays: Mapping[str, NDArray]) -> dict[str, tuple[object, ...]]:
 def parameter_variables(records: NNVMGraph) -> set[str]:
     """The names of variables that operators read as weights or hold as states."""
     nodes = records.nodes
-    found = {nodes[index].name for index in state_variables(nodes, post_order(nodes, records.heads))}
+    found = {nodes[index].name for index in state_variables(records)}
     for node in nodes:
         if node.op != VARIABLE:
             names = node_signature(node).inputs

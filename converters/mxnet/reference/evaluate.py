@@ -11,8 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
-from graphir.converters.mxnet.importing.input_dtypes import OWN_RESULT
-from graphir.converters.mxnet.importing.symbol_inputs import variables_in_order
 from graphir.converters.mxnet.reference import operators
 from graphir.converters.mxnet.reference.contract import (
     NP_SHAPE,
@@ -30,6 +28,7 @@ from graphir.converters.mxnet.schema.operators import (
     plugged,
     typed_attributes,
 )
+from graphir.converters.mxnet.schema.values import OWN_RESULT
 from graphir.errors import Gap, UnsupportedOpError, VerificationError
 from graphir.plugins import source_operator
 
@@ -313,7 +312,7 @@ def _narrowed(array: Array) -> Array:
 def _inside(symbol: NNVMGraph, inner: NNVMGraph) -> Callable[[Sequence[Array]], list[Array]]:
     """A function of a symbol inside another: the arrays of its heads from those of its variables, in order."""
     held = replace(inner, version=symbol.version, np_shape=symbol.np_shape)
-    variables = [held.nodes[index].name for index in variables_in_order(held)]
+    variables = held.variable_names()
     needed = ancestors(held, held.heads)
     refuse_unknown_operators(held, needed)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from graphir.converters.mxnet.files.records import VARIABLE, NNVMNode
+from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.schema.registry import (
     OperatorSchema,
     canonical_names,
@@ -211,6 +211,20 @@ def output_names(node: NNVMNode) -> list[str]:
     return [f"{node.name}_{name}" for name in names.outputs[: names.visible]]
 
 
+def output_name(node: NNVMNode, slot: int) -> str:
+    """The name of one output of a node; outputs that only training uses have names too."""
+    return node.name if node.op == VARIABLE else f"{node.name}_{node_signature(node).outputs[slot]}"
+
+
+def state_variables(symbol: NNVMGraph) -> set[int]:
+    """The indices of the variables that an operator holds as auxiliary states, such as the moving mean of a
+    BatchNorm."""
+    nodes = symbol.nodes
+    operators = (node for node in nodes if node.op != VARIABLE)
+    held = {index for node in operators for index, _ in node_signature(node).states(node.inputs)}
+    return {index for index in held if nodes[index].op == VARIABLE}
+
+
 __all__ = [
     "CUSTOM",
     "Attributes",
@@ -221,9 +235,11 @@ __all__ = [
     "name_for_plugins",
     "node_signature",
     "operator_schema",
+    "output_name",
     "output_names",
     "plugged",
     "result_count",
     "signature",
+    "state_variables",
     "typed_attributes",
 ]

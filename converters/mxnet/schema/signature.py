@@ -5,12 +5,15 @@ Checked against live MXNet: `list_arguments`, `list_auxiliary_states` and `list_
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
 
 from graphir.converters.mxnet.schema.fused import COUNTED, FUSED_OUTPUTS
 from graphir.converters.mxnet.schema.registry import OperatorSchema, canonical_names, operator_schema
 from graphir.safety.limits import check_count
 from graphir.structure.record import record
+
+T = TypeVar("T")
 
 
 @record
@@ -25,6 +28,10 @@ class Signature:
     outputs: tuple[str, ...]
     visible: int
     takes: int | None = None
+
+    def states(self, inputs: Iterable[T]) -> list[T]:
+        """Return those of a node's inputs that the operator holds as auxiliary states (BatchNorm its moving mean)."""
+        return [entry for name, entry in zip(self.inputs, inputs, strict=False) if name in self.aux]
 
 
 _Attributes = Mapping[str, object]

@@ -27,6 +27,15 @@ TYPE_FLAGS = {
     11: "uint64",
     12: "bfloat16",
 }
+
+# Operators whose result has a dtype of its own, stated or fixed.
+OWN_RESULT = frozenset({
+    *("Cast", "amp_cast", "amp_multicast", "argmax", "argmin", "argmax_channel", "argsort", "topk", "one_hot"),
+    *("shape_array", "size_array", "_contrib_arange_like", "_contrib_quantize", "_contrib_quantize_v2"),
+    *("_contrib_dequantize", "_contrib_requantize", "_contrib_boolean_mask", "_histogram", "_contrib_index_array"),
+    *(f"_contrib_quantized_{name}" for name in ("act", "batch_norm", "concat", "conv", "elemwise_add", "elemwise_mul")),
+    *(f"_contrib_quantized_{name}" for name in ("embedding", "flatten", "fully_connected", "pooling")),
+})
 _DTYPES = frozenset(TYPE_FLAGS.values())
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 _OPENING, _CLOSING = ("(", "["), (")", "]")
@@ -204,6 +213,7 @@ _SIMPLE: Mapping[str, Callable[[str], object]] = {
 }
 
 __all__ = [
+    "OWN_RESULT",
     "TYPE_FLAGS",
     "Parameter",
     "parse_bool",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
+from graphir.converters.mxnet.files.records import post_order as walk
 from graphir.converters.mxnet.schema.operators import Signature, node_signature
 
 VERSION_PLACE = 2
@@ -98,36 +99,14 @@ class Outputs:
 
 def post_order(entries: Iterable[Entry]) -> list[Node]:
     """The nodes that the entries depend on, each behind its inputs, as NNVM visits them. Linear in nodes and inputs."""
-    order: list[Node] = []
-    seen: set[int] = set()
-    for head, *_ in entries:
-        if id(head) in seen:
-            continue
-        seen.add(id(head))
-        way: list[tuple[Node, Iterator[Entry]]] = [(head, iter(head.inputs))]
-        while way:
-            node, rest = way[-1]
-            for producer, *_ in rest:
-                if id(producer) not in seen:
-                    seen.add(id(producer))
-                    way.append((producer, iter(producer.inputs)))
-                    break
-            else:
-                order.append(node)
-                way.pop()
-    return order
+    return walk((node for node, *_ in entries), lambda node: (producer for producer, *_ in node.inputs))
 
 
 def states(order: Iterable[Node]) -> set[int]:
     """The identities of variables that an operator holds as auxiliary states."""
-    found: set[int] = set()
-    for node in order:
-        if node.is_variable or not (signature := node.signature).aux:
-            continue
-        for name, (producer, *_) in zip(signature.inputs, node.inputs, strict=False):
-            if name in signature.aux and producer.is_variable:
-                found.add(id(producer))
-    return found
+    operators = (node for node in order if not node.is_variable)
+    entries = (entry for node in operators if node.signature.aux for entry in node.signature.states(node.inputs))
+    return {id(producer) for producer, *_ in entries if producer.is_variable}
 
 
 def copied(entries: Iterable[Entry]) -> list[Entry]:
