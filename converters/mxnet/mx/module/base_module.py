@@ -77,7 +77,19 @@ class BaseModule:
         force_init: bool = False,
         allow_extra: bool = False,
     ) -> None:
-        """Fill the parameters."""
+        """Fill the parameters: those that are given with their arrays, others by the initializer.
+
+        Parameters that are there stay unless `force_init`. Raises RuntimeError for one that is missing among those that
+        are given, unless `allow_missing`, under which one that the network does not have is a ValueError, unless
+        `allow_extra`; and MXNetError for one of another shape.
+        """
+        if self.params_initialized and not force_init:
+            return
+        self._fill(initializer, arg_params, aux_params, allow_missing, force_init, allow_extra)
+        self.params_initialized = True
+
+    def _fill(self, *arguments: Any) -> None:
+        """Fill the parameters, given the arguments of `init_params` in their order."""
         raise NotImplementedError(f"{type(self).__name__} does not define init_params")
 
     def update_metric(self, eval_metric: EvalMetric, labels: Sequence[NDArray], pre_sliced: bool = False) -> None:

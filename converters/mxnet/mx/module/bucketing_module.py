@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from graphir.converters.mxnet.mx.initializer import Uniform
 from graphir.converters.mxnet.mx.io import DataDesc
 from graphir.converters.mxnet.mx.metric import EvalMetric
 from graphir.converters.mxnet.mx.module.base_module import BaseModule, Params
@@ -122,25 +121,12 @@ class BucketingModule(BaseModule):
                 module.install_monitor(monitor)
         self._current = self._buckets[bucket_key]
 
-    def init_params(
-        self,
-        initializer: Any = Uniform(0.01),  # noqa: B008 - MXNet's default, which has no state
-        arg_params: Mapping[str, NDArray] | None = None,
-        aux_params: Mapping[str, NDArray] | None = None,
-        allow_missing: bool = False,
-        force_init: bool = False,
-        allow_extra: bool = False,
-    ) -> None:
-        """Fill the parameters, which all keys share. Raises what `Module.init_params` raises."""
-        if self.params_initialized and not force_init:
-            return
+    def _fill(self, *arguments: Any) -> None:
         if not self.binded:
             raise AssertionError("call bind before initializing the parameters")
-        default = self._buckets[self._default_bucket_key]
-        default.init_params(initializer, arg_params, aux_params, allow_missing, force_init, allow_extra)
+        self._buckets[self._default_bucket_key].init_params(*arguments)
         for module in self._buckets.values():
             module.params_initialized = True
-        self.params_initialized = True
 
     def get_params(self) -> tuple[Params, Params]:
         """Arguments and auxiliary states by name."""

@@ -10,7 +10,7 @@ from graphir.converters.mxnet.mx.checkpoints import load_checkpoint, save_checkp
 from graphir.converters.mxnet.mx.context import context_of
 from graphir.converters.mxnet.mx.execution import Executor, copy_into
 from graphir.converters.mxnet.mx.executor import check_requests, simple_bind
-from graphir.converters.mxnet.mx.initializer import InitDesc, Uniform
+from graphir.converters.mxnet.mx.initializer import InitDesc
 from graphir.converters.mxnet.mx.io import DataDesc
 from graphir.converters.mxnet.mx.metric import EvalMetric
 from graphir.converters.mxnet.mx.module.base_module import BaseModule, Params, described
@@ -163,33 +163,18 @@ class Module(BaseModule):
         check_described("data", data, self._data_names)
         self._switch(data, labels)
 
-    def init_params(
-        self,
-        initializer: Any = Uniform(0.01),  # noqa: B008 - MXNet's default, which has no state
-        arg_params: Mapping[str, NDArray] | None = None,
-        aux_params: Mapping[str, NDArray] | None = None,
-        allow_missing: bool = False,
-        force_init: bool = False,
-        allow_extra: bool = False,
-    ) -> None:
-        """Fill the parameters: those that are given with their arrays, others by the initializer.
-
-        Parameters that are there stay unless `force_init`. Raises RuntimeError for one that is missing among those that
-        are given, unless `allow_missing`, under which one that the network does not have is a ValueError, unless
-        `allow_extra`; and MXNetError for one of another shape.
-        """
-        if self.params_initialized and not force_init:
-            return
+    def _fill(self, *arguments: Any) -> None:
+        initializer, arg_params, aux_params, allow_missing, _, allow_extra = arguments
         if not self.binded:
             raise AssertionError("call bind before initializing the parameters")
         executor, attributes = self._bound(), self._symbol.attr_dict()
-        arguments, states = self._parameters(executor)
+        parameters, states = self._parameters(executor)
         given_names = [*(arg_params or ()), *(aux_params or ())]
         extra = [name for name in given_names if not (name in executor.arg_dict or name in executor.aux_dict)]
         if extra and allow_missing and not allow_extra:
             raise ValueError(f'Find name "{extra[0]}" that is not in the arguments or auxiliary states')
-        for held, given in ((arguments, arg_params), (states, aux_params)):
-            for name, array in sorted(held.items()):
+        for stored, given in ((parameters, arg_params), (states, aux_params)):
+            for name, array in sorted(stored.items()):
                 if given is not None and name in given:
                     copy_into(name, given[name], array)
                     continue
@@ -197,7 +182,6 @@ class Module(BaseModule):
                     raise RuntimeError(f"there is no array for the parameter {name}")
                 if initializer is not None:
                     initializer(InitDesc(name, attributes.get(name)), array)
-        self.params_initialized = True
 
     def get_params(self) -> tuple[Params, Params]:
         """Arguments and auxiliary states by name; copies, to which writing changes nothing here."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from graphir.converters.mxnet.mx.initializer import Uniform
 from graphir.converters.mxnet.mx.io import DataBatch, DataDesc
 from graphir.converters.mxnet.mx.metric import EvalMetric
 from graphir.converters.mxnet.mx.module.base_module import BaseModule, Params, described
@@ -91,26 +90,15 @@ class SequentialModule(BaseModule):
         self._label_shapes = described(label_shapes) or None
         self.binded, self.for_training = True, for_training
 
-    def init_params(
-        self,
-        initializer: Any = Uniform(0.01),  # noqa: B008 - MXNet's default, which has no state
-        arg_params: Mapping[str, NDArray] | None = None,
-        aux_params: Mapping[str, NDArray] | None = None,
-        allow_missing: bool = False,
-        force_init: bool = False,
-        allow_extra: bool = False,
-    ) -> None:
+    def _fill(self, *arguments: Any) -> None:
         """Fill the parameters of each module. Raises AssertionError for a name that two of them have."""
-        if self.params_initialized and not force_init:
-            return
         seen: set[str] = set()
         for module in self._modules:
-            module.init_params(initializer, arg_params, aux_params, allow_missing, force_init, True)
+            module.init_params(*arguments[:-1], True)
             names = {name for held in module.get_params() for name in held}
             if seen & names:
                 raise AssertionError(f"two modules have parameters of these names: {', '.join(sorted(seen & names))}")
             seen |= names
-        self.params_initialized = True
 
     def get_params(self) -> tuple[Params, Params]:
         """Arguments and auxiliary states of all modules by name."""

@@ -111,13 +111,16 @@ class BaseRNNCell:
         `merge_outputs` is true, a list where it is false, and what costs no operator where it is None.
         """
         self.reset()
+        return self._unroll(length, inputs, begin_state, layout, merge_outputs)  # type: ignore[no-any-return]
+
+    def _unroll(self, length: int, inputs: Any, begin_state: Any, layout: str, merge: Any) -> Any:
         steps = as_sequence(length, inputs, layout, merge=False)
         states = self.begin_state() if begin_state is None else begin_state
         outputs = []
         for place in range(length):
             output, states = self(steps[place], states)
             outputs.append(output)
-        return as_sequence(length, outputs, layout, merge_outputs), states
+        return as_sequence(length, outputs, layout, merge), states
 
     def _stems(self) -> list[str]:
         """Names of weights and biases, with a place for the gate's; none for a cell without gates."""

@@ -71,16 +71,8 @@ class FusedRNNCell(BaseRNNCell):
         """Not there: the operator takes whole sequences. Raises NotImplementedError."""
         raise NotImplementedError("FusedRNNCell cannot be stepped: unroll(...) it, or step what unfuse() gives")
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: Any = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-    ) -> tuple[Any, Any]:
+    def _unroll(self, length: int, inputs: Any, begin_state: Any, layout: str, merge: Any) -> Any:
         """The outputs of `length` steps and the states after them, an empty list unless they are asked for."""
-        self.reset()
         whole = as_sequence(length, inputs, layout, merge=True)
         if layout.find("T") not in (0, 1):
             raise AssertionError(f"the layout is {layout}, expected time as the first or second axis: TNC or NTC")
@@ -106,7 +98,7 @@ class FusedRNNCell(BaseRNNCell):
         outputs = rnn[0]
         if swaps:
             outputs = symbol.swapaxes(outputs, dim1=0, dim2=1)
-        return as_sequence(length, outputs, layout, merge_outputs), states
+        return as_sequence(length, outputs, layout, merge), states
 
     def unfuse(self) -> SequentialRNNCell:
         """The same layers as cells, which can be stepped; `pack_weights` and `unpack_weights` lead between both."""

@@ -81,21 +81,13 @@ class SequentialRNNCell(_Composite):
             after.extend(new)
         return inputs, after
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: Any = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-    ) -> tuple[Any, Any]:
+    def _unroll(self, length: int, inputs: Any, begin_state: Any, layout: str, merge: Any) -> Any:
         """The outputs of `length` steps of the top cell, and the states of all cells after them."""
-        self.reset()
         states = self.begin_state() if begin_state is None else begin_state
         after: list[Any] = []
         for place, (cell, held) in enumerate(zip(self._cells, self._shares(states), strict=True)):
-            merge = merge_outputs if place == len(self._cells) - 1 else None
-            inputs, new = cell.unroll(length, inputs, begin_state=held, layout=layout, merge_outputs=merge)
+            merge_outputs = merge if place == len(self._cells) - 1 else None
+            inputs, new = cell.unroll(length, inputs, held, layout, merge_outputs)
             after.extend(new)
         return inputs, after
 
@@ -119,28 +111,20 @@ class BidirectionalCell(_Composite):
         """Not there: it reads sequences from both ends. Raises NotImplementedError."""
         raise NotImplementedError("BidirectionalCell cannot be stepped: unroll(...) it")
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: Any = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-    ) -> tuple[Any, Any]:
+    def _unroll(self, length: int, inputs: Any, begin_state: Any, layout: str, merge: Any) -> Any:
         """The joined outputs of `length` steps, and a list of the states of either direction."""
-        self.reset()
         axis = layout.find("T")
         steps = as_sequence(length, inputs, layout, merge=False)
         states = self._shares(self.begin_state() if begin_state is None else begin_state)
         found = [
-            cell.unroll(length, read, begin_state=held, layout=layout, merge_outputs=merge_outputs)
+            cell.unroll(length, read, held, layout, merge)
             for cell, read, held in zip(self._cells, (steps, steps[::-1]), states, strict=True)
         ]
         (ahead, _), (back, _) = found
         after = [new for _, new in found]
-        if merge_outputs is None:
-            merge_outputs = isinstance(ahead, Symbol) and isinstance(back, Symbol)
-        if merge_outputs:
+        if merge is None:
+            merge = isinstance(ahead, Symbol) and isinstance(back, Symbol)
+        if merge:
             turned = symbol.reverse(back, axis=axis)
             return symbol.Concat(ahead, turned, dim=2, name=f"{self._output_prefix}out"), after
         listed = [
@@ -171,20 +155,12 @@ class DropoutCell(BaseRNNCell):
         """One step, or all at once."""
         return (symbol.Dropout(data=inputs, p=self.dropout) if self.dropout > 0 else inputs), states
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: Any = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-    ) -> tuple[Any, Any]:
+    def _unroll(self, length: int, inputs: Any, begin_state: Any, layout: str, merge: Any) -> Any:
         """The sequence after dropout: in one operator where it is one symbol."""
-        self.reset()
-        given = as_sequence(length, inputs, layout, merge_outputs)
+        given = as_sequence(length, inputs, layout, merge)
         if isinstance(given, Symbol):
             return self(given, [])
-        return super().unroll(length, given, begin_state, layout, merge_outputs)
+        return super()._unroll(length, given, begin_state, layout, merge)
 
 
 class ModifierCell(BaseRNNCell):
@@ -258,20 +234,12 @@ class ResidualCell(ModifierCell):
         output, after = self.base_cell(inputs, states)
         return _added(output, inputs), after
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: Any = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-    ) -> tuple[Any, Any]:
+    def _unroll(self, length: int, inputs: Any, begin_state: Any, layout: str, merge: Any) -> Any:
         """The outputs of `length` steps, to which what was read is added whole or step by step."""
-        self.reset()
         self.base_cell._modified = False
-        outputs, after = self.base_cell.unroll(length, inputs, begin_state, layout, merge_outputs)
+        outputs, after = self.base_cell.unroll(length, inputs, begin_state, layout, merge)
         self.base_cell._modified = True
-        whole = isinstance(outputs, Symbol) if merge_outputs is None else merge_outputs
+        whole = isinstance(outputs, Symbol) if merge is None else merge
         read = as_sequence(length, inputs, layout, whole)
         if whole:
             return _added(outputs, read), after

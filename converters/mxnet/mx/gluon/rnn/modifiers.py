@@ -48,17 +48,8 @@ class _Stack(RecurrentCell):
             found += new
         return inputs, found
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: Any = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-        valid_length: Any = None,
-    ) -> tuple[Any, Any]:
+    def _unroll(self, length: int, inputs: Any, begin_state: Any, layout: str, merge: Any, valid_length: Any) -> Any:
         """The outputs of the highest cell and the last states of all, each cell unrolled after the other."""
-        self.reset()
         held, _, F, batch = as_sequence(length, inputs, layout, None)
         states = begun(self, F, begin_state, batch)
         cells = self._cells()
@@ -66,8 +57,8 @@ class _Stack(RecurrentCell):
         begin = 0
         for place, cell in enumerate(cells):
             count = len(cell.state_info())
-            merge = merge_outputs if place == len(cells) - 1 else None
-            held, new = cell.unroll(length, held, states[begin : begin + count], layout, merge, valid_length)
+            merge_outputs = merge if place == len(cells) - 1 else None
+            held, new = cell.unroll(length, held, states[begin : begin + count], layout, merge_outputs, valid_length)
             begin += count
             found += new
         return held, found
@@ -127,22 +118,13 @@ class DropoutCell(HybridRecurrentCell):
             inputs = F.Dropout(data=inputs, p=self._rate, axes=self._axes, name=f"t{self._counter}_fwd")
         return inputs, states
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: Any = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-        valid_length: Any = None,
-    ) -> tuple[Any, Any]:
+    def _unroll(self, length: int, inputs: Any, begin_state: Any, layout: str, merge: Any, valid_length: Any) -> Any:
         """A sequence that is whole at once, another one step by step."""
-        self.reset()
-        held, _, F, _ = as_sequence(length, inputs, layout, merge_outputs)
+        held, _, F, _ = as_sequence(length, inputs, layout, merge)
         if is_whole(held):
             found: tuple[Any, Any] = self.hybrid_forward(F, held, begin_state or [])
             return found
-        return super().unroll(length, held, begin_state, layout, merge_outputs)
+        return super()._unroll(length, held, begin_state, layout, merge, None)
 
     def __repr__(self) -> str:
         return f"DropoutCell(rate={self._rate}, axes={self._axes})"
@@ -225,21 +207,12 @@ class ResidualCell(ModifierCell):
         output, states = self.base_cell(inputs, states)
         return F.elemwise_add(output, inputs, name=f"t{self._counter}_fwd"), states
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: Any = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-        valid_length: Any = None,
-    ) -> tuple[Any, Any]:
+    def _unroll(self, length: int, inputs: Any, begin_state: Any, layout: str, merge: Any, valid_length: Any) -> Any:
         """The outputs of the cell within plus what it reads."""
-        self.reset()
         self.base_cell._modified = False
-        outputs, states = self.base_cell.unroll(length, inputs, begin_state, layout, merge_outputs, valid_length)
+        outputs, states = self.base_cell.unroll(length, inputs, begin_state, layout, merge, valid_length)
         self.base_cell._modified = True
-        merge = is_whole(outputs) if merge_outputs is None else merge_outputs
+        merge = is_whole(outputs) if merge is None else merge
         held, axis, F, _ = as_sequence(length, inputs, layout, merge)
         if valid_length is not None:
             held = masked(F, held, length, valid_length, axis, merge)
@@ -271,17 +244,8 @@ class BidirectionalCell(HybridRecurrentCell):
         cells: list[Any] = list(self._children.values())
         return [state for cell in cells for state in cell.begin_state(batch_size, func, **kwargs)]
 
-    def unroll(
-        self,
-        length: int,
-        inputs: Any,
-        begin_state: Any = None,
-        layout: str = "NTC",
-        merge_outputs: bool | None = None,
-        valid_length: Any = None,
-    ) -> tuple[Any, Any]:
+    def _unroll(self, length: int, inputs: Any, begin_state: Any, layout: str, merge: Any, valid_length: Any) -> Any:
         """The outputs of both cells side by side, and the last states of both."""
-        self.reset()
         steps, axis, F, batch = as_sequence(length, inputs, layout, False)
         turned = _turned(F, steps, length, valid_length)
         states = begun(self, F, begin_state, batch)
@@ -289,9 +253,9 @@ class BidirectionalCell(HybridRecurrentCell):
         right: Any
         left, right = self._children.values()
         count = len(left.state_info(batch))
-        l_outputs, l_states = left.unroll(length, steps, states[:count], layout, merge_outputs, valid_length)
+        l_outputs, l_states = left.unroll(length, steps, states[:count], layout, merge, valid_length)
         r_outputs, r_states = right.unroll(length, turned, states[count:], layout, False, valid_length)
-        merge = is_whole(l_outputs) if merge_outputs is None else merge_outputs
+        merge = is_whole(l_outputs) if merge is None else merge
         l_outputs = as_sequence(None, l_outputs, layout, merge)[0]
         r_outputs = as_sequence(None, _turned(F, r_outputs, length, valid_length), layout, merge)[0]
         if merge:

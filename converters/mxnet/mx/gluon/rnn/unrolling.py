@@ -104,6 +104,9 @@ class RecurrentCell(Block):
         Behind the `valid_length` of a sample outputs are 0, and its states are those of the last valid step.
         """
         self.reset()
+        return self._unroll(length, inputs, begin_state, layout, merge_outputs, valid_length)  # type: ignore[no-any-return]
+
+    def _unroll(self, length: int, inputs: Any, begin_state: Any, layout: str, merge: Any, valid_length: Any) -> Any:
         steps, axis, F, batch = as_sequence(length, inputs, layout, False)
         states = begun(self, F, begin_state, batch)
         outputs = []
@@ -120,7 +123,7 @@ class RecurrentCell(Block):
                 for held in zip(*passed, strict=True)
             ]
             outputs = masked(F, outputs, length, valid_length, axis, True)
-        return as_sequence(length, outputs, layout, merge_outputs)[0], states
+        return as_sequence(length, outputs, layout, merge)[0], states
 
     def forward(self, inputs: Any, states: Any) -> Any:
         """One step."""
