@@ -11,7 +11,9 @@ import pytest
 
 from graphir.converters.mxnet import reference
 from graphir.converters.mxnet.importing import ops as mxnet_ops
-from graphir.converters.mxnet.importing.ops import import_table, later_random, random, random_counts, random_numpy
+from graphir.converters.mxnet.importing import rare
+from graphir.converters.mxnet.importing.ops import import_table
+from graphir.converters.mxnet.importing.rare import mxnet2_random, random, random_counts, random_numpy
 from graphir.converters.mxnet.schema.registry import canonical_names
 from graphir.converters.onnx import ops as onnx_ops
 from graphir.converters.onnx.ops import export_table
@@ -33,7 +35,7 @@ NOT_EXPORTED = {"Foreign", "Fill"}
 WITHOUT_REFERENCE = {"CuDNNBatchNorm", "_contrib_SyncBatchNorm"}
 # Of random numbers only the distribution can be compared: test_export_random.py, test_import_random.py and those beside
 # them do.
-RANDOM = {*random.IMPORTS, *random_counts.IMPORTS, *random_numpy.IMPORTS, *later_random.IMPORTS}
+RANDOM = {*random.IMPORTS, *random_counts.IMPORTS, *random_numpy.IMPORTS, *mxnet2_random.IMPORTS}
 # MXNet runs them on no input of a test's own (test_assignment, test_import_masks).
 IN_PLACE = {"_scatter_set_nd", "_npi_boolean_mask_assign_scalar", "_npi_boolean_mask_assign_tensor"}
 # MXNet gives them sparse arrays only, which other operators make (test_import_sparse).
@@ -65,11 +67,21 @@ def test_imported_operator_has_a_reference_and_cases(name: str) -> None:
     )
 
 
-@pytest.mark.parametrize("package", [mxnet_ops, onnx_ops], ids=["mxnet", "onnx"])
-def test_layers_have_the_same_families(package: object) -> None:
-    found = {module.name for module in pkgutil.iter_modules(package.__path__)}  # type: ignore[attr-defined]
-    assert set(package.FAMILIES) <= found  # type: ignore[attr-defined]
-    assert set(FAMILIES) - {"foreign"} <= found | (WITHOUT_MXNET if package is mxnet_ops else set())
+def modules(package: ModuleType) -> set[str]:
+    return {module.name for module in pkgutil.iter_modules(package.__path__)}
+
+
+@pytest.mark.parametrize(("packages", "missing"), [([mxnet_ops, rare], WITHOUT_MXNET), ([onnx_ops], set())])
+def test_layers_have_the_same_families(packages: list[ModuleType], missing: set[str]) -> None:
+    for package in packages:
+        assert set(package.FAMILIES) <= modules(package)
+    assert set(FAMILIES) - {"foreign"} - missing <= set().union(*(modules(package) for package in packages))
+
+
+def test_common_operators_need_no_rare_ones() -> None:
+    for room in ("importing", "importing/ops", "reference"):
+        for path in (ROOT / "converters" / "mxnet" / room).glob("[!_]*.py"):
+            assert ".rare." not in path.read_text(), path
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,7 @@
 """Write `converters/mxnet/schema/operators.json`: every forward operator of the MXNet that runs this script.
 
 Run by hand in an environment with live MXNet 1.9.1, with the file's path as its argument. In an environment with live
-MXNet 2.0.0b1, `python tools/mxnet_schema.py --beyond operators.json later.json` writes what 2.0 has beyond that file:
+MXNet 2.0.0b1, `python tools/mxnet_schema.py --beyond operators.json mxnet2.json` writes what 2.0 has beyond that file:
 operators, names and parameters.
 The registry's own words are kept (`"Shape(tuple), optional, default=[]"`); `operators.py` beside it reads them.
 Names of inputs and outputs come from a symbol composed with minimal attributes, because operators do not document all

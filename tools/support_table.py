@@ -17,7 +17,7 @@ from graphir.converters.mxnet.exporting.ops.refused import REASONS
 from graphir.converters.mxnet.importing.ops import import_table
 from graphir.converters.mxnet.importing.ops.refused import REASONS as UNSAID
 from graphir.converters.mxnet.reference import supported
-from graphir.converters.mxnet.schema.registry import later_operators, operator_schema, registered_names
+from graphir.converters.mxnet.schema.registry import mxnet2_operators, operator_schema, registered_names
 from graphir.converters.onnx.exporting.opsets import DEFAULT_OPSET, OLDEST_OPSET, newest_opset
 from graphir.converters.onnx.ops import export_table
 from graphir.converters.pytorch.exporting.ops import export_table as pytorch_exports
@@ -43,7 +43,7 @@ def known() -> set[str]:
 
 def later() -> list[str]:
     """The operators that MXNet 2.0 has and 1.9.1 has not."""
-    return sorted(later_operators(), key=str.lower)
+    return sorted(mxnet2_operators(), key=str.lower)
 
 
 def page() -> str:

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TABLES = (
     "graphir/runtime/kernels.json",
     "converters/mxnet/schema/operators.json",
-    "converters/mxnet/schema/later.json",
+    "converters/mxnet/schema/mxnet2.json",
     "converters/onnx/exporting/signatures.json",
     "converters/tensorflow/schema/operators.json",
 )

@@ -1,18 +1,45 @@
-"""All cases of all families, for tests that walk them: every module beside this one that has CASES."""
+"""All cases of all families, for tests that go through them: every module here and in `rare` that has CASES."""
 
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from graphir.converters.mxnet.importing import rare
 from tests.equivalence.case import Case
 
-OTHERS = {"__init__", "case", "live", "table"}
+OTHERS = {"case", "live", "table"}
+ROOMS = ("tests.equivalence", "tests.equivalence.rare")
 FAMILIES = tuple(
-    importlib.import_module(f"tests.equivalence.{path.stem}")
-    for path in sorted(Path(__file__).parent.glob("*.py"))
+    importlib.import_module(f"{room}.{path.stem}")
+    for room in ROOMS
+    for path in sorted(Path(__file__).parents[2].joinpath(*room.split(".")).glob("[!_]*.py"))
     if path.stem not in OTHERS and not path.stem.startswith("test_")
 )
 
 CASES: tuple[Case, ...] = tuple(row for family in FAMILIES for row in family.CASES)
 REFUSED: tuple[Case, ...] = tuple(row for family in FAMILIES for row in family.REFUSED)
+
+
+def rare_operators() -> set[str]:
+    """Return the operators that no network of a model zoo has."""
+    tables: list[Mapping[str, Any]] = [
+        importlib.import_module(f"{rare.__name__}.{family}").IMPORTS for family in rare.FAMILIES
+    ]
+    return {name for table in tables for name in table}
+
+
+RARE_OPERATORS = rare_operators()
+
+
+def thinned(cases: Iterable[Case], common: int, by: str = "case.op") -> list[Any]:
+    """Return the cases as rows of a test, of which one of `common` runs; of rare operators one of eight."""
+    return [
+        pytest.param(case, id=case.name, marks=pytest.mark.one_of(8) if is_rare else pytest.mark.one_of(common, by=by))
+        for case in cases
+        for is_rare in [case.op in RARE_OPERATORS]
+    ]

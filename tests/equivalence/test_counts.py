@@ -11,7 +11,7 @@ from graphir.converters.mxnet.files.nnvm_json import read_symbol
 from graphir.converters.mxnet.reference.evaluate import evaluate
 from graphir.converters.onnx import to_model
 from tests.equivalence.case import Case, case, values
-from tests.equivalence.numpy_statistics import COUNTS
+from tests.equivalence.rare.numpy_statistics import COUNTS
 from tests.equivalence.test_onnx import imported, run_model
 
 EXPECTED: dict[str, tuple[str, list[float]]] = {

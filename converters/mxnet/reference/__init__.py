@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
 
+from graphir.converters.mxnet.reference import rare
 from graphir.converters.mxnet.reference.contract import Reference
 
 
@@ -18,11 +19,12 @@ from graphir.converters.mxnet.reference.contract import Reference
 def operators() -> Mapping[str, Reference]:
     """Every operator's reference function by MXNet's canonical name; one that two families claim is an error.
 
-    A family is a module of this package that has OPERATORS.
+    A family is a module of this package, or of `rare` in it, that has OPERATORS.
     """
     table: dict[str, Reference] = {}
-    for module in sorted(module.name for module in pkgutil.iter_modules(__path__)):
-        family = importlib.import_module(f"{__name__}.{module}")
+    rooms = [(f"{__name__}.", __path__), (f"{__name__}.rare.", rare.__path__)]
+    for module in sorted(module.name for prefix, path in rooms for module in pkgutil.iter_modules(path, prefix)):
+        family = importlib.import_module(module)
         found: Mapping[str, Reference] = getattr(family, "OPERATORS", {})
         claimed = [name for name, function in found.items() if table.get(name, function) is not function]
         if claimed:

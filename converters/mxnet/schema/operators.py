@@ -8,7 +8,7 @@ from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.schema.registry import (
     OperatorSchema,
     canonical_names,
-    later_parameters,
+    mxnet2_parameters,
     operator_schema,
 )
 from graphir.converters.mxnet.schema.signature import Signature, signature
@@ -126,7 +126,7 @@ def _typed(node: NNVMNode) -> Attributes:
     for name, parameter in schema.parameters.items():
         text = node.attrs.get(name)
         values[name] = _unstated(node, schema, parameter) if text is None else _parsed(node, parameter, text)
-    for name, parameter in later_parameters(schema.name).items():
+    for name, parameter in mxnet2_parameters(schema.name).items():
         if name not in values:
             text = node.attrs.get(name)
             values[name] = parameter.default if text is None else _parsed(node, parameter, text)
@@ -158,7 +158,7 @@ def _value(operator: str, parameter: Parameter, text: str) -> object:
     try:
         return parameter.parse(text)
     except ValueError:
-        wider = later_parameters(operator).get(parameter.name)
+        wider = mxnet2_parameters(operator).get(parameter.name)
         if wider is None:
             raise
         value = wider.parse(text)

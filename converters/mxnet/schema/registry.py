@@ -1,6 +1,6 @@
 """MXNet 1.9.1's forward operators as `operators.json` describes them, each read when it is first asked for.
 
-`later.json` holds what MXNet 2.0.0b1 has beyond them: operators, names and parameters. Both files are written by
+`mxnet2.json` holds what MXNet 2.0.0b1 has beyond them: operators, names and parameters. Both files are written by
 `tools/mxnet_schema.py` from a live MXNet.
 """
 
@@ -70,20 +70,20 @@ def _known() -> Rows:
 
 
 @functools.cache
-def _later() -> Rows:
-    return read_rows(Path(__file__).with_name("later.json"))
+def _mxnet2() -> Rows:
+    return read_rows(Path(__file__).with_name("mxnet2.json"))
 
 
 @functools.cache
-def later_operators() -> frozenset[str]:
+def mxnet2_operators() -> frozenset[str]:
     """The operators that MXNet 2.0 has and 1.9.1 has not, by the name that 2.0 writes."""
-    return frozenset(_later()["operators"].keys() - _NEW_NAMES.keys())
+    return frozenset(_mxnet2()["operators"].keys() - _NEW_NAMES.keys())
 
 
 @functools.cache
-def later_parameters(operator: str) -> Mapping[str, Parameter]:
+def mxnet2_parameters(operator: str) -> Mapping[str, Parameter]:
     """The parameters of an operator of 1.9.1 that MXNet 2.0 added or lets hold more; none of them must be stated."""
-    texts = _later()["parameters"].get(operator, {})
+    texts = _mxnet2()["parameters"].get(operator, {})
     return {
         name: parse_parameter(name, text)._replace(required=False)
         for name, text in texts.items()
@@ -94,7 +94,7 @@ def later_parameters(operator: str) -> Mapping[str, Parameter]:
 @functools.cache
 def changed_operators() -> frozenset[str]:
     """The operators of 1.9.1 whose name stands for another one in files of MXNet 2.0."""
-    return frozenset(_later()["otherwise"])
+    return frozenset(_mxnet2()["otherwise"])
 
 
 @functools.cache
@@ -107,17 +107,17 @@ def registered_names() -> Mapping[str, str]:
 @functools.cache
 def canonical_names() -> Mapping[str, str]:
     """Every known name of an operator, its own included, with its own; those of older and of later files too."""
-    later = {name: name for name in later_operators()} | _later()["aliases"]
-    return {**_OLD_NAMES, **later, **_NEW_NAMES, **_later()["names"], **registered_names()}
+    later = {name: name for name in mxnet2_operators()} | _mxnet2()["aliases"]
+    return {**_OLD_NAMES, **later, **_NEW_NAMES, **_mxnet2()["names"], **registered_names()}
 
 
 @functools.cache
 def operator_schema(operator: str) -> OperatorSchema:
     """The operator of that canonical name. Raises KeyError if there is none."""
-    table = _known() if operator in _known()["operators"] else _later()
+    table = _known() if operator in _known()["operators"] else _mxnet2()
     entry = table["operators"][operator]
     texts = entry.get("params", {})
-    if operator in later_operators():
+    if operator in mxnet2_operators():
         kinds = {"size": "Shape or None"}  # as 1.9.1 has it
         texts = {
             name: f"{kinds.get(name, 'long or None')}{text}" if text.startswith(", ") else text
@@ -145,8 +145,8 @@ __all__ = [
     "OperatorSchema",
     "canonical_names",
     "changed_operators",
-    "later_operators",
-    "later_parameters",
+    "mxnet2_operators",
+    "mxnet2_parameters",
     "operator_schema",
     "registered_names",
 ]

@@ -39,7 +39,7 @@ from graphir.padding import Explicit, Same
 from graphir.types import DType, TensorType
 from tests.equivalence.case import Case
 from tests.equivalence.live import LivePair
-from tests.equivalence.table import CASES
+from tests.equivalence.table import CASES, thinned
 from tests.requirements import needing
 
 Array = NDArray[Any]
@@ -99,8 +99,7 @@ def test_what_cannot_be_written_is_refused(case: Case) -> None:
         export_graph(imported(case)[0])
 
 
-@pytest.mark.one_of(4, by="case.op")
-@pytest.mark.parametrize("case", WRITTEN, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", thinned(WRITTEN, 4))
 def test_written_case_computes_the_same(case: Case) -> None:
     expected = list(evaluate(read_symbol(case.symbol_json()), case.arrays()).values())
     graph, data = imported(case)
@@ -119,8 +118,7 @@ def live() -> Iterator[LivePair]:
 
 
 @pytest.mark.live
-@pytest.mark.one_of(3, by="case.op")
-@pytest.mark.parametrize("case", WRITTEN, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", thinned(WRITTEN, 4))
 def test_live_mxnet_computes_the_same(case: Case, live: LivePair) -> None:
     graph, data = imported(case)
     text, params = to_symbol(graph)

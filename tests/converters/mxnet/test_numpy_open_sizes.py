@@ -14,8 +14,9 @@ from graphir.converters.mxnet import from_symbol
 from graphir.converters.mxnet.files.nnvm_json import read_symbol
 from graphir.converters.mxnet.reference.evaluate import evaluate
 from graphir.converters.onnx import to_model
-from tests.equivalence import assignment, numpy_creation, numpy_joining, numpy_padding, numpy_shape
+from tests.equivalence import numpy_creation, numpy_joining, numpy_shape
 from tests.equivalence.case import Case
+from tests.equivalence.rare import assignment, numpy_padding
 from tests.equivalence.test_onnx import distance, run_model
 
 # What fixes the first axis, or needs its size: codes and shapes in numbers, all axes as one, parts and diagonals of it.

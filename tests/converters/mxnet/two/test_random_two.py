@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from graphir.converters.mxnet import from_symbol
 from graphir.converters.onnx import to_model
 from graphir.errors import GraphirError
-from tests.converters.mxnet.test_import_random import moments, run
+from tests.converters.mxnet.rare.test_import_random import moments, run
 from tests.equivalence.case import Case, Input, data, values
 
 MANY = (6000,)

@@ -11,9 +11,9 @@ from graphir.converters.kernel.numbers import converted
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
 from graphir.converters.mxnet.importing.ops.arithmetic import is_signed, truth
 from graphir.converters.mxnet.importing.ops.integers import is_integer
-from graphir.converters.mxnet.importing.ops.numpy_arithmetic import sizes_and_divisor
 from graphir.converters.mxnet.importing.ops.numpy_elementwise import as_dtype, common_dtype, same_dtypes
 from graphir.converters.mxnet.importing.ops.scalars import operands
+from graphir.converters.mxnet.importing.rare.numpy_arithmetic import sizes_and_divisor
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import activation

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from graphir.converters.mxnet.importing.context import ImportNode
-from graphir.converters.mxnet.importing.image_weights import (
+from graphir.converters.mxnet.importing.rare.image_weights import (
     CUBIC,
     UNIT,
     Array,

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode, to_single
-from graphir.converters.mxnet.importing.ops.log_gamma import Steps, log_gamma
+from graphir.converters.mxnet.importing.rare.log_gamma import Steps, log_gamma
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import elementwise as ir

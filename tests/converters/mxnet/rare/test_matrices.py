@@ -17,9 +17,9 @@ from graphir.errors import UnsupportedOpError
 from graphir.graph import Graph
 from graphir.ops.factorization import Cholesky
 from graphir.types import DType, TensorType, symbol
-from tests.equivalence.algebra import CASES as ALGEBRA
 from tests.equivalence.case import Case, case, data, values
-from tests.equivalence.factorization import CASES as FACTORS
+from tests.equivalence.rare.algebra import CASES as ALGEBRA
+from tests.equivalence.rare.factorization import CASES as FACTORS
 
 OF_NO_BATCH = {"_npi_tensorinv", "_npi_tensorsolve", "khatri_rao"}
 BATCHES = tuple(

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode, to_single
-from graphir.converters.mxnet.importing.ops.log_gamma import Steps
-from graphir.converters.mxnet.importing.ops.random import decide_numbers, repeated_parameters, stated_dtype, stated_size
-from graphir.converters.mxnet.importing.ops.samplers import gamma, poisson
+from graphir.converters.mxnet.importing.rare.log_gamma import Steps
+from graphir.converters.mxnet.importing.rare.random import (
+    decide_numbers,
+    repeated_parameters,
+    stated_dtype,
+    stated_size,
+)
+from graphir.converters.mxnet.importing.rare.samplers import gamma, poisson
 from graphir.converters.mxnet.importing.sizes import axes_sizes, axis_size, static_size
 from graphir.graph import Value
 from graphir.ops import elementwise as ir

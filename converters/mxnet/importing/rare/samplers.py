@@ -8,7 +8,7 @@ gamma variables (2000); Hormann, The transformed rejection method for generating
 from __future__ import annotations
 
 from graphir.converters.mxnet.importing.context import ImportNode
-from graphir.converters.mxnet.importing.ops.log_gamma import Steps, log_gamma
+from graphir.converters.mxnet.importing.rare.log_gamma import Steps, log_gamma
 from graphir.graph import Value
 from graphir.ops import elementwise as ir
 from graphir.ops import random as draws

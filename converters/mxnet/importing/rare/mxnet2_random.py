@@ -8,13 +8,13 @@ from math import prod
 import numpy as np
 
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode, to_single
-from graphir.converters.mxnet.importing.ops.random import (
+from graphir.converters.mxnet.importing.ranges import known
+from graphir.converters.mxnet.importing.rare.random import (
     decide_numbers,
     repeated_parameters,
     stated_dtype,
     stated_size,
 )
-from graphir.converters.mxnet.importing.ranges import known
 from graphir.graph import Value
 from graphir.ops import elementwise as ew
 from graphir.ops import random as draws

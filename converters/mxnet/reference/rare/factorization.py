@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from graphir.converters.mxnet.reference.algebra import require_pair, require_square, require_wide, triangle
 from graphir.converters.mxnet.reference.contract import (
     NP_SHAPE,
     Array,
@@ -15,6 +14,7 @@ from graphir.converters.mxnet.reference.contract import (
     normalized_axes,
     require,
 )
+from graphir.converters.mxnet.reference.rare.algebra import require_pair, require_square, require_wide, triangle
 
 
 def _mirrored(data: Array, lower: bool) -> Array:

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
-from graphir.converters.mxnet.importing.ops.algebra import require_wide, turned
 from graphir.converters.mxnet.importing.ops.linear import by_factor
+from graphir.converters.mxnet.importing.rare.algebra import require_wide, turned
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops.creation import Range

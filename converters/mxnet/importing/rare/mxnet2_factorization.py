@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
-from graphir.converters.mxnet.importing.ops.algebra import require_wide, turned
 from graphir.converters.mxnet.importing.ops.numpy_elementwise import as_dtype
+from graphir.converters.mxnet.importing.rare.algebra import require_wide, turned
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import elementwise as ew

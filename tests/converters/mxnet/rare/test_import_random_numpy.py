@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from graphir.errors import GraphirError, UnsupportedOpError
-from tests.converters.mxnet.test_import_random import moments, run
+from tests.converters.mxnet.rare.test_import_random import moments, run
 from tests.equivalence.case import Case, Input, case, data, values
 from tests.equivalence.live import Live, LiveError
 from tests.requirements import needing

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from graphir.converters.mxnet.reference.algebra import require_wide
 from graphir.converters.mxnet.reference.contract import Array, Attributes, Reference, require
+from graphir.converters.mxnet.reference.rare.algebra import require_wide
 
 
 def qr(attrs: Attributes, data: Array) -> tuple[Array, ...]:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
-from graphir.converters.mxnet.importing.image_sums import Axis, areas, cubic
-from graphir.converters.mxnet.importing.image_weights import (
+from graphir.converters.mxnet.importing.rare.image_processing import dtype_of
+from graphir.converters.mxnet.importing.rare.image_sums import Axis, areas, cubic
+from graphir.converters.mxnet.importing.rare.image_weights import (
     AREA,
     AREA_OF_FEW,
     CUBIC,
@@ -24,7 +25,6 @@ from graphir.converters.mxnet.importing.image_weights import (
     nearest,
     neighbours,
 )  # fmt: skip
-from graphir.converters.mxnet.importing.ops.image_processing import dtype_of
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops.creation import Range

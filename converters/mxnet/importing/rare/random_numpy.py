@@ -9,9 +9,9 @@ import re
 from collections.abc import Callable, Sequence
 
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode, to_single
-from graphir.converters.mxnet.importing.ops.log_gamma import Steps
-from graphir.converters.mxnet.importing.ops.random import decide_numbers
-from graphir.converters.mxnet.importing.ops.samplers import gamma
+from graphir.converters.mxnet.importing.rare.log_gamma import Steps
+from graphir.converters.mxnet.importing.rare.random import decide_numbers
+from graphir.converters.mxnet.importing.rare.samplers import gamma
 from graphir.decisions import DecisionKind
 from graphir.errors import ShapeError
 from graphir.graph import Value

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
-from graphir.converters.mxnet.importing.ops.algebra import require_wide
 from graphir.converters.mxnet.importing.ops.exact_reduction import (
     Reduce,
     euclidean,
@@ -22,6 +21,7 @@ from graphir.converters.mxnet.importing.ops.exact_reduction import (
     with_nan,
 )
 from graphir.converters.mxnet.importing.ops.numpy_reduction import cast, reducer, reduces_nothing
+from graphir.converters.mxnet.importing.rare.algebra import require_wide
 from graphir.graph import Value
 from graphir.ops import elementwise as ew
 from graphir.ops import reduction as ir

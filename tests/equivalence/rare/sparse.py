@@ -1,6 +1,6 @@
 """Cases of operators on sparse arrays, given dense ones.
 
-Those that MXNet gives sparse arrays only are in tests/converters/mxnet/test_import_sparse.py.
+Those that MXNet gives sparse arrays only are in tests/converters/mxnet/rare/test_import_sparse.py.
 """
 
 from __future__ import annotations

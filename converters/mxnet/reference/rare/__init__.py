@@ -1,0 +1,1 @@
+"""The meaning in numpy of the operators that `importing.rare` imports."""
