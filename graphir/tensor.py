@@ -22,6 +22,7 @@ from .safety.arguments import expect, expect_items
 from .types import DType, TensorType
 
 WHOLE = (int, np.integer)
+PIECE = 1 << 19  # elements that are converted at a time: they fit into a cache
 MOST_AXES = 32
 """What an array of numpy 1 can have."""
 
@@ -29,7 +30,7 @@ MOST_AXES = 32
 class Tensor:
     """An immutable tensor of known dtype and shape whose elements may not have been read yet."""
 
-    __slots__ = ("_array", "_compute", "dtype", "region", "shape")
+    __slots__ = ("_array", "_compute", "_source", "dtype", "region", "shape")
 
     def __init__(
         self,
@@ -58,6 +59,7 @@ class Tensor:
         self.region = region
         self._array = array
         self._compute = compute
+        self._source: Tensor | None = None  # of which the elements are converted one by one
 
     @staticmethod
     def of(value: object, dtype: DType | None = None) -> Tensor:
@@ -111,6 +113,13 @@ class Tensor:
     def computed(dtype: DType, shape: tuple[int, ...], compute: Callable[[], np.ndarray[Any, Any]]) -> Tensor:
         """A tensor whose elements `compute` gives each time they are needed; it must give the same each time."""
         return Tensor(dtype, shape, compute=compute)
+
+    def converted(self, dtype: DType) -> Tensor:
+        """The elements rounded to a floating dtype when they are needed; those beyond it are infinite. Writing them
+        converts a piece at a time."""
+        result = Tensor.computed(dtype, self.shape, lambda: _as_floats(self.numpy(), dtype))
+        result._source = self
+        return result
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         """The elements, for numpy's functions: as they are, not to be written to, unless `dtype` or `copy` ask for
@@ -166,6 +175,11 @@ class Tensor:
         if self.region is not None:
             with SourceFiles() as files:
                 yield from files.pieces(self.region)
+            return
+        if self._source is not None:
+            elements = self._source.numpy().reshape(-1)
+            for start in range(0, self.size, PIECE):
+                yield memoryview(_packed(_as_floats(elements[start : start + PIECE], self.dtype), self.dtype))  # type: ignore[arg-type]
             return
         view = memoryview(_packed(self.numpy(), self.dtype))  # type: ignore[arg-type]
         for start in range(0, len(view), CHUNK):
@@ -278,6 +292,11 @@ def unpacked(raw: np.ndarray[Any, Any], dtype: DType, shape: tuple[int, ...]) ->
         codes = ((codes.astype(np.int8) ^ (1 << (dtype.bits - 1))) - (1 << (dtype.bits - 1))).astype(np.int8)
     found: np.ndarray[Any, Any] = codes.astype(dtype.numpy()) if dtype.is_integer else codes.view(dtype.numpy())
     return found.reshape(shape)
+
+
+def _as_floats(array: np.ndarray[Any, Any], dtype: DType) -> np.ndarray[Any, Any]:
+    with np.errstate(over="ignore"):
+        return array.astype(dtype.numpy())
 
 
 def _packed(array: np.ndarray[Any, Any], dtype: DType) -> np.ndarray[Any, Any]:

@@ -14,6 +14,7 @@ PREFIX = "graphir_reached"
 # One side of zero each, as these do something else there.
 AT_ZERO = ("Relu", "LeakyRelu", "PRelu", "Elu", "Celu", "Selu", "Abs")
 FLOAT, DOUBLE = 1, 11
+EXTENTS = ("ReduceMin", "ReduceMax", "ReduceSum")
 # A bound from here on bounds nothing: exporters write the largest number of a type for infinity.
 ENDLESS = 1e30
 
@@ -159,6 +160,26 @@ class Probes:
         return name
 
 
+def extent_names(value: str) -> list[str]:
+    """The names of a value's least element, its largest and its sum in a model with `extent_addition` behind it."""
+    return [f"{PREFIX}_{operator}_{value}" for operator in EXTENTS]
+
+
+def extent_addition(values: Sequence[str]) -> bytes:
+    """Bytes that, behind those of a model, make it give the extents of values of float32, of which none may be empty.
+
+    NaN may be lost in the least and the largest element, never in the sum. For the order see `Probes.addition`.
+    """
+    import onnx
+
+    model = onnx.ModelProto()
+    for value in reversed(values):
+        for operator, name in zip(EXTENTS, extent_names(value), strict=True):
+            model.graph.node.append(onnx.helper.make_node(operator, [value], [name], keepdims=0))
+            model.graph.output.add(name=name)
+    return model.SerializeToString()  # type: ignore[no-any-return]
+
+
 def never_reached(sights: Sequence[Sight], reached: Collection[int]) -> list[str]:
     """A line for each way that operators of a kind were never brought to, and one for the kinds seen in full."""
     ways: dict[tuple[str, str], list[str]] = {}
@@ -177,4 +198,4 @@ def never_reached(sights: Sequence[Sight], reached: Collection[int]) -> list[str
     return lines
 
 
-__all__ = ["Probes", "Sight", "never_reached"]
+__all__ = ["Probes", "Sight", "extent_addition", "extent_names", "never_reached"]

@@ -398,3 +398,16 @@ def test_a_file_that_changes_while_what_is_computed_of_it_is_written(tmp_path: P
     tensor = Tensor.at(tmp_path / "w", 0, DType.FLOAT32, (512, 512)).transposed((1, 0))
     out = Changing(lambda: replace(tmp_path / "w"))  # the old file is still the one that is mapped
     assert tensor.write_to(out) == len(out.getvalue()) == 1 << 20
+
+
+@pytest.mark.parametrize("dtype", [DType.FLOAT16, DType.BFLOAT16])
+def test_converted_elements_are_written_in_pieces(dtype: DType) -> None:
+    array = np.random.default_rng(3).standard_normal((3, (1 << 19) - 5), np.float32) * np.float32(1e5)
+    tensor = Tensor.of(array).converted(dtype)
+    with np.errstate(over="ignore"):
+        expected = array.astype(dtype.numpy())
+    pieces = list(tensor.chunks())
+    assert len(pieces) > 1
+    assert b"".join(pieces) == expected.tobytes()
+    assert tensor.numpy().tobytes() == expected.tobytes()
+    assert (tensor.dtype, tensor.shape) == (dtype, array.shape)

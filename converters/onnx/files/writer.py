@@ -58,7 +58,7 @@ def write_model(model: OnnxModel, path: str | os.PathLike[str], *, weights: str 
             _write_stream(model, file, {})
         return [target]
     if weights == "reference":
-        places = _reference_places(model, target)
+        places = _reference_places(model, Path(os.path.abspath(target)).parent)
         with replacing(target) as (file,):
             _write_stream(model, file, places)
         return [target]
@@ -80,6 +80,19 @@ def model_bytes(model: OnnxModel) -> bytes:
     stream = io.BytesIO()
     _write_stream(model, stream, {})
     return stream.getvalue()
+
+
+def bytes_in_place(model: OnnxModel) -> tuple[bytes, Path]:
+    """The model as bytes, with the weights that lie in files left there, and the folder that their locations are
+    relative to. Raises ExportFailure beyond protobuf's 2 GiB."""
+    import io
+
+    regions = [tensor.region for tensor in model.initializers.values() if tensor.region is not None]
+    parents = {os.path.dirname(os.path.abspath(region.path)) for region in regions} or {os.getcwd()}
+    folder = Path(os.path.commonpath(parents))
+    stream = io.BytesIO()
+    _write_stream(model, stream, _reference_places(model, folder))
+    return stream.getvalue(), folder
 
 
 def _stored_size(tensor: Tensor) -> int:
@@ -106,8 +119,7 @@ def _write_external(model: OnnxModel, file: IO[bytes]) -> dict[str, tuple[int, i
     return stretches
 
 
-def _reference_places(model: OnnxModel, target: Path) -> dict[str, Place]:
-    folder = Path(os.path.abspath(target)).parent
+def _reference_places(model: OnnxModel, folder: Path) -> dict[str, Place]:
     places: dict[str, Place] = {}
     for name, tensor in model.initializers.items():
         if tensor.region is None or tensor.nbytes < INLINE_BELOW:
@@ -145,4 +157,7 @@ def _write_stream(model: OnnxModel, file: IO[bytes], places: Mapping[str, Place]
     file.write(body)
 
 
-__all__ = ["INLINE_BELOW", "SINGLE_FILE_LIMIT", "WEIGHT_MODES", "model_bytes", "output_addition", "write_model"]
+__all__ = [
+    "INLINE_BELOW", "SINGLE_FILE_LIMIT", "WEIGHT_MODES", "bytes_in_place", "model_bytes", "output_addition",
+    "write_model",
+]  # fmt: skip

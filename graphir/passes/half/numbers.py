@@ -137,16 +137,9 @@ def why_out_of_range(largest: float, form: Form) -> str:
 
 
 def narrowed(tensor: Tensor, dtype: DType) -> Tensor:
-    """The tensor in the narrow dtype, rounded to the nearest; a large one is computed when it is written, by itself."""
-
-    def compute() -> NDArray[Any]:
-        with np.errstate(over="ignore"):
-            found: NDArray[Any] = tensor.numpy().astype(dtype.numpy())
-        return found
-
-    if tensor.size <= SMALL:
-        return Tensor(dtype, tensor.shape, array=compute())
-    return Tensor.computed(dtype, tensor.shape, compute)
+    """The tensor in the narrow dtype, rounded to the nearest; a large one is computed when it is written."""
+    result = tensor.converted(dtype)
+    return Tensor.of(result.numpy()) if tensor.size <= SMALL else result
 
 
 SMALL = 1 << 10
