@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from graphir.analysis.padding_fixes import Fixes
     from graphir.converters.glance import Glance
     from graphir.converters.kernel.live import Live
-    from graphir.converters.mxnet.memory.plan import Planned
     from graphir.graph import Graph
     from graphir.tensor import Tensor
     from graphir.types import DType
@@ -152,9 +151,10 @@ class Source:
         """
         return []
 
-    def planner(self, dtypes: Mapping[str, Any] | None = None) -> Planned | None:
-        """Its own records with their sizes, of which MXNet's executor would make a plan of memory; None where it has
-        none, and its graph is to become an MXNet model for that. Raises ShapeError for sizes that are not known.
+    def planner(self, dtypes: Mapping[str, Any] | None = None) -> Any | None:
+        """Its own records with their sizes, for the memory planner of its framework; None where that has none.
+
+        Raises ShapeError for sizes that are not known.
         """
         return None
 

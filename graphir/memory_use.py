@@ -142,10 +142,10 @@ def _of_graph(
     program = inference_program(graph)
     if not wanted.training:
         return _report(program, wanted)
-    from graphir.converters.mxnet.exporting.exporter import export_copy
+    from graphir.converters.mxnet import to_records
     from graphir.converters.mxnet.memory.plan import Planned
 
-    symbol, _ = export_copy(graph)
+    symbol, _ = to_records(graph)
     known = {value.name: tuple(value.shape or ()) for value in graph.inputs}
     types = {value.name: value.dtype for value in graph.inputs if value.dtype is not None}
     return _planned(Planned(symbol, known, types), wanted)

@@ -149,21 +149,34 @@ def test_no_module_needs_itself() -> None:
 
 
 REFERENCE = f"{CONVERTERS}.mxnet.reference"
-NOT_SHARED = (
-    *(f"{CONVERTERS}.mxnet.{room}" for room in ("importing", "exporting", "mx", "source")),
-    *(f"{CONVERTERS}.{room}" for room in ("kernel", "onnx", "tensorflow", "pytorch", "session")),
-    *(f"graphir.{room}" for room in ("graph", "node", "ops", "passes", "inference", "runtime")),
-)
+FORMATS = tuple(f"{CONVERTERS}.{name}" for name in ("mxnet", "onnx", "tensorflow", "pytorch"))
+OTHERS = tuple(name for name in FORMATS if name != f"{CONVERTERS}.mxnet")
+WAYS = tuple(f"{name}.{way}" for name in FORMATS for way in ("importing", "exporting"))
+APART = [
+    pytest.param(
+        REFERENCE,
+        (*(f"{CONVERTERS}.mxnet.{room}" for room in ("importing", "exporting", "mx", "source")),
+         *(f"{CONVERTERS}.{room}" for room in ("kernel", "onnx", "tensorflow", "pytorch", "session")),
+         *(f"graphir.{room}" for room in ("graph", "node", "ops", "passes", "inference", "runtime"))),
+        id="two computations of a model prove something where they share no code",
+    ),
+    pytest.param(f"{CONVERTERS}.kernel", FORMATS, id="the kernel knows no format"),
+    pytest.param(f"{CONVERTERS}.formats", FORMATS, id="what a format is knows none of them"),
+    pytest.param(f"{CONVERTERS}.mxnet.exporting", OTHERS, id="definitions of operators are handed to MXNet's exporter"),
+    pytest.param(f"{CONVERTERS}.onnx.files", WAYS, id="ONNX's files know neither import nor export"),
+    *(pytest.param(f"{CONVERTERS}.{name}.schema", WAYS, id=f"{name}'s schema knows neither import nor export")
+      for name in ("mxnet", "tensorflow")),
+]  # fmt: skip
 
 
-def test_the_numpy_reference_shares_nothing_with_what_it_judges() -> None:
-    """Two computations of a model prove something where they share no code."""
-    shared = [
+@pytest.mark.parametrize(("room", "others"), APART)
+def test_rooms_that_must_not_know_each_other(room: str, others: tuple[str, ...]) -> None:
+    known = [
         f"{module} imports {name}"
-        for module in modules() if module == REFERENCE or module.startswith(f"{REFERENCE}.")
-        for name in sorted(needed(module)) if any(name == room or name.startswith(f"{room}.") for room in NOT_SHARED)
+        for module in modules() if module == room or module.startswith(f"{room}.")
+        for name in sorted(needed(module)) if any(name == other or name.startswith(f"{other}.") for other in others)
     ]  # fmt: skip
-    assert shared == []
+    assert known == []
 
 
 SOURCE = """

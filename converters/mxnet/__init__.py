@@ -53,10 +53,9 @@ def to_symbol(graph: Graph) -> tuple[str, dict[str, ndarray[Any, Any]]]:
 
     Raises UnsupportedOpError listing every node that MXNet cannot express.
     """
-    from graphir.converters.mxnet.exporting.exporter import export_copy
     from graphir.converters.mxnet.files.nnvm_json import to_json
 
-    symbol, params = export_copy(graph)
+    symbol, params = to_records(graph)
     return to_json(symbol), {name: tensor.numpy() for name, tensor in params.items()}
 
 
@@ -66,10 +65,16 @@ def save(graph: Graph, target: str | os.PathLike[str]) -> list[Path]:
     A failure leaves what stood there. Raises what `to_symbol` raises, and ExportFailure for a name that does not end in
     `-symbol.json` and for files that cannot be written.
     """
-    from graphir.converters.mxnet.exporting.exporter import export_copy
-
     check_name(target)
-    return write(*export_copy(graph), target)
+    return write(*to_records(graph), target)
+
+
+def to_records(graph: Graph) -> tuple[NNVMGraph, dict[str, Tensor]]:
+    """The symbol's records and its parameters, still lazy. Raises what `to_symbol` raises."""
+    from graphir.converters.mxnet.exporting.exporter import export_copy
+    from graphir.converters.onnx.evaluator import onnx_terms
+
+    return export_copy(graph, onnx_terms())
 
 
 def check_name(target: str | os.PathLike[str]) -> None:
@@ -110,6 +115,7 @@ __all__ = [
     "open_params",
     "read_params",
     "save",
+    "to_records",
     "to_symbol",
     "write",
     "write_params",

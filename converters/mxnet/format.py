@@ -152,13 +152,12 @@ class MXNetTarget:
 
     def ready(self, graph: Graph, path: PathLike, options: Mapping[str, Any]) -> Ready:
         """The symbol's records, counted by MXNet's operators."""
-        from graphir.converters.mxnet import check_name, write
-        from graphir.converters.mxnet.exporting.exporter import export_copy
+        from graphir.converters.mxnet import check_name, to_records, write
         from graphir.converters.mxnet.files.records import count_operators
         from graphir.converters.mxnet.schema.upgrade import RUNNING_VERSION, version_name
 
         check_name(path)
-        symbol, params = export_copy(graph)
+        symbol, params = to_records(graph)
         version = version_name(RUNNING_VERSION)
         judges = partial(written_judges, path)
         return Ready(count_operators(symbol), lambda: write(symbol, params, path), version, judges=judges)

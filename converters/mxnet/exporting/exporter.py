@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from graphir.converters.kernel.terms import Terms
 from graphir.converters.mxnet.exporting.context import Export
 from graphir.converters.mxnet.exporting.writer import Writer
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph
@@ -35,14 +36,14 @@ class MXNetModel:
     params: dict[str, Tensor]
 
 
-def export_graph(graph: Graph) -> MXNetModel:
+def export_graph(graph: Graph, terms: Terms) -> MXNetModel:
     """The graph in MXNet 1.9.1's terms. Raises UnsupportedOpError with every node that MXNet cannot say.
 
     A graph with tensors of no axes or no elements among its inputs and outputs is written for MXNet's np_shape
     semantics, which is a decision; all others as classic symbols. What is refused as it stands is said in simpler
-    terms, on a copy of the graph (see `lowering`).
+    terms, on a copy of the graph (see `lowering`): those of `terms`, which other formats define.
     """
-    writer = Writer(graph)
+    writer = Writer(graph, terms)
     writer.write()
     gaps = writer.gaps()
     if gaps:
@@ -55,13 +56,13 @@ def export_graph(graph: Graph) -> MXNetModel:
     return model
 
 
-def export_copy(graph: Graph) -> tuple[NNVMGraph, dict[str, Tensor]]:
+def export_copy(graph: Graph, terms: Terms) -> tuple[NNVMGraph, dict[str, Tensor]]:
     """Return the symbol and the parameters of a graph, which stays as it is but for its decisions.
 
     Raises UnsupportedOpError with every node that MXNet cannot express.
     """
     with export().on_copy(graph) as copied:
-        model = export_graph(copied)
+        model = export_graph(copied, terms)
     return model.symbol, model.params
 
 

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from graphir.converters.kernel.terms import NoExpansion, Terms
 from graphir.converters.mxnet.exporting.context import ExportTable, Refusal
 from graphir.converters.mxnet.exporting.half import is_narrow_composition, widen
 from graphir.converters.mxnet.exporting.lowered import NO_EXPORT
 from graphir.converters.mxnet.exporting.ops import export_table
-from graphir.converters.onnx.evaluator import onnx_evaluator
 from graphir.errors import Gap, GraphirError, ProviderError
 from graphir.graph import Graph, Node, Value
 from graphir.inference.engine import infer_graph
@@ -33,9 +32,6 @@ from graphir.passes.select_branches import select_branches
 from graphir.passes.simplify import simplify
 from graphir.passes.static_sequences import resolve_structure
 from graphir.passes.unroll import unroll_loops
-
-if TYPE_CHECKING:
-    from graphir.converters.onnx.exporting.expansion import Definitions
 
 DEEPEST = 12
 MOST_ROUNDS = 64
@@ -56,16 +52,16 @@ class Lowering:
     of all graphs, once nothing else helps; `changes` counts the steps that did.
     """
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, terms: Terms) -> None:
         self.values: Images = {}
         self.graph = clone_into(graph, graph.parent, self.values)
         self.images = dict(zip(graph.nodes, self.graph.nodes, strict=True))
         self.further: ExportTable = {}
         self.changes = 0
         self._names = Names(self.graph)
-        self._evaluator = onnx_evaluator()
+        self._evaluator = terms.evaluator
         self._operators = {node.name: node.op.name for node in graph.nodes}
-        self._definitions: Definitions | None = None
+        self._definitions = terms.definitions(self._prepare)
         self._first: dict[str, Refusal] = {}
         self._reasons: dict[str, str] = {}
         self._hopeless: set[Node] = set()
@@ -202,8 +198,6 @@ class Lowering:
 
         A recurrent layer becomes a loop, such as one that is too long to be written step by step.
         """
-        from graphir.converters.onnx.exporting.expansion import Definitions, NoExpansion, expand
-
         if isinstance(node.op, RNN | GRU | LSTM):
             return write_as_loop(graph, node, self._names)
         if type(node.op) in INTEGER_PRODUCTS:
@@ -214,9 +208,7 @@ class Lowering:
             raise NoExpansion("its definition is a loop, which would need its bounds as well", undefined=True)
         if self._depth(node) >= DEEPEST:
             raise NoExpansion(f"its definitions are nested more than {DEEPEST} deep")
-        if self._definitions is None:
-            self._definitions = Definitions(self._prepare)
-        return expand(graph, node, self._names, self._definitions)
+        return self._definitions.expand(graph, node, self._names)
 
     def _prepare(self, body: Graph) -> None:
         """Simplify a definition, once for all nodes that it stands for."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from graphir.converters.kernel.terms import Terms
 from graphir.converters.mxnet.exporting.context import Entry, Export, NeedsNumpyShape, Refusal
 from graphir.converters.mxnet.exporting.dtypes import Unwritten, check_held
 from graphir.converters.mxnet.exporting.lowering import Lowering
@@ -26,8 +27,9 @@ class Writer:
     outputs depend on and that nothing says, with the reason, and outputs that were refused themselves.
     """
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, terms: Terms) -> None:
         self.graph = graph
+        self._terms = terms
         self.heads: list[Entry] = []
         self.refusals: list[tuple[Node | Value, Refusal]] = []
         self._table = dict(export_table())
@@ -169,7 +171,7 @@ class Writer:
     def _lowered(self) -> Lowering:
         """The lowering of the graph, on whose copy writing goes on."""
         if self._lowering is None:
-            self._lowering = Lowering(self.graph)
+            self._lowering = Lowering(self.graph, self._terms)
             self.graph = self._lowering.graph
             images = self._lowering.images
             self.export.move(self.graph, self._lowering.values, images)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any, NamedTuple
 
+from graphir.converters.kernel.terms import NoExpansion
 from graphir.converters.onnx.exporting.exporter import OLDEST_OPSET, export_graph, newest_opset
 from graphir.converters.onnx.files.reader import OnnxSource
 from graphir.converters.onnx.files.records import OPSET
@@ -26,17 +27,6 @@ SMALL = 1 << 16
 # By ONNX's definition Bernoulli gives 1 where the number drawn is greater than the probability, not less: as often as
 # it shall give 0.
 MISTAKEN = {("", "Bernoulli")}
-
-
-class NoExpansion(GraphirError):
-    """No definition by other operators is known for a node, or it cannot be used here.
-
-    `undefined` says that ONNX has none, so that there is nothing to report.
-    """
-
-    def __init__(self, message: str, *, undefined: bool = False) -> None:
-        super().__init__(message)
-        self.undefined = undefined
 
 
 class _Composition(NamedTuple):
@@ -57,7 +47,27 @@ class Definitions:
         self._known: dict[Hashable, _Composition | NoExpansion] = {}
         self._tensors: list[Tensor] = []
 
-    def of(self, node: Node) -> _Composition:
+    def expand(self, graph: Graph, node: Node, names: Names) -> list[Node]:
+        """Put what the node is made of in its place and return the new nodes.
+
+        The composition is the one by which ONNX defines the operator for operands of these types, or the one by which
+        it is written for an opset that lacks it. Raises NoExpansion, with nothing changed, where there is none.
+        """
+        if node.subgraphs:
+            raise NoExpansion("its course is in the graphs inside it", undefined=True)
+        composition = self._of(node)
+        body = Body(composition.graph, graph, names, node.name)
+        pairs = zip(composition.operands, node.inputs, strict=True)
+        bindings = {inner: outer for inner, outer in pairs if inner is not None and outer is not None}
+        try:
+            given = iter(body.copy(bindings, node))
+            take_place(graph, node, [next(given) if old.is_needed else old for old in node.outputs], body.made)
+        except GraphirError as error:
+            body.take_back()
+            raise NoExpansion(f"its definition does not fit its operands: {_one_line(error)}") from error
+        return [made for made in body.made if made.graph is graph]
+
+    def _of(self, node: Node) -> _Composition:
         """What a node is made of. Raises NoExpansion."""
         key = self._key(node)
         found = self._known.get(key)
@@ -102,26 +112,9 @@ def _outermost(node: Node) -> Graph:
     return graph
 
 
-def expand(graph: Graph, node: Node, names: Names, definitions: Definitions | None = None) -> list[Node]:
-    """Put what the node is made of in its place; returns the new nodes.
-
-    The composition is the one by which ONNX defines the operator for operands of these types, or that by which it is
-    written for an opset that lacks it; `definitions` keeps it for nodes alike. Raises NoExpansion, with nothing
-    changed, where there is none.
-    """
-    if node.subgraphs:
-        raise NoExpansion("its course is in the graphs inside it", undefined=True)
-    composition = (definitions or Definitions()).of(node)
-    body = Body(composition.graph, graph, names, node.name)
-    pairs = zip(composition.operands, node.inputs, strict=True)
-    bindings = {inner: outer for inner, outer in pairs if inner is not None and outer is not None}
-    try:
-        given = iter(body.copy(bindings, node))
-        take_place(graph, node, [next(given) if old.is_needed else old for old in node.outputs], body.made)
-    except GraphirError as error:
-        body.take_back()
-        raise NoExpansion(f"its definition does not fit its operands: {_one_line(error)}") from error
-    return [made for made in body.made if made.graph is graph]
+def expand(graph: Graph, node: Node, names: Names) -> list[Node]:
+    """`Definitions.expand` for a single node."""
+    return Definitions().expand(graph, node, names)
 
 
 def _compose(node: Node) -> _Composition:
@@ -230,4 +223,4 @@ def _one_line(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
-__all__ = ["Definitions", "NoExpansion", "expand"]
+__all__ = ["Definitions", "expand"]

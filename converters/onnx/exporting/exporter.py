@@ -23,8 +23,8 @@ from graphir.converters.onnx.exporting.context import (
 )
 from graphir.converters.onnx.exporting.opsets import DEFAULT_OPSET, OLDEST_OPSET, ir_version, newest_opset, newest_run
 from graphir.converters.onnx.exporting.types import type_text, types_of
+from graphir.converters.onnx.files.notes import needs_metadata
 from graphir.converters.onnx.files.records import FIELD, OnnxGraph, OnnxModel, OnnxNode
-from graphir.converters.onnx.importing.notes import needs_metadata
 from graphir.converters.onnx.ops import export_table
 from graphir.errors import ExportFailure
 from graphir.graph import Graph, Node

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from graphir.converters.onnx.exporting.signatures import newest_opset
+from graphir.converters.onnx.files.notes import METADATA_SINCE
 from graphir.converters.onnx.files.records import FIELD
-from graphir.converters.onnx.importing.notes import METADATA_SINCE
 from graphir.runtime.kernels import releases
 
 OLDEST_OPSET = 13

@@ -13,6 +13,7 @@ from typing import Any
 
 from graphir.converters.kernel.protobuf import BYTES, FIXED32, VARINT, write_varint
 from graphir.converters.onnx.dtypes import CODES, code_of
+from graphir.converters.onnx.files.notes import NODE, NOTHING, TENSOR, VALUE, Note, Notes
 from graphir.converters.onnx.files.records import (
     DIM_PARAM,
     FIELD,
@@ -23,7 +24,6 @@ from graphir.converters.onnx.files.records import (
     OnnxNode,
     SerializedAttribute,
 )
-from graphir.converters.onnx.importing.notes import NODE, NOTHING, TENSOR, VALUE, Note, Notes
 from graphir.errors import ExportFailure
 from graphir.structure.store import REWRITTEN
 from graphir.tensor import Tensor

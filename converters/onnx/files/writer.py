@@ -19,8 +19,8 @@ from graphir.converters.onnx.files.messages import (
     output_addition,
     tensor_header,
 )
+from graphir.converters.onnx.files.notes import TENSOR, Notes
 from graphir.converters.onnx.files.records import OnnxModel
-from graphir.converters.onnx.importing.notes import TENSOR, Notes
 from graphir.errors import ExportFailure
 from graphir.files.regions import SourceFiles
 from graphir.files.writing import replacing, replacing_pair

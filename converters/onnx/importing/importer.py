@@ -8,10 +8,10 @@ from typing import Any
 
 from graphir.converters.kernel.importing import BaseImporter
 from graphir.converters.onnx.files.inner import count_nodes, names_of
+from graphir.converters.onnx.files.notes import text_of
 from graphir.converters.onnx.files.reader import DEFAULT_DOMAINS, OnnxSource, versions_of
 from graphir.converters.onnx.files.records import DIM_PARAM, FIELD, METADATA, OPSET, PRODUCER
 from graphir.converters.onnx.importing.function_calls import Functions, Key, key_of, shown
-from graphir.converters.onnx.importing.notes import text_of
 from graphir.converters.onnx.importing.plugged import refuse_own
 from graphir.converters.onnx.importing.repeated import Repeated
 from graphir.converters.onnx.importing.scope import Scope

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from graphir.converters.kernel.impostors import GIT_LFS, TF_LITE, refuse_impostors
+from graphir.converters.tensorflow.files.attributes import plain
 from graphir.converters.tensorflow.files.recognition import looks_like_text
 from graphir.converters.tensorflow.files.records import (
     Endpoint,
@@ -22,7 +23,6 @@ from graphir.converters.tensorflow.files.records import (
 from graphir.converters.tensorflow.files.tensors import TensorSource
 from graphir.converters.tensorflow.files.text_format import parse
 from graphir.converters.tensorflow.files.wire import Message, decode
-from graphir.converters.tensorflow.importing.attributes import plain
 from graphir.converters.tensorflow.schema.conformity import check_nodes
 from graphir.converters.tensorflow.schema.operators import operator_schema
 from graphir.errors import FormatError, ImportFailure

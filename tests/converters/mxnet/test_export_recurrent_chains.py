@@ -13,6 +13,7 @@ from graphir.converters.mxnet import from_symbol, to_symbol
 from graphir.converters.mxnet.exporting.exporter import export_graph
 from graphir.converters.mxnet.files.nnvm_json import read_symbol
 from graphir.converters.mxnet.reference.evaluate import evaluate
+from graphir.converters.onnx.evaluator import onnx_terms
 from graphir.graph import Graph, Value
 from graphir.ops.creation import ConstantOfShape
 from graphir.ops.elementwise import Abs
@@ -125,7 +126,7 @@ def test_weights_are_not_read_before_they_are_written() -> None:
     shapes = [array.shape for array in weights(WIDTH, HIDDEN, 1)]
     held = [graph.add_parameter(f"w{slot}", unreadable(*shape)) for slot, shape in enumerate(shapes)]
     graph.set_outputs([graph.add_node(RNN(hidden_size=HIDDEN), (data, *held), name="rnn").outputs[0]])
-    model = export_graph(graph)
+    model = export_graph(graph, onnx_terms())
     assert {name: tensor.shape for name, tensor in model.params.items()} == {
         "arg:rnn_parameters": (HIDDEN * (WIDTH + HIDDEN + 2),)
     }

@@ -20,6 +20,7 @@ from graphir.converters.mxnet.files.params import read_params, split_prefixes
 from graphir.converters.mxnet.importing.ops import import_table
 from graphir.converters.mxnet.reference.evaluate import evaluate
 from graphir.converters.mxnet.source import open_source
+from graphir.converters.onnx.evaluator import onnx_terms
 from graphir.errors import ExportFailure, GraphirError, UnsupportedOpError
 from graphir.graph import Graph
 from graphir.ops import (
@@ -96,7 +97,7 @@ def fed(text: str, params: dict[str, Array], data: dict[str, Array]) -> dict[str
 @pytest.mark.parametrize("case", UNWRITTEN, ids=lambda case: case.name)
 def test_what_cannot_be_written_is_refused(case: Case) -> None:
     with pytest.raises(GraphirError):
-        export_graph(imported(case)[0])
+        export_graph(imported(case)[0], onnx_terms())
 
 
 @pytest.mark.parametrize("case", thinned(WRITTEN, 4))

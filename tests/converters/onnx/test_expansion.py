@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from graphir.converters.kernel.terms import NoExpansion
 from graphir.converters.onnx import from_model, to_model
-from graphir.converters.onnx.exporting.expansion import NoExpansion, expand
+from graphir.converters.onnx.exporting.expansion import expand
 from graphir.graph import Graph
 from graphir.ops.detection import BoxNMS
 from graphir.passes.inline import Names
