@@ -14,6 +14,7 @@ FAMILIES = (
     "bitwise",
     "densities",
     "factorization",
+    "gradient_checks",
     "image_processing",
     "image_resize",
     "numpy_arithmetic",

@@ -174,6 +174,8 @@ GIVEN: dict[str, Call] = {
     "histogram of bins": lambda m: m.nd.histogram(m.nd.array([1.0, 2, 3, 4]), bins=2, range=(0, 4)),
     "histogram without a range": lambda m: m.nd.histogram(m.nd.array([1.0, 2, 3, 4]), bins=3),
     "histogram of edges": lambda m: m.nd.histogram(m.nd.array([1.0, 2, 3, 4]), bins=m.nd.array([0, 2.5, 4])),
+    "multi_sum_sq": lambda m: m.nd.multi_sum_sq(ones(m, 2), m.nd.array([3.0]), num_arrays=2),
+    "multi_all_finite": lambda m: m.nd.multi_all_finite(ones(m, 2), m.nd.array([np.inf]), num_arrays=2),
     "names of arrays": lambda m: m.sym.multi_sum_sq(num_arrays=2, name="s").list_arguments(),
     "broadcast_to an array": lambda m: ones(m, 1, 2).broadcast_to(np.array([3, 2])),
     "broadcast_to more axes": lambda m: m.nd.array([1, 2]).broadcast_to((3, 2)),
