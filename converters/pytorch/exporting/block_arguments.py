@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from graphir.converters.pytorch.exporting.layout import arguments_of
 from graphir.converters.pytorch.exporting.naming import Names
+from graphir.converters.pytorch.exporting.state import ATTRIBUTE
 
-ATTRIBUTE = re.compile(r"\bself\.([A-Za-z_][A-Za-z0-9_]*)")
 # What a layer has where nothing is stated: options that only some uses of a block state are arguments with these.
 DEFAULTS = {"stride": "1", "padding": "0", "dilation": "1", "groups": "1", "output_padding": "0"}
 NUMBERED = re.compile(r"\bnumber(_\d+)?\b")
@@ -151,4 +151,4 @@ def default_of(argument: str) -> str | None:
     return "False" if argument == "project" else DEFAULTS.get(argument)
 
 
-__all__ = ["ATTRIBUTE", "block_arguments", "default_of", "given_arguments", "skeleton"]
+__all__ = ["block_arguments", "default_of", "given_arguments", "skeleton"]

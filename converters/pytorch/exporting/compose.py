@@ -30,6 +30,7 @@ CHAIN = "x"
 # Names before an assignment, in characters: more of them have a line each.
 MOST_TARGETS = 50
 USUAL_NAME = 18
+LONGEST_NAME = 28
 
 
 class Parameter(NamedTuple):
@@ -62,7 +63,7 @@ class Body:
         self.recorded: list[str] = []
         self._outputs = list(outputs)
         if not records:
-            counts = Counter(number for text in texts_of(statements) for number in references(text))
+            counts = Counter(number for statement in statements for number in statement.reads)
             counts.update(number for text in outputs for number in references(text))
             statements = _joined(statements, counts)
         self._statements = list(statements)
@@ -75,8 +76,7 @@ class Body:
     def _last_uses(self) -> dict[int, int]:
         last: dict[int, int] = {}
         for place, statement in enumerate(self._statements):
-            for text in texts_of([statement]):
-                last.update(dict.fromkeys(references(text), place))
+            last.update(dict.fromkeys(statement.reads, place))
         last.update({number: len(self._statements) for text in self._outputs for number in references(text)})
         return last
 
@@ -184,9 +184,39 @@ def needed_statements(statements: Sequence[Statement], needed: set[int]) -> list
             continue
         if statement.blocks:
             statement = replace(statement, blocks=_needed_blocks(statement.blocks, needed))
-        needed.update(references(statement.text))
+        needed.update(statement.reads)
         kept.append(statement)
     return kept[::-1]
+
+
+def near_readers(statements: Iterable[Statement]) -> Iterator[Statement]:
+    """Return the statements in an order where those that read no input stand before the first one that reads them."""
+    waiting: dict[int, tuple[Statement, int]] = {}
+    settings: set[int] = set()
+
+    def released(statement: Statement) -> Iterator[Statement]:
+        for number in statement.reads:
+            if number in waiting:
+                earlier, _ = waiting[number]
+                for target in earlier.targets:
+                    waiting.pop(target, None)
+                yield from released(earlier)
+        yield statement
+
+    for statement in statements:
+        reads = settings.issuperset
+        if statement.is_setting:
+            settings.update(statement.targets)
+            yield statement
+            continue
+        is_source = not (statement.keeps or statement.blocks) and statement.targets
+        depth = 1 + max((waiting[number][1] for number in statement.reads if number in waiting), default=0)
+        if is_source and depth <= DEEPEST and reads(number for number in statement.reads if number not in waiting):
+            waiting |= dict.fromkeys(statement.targets, (statement, depth))
+        else:
+            yield from released(statement)
+    while waiting:
+        yield from released(waiting.pop(next(iter(waiting)))[0])
 
 
 def _needed_blocks(
@@ -205,30 +235,21 @@ def _needed_blocks(
 def _joined(statements: Sequence[Statement], counts: Mapping[int, int]) -> list[Statement]:
     """The statements, short ones that a single other one reads first inside of that one."""
     kept: list[Statement] = []
-    depths: dict[int, int] = {}
-    for statement in statements:
-        blocks = [(header, _joined(block, counts)) for header, block in statement.blocks]
-        current, depth = replace(statement, blocks=blocks), 0
-        while kept and _fits(kept[-1], current, counts, depths.get(id(kept[-1]), 0)):
-            inner = kept.pop()
-            depth = max(depth, depths.get(id(inner), 0) + 1)
+    depths: list[int] = []
+    for current in statements:
+        if current.blocks:
+            current = replace(current, blocks=[(header, _joined(block, counts)) for header, block in current.blocks])
+        depth = 0
+        while kept and depths[-1] < DEEPEST and _fits(kept[-1], current, counts):
+            inner, depth = kept.pop(), max(depth, depths.pop() + 1)
             if current.blocks:
                 (header, block), *others = current.blocks
                 current = replace(current, blocks=[(_inside(inner, header), block), *others])
             else:
                 current = replace(current, text=Expr(_inside(inner, current.text), level_of(current.text)))
-        depths[id(current)] = depth
+        depths.append(depth)
         kept.append(current)
     return kept
-
-
-def texts_of(statements: Iterable[Statement]) -> Iterator[str]:
-    """All texts of statements, those inside blocks too."""
-    for statement in statements:
-        yield statement.text
-        for header, block in statement.blocks:
-            yield header
-            yield from texts_of(block)
 
 
 def targets_of(statements: Iterable[Statement]) -> Iterator[int]:
@@ -239,23 +260,28 @@ def targets_of(statements: Iterable[Statement]) -> Iterator[int]:
             yield from targets_of(block)
 
 
-def _fits(inner: Statement, outer: Statement, counts: Mapping[int, int], depth: int) -> bool:
-    """Whether a statement may stand inside the one behind it: as what that begins with, and short."""
-    if inner.keeps or inner.blocks or len(inner.targets) != 1 or depth >= DEEPEST or inner.names or inner.pattern:
+def _fits(inner: Statement, outer: Statement, counts: Mapping[int, int]) -> bool:
+    """Return whether a statement may stand inside the one behind it: as what that begins with, and short."""
+    if len(inner.targets) != 1 or counts[number := inner.targets[0]] != 1:
         return False
-    (number,) = inner.targets
+    if inner.keeps or inner.blocks or inner.names or inner.pattern:
+        return False
     text = outer.blocks[0][0] if outer.blocks else outer.text
-    read = references(text)
-    if counts[number] != 1 or not read or read[0] != number or text.startswith("while "):
+    first = MARK.search(text)
+    if first is None or int(first[1]) != number or text.startswith("while "):
         return False
-    own, whole = _length(inner.text), _length(text) + USUAL_NAME * max(0, len(outer.targets) - 1)
-    return text == Reference(number) or (own <= LONGEST_INSIDE and own + whole <= LONGEST_TOGETHER)
+    if text == first[0]:
+        return True
+    length = _length(inner.text)
+    if length > LONGEST_INSIDE:
+        return False
+    return length + _length(text) + USUAL_NAME * max(0, len(outer.targets) - 1) <= LONGEST_TOGETHER
 
 
 def _length(text: str) -> int:
-    """About how long a text is once its values have names: one alone is mostly `x`, several have longer ones."""
-    count = len(references(text))
-    return len(MARK.sub("", text)) + count * (1 if count == 1 else USUAL_NAME)
+    """Return about how long a text is once its values have names: one is mostly `x`, several have longer ones."""
+    rest, count = MARK.subn("", text)
+    return len(rest) + count * (1 if count == 1 else USUAL_NAME)
 
 
 def _inside(inner: Statement, text: str) -> str:
@@ -271,7 +297,7 @@ def _candidates(value: Value) -> list[str]:
     node = value.producer
     name = value.name if node is None or len(node.outputs) > 1 else layer_name(node)
     parts = [part for part in SEPARATORS.split(name) if identifier(part)]
-    names = [identifier("_".join(parts[-count:])) for count in range(1, min(len(parts), 4) + 1)]
+    names = [identifier("_".join(parts[-count:]), LONGEST_NAME) for count in range(1, min(len(parts), 4) + 1)]
     operator = "value" if node is None else identifier(node.op.name.lower())
     return [operator if text[1:].isdigit() else text for text in names] or [operator]
 
@@ -284,4 +310,4 @@ def input_names(values: Sequence[Value]) -> list[str]:
     return [names.take(value.name) for value in values]
 
 
-__all__ = ["CHAIN", "Body", "Parameter", "input_names", "needed_statements", "targets_of", "texts_of"]
+__all__ = ["CHAIN", "Body", "Parameter", "input_names", "near_readers", "needed_statements", "targets_of"]

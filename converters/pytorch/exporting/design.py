@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from graphir.converters.pytorch.exporting.block_arguments import (
-    ATTRIBUTE,
     block_arguments,
     given_arguments,
     skeleton,
@@ -21,12 +20,11 @@ from graphir.converters.pytorch.exporting.compose import (
     CHAIN,
     Parameter,
     input_names,
+    near_readers,
     needed_statements,
     targets_of,
-    texts_of,
 )
 from graphir.converters.pytorch.exporting.expression import (
-    MARK,
     Expr,
     Reference,
     level_of,
@@ -36,7 +34,7 @@ from graphir.converters.pytorch.exporting.expression import (
 from graphir.converters.pytorch.exporting.methods import Method, parts_of
 from graphir.converters.pytorch.exporting.naming import OF_MODULES, Names
 from graphir.converters.pytorch.exporting.pieces import Branch, Piece, best_run, branches_of, merged, without_branch
-from graphir.converters.pytorch.exporting.state import Export, Layer, Statement, Stored
+from graphir.converters.pytorch.exporting.state import ATTRIBUTE, Export, Layer, Statement, Stored
 from graphir.graph import Value
 from graphir.tensor import Tensor
 from graphir.types import ANYTHING
@@ -71,9 +69,9 @@ class Design:
 def design(export: Export, outputs: Sequence[Expr], name: str, *, blocks: bool = True) -> Design:
     """Lay out the classes of a module, a single one without `blocks`."""
     needed = {number for text in outputs for number in references(text)}
-    statements = needed_statements(export.statements, needed)
+    statements = list(near_readers(needed_statements(export.statements, needed)))
     maker = _Maker(export, statements, outputs, has_parts=blocks)
-    if blocks:
+    if blocks and (export.layers or export.stored):
         maker.find_blocks()
     return maker.result(name)
 
@@ -133,8 +131,9 @@ class _Maker:
         for piece in pieces:
             for branch in branches_of(piece):
                 rest = without_branch(piece, branch)
-                read = {number for statement in rest for number in references(statement.text)}
-                used = [name for name in piece.attributes if any(f"self.{name}(" in text for text in texts_of(rest))]
+                read = {number for statement in rest for number in statement.reads}
+                called = {name for statement in rest for name in statement.attributes}
+                used = [name for name in piece.attributes if name in called]
                 given = [number for number in piece.inputs if number in read]
                 form = self._form(rest, given, used, piece.output)
                 partners = plain.get(form, []) if form is not None else []
@@ -149,7 +148,7 @@ class _Maker:
 
     def _add_branch(self, piece: Piece, branch: Branch, place: int) -> None:
         """Make the layers of a branch one attribute, whose call comes first."""
-        attributes = [ATTRIBUTE.findall(statement.text)[0] for statement in branch.statements]
+        attributes = [statement.attributes[0] for statement in branch.statements]
         layers = [self._layers[name] for name in attributes]
         attribute = self._export.attributes.take(f"{common_scope(piece.attributes)}shortcut")
         self._branches[attribute] = [layer.constructor for layer in layers]
@@ -195,11 +194,11 @@ class _Maker:
         """The statements between cuts. What cannot be part of a block has a form of its own."""
         last: dict[int, int] = {}
         for place, statement in enumerate(self._statements):
-            last.update((number, place) for text in texts_of([statement]) for number in references(text))
+            last.update(dict.fromkeys(statement.reads, place))
         last.update((number, len(self._statements)) for text in self._outputs for number in references(text))
         wide = {self._export.number(value) for value in self._export.graph.inputs}
         wide |= {number for statement in self._statements if statement.is_setting for number in statement.targets}
-        self._uses = Counter(name for text in texts_of(self._statements) for name in set(ATTRIBUTE.findall(text)))
+        self._uses = Counter(name for statement in self._statements for name in set(statement.attributes))
         pieces: list[Piece] = []
         live: set[int] = set()
         start = 0
@@ -213,9 +212,9 @@ class _Maker:
 
     def _piece(self, statements: Sequence[Statement], live: set[int]) -> Piece:
         given = set(targets_of(statements))
-        read = dict.fromkeys(number for text in texts_of(statements) for number in references(text))
+        read = dict.fromkeys(number for statement in statements for number in statement.reads)
         inputs = tuple(number for number in read if number not in given)
-        attributes = tuple(dict.fromkeys(name for text in texts_of(statements) for name in ATTRIBUTE.findall(text)))
+        attributes = tuple(dict.fromkeys(name for statement in statements for name in statement.attributes))
         output = next(iter(live & given), -1)
         form: object = object()
         if output >= 0 and not any(statement.blocks or statement.keeps for statement in statements):
@@ -231,14 +230,13 @@ class _Maker:
             return None
         numbers: dict[int, int] = {number: place for place, number in enumerate(inputs)}
         places = {name: place for place, name in enumerate(attributes)}
-        texts = []
+        forms = []
         for statement in statements:
             for number in statement.targets:
                 numbers.setdefault(number, len(numbers))
-            text = MARK.sub(lambda met: f"<{numbers[int(met[1])]}:{met[2]}>", statement.text)
-            text = ATTRIBUTE.sub(lambda met: f"self.{places[met[1]]}", text)
-            texts.append((statement.pattern, len(statement.targets), text))
-        return numbers[output], tuple(texts), tuple(
+            read = tuple(numbers[number] for number in statement.reads)
+            forms.append((statement.form, read, tuple(places[name] for name in statement.attributes)))
+        return numbers[output], tuple(forms), tuple(
             "branch" if name in self._branches else skeleton(self._text_of(name)) for name in attributes
         )
 
@@ -298,8 +296,8 @@ class _Maker:
 
     def _is_next(self, use: Piece, other: Piece) -> bool:
         """Whether nothing else reads what a use gives."""
-        read = sum(number == use.output for text in texts_of(self._statements) for number in references(text))
-        return read == sum(number == use.output for text in texts_of(other.statements) for number in references(text))
+        read = sum(statement.reads.count(use.output) for statement in self._statements)
+        return read == sum(statement.reads.count(use.output) for statement in other.statements)
 
     def _add(self, attribute: str, group: Sequence[tuple[Piece, str]], names: Sequence[str]) -> None:
         """The attribute of a block, or of an nn.Sequential of several, in the place of what it holds."""
@@ -335,8 +333,9 @@ class _Maker:
 def drop_unused(export: Export, outputs: Sequence[Expr]) -> None:
     """Let go the layers and tensors that nothing needed reads."""
     needed = {number for text in outputs for number in references(text)}
-    texts = [*outputs, *texts_of(needed_statements(export.statements, needed)), *export.ties]
-    used = {name for text in texts for name in ATTRIBUTE.findall(text)}
+    used = {name for text in (*outputs, *export.ties) for name in ATTRIBUTE.findall(text)}
+    for statement in needed_statements(export.statements, needed):
+        used.update(statement.attributes)
     for attributes in (export.layers, export.stored):
         for name in attributes.keys() - used:
             attributes.pop(name)

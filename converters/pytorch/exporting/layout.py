@@ -13,7 +13,7 @@ WIDTH = 88
 INDENT = "    "
 _CLOSING = {")": "(", "]": "[", "}": "{"}
 # What stands before the expression of a statement, an operator between two operands, what brackets of a call follow.
-HEADS = re.compile(r"return |[\w., ]+ = ")
+HEADS = re.compile(r"return |[\w., ]+ = |\) = |\) in ")
 OPERATORS = re.compile(rf" ({'|'.join(map(re.escape, sorted(LEVELS, key=len, reverse=True)))}) ")
 CALLED = re.compile(r"[\w)\]]")
 
@@ -37,6 +37,12 @@ def lines_of(
     if len(whole) + behind <= WIDTH:
         yield whole
         return
+    targets = statement.partition(" in ")[0]
+    if targets.startswith("for ") and len(indent) + len(targets) > WIDTH - len(" in zip("):
+        yield f"{indent}for ("
+        yield from (f"{indent}{INDENT}{target}," for target in arguments_of(targets.removeprefix("for ")))
+        yield from lines_of(f") in {statement.partition(' in ')[2]}", depth)
+        return
     head = HEADS.match(statement)
     start = head.end() if head is not None and not inside else 0
     places = _loosest_operators(statement, start) or _links(statement, start)
@@ -46,8 +52,13 @@ def lines_of(
         for first, end in zip(places, ends[1:], strict=True):
             yield from lines_of(statement[first:end].strip(), depth, inside=True, behind=behind)
         return
-    brackets = _last_brackets(statement)
-    if places and (len(places) > 1 or brackets is None or brackets[1] < len(statement) - 1):
+    brackets = _last_brackets(statement, start)
+    rest = len(statement) - start + len(INDENT) * (depth + 1)
+    is_wide = start > 0 and rest <= WIDTH and (brackets is None or len(indent) + brackets[0] >= WIDTH)
+    if is_wide and brackets is not None and not places:
+        brackets = _first_brackets(statement, start)
+        is_wide = len(indent) + brackets[0] >= WIDTH
+    if is_wide or (places and (len(places) > 1 or brackets is None or brackets[1] < len(statement) - 1)):
         yield f"{indent}{statement[:start]}("
         yield from lines_of(statement[start:], depth + 1, inside=True)
         yield f"{indent})"
@@ -69,7 +80,7 @@ def lines_of(
 def _loosest_operators(statement: str, start: int) -> list[int]:
     """Where the operators are, outside of brackets, that bind least."""
     depth, result = 0, []
-    for place, character in _code(statement):
+    for place, character in _code(statement, start):
         depth += (character in "([{") - (character in _CLOSING)
         if depth == 0 and place > start and (operator := OPERATORS.match(statement, place)) is not None:
             result.append((LEVELS[operator[1]], place))
@@ -80,7 +91,7 @@ def _loosest_operators(statement: str, start: int) -> list[int]:
 def _links(statement: str, start: int) -> list[int]:
     """Where the methods of a chain begin that are called on what others give; none of a chain with fewer than two."""
     depth, result = 0, []
-    for place, character in _code(statement):
+    for place, character in _code(statement, start):
         if depth == 0 and character == "." and place > start and statement[place - 1] in ")]":
             result.append(place)
         depth += (character in "([{") - (character in _CLOSING)
@@ -92,10 +103,10 @@ def _only_groups(statement: str, start: int, parts: list[str]) -> bool:
     return len(parts) == 1 and statement[start] == "(" and not (start and CALLED.match(statement[start - 1]))
 
 
-def _last_brackets(statement: str) -> tuple[int, int] | None:
-    """Where the last outer brackets open and close that have something in them."""
+def _last_brackets(statement: str, start: int) -> tuple[int, int] | None:
+    """Where the last outer brackets behind `start` open and close that have something in them."""
     depth, end, result = 0, -1, None
-    for place, character in _code(statement):
+    for place, character in _code(statement, start):
         if character in "([{":
             if depth == 0:
                 end = place
@@ -105,6 +116,20 @@ def _last_brackets(statement: str) -> tuple[int, int] | None:
             if depth == 0 and place > end + 1:
                 result = end, place
     return result
+
+
+def _first_brackets(statement: str, start: int) -> tuple[int, int]:
+    """Return where the first brackets behind `start` open and close that have something in them."""
+    depth = begin = 0
+    for place, character in _code(statement, start):
+        if character in "([{":
+            begin = begin if depth else place
+            depth += 1
+        elif character in _CLOSING:
+            depth -= 1
+            if depth == 0 and place > begin + 1:
+                return begin, place
+    raise ValueError(f"brackets are left open: {statement}")
 
 
 def arguments_of(text: str) -> list[str]:
@@ -122,10 +147,9 @@ def arguments_of(text: str) -> list[str]:
     return [*parts, last] if last else parts
 
 
-def _code(text: str) -> Iterator[tuple[int, str]]:
-    """The characters that are not inside string literals."""
+def _code(text: str, place: int = 0) -> Iterator[tuple[int, str]]:
+    """The characters from a place on that are not inside string literals."""
     quote = ""
-    place = 0
     while place < len(text):
         character = text[place]
         if quote:

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 
-from graphir.converters.pytorch.exporting.block_arguments import ATTRIBUTE
-from graphir.converters.pytorch.exporting.compose import Body, Parameter, targets_of, texts_of
+from graphir.converters.pytorch.exporting.compose import Body, Parameter, targets_of
 from graphir.converters.pytorch.exporting.expression import Expr, Reference, references
 from graphir.converters.pytorch.exporting.naming import OF_MODULES, Names
 from graphir.converters.pytorch.exporting.state import Statement
 from graphir.graph import Value
 from graphir.types import ANYTHING, Type
 
-# Lines of a `forward`, and statements of a part: what is joined and what has comments makes about as many lines.
+# Lines of a method, and statements of a part: what is joined and what has comments makes about as many lines. A line
+# stands for this many statements at most.
 MOST_LINES = 60
 FEWEST, MOST = 20, 36
+MOST_PER_LINE = 4
 
 
 @dataclass
@@ -31,79 +32,104 @@ class Method:
 
 
 def parts_of(forward: Method, values: Mapping[int, Value]) -> list[Method]:
-    """The method, behind its parts where it is long. Linear in the number of statements."""
-    body = Body(forward.statements, forward.outputs, forward.inputs, values)
-    if sum(1 for _ in body.lines()) <= MOST_LINES:
+    """Return the method, behind its parts where it is long. Linear in the number of statements."""
+    if _is_short(forward, values):
         return [forward]
     settings = [statement for statement in forward.statements if statement.is_setting]
-    statements = [statement for statement in forward.statements if not statement.is_setting]
-    live = _live(statements, forward.outputs)
-    size = max(MOST, len(statements) // MOST_LINES)
-    methods: list[Method] = []
-    calls: list[Statement] = []
-    names = Names({*OF_MODULES, *(name for text in texts_of(statements) for name in ATTRIBUTE.findall(text))})
-    start = 0
-    while start < len(statements):
-        end = _end(live, start, size, len(statements))
-        part = statements[start:end]
+    names = Names(OF_MODULES.union(*(statement.attributes for statement in forward.statements)))
+    splitter = _Splitter(settings, values, names)
+    whole = forward
+    while not _is_short(whole, values):
+        statements = [statement for statement in whole.statements if not statement.is_setting]
+        calls = splitter.split(statements, forward.outputs, MOST)
+        if len(calls) == len(statements):
+            break
+        whole = replace(forward, statements=[*settings, *calls])
+    return [*splitter.methods, whole]
+
+
+def _is_short(method: Method, values: Mapping[int, Value]) -> bool:
+    """Return whether a method, its first lines included, is no longer than MOST_LINES."""
+    if len(method.statements) > MOST_PER_LINE * MOST_LINES:
+        return False
+    body = Body(method.statements, method.outputs, method.inputs, values)
+    return sum(1 for _ in body.lines()) + min(len(method.inputs), 8) + 3 <= MOST_LINES
+
+
+class _Splitter:
+    """Makes methods of statements; `settings` are the sizes and devices that `forward` reads of its inputs."""
+
+    def __init__(self, settings: Sequence[Statement], values: Mapping[int, Value], names: Names) -> None:
+        self._settings = {statement.targets[0]: statement.names[0] for statement in settings}
+        self._values, self._names = values, names
+        self.methods: list[Method] = []
+
+    def split(self, statements: Sequence[Statement], outputs: Sequence[Expr], size: int) -> list[Statement]:
+        """Return the calls of methods of `size` statements at most, of fewer where these are more than a page."""
+        live = _live(statements, {number for text in outputs for number in references(text)})
+        calls: list[Statement] = []
+        start = 0
+        while start < len(statements):
+            end = _end(live, start, size, len(statements))
+            part = statements[start:end]
+            given = set(targets_of(part))
+            results = [number for number in live[end - 1] if number in given]
+            calls += self._calls(part, results, size)
+            start = end
+        return calls
+
+    def _calls(self, part: Sequence[Statement], results: Sequence[int], size: int) -> list[Statement]:
         given = set(targets_of(part))
-        read = list(dict.fromkeys(number for text in texts_of(part) for number in references(text)))
-        inputs = [number for number in read if number not in given]
-        results = [number for number in live[end - 1] if number in given]
-        method = _method(names.take(_scope(part), "part"), part, inputs, results, settings)
-        methods.append(method)
+        inputs = [number for number in dict.fromkeys(n for each in part for n in each.reads) if number not in given]
+        if len(part) == 1 and len(part[0].reads) == len(inputs) and not part[0].blocks:
+            return list(part)
+        method = self._method(part, inputs, [Reference(number) for number in results])
+        if len(part) > 1 and not _is_short(method, self._values):
+            return self.split(part, method.outputs, min(size, len(part)) // 2)
+        method.name = self._names.take(_scope(part), "part")
+        self.methods.append(method)
         text = f"self.{method.name}({', '.join(str(Reference(number)) for number in inputs)})"
-        value = values.get(results[0]) if len(results) == 1 else None
-        calls.append(Statement(tuple(results), text, value))
-        start = end
-    whole = Method("forward", forward.inputs, [*settings, *calls], forward.outputs, forward.types, forward.results)
-    return [*methods, whole]
+        value = self._values.get(results[0]) if len(results) == 1 else None
+        return [Statement(tuple(results), text, value)]
+
+    def _method(self, part: Sequence[Statement], inputs: Sequence[int], outputs: list[Expr]) -> Method:
+        names = Names(("self",))
+        parameters = [Parameter(number, names.take(self._settings.get(number, "x"), "x")) for number in inputs]
+        types = [None if number in self._settings else ANYTHING for number in inputs]
+        return Method("", parameters, list(part), outputs, types, [ANYTHING] * len(outputs))
 
 
-def _method(
-    name: str, part: list[Statement], inputs: Sequence[int], results: Sequence[int], settings: Sequence[Statement]
-) -> Method:
-    said = {statement.targets[0]: statement.names[0] for statement in settings}
-    names = Names(("self",))
-    parameters, types = [], []
-    for number in inputs:
-        parameters.append(Parameter(number, names.take(said.get(number, "x"), "x")))
-        types.append(None if number in said else ANYTHING)
-    outputs: list[Expr] = [Reference(number) for number in results]
-    return Method(name, parameters, part, outputs, types, [ANYTHING] * len(outputs))
-
-
-def _live(statements: Sequence[Statement], outputs: Sequence[Expr]) -> list[list[int]]:
-    """Behind each statement, the values of those before that are still read."""
+def _live(statements: Sequence[Statement], needed: Set[int]) -> list[list[int]]:
+    """Return the values of those before that are still read behind each statement."""
     last: dict[int, int] = {}
-    for place, statement in enumerate(statements):
-        last.update((number, place) for text in texts_of([statement]) for number in references(text))
-    last.update((number, len(statements)) for text in outputs for number in references(text))
+    for index, statement in enumerate(statements):
+        last.update(dict.fromkeys(statement.reads, index))
+    last |= dict.fromkeys(needed, len(statements))
     result: list[list[int]] = []
     current: dict[int, None] = {}
-    for place, statement in enumerate(statements):
+    for index, statement in enumerate(statements):
         current |= dict.fromkeys(statement.targets)
-        current = {number: None for number in current if last.get(number, -1) > place}
+        current = {number: None for number in current if last.get(number, -1) > index}
         result.append(list(current))
     return result
 
 
 def _end(live: Sequence[Sequence[int]], start: int, size: int, count: int) -> int:
-    """Where a part ends that begins here: where the fewest values lead on, late rather than early."""
+    """Return where a part ends that begins here: where the fewest values lead on, late rather than early."""
     if count - start <= size:
         return count
-    choices = range(start + FEWEST, start + size + 1)
+    choices = range(start + min(FEWEST, (size + 1) // 2), start + size + 1)
     return min(choices, key=lambda end: (len(live[end - 1]), -end))
 
 
 def _scope(part: Sequence[Statement]) -> str:
-    """What the layers of a part have in common in their names, else what its first one is called."""
-    names = [name for text in texts_of(part) for name in ATTRIBUTE.findall(text)]
+    """Return what the layers of a part have in common in their names, else what its first one is called."""
+    names = [name for statement in part for name in statement.attributes]
     if not names:
         return "part"
     first, last = min(names), max(names)
     pairs = enumerate(zip(first, last, strict=False))
-    length = next((place for place, (one, other) in pairs if one != other), len(first))
+    length = next((place for place, (a, b) in pairs if a != b), len(first))
     return f"run_{first[: first.rfind('_', 0, length)] if '_' in first[:length] else names[0]}"
 
 

@@ -27,15 +27,15 @@ LONGEST = 40
 SEPARATORS = re.compile(r"[/.:]")
 
 
-def identifier(name: str) -> str:
+def identifier(name: str, longest: int = LONGEST) -> str:
     """A name as an identifier, "" where nothing of it can be used.
 
     >>> identifier("layer1/conv-2"), identifier("2nd"), identifier("class")
     ('layer1_conv_2', 'n2nd', 'class_')
     """
     text = re.sub(r"[^0-9A-Za-z]+", "_", name).strip("_")
-    if len(text) > LONGEST:  # its last words
-        text = text[-LONGEST:]
+    if len(text) > longest:  # its last words
+        text = text[-longest:]
         text = (text.partition("_")[2] or text).strip("_")
     if text[:1].isdigit():
         text = f"n{text}"

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from graphir.converters.pytorch.exporting.compose import targets_of
-from graphir.converters.pytorch.exporting.expression import Expr, Reference, level_of, references, replace_references
+from graphir.converters.pytorch.exporting.expression import Expr, Reference, level_of, replace_references
 from graphir.converters.pytorch.exporting.state import Statement
 
 # No block is made of less: uses, and statements of one.
@@ -47,7 +47,7 @@ def branches_of(piece: Piece) -> Iterator[Branch]:
     (source,) = piece.inputs
     readers: dict[int, list[Statement]] = defaultdict(list)
     for statement in piece.statements:
-        for number in references(statement.text):
+        for number in statement.reads:
             readers[number].append(statement)
     if len(readers[source]) < 2:
         return
@@ -60,7 +60,7 @@ def branches_of(piece: Piece) -> Iterator[Branch]:
             if len(readers[output]) != 1:
                 break
             statement = readers[output][0]
-        if chain and len(readers[chain[-1].targets[0]]) == 1 and len(references(statement.text)) > 1:
+        if chain and len(readers[chain[-1].targets[0]]) == 1 and len(statement.reads) > 1:
             rest = [other for other in piece.statements if other not in chain]
             yield Branch(tuple(chain), source, chain[-1].targets[0], rest.index(statement))
 
@@ -80,6 +80,8 @@ def without_branch(piece: Piece, branch: Branch) -> list[Statement]:
 def best_run(pieces: Sequence[Piece]) -> tuple[int, list[int]] | None:
     """The run of pieces that is worth most as a block, with a layer in it: its length, and where it begins each time.
     Linear in the number of pieces."""
+    if not any(piece.attributes for piece in pieces):
+        return None
     best: tuple[int, int, list[int]] | None = None
     codes: dict[object, int] = {}
     coded = [codes.setdefault(piece.form, len(codes)) for piece in pieces]

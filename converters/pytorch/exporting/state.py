@@ -7,14 +7,25 @@ which are written inside others, and what the values are called.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from graphir.converters.kernel.refusals import Refusal
-from graphir.converters.pytorch.exporting.expression import Expr, Reference, call, expr, tuple_of, unary
+from graphir.converters.pytorch.exporting.expression import (
+    MARK,
+    Expr,
+    Reference,
+    call,
+    expr,
+    references,
+    tuple_of,
+    unary,
+)
 from graphir.converters.pytorch.exporting.naming import OF_MODULES, Names, without_common_scope
 from graphir.converters.pytorch.exporting.sizes import size_text, symbols_of
 from graphir.decisions import DecisionKind
@@ -33,6 +44,9 @@ DTYPES = {
     DType.FLOAT8E4M3FN: "float8_e4m3fn", DType.FLOAT8E4M3FNUZ: "float8_e4m3fnuz",
     DType.FLOAT8E5M2: "float8_e5m2", DType.FLOAT8E5M2FNUZ: "float8_e5m2fnuz",
 }  # fmt: skip
+ATTRIBUTE = re.compile(r"\bself\.([A-Za-z_][A-Za-z0-9_]*)")
+# torch refuses a number that is beyond these, as the shortest text of the largest one is.
+LARGEST = {DType.BFLOAT16: float(2**128 - 2**120), DType.FLOAT32: float(np.finfo(np.float32).max)}
 # Constants with so few elements stand in the text.
 SHORT_CONSTANT = 16
 MOST_PLAIN = 1 << 16
@@ -56,6 +70,28 @@ class Statement:
     names: tuple[str, ...] = ()
     is_setting: bool = False
     pattern: str = ""
+
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """Return all texts, those inside blocks too."""
+        inner = ((header, *(text for other in block for text in other.texts)) for header, block in self.blocks)
+        return self.text, *(text for texts in inner for text in texts)
+
+    @cached_property
+    def reads(self) -> tuple[int, ...]:
+        """Return the values that the texts refer to, each as often as they do."""
+        return tuple(references("".join(self.texts)))
+
+    @cached_property
+    def attributes(self) -> tuple[str, ...]:
+        """Return the attributes of the module that the texts read, each as often as they do."""
+        return tuple(ATTRIBUTE.findall(" ".join(self.texts))) if any("self." in text for text in self.texts) else ()
+
+    @cached_property
+    def form(self) -> tuple[str, int, str]:
+        """Return what statements have in common that differ only in which values and attributes they read."""
+        text = MARK.sub(r"<\2>", self.text)
+        return self.pattern, len(self.targets), ATTRIBUTE.sub("self.", text) if self.attributes else text
 
 
 @dataclass(frozen=True)
@@ -296,6 +332,8 @@ def number_text(value: object, dtype: DType) -> Expr:
     if not math.isfinite(number):
         return expr("math.nan" if math.isnan(number) else "math.inf") if not number < 0 else unary("-", "math.inf")
     text = repr(number) if dtype is DType.FLOAT64 else _shortest(number)
+    if abs(float(text)) > abs(number) >= LARGEST.get(dtype, math.inf):
+        text = repr(number)
     return Expr(text) if not text.startswith("-") else unary("-", text[1:])
 
 

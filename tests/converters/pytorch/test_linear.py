@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from graphir.ops.linear import Det, Einsum, MatMulInteger
@@ -22,6 +23,8 @@ CASES = [
     Case(Einsum("ij,jk->ik"), uniform(3, 4), uniform(4, 5), text='torch.einsum("ij,jk->ik", in0, in1)'),
     Case(Einsum("...ii ->...i"), uniform(2, 3, 3), batch=True),
     Case(Einsum("bij, bjk"), uniform(2, 3, 4, dtype="float64"), uniform(2, 4, 1, dtype="float64")),
+    Case(Einsum("ij->"), uniform(4, 2, dtype="int32"), batch=True),
+    Case(Einsum("ij,j->"), uniform(4, 2, dtype="int8"), uniform(2, dtype="int8"), expected=[np.int8(2)]),
     Case(Det(), uniform(3, 3), text="torch.linalg.det(x)"),
     Case(Det(), uniform(2, 5, 4, 4), batch=True),
     Case(Det(), uniform(2, 1, 1)),

@@ -14,7 +14,7 @@ from pathlib import Path
 from tests.fuzz.symbols.draw import draw
 from tests.fuzz.symbols.judge import Kind, LiveMXNet, verdict
 
-ROADS = ("onnx", "reference")
+ROADS = ("onnx", "reference", "torch")
 
 
 def main() -> int:
@@ -25,6 +25,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--ops", default="", help="a regular expression of operators")
     parser.add_argument("--only", type=int, help="the number of one case")
+    parser.add_argument("--torch", action="store_true", help="also as PyTorch modules")
     parser.add_argument("--log", type=Path, help="a file that gets every finding as a line of JSON")
     arguments = parser.parse_args()
     counts: Counter[tuple[str, str]] = Counter()
@@ -38,10 +39,10 @@ def main() -> int:
             drawn = draw(arguments.seed, index, arguments.ops)
             if arguments.log:
                 arguments.log.with_suffix(".last").write_text(f"{index} {drawn}\n", encoding="ascii")
-            found = verdict(live, drawn)
-            accepted += found.runs
-            for road, outcome in zip(ROADS, (found.onnx, found.reference), strict=True):
-                kind = outcome.kind if found.runs or outcome.kind is Kind.CRASH else Kind.UNJUDGED
+            result = verdict(live, drawn, torch=arguments.torch)
+            accepted += result.runs
+            for road, outcome in zip(ROADS, (result.onnx, result.reference, result.torch), strict=True):
+                kind = outcome.kind if result.runs or outcome.kind is Kind.CRASH else Kind.UNJUDGED
                 counts[road, kind] += 1
                 if kind not in (Kind.EQUAL, Kind.UNJUDGED):
                     key = (road, kind, drawn.case.op, outcome.cause)

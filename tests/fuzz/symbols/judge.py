@@ -19,6 +19,8 @@ from graphir.converters.mxnet.files.nnvm_json import read_symbol
 from graphir.converters.mxnet.reference.evaluate import evaluate
 from graphir.converters.onnx import to_model
 from graphir.errors import GraphirError
+from graphir.graph import Graph
+from tests.converters.pytorch.running import run_module
 from tests.equivalence import activation, bitwise, elementwise
 from tests.equivalence.live import Live, LiveError
 from tests.fuzz.symbols.draw import Drawn
@@ -113,30 +115,34 @@ class LiveMXNet:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether MXNet runs a case, and what the two roads made of it."""
+    """Whether MXNet runs a case, and what the roads made of it; `torch` is unjudged unless it was requested."""
 
     runs: bool
     onnx: Outcome
     reference: Outcome
+    torch: Outcome = Outcome(Kind.UNJUDGED)
 
 
-def verdict(live: LiveMXNet, drawn: Drawn) -> Verdict:
-    """All three roads. What ends MXNet's process, a division of integers by 0 say, goes no other way."""
+def verdict(live: LiveMXNet, drawn: Drawn, *, torch: bool = False) -> Verdict:
+    """All roads. What ends MXNet's process, a division of integers by 0 say, goes no other way."""
     try:
         wanted: list[Array] | None = live(drawn)
     except LiveError as error:
         if "process ended" in str(error):
             return Verdict(False, Outcome(Kind.UNJUDGED), Outcome(Kind.UNJUDGED))
         wanted = None
-    found = _against(live, drawn, wanted)
-    if wanted is not None and drawn.case.onednn and Kind.WRONG in (found.onnx.kind, found.reference.kind):
-        found = _against(live, drawn, live.afresh(drawn))
-    return found
+    result = _against(live, drawn, wanted, torch=torch)
+    kinds = (result.onnx.kind, result.reference.kind, result.torch.kind)
+    if wanted is not None and drawn.case.onednn and Kind.WRONG in kinds:
+        result = _against(live, drawn, live.afresh(drawn), torch=torch)
+    return result
 
 
-def _against(live: LiveMXNet, drawn: Drawn, wanted: list[Array] | None) -> Verdict:
+def _against(live: LiveMXNet, drawn: Drawn, wanted: list[Array] | None, *, torch: bool) -> Verdict:
     wider = in_float32(live, drawn, wanted) if wanted is not None else None
-    return Verdict(wanted is not None, through_onnx(drawn, wanted, wider), through_reference(drawn, wanted, wider))
+    module = through_torch(drawn, wanted, wider) if torch and wanted is not None else Outcome(Kind.UNJUDGED)
+    onnx, reference = through_onnx(drawn, wanted, wider), through_reference(drawn, wanted, wider)
+    return Verdict(wanted is not None, onnx, reference, module)
 
 
 def in_float32(live: LiveMXNet, drawn: Drawn, wanted: list[Array]) -> list[Array] | None:
@@ -160,18 +166,25 @@ def in_float32(live: LiveMXNet, drawn: Drawn, wanted: list[Array]) -> list[Array
         return None
 
 
-def through_onnx(drawn: Drawn, wanted: list[Array] | None, wider: list[Array] | None = None) -> Outcome:
-    """The outcome of import, export and onnxruntime; `wider` is what MXNet has in float32 (`in_float32`)."""
+def imported(drawn: Drawn) -> Graph:
+    """The graph of a symbol. Raises GraphirError where it is refused."""
     case, values = drawn.case, drawn.values
     given, fed = case.variables("param", "aux"), case.variables("data", "label")
+    graph = from_symbol(
+        drawn.symbol,
+        {name: values[name] for name in given},
+        {name: values[name].shape for name in fed},
+        dtypes={name: values[name].dtype for name in fed},
+    )
+    graph.check()
+    return graph
+
+
+def through_onnx(drawn: Drawn, wanted: list[Array] | None, wider: list[Array] | None = None) -> Outcome:
+    """The outcome of import, export and onnxruntime; `wider` is what MXNet has in float32 (`in_float32`)."""
+    values = drawn.values
     try:
-        graph = from_symbol(
-            drawn.symbol,
-            {name: values[name] for name in given},
-            {name: values[name].shape for name in fed},
-            dtypes={name: values[name].dtype for name in fed},
-        )
-        graph.check()
+        graph = imported(drawn)
         model = to_model(graph)
     except GraphirError as error:
         return Outcome(Kind.REFUSED, str(error))
@@ -192,6 +205,18 @@ def through_onnx(drawn: Drawn, wanted: list[Array] | None, wider: list[Array] | 
     except Exception as error:
         return Outcome(Kind.STOPPED, f"{type(error).__name__}: {error}")
     return compare(drawn, found, wanted, "onnx", wider)
+
+
+def through_torch(drawn: Drawn, wanted: list[Array], wider: list[Array] | None = None) -> Outcome:
+    """The outcome of the PyTorch module, run in this process."""
+    try:
+        graph = imported(drawn)
+        results, _ = run_module(graph, [drawn.values[value.name] for value in graph.inputs])
+    except GraphirError as error:
+        return Outcome(Kind.REFUSED, str(error))
+    except Exception as error:
+        return Outcome(Kind.CRASH, f"{type(error).__name__}: {error}")
+    return compare(drawn, results, wanted, "torch", wider)
 
 
 def through_reference(drawn: Drawn, wanted: list[Array] | None, wider: list[Array] | None = None) -> Outcome:

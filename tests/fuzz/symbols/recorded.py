@@ -23,6 +23,7 @@ from tests.fuzz.symbols.draw import Drawn
 Array = NDArray[Any]
 Explains = Callable[[Drawn, Array, Array], NDArray[np.bool_]]
 
+EVERYWHERE = ("onnx", "reference", "torch")
 LARGEST_HALF = 65504.0
 
 
@@ -34,7 +35,7 @@ class Recorded:
     operators: str
     reason: str
     explains: Explains
-    roads: tuple[str, ...] = ("onnx",)
+    roads: tuple[str, ...] = ("onnx", "torch")
 
 
 def _within_units(count: int) -> Explains:
@@ -210,7 +211,7 @@ RECORDED: Sequence[Recorded] = (
     Recorded(
         r"^_contrib_quantized_elemwise_add$",
         "a sum as int32 has the 24 bits of the float32 in which MXNet computes it, whose last ones depend on the order",
-        _within_units(4), ("onnx", "reference"),
+        _within_units(4), EVERYWHERE,
     ),
     Recorded(
         r"^_contrib_quantize_v2$",
@@ -220,52 +221,52 @@ RECORDED: Sequence[Recorded] = (
     Recorded(
         r"^gamma$",
         "of integers a gamma function is cut from a real number, which may lie just below or above a factorial",
-        _cut_beside, ("onnx", "reference"),
+        _cut_beside, EVERYWHERE,
     ),
     Recorded(
         r"^_contrib_quantized_|^_contrib_(re)?quantize|^_sg_mkldnn",
         "numbers half way between two steps of 8 bits are rounded by the last digit of their scale",
-        _ties_of_steps, ("onnx", "reference"),
+        _ties_of_steps, EVERYWHERE,
     ),
     Recorded(
         r"^(_npi_norm|norm)$",
         "of integers the magnitude of the least number has no place in their dtype: what follows depends on the order",
-        _magnitudes_without_place, ("onnx", "reference"),
+        _magnitudes_without_place, EVERYWHERE,
     ),
     Recorded(
         r"^_npi_norm$",
         "of order 0 MXNet counts NaN by its place among the other numbers",
-        _counts_of_specials, ("onnx", "reference"),
+        _counts_of_specials, EVERYWHERE,
     ),
     Recorded(
         r"^_npi_norm$",
         "of a negative order MXNet divides by the largest magnitude, beside which the small ones are 0",
-        _powers_beyond_range, ("onnx", "reference"),
+        _powers_beyond_range, EVERYWHERE,
     ),
     Recorded(
         r"^_random_pdf_dirichlet$",
         "parameters of both signs, of which small ones are lost in MXNet's sum of them",
-        _lost_in_a_sum, ("onnx", "reference"),
+        _lost_in_a_sum, EVERYWHERE,
     ),
     Recorded(
         r"^(_linalg_syevd|_npi_eigh)$",
         "eigenvectors of equal eigenvalues are another basis, and the first of two largest components decides the sign",
-        _another_basis, ("onnx", "reference"),
+        _another_basis, EVERYWHERE,
     ),
     Recorded(
         r"^_linalg_trsm$",
         "NaN in the triangle that is read spreads by BLAS's blocks of rows",
-        _spread_by_blocks, ("onnx", "reference"),
+        _spread_by_blocks, EVERYWHERE,
     ),
     Recorded(
         r"^_cvcopyMakeBorder$",
         "of channels that have no value of the border MXNet reads what lies behind the values",
-        _border_without_values, ("onnx", "reference"),
+        _border_without_values, EVERYWHERE,
     ),
     Recorded(
         r"^_(image_resize|cvimresize)$",
         "of pixels of more than four bytes that are no multiple of four, OpenCV leaves the last bytes undefined",
-        _last_channels, ("onnx", "reference"),
+        _last_channels, EVERYWHERE,
     ),
     Recorded(
         r"^LeakyReLU$",

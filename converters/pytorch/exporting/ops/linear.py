@@ -111,7 +111,11 @@ def export_einsum(node: ExportNode[ir.Einsum]) -> None:
     equation = "".join(node.op.equation.split())
     if not re.fullmatch(r"[A-Za-z.,>-]*", equation):
         node.refuse(f"the equation {node.op.equation!a} has other characters than letters")
-    node.emit(call("torch.einsum", f'"{equation}"', *node.tensors()))
+    # Of narrower integers torch gives int64 where all axes go, and refuses that for two operands.
+    is_plain = node.dtype().is_float or node.dtype() is DType.INT64
+    tensors = [tensor if is_plain else node.cast(tensor, DType.INT64) for tensor in node.tensors()]
+    text = call("torch.einsum", f'"{equation}"', *tensors)
+    node.emit(text if is_plain else node.cast(text, node.result_dtype()))
 
 
 def export_det(node: ExportNode[ir.Det]) -> None:
