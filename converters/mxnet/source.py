@@ -75,7 +75,7 @@ class MXNetSource:
 
         def imported(guess: bool) -> Importer:
             choices = Choices(keep_loss, keep_given, settle=settled, guess=guess)
-            return Importer(self.symbol, tensors, shapes, choices, dtypes=dtypes, name=self.name)
+            return Importer(self.symbol, tensors, shapes, choices, dtypes=dtypes, graph=Graph(self.name))
 
         with paused_collector():
             try:
@@ -97,7 +97,7 @@ class MXNetSource:
         if not tensors or not shapes or isinstance(error, UnsupportedOpError):
             return
         with suppress(GraphirError):
-            graph = Importer(self.symbol, tensors, None, Choices(settle=True, guess=True), name=self.name).run()
+            graph = Importer(self.symbol, tensors, None, Choices(settle=True, guess=True), graph=Graph(self.name)).run()
             known = {value.name: value.shape for value in graph.inputs if value.shape and value.name in shapes}
             fits = " ".join(f"-i {name}:{','.join(map(str, shape))}" for name, shape in known.items())
             if any(shape != parse_dims(shapes[name]) for name, shape in known.items()):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from graphir.converters.kernel.importing import BaseImporter
-from graphir.converters.kernel.refusals import NODE_ERRORS, NeedsShape, Refusal
+from graphir.converters.kernel.refusals import NeedsShape, Refusal
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
-from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
 from graphir.converters.mxnet.importing.heads import LOSS_HEADS, Head, classify_heads, dropped_heads
 from graphir.converters.mxnet.importing.input_dtypes import likely_dtypes, stated_dtype
 from graphir.converters.mxnet.importing.input_shapes import (
@@ -21,22 +20,19 @@ from graphir.converters.mxnet.importing.input_shapes import (
     settle_sizes,
 )
 from graphir.converters.mxnet.importing.likely_shapes import likely_shape
-from graphir.converters.mxnet.importing.operand_checks import check_node
 from graphir.converters.mxnet.importing.ops import import_table
-from graphir.converters.mxnet.importing.ops.refused import means_something_else, why_not
-from graphir.converters.mxnet.importing.plugged import import_of_plugin, refuse_taken
+from graphir.converters.mxnet.importing.plugged import refuse_taken
+from graphir.converters.mxnet.importing.scope import Scope
 from graphir.converters.mxnet.importing.storage import sparse_nodes
-from graphir.converters.mxnet.importing.symbol_inputs import entry_names, needed_nodes
-from graphir.converters.mxnet.schema.operators import canonical_name, node_signature, result_count, typed_attributes
+from graphir.converters.mxnet.importing.symbol_inputs import entry_names
 from graphir.decisions import DecisionKind
-from graphir.errors import FormatError, GraphirError, ImportFailure, ShapeError
+from graphir.errors import GraphirError, ImportFailure, ShapeError
 from graphir.graph import Graph, Value
 from graphir.inference.engine import is_complete, parse_dims
 from graphir.ops.elementwise import Identity
-from graphir.safety.counted import counted
 from graphir.safety.foreign_text import listing
 from graphir.tensor import Tensor
-from graphir.types import ANYTHING, UNKNOWN, DType, Shape, TensorType, format_shape, unify_shape
+from graphir.types import UNKNOWN, DType, Shape, TensorType, format_shape, unify_shape
 
 PARAMETER_INPUTS = frozenset(
     {"weight", "bias", "gamma", "beta", "moving_mean", "moving_var", "running_mean", "running_var", "parameters"}
@@ -77,16 +73,17 @@ class Importer(BaseImporter):
         choices: Choices = Choices(),
         *,
         dtypes: Mapping[str, object] | None = None,
-        name: str = "graph",
+        graph: Graph | None = None,
     ) -> None:
-        super().__init__(Graph(name), (record.name for record in symbol_graph.nodes if record.op == VARIABLE))
+        names = (record.name for record in symbol_graph.nodes if record.op == VARIABLE)
+        super().__init__(Graph("graph") if graph is None else graph, names)
         self.source = symbol_graph
         self.params = params
         self.shapes = {key: parse_dims(shape) for key, shape in (shapes or {}).items()}
         self.dtypes = {key: DType.of(dtype) for key, dtype in (dtypes or {}).items()}
         self.choices = choices
         self.guessed = False
-        self._results: list[Sequence[Value] | None] = [None] * len(symbol_graph.nodes)
+        self.scope = Scope(self, symbol_graph, self.graph)
         self._missing: list[str] = []
         self.reals: dict[Value, Value] = {}  # what quantized values of int32 stand for
         self.readers = Counter(symbol_graph.heads)
@@ -97,16 +94,12 @@ class Importer(BaseImporter):
 
     def run(self) -> Graph:
         """The graph. Raises UnsupportedOpError with every gap, or ImportFailure with every other problem."""
-        functions = import_table()
-        refuse_taken(functions)
+        refuse_taken(import_table())
         check_inputs(self.source, self.shapes, self.dtypes, self.params or {}, self.graph)
         heads = self._heads()
-        needed = needed_nodes(self.source, heads)
         for upgrade in self.source.upgrades:
             self.graph.decide(DecisionKind.UPGRADE, upgrade.node, f"{upgrade.rule}: {upgrade.text}")
-        for index, record in counted(list(enumerate(self.source.nodes)), "node"):
-            if index in needed and record.op != VARIABLE:
-                self._import(index, record, functions.get(record.op))
+        self.scope.run(heads)
         self._raise_problems()
         self._set_outputs(heads)
         self._complete_inputs()
@@ -130,25 +123,24 @@ class Importer(BaseImporter):
         if not all(is_complete(value.type) for value in values):
             self.infer_now()
         source = replace(symbol_graph, version=self.source.version, np_shape=self.source.np_shape)
-        inner = Importer(source, None, None, Choices(self.choices.keep_loss, settle=False))
-        inner.graph = graph
         variables = source.variables()
         if len(variables) != len(values):
             raise Refusal(f"a symbol inside has {len(variables)} variables, the node gives it {len(values)}")
-        for index, value in zip(variables, values, strict=True):
-            inner._results[index] = [value]
-        functions, needed = import_table(), needed_nodes(source, source.heads)
-        for index, record in enumerate(source.nodes):
-            if index in needed and record.op != VARIABLE:
-                inner._import(index, record, functions.get(record.op))
+        inner = Importer(source, None, None, Choices(self.choices.keep_loss, settle=False), graph=graph)
+        inner.scope.results.update({index: [value] for index, value in zip(variables, values, strict=True)})
+        inner.scope.run(source.heads, counts=False)
         gaps, problems = inner.refusals.gaps, inner.refusals.problems
         if gaps:
             shown = (f"inside it {gap.operator} ({', '.join(gap.nodes)}): {gap.reason}" for gap in gaps)
             raise Refusal("; ".join(shown))
         if problems:
             raise ShapeError("; ".join(problems))
-        heads = [inner._results[index] for index, _ in source.heads]
-        return [found[slot] for found, (_, slot) in zip(heads, source.heads, strict=True) if found is not None]
+        return [inner.scope.value(head) for head in source.heads]
+
+    def record(self, operator: str, error: Exception, node: str, attributes: Mapping[str, object]) -> None:
+        """Record one of `NODE_ERRORS` of a node; with `gaps` a node that needs a size is left out without a word."""
+        if not (self.choices.gaps and isinstance(error, NeedsShape)):
+            super().record(operator, error, node, attributes)
 
     def fresh_name(self, wanted: str) -> str:
         """`wanted`, or with a number: a name that nothing in this graph and no variable has.
@@ -181,62 +173,7 @@ class Importer(BaseImporter):
                 )
         return [head for place, head in enumerate(heads) if place not in dropped]
 
-    def _import(self, index: int, record: NNVMNode, function: ImportFunction | None) -> None:
-        if function is None:
-            function = import_of_plugin(self.graph, record)
-        if function is None or means_something_else(record.op, self.source.version):
-            name = canonical_name(record.op)
-            self.refuse(record.op, why_not(record.op, self.source.version), record.name)
-            self._break(index, record, 1 if name is None else result_count(record))
-            return
-        try:
-            attrs, names = typed_attributes(record), node_signature(record)
-            output_names = [f"{record.name}_{name}" for name in names.outputs]
-            operands = [self._operand(record, slot, names.inputs) for slot in range(len(record.inputs))]
-            node = ImportNode(self, record, attrs, operands, output_names)
-            if attrs.unknown:
-                unknown = f"{record.op} has no {', '.join(sorted(attrs.unknown))}: ignored"
-                self.graph.decide(DecisionKind.UNKNOWN_ATTRIBUTE, record.name, unknown)
-            check_node(node, names)
-            result = function(node)
-        except NODE_ERRORS as error:
-            passed_over = self.choices.gaps and isinstance(error, NeedsShape)
-            if isinstance(error, Refusal | FormatError) or not (passed_over or self._stands_on_broken(record)):
-                self.record(record.op, error, record.name, record.attrs)
-            self._break(index, record, result_count(record))
-        else:
-            self._take(index, record, result, output_names)
-
-    def _take(self, index: int, record: NNVMNode, result: object, output_names: list[str]) -> None:
-        values = [result] if isinstance(result, Value) else list(result)  # type: ignore[call-overload]
-        for value, name in zip(values, output_names, strict=False):
-            is_new = value.producer is not None and not value.sources
-            if value.name != name and is_new and name not in self.graph and self.names.claim(name):
-                self.graph.rename(value, name)
-            if name not in value.sources:
-                value.sources = (*value.sources, name)
-        self._results[index] = values
-        if any(self._is_broken(source, slot) for source, slot in record.inputs):
-            self.broken.update(values)
-
-    def _operand(self, record: NNVMNode, slot: int, names: tuple[str, ...]) -> Callable[[], Value]:
-        source, output = record.inputs[slot]
-
-        def operand() -> Value:
-            results = self._results[source]
-            if results is None:
-                wanted = names[slot] if slot < len(names) else ""
-                results = self._results[source] = [self._variable(self.source.nodes[source], wanted)]
-            if output >= len(results) and self._is_broken(source, 0):
-                return results[0]
-            if output >= len(results):
-                producer = self.source.nodes[source]
-                raise Refusal(f"it uses output {output} of {producer.name} ({producer.op}), which is not available")
-            return results[output]
-
-        return operand
-
-    def _variable(self, record: NNVMNode, wanted: str) -> Value:
+    def variable(self, record: NNVMNode, wanted: str) -> Value:
         """A variable that is used for the first time, as the operator's input `wanted`: parameter or graph input."""
         graph, name = self.graph, record.name
         unique = graph.fresh_name(name)
@@ -283,19 +220,6 @@ class Importer(BaseImporter):
             return {}
         return likely_dtypes(self.source, self.params, self.dtypes)
 
-    def _break(self, index: int, record: NNVMNode, count: int) -> None:
-        """Stand-ins for the results of a node that could not be imported, so that the rest can be looked at too."""
-        values = [self.graph.add_input(self.fresh_name(f"?{record.name}"), ANYTHING) for _ in range(count)]
-        self.broken.update(values)
-        self._results[index] = values
-
-    def _is_broken(self, source: int, slot: int) -> bool:
-        results = self._results[source]
-        return results is not None and any(value in self.broken for value in results)
-
-    def _stands_on_broken(self, record: NNVMNode) -> bool:
-        return any(self._is_broken(source, slot) for source, slot in record.inputs)
-
     def shape_hint(self) -> str:
         from graphir.converters.mxnet.importing.examples import shape_hint
 
@@ -335,10 +259,7 @@ class Importer(BaseImporter):
         outputs: dict[Value, None] = {}  # none comes twice: what would is a copy
         for index, slot in heads:
             record = self.source.nodes[index]
-            if record.op == VARIABLE and self._results[index] is None:
-                self._results[index] = [self._variable(record, "")]
-            results = self._results[index]
-            assert results is not None
+            results = self.scope.of_node(index)
             if slot >= len(results):
                 raise ImportFailure(
                     f"{record.name} ({record.op}): output {slot}, an output of the model, means nothing at inference; "
@@ -365,11 +286,11 @@ class Importer(BaseImporter):
         order: dict[Value, None] = {}
         for index in self.source.variables():
             record = self.source.nodes[index]
-            if self._results[index] is None and self._stays_unused(record):
-                self._results[index] = [self._variable(record, "")]
+            if index not in self.scope.results and self._stays_unused(record):
+                self.scope.of_node(index)
                 said = "no output depends on it; it stays, as it was given"
                 self.graph.decide(DecisionKind.UNUSED_INPUT, record.name, said)
-            order.update(dict.fromkeys(self._results[index] or ()))
+            order.update(dict.fromkeys(self.scope.results.get(index, ())))
         held = dict.fromkeys(self.graph.inputs)
         listed = [value for value in order if value in held]
         self.graph.order_inputs([*listed, *(value for value in held if value not in order)])

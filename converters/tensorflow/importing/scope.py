@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from graphir.converters.kernel.refusals import NODE_ERRORS, Refusal
+from graphir.converters.kernel.refusals import Refusal
+from graphir.converters.kernel.scope import BaseScope
 from graphir.converters.tensorflow.files.records import Endpoint, TFNode
 from graphir.converters.tensorflow.importing.context import ImportFunction, ImportNode, result_name
 from graphir.converters.tensorflow.importing.operands import check_operands
@@ -34,16 +35,15 @@ VARIABLES = frozenset({"Variable", "VariableV2", "VarHandleOp", "AutoReloadVaria
 READS = frozenset({"ReadVariableOp"})
 
 
-class Scope:
-    """One graph in the making, and what each node that was imported gave."""
+class Scope(BaseScope[str]):
+    """The nodes of one graph in the making, by their names."""
 
     def __init__(
         self, importer: Importer, graph: Graph, arguments: Mapping[Endpoint, Value] | None = None, depth: int = 0
     ) -> None:
+        super().__init__(importer, graph)
         self.importer = importer
         self.depth = depth
-        self.graph = graph
-        self._results: dict[str, Sequence[Value]] = {}
         self._arguments = dict(arguments or {})
         self._used: set[Endpoint] = set()
         self._users: Counter[Endpoint] = Counter()
@@ -63,7 +63,7 @@ class Scope:
         found = self._arguments.get(endpoint)
         if found is not None:
             return found
-        results = self._results[endpoint.node]
+        results = self.results[endpoint.node]
         if endpoint.slot >= len(results):
             raise Refusal(f"it uses result {endpoint.slot} of {endpoint.node}, which is not available")
         return results[endpoint.slot]
@@ -75,7 +75,7 @@ class Scope:
     def producer(self, endpoint: Endpoint) -> ImportNode | None:
         """The node whose first result this is, if it was imported here and its result is used once."""
         record = self._records.get(endpoint.node)
-        if record is None or endpoint.slot or self._users[endpoint] != 1 or record.name not in self._results:
+        if record is None or endpoint.slot or self._users[endpoint] != 1 or record.name not in self.results:
             return None
         attrs = Attributes(record.attrs, operator_schema(record.op), f"{record.name} ({record.op})")
         return ImportNode(self, record, attrs, [self.value(held) for held in record.inputs])
@@ -94,37 +94,34 @@ class Scope:
             self._break(record)
             return
         operands: list[Value] = []
-        try:
-            operands += map(self.value, record.inputs)
-            if importer.broken.isdisjoint(operands):
-                check_operands(record.op, operands)
-            attrs = Attributes(record.attrs, operator_schema(record.op), f"{record.name} ({record.op})")
-            node = ImportNode(self, record, attrs, operands)
-            if not importer.pairs.isdisjoint(operands):
-                function = _on_pairs(record.op)
-            result = function(node)
-        except NODE_ERRORS as error:
-            if isinstance(error, Refusal | FormatError) or not importer.broken.intersection(operands):
-                importer.record(record.op, error, record.name, record.attrs)
-        else:
-            self._take(record, [result] if isinstance(result, Value) else list(result))
-            if importer.broken.intersection(operands):
-                importer.broken.update(self._results[record.name])
+        values = self.attempt(
+            lambda: self._call(function, record, operands),
+            (record.op, record.name, record.attrs),
+            lambda: not importer.broken.isdisjoint(operands),
+        )
+        if values is None:
+            self._break(record)
             return
-        self._break(record)
+        self._take(record, values)
+        if not importer.broken.isdisjoint(operands):
+            importer.broken.update(values)
+
+    def _call(self, function: ImportFunction, record: TFNode, operands: list[Value]) -> object:
+        operands += map(self.value, record.inputs)
+        if self.importer.broken.isdisjoint(operands):
+            check_operands(record.op, operands)
+        attrs = Attributes(record.attrs, operator_schema(record.op), f"{record.name} ({record.op})")
+        node = ImportNode(self, record, attrs, operands)
+        return (function if self.importer.pairs.isdisjoint(operands) else _on_pairs(record.op))(node)
 
     def _take(self, record: TFNode, values: list[Value]) -> None:
         schema = operator_schema(record.op)
         results = () if schema is None else schema.outputs
         for slot, value in enumerate(values):
-            name, source = result_name(record.name, slot), f"{record.name}:{slot}"
-            is_new = not value.sources and value.producer is not None and value.graph is self.graph
-            if is_new and value.name != name and self.importer.names.claim(name):
-                self.graph.rename(value, name)
             is_list = slot < len(results) and results[slot].dtype == "variant"
-            if source not in value.sources and not is_list:  # a list's tensor is nothing that TensorFlow has
-                value.sources = (*value.sources, source)
-        self._results[record.name] = values
+            source = "" if is_list else f"{record.name}:{slot}"  # a list's tensor is nothing that TensorFlow has
+            self.name_result(value, result_name(record.name, slot), source)
+        self.results[record.name] = values
 
     def _variable(self, record: TFNode) -> None:
         """A variable is a parameter if its elements are known; reading it is the parameter itself."""
@@ -143,13 +140,10 @@ class Scope:
         except FormatError:
             types = [None]
         slots = [endpoint.slot for endpoint in self._used if endpoint.node == record.name]
-        values = []
-        for slot in range(max(len(types), *(slot + 1 for slot in slots), 1)):
-            dtype = types[slot] if slot < len(types) else None
-            type_ = TensorType(dtype) if isinstance(dtype, DType) else ANYTHING
-            values.append(self.graph.add_input(self.importer.fresh_name(f"?{record.name}"), type_))
-        self.importer.broken.update(values)
-        self._results[record.name] = values
+        count = max(len(types), *(slot + 1 for slot in slots), 1)
+        dtypes = [*types, *[None] * (count - len(types))]
+        known = [TensorType(dtype) if isinstance(dtype, DType) else ANYTHING for dtype in dtypes]
+        self.results[record.name] = self.stand_ins(record.name, known)
 
 
 def _read(node: ImportNode) -> Value:
