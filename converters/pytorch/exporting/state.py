@@ -334,6 +334,7 @@ def number_text(value: object, dtype: DType) -> Expr:
     text = repr(number) if dtype is DType.FLOAT64 else _shortest(number)
     if abs(float(text)) > abs(number) >= LARGEST.get(dtype, math.inf):
         text = repr(number)
+    text = text.replace("e+", "e")
     return Expr(text) if not text.startswith("-") else unary("-", text[1:])
 
 

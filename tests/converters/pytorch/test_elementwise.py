@@ -143,6 +143,7 @@ ROWS = [
       for op, f in ((ir.Max, np.maximum), (ir.Min, np.minimum)) for d in INTEGERS),
     Case(ir.Max(), X, Constant(f32(0)), text="x = x.clamp(min=0.0)  #"),
     Case(ir.Max(), X, ROW, text="torch.maximum(in0, in1)"),
+    *(Case(op(), SPECIAL, second) for op in (ir.Max, ir.Min) for second in (SPECIAL[::-1].copy(), Constant(f32(1)))),
     Case(ir.Clip(), X, Constant(f32(0)), Constant(f32(6)), text="F.relu6(x)"),
     Case(ir.Clip(), X, Constant(f32(-1)), Constant(f32(1)), text="x.clamp(-1.0, 1.0)"),
     Case(ir.Clip(), X, None, Constant(f32(1)), batch=True, text="x.clamp(max=1.0)"),

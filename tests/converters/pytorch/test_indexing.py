@@ -42,6 +42,7 @@ ROWS = [
         (0, i64([[]]), "x[self.c]"), (1, i64([2, 1, 0]), "x[:, [2, 1, 0]]"),
     )),
     Case(ir.Gather(), Constant(MATRIX), i64([[0, 4, 2], [1, 3, 0]]), batch=True, text="nn.Embedding(5, 3)"),
+    Case(ir.Gather(), Constant(MATRIX), i64([[0, -1, 2], [-5, 3, -2]]), batch=True, text="self.y(x % 5)"),
     Case(ir.Gather(), Constant(MATRIX.astype(np.float16)), i32([0, 4]), text="dtype=torch.float16"),
     Case(ir.Gather(axis=1), Constant(MATRIX), i64([0, -1])),
     Case(ir.Gather(), Constant(MATRIX.astype(np.int64)), i64([0, -1])),
@@ -127,12 +128,11 @@ def lookup(*, clipped: bool) -> Graph:
     return graph
 
 
-def test_a_table_says_what_it_does_with_indices_below_0() -> None:
+def test_indices_below_0_count_from_the_end_unless_they_are_clipped() -> None:
     need_torch()
     graph = lookup(clipped=False)
-    with pytest.raises(IndexError):
-        run_module(graph, [i64([-1])])
-    assert [decision.kind for decision in graph.decisions] == ["index mode"]
+    results, _ = run_module(graph, [i64([-1, 0])])
+    np.testing.assert_array_equal(results[0], MATRIX[[-1, 0]])
     graph = lookup(clipped=True)
     found, text = run_module(graph, [i64([-7, 2, 9])])
     np.testing.assert_array_equal(found[0], MATRIX[[0, 2, 4]])

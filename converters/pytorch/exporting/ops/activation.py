@@ -36,8 +36,9 @@ def float_text(number: float) -> str:
 
 
 def export_thresholded_relu(node: ExportNode[ir.ThresholdedRelu]) -> None:
-    """F.threshold, which gives 0 where x is not above alpha."""
-    node.emit(call("F.threshold", node.tensor(), float_text(node.op.alpha), "0.0"))
+    """torch.where: 0 where x is not above alpha, also of NaN, which F.threshold would keep."""
+    data, alpha = node.tensor(), float_text(node.op.alpha)
+    node.emit(call("torch.where", binary(">", data, alpha), data, "0.0"))
 
 
 def export_selu(node: ExportNode[ir.Selu]) -> None:

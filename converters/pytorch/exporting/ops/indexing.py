@@ -18,7 +18,6 @@ from graphir.converters.pytorch.exporting.context import (
 )
 from graphir.converters.pytorch.exporting.state import SHORT_CONSTANT
 from graphir.converters.pytorch.exporting.unsigned import UNSIGNED, computable_tensor, restored
-from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import activation, elementwise, reduction, shape
 from graphir.ops import indexing as ir
@@ -61,15 +60,13 @@ def subscript(data: Expr, axis: int, rank: int, index: str) -> str:
 
 
 def export_gather(node: ExportNode[ir.Gather]) -> None:
-    """nn.Embedding of a constant table, else an index, which counts from the end where it is below 0."""
+    """nn.Embedding of a constant table, else an index. One below 0 counts from the end, which is an error of
+    nn.Embedding."""
     rank = node.rank()
     axis, table, indices = node.axis(node.op.axis, rank), node.weight(0), node.input(1)
     if table is not None and axis == 0 and rank == 2 and node.dtype().is_float and indices.tensor is None:
-        if not is_index_from_front(indices):
-            node.decide(DecisionKind.INDEX_MODE, f"indices of {indices.name} below 0, which count from the end, are "
-                        "an error of nn.Embedding")  # fmt: skip
         layer = node.layer("nn.Embedding", list(table.shape), owned={"weight": 0})
-        node.emit(f"{layer}({node.tensor(1)})")
+        node.emit(f"{layer}({_from_front(node, 1, node.size(0, 0))})")
         return
     data, known = node.tensor(), node.ints_if_known(1)
     if indices.rank == 0 and known is not None:
