@@ -14,15 +14,13 @@ from graphir.graph import Graph
 from graphir.runtime.providers import PROVIDERS
 
 from .causes.layers import explain
-from .detections.cuts import cuts
-from .detections.detected import before_cuts, compare_as_sets
-from .grading.by_parts import graded_by_parts
-from .grading.compare import Comparison, Floor
-from .grading.doubts import gather_evidence, look_for_overflow, look_inside
+from .grading.by_regions import can_judge, grade_by_regions, look_inside
+from .grading.compare import Comparison
+from .grading.detections import compare_as_sets
+from .grading.doubts import gather_evidence, look_for_overflow
 from .grading.heads import Wiring, hides_errors, is_shiftless, scores, values_before_heads
 from .grading.hidden_heads import hidden_heads
 from .grading.limits import Limits
-from .grading.long_sums import excuse_long_sums
 from .grading.noise import Rounding
 from .grading.proof import doubt_sentence, unproven
 from .grading.ranking import rankings
@@ -36,7 +34,6 @@ from .running.bench import Asked, Bench, View, before_head
 from .running.candidate import OnnxCandidate
 from .running.layouts import order_outside
 from .running.maps import check_keys
-from .running.slices import return_memory_of
 from .verdict import Verdict
 
 if TYPE_CHECKING:
@@ -121,20 +118,17 @@ def compare_models(
 
     outputs = [_output(pair, stated) for pair in pairs]
     moved = _moved_once(bench, [*outputs, *(head for head in heads if head.name in found)])
-    report.outputs, inner = _compare_outputs(bench, outputs, (expected, found), moved, sides, graph)
+    report.outputs = _grade(bench, [*outputs, *heads], (expected, found), moved, sides)
     report.rankings = rankings(bench, outputs, (expected, found), report.outputs)
     graded = {one.name: one for one in report.outputs}
     report.layers = [graded.get(layer.name, layer) for layer in report.layers]
     report.notes += _moved_channels(outputs, expected, found)
     lacking = _lacking(reference, pairs)
-    report.outputs += lacking
-    report.outputs += _compare_heads(bench, (outputs, heads), report.outputs, (expected, found), moved, sides, graph)
-    if report.ok and sides is not None and sides.tells and not bench.limits.stated:
-        report.outputs, inner = _as_written((bench, inner), outputs, report.outputs, expected, sides)
+    report.outputs[len(outputs) : len(outputs)] = lacking
     if report.ok:
-        look_inside(inner, report, sides)
+        look_inside(bench, report, outputs, sides)
     if report.ok:
-        _weigh((bench, inner), report, (outputs, heads), expected, (found, moved), sides)
+        _weigh(bench, report, (outputs, heads), expected, (found, moved), sides)
     if report.verdict.differs and not lacking:
         results = {source: expected[source] for source, _ in pairs}
         report.notes += questions(candidate, feeds, results, dict(pairs), stated, bench.limits)
@@ -149,17 +143,15 @@ def compare_models(
 
 
 def _weigh(
-    benches: tuple[Bench, Bench],
+    bench: Bench,
     report: VerificationReport,
     asked: tuple[Sequence[Asked], Sequence[Asked]],
     expected: Mapping[str, Array],
     runs: tuple[Mapping[str, Array], Mapping[str, Array]],
     sides: Sides | None,
 ) -> None:
-    """What the agreement of outputs proves, and what ends as infinity before them. `benches` are that of the outputs
-    and that of values inside."""
-    bench, _ = benches
-    report.evidence = gather_evidence(benches, report, *asked, expected, runs, sides)
+    """What the agreement of outputs proves, and what ends as infinity before them."""
+    report.evidence = gather_evidence(bench, report, *asked, expected, runs, sides)
     report.doubts = unproven([report.evidence])
     report.unproven += [doubt_sentence(name, reason) for name, reason in report.doubts.items()]
     if bench.limits.coarsest and report.ok:
@@ -194,122 +186,26 @@ def _output(pair: tuple[str, str], stated: Stated) -> Asked:
     return Asked(source, source, name, True, turned=partial(turned, match=match) if match and match.order else None)
 
 
-def _compare_outputs(
+def _grade(
     bench: Bench,
-    outputs: Sequence[Asked],
+    asked: Sequence[Asked],
     results: tuple[Mapping[str, Array], Mapping[str, Array]],
     moved: Mapping[str, Array],
     sides: Sides | None,
-    graph: Graph | None,
-) -> tuple[list[Comparison], Bench]:
-    """The outputs, those that differ also as what they are: softmaxes of many terms, detections. And the bench for the
-    values inside that show something."""
-    graphs = _graphs(sides, graph)
-    for rows in _ways(bench):
-        graded = replace(bench, passing=rows).compare(outputs, *results, {} if rows else moved)
-        if all(one.verdict.passes for one in graded):
-            return graded, bench
-        summed, as_sets = _as_what_they_are(bench, outputs, graded, results, graphs, sides)
-        if all(one.verdict.passes for one in as_sets):
-            break
-    return as_sets, before_cuts(bench, summed, as_sets)
-
-
-def _compare_heads(
-    bench: Bench,
-    asked: tuple[Sequence[Asked], Sequence[Asked]],
-    graded: Sequence[Comparison],
-    results: tuple[Mapping[str, Array], Mapping[str, Array]],
-    moved: Mapping[str, Array],
-    sides: Sides | None,
-    graph: Graph | None,
 ) -> list[Comparison]:
-    """The values before heads. Those of detections, such as masks, belong to the rows of one run."""
-    outputs, heads = asked
-    expected, found = results
-    agree = all(one.verdict.passes for one in graded)
-    for rows in _ways(bench) if agree else (False,):
-        compared = replace(bench, passing=rows).compare(heads, expected, found, {} if rows else moved)
-        if not agree or all(one.verdict.passes for one in compared):
-            return compared
-        names = list(dict.fromkeys(one.name for one in (*outputs, *heads)))
-        together = bench.candidate.known_or_run(bench.feeds, names)
-        graphs = _graphs(sides, graph)
-        either = graphs[1] if graphs[0] is None else graphs[0]
-        as_sets = compare_as_sets(bench, [*outputs, *heads], [*graded, *compared], (expected, together), either)
-        if all(one.verdict.passes for one in as_sets):
-            break
-    return as_sets[len(graded) :]
+    """Return the comparisons of outputs and of values before heads.
 
-
-def _ways(bench: Bench) -> Sequence[bool]:
-    """How outputs are compared, whether as rows at first: where another row stands for one, that differs by more than
-    any floor allows, and by how much rounding moves it is asked where the rows as sets do not pass either. Measuring it
-    takes three runs of the reference."""
-    return (True, False) if cuts(bench.candidate) else (False,)
-
-
-def _graphs(sides: Sides | None, graph: Graph | None) -> tuple[Graph | None, Graph | None]:
-    return (None, graph) if sides is None or sides.graphs is None else sides.graphs
-
-
-def _as_what_they_are(
-    bench: Bench,
-    outputs: Sequence[Asked],
-    graded: Sequence[Comparison],
-    results: tuple[Mapping[str, Array], Mapping[str, Array]],
-    graphs: tuple[Graph | None, Graph | None],
-    sides: Sides | None,
-    *,
-    is_plain: bool = False,
-) -> tuple[list[Comparison], list[Comparison]]:
-    """The comparisons with softmaxes of many terms excused, and these with detections compared as sets too, and by the
-    parts of the candidate."""
-    summed = excuse_long_sums(bench, outputs, graded, results, graphs)
-    as_sets = compare_as_sets(bench, outputs, summed, results, graphs[1] if graphs[0] is None else graphs[0])
-    return summed, graded_by_parts(bench, outputs, as_sets, results[0], sides, is_plain=is_plain)
-
-
-def _as_written(
-    benches: tuple[Bench, Bench],
-    outputs: Sequence[Asked],
-    graded: Sequence[Comparison],
-    expected: Mapping[str, Array],
-    sides: Sides,
-) -> tuple[list[Comparison], Bench]:
-    """The comparisons, those of outputs that differ where the candidate is run the other way (without onnxruntime's
-    optimisations, if it was run with them) in place of those that agree: a fusion that takes what is almost its pattern
-    for it makes a wrong model right, for onnxruntime alone. For graphs that differ: others were written by one hand.
-
-    `benches` are that of the outputs and that of values inside, which comes back: these are computed without
-    optimisations too, so where that turns detections, values behind a suppression show nothing."""
-    bench, inner = benches
-    graphs = _graphs(sides, None)
-    passing = {one.name for one in graded if one.verdict.passes}
-    asked = [one for one in outputs if one.title in passing]
-    twin, names = bench.candidate.twin, list(dict.fromkeys(one.name for one in asked))
-    nearby = next(iter(bench.rounding.feeds()), bench.feeds)
-    alone = replace(bench, rounding=bench.rounding.other_way())
-    found, moved = twin.known_or_run(bench.feeds, names), twin.known_or_run(nearby, names)
-    for rows in _ways(bench):
-        again = replace(bench, passing=rows).compare(asked, expected, found)
-        for place, one in enumerate(asked):
-            pair = bench.pair(one, expected, found)
-            if again[place].verdict is Verdict.NOT_DETERMINISTIC and pair is not None:  # so far apart are the two ways
-                again[place] = bench.graded(pair, Floor().seen(pair.found, pair.again(moved[one.name])))
-        summed = again
-        if not all(result.verdict.passes for result in again):
-            summed, again = _as_what_they_are(alone, asked, again, (expected, found), graphs, sides, is_plain=True)
-        if all(result.verdict.passes for result in again):
-            break
-    inner = before_cuts(inner, summed, again)
-    note = "with onnxruntime's optimisations the other way"
-    worse = {
-        result.name: replace(result, note="; ".join(filter(None, (result.note, note))))
-        for result in again if not result.verdict.passes
-    }  # fmt: skip
-    return_memory_of([*found.values(), *moved.values()])
-    return [worse.get(one.name, one) for one in graded], inner
+    What no floor can excuse is asked of the candidate's regions at first, which takes no run of the reference on moved
+    inputs. Where these differ, or cannot be judged, each value has the verdict of its own floor.
+    """
+    graded = replace(bench, passing=True).compare(asked, *results, moved)
+    if can_judge(bench, sides):
+        graded = grade_by_regions(bench, asked, graded, results[0], sides)
+    if all(one.verdict.passes for one in graded):
+        return graded
+    graded = bench.compare(asked, *results, moved)
+    graded = grade_by_regions(bench, asked, graded, results[0], sides)
+    return compare_as_sets(bench, [one for one in asked if one.is_output], graded, results)
 
 
 def _moved_once(bench: Bench, outputs: Sequence[Asked]) -> dict[str, Array]:

@@ -11,17 +11,13 @@ import graphir.verification
 ROOT = Path(graphir.verification.__file__).parent
 # What a failure becomes, by handler: module, function, exceptions.
 HANDLERS = {
-    ("causes/layers.py", "_Inquiry.run", "GraphirError"): "the outputs are the causes; a note says why",
     ("causes/layers.py", "_Inquiry.reproduce", "VerificationError"): "a note",
     ("causes/minimal.py", "_result", "GraphirError"): "VerificationError",
-    ("detections/detected.py", "compare_as_sets", "suppress VerificationError"): "the output stays a difference",
     ("devices.py", "_with_tf32", "GraphirError"): "a note",
     ("driver.py", "_Driver._takes", "VerificationError"): "the refusal is raised",
     ("driver.py", "_Driver.first", "LiveFailed"): "LiveFailed",
     ("driver.py", "_Driver.first", "VerificationError"): "other sizes are tried, else the refusal is raised",
     ("driver.py", "_Driver.further", "Refused"): "a difference where the candidate alone refuses, else a note",
-    ("grading/by_parts.py", "graded_by_parts", "GraphirError"): "the outputs stay differences",
-    ("grading/doubts.py", "_differing", "GraphirError"): "the layers stay differences",
     ("grading/compare.py", "_steps", "ValueError"): "the step of a dtype that numpy does not know",
     ("inputs/coverage.py", "coverage", "GraphirError"): "coverage is not measured",
     ("inputs/coverage.py", "coverage", "VerificationError"): "probes with guards",
@@ -44,8 +40,8 @@ HANDLERS = {
     ("pairs/questions.py", "questions", "VerificationError"): "the next question",
     ("pairs/sides.py", "Sides.graphs", "GraphirError"): "graphs are not compared; a note says why",
     ("plain.py", "Plain.run", "VerificationError"): "Refused",
+    ("regions/judge.py", "judge", "GraphirError"): "NotRun",
     ("regions/trials.py", "_Trials._compare", "GraphirError"): "NotRun, of each part that is refused alone",
-    ("regions/trials.py", "try_changes", "GraphirError"): "not proven",
     ("running/candidate.py", "OnnxCandidate._aside", "FormatError"): "onnxruntime says what is wrong with the file",
     ("running/candidate.py", "OnnxCandidate.session", "suppress VerificationError"): "a session without inner values",
     ("running/references.py", "hold_against", "tuple(judge.gives_way)"): "the next reference, with a note",

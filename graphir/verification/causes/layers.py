@@ -11,13 +11,13 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from graphir.errors import GraphirError, VerificationError
+from graphir.errors import VerificationError
 from graphir.graph import Node, Value
 from graphir.report.text import plural
 from graphir.verification.grading.compare import Comparison
 from graphir.verification.pairs.changes import row_text, spoken
 from graphir.verification.pairs.sides import Sides
-from graphir.verification.regions.judge import Judgement, Regions, judge
+from graphir.verification.regions.judge import Judgement, NotRun, Regions, judge
 from graphir.verification.regions.known import Known, Walks, room_for
 from graphir.verification.regions.segments import Segment
 from graphir.verification.report import Cause, VerificationReport
@@ -96,11 +96,11 @@ class _Inquiry:
 
     def run(self) -> None:
         """Name the parts that differ by themselves, and what is only written otherwise."""
-        try:
-            self.regions, judgement = judge(self.bench, self.sides)
-        except GraphirError as error:
-            self.report.notes.append(f"parts of the candidate could not be run by themselves: {error}")
-            judgement = Judgement({})
+        judged, judgement = judge(self.bench, self.sides), Judgement({})
+        if isinstance(judged, NotRun):
+            self.report.notes.append(f"parts of the candidate could not be run by themselves: {judged.reason}")
+        else:
+            self.regions, judgement = judged
         for value, again in judgement.rewritten.items():
             if value in self.differing:
                 more = f" and {plural(len(again) - 1, 'other value')}" if len(again) > 1 else ""

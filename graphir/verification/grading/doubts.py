@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from graphir.errors import GraphirError
 from graphir.verification.pairs.sides import Sides
-from graphir.verification.regions.judge import behind_differences
+from graphir.verification.regions.judge import judge
 from graphir.verification.report import VerificationReport
 from graphir.verification.running.bench import Asked, Bench
 
+from .by_regions import can_judge
 from .compare import Comparison
 from .heads import passes_on
 from .noise import infinite_values
@@ -28,7 +28,7 @@ LAYERS_INSIDE = 8
 
 
 def gather_evidence(
-    benches: tuple[Bench, Bench],
+    bench: Bench,
     report: VerificationReport,
     outputs: Sequence[Asked],
     heads: Sequence[Asked],
@@ -38,9 +38,7 @@ def gather_evidence(
 ) -> Evidence:
     """What this set of inputs shows of outputs that agree. Values before those that show nothing themselves are
     compared too, and those that differ are added to the report. `runs` are the candidate's outputs, and what they are
-    where rounding moved the feeds; `benches` are that of the outputs and that of values inside which show something,
-    `sides` the graphs of both."""
-    bench, inner = benches
+    where rounding moved the feeds; `sides` are the graphs of both."""
     found, moved = runs
     doubts = _doubts(bench, outputs, expected, bench.reacting(found, moved), report.outputs)
     shown = _shown(bench, outputs, heads, doubts)
@@ -48,7 +46,7 @@ def gather_evidence(
     stirred = bench.stirring({name: found[name] for name in numb})
     doubts = {one.source: doubts[one.source] for one in outputs if one.source in doubts and one.name not in stirred}
     left = [one for one in outputs if one.source in doubts and one.source not in shown]
-    inside = _inside(inner, report, left, sides)
+    inside = _inside(bench, report, left, sides)
     shown |= _shown(bench, left, inside, doubts)
     behind = _digests_before(bench, [one for one in left if one.source not in shown], [*heads, *inside])
     numb = [name for name in doubts if doubts[name] == NUMB and (name in shown or not report.ok)]
@@ -157,11 +155,12 @@ def _inside(
     alike = [one for one in _operands(bench, outputs) if one not in asked]
     if not asked and not alike:
         return []
-    expected, inside = bench.evaluate([one.source for one in alike], nearest)
+    judged = judge(bench, sides) if sides is not None and can_judge(bench, sides) else None
+    by_regions = isinstance(judged, tuple)  # they agree, or what differs is in the report
+    expected, inside = bench.evaluate([one.source for one in alike], () if by_regions else nearest)
     alike = [one for one in alike if expected[one.source].dtype.kind in "fV"]  # a mask shows no more than what it makes
-    report.outputs += _differing(bench, report, inside, sides)
-    differing = {layer.name for layer in report.outputs if not layer.verdict.passes}
-    passed = {layer.name for layer in inside if layer.name not in differing}
+    report.outputs += [layer for layer in inside if not layer.verdict.passes]
+    passed = {*nearest} if by_regions else {layer.name for layer in inside if layer.verdict.passes}
     of_operands = zip(alike, bench.compare(alike, expected), strict=True)
     return [
         *(one for one in asked if one.source in passed), *(one for one, found in of_operands if found.verdict.passes)
@@ -181,36 +180,6 @@ def _operands(bench: Bench, outputs: Sequence[Asked]) -> Iterator[Asked]:
             for source, name in zip(sources, operands, strict=False):
                 if source in known and name in structure.producers and name in structure.real:
                     yield Asked(source, source, name)
-
-
-def look_inside(bench: Bench, report: VerificationReport, sides: Sides | None) -> None:
-    """Where outputs agree and one is in doubt, add the layers that differ."""
-    quantized = bench.limits.quantized
-    if any(not found.explained or (quantized and found.relative > 0) for found in report.outputs):
-        _, inside = bench.evaluate((), [name for name in bench.layers if name not in bench.reference.outputs])
-        report.outputs += _differing(bench, report, inside, sides)
-
-
-def _differing(
-    bench: Bench, report: VerificationReport, layers: Sequence[Comparison], sides: Sides | None
-) -> list[Comparison]:
-    """The layers that differ, but for those which a note names: they follow from rounding alone."""
-    differing = [layer for layer in layers if not layer.verdict.passes]
-    coarse = bench.limits.quantized or bench.limits.coarsest  # which round so much that a part shows less than a chain
-    if sides is None or sides.graphs is None or not differing or bench.limits.stated or coarse:
-        return differing
-    try:
-        alike = {layer.name for layer in differing} - behind_differences(bench, sides)
-    except GraphirError:
-        return differing
-    if alike:
-        first = next(layer.name for layer in differing if layer.name in alike)
-        more = f" and {len(alike) - 1} more" if len(alike) > 1 else ""
-        report.notes.append(
-            f"{first}{more} inside: rounding before moves it by more than the noise floor; run alone on the "
-            "reference's numbers every layer there gives the reference's"
-        )
-    return [layer for layer in differing if layer.name not in alike]
 
 
 def look_for_overflow(bench: Bench, report: VerificationReport) -> None:
@@ -233,4 +202,4 @@ def look_for_overflow(bench: Bench, report: VerificationReport) -> None:
         report.notes.append(f"infinite in a narrow type, with nothing to compare: {', '.join(unknown[:5])}")
 
 
-__all__ = ["gather_evidence", "look_for_overflow", "look_inside", "plain_evidence"]
+__all__ = ["gather_evidence", "look_for_overflow", "plain_evidence"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from copy import copy
 from functools import cached_property
 from itertools import islice
 from typing import Any
@@ -50,7 +49,6 @@ class Rounding:
         self._seed, self._coarse, self._beside = seed, coarse, beside
         self.reacted: set[str] = set()
         self._known: dict[str, Array] = {}
-        self._turned_alone = False
 
     def on(self, feeds: Feeds) -> Rounding:
         """The same of the candidate on other feeds."""
@@ -59,13 +57,6 @@ class Rounding:
     def giving(self, beside: Sequence[str]) -> Rounding:
         """The same, in which runs that are made anyway give these values too."""
         return Rounding(self._candidate, self._graph, self._feeds, self._seed, self._coarse, beside)
-
-    def other_way(self) -> Rounding:
-        """The same for results of the candidate's twin: runs with onnxruntime's optimisations the other way alone, so
-        that what they hide is no rounding. Values inside have one way here."""
-        alone = copy(self)
-        alone._turned_alone = True
-        return alone
 
     @cached_property
     def _fine(self) -> list[Feeds]:
@@ -99,10 +90,9 @@ class Rounding:
                 again = self._turned(moved[turn] if moved else self._feeds, names, other)
                 self.reacted |= {name for name in names if not _same(found[name], again[name])}
                 yield {name: again[name] for name in names}
-        turned = self._turned_alone and self._are_outputs(names)
         for feeds in moved[passed:]:
-            yield (self._candidate.twin if turned else self._candidate).known_or_run(feeds, names)
-        if not self._moved_weights and not self._turned_alone:
+            yield self._candidate.known_or_run(feeds, names)
+        if not self._moved_weights:
             yield self._candidate.twin.known_or_run(self._feeds, names)
 
     def further(self, names: Sequence[str], count: int) -> Iterator[dict[str, Array]]:
@@ -112,7 +102,7 @@ class Rounding:
         for turn in range(first, first + count if not self._coarse else first):
             moved = perturbed(self._graph, self._feeds, turn, 0.0)
             if moved is not None:
-                yield (self._candidate.twin if self._turned_alone else self._candidate).run(moved, names)
+                yield self._candidate.run(moved, names)
 
     def smaller(self, divisor: int) -> Feeds:
         """The feeds with their real numbers divided."""

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphir.analysis.channels import Order
+from graphir.errors import GraphirError
 from graphir.graph import Value
 from graphir.ops.activation import LogSoftmax, Softmax
 from graphir.ops.shape import Shape
@@ -247,7 +248,7 @@ class Regions:
         """Compare what the parts of values give; a floor is measured for those that do not pass without one."""
         arrays, fed = self._fed(values, unfed)
         found = self.cut.run(fed, self._names(values))
-        floors = {value: unmoved(value, self.known.pairs[value]) for value in values}
+        floors = {value: unmoved(arrays[value], value, self.known.pairs[value]) for value in values}
         compared = {value: self._graded(value, arrays, found, floors[value]) for value in values}
         open_ones = [value for value, one in compared.items() if not one.verdict.passes]
         if open_ones and not self._bench.limits.stated:
@@ -311,27 +312,29 @@ class Regions:
         return [value for value in self._name if value in values]
 
 
-def judge(bench: Bench, sides: Sides) -> tuple[Regions, Judgement]:
-    """Return the parts of a candidate, and what they show; asked once of each set of inputs. Raises GraphirError where
-    a part does not run."""
+@dataclass(frozen=True)
+class NotRun:
+    """Parts that could not be run by themselves, and why: neither agreement nor a difference."""
+
+    reason: str
+
+    @classmethod
+    def after(cls, error: Exception) -> NotRun:
+        """Return the result of a run that raised: its reason is the first line of the error."""
+        return cls((str(error) or type(error).__name__).splitlines()[0])
+
+
+def judge(bench: Bench, sides: Sides) -> tuple[Regions, Judgement] | NotRun:
+    """Return the parts of a candidate, and what they show; asked once of each set of inputs."""
     assert sides.graphs is not None
     if "parts" not in bench.judged:
-        regions = Regions(bench, sides, Known(bench, sides.graphs, room_for(bench)))
-        bench.judged["parts"] = regions, regions.judged()
-    found: tuple[Regions, Judgement] = bench.judged["parts"]
-    return found
-
-
-def behind_differences(bench: Bench, sides: Sides) -> set[str]:
-    """Return the names of the reference's values that depend on a part which differs by itself, shown behind it or not.
-
-    Raises GraphirError where a part does not run.
-    """
-    assert sides.graphs is not None
-    regions, found = judge(bench, sides)
-    walks = Walks(sides.graphs[0])
-    behind = {one for value in (*found.causes, *found.hidden) for one in walks.behind(value)}
-    return {regions.known.names[value] for value in behind if value in regions.known.names}
+        try:
+            regions = Regions(bench, sides, Known(bench, sides.graphs, room_for(bench)))
+            bench.judged["parts"] = regions, regions.judged()
+        except GraphirError as error:
+            bench.judged["parts"] = NotRun.after(error)
+    result: tuple[Regions, Judgement] | NotRun = bench.judged["parts"]
+    return result
 
 
 def _inputs(bench: Bench, sides: Sides) -> dict[Value, Value]:
@@ -369,4 +372,4 @@ def _can_be_fed(value: Value, known: Known) -> bool:
     return is_number and not (other.producer is not None and isinstance(other.producer.op, Shape))
 
 
-__all__ = ["Judgement", "Regions", "behind_differences", "judge"]
+__all__ = ["Judgement", "NotRun", "Regions", "judge"]

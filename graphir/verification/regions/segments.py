@@ -11,13 +11,15 @@ from numpy.typing import NDArray
 
 from graphir.analysis.channels import Order, channel_moves, channel_order
 from graphir.graph import Node, Value
-from graphir.ops.activation import Sigmoid
-from graphir.verification.grading.compare import Comparison, Floor
+from graphir.ops.activation import LogSoftmax, Sigmoid, Softmax
+from graphir.verification.grading.compare import NOISE_FACTOR, Comparison, Floor
 from graphir.verification.grading.limits import Limits
 from graphir.verification.grading.local import BESIDE_ONE
 from graphir.verification.running.layouts import order_inside
 
 Array = NDArray[Any]
+# Half a unit in the last place of float32: what one addition loses at most.
+LOST_BY_ADDING = 2.0**-24
 
 
 @dataclass(frozen=True)
@@ -49,10 +51,18 @@ def as_in_graph(array: Array, value: Value) -> Array:
     return array.transpose(order) if order else array
 
 
-def unmoved(*values: Value) -> Floor:
-    """The floor of a value, in one model or both, before anything was moved: a sigmoid's unit if it is one's result."""
-    sigmoid = any(value.producer is not None and isinstance(value.producer.op, Sigmoid) for value in values)
-    return Floor(unit=BESIDE_ONE if sigmoid else 0.0)
+def unmoved(array: Array, *values: Value) -> Floor:
+    """Return the floor of a value, in one model or both, before anything was moved: what its own operator rounds that
+    no moved input shows.
+
+    A sigmoid has units in the last place of 1. A softmax adds up its terms; one after the other, each loses half a unit
+    in the last place of the sum, always in the same direction where they are about alike.
+    """
+    operators = [value.producer.op for value in values if value.producer is not None]
+    is_sigmoid = any(isinstance(operator, Sigmoid) for operator in operators)
+    axes = [operator.axis for operator in operators if isinstance(operator, Softmax | LogSoftmax)]
+    terms = max((array.shape[axis] for axis in axes if -array.ndim <= axis < array.ndim), default=0)
+    return Floor(terms * LOST_BY_ADDING / NOISE_FACTOR, unit=BESIDE_ONE if is_sigmoid else 0.0)
 
 
 def compared_inside(name: str, expected: Array, found: Array, floor: Floor, limits: Limits) -> Comparison:

@@ -36,7 +36,7 @@ from graphir.verification.running.slices import return_memory_of
 from graphir.verification.verdict import Verdict
 
 from .cut import CutCandidate
-from .judge import Judgement, Regions, judge
+from .judge import Judgement, NotRun, Regions, judge
 from .segments import Segment, as_in_graph, compared_inside, is_symmetric, unmoved
 from .ways import HERE, OWN, Way, is_real, ways_for
 
@@ -46,18 +46,6 @@ ROUNDS, MOST_NODES = 8, 128
 MOST_HIDDEN = 8
 # The distance from 1 to the next number.
 NARROW_STEPS = {"float16": 2.0**-10, "bfloat16": 2.0**-7}
-
-
-@dataclass(frozen=True)
-class NotRun:
-    """A part that could not be run by itself, and why: neither agreement nor a difference."""
-
-    reason: str
-
-    @classmethod
-    def after(cls, error: Exception) -> NotRun:
-        """Return the result of a run that raised: its reason is the first line of the error."""
-        return cls((str(error) or type(error).__name__).splitlines()[0])
 
 
 Result = Comparison | NotRun | None
@@ -121,18 +109,16 @@ def try_changes(bench: Bench, sides: Sides, discrete: Sequence[str], seconds: fl
     `discrete` outputs."""
     if sides.graphs is None or sides.difference.is_equal:
         return Tried()
-    try:
-        regions, judgement = judge(bench, sides)
-    except GraphirError as error:
-        reason = NotRun.after(error).reason
-        return Tried(unproven=[f"the parts of both models, which could not be run by themselves: {reason}"])
+    judged = judge(bench, sides)
+    if isinstance(judged, NotRun):
+        return Tried(unproven=[f"the parts of both models, which could not be run by themselves: {judged.reason}"])
     with ExitStack() as stack:
         reference = bench.reference.itself
         if isinstance(reference, RuntimeReference):
             itself = reference.onnx
         else:
             itself = stack.enter_context(OnnxCandidate(sides.graphs[0], optimize=False, memory=bench.candidate.memory))
-        trials = _Trials(bench, sides, regions, judgement, itself)
+        trials = _Trials(bench, sides, *judged, itself)
         return trials.run(discrete, seconds)
 
 
@@ -282,7 +268,7 @@ class _Trials:
         if expected.dtype.kind not in "iubO" and not np.isfinite(expected.astype(np.float64)).any():
             return None
         segment = trial.segment
-        floor = unmoved(segment.value, segment.other)
+        floor = unmoved(expected, segment.value, segment.other)
         floor = floor if moved is None else floor.seen(found, moved)
         name = self._regions.known.names[segment.value]
         result = compared_inside(name, expected, found, floor, _limits(self._bench.limits, segment))

@@ -11,13 +11,11 @@ import pytest
 
 import graphir
 from graphir.verification.report import VerificationReport
-from graphir.verification.verdict import Verdict
 
 SIDE, CHANNELS = 24, 32
 DRAWN = np.random.Generator(np.random.PCG64(8))
 WEIGHT = DRAWN.standard_normal((2, CHANNELS, 1, 1)).astype(np.float32)
 ORDER = DRAWN.permutation(CHANNELS)
-NOTE = "every layer there gives the reference's"
 FED = {"x": DRAWN.uniform(-1, 1, (1, CHANNELS, SIDE, SIDE)).astype(np.float32)}
 
 
@@ -58,10 +56,9 @@ def verified(folder: Path, **changed: float) -> VerificationReport:
     return graphir.verify(reference, peaks(folder / "other.onnx", order=True, **changed), feeds=FED)  # type: ignore[arg-type]
 
 
-def test_what_rounding_turns_inside_is_told_and_no_fault(tmp_path: Path) -> None:
+def test_what_rounding_turns_inside_is_no_fault(tmp_path: Path) -> None:
     report = verified(tmp_path)
     assert report.verdict.passes, str(report)
-    assert any(NOTE in note for note in report.notes), report.notes
     assert report.unproven == []
 
 
@@ -75,6 +72,6 @@ FAULTS = [
 @pytest.mark.parametrize(("fault", "name"), FAULTS)
 def test_a_fault_among_what_rounding_turns_is_found(fault: dict[str, float], name: str, tmp_path: Path) -> None:
     report = verified(tmp_path, **fault)
-    assert report.verdict in (Verdict.BROKEN, Verdict.SUSPICIOUS, Verdict.NOT_DETERMINISTIC), str(report)
+    assert not report.ok, str(report)
     said = [*(cause.name for cause in report.causes), *(text.split(":")[0] for text in report.unproven)]
     assert name in said, str(report)

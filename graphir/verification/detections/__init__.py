@@ -1,1 +1,0 @@
-"""Detections compared as sets, with decisions that rounding can turn."""

@@ -1,0 +1,134 @@
+"""The verdict on outputs that differ end to end: that of the candidate's regions on the reference's numbers.
+
+If each region, fed with the reference's numbers, gives the reference's result, the two models compute the same. What is
+apart at their ends is the rounding of the regions before, which a threshold, a choice or a long chain makes large.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from numpy.typing import NDArray
+
+from graphir.verification.pairs.sides import Sides
+from graphir.verification.regions.judge import Judgement, NotRun, Regions, judge
+from graphir.verification.report import VerificationReport
+from graphir.verification.running.bench import Asked, Bench
+from graphir.verification.verdict import Verdict
+
+from .compare import Comparison
+
+Array = NDArray[Any]
+Results = Mapping[str, Array]
+HIDDEN = "with onnxruntime's optimisations the other way it shows"
+
+
+def can_judge(bench: Bench, sides: Sides | None) -> bool:
+    """Return whether the regions of a candidate tell rounding from a fault.
+
+    They do not where limits were stated, or where a type coarser than float32 rounds so much that one region shows less
+    than a chain of them.
+    """
+    coarse = bench.limits.quantized or bench.limits.coarsest or bench.candidate.structure.steps
+    return sides is not None and sides.graphs is not None and not bench.limits.stated and not coarse
+
+
+def grade_by_regions(
+    bench: Bench, asked: Sequence[Asked], compared: Sequence[Comparison], expected: Results, sides: Sides | None
+) -> list[Comparison]:
+    """Return the comparisons, those that differ as rounding where the candidate's regions agree.
+
+    Regions run without onnxruntime's optimisations: a difference that these alone make stays one. So does that of
+    random values, and any where a region could not be run. Behind a coarse type an output passes where its own region
+    agrees and what this region reads passes too.
+    """
+    by_title = {one.title: one for one in asked}
+    differing = [one for one in compared if one.verdict.differs or one.verdict is Verdict.NOT_DETERMINISTIC]
+    if not differing or sides is None or sides.graphs is None or bench.limits.stated:
+        return list(compared)
+    judged = judge(bench, sides)
+    if isinstance(judged, NotRun) or any(one.is_random for one in differing):
+        return list(compared)
+    regions, judgement = judged
+    titles = {one.name for one in differing if _ends_region(regions, by_title[one.name])}
+    if judgement.causes or judgement.hidden or len(titles) < len(differing):
+        return list(compared)
+    if can_judge(bench, sides):
+        parts = f"each of {len(judgement.alone)} parts"
+        note = f"rounding on the way: {parts} gives the reference's result for its own numbers"
+        titles -= _passing_unoptimised(bench, [by_title[title] for title in titles], expected)
+    else:
+        note = "rounding before it: its own part gives the reference's result for the reference's numbers"
+        titles = {title for title in titles if _is_magnified(bench, regions, judgement, by_title[title])}
+    return [_as_rounding(one, note) if one.name in titles else one for one in compared]
+
+
+def look_inside(bench: Bench, report: VerificationReport, outputs: Sequence[Asked], sides: Sides | None) -> None:
+    """Take into a report whose outputs agree what differs inside, where the graphs differ or an output is in doubt.
+
+    Regions run without onnxruntime's optimisations: a fusion that takes what is almost its pattern for it makes a wrong
+    model right, for onnxruntime alone. Where they cannot be judged, all values that both models know are compared.
+    """
+    quantized = bench.limits.quantized
+    in_doubt = any(not one.explained or (quantized and one.relative > 0) for one in report.outputs)
+    tells = sides is not None and sides.tells
+    if not (in_doubt or tells):
+        return
+    judged = None if sides is None or sides.graphs is None or bench.limits.stated else judge(bench, sides)
+    if isinstance(judged, tuple):
+        regions, judgement = judged
+        report.outputs = _behind_causes(regions, judgement, outputs, report.outputs)
+        report.outputs += [] if tells else [judgement.alone[value] for value in judgement.hidden]
+    if in_doubt and not (isinstance(judged, tuple) and can_judge(bench, sides)):
+        _, inside = bench.evaluate((), [name for name in bench.layers if name not in bench.reference.outputs])
+        report.outputs += [layer for layer in inside if not layer.verdict.passes]
+
+
+def _behind_causes(
+    regions: Regions, judgement: Judgement, asked: Sequence[Asked], compared: Sequence[Comparison]
+) -> list[Comparison]:
+    """Return the comparisons, those of values behind a region that differs with its verdict."""
+    reached = {cause: regions.walks[0].behind(cause) for cause in judgement.causes}
+    values = {one.title: regions.known.values.get(one.source) for one in asked}
+    graded = []
+    for one in compared:
+        first = next((cause for cause, behind in reached.items() if values.get(one.name) in behind), None)
+        if first is not None and one.verdict.passes:
+            alone = judgement.alone[first]
+            note = f"{regions.known.names[first]} differs by itself, by {alone.relative:.2g} of its scale; {HIDDEN}"
+            one = replace(one, verdict=alone.verdict, note="; ".join(filter(None, (one.note, note))))
+        graded.append(one)
+    return graded
+
+
+def _as_rounding(one: Comparison, note: str) -> Comparison:
+    limit = max(one.limit, one.relative) if math.isfinite(one.relative) else one.limit
+    return replace(one, limit=limit, verdict=Verdict.NOISE, note="; ".join(filter(None, (one.note, note))), place="")
+
+
+def _ends_region(regions: Regions, one: Asked) -> bool:
+    return regions.has(regions.known.values.get(one.source), one.name)
+
+
+def _is_magnified(bench: Bench, regions: Regions, judgement: Judgement, one: Asked) -> bool:
+    """Return whether the region of an output agrees by itself, and all that it reads passes end to end."""
+    value = regions.known.values[one.source]
+    segment = regions.segment(value)
+    if segment is None or not segment.inner or not judgement.alone[value].verdict.passes:
+        return False
+    names = [regions.known.names[edge] for edge in segment.inner]
+    _, before = bench.evaluate((), names)
+    return len(before) == len(names) and all(found.verdict.passes for found in before)
+
+
+def _passing_unoptimised(bench: Bench, differing: Sequence[Asked], expected: Results) -> set[str]:
+    """Return the titles of the outputs that pass with onnxruntime's optimisations the other way."""
+    results = bench.candidate.twin.known_or_run(bench.feeds, [one.name for one in differing])
+    compared = replace(bench, passing=True).compare(differing, expected, results)
+    return {one.name for one in compared if one.verdict.passes}
+
+
+__all__ = ["can_judge", "grade_by_regions", "look_inside"]
