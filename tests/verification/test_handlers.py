@@ -34,6 +34,7 @@ HANDLERS = {
     ("inputs/state.py", "_Steps.at", "VerificationError"): "the refused step is told; the state stays",
     ("isolated.py", "compare_isolated", "OutOfRuntimeMemory"): "not proven",
     ("isolated.py", "compare_isolated", "RunEnded"): "not proven",
+    ("inputs/ranges.py", "measure", "suppress VerificationError, ExportFailure"): "a run without reductions",
     ("inputs/seeded.py", "sample_sizes", "ShapeError"): "other sizes are tried",
     ("models.py", "_Check._check", "VerificationError"): "VerificationError with what differs between the graphs",
     ("pairs/questions.py", "first_run", "VerificationError"): "other inputs are tried, else the refusal is raised",
