@@ -34,7 +34,8 @@ from graphir.safety.memory import memory_for
 from graphir.structure.record import record
 from graphir.types import format_shape
 from graphir.verification.inputs.feeds import chosen, read_feeds
-from graphir.verification.inputs.seeded import batch_sizes, make_feeds
+from graphir.verification.inputs.seeded import make_feeds
+from graphir.verification.inputs.sizes import batch_sizes
 
 PathLike = str | os.PathLike[str]
 Array = NDArray[Any]

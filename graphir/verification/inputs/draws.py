@@ -23,6 +23,8 @@ SMALL = 8
 # no number beyond which float32 does not count in ones: such a one stands for no bound.
 ONE_IN, COUNTED = 8, 2.0**24
 UINT8 = 255
+# Beyond a constant by so much of it, a number is beyond it in float16 too.
+MARGIN = 1.5
 # Beyond a table by so many rows, where the model leads back what lies outside.
 BEYOND = 3
 
@@ -62,29 +64,25 @@ def drawn(
     place: int = 0,
     longest: int | None = None,
 ) -> Array:
-    """Numbers for an input, which stands at that `place` among the inputs; where it gives lengths of sequences, from 1
-    to the `longest`."""
+    """Return numbers for an input, which stands at that `place` among the inputs; where it gives lengths of sequences,
+    from 1 to the `longest`."""
     dtype = value.dtype or DType.FLOAT32
     table = table_of(value)
-    found: Array
-    if table is not None:
-        found = _rows(generator, table, shape, draw, signed=not dtype.value.startswith("uint"))
-        if table.guarded and draw.integers == "full":  # what is led back into the table may be a number elsewhere
-            low, high = _span(dtype, draw)
-            whole = generator.integers(low, high + 1, shape, dtype=np.int64 if low < 0 else np.uint64)
-            found = np.where(generator.integers(0, 2, shape) == 1, found.astype(whole.dtype), whole)
+    numbers: Array
+    if table is not None and (longest is None or table.low == 0):  # lengths less one are rows of an open axis
+        numbers = _rows(generator, value, table, shape, draw)
     elif longest is not None:
-        found = _lengths(generator, shape, longest, draw)
+        numbers = _lengths(generator, shape, longest, draw)
     elif dtype is DType.BOOL:
-        one = draw.truth is not None and int(np.prod(shape)) == 1
-        found = np.full(shape, draw.truth != bool(place % 2)) if one else generator.integers(0, 2, shape)
+        is_single = draw.truth is not None and int(np.prod(shape)) == 1
+        numbers = np.full(shape, draw.truth != bool(place % 2)) if is_single else generator.integers(0, 2, shape)
     elif dtype.is_float:
-        found = drawn_floats(generator, shape, draw)
+        numbers = drawn_floats(generator, shape, draw)
         if draw.floats == "wide" and value.graph is not None:
-            found = _beyond(generator, found, value.graph.nodes)
+            numbers = _beyond(generator, numbers, value.graph.nodes)
     else:
-        found = _integers(generator, value, dtype, shape, draw)
-    return np.asarray(found).astype(dtype.numpy())
+        numbers = _integers(generator, value, dtype, shape, draw)
+    return np.asarray(numbers).astype(dtype.numpy())
 
 
 def _lengths(generator: np.random.Generator, shape: tuple[int, ...], longest: int, draw: Draw) -> Array:
@@ -102,43 +100,64 @@ def _lengths(generator: np.random.Generator, shape: tuple[int, ...], longest: in
 
 
 def drawn_floats(generator: np.random.Generator, shape: tuple[int, ...], draw: Draw) -> Array:
+    """Return standard normal numbers, stretched ones or a mask."""
     if draw.floats == "mask":
         return generator.integers(0, 2, shape)
-    found: Array = generator.standard_normal(shape)
+    numbers: Array = generator.standard_normal(shape)
     if draw.floats == "wide":
         if len(shape) > 2:  # what is averaged over places is large only where they have something in common
-            found = found + generator.standard_normal(shape[:2] + (1,) * (len(shape) - 2))
-        found = found * generator.integers(LEAST_STRETCH, MOST_STRETCH + 1, shape)
-    return found
+            numbers = numbers + generator.standard_normal(shape[:2] + (1,) * (len(shape) - 2))
+        numbers = numbers * generator.integers(LEAST_STRETCH, MOST_STRETCH + 1, shape)
+    return numbers
 
 
-def _beyond(generator: np.random.Generator, found: Array, nodes: Collection[Node]) -> Array:
-    """The numbers, some of them up to twice what nodes compare with, where none would reach that.
+def _beyond(generator: np.random.Generator, numbers: Array, nodes: Collection[Node]) -> Array:
+    """The numbers, of which the largest and the least lie beyond the constants that nodes compare with, and one of
+    eight where no others would.
 
-    Not where e is taken to the power of something: what overflows shows nothing.
+    Where e is taken to the power of something, only up to what is reached anyway: what overflows shows nothing.
     """
     threshold = largest_threshold(nodes)
-    if not MOST_STRETCH < threshold <= COUNTED or any(node.op.name == "Exp" for node in nodes):
-        return found
-    chosen = generator.integers(0, ONE_IN, found.shape) == 0
-    return np.where(chosen, generator.uniform(-2 * threshold, 2 * threshold, found.shape), found)
+    is_far = threshold > MOST_STRETCH
+    if not 0 < threshold <= COUNTED or not numbers.size or (is_far and any(node.op.name == "Exp" for node in nodes)):
+        return numbers
+    if is_far:
+        chosen = generator.integers(0, ONE_IN, numbers.shape) == 0
+        numbers = np.where(chosen, generator.uniform(-2 * threshold, 2 * threshold, numbers.shape), numbers)
+    flat = numbers.reshape(-1).copy()
+    if flat.max() <= threshold:
+        flat[flat.argmax()] = MARGIN * threshold
+    if flat.min() >= -threshold and flat.size > 1:
+        flat[flat.argmin()] = -MARGIN * threshold
+    return flat.reshape(numbers.shape)
 
 
-def _rows(
-    generator: np.random.Generator, table: Table, shape: tuple[int, ...], draw: Draw, *, signed: bool
-) -> Array:
-    """Return indices into a table; but for `any` every other one is among the first and last rows, or outside."""
-    limit = max(table.rows, 1)
-    found: Array = generator.integers(0, limit, shape)
+def _rows(generator: np.random.Generator, value: Value, table: Table, shape: tuple[int, ...], draw: Draw) -> Array:
+    """Return numbers that tables are looked up with; but for `any` every other one is among the first and last of them,
+    those that the model compares them with, or outside."""
+    dtype = value.dtype or DType.FLOAT32
+    is_unsigned = dtype.value.startswith("uint")
+    low = max(table.low, 0) if is_unsigned else table.low
+    numbers: Array = generator.integers(low, max(table.high, low) + 1, shape)
     if draw.rows != "any":
-        edges = [0, limit - 1]
+        ends = [low, table.high]
         if table.guarded:
-            edges += [limit, limit + BEYOND] + ([-1, -BEYOND] if signed else [])
-        elif draw.rows == "negative" and signed:
-            edges += [-1, -limit]
-        chosen = np.resize(np.asarray(edges), int(np.prod(shape))).reshape(shape)
-        found = np.where(generator.integers(0, 2, shape) == 1, found, chosen)
-    return found
+            ends += [table.high + 1, table.high + 1 + BEYOND, low - 1, low - BEYOND]
+        elif draw.rows == "negative":
+            ends += [low - 1, table.least]
+        met = [number for number in numbers_met(value) if table.guarded or low <= number <= table.high]
+        chosen = [number for number in (*ends, *met) if number >= 0 or not is_unsigned]
+        numbers = _half(generator, numbers, np.resize(np.asarray(chosen), int(np.prod(shape))).reshape(shape))
+    if table.guarded and draw.integers == "full":  # what is led back into the table may be a number elsewhere
+        least, largest = _span(dtype, draw)
+        whole = generator.integers(least, largest + 1, shape, dtype=np.int64 if least < 0 else np.uint64)
+        numbers = _half(generator, numbers.astype(whole.dtype), whole)
+    return numbers
+
+
+def _half(generator: np.random.Generator, numbers: Array, others: Array) -> Array:
+    """The numbers, about every other one of them replaced."""
+    return np.where(generator.integers(0, 2, numbers.shape) == 1, numbers, others)
 
 
 def _integers(
@@ -155,17 +174,17 @@ def _integers(
     if draw.integers == "mask":
         return _among(generator, generator.integers(least, 2, shape), met[::-1])
     low, high = _span(dtype, draw)
-    found: Array = generator.integers(low, high + 1, shape, dtype=np.int64 if low < 0 else np.uint64)
-    found = np.where(found == 0, 1, found) if role is Role.DIVISOR else found
-    return _among(generator, found, met) if draw.integers == "signed" else found
+    numbers: Array = generator.integers(low, high + 1, shape, dtype=np.int64 if low < 0 else np.uint64)
+    numbers = np.where(numbers == 0, 1, numbers) if role is Role.DIVISOR else numbers
+    return _among(generator, numbers, met) if draw.integers == "signed" else numbers
 
 
-def _among(generator: np.random.Generator, found: Array, met: Sequence[int]) -> Array:
-    """The numbers with some that are met in every other place; a single one is met."""
+def _among(generator: np.random.Generator, numbers: Array, met: Sequence[int]) -> Array:
+    """The numbers, about every other one of them replaced by those that the model compares with; a single one is."""
     if not met:
-        return found
-    chosen = np.resize(np.asarray(met, found.dtype), found.size).reshape(found.shape)
-    return chosen if found.size == 1 else np.where(generator.integers(0, 2, found.shape) == 1, chosen, found)
+        return numbers
+    chosen = np.resize(np.asarray(met, numbers.dtype), numbers.size).reshape(numbers.shape)
+    return chosen if numbers.size == 1 else _half(generator, chosen, numbers)
 
 
 def _span(dtype: DType, draw: Draw) -> tuple[int, int]:

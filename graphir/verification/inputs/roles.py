@@ -7,7 +7,7 @@ shape, an axis or a number of rounds must stay what it is for. Any other integer
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -65,39 +65,97 @@ class Role(enum.Enum):
 
 @dataclass(frozen=True)
 class Table:
-    """The tables that an input looks up in: how many rows all of them have, and whether what lies outside is led back
-    into each of them before (`Clip`)."""
+    """What an input may be that tables are looked up with: from `low` to `high` its rows lie in all of them, from
+    `least` on if rows counted from the end do too. It is `guarded` if whatever lies outside is led back into the table
+    (`Clip`, `Mod`)."""
 
-    rows: int
+    low: int
+    high: int
+    least: int
     guarded: bool
 
 
-def index_limit(value: Value) -> int | None:
-    """How many rows the tables have that the value looks up in; None if it is no index."""
-    table = table_of(value)
-    return None if table is None else table.rows
+Span = tuple[int, int]
+
+
+def _before_product(end: int, factors: Span) -> int:
+    """The largest number that no factor takes beyond the end."""
+    return end // (factors[1] if end >= 0 else factors[0])
+
+
+def _before_quotient(end: int, divisors: Span) -> int:
+    """The largest number whose quotients, rounded towards 0, are not beyond the end."""
+    return end * divisors[0] + divisors[0] - 1 if end >= 0 else end * divisors[1]
+
+
+# From the span of an integer result, and the positive constants of the other operand, to the span of the operand.
+INVERSES: dict[tuple[str, int], Callable[[Span, Span], Span]] = {
+    ("Add", 0): lambda span, other: (span[0] - other[0], span[1] - other[1]),
+    ("Add", 1): lambda span, other: (span[0] - other[0], span[1] - other[1]),
+    ("Sub", 0): lambda span, other: (span[0] + other[1], span[1] + other[0]),
+    ("Sub", 1): lambda span, other: (other[1] - span[1], other[0] - span[0]),
+    ("Mul", 0): lambda span, other: (-_before_product(-span[0], other), _before_product(span[1], other)),
+    ("Mul", 1): lambda span, other: (-_before_product(-span[0], other), _before_product(span[1], other)),
+    ("Div", 0): lambda span, other: (-_before_quotient(-span[0], other), _before_quotient(span[1], other)),
+}
+POSITIVE = frozenset({"Mul", "Div"})
 
 
 def table_of(value: Value) -> Table | None:
-    """The tables that the value looks up in; None if it is no index."""
-    limits: list[int] = []
-    open_ways: list[bool] = []
-    pending, seen = [(value, False)], {(value, False)}
+    """Return what the value may be if tables are looked up with it, as it is or computed with; None if none are.
+
+    A span that no table restricts, since each is guarded, is that of the largest.
+    """
+    spans: list[tuple[Span, Span, bool]] = []
+    start: tuple[Value, tuple[Callable[[Span], Span], ...], bool] = (value, (), False)
+    pending, seen = [start], {(value, False)}
     while pending:
-        held, clipped = pending.pop()
+        held, inverses, guarded = pending.pop()
         for node, slot in held.uses:
             if node.op.name in LOOKUPS and slot == (0 if node.op.name == "OneHot" else 1):
-                table = node.inputs[0]
-                axis = getattr(node.op, "axis", 0)
-                size = table.shape[axis] if node.op.name != "OneHot" and table is not None and table.shape else 2
-                limits.append(size if isinstance(size, int) else 2)
-                open_ways.append(not clipped and node.op.name != "OneHot")
-            elif node.op.name in PASSED_ON and slot == 0:
-                guard = clipped or _leads_back(node)
-                fresh = [(result, guard) for result in node.outputs if (result, guard) not in seen]
-                seen.update(fresh)
-                pending.extend(fresh)
-    return Table(min(limits), not any(open_ways)) if limits else None
+                rows = max(_rows_of(node), 1)
+                given = [(0, rows - 1), (-rows, rows - 1)]
+                for inverse in reversed(inverses):
+                    given = [inverse(span) for span in given]
+                spans.append((given[0], given[1], guarded or node.op.name == "OneHot"))
+            inverse_of_node = _inverse(node, slot)
+            if inverse_of_node is None:
+                continue
+            guard = guarded or _leads_back(node)
+            fresh = [result for result in node.outputs if (result, guard) not in seen]
+            seen.update((result, guard) for result in fresh)
+            pending.extend((result, (*inverses, inverse_of_node), guard) for result in fresh)
+    unguarded = [(span, whole) for span, whole, is_guarded in spans if not is_guarded]
+    if not spans:
+        return None
+    if not unguarded:
+        return Table(min(span[0] for span, *_ in spans), max(span[1] for span, *_ in spans), 0, True)
+    low, high = max(span[0] for span, _ in unguarded), min(span[1] for span, _ in unguarded)
+    return Table(low, high, max(whole[0] for _, whole in unguarded), False) if low <= high else None
+
+
+def _rows_of(node: Node) -> int:
+    """How many rows a table has, 2 where that is open."""
+    table, depth = node.inputs[0], node.inputs[1]
+    if node.op.name == "OneHot":
+        return int(depth.tensor.numpy().reshape(-1)[0]) if depth is not None and depth.tensor is not None else 2
+    size = table.shape[getattr(node.op, "axis", 0)] if table is not None and table.shape else 2
+    return size if isinstance(size, int) else 2
+
+
+def _inverse(node: Node, slot: int) -> Callable[[Span], Span] | None:
+    """What leads from a span of a node's result to one of the operand; None if there is no such thing."""
+    if node.op.name in PASSED_ON and slot == 0:
+        return lambda span: span
+    inverse = INVERSES.get((node.op.name, slot))
+    other = node.inputs[1 - slot] if inverse is not None else None
+    if inverse is None or other is None or other.tensor is None or not other.tensor.dtype.is_integer:
+        return None
+    numbers = other.tensor.numpy()
+    if not numbers.size or (node.op.name in POSITIVE and numbers.min() <= 0):
+        return None
+    ends = int(numbers.min()), int(numbers.max())
+    return lambda span: inverse(span, ends)
 
 
 def _leads_back(node: Node) -> bool:
@@ -129,23 +187,22 @@ def role_of(value: Value) -> Role:
 
 
 def numbers_met(value: Value) -> list[int]:
-    """The whole numbers that an integer input is compared with, as it is or moved: a rate of samples, a kind of task.
-    What stands behind such a comparison is reached by them alone."""
-    found: dict[int, None] = {}
+    """Return the whole numbers that an integer input is compared with, as it is or moved: a rate of samples, a kind of
+    task, what fills up short sentences. Nothing else reaches what stands behind such a comparison."""
+    met: dict[int, None] = {}
     pending, seen = [value], {value}
     while pending:
-        held = pending.pop()
-        for node, slot in held.uses:
+        for node, slot in pending.pop().uses:
             if node.op.name in COMPARES:
                 other = node.inputs[1 - slot]
                 array = other.tensor.numpy() if other is not None and other.tensor is not None else None
-                if array is not None and array.size <= MOST_MET and array.dtype.kind in "iu":
-                    found |= dict.fromkeys(int(number) for number in array.reshape(-1))
+                if array is not None and array.size <= MOST_MET and array.dtype.kind in "iuf":
+                    met |= dict.fromkeys(int(number) for number in array.reshape(-1) if number == np.floor(number))
             elif slot == 0 and (node.op.name in PASSED_ON or node.op.name in MOVES):
                 fresh = [result for result in node.outputs if result not in seen and _is_whole(result)]
                 seen.update(fresh)
                 pending.extend(fresh)
-    return list(found)
+    return list(met)
 
 
 def largest_threshold(nodes: Iterable[Node]) -> float:
@@ -187,7 +244,7 @@ def length_limit(value: Value) -> Dim | None:
             if name in SHIFTS or (name in ALONG and slot == 0):
                 fresh = [result for result in node.outputs if result not in seen]
                 seen.update(fresh)
-                pending.extend((result, less or name == "Sub") for result in fresh)
+                pending.extend((result, less or (name == "Sub" and slot == 0)) for result in fresh)
     return None
 
 
@@ -219,6 +276,6 @@ def order_sensitive(graph: Graph) -> list[str]:
 
 
 __all__ = [
-    "Role", "Table", "index_limit", "largest_threshold", "length_limit", "numbers_met", "order_sensitive", "role_of",
+    "Role", "Table", "largest_threshold", "length_limit", "numbers_met", "order_sensitive", "role_of",
     "table_of",
 ]  # fmt: skip

@@ -16,9 +16,9 @@ from graphir.converters.onnx.exporting.context import opset_of_source
 from graphir.graph import Graph
 
 from .draws import DRAWS, NORMAL, Draw, drawn_floats
-from .open_sizes import BATCHES, OTHER_BATCH, Shapes, batch_shapes, larger_shapes, other_shapes
 from .roles import order_sensitive, table_of
-from .seeded import BATCH, make_feeds, sizes_stated
+from .seeded import make_feeds
+from .sizes import BATCH, BATCHES, OTHER_BATCH, OpenSizes, Shapes, stated_sizes
 
 if TYPE_CHECKING:
     from .state import StateInput
@@ -82,41 +82,39 @@ def drawn_sets(
     equal numbers, among which two correct models may choose differently: a graph with operators that choose (TopK) gets
     none.
     """
-    settled = sizes_stated(graph, other or {})
+    sizes = OpenSizes(graph, stated_sizes(graph, other or {}))
 
     def sets(light: bool) -> list[FeedSet]:
-        return [_drawn(graph, seed + list(DRAWS).index(name), settled, DRAWS[name], light) for name in names]
+        return [_drawn(graph, seed + list(DRAWS).index(name), sizes, DRAWS[name], light) for name in names]
 
     return sets
 
 
 def about_settled(graph: Graph, other: Mapping[str, Sequence[object]]) -> list[str]:
     """What is to be told where the other model insists on sizes that the graph leaves open: no others can be tried."""
-    settled = sizes_stated(graph, other)
+    settled = stated_sizes(graph, other)
     if not settled:
         return []
     shown = ", ".join(f"{name} = {size}" for name, size in settled.items())
     return [f"the candidate takes {shown} only, which the reference leaves open: other sizes were not compared"]
 
 
-def _drawn(graph: Graph, seed: int, settled: Mapping[str, int], draw: Draw, light: bool) -> FeedSet:
-    usual: list[Shapes | None] = [None]
-    shapes = usual
+def _drawn(graph: Graph, seed: int, sizes: OpenSizes, draw: Draw, light: bool) -> FeedSet:
+    shapes: list[Shapes | None] = [None]
     if draw.name == "edges" or (light and draw is not NORMAL):
-        shapes = [*other_shapes(graph, settled, light=light), None]
+        shapes = [*sizes.others(light=light), None]
     elif draw.name in BATCHES:
-        shapes = [*batch_shapes(graph, settled, BATCHES[draw.name]), None]
+        shapes = [*sizes.of_batch(BATCHES[draw.name]), None]
     if draw.floats == "mask" and order_sensitive(graph):
         draw = replace(draw, floats="normal")
     plain = replace(draw, integers="small", rows="any")
-    larger = larger_shapes(graph, settled)
-    ways = [(draw, sizes) for sizes in (*shapes, *larger)]
+    attempts = [(draw, chosen) for chosen in (*shapes, *sizes.larger)]
     if draw.rows == "edges" and opset_of_source(graph) is not None and _has_whole_numbers(graph):
-        ways = [(replace(draw, rows="negative"), sizes) for sizes in shapes] + ways
+        attempts = [(replace(draw, rows="negative"), chosen) for chosen in shapes] + attempts
     if _has_whole_numbers(graph) and draw != plain:
-        ways += [(plain, sizes) for sizes in (None, *larger)]
-    made = [partial(make_feeds, graph, seed=seed, sizes=settled, shapes=sizes, draw=how) for how, sizes in ways]
-    return FeedSet(draw.name, tuple(made), stretched=draw.floats == "wide")
+        attempts += [(plain, chosen) for chosen in (None, *sizes.larger)]
+    makers = [partial(make_feeds, graph, seed=seed, sizes=sizes, shapes=chosen, draw=how) for how, chosen in attempts]
+    return FeedSet(draw.name, tuple(makers), stretched=draw.floats == "wide")
 
 
 def _has_whole_numbers(graph: Graph) -> bool:

@@ -124,25 +124,26 @@ def exchanged_number(model: Model, old: int, new: int) -> Sequence[Step]:
     return [("Equal", ["X", first], {}), ("Where", ["0", second, "X"], {})]
 
 
-def of_batch(steps: Callable[[Model], Sequence[Step]]) -> Sites:
-    """Samples of a batch taken at other places: `steps` make them of 0, 1, ...; `N` is the size of the batch."""
+def of_batch(steps: Callable[[Model], Sequence[Step]], axis: int = 0) -> Sites:
+    """Samples of a batch taken at other places: `steps` make them of 0, 1, ...; `N` is the size of the batch, which
+    stands at that axis."""
 
     def apply(model: Model, node: Node, generator: Generator) -> None:
         zero, one = (model.constant(np.array(number, np.int64), "number") for number in (0, 1))
+        size = model.constant(np.array(axis, np.int64), "number")
         first: Sequence[Step] = [
-            ("Shape", ["X"], {}), ("Gather", ["0", zero], {"axis": 0}), ("Range", [zero, "1", one], {}),
+            ("Shape", ["X"], {}), ("Gather", ["0", size], {"axis": 0}), ("Range", [zero, "1", one], {}),
         ]  # fmt: skip
         names = {"X": "2", "N": "1", **{str(place): str(place + 3) for place in range(9)}}
         own = [(kind, [names.get(value, value) for value in reads], held) for kind, reads, held in steps(model)]
-        behind(model, node, [*first, *own, ("Gather", ["X", str(2 + len(own))], {"axis": 0})])
+        behind(model, node, [*first, *own, ("Gather", ["X", str(2 + len(own))], {"axis": axis})])
 
-    return each("Conv Relu Gemm MatMul Add", apply, is_batched)
+    def is_batched(model: Model, node: Node) -> bool:
+        shape = model.shape(node.output[0]) or ()
+        sizes = model.graph.input[0].type.tensor_type.shape.dim
+        return len(shape) > axis + 1 and shape[axis] == 2 and len(sizes) > axis and sizes[axis].dim_param == "N"
 
-
-def is_batched(model: Model, node: Node) -> bool:
-    shape = model.shape(node.output[0]) or ()
-    first = model.graph.input[0].type.tensor_type.shape.dim
-    return len(shape) > 1 and shape[0] == 2 and bool(first) and first[0].dim_param == "N"
+    return each("Squeeze" if axis else "Conv Relu Gemm MatMul Add", apply, is_batched)
 
 
 def number(model: Model, value: int) -> str:
@@ -421,6 +422,11 @@ INDICES = (
         model, node, 0, [("Abs", ["X"], {})]), lambda model, node: model.seen[node.output[0]].dtype == np.int64)),
     Fault("indices clipped into the table", looked_up(lambda model, rows: [
         ("Clip", ["X", number(model, 0), number(model, rows - 1)], {})])),
+    Fault("a table of which the last quarter is lost", looked_up(lambda model, rows: [
+        ("Min", ["X", number(model, rows * 3 // 4)], {})])),
+    Fault("a table of which the first quarter is lost", looked_up(lambda model, rows: [
+        ("Max", ["X", number(model, rows // 4)], {})])),
+    Fault("another word fills up sentences", weights("Equal", 1, shifted(1))),
     Fault("magnitudes of indices", looked_up(lambda model, rows: [
         ("Abs", ["X"], {}), ("Min", ["0", number(model, rows - 1)], {})])),
     Fault("the last row of a table never met", looked_up(lambda model, rows: exchanged_number(
@@ -443,6 +449,10 @@ INDICES = (
 BATCHES = (
     Fault("a batch beyond eight repeats the eighth", of_batch(lambda model: [("Min", ["X", number(model, 7)], {})])),
     Fault("a batch beyond four repeats the fourth", of_batch(lambda model: [("Min", ["X", number(model, 3)], {})])),
+    Fault("steps first: a batch beyond eight repeats the eighth", of_batch(lambda model: [
+        ("Min", ["X", number(model, 7)], {})], axis=1)),
+    Fault("steps first: a batch beyond four repeats the fourth", of_batch(lambda model: [
+        ("Min", ["X", number(model, 3)], {})], axis=1)),
     Fault("the first of a batch for all", of_batch(lambda model: [("Mul", ["X", number(model, 0)], {})])),
     Fault("the second of a batch is the first", of_batch(lambda model: exchanged_number(model, 1, 0))),
     Fault("the last of a batch is the first", of_batch(lambda model: [

@@ -51,6 +51,25 @@ def indices(seed: int) -> onnx.ModelProto:
     return net.build()
 
 
+def words(seed: int) -> onnx.ModelProto:
+    """Words that fill up sentences, codes of three fields in one table, distances that become rows."""
+    net = Builder("words", seed)
+    ids, codes = net.input("ids", "N", 6, kind=INT64), net.input("codes", "N", 3, kind=INT64)
+    far = net.input("distances", "N", 6, kind=INT64)
+    filled = net.op("Cast", net.op("Equal", ids, net.const("filler", 3), name="is_filler"), name="filled", to=FLOAT)
+    kept = net.op("Sub", net.const("one", 1.0), filled, name="kept")
+    x = net.op("Gather", net.normal("word_table", 400, 6, scale=1.0), ids, name="word_embed")
+    x = net.op("Mul", x, net.op("Unsqueeze", kept, net.const("last", [2]), name="column"), name="masked")
+    rows = net.op("Add", far, net.const("sixty", 60), name="distance_row")
+    x = net.op("Add", x, net.op("Gather", net.normal("distance_table", 121, 6, scale=1.0), rows, name="distance_embed"),
+               name="placed")  # fmt: skip
+    rows = net.op("Add", codes, net.const("first_rows", [0, 40, 90]), name="field_row")
+    fields = net.op("Gather", net.normal("field_table", 150, 6, scale=1.0), rows, name="field_embed")
+    x = net.op("Add", x, net.op("ReduceMean", fields, name="field_mean", axes=[1]), name="described")
+    net.output(net.op("Tanh", net.linear(x, 6, 5), name="tanh0"), "N", 6, 5)
+    return net.build()
+
+
 def heatmap(seed: int) -> onnx.ModelProto:
     """Local maxima of a heat map, as CenterNet takes them; two resizes of one map; windows at odd sizes."""
     net = Builder("heatmap", seed, opset=18)
@@ -249,6 +268,12 @@ def half_attention(seed: int) -> onnx.ModelProto:
     return net.build()
 
 
+def draw_words(generator: Generator, batch: int, scale: float) -> Feeds:
+    ids = np.where(generator.random((batch, 6)) < 0.2, 3, generator.integers(0, 400, (batch, 6)))
+    codes = generator.integers(0, [40, 50, 60], (batch, 3))
+    return {"ids": ids, "codes": codes, "distances": generator.integers(-60, 61, (batch, 6))}
+
+
 def draw_indices(generator: Generator, batch: int, scale: float) -> Feeds:
     return {
         "codes": generator.integers(-20, 21, (batch, 6)), "words": generator.integers(-9, 9, (batch, 6)),
@@ -273,6 +298,7 @@ def one(name: str, *shape: int):  # type: ignore[no-untyped-def]
 
 NETWORKS = (
     Network("indices", "computed indices", indices, draw_indices),
+    Network("words", "words, fields and distances", words, draw_words),
     Network("heatmap", "local maxima of a heat map", heatmap, one("image", 3, 15, 17)),
     Network("decoder", "decoder with rotary places", decoder, one("frames", 6, 8)),
     Network("scaled_layers", "layer scales of next to nothing", scaled_layers, one("x", 4, 9, 9)),

@@ -18,10 +18,10 @@ from graphir.graph import Graph
 from graphir.types import UNKNOWN, Dim, DType, TensorType, parse_shape, symbol
 from graphir.verification.grading.noise import Rounding
 from graphir.verification.inputs.draws import EDGES, MASK, NORMAL, WIDE, Draw
-from graphir.verification.inputs.open_sizes import other_shapes
 from graphir.verification.inputs.roles import Role, numbers_met, order_sensitive, role_of, table_of
 from graphir.verification.inputs.seeded import make_feeds, perturbed
 from graphir.verification.inputs.sets import drawn_sets
+from graphir.verification.inputs.sizes import OpenSizes
 from graphir.verification.running.candidate import OnnxCandidate
 from tests.verification.inputs.test_input_sets import FLOAT, INT32, INT64, Side, Types, make
 from tests.verification.models import onnx_model
@@ -119,7 +119,7 @@ def test_tables(nodes: list[Any], weights: dict[str, Any], rows: int, guarded: b
     graph = graph_of(*nodes, **weights)
     table = table_of(graph["x"])
     assert table is not None
-    assert (table.rows, table.guarded) == (rows, guarded)
+    assert (table.low, table.high, table.guarded) == (0, rows - 1, guarded)
     found = drawn(graph, EDGES, shapes={"x": (24,)})
     assert {0, rows - 1} <= set(found.reshape(-1).tolist())
     assert bool(((found < 0) | (found >= rows)).any()) == guarded
@@ -129,6 +129,52 @@ def test_tables(nodes: list[Any], weights: dict[str, Any], rows: int, guarded: b
     assert bool((~inside).any()) == guarded, "what is led back into the table may be a number elsewhere"
 
 
+SPANS = [
+    ([make("Add", ["x", "three"], ["i"])], (-3, 36, -43, False)),
+    ([make("Sub", ["three", "x"], ["i"])], (-36, 3, -36, False)),
+    ([make("Mul", ["x", "three"], ["i"])], (0, 13, -13, False)),
+    ([make("Div", ["x", "three"], ["i"])], (-2, 119, -122, False)),
+    ([make("Div", ["x", "three"], ["z"]), make("Clip", ["z", "low", "high"], ["w"]), make("Add", ["w", "four"], ["i"])],
+     (-14, 107, 0, True)),
+    ([make("Add", ["x", "offsets"], ["i"])], (0, 9, -40, False)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("nodes", "expected"), SPANS, ids=["add", "from", "mul", "div", "clip", "offsets"])
+def test_what_is_computed_with_before_a_table_is_drawn_over_its_whole_range(
+    nodes: list[Any], expected: tuple[int, int, int, bool]
+) -> None:
+    numbers = {"three": 3, "four": 4, "low": -4, "high": 35, "offsets": [0, 10, 20, 30]}
+    weights = {name: np.asarray(number, np.int64) for name, number in numbers.items()}
+    graph = graph_of(*nodes, make("Gather", ["table", "i"], ["y"]), table=TABLE, **weights)
+    table = table_of(graph["x"])
+    assert table is not None
+    assert (table.low, table.high, table.least, table.guarded) == expected
+    low, high = expected[:2]
+    usual = drawn(graph, NORMAL, shapes={"x": (4,) * 4}).reshape(-1)
+    assert low <= usual.min()
+    assert usual.max() <= high
+    edges = set(drawn(graph, EDGES, shapes={"x": (4,) * 4}).reshape(-1).tolist())
+    assert {low, high} <= edges
+    assert expected[3] == (not edges <= set(range(low, high + 1)))
+
+
+def test_rows_that_the_model_compares_with_are_drawn() -> None:
+    """What fills up short sentences, among some thousand words."""
+    nodes = [make("Equal", ["x", "pad"], ["z"]), make("Gather", ["table", "x"], ["y"])]
+    graph = graph_of(*nodes, table=np.zeros((5000, 2), np.float32), pad=np.int64(3))
+    assert all(3 in drawn(graph, draw, shapes={"x": (24,)}) for draw in (EDGES, MASK))
+
+
+def test_the_batch_of_recurrent_layers_stands_second() -> None:
+    side = Side(
+        make("GRU", ["x", "w", "r"], ["", "y"], hidden_size=2), w=np.zeros((1, 6, 4), np.float32),
+        r=np.zeros((1, 6, 2), np.float32),
+    )  # fmt: skip
+    graph = from_model(onnx_model(side.nodes, {"x": (FLOAT, [5, "N", 4])}, {"y": (FLOAT, None)}, side.weights))  # type: ignore[dict-item]
+    assert [one.attempts[0]()["x"].shape[1] for one in drawn_sets(graph)(False)] == [2, 9, 5, 1]
+
+
 ROLES = [
     ([make("Add", ["x", "x"], ["y"])], Role.NUMBER),
     ([make("Cast", ["x"], ["f"], to=FLOAT), make("Relu", ["f"], ["y"])], Role.NUMBER),
@@ -136,7 +182,7 @@ ROLES = [
     ([make("Add", ["n", "x"], ["z"]), make("Mod", ["n", "z"], ["y"])], Role.DIVISOR),
     ([make("Expand", ["n", "x"], ["y"])], Role.CONTROL),
     ([make("Tile", ["x", "n"], ["y"])], Role.NUMBER),
-    ([make("Div", ["x", "n"], ["z"]), make("Gather", ["n", "z"], ["w"]),
+    ([make("Mul", ["x", "x"], ["z"]), make("Gather", ["n", "z"], ["w"]),
       make("Add", ["w", "w"], ["y"])], Role.INDEX),
     ([make("Abs", ["x"], ["z"]), make("ConstantOfShape", ["z"], ["y"])], Role.CONTROL),
 ]
@@ -188,12 +234,12 @@ SIZES = [
 @pytest.mark.parametrize(("shape", "settled", "expected"), SIZES)
 def test_open_sizes_differ(shape: str, settled: dict[str, int], expected: list[tuple[int, ...]]) -> None:
     graph = alone(DType.FLOAT32, parse_shape(shape))
-    assert [shapes["x"] for shapes in other_shapes(graph, settled)] == expected
+    assert [shapes["x"] for shapes in OpenSizes(graph, settled).others()] == expected
 
 
 def test_open_sizes_without_a_name_differ() -> None:
     graph = alone(DType.FLOAT32, (UNKNOWN, 3, UNKNOWN, UNKNOWN))
-    assert other_shapes(graph, {})[0] == {"x": (9, 3, 37, 45)}
+    assert OpenSizes(graph).others()[0] == {"x": (9, 3, 37, 45)}
 
 
 def test_light_sets_have_one_sample() -> None:
@@ -227,6 +273,16 @@ def test_wide_numbers_reach_beyond_what_the_model_compares_with(bound: float, la
     assert 0.5 * largest < reached <= largest
 
 
+@pytest.mark.parametrize("bound", [3.0, 30.0, 700.0])
+@pytest.mark.parametrize("seed", range(5))
+def test_some_number_lies_beyond_every_constant_for_every_seed(bound: float, seed: int) -> None:
+    side = Side(make("Clip", ["x", "low", "high"], ["y"]), low=np.float32(-bound), high=np.float32(bound))
+    graph = from_model(onnx_model(side.nodes, {"x": (FLOAT, [3])}, {"y": (FLOAT, None)}, side.weights))  # type: ignore[dict-item]
+    wide = drawn(graph, WIDE, seed=seed)
+    assert wide.min() < -bound
+    assert wide.max() > bound
+
+
 def test_lengths_are_at_most_as_long_as_their_sequences() -> None:
     side = Side(
         make("LSTM", ["x", "w", "r", "", "lengths"], ["", "y"], hidden_size=2),
@@ -234,7 +290,7 @@ def test_lengths_are_at_most_as_long_as_their_sequences() -> None:
     )  # fmt: skip
     inputs: Types = {"x": (FLOAT, ["T", "N", 4]), "lengths": (INT32, ["N"])}
     graph = from_model(onnx_model(side.nodes, inputs, {"y": (FLOAT, None)}, side.weights))  # type: ignore[dict-item]
-    assert other_shapes(graph, {})[0] == {"x": (9, 11, 4), "lengths": (11,)}
+    assert OpenSizes(graph).others()[0] == {"x": (9, 11, 4), "lengths": (11,)}
     drawn_lengths = [make_feeds(graph, sizes={"T": 9, "N": 200}, draw=draw)["lengths"].tolist() for draw in FOUR]
     normal, edges, wide, mask = drawn_lengths
     assert set(normal) == set(edges) == set(range(1, 10))
