@@ -169,7 +169,8 @@ class Ready:
     writes and gives the files. `libraries` are the versions of what else the result depends on, for the record.
 
     `judges` gives who can compute what was written, other than onnxruntime; none where it is to. `graph` is what was
-    written, where the files cannot be read as a graph again.
+    written, where the files cannot be read as a graph again, `proven` what that is held against where it has other
+    outputs than the source.
     """
 
     operators: Mapping[str, int]
@@ -179,6 +180,7 @@ class Ready:
     libraries: Mapping[str, str] = field(default_factory=dict)
     judges: Callable[[str, Live | None], list[Judge]] = lambda against, live: []
     graph: Graph | None = None
+    proven: Graph | None = None
 
 
 class Target(Protocol):

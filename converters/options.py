@@ -18,7 +18,8 @@ class ModelOptions:
     """What a user can choose about a model, the same for the library, the commands and the reports; see `graphir.load`.
 
     `format` is that of the model where its content and its name do not tell it. With the `state` `refuse` a model that
-    keeps state from run to run is refused, not converted with inputs and outputs for it.
+    keeps state from run to run is refused, not converted with inputs and outputs for it. With `training` what acts in
+    training only stays: Dropout and the statistics of normalizations.
     """
 
     params: PathLike | Mapping[str, object] | None = None
@@ -30,6 +31,7 @@ class ModelOptions:
     inputs: Sequence[str] = ()
     outputs: Sequence[str] | None = None
     state: str = KEEP
+    training: bool = False
 
     def __post_init__(self) -> None:
         for name in ("shapes", "dtypes"):

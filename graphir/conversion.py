@@ -71,7 +71,7 @@ def convert(
     python: PathLike | Live | None = None,
     memory_budget: int = MEMORY_BUDGET,
     state: str = "keep",
-    names: PathLike | None = None,
+    **written: object,
 ) -> ConversionReport:
     """Convert a model file to another format and say what was done.
 
@@ -81,8 +81,8 @@ def convert(
     target can have as attributes what ONNX takes as operands (axes, shapes, k); the result is then held against the
     graph in which they are bound. `signature`, `inputs`, `outputs`, `state` and `limits` are as for `load`.
     `format` is that of the source where its content and name do not tell it. `progress` is told what is being done,
-    `python` is as for `verify`; `memory_budget` is how many bytes that comparison may take beside the weights. `names`
-    is a file for what the weights are called in the source and in a PyTorch module, as JSON.
+    `python` is as for `verify`; `memory_budget` is how many bytes that comparison takes beside the weights. `written`
+    are options of its format: of a PyTorch module `names` (a file for both names of weights) and `training`.
 
     With `dtype`, `float16` or `bfloat16`, weights and graph become that where their numbers allow it
     (`graphir.passes.half.to_half`), inputs and outputs where `io_dtype` is the same, but not the layers that match
@@ -94,8 +94,9 @@ def convert(
     how = ComparisonOptions(
         feeds, seed, rtol, atol, per_layer, against, providers, live=Live.of(python), memory_budget=memory_budget
     )
-    stated = _stated(opset=opset, names=names, weights=None if weights == "auto" else weights)
-    options = ModelOptions(params, shapes, dtypes, format, keep_loss, signature, inputs, outputs, state)
+    stated = _stated(opset=opset, weights=None if weights == "auto" else weights, **written)
+    trains = bool(written.get("training"))
+    options = ModelOptions(params, shapes, dtypes, format, keep_loss, signature, inputs, outputs, state, trains)
     wanted = Wanted(target, stated, constants, half=half_options(dtype, io_dtype, keep_float32))
     return convert_model(source, wanted, options, Proof(how, verify, accuracy), progress)
 
@@ -260,8 +261,9 @@ def _verified(
     if wanted.constants and judges:
         judges = [Judge(note=BOUND)]
     if written:
-        sides = Sides(ready.graph or partial(_read_again, wanted), model.graph, made_of=True)
-        report = verify_conversion(written, imported, model.graph, imported, how, step, sides)
+        sides = Sides(ready.graph or partial(_read_again, wanted), ready.proven or model.graph, made_of=True)
+        proven = ready.proven or imported
+        report = verify_conversion(written, proven, ready.proven or model.graph, proven, how, step, sides)
         if not judges or not report.verdict.passes:
             return report
         sides = Sides(model.graph, model.graph, made_of=True)

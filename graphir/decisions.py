@@ -78,7 +78,9 @@ class DecisionKind(StrEnum):
         "explicit padding",
         "SAME or the size of a result became numbers, which hold for this size of the data or pad one side more.",
     )
+    FIXED_BETA = "fixed beta", "A batch normalization has no beta: it is 0, in training too."
     FIXED_GAMMA = "fixed gamma", "The stored gamma of a batch normalization is not used: it is 1."
+    FIXED_STATISTICS = "fixed statistics", "Training leaves the statistics of a batch normalization as they are."
     FLOAT16_PRODUCT = "float16 product", "A product of float16 runs on a GPU only."
     FLOAT16_RECURRENT_LAYER = "float16 recurrent layer", "A recurrent layer of float16 runs on a GPU only."
     FOLDED_SCALE = (

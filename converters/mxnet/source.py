@@ -57,6 +57,7 @@ class MXNetSource:
         *,
         dtypes: Mapping[str, object] | None = None,
         keep_loss: bool = False,
+        training: bool = False,
         keep_given: bool = False,
         simplified: bool = True,
         settled: bool = True,
@@ -74,7 +75,7 @@ class MXNetSource:
             tensors = self._matched(tensors, shapes, notes)
 
         def imported(guess: bool) -> Importer:
-            choices = Choices(keep_loss, keep_given, settle=settled, guess=guess)
+            choices = Choices(keep_loss, keep_given, settle=settled, guess=guess, training=training)
             return Importer(self.symbol, tensors, shapes, choices, dtypes=dtypes, graph=Graph(self.name))
 
         with paused_collector():

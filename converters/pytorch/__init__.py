@@ -12,14 +12,15 @@ if TYPE_CHECKING:
     from graphir.graph import Graph
 
 
-def to_module(graph: Graph, *, name: str = "Net") -> TorchModule:
+def to_module(graph: Graph, *, name: str = "Net", training: bool = False) -> TorchModule:
     """Return a graph as the text of a torch module and the tensors of its state_dict.
 
-    `name` is that of the class. Raises UnsupportedOpError with every node that cannot be written for PyTorch.
+    `name` is that of the class; with `training` Dropout stays. Raises UnsupportedOpError with every node
+    that cannot be written for PyTorch.
     """
     from graphir.converters.pytorch.exporting.exporter import export_copy
 
-    return export_copy(graph, name)
+    return export_copy(graph, name, training=training)
 
 
 __all__ = ["to_module"]

@@ -24,7 +24,7 @@ class PyTorchTarget:
     """`net.py`, and `net.safetensors` beside it. `origin` is what the file's first line says that it came from."""
 
     suffix = SUFFIX
-    options: Mapping[str, tuple[type, ...]] = {"names": (str, os.PathLike), "origin": (str,)}
+    options: Mapping[str, tuple[type, ...]] = {"names": (str, os.PathLike), "origin": (str,), "training": (bool,)}
     runs = False
 
     def named(self, options: Mapping[str, Any]) -> str:
@@ -39,13 +39,19 @@ class PyTorchTarget:
         """The module's text, counted by the operators that it was written from."""
         from graphir.analysis.held import count_operators
         from graphir.converters.pytorch.exporting.exporter import export_copy
+        from graphir.converters.pytorch.exporting.training import give_scores
+        from graphir.passes.clone import clone
 
-        module = export_copy(graph)
+        training = bool(options.get("training"))
+        stated = clone(graph) if training else graph
+        notes = give_scores(stated) if training else {}
+        module = export_copy(stated, training=training, notes=notes)
+        graph.decisions[:] = stated.decisions
         origin = options.get("origin")
         text = module.text(f"{graph.name}, {f'converted from {origin}' if origin else 'written'} by graphir.")
         return Ready(
             count_operators(module.graph), partial(write, text, module, path, options.get("names")), "module",
-            judges=partial(judges, text, module), graph=module.graph,
+            judges=partial(judges, text, module), graph=module.graph, proven=stated if training else None,
         )  # fmt: skip
 
 

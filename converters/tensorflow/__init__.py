@@ -72,12 +72,15 @@ def read(
             with limited(current()):  # the model is read twice, which is no fault of it
                 whole = open_model(source, signature, outputs)
                 shapes, dtypes = types_at_cuts(whole, inputs, outputs, shapes, dtypes)
-        opened = open_model(source, signature, outputs)
+        opened = open_model(source, signature, outputs, training=options.training)
         operators = opened.operators()
         graph = Importer(opened, shapes, dtypes=dtypes, inputs=inputs, outputs=outputs, state=options.state).run()
         held = {name: tensor for name, tensor in weights(graph).items() if tensor.dtype.is_float and tensor.shape}
         if simplified:
-            import_from_tensorflow(layer_name, give_back_names, fold_weights=fold_weights).run(graph)
+            pipeline = import_from_tensorflow(
+                layer_name, give_back_names, fold_weights=fold_weights, training=options.training
+            )
+            pipeline.run(graph)
     left = {name for value in used_weights(graph) for name in (value.name, *value.sources)}
     folded = {name: tensor for name, tensor in held.items() if name not in left}
     place = "" if isinstance(source, bytes) else Path(source).name

@@ -13,11 +13,13 @@ from graphir.files.reading import open_plain
 
 
 def open_model(
-    source: str | os.PathLike[str] | bytes, signature: str | None = None, outputs: Sequence[str] | None = None
+    source: str | os.PathLike[str] | bytes, signature: str | None = None, outputs: Sequence[str] | None = None,
+    *, training: bool = False,
 ) -> TFSource:
     """A model ready for import: a file or SavedModel folder, or the bytes of a GraphDef.
 
-    `signature` chooses among those of a SavedModel; `outputs` are nodes that are wanted besides its results. Raises
+    `signature` chooses among those of a SavedModel; `outputs` are nodes that are wanted besides its results. With
+    `training` a model of Keras has what acts in training only. Raises
     FormatError, with the byte or line, for what is no TensorFlow graph or is cut short, and ImportFailure for a file
     that is not there.
     """
@@ -34,7 +36,7 @@ def open_model(
     if _head(path) in (b"PK\x03\x04", b"\x89HDF"):
         from graphir.converters.tensorflow.keras.files import open_keras
 
-        return open_keras(path)
+        return open_keras(path, training=training)
     if signature is not None:
         raise ImportFailure(f"{path}: a frozen graph has no signatures; leave the signature out")
     return open_frozen(path)

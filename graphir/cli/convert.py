@@ -50,6 +50,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="with a PyTorch module: what each weight is called in the source and in the state_dict, as JSON",
     )  # fmt: skip
     parser.add_argument(
+        "--training", action="store_true",
+        help="with a PyTorch module: write it for training, with Dropout and with scores where the source has a "
+        "softmax behind them",
+    )  # fmt: skip
+    parser.add_argument(
         "--weights",
         choices=("auto", "inline", "external", "reference"),
         default="auto",

@@ -315,7 +315,7 @@ def model_options(options: argparse.Namespace) -> ModelOptions:
     return ModelOptions(
         params=options.params, shapes=shapes_of(options), dtypes=dtypes_of(options), format=options.format,
         keep_loss=getattr(options, "keep_loss", False), signature=options.signature, inputs=options.cut_at,
-        outputs=options.outputs, state=options.state,
+        outputs=options.outputs, state=options.state, training=getattr(options, "training", False),
     )  # fmt: skip
 
 
@@ -350,6 +350,7 @@ def target_options(options: argparse.Namespace, target: str, format: str) -> dic
 
     weights = getattr(options, "weights", "auto")
     given = {"opset": options.opset, "names": getattr(options, "names", None)}
+    given["training"] = getattr(options, "training", False) or None
     given["weights"] = None if weights == "auto" else weights
     stated = {name: value for name, value in given.items() if value is not None}
     try:

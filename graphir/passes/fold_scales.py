@@ -8,6 +8,7 @@ from typing import Any
 
 from graphir.decisions import DecisionKind
 from graphir.graph import Graph, Node, Value
+from graphir.ops.base import Operator
 from graphir.ops.convolution import Conv, ConvTranspose
 from graphir.ops.elementwise import Add, Div, Mul, Sub
 from graphir.ops.linear import Gemm, MatMul
@@ -18,28 +19,29 @@ from graphir.tensor import Tensor
 from .outcome import Outcome
 
 KIND = DecisionKind.FOLDED_SCALE
-AFFINE = (Mul, Div, Add, Sub, BatchNormalization)
+SHIFTS = (Add, Sub)
+AFFINE = (Mul, Div, *SHIFTS, BatchNormalization)
 
 
-def fold_scales(graph: Graph) -> Outcome:
+def fold_scales(graph: Graph, *, shifts_only: bool = False) -> Outcome:
     """Multiply constants that scale the channels of a convolution or matrix product into its weights, and add those
     that shift them to its bias.
 
     Batch normalization is both. Done where nothing else reads what lies between, which may be a Transpose too, and
     nothing else uses the weights, which are computed when they are first read. Rounding differs: one decision says in
-    how many layers. Linear in nodes.
+    how many layers. With `shifts_only` what scales stays, as training needs it. Linear in nodes.
     """
     outcome = Outcome()
     for node in list(graph.nodes):
         target = node
         while isinstance(target.op, Conv | ConvTranspose | Gemm | MatMul):
-            made = _fold_next(graph, target)
+            made = _fold_next(graph, target, SHIFTS if shifts_only else AFFINE)
             if made is None:
                 break
             target = made
         if target is not node:
             outcome.note(target.name, "the scale and shift behind it went into its weights and bias")
-    if outcome:
+    if outcome and not shifts_only:
         count = len(outcome.changes)
         layers = "1 layer" if count == 1 else f"{count} layers"
         text = f"scale and shift behind {layers} were multiplied into their weights and bias, which rounds otherwise"
@@ -47,8 +49,8 @@ def fold_scales(graph: Graph) -> Outcome:
     return outcome
 
 
-def _fold_next(graph: Graph, node: Node) -> Node | None:
-    """The node with what follows it folded in, None if nothing can be."""
+def _fold_next(graph: Graph, node: Node, kinds: tuple[type[Operator], ...]) -> Node | None:
+    """The node with what follows it folded in, None if that is not of these kinds, or cannot be."""
     value, rank = node.outputs[0], node.outputs[0].rank
     use, channels = _only_use(graph, value), _channels(node)
     if use is None or rank is None or channels is None:
@@ -56,7 +58,7 @@ def _fold_next(graph: Graph, node: Node) -> Node | None:
     axis, turned = _channel_axis(node, rank), use[0]
     if isinstance(turned.op, Transpose) and len(turned.op.perm) == rank:
         axis, use = turned.op.perm.index(axis), _only_use(graph, turned.outputs[0])
-    if use is None or not isinstance(use[0].op, AFFINE):
+    if use is None or not isinstance(use[0].op, kinds):
         return None
     user, slot = use
     found = _affine(user, slot, rank, axis, channels)

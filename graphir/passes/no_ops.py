@@ -20,15 +20,18 @@ from .rewrite import Accepted, Rule, Rules, rewritten
 SMALL = 1 << 16
 
 
-def drop_no_ops(graph: Graph) -> Outcome:
+def drop_no_ops(graph: Graph, *, keeps_dropout: bool = False) -> Outcome:
     """Let the operand stand for a result that always equals it; CastLike becomes a Cast.
 
     Dropped are Dropout at inference, a Slice of everything, a Pad by nothing, Expand to the shape that is there, Tile
     by ones, a Cast to the dtype that is there, Concat, Sum, Mean, Max and Min of one operand, Split into one part,
-    Clip without bounds and a Where whose condition is a constant that is the same everywhere. Linear in nodes.
+    Clip without bounds and a Where whose condition is a constant that is the same everywhere. With `keeps_dropout`
+    Dropout stays, which training needs. Linear in nodes.
     """
     outcome = Outcome()
     for node in list(graph.nodes):
+        if keeps_dropout and isinstance(node.op, Dropout):
+            continue
         why = rewritten(graph, node, RULES) if any(value.is_needed for value in node.outputs) else ""
         if why:
             outcome.note(node.name, why)

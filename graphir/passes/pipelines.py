@@ -103,10 +103,11 @@ def import_from_mxnet() -> Pipeline:
 
 
 def import_from_tensorflow(
-    layer_name: Callable[[str], str], give_back_names: Callable[[Graph], Outcome], *, fold_weights: bool = True
+    layer_name: Callable[[str], str], give_back_names: Callable[[Graph], Outcome], *, fold_weights: bool = True,
+    training: bool = False,
 ) -> Pipeline:
     """Behind the importer of TensorFlow: loops become recurrent layers, channels move to the front, scales go into
-    weights (with `fold_weights`).
+    weights (with `fold_weights`; for `training` only what shifts).
 
     `layer_name` is what a layer is called by the name of its loop, `give_back_names` calls values as the file does.
     """
@@ -125,7 +126,7 @@ def import_from_tensorflow(
         step(move_transposes, simplify),
         step(give_back_names),
         step(fold_pads),
-        *([step(fold_scales)] if fold_weights else []),
+        *([step(fold_scales, shifts_only=training)] if fold_weights else []),
         step(merge_equal_nodes, simplify),
     ]
     return Pipeline("import from TensorFlow", tuple(steps))
@@ -149,13 +150,13 @@ def export() -> Pipeline:
     return Pipeline("export", (Step("keep_live_part", keep_live_part, (), has_dead_parts),))
 
 
-def for_pytorch(evaluator: Evaluator) -> Pipeline:
-    """In front of the exporter of PyTorch: constants are computed; loops and branches stay."""
+def for_pytorch(evaluator: Evaluator, *, training: bool = False) -> Pipeline:
+    """In front of the exporter of PyTorch: constants are computed; loops and branches stay, Dropout with `training`."""
     from .fold_constants import fold_constants
     from .no_ops import drop_no_ops
     from .simplify import simplify
 
-    steps = (step(drop_no_ops), step(simplify), step(fold_constants, evaluator=evaluator))
+    steps = (step(drop_no_ops, keeps_dropout=training), step(simplify), step(fold_constants, evaluator=evaluator))
     return Pipeline("PyTorch", steps, MOST_ROUNDS)
 
 

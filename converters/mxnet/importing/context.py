@@ -51,6 +51,11 @@ class ImportNode(BaseImportNode):
         return self.importer.choices.keep_loss
 
     @property
+    def training(self) -> bool:
+        """Whether what acts in training only is to stay."""
+        return self.importer.choices.training
+
+    @property
     def settles(self) -> bool:
         """Whether what nothing fixes is to be decided; if not, it stays unknown."""
         return self.importer.choices.settle

@@ -47,7 +47,7 @@ class Choices:
     out, and inputs of unknown type stand for what they give, which is of use for inference only. Inputs for which
     nothing states a dtype have that of all float parameters, or the `assumed` one; MXNet binds them as float32. Without
     `guess` the rank of an input is taken from a weight only where that leaves no doubt. With `keep_given` inputs with a
-    given shape stay inputs, labels too, even if nothing depends on them.
+    given shape stay inputs, labels too, even if nothing depends on them. With `training` Dropout stays.
     """
 
     keep_loss: bool = False
@@ -55,6 +55,7 @@ class Choices:
     settle: bool = True
     guess: bool = True
     gaps: bool = False
+    training: bool = False
     assumed: DType = DType.FLOAT32
 
 

@@ -246,6 +246,11 @@ class ExportNode(BaseExportNode[O], Generic[O]):
         """The device of the inputs, for tensors that are made."""
         return self.export.device()
 
+    def is_decided(self, kind: DecisionKind) -> bool:
+        """Whether the import decided this about the node that this one is of."""
+        names = (self.name, self.name.removesuffix(f"_{self.node.op.name.lower()}"))
+        return any((kind, name) in self.export.imported for name in names)
+
     def decide(self, kind: DecisionKind, text: str) -> None:
         """Record a decision about this node."""
         self.export.decide(kind, self.name, text)

@@ -35,6 +35,7 @@ from graphir.converters.pytorch.exporting.methods import Method, parts_of
 from graphir.converters.pytorch.exporting.naming import OF_MODULES, Names
 from graphir.converters.pytorch.exporting.pieces import Branch, Piece, best_run, branches_of, merged, without_branch
 from graphir.converters.pytorch.exporting.state import ATTRIBUTE, Export, Layer, Statement, Stored
+from graphir.converters.pytorch.exporting.training import count_norms, frozen_lines
 from graphir.graph import Value
 from graphir.tensor import Tensor
 from graphir.types import ANYTHING
@@ -102,11 +103,13 @@ class _Maker:
         types, results = ([value.type for value in values] for values in (graph.inputs, graph.outputs))
         forward = Method("forward", inputs, self._statements, self._outputs, types, results)
         methods = parts_of(forward, export.values) if self._has_parts else [forward]
-        net = ClassDesign(name, {}, init_lines + export.ties, buffers, methods, export.values, says_shapes=True)
         keys = {}
         for key in tensors_of(export):
             first, dot, rest = key.partition(".")
             keys[key] = f"{self._prefixes.get(first, first)}{dot}{rest}"
+        frozen = {keys[key]: kind for key, kind in export.frozen.items() if key in keys}
+        init_lines += export.ties + frozen_lines(frozen, count_norms(export.layers.values()))
+        net = ClassDesign(name, {}, init_lines, buffers, methods, export.values, says_shapes=True)
         return Design([*self._classes, net], keys)
 
     def find_blocks(self) -> None:

@@ -58,13 +58,17 @@ class TorchModule:
         return recording_text(self.export, self.flat)
 
 
-def export_copy(graph: Graph, name: str = "Net") -> TorchModule:
-    """Write a graph, which stays as it is but for its decisions. Raises UnsupportedOpError with every node that cannot
-    be written."""
+def export_copy(
+    graph: Graph, name: str = "Net", *, training: bool = False, notes: Mapping[str, str] | None = None
+) -> TorchModule:
+    """Write a graph, which stays as it is but for its decisions; with `training` as a module to be trained. Its first
+    lines hold `notes`, instead of what was decided about the nodes that they are about. Raises UnsupportedOpError with
+    every node that cannot be written."""
     copy = clone(graph)
     names = Names(copy)
-    for_pytorch(onnx_evaluator()).run(copy)
-    writer = _Writer(copy, names)
+    for_pytorch(onnx_evaluator(), training=training).run(copy)
+    writer = _Writer(copy, names, training=training)
+    writer.export.notes.update(notes or {})
     writer.check_ends()
     writer.write_all(list(copy.nodes))
     writer.refusals.raise_gaps("node(s) cannot be written for PyTorch:")
@@ -83,9 +87,9 @@ def export_copy(graph: Graph, name: str = "Net") -> TorchModule:
 class _Writer:
     """Takes nodes through their export functions; what has none is written by what ONNX defines it by."""
 
-    def __init__(self, graph: Graph, names: Names) -> None:
+    def __init__(self, graph: Graph, names: Names, *, training: bool = False) -> None:
         self.graph = graph
-        self.export = Export(graph, self.write_all)
+        self.export = Export(graph, self.write_all, training=training)
         self.refusals = Refusals()
         self._names = names
         self._table = export_table()

@@ -16,8 +16,12 @@ from graphir.safety.foreign_text import one_line
 from graphir.types import OptionalType, SequenceType, TensorType, Type
 
 LONGEST_TITLE = 116
-# What a conversion left out that training has.
-OF_TRAINING = (DecisionKind.DROPOUT_REMOVED, DecisionKind.FIXED_GAMMA, DecisionKind.LOSS_HEAD)
+# What a conversion left out that training has; for training gammas are kept as they are.
+FROZEN = {DecisionKind.FIXED_BETA, DecisionKind.FIXED_GAMMA}
+OF_TRAINING = {
+    *FROZEN, DecisionKind.DROPOUT_REMOVED, DecisionKind.FIXED_STATISTICS, DecisionKind.LOSS_HEAD,
+    DecisionKind.LOSS_HEAD_REMOVED,
+}  # fmt: skip
 MOST_MISSING = 6
 # The type of a method's results, in characters: many of one type are a tuple of any length.
 LONGEST_RESULT = 40
@@ -32,7 +36,7 @@ def module_text(export: Export, design: Design, title: str) -> str:
     parts += ['WEIGHTS = Path(__file__).with_suffix(".safetensors")', ""]
     for function in functions:
         parts += ["", function.text, ""]
-    return "\n".join([*parts, "", *code, "", "", *_load_lines(design.classes[-1].name), ""])
+    return "\n".join([*parts, "", *code, "", "", *_load_lines(design.classes[-1].name, training=export.training), ""])
 
 
 def recording_text(export: Export, design: Design) -> tuple[str, list[str]]:
@@ -52,9 +56,15 @@ def _docstring(export: Export, title: str) -> str:
     lines += [f"Input {_safe(value.name)}: {_safe(value.type)}" for value in export.graph.inputs]
     lines += [f"Output {_safe(value.name)}: {_safe(value.type)}" for value in export.graph.outputs]
     lines.append(f"Parameters: {count:,}")
-    missing = [decision for decision in export.graph.decisions if decision.kind in OF_TRAINING]
+    lines += map(_safe, export.notes.values())
+    kinds = OF_TRAINING - FROZEN if export.training else OF_TRAINING
+    missing = [
+        decision
+        for decision in export.graph.decisions if decision.kind in kinds and decision.node not in export.notes
+    ]  # fmt: skip
     if missing:
-        lines += ["", "It is written for inference. Training would miss:"]
+        purpose = "training, which will" if export.training else "inference. Training would"
+        lines += ["", f"It is written for {purpose} miss:"]
         lines += [f"- {_safe(decision.node)}: {_safe(decision.text)}" for decision in missing[:MOST_MISSING]]
         lines += [f"- and {len(missing) - MOST_MISSING} more"] if len(missing) > MOST_MISSING else []
     return '"""' + "\n".join(line[:LONGEST_TITLE] for line in lines) + '\n"""'
@@ -93,7 +103,8 @@ def _class_lines(block: ClassDesign, body: Body | None = None) -> Iterator[str]:
         yield from _head("__init__", arguments, "None")
         yield "        super().__init__()"
         for statement in block.init_lines:
-            yield from lines_of(statement.strip(), 3 if statement.startswith(" ") else 2)
+            text = statement.lstrip()
+            yield from lines_of(text.rstrip(), 2 + (len(statement) - len(text)) // 4)
         yield ""
     for place, method in enumerate(block.methods):
         if place:
@@ -158,12 +169,13 @@ def annotation(type_: Type) -> str:
     return "Tensor"
 
 
-def _load_lines(name: str) -> Iterator[str]:
+def _load_lines(name: str, *, training: bool) -> Iterator[str]:
     yield f"def load(path: str | Path = WEIGHTS) -> {name}:"
-    yield '    """Return the network with the weights of a file, ready for inference."""'
+    purpose = "training" if training else "inference"
+    yield f'    """Return the network with the weights of a file, ready for {purpose}."""'
     yield f"    net = {name}()"
     yield "    net.load_state_dict(load_file(path))"
-    yield "    return net.eval()"
+    yield "    return net.train()" if training else "    return net.eval()"
 
 
 __all__ = ["is_annotated", "module_text", "recording_text"]

@@ -118,8 +118,16 @@ class Export:
     """What is known of the module so far. `graph` is the one that is written, in terms that PyTorch has; `write_nodes`
     takes nodes of a graph inside it through their export functions."""
 
-    def __init__(self, graph: Graph, write_nodes: Callable[[Sequence[Node]], None]) -> None:
+    def __init__(
+        self, graph: Graph, write_nodes: Callable[[Sequence[Node]], None], *, training: bool = False
+    ) -> None:
         self.graph = graph
+        self.training = training
+        self.imported = {(decision.kind, decision.node) for decision in graph.decisions}
+        # Weights that training leaves as they are: their keys in a single class, with their layers' classes.
+        self.frozen: dict[str, str] = {}
+        # What else the file's first lines say, by the node that it is about.
+        self.notes: dict[str, str] = {}
         self.write_nodes = write_nodes
         self.layers: dict[str, Layer] = {}
         self.stored: dict[str, Stored] = {}

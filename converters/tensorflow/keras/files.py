@@ -28,14 +28,15 @@ ZIP, HDF5 = b"PK\x03\x04", b"\x89HDF"
 WEIGHTS, CONFIG, METADATA = "model.weights.h5", "config.json", "metadata.json"
 
 
-def open_keras(path: Path) -> TFSource:
-    """A Keras model. Raises FormatError for a broken file, ImportFailure without h5py or for a model that is neither
-    Sequential nor Functional, and UnsupportedOpError with all layers that cannot be read."""
+def open_keras(path: Path, *, training: bool = False) -> TFSource:
+    """A Keras model, with `training` as it is trained. Raises FormatError for a broken file, ImportFailure without h5py
+    or for a model that is neither Sequential nor Functional, and
+    UnsupportedOpError with all layers that cannot be read."""
     with open_plain(path) as file:
         head, size = file.read(4), file.seek(0, 2)
     if head != ZIP:
         with Hdf5(Bytes(path, 0, size)) as held:
-            return _of_hdf5(path, held.root)
+            return _of_hdf5(path, held.root, training=training)
     archive = Archive(path)
     config = _parsed(archive.content(CONFIG), path, CONFIG)
     version = 3
@@ -43,10 +44,10 @@ def open_keras(path: Path) -> TFSource:
         stated = _parsed(archive.content(METADATA), path, METADATA)
         version = _major(stated.get("keras_version") if isinstance(stated, Mapping) else None, path)
     with Hdf5(archive.place(WEIGHTS)) as held:
-        return _source(path, config, Reader(path, version), StoredByClass(held.root))
+        return _source(path, config, Reader(path, version, training=training), StoredByClass(held.root))
 
 
-def _of_hdf5(path: Path, root: Group) -> TFSource:
+def _of_hdf5(path: Path, root: Group, *, training: bool) -> TFSource:
     config = root.attrs.get("model_config")
     groups = root.group("model_weights")
     if config is None:
@@ -56,7 +57,7 @@ def _of_hdf5(path: Path, root: Group) -> TFSource:
     version = _major(root.attrs.get("keras_version", "1"), path)
     backend = str(root.attrs.get("backend", "tensorflow"))
     parsed = _parsed(config, path, "model_config")
-    return _source(path, parsed, Reader(path, version, backend), StoredInGroups(groups, path))
+    return _source(path, parsed, Reader(path, version, backend, training=training), StoredInGroups(groups, path))
 
 
 def _source(path: Path, config: Any, reader: Reader, weights: Weights) -> TFSource:

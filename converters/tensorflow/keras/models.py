@@ -10,6 +10,7 @@ from typing import Any
 from graphir.converters.kernel.refusals import NODE_ERRORS, Refusal, Refusals
 from graphir.converters.tensorflow.files.records import Endpoint, TFNode
 from graphir.converters.tensorflow.importing.context import Imported, ImportNode
+from graphir.converters.tensorflow.keras import training as training_layers
 from graphir.converters.tensorflow.keras.calls import (
     Reference,
     arguments_of,
@@ -50,7 +51,8 @@ Entry = Mapping[str, Any]
 class Reader:
     """One model on its way to nodes. Raises UnsupportedOpError with all layers that cannot be read."""
 
-    def __init__(self, path: Path, version: int, backend: str = "tensorflow") -> None:
+    def __init__(self, path: Path, version: int, backend: str = "tensorflow", *, training: bool = False) -> None:
+        self.layers = {**LAYERS, **training_layers.LAYERS} if training else LAYERS
         self.path = path
         self.backend = backend
         self.version = version
@@ -299,7 +301,7 @@ class Reader:
             raise Refusal("the file was written with Theano, whose convolutions turn their kernels round")
         if self.version == 1:
             stored = StoredByName([("", held) for held in old_weights(class_name, config, stored.tensors())], name)
-        function = LAYERS.get(class_name)
+        function = self.layers.get(class_name)
         if function is None:
             raise Refusal(REFUSED.get(class_name, "graphir does not know this layer"))
         told = kwargs.get("training") is True and class_name in RANDOM

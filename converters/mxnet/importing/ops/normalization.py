@@ -66,6 +66,8 @@ def import_batch_norm(node: ImportNode) -> Imported:
             node.graph.refine(vector, TensorType(dtype, None))
     if attrs["fix_gamma"]:
         scale = _ones(node, scale, beta, data, axis)
+    if node.training and attrs["use_global_stats"]:
+        node.decide(DecisionKind.FIXED_STATISTICS, "use_global_stats: training neither uses nor changes statistics")
     _unstated(node, "eps", "others have 1e-5")
     op = ir.BatchNormalization(epsilon=attrs["eps"], momentum=attrs["momentum"])
     vectors = (scale, beta, mean, variance)

@@ -6,6 +6,7 @@ from graphir.converters.mxnet.importing.context import ImportNode
 from graphir.converters.mxnet.importing.recurrent_weights import GATE_ORDER, Sizes, Weights
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
+from graphir.ops.activation import Dropout
 from graphir.ops.creation import Fill
 from graphir.ops.elementwise import Cast
 from graphir.ops.linear import MatMul
@@ -27,8 +28,6 @@ def import_rnn(node: ImportNode) -> list[Value]:
         node.refuse(f"projection_size {projected} is for mode lstm only, found {mode}")
     if mode == "lstm" and (attrs["lstm_state_clip_min"] is not None or attrs["lstm_state_clip_max"] is not None):
         node.refuse("lstm_state_clip_min and _max bound the cell state, which ONNX's LSTM cannot; unroll the cell")
-    if attrs["p"]:
-        node.decide(DecisionKind.DROPOUT_REMOVED, f"p {attrs['p']:g} between the layers has no effect at inference")
     if projected:
         node.decide(
             DecisionKind.PROJECTION,
@@ -113,9 +112,20 @@ def _lengths(node: ImportNode, slot: int) -> Value:
 def _merged(node: ImportNode, result: Value, layer: int, directions: int) -> Value:
     """(T, D, N, H) as (T, N, D * H)."""
     if directions == 1:
-        return node.step(Squeeze(), result, node.vector([1]), suffix=f"l{layer}_squeeze")
+        return _dropped(node, node.step(Squeeze(), result, node.vector([1]), suffix=f"l{layer}_squeeze"), layer)
     turned = node.step(Transpose((0, 2, 1, 3)), result, suffix=f"l{layer}_transpose")
-    return node.step(Reshape(), turned, node.vector([0, 0, -1]), suffix=f"l{layer}_merge")
+    return _dropped(node, node.step(Reshape(), turned, node.vector([0, 0, -1]), suffix=f"l{layer}_merge"), layer)
+
+
+def _dropped(node: ImportNode, result: Value, layer: int) -> Value:
+    """A layer's result, behind the Dropout that training has between layers."""
+    p = node.attrs["p"]
+    if p and layer == 0 and not node.training:
+        node.decide(DecisionKind.DROPOUT_REMOVED, f"p {p:g} between the layers has no effect at inference")
+    if not (p and node.training) or layer == node.attrs["num_layers"] - 1:
+        return result
+    ratio = node.constant(p, DType.FLOAT32)
+    return node.step(Dropout(), result, ratio, suffix=f"l{layer}_dropout")
 
 
 def _stacked(node: ImportNode, finals: list[Value], suffix: str) -> Value:

@@ -102,10 +102,15 @@ def export_shrink(node: ExportNode[ir.Shrink]) -> None:
 
 
 def export_dropout(node: ExportNode[ir.Dropout]) -> None:
-    """Nothing at inference, with a mask of ones."""
+    """Nothing at inference, with a mask of ones; for training nn.Dropout."""
     data, training = node.tensor(), node.known(2)
     if node.optional(2) is not None and training != (0,):
         node.refuse(f"{node.input(2).name} says that elements are dropped at random; only inference is written")
+    ratio = "0.5" if node.optional(1) is None else node.number(1)
+    if node.export.training and ratio not in (None, "0.0") and not node.is_read(1):
+        layer = node.layer("nn.Dropout", [] if ratio == "0.5" else [ratio])
+        node.emit(f"{layer}({data})")
+        return
     node.alias(data)
     node.emit(f"torch.ones_like({data}, dtype=torch.bool)", 1)
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from graphir.converters.pytorch.exporting.context import ExportNode, Expr, binary, call, row, table, tuple_of
 from graphir.converters.pytorch.exporting.ops.activation import float_text
+from graphir.decisions import DecisionKind
 from graphir.ops import normalization as ir
 from graphir.tensor import Tensor
 from graphir.types import DType
@@ -14,6 +15,7 @@ from graphir.types import DType
 BATCH_NORMS = {2: "nn.BatchNorm1d", 3: "nn.BatchNorm1d", 4: "nn.BatchNorm2d", 5: "nn.BatchNorm3d"}
 INSTANCE_NORMS = {3: "nn.InstanceNorm1d", 4: "nn.InstanceNorm2d", 5: "nn.InstanceNorm3d"}
 STATES = {"weight": 1, "bias": 2, "running_mean": 3, "running_var": 4}
+FIXED = {DecisionKind.FIXED_GAMMA: "weight", DecisionKind.FIXED_BETA: "bias"}
 AFFINE = {"weight": 1, "bias": 2}
 # The smallest numbers, for what must be no division by zero.
 SMALLEST = {DType.FLOAT16: "6e-08", DType.BFLOAT16: "1e-38", DType.FLOAT32: "1e-38", DType.FLOAT64: "1e-308"}
@@ -35,6 +37,9 @@ def export_batch_normalization(node: ExportNode[ir.BatchNormalization]) -> None:
         (channels,) = node.fixed(node.shape(1), node.input(1).name)
         momentum = None if abs(op.momentum - 0.9) < 1e-6 else float_text(round(1 - op.momentum, 7))
         layer = node.layer(constructor, [channels], {"eps": eps, "momentum": momentum}, owned=STATES)
+        for kind, name in FIXED.items():
+            if node.export.training and node.is_decided(kind):
+                node.export.frozen[f"{layer.removeprefix('self.')}.{name}"] = constructor
         node.emit(f"{layer}({node.tensor()})")
         return
     data, scale, bias, mean, variance = node.tensors()

@@ -1,0 +1,98 @@
+"""Keras's layers as training has them: Dropout and batch normalization stay, where inference folds or drops them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from graphir.converters.kernel.refusals import Refusal
+from graphir.converters.tensorflow.files.records import Endpoint
+from graphir.converters.tensorflow.importing.context import Imported, ImportNode
+from graphir.converters.tensorflow.keras.context import Layer
+from graphir.decisions import DecisionKind
+from graphir.ops.activation import Dropout
+from graphir.ops.normalization import BatchNormalization
+from graphir.ops.shape import Transpose
+from graphir.types import DType
+
+# Layers that act in training only, in a way that the graph has no operator for.
+LEFT_OUT = (
+    "AlphaDropout", "GaussianDropout", "GaussianNoise", "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D",
+    *(f"Random{name}" for name in ("Brightness", "Contrast", "Flip", "Rotation", "Translation", "Zoom")),
+)  # fmt: skip
+
+
+def dropout(layer: Layer) -> Endpoint:
+    """Dropout with the rate of the layer. Masks that are shared along axes are left out."""
+    if layer.config.get("noise_shape"):
+        return left_out(layer)
+    return layer.apply(_import_dropout, "dropout", [layer.data], rate=float(layer.config.get("rate", 0.5)))
+
+
+def _import_dropout(node: ImportNode) -> Imported:
+    return node.emit(Dropout(), node.input(0), node.constant(node.attrs["rate"], DType.FLOAT32))
+
+
+def left_out(layer: Layer) -> Endpoint:
+    """The data, and what is missing."""
+    return layer.apply(partial(_import_left_out, layer.class_name), "inference", [layer.data])
+
+
+def _import_left_out(class_name: str, node: ImportNode) -> Imported:
+    node.decide(DecisionKind.DROPOUT_REMOVED, f"{class_name} acts in training only, and is not written")
+    return node.input(0)
+
+
+def batch_normalization(layer: Layer) -> Endpoint:
+    """Batch normalization along one axis, as a node of its own. A gamma or beta that the layer has not is constant."""
+    axis = layer.config.get("axis", -1)
+    axes = [axis] if isinstance(axis, int) else list(axis)
+    if len(axes) != 1 or layer.config.get("mode", 0) != 0:
+        raise Refusal(f"statistics over the axes {axes} in mode {layer.config.get('mode', 0)}; train with one axis")
+    has = {"gamma": layer.config.get("scale", True), "beta": layer.config.get("center", True)}
+    names = [*(name for name, stated in has.items() if stated), "moving_mean", "moving_variance"]
+    tensors = {name: layer.tensor(slot) for slot, name in enumerate(names)}
+    size, dtype = tensors["moving_mean"].shape, tensors["moving_mean"].dtype.numpy()
+    operands = [
+        layer.constant(name, tensors[name]) if name in tensors
+        else layer.constant(name, np.full(size, float(name == "gamma"), dtype), np.float32)
+        for name in ("gamma", "beta", "moving_mean", "moving_variance")
+    ]  # fmt: skip
+    op = BatchNormalization(float(layer.config.get("epsilon", 1e-3)), float(layer.config.get("momentum", 0.99)))
+    missing = [name for name, stated in has.items() if not stated]
+    function = partial(_import_batch_normalization, op, axes[0], missing)
+    return layer.apply(function, "normalized", [layer.data, *operands])
+
+
+def _import_batch_normalization(
+    op: BatchNormalization, axis: int, missing: list[str], node: ImportNode
+) -> Imported:
+    kinds = {"gamma": (DecisionKind.FIXED_GAMMA, 1), "beta": (DecisionKind.FIXED_BETA, 0)}
+    for name in missing:
+        kind, number = kinds[name]
+        node.decide(kind, f"{name} is {number}: the layer has none")
+    data, *vectors = node.inputs
+    rank = node.rank(data)
+    axis = node.axis(axis, rank)
+    if axis == 1:
+        return node.emit(op, data, *vectors)
+    order = (0, axis, *(other for other in range(1, rank) if other != axis))
+    first = node.step(Transpose(order), data, suffix="channels_first")
+    name = node.fresh_name(f"{node.name}/channels_second")
+    (normalized,) = node.graph.add_node(op, (first, *vectors), name=node.name, output_names=[name]).outputs
+    return node.graph.add_node(
+        Transpose(tuple(map(order.index, range(rank)))), (normalized,), name=node.fresh_name(f"{node.name}/moved"),
+        output_names=node.result_names(1),
+    ).outputs[0]  # fmt: skip
+
+
+LAYERS: Mapping[str, Callable[[Layer], Any]] = {
+    "BatchNormalization": batch_normalization,
+    "Dropout": dropout,
+    **dict.fromkeys(LEFT_OUT, left_out),
+}
+
+__all__ = ["LAYERS"]

@@ -1,0 +1,222 @@
+"""Modules that are written for training: what stays, one step as live MXNet takes it, and another head trained."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from graphir.cli import main
+from tests.converters.pytorch.running import need_torch
+from tests.requirements import missing
+
+pytestmark = pytest.mark.live
+DIGITS = Path(__file__).parents[3] / "models" / "digits"
+RATE, BATCH = 0.1, 32
+
+
+def imported(path: Path) -> Any:
+    """A written module, imported from its file."""
+    spec = spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def digits(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """digits, written for training, as a Python module."""
+    need_torch()
+    path = tmp_path_factory.mktemp("training") / "digits_net.py"
+    assert main(["convert", str(DIGITS), str(path), "--training", "--verify"]) == 0
+    return imported(path)
+
+
+def samples() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    with np.load(DIGITS / "digits-test.npz") as held:
+        return held["data"], held["label"]
+
+
+def test_what_training_needs_stays(digits: Any) -> None:
+    text = Path(digits.__file__).read_text(encoding="ascii")
+    assert "        self.drop = nn.Dropout(0.3)\n" in text
+    assert "        self.bn1.weight.requires_grad = False\n" in text
+    assert "fc2_output holds scores: train with nn.CrossEntropyLoss, which computes the softmax itself\n" in text
+    assert "softmax(" not in text
+    net = digits.load()
+    assert net.training
+    assert [name for name, weight in net.named_parameters() if not weight.requires_grad] == ["bn1.weight"]
+    assert (net.bn1.weight == 1).all()
+    assert (net.bn1.momentum, net.bn2.momentum) == (0.1, 0.1)
+
+
+def mxnet_step(mxnet: ModuleType, data: Any, label: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Gradients, and what parameters and statistics are after a step of SGD with Dropout off, in live MXNet."""
+    text = (DIGITS / "digits-symbol.json").read_text().replace('"p": "0.3"', '"p": "0"')
+    _, arguments, states = mxnet.model.load_checkpoint(str(DIGITS / "digits"), 20)
+    shapes = {"data": data.shape, "softmax_label": label.shape}
+    executor = mxnet.sym.load_json(text).simple_bind(mxnet.cpu(), grad_req="write", **shapes)
+    executor.copy_params_from(arguments, states)
+    executor.arg_dict["data"][:] = data
+    executor.arg_dict["softmax_label"][:] = label
+    executor.forward(is_train=True)
+    executor.backward()
+    gradients = {name: executor.grad_dict[name].asnumpy() / len(label) for name in arguments}
+    after = {name: arguments[name].asnumpy() - RATE * gradients[name] for name in arguments}
+    return gradients, after | {name: state.asnumpy() for name, state in executor.aux_dict.items()}
+
+
+def torch_step(net: Any, data: Any, label: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The same of a module, by the names of MXNet."""
+    import torch
+
+    net.drop.p = 0.0
+    optimizer = torch.optim.SGD(net.parameters(), lr=RATE)
+    torch.autograd.backward(torch.nn.functional.cross_entropy(net(torch.from_numpy(data)), torch.from_numpy(label)))
+    optimizer.step()
+    names = {"running_mean": "moving_mean", "running_var": "moving_var"}
+    norms = {"weight": "gamma", "bias": "beta"}
+
+    def by_mxnet(key: str) -> str:
+        layer, name = key.split(".")
+        return f"{layer}_{(norms | names).get(name, name) if layer.startswith('bn') else name}"
+
+    gradients = {by_mxnet(key): weight.grad.numpy() for key, weight in net.named_parameters() if weight.requires_grad}
+    return gradients, {by_mxnet(key): tensor.numpy() for key, tensor in net.state_dict().items()}
+
+
+def test_a_step_of_sgd_is_that_of_live_mxnet(digits: Any, mxnet: ModuleType) -> None:
+    """Gradients, parameters and running means. torch's running variance takes the unbiased one of the batch, n / (n -
+    1) times MXNet's."""
+    data, label = (array[:BATCH] for array in samples())
+    before, net = {key: tensor.numpy().copy() for key, tensor in digits.load().state_dict().items()}, digits.load()
+    gradients, after = mxnet_step(mxnet, data, label)
+    found, state = torch_step(net, data, label)
+    assert set(found) == set(gradients) - {"bn1_gamma"}
+    for name, gradient in found.items():
+        np.testing.assert_allclose(gradient, gradients[name], rtol=0, atol=2e-6 * max(1, abs(gradient).max()))
+        np.testing.assert_allclose(state[name], after[name], rtol=0, atol=1e-6)
+    for layer, count in (("bn1", BATCH * 64), ("bn2", BATCH * 16)):
+        name = f"{layer}_moving_mean"
+        np.testing.assert_allclose(state[name], after[name], rtol=0, atol=1e-6)
+        name = f"{layer}_moving_var"
+        batch_share = after[name] - 0.9 * before[f"{layer}.running_var"]
+        np.testing.assert_allclose(state[name] - after[name], batch_share / (count - 1), rtol=0, atol=3e-7)
+
+
+def test_momentum_that_is_read_the_wrong_way_round_is_found(digits: Any, mxnet: ModuleType, tmp_path: Path) -> None:
+    text = Path(digits.__file__).read_text(encoding="ascii")
+    wrong = text.replace("nn.BatchNorm2d(32, eps=0.001)", "nn.BatchNorm2d(32, eps=0.001, momentum=0.9)")
+    assert wrong != text
+    (tmp_path / "wrong.py").write_text(wrong, encoding="ascii")
+    data, label = (array[:BATCH] for array in samples())
+    _, after = mxnet_step(mxnet, data, label)
+    _, state = torch_step(imported(tmp_path / "wrong.py").load(digits.WEIGHTS), data, label)
+    assert np.abs(state["bn2_moving_mean"] - after["bn2_moving_mean"]).max() > 1e-2
+
+
+def test_a_reader_trains_another_head(digits: Any) -> None:
+    """Three lines: five classes instead of ten, and everything before them as it is."""
+    import torch
+
+    torch.manual_seed(0)
+    data, label = map(torch.from_numpy, samples())
+    label = label % 5
+    net = digits.load()
+    net.requires_grad_(False)
+    net.fc2 = torch.nn.Linear(48, 5)
+    optimizer = torch.optim.Adam(net.fc2.parameters(), lr=0.02)
+    for step in range(50):
+        part = slice(step % 5 * 60, step % 5 * 60 + 60)
+        optimizer.zero_grad()
+        torch.autograd.backward(torch.nn.functional.cross_entropy(net(data[part]), label[part]))
+        optimizer.step()
+    with torch.no_grad():
+        correct = (net.eval()(data[300:]).argmax(1) == label[300:]).float().mean().item()
+    assert correct > 0.95
+
+
+KERAS = """
+import sys
+import keras, numpy as np
+from keras import layers
+keras.utils.set_random_seed(0)
+image = keras.Input((9, 11, 3))
+x = layers.Conv2D(8, 3, strides=2, padding="same", use_bias=False)(image)
+x = layers.BatchNormalization(momentum=0.8, name="bn1")(x)
+x = layers.SpatialDropout2D(0.0, name="channels")(layers.ReLU()(x))
+x = layers.BatchNormalization(scale=False, center=False, name="bn2")(layers.DepthwiseConv2D(3, name="depthwise")(x))
+x = layers.Dropout(0.25, name="drop")(layers.GlobalAveragePooling2D()(x))
+model = keras.Model(image, layers.Dense(7, activation="softmax", name="scores")(x))
+draw = np.random.default_rng(0)
+for weight in model.weights:
+    weight.assign(draw.uniform(0.5, 1.5, weight.shape))
+model.save("net.keras")
+model.get_layer("drop").rate = 0.0
+data = draw.normal(size=(4, 9, 11, 3)).astype(np.float32)
+scores = np.array(model(data, training=True))
+means = {name: np.array(model.get_layer(name).moving_mean) for name in ("bn1", "bn2")}
+np.savez("expected.npz", data=data, scores=scores, **means)
+"""
+
+
+def test_batch_normalization_and_dropout_of_keras_stay(tmp_path: Path) -> None:
+    """Inference folds the one and drops the other. In training mode the module gives what Keras gives."""
+    need_torch()
+    import torch
+
+    python = os.environ.get("GRAPHIR_TENSORFLOW_PYTHON", sys.executable)
+    done = subprocess.run([python, "-c", KERAS], cwd=tmp_path, capture_output=True, text=True, check=False)
+    if "ModuleNotFoundError" in done.stderr:
+        missing("TensorFlow", done.stderr.splitlines()[-1])
+    assert done.returncode == 0, done.stderr
+    path = tmp_path / "keras_net.py"
+    assert main(["convert", str(tmp_path / "net.keras"), str(path), "--training", "--verify"]) == 0
+    module = imported(path)
+    text = path.read_text()
+    assert "nn.BatchNorm2d(8, eps=0.001, momentum=0.2)" in text
+    assert "momentum=0.01" in text
+    assert "nn.Dropout(0.25)" in text
+    assert "It is written for training, which will miss:\n- channels/inference: SpatialDropout2D" in text
+    net = module.load()
+    frozen = [name for name, weight in net.named_parameters() if not weight.requires_grad]
+    assert frozen == ["bn2_normalized.weight", "bn2_normalized.bias"]
+    for layer in net.modules():
+        if isinstance(layer, torch.nn.Dropout):
+            layer.p = 0.0
+    with np.load(tmp_path / "expected.npz") as expected, torch.no_grad():
+        found = torch.softmax(net(torch.from_numpy(expected["data"])), 1).numpy()
+        np.testing.assert_allclose(found, expected["scores"], rtol=0, atol=1e-5)
+        for name in ("bn1", "bn2"):
+            mean = net.get_submodule(f"{name}_normalized").running_mean.numpy()
+            np.testing.assert_allclose(mean, expected[name], rtol=0, atol=1e-5)
+
+
+def test_momentum_and_dropout_of_onnx(tmp_path: Path) -> None:
+    need_torch()
+    from onnx import TensorProto, helper
+
+    names = ("gamma", "beta", "mean", "variance")
+    nodes = [
+        helper.make_node("BatchNormalization", ["x", *names], ["y"], momentum=0.8),
+        helper.make_node("Dropout", ["y", "ratio"], ["z"]),
+    ]
+    held = [helper.make_tensor(name, TensorProto.FLOAT, [3], [1, 2, 3]) for name in names]
+    held.append(helper.make_tensor("ratio", TensorProto.FLOAT, [], [0.4]))
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["N", 3, 5, 7]) for name in "xz"]
+    model = helper.make_model(helper.make_graph(nodes, "net", ends[:1], ends[1:], held))
+    (tmp_path / "net.onnx").write_bytes(model.SerializeToString())
+    assert main(["convert", str(tmp_path / "net.onnx"), str(tmp_path / "onnx_net.py"), "--training", "--verify"]) == 0
+    text = (tmp_path / "onnx_net.py").read_text()
+    assert "nn.BatchNorm2d(3, momentum=0.2)" in text
+    assert "nn.Dropout(0.4)" in text
+    assert main(["convert", str(tmp_path / "net.onnx"), str(tmp_path / "x.onnx"), "--training"]) == 2
