@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .converters.session import Session
     from .drawing import Plot, plot
     from .errors import (
+        DeviceLost,
         ExportFailure,
         FormatError,
         GraphError,
@@ -55,6 +56,7 @@ _HOMES = {
     "ConversionReport": "graphir.report",
     "DType": "graphir.types",
     "Decision": "graphir.graph",
+    "DeviceLost": "graphir.errors",
     "ExportFailure": "graphir.errors",
     "FormatError": "graphir.errors",
     "Graph": "graphir.graph",
@@ -113,6 +115,7 @@ __all__ = [
     "ConversionReport",
     "DType",
     "Decision",
+    "DeviceLost",
     "ExportFailure",
     "FormatError",
     "Graph",

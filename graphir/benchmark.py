@@ -22,6 +22,7 @@ from graphir.errors import ArgumentError, GraphirError, ImportFailure, Verificat
 from graphir.graph import Graph
 from graphir.report.benchmark import Benched, BenchmarkReport, Pair, Row, short
 from graphir.runtime.benchmark import measure
+from graphir.runtime.fallbacks import describe_fallbacks
 from graphir.runtime.machine import load, machine_facts
 from graphir.runtime.prepared import Prepared
 from graphir.runtime.providers import provider_names
@@ -231,6 +232,8 @@ class _Bench:
         opened = [self._session(contestant, provider) for contestant in self.contestants]
         for batch in self.how.batches or (None,):
             self._measured(provider, batch, opened)
+        for item in opened:
+            self.notes.extend(describe_fallbacks(item.session, item.contestant.path, [provider]))
 
     def _session(self, contestant: Contestant, provider: str) -> _Opened:
         started = time.perf_counter()

@@ -6,7 +6,9 @@ Parameters are not needed: where sizes depend on them, sizes are made up, and th
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,11 +19,13 @@ from graphir.converters.formats import Source
 from graphir.converters.options import ModelOptions
 from graphir.converters.table import FORMATS
 from graphir.converters.writing import example, make_ready, target_of
-from graphir.errors import GraphirError, ImportFailure, UnsupportedOpError
+from graphir.errors import ArgumentError, GraphirError, ImportFailure, UnsupportedOpError
 from graphir.graph import Graph, Value
 from graphir.inspection import opened
 from graphir.report.gaps import CheckReport
+from graphir.runtime.fallbacks import Fallbacks, find_fallbacks
 from graphir.safety.arguments import expect
+from graphir.safety.isolation import Caps, run_isolated, step
 from graphir.safety.limits import Stated, bounded
 from graphir.tensor import Tensor
 from graphir.types import DType, Sym, symbol
@@ -29,6 +33,7 @@ from graphir.types import DType, Sym, symbol
 Shape = tuple[Any, ...]
 Opening = Callable[[Mapping[str, Shape]], Source]
 CHANNELS, SIZE = 3, 224
+START_SECONDS = 600.0  # TensorRT builds the engines of a large network for minutes
 # For an input of which not even the number of axes is known, behind what its readers want, the most common first.
 GUESSES: tuple[Shape, ...] = (("N", CHANNELS, SIZE, SIZE), ("N", SIZE), ("N", CHANNELS, SIZE))
 
@@ -42,12 +47,15 @@ def check(
     params: str | os.PathLike[str] | None = None,
     shapes: Mapping[str, Any] | None = None,
     format: str | None = None,
+    provider: str | None = None,
     limits: Stated = None,
 ) -> CheckReport:
     """What keeps a model from becoming a file of the target's format: every operator at once, with its nodes.
 
     `target` is `onnx`, `mxnet` or `graphir`; `opset` is as for `graphir.convert`, the others as for
-    `graphir.load`. The report is true if nothing does. Raises what `load` and `save` raise but UnsupportedOpError.
+    `graphir.load`. With `provider`, as in `cuda:1`, onnxruntime starts what would be written, and `fallbacks` are the
+    nodes that run elsewhere, with its reasons. The report is true if nothing does.
+    Raises what `load` and `save` raise but UnsupportedOpError.
     """
     expect(model, (Graph, str, os.PathLike), "the model", "a Graph or the path of a model")
     stated = {"opset": opset}
@@ -60,17 +68,24 @@ def check(
         return opened(model, ModelOptions(params, wanted or None, format=format))
 
     name = model.name if isinstance(model, Graph) else os.fspath(model)
-    return checked(
-        name, open_with, given, target, {key: value for key, value in stated.items() if value is not None}
-    )
+    named = {key: value for key, value in stated.items() if value is not None}
+    return checked(name, open_with, given, target, named, provider)
 
 
 def checked(
-    name: str, open_with: Opening, given: Mapping[str, object], target: str, options: Mapping[str, Any]
+    name: str,
+    open_with: Opening,
+    given: Mapping[str, object],
+    target: str,
+    options: Mapping[str, Any],
+    provider: str | None = None,
 ) -> CheckReport:
     """The check of a model that `open_with` opens, with more shapes of inputs than those that are `given`. Raises what
-    reading and writing it raise, but for operators that are not supported."""
+    reading and writing it raise, but for operators that are not supported; ArgumentError for a `provider` and a target
+    that onnxruntime does not run."""
     asked = target_of(target).named(options)
+    if provider is not None and not FORMATS[target].runs:
+        raise ArgumentError(f"--provider starts onnxruntime, which runs no {FORMATS[target].brand}; leave it out")
     step, made_up = "reading", dict[str, str]()
     wanted: list[str] = []
     try:
@@ -86,7 +101,23 @@ def checked(
             name, target, asked, options.get("opset"), error.gaps, step, made_up, problems=error.problems
         )
     needs = wanted if FORMATS[target].runs else []
-    return CheckReport(name, target, asked, ready.opset, (), "", made_up, reading, ready, (), needs)
+    fallbacks = _fallbacks(reading, target, options, provider) if provider is not None else None
+    return CheckReport(name, target, asked, ready.opset, (), "", made_up, reading, ready, (), needs, fallbacks)
+
+
+def _fallbacks(reading: Source, target: str, options: Mapping[str, Any], provider: str) -> Fallbacks:
+    """Which nodes the provider does not run of the model as it would be written; of a file that onnxruntime runs as it
+    is, of that file."""
+
+    def start() -> Fallbacks:
+        with tempfile.TemporaryDirectory(prefix="graphir-") as folder:
+            model = None if options else reading.runnable
+            if model is None or reading.format != target:
+                model, *_ = make_ready(reading.graph, Path(folder) / example(target), target, options).write()
+            with step("the start of the model"):
+                return find_fallbacks(model, provider)
+
+    return run_isolated(start, Caps(START_SECONDS))
 
 
 def _with_sizes(reading: Source, open_with: Opening, given: Mapping[str, object]) -> tuple[Source, dict[str, str]]:

@@ -85,6 +85,10 @@ class ProviderError(GraphirError):
     """An execution provider that was asked for is missing or did not run."""
 
 
+class DeviceLost(ProviderError):
+    """The device of a provider went away: it was removed, reset, or its driver ended."""
+
+
 @record
 class Gap:
     """One operator that cannot be converted: its name, why, and the nodes that use it."""

@@ -136,7 +136,8 @@ def summary() -> str:
             f"{len(operator_table())}; {len(export_table())} are written as ONNX, {len(in_mxnet)} as MXNet's own or "
             f"short compositions, {len(LOWERED)} lowered to those, {len(pytorch_exports())} as PyTorch",
         ),
-        ("runs on", "CPU through onnxruntime; CUDA is built in, but has not been run on a GPU yet"),
+        ("runs on", "CPU: everything; WebGPU without a card (software Vulkan) and OpenVINO's CPU device: the cases of "
+         "docs/devices.md, in CI; CUDA, TensorRT, DirectML, CoreML, MIGraphX, ROCm, QNN: nothing has run there yet"),
         ("needs", "Python 3.11 or newer, NumPy 1.26 or 2"),
         ("not at all", "what no ONNX file says, each with its reason: docs/operators.md"),
     ]

@@ -7,7 +7,15 @@ from glob import has_magic
 from typing import TYPE_CHECKING
 
 from .checked import checked_model
-from .options import SOURCE_HELP, add_model_options, add_output_options, add_target_options, target_options
+from .options import (
+    PROVIDER,
+    SOURCE_HELP,
+    add_model_options,
+    add_output_options,
+    add_target_options,
+    provider,
+    target_options,
+)
 from .sources import add_sources, sources_of
 
 if TYPE_CHECKING:
@@ -38,6 +46,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help=f"the format to check for: {', '.join(writable())} (default {DEFAULT_TARGET})",
     )  # fmt: skip
     add_target_options(parser)
+    parser.add_argument(
+        "--provider", metavar=PROVIDER, type=provider,
+        help="start what would be written on this provider of onnxruntime, as in cuda:1, and list the nodes that would "
+        "run elsewhere, with the reasons that onnxruntime gives; `graphir providers` lists what there is",
+    )  # fmt: skip
     add_output_options(parser, judges=True)
 
 

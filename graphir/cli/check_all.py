@@ -15,7 +15,7 @@ from graphir.registry.buckets import Bucket, bucket_of_error
 from graphir.registry.opened import forget, look_into, opened
 from graphir.registry.sources import EMPTY, Found, Search
 from graphir.report.cases import Case, Result, first_line, models_suite
-from graphir.report.gaps import NODES_SHOWN, gaps_json
+from graphir.report.gaps import NODES_SHOWN, fallbacks_json, fallbacks_line, gaps_json
 from graphir.report.text import plural, table, wrapped
 from graphir.safety.counted import counted
 from graphir.safety.foreign_text import in_one_line, one_line
@@ -26,6 +26,8 @@ from .checked import checked_model
 from .sources import shown_sources
 
 if TYPE_CHECKING:
+    from graphir.runtime.fallbacks import Fallbacks
+
     from .console import Console
 
 CAUSE = 200
@@ -42,6 +44,7 @@ class Row:
     step: str = ""
     bucket: Bucket | None = None
     error: str = ""
+    fallbacks: Fallbacks | None = None
 
     @property
     def ok(self) -> bool:
@@ -125,7 +128,7 @@ def _row(
     if result.reading is None:
         return Row(model, gaps=result.gaps, step=result.step)
     nodes = sum(result.reading.operators.values())
-    return Row(model, result.reading.description.made_by, nodes)
+    return Row(model, result.reading.description.made_by, nodes, fallbacks=result.fallbacks)
 
 
 def _case(row: Row) -> Case:
@@ -151,6 +154,7 @@ def _document(options: argparse.Namespace, rows: Sequence[Row], found: Search) -
                 "nodes": row.nodes,
                 "gaps": gaps_json(row.gaps, row.step),
                 "error": row.error,
+                **({} if row.fallbacks is None else {"placement": fallbacks_json(row.fallbacks)}),
             }
             for row in rows
         ],
@@ -195,7 +199,8 @@ def _cells(row: Row) -> tuple[str, str, str, str]:
     if row.error:
         return row.model.name, "-", "-", (row.bucket or Bucket.REFUSED).value
     if not row.gaps:
-        return row.model.name, row.framework, f"{row.nodes:,}", "everything converts"
+        placed = "" if row.fallbacks is None else f"; {fallbacks_line(row.fallbacks)}"
+        return row.model.name, row.framework, f"{row.nodes:,}", f"everything converts{placed}"
     nodes = sum(len(gap.nodes) for gap in row.gaps)
     operators = plural(len({gap.operator for gap in row.gaps}), "operator")
     what = "cannot be read" if row.step == "reading" else "cannot be written"

@@ -25,7 +25,7 @@ def checked_model(options: argparse.Namespace, stated: Mapping[str, Any], consol
         return open_model(argparse.Namespace(**{**vars(options), "inputs": specs}), console)
 
     given = {spec.name: spec.shape for spec in options.inputs}
-    return checked(options.source, open_with, given, options.target, stated)
+    return checked(options.source, open_with, given, options.target, stated, options.provider)
 
 
 __all__ = ["checked_model"]

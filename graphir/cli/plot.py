@@ -51,7 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--report",
         metavar="FILE",
-        help="mark nodes by what a report says: the .json that verify --per-layer, convert --verify or padding wrote",
+        help="mark nodes by what a report says: the .json that verify --per-layer, convert --verify or padding wrote, "
+        "or what check --provider --json printed: nodes that run elsewhere, and where the model is cut",
     )
     parser.add_argument(
         "--most", metavar="N", type=boxes, default=40, help="open boxes until N are to be seen at first (default 40)"

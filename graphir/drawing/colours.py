@@ -76,6 +76,7 @@ MARKS = {
     "identical": MarkLook(0, "=", "#009e73", "identical"),
     "agreed": MarkLook(0, "=", "#009e73", "padding agrees"),
     "noise": MarkLook(1, "~", "#56b4e9", "equal within rounding"),
+    "elsewhere": MarkLook(2, ">", "#7a5bb5", "runs on another provider"),
     "first": MarkLook(2, "-", "#0072b2", "only in the first"),
     "second": MarkLook(2, "+", "#cc79a7", "only in the second"),
     "suspicious": MarkLook(3, "?", "#e69f00", "differs by more than rounding explains"),

@@ -9,10 +9,12 @@ from typing import Any, NamedTuple
 from graphir.analysis.diff import Difference, Status
 from graphir.errors import FormatError
 from graphir.graph import Graph, Node
+from graphir.safety.foreign_text import listing
 
 from .colours import MARKS
 
 _VERDICTS = frozenset({"identical", "noise", "not proven", "suspicious", "not deterministic", "broken"})
+ELSEWHERE = "elsewhere"
 _STATUS = {Status.SAME: "same", Status.CHANGED: "changed", Status.FIRST: "first", Status.SECOND: "second"}
 
 
@@ -51,7 +53,8 @@ def _both(first: Mark, second: Mark) -> Mark:
 
 
 def marks_of_report(graph: Graph, report: object, *, second: bool = False) -> Marks:
-    """The marks of a graph's nodes by the JSON of `graphir verify --per-layer`, `convert --verify` or `padding`.
+    """The marks of a graph's nodes by the JSON of `graphir verify --per-layer`, `convert --verify`, `padding` or
+    `check --provider`, of which the nodes that run elsewhere say what they take from the provider and give to it.
 
     A layer is the node that makes the value of that name, or that comes from it. `second` takes the names that a
     padding report has for the other model. Raises FormatError for what is no such report, and where it names no node.
@@ -70,7 +73,19 @@ def marks_of_report(graph: Graph, report: object, *, second: bool = False) -> Ma
             found[node] = _both(found[node], mark) if node in found else mark
     if said and not found:
         raise FormatError(f"the report speaks of {said[0][0]} and others, none of which is a layer of the model")
-    return found
+    return {node: _with_cut(node, mark, found) if mark.kind == ELSEWHERE else mark for node, mark in found.items()}
+
+
+def _with_cut(node: Node, mark: Mark, marks: Marks) -> Mark:
+    """The mark of a node that runs elsewhere, with the values that cross from provider to provider there."""
+
+    def is_elsewhere(other: Node) -> bool:
+        return other in marks and marks[other].kind == ELSEWHERE
+
+    taken = [value.name for value in node.inputs if value and value.producer and not is_elsewhere(value.producer)]
+    given = [value.name for value in node.outputs if any(not is_elsewhere(user) for user in value.users())]
+    cut = [f"takes over {listing(taken)}"] * bool(taken) + [f"hands back {listing(given)}"] * bool(given)
+    return Mark(mark.kind, (*mark.texts, *cut))
 
 
 def names_of(node: Node) -> dict[str, None]:
@@ -88,9 +103,12 @@ def _said(report: object, second: bool) -> list[tuple[str, Mark]]:
         layers = report.get("layers")
         listed = [*(layers if isinstance(layers, list) else ()), *report["outputs"]]
         return [_verdict(layer) for layer in listed]
+    if isinstance(report, Mapping) and isinstance(report.get("placement"), Mapping):
+        listed = report["placement"].get("elsewhere")
+        return [_elsewhere(item) for item in (listed if isinstance(listed, list) else ())]
     raise FormatError(
-        "no report that says anything of layers; expected the JSON of graphir verify --per-layer, convert --verify "
-        "or padding MODEL OTHER"
+        "no report that says anything of layers; expected the JSON of graphir verify --per-layer, convert --verify, "
+        "check --provider or padding MODEL OTHER"
     )
 
 
@@ -101,6 +119,13 @@ def _verdict(layer: Any) -> tuple[str, Mark]:
     figures = f"max abs diff {layer.get('max_abs')}, limit {layer.get('limit')}"
     note = layer.get("note")
     return layer["name"], Mark(kind, (figures, str(note)) if note else (figures,))
+
+
+def _elsewhere(item: Any) -> tuple[str, Mark]:
+    if not isinstance(item, Mapping) or not all(isinstance(item.get(key), str) for key in ("name", "provider")):
+        raise FormatError("a node of the placement has no name or no provider")
+    reason = item.get("reason")
+    return item["name"], Mark(ELSEWHERE, (item["provider"] + (f": {reason}" if reason else ""),))
 
 
 def _padding(pair: Any, side: str) -> list[tuple[str, Mark]]:

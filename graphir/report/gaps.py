@@ -12,11 +12,12 @@ from graphir.structure.printed import Printed
 from graphir.structure.record import record
 
 from .parts import operators_text
-from .text import plural, wrapped
+from .text import plural, table, wrapped
 
 if TYPE_CHECKING:
     from graphir.converters.formats import Ready, Source
     from graphir.errors import Gap
+    from graphir.runtime.fallbacks import Fallbacks
 
 NODES_SHOWN = 6
 
@@ -28,7 +29,7 @@ class CheckReport(Printed):
     `source` is what was checked, `target` a format, `asked` what was asked of it in words, `opset` the one that was
     asked for or would be written; `made_up` are the types of inputs that nothing states; `problems` is what else is
     wrong with a model that has gaps; `wanted` are options that a conversion needs, since not even the number of axes of
-    some inputs is stated. It is true without gaps.
+    some inputs is stated; `fallbacks` are the nodes that the requested provider does not run. It is true without gaps.
     """
 
     source: str
@@ -42,6 +43,7 @@ class CheckReport(Printed):
     ready: Ready | None = None
     problems: Sequence[str] = ()
     wanted: Sequence[str] = ()
+    fallbacks: Fallbacks | None = None
 
     def __bool__(self) -> bool:
         return not self.gaps
@@ -63,6 +65,7 @@ class CheckReport(Printed):
             f"{title_of(self.reading)}: {paint('everything converts', Style.GOOD)} to {written}{given}\n\n"
             + made_up_text(self.made_up)
             + operators_text(self.reading.operators, self.ready.operators, made_by, brand)
+            + (f"\n\n{fallbacks_text(self.fallbacks)}" if self.fallbacks is not None else "")
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -75,6 +78,8 @@ class CheckReport(Printed):
         if self.reading is not None and self.ready is not None:
             document["source_operators"] = dict(sorted(self.reading.operators.items()))
             document["target_operators"] = dict(sorted(self.ready.operators.items()))
+        if self.fallbacks is not None:
+            document["placement"] = fallbacks_json(self.fallbacks)
         return document
 
 
@@ -91,6 +96,33 @@ def gaps_text(source: str, gaps: Sequence[Gap], target: str, step: str, *, verbo
         lines.append(wrapped(", ".join(shown) + more, first="    ", rest="    "))
         lines.append(wrapped(gap.reason, first="    why: ", rest="      "))
     return "\n".join(lines)
+
+
+def fallbacks_text(fallbacks: Fallbacks) -> str:
+    """How many nodes run on the requested provider, and a table of the others."""
+    rows = [tuple(map(one_line, row)) for row in fallbacks.table_rows()]
+    keys = ("operator", "nodes", "runs on", "why")
+    line = f"{fallbacks_line(fallbacks)}, as onnxruntime optimises the model"
+    return f"{line}\n\n{table(keys, rows, right=(1,), flexible=(3,))}" if rows else line
+
+
+def fallbacks_line(fallbacks: Fallbacks) -> str:
+    """How many nodes run on the requested provider."""
+    total, own = sum(fallbacks.counts.values()), fallbacks.counts.get(fallbacks.first, 0)
+    return f"{own:,} of {plural(total, 'node')} run on {fallbacks.first}"
+
+
+def fallbacks_json(fallbacks: Fallbacks) -> dict[str, Any]:
+    """The placement as plain data."""
+    return {
+        "provider": fallbacks.first,
+        "providers": dict(fallbacks.counts),
+        "elsewhere": [
+            {"name": item.node.name, "operator": item.node.operator, "provider": item.node.provider,
+             "reason": item.reason}
+            for item in fallbacks.nodes
+        ],
+    }  # fmt: skip
 
 
 def made_up_text(made_up: Mapping[str, str]) -> str:
@@ -115,4 +147,7 @@ def gaps_json(gaps: Sequence[Gap], step: str) -> list[dict[str, Any]]:
     ]
 
 
-__all__ = ["NODES_SHOWN", "CheckReport", "gaps_json", "gaps_text", "made_up_text"]
+__all__ = [
+    "NODES_SHOWN", "CheckReport", "fallbacks_json", "fallbacks_line", "fallbacks_text", "gaps_json", "gaps_text",
+    "made_up_text",
+]  # fmt: skip

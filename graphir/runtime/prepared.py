@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from .providers import TABLE, import_onnxruntime, runtime_error
@@ -25,22 +26,30 @@ class Prepared:
         self._fetch = fetch
         self.device = device
         self.bound = bound
+        self.device_words = ""  # what an error calls the device that runs the model
         # The last to go: what is bound on a device is released by its session.
         self._session = session
 
     def __call__(self) -> Any:
         """Run the model and wait for its outputs, which are returned where they are not bound.
 
-        Raises VerificationError if it fails.
+        Raises VerificationError if it fails, DeviceLost if the device is gone.
         """
-        try:
+        with self._named_errors():
             return self._call()
-        except Exception as error:
-            raise runtime_error("failed to run", error) from error
 
     def outputs(self) -> list[Any]:
-        """The outputs of one more run, as arrays where onnxruntime gives them as such."""
-        return self._fetch(self())
+        """The outputs of one more run, as arrays where onnxruntime gives them as such. Raises what a call raises: on a
+        device that is gone runs that are bound do not fail, but nothing can be copied from it."""
+        with self._named_errors():
+            return self._fetch(self._call())
+
+    @contextmanager
+    def _named_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            raise runtime_error("failed to run", error, self.device_words) from error
 
 
 def device_of(provider: str) -> str:

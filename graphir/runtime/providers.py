@@ -5,13 +5,14 @@ from __future__ import annotations
 import ctypes
 import io
 import os
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import redirect_stdout
 from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-from graphir.errors import ProviderError, VerificationError
+from graphir.errors import DeviceLost, ProviderError, VerificationError
 from graphir.extras import install_hint
 from graphir.safety.arguments import expect_items
 from graphir.structure.names import similar_names
@@ -34,7 +35,8 @@ class Provider:
     lets it be rounded. Nodes that it does not take run on those `behind` it, then on the CPU. Outputs stay in its
     `memory`. One that reads its options among the session's has their `prefix`, and ignores in silence what is none of
     its `options`. `records` says whether onnxruntime's record of the assignment names the nodes of one that reorders a
-    model's layouts first. Sessions of one that `runs_in_turn` fail where several threads of a process run some.
+    model's layouts first, and one that `gives_reasons` logs why it does not take a node. Sessions
+    of one that `runs_in_turn` fail where several threads of a process run some.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Provider:
     prefix: str = ""
     options: tuple[str, ...] = ()
     records: bool = True
+    gives_reasons: bool = True
     runs_in_turn: bool = False
 
 
@@ -63,7 +66,7 @@ TABLE = (
     Provider("cuda", "CUDAExecutionProvider", GPU_HINT, "device_id", device="0", tf32="use_tf32",
              memory="cuda", is_gpu=True),
     Provider("tensorrt", "TensorrtExecutionProvider", GPU_HINT, "device_id", device="0",
-             behind=("CUDAExecutionProvider",), memory="cuda", is_gpu=True),
+             behind=("CUDAExecutionProvider",), memory="cuda", is_gpu=True, gives_reasons=False),
     Provider("directml", "DmlExecutionProvider", _package("onnxruntime-directml (Windows)"), "device_id", device="0",
              memory="dml", is_gpu=True),
     Provider("migraphx", "MIGraphXExecutionProvider", _package("onnxruntime-migraphx (ROCm)"), "device_id", device="0",
@@ -78,7 +81,7 @@ TABLE = (
              records=False, runs_in_turn=True),
     # Where the processor has products of bfloat16, OpenVINO takes them for float32 unless it is told not to.
     Provider("openvino", "OpenVINOExecutionProvider", _package("onnxruntime-openvino"), "device_type",
-             ("CPU", "GPU", "NPU"), "CPU", MappingProxyType({"precision": "FP32"})),
+             ("CPU", "GPU", "NPU"), "CPU", MappingProxyType({"precision": "FP32"}), gives_reasons=False),
     Provider("coreml", "CoreMLExecutionProvider", "onnxruntime for macOS has it", "MLComputeUnits",
              ("ALL", "CPUOnly", "CPUAndGPU", "CPUAndNeuralEngine"),
              exact=MappingProxyType({"ModelFormat": "MLProgram", "AllowLowPrecisionAccumulationOnGPU": "0"})),
@@ -92,6 +95,12 @@ SUFFIX = "ExecutionProvider"
 TF32_VARIABLE = "NVIDIA_TF32_OVERRIDE"
 # What keeps onnxruntime from collecting and sending how it is used; 0 lets it.
 TELEMETRY_VARIABLE = "ORT_DISABLE_TELEMETRY"
+# What the devices' libraries say when one is gone: WebGPU, Vulkan, DirectX, OpenCL, Level Zero; the errors of CUDA and
+# HIP after which a process cannot use the device again (uncorrectable memory errors, failed and timed out kernels).
+LOST = re.compile(
+    r"device\]? is lost|device lost|DEVICE_LOST|DEVICE_REMOVED|DEVICE_NOT_AVAILABLE|887A00(?:05|06|07|20)"
+    r"|(?:CUDA|HIP) failure (?:214|700|702|709|710|71[4-9]|999)\b", re.IGNORECASE,
+)  # fmt: skip
 INSTALL = f"install one of: {install_hint('cpu')}, {install_hint('gpu')}"
 
 
@@ -122,9 +131,14 @@ def told_by(error: Exception) -> str:
     return " ".join(lines)[:600] if lines else type(error).__name__
 
 
-def runtime_error(verb: str, error: Exception) -> VerificationError:
-    """Return the error for what onnxruntime says where it refuses a model or fails to run it."""
+def runtime_error(verb: str, error: Exception, device: str = "") -> VerificationError | DeviceLost:
+    """Return the error for what onnxruntime says where it refuses a model or fails to run it on a `device`."""
     text = told_by(error)
+    if device and LOST.search(text):
+        return DeviceLost(
+            f"the device of {device} is lost; start a new process, since no session of this one runs on it again. "
+            f"onnxruntime {verb} the model: {text}"
+        )
     kind = OutOfRuntimeMemory if ran_out_of_memory(text) else VerificationError
     return kind(f"onnxruntime {verb} the model: {text}")
 
@@ -142,6 +156,13 @@ class Choice:
         """The provider as `InferenceSession` takes it, with the options that it reads there."""
         name, options = self.row.runtime_name, dict(self.options)
         return (name, options) if options and not self.row.prefix else name
+
+    @property
+    def device(self) -> str:
+        """The provider and its device in words; "" for the CPU, which does not go away."""
+        device = self.options.get(self.row.option, "")
+        own = self.row.runtime_name if self.row.name != "cpu" else ""
+        return own + (f" ({self.row.option} {device})" if own and device else "")
 
     @property
     def entries(self) -> dict[str, str]:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphir.errors import ProviderError, VerificationError
+from graphir.errors import DeviceLost, ProviderError, VerificationError
 from graphir.safety.arguments import expect, expect_items, expect_mapping
 from graphir.safety.foreign_text import listing
 from graphir.safety.isolation import current_subject, forbid_forks, is_traced, step, subject
@@ -39,7 +39,7 @@ ELEMENT_TYPES = {
 # What onnxruntime says of an operator of a domain that it does not know.
 UNREGISTERED = "is not a registered function/op"
 # Options that are attributes of onnxruntime's SessionOptions, not entries of its table.
-SWITCHES = ("enable_cpu_mem_arena", "enable_mem_pattern", "enable_mem_reuse")
+ATTRIBUTES = ("enable_cpu_mem_arena", "enable_mem_pattern", "enable_mem_reuse", "log_severity_level")
 # x86 processors without VNNI add products of uint8 and int8 in pairs that saturate at int16; with this entry
 # onnxruntime takes constant weights as uint8 there, which is exact.
 EXACT_8_BIT_PRODUCTS = "session.x64quantprecision"
@@ -88,6 +88,7 @@ class OnnxSession:
         self._placement = Placement(runtime, options, recorded=chosen[0].row.records)
         source = model if isinstance(model, bytes) else os.fspath(model)
         self._device = int(device) if (device := chosen[0].options.get("device_id", "0")).isdecimal() else 0
+        self._device_words = chosen[0].device
         self._turn = TURN if chosen[0].row.runs_in_turn else nullcontext()
         self.computed: tuple[str, ...] = ()
         self._subject = current_subject()
@@ -172,7 +173,7 @@ class OnnxSession:
         except VerificationError:
             raise
         except Exception as error:
-            raise runtime_error("failed to run", error) from error
+            raise runtime_error("failed to run", error, self._device_words) from error
         if len(self.providers) > 1 and not self._placement.is_known:
             self.placement()
         return dict(zip(names, results, strict=True))
@@ -215,8 +216,11 @@ class OnnxSession:
             value = import_onnxruntime().OrtValue
             arrays = {name: _ort_value(value, array, self._dtypes[name]) for name, array in arrays.items()}
         if bound or (bound is None and not unbound and device_of(provider) != "cpu"):
-            return prepared_binding(self._session, names, arrays, (provider, self._device), foreign)
-        return prepared_run(self._session, names, arrays, foreign)
+            prepared = prepared_binding(self._session, names, arrays, (provider, self._device), foreign)
+        else:
+            prepared = prepared_run(self._session, names, arrays, foreign)
+        prepared.device_words = self._device_words
+        return prepared
 
     def _checked(
         self, feeds: Mapping[str, NDArray[Any]], outputs: Sequence[str] | None
@@ -299,7 +303,9 @@ def _started(
     try:
         return _open(runtime, source, options, [] if chosen[0].devices else with_options)
     except Exception as error:
-        refusal = runtime_error("refuses", error)
+        refusal = runtime_error("refuses", error, chosen[0].device)
+        if isinstance(refusal, DeviceLost):
+            raise refusal from error
         lacking = re.search(r"implementation for (\w+)\((\d+)\)", str(error))
         if lacking is not None and int(lacking[2]) > RECENT:
             refusal.add_note(
@@ -330,8 +336,8 @@ def _session_options(runtime: Any, optimize: bool, threads: int, entries: Mappin
     for name, text in entries.items():
         if name == "graph_optimization_level":
             options.graph_optimization_level = getattr(level, text)
-        elif name in SWITCHES:
-            setattr(options, name, text == "1")
+        elif name in ATTRIBUTES:
+            setattr(options, name, type(getattr(options, name))(int(text)))
         else:
             options.add_session_config_entry(name, text)
     return options

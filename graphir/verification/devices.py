@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphir.errors import GraphirError
-from graphir.runtime.placement import PlacedNode
+from graphir.runtime.fallbacks import describe_fallbacks
 from graphir.runtime.providers import PROVIDERS
 from graphir.runtime.session import OnnxSession
-from graphir.safety.foreign_text import listing
 
 from .equivalence import verify_against
 from .options import ComparisonOptions
@@ -44,7 +42,7 @@ def note_devices(
     if first == PROVIDERS["cpu"]:
         return
     own = first.removesuffix("ExecutionProvider")
-    report.notes += _nodes_elsewhere(candidate.session.nodes(), first)
+    report.notes += describe_fallbacks(candidate.session, candidate.path, candidate.asked)
     feeds = make()
     fitted = fitted_feeds(candidate.fitting, feeds) if candidate.fitting else dict(feeds)
     found = candidate.session.run(fitted)
@@ -54,19 +52,6 @@ def note_devices(
             report.notes += _blamed(reference, elsewhere, feeds, how, own)
     if first == PROVIDERS["cuda"]:  # TensorRT has one setting for a whole process
         report.notes += _with_tf32(candidate, fitted, found)
-
-
-def _nodes_elsewhere(nodes: Sequence[PlacedNode], first: str) -> list[str]:
-    """Which operators of a model do not run on the provider that was asked for, the most frequent first."""
-    counts = Counter((node.provider, node.operator) for node in nodes if node.provider != first)
-    by_provider: dict[str, list[str]] = {}
-    for (provider, operator), count in counts.most_common():
-        by_provider.setdefault(provider, []).append(operator + (f" ({count})" if count > 1 else ""))
-    return [
-        f"{sum(node.provider == provider for node in nodes)} of {len(nodes)} nodes run on {provider}, not on {first}: "
-        f"{listing(operators)}"
-        for provider, operators in by_provider.items()
-    ]
 
 
 def _blamed(

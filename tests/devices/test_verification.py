@@ -12,7 +12,7 @@ import onnxruntime
 import pytest
 from onnx import helper
 
-from graphir import save, verify
+from graphir import bench, check, save, verify
 from graphir.converters.onnx import from_model
 from graphir.runtime.providers import PROVIDERS
 from graphir.verification.verdict import Verdict
@@ -43,7 +43,14 @@ def test_nodes_that_fall_back_are_listed() -> None:
     model = models.onnx_model(nodes, {"x": (1, [2, 2])}, {"z": (1, [])}, {})
     graph = from_model(model)
     report = verify(graph, graph, providers=PROVIDER)
-    assert any(note.endswith(f"run on CPUExecutionProvider, not on {ROW.runtime_name}: Det") for note in report.notes)
+    reason = f" ({ROW.runtime_name} has no kernel for its operands)" if ROW.gives_reasons else ""
+    sentence = f"run on CPUExecutionProvider, not on {ROW.runtime_name}: Det{reason}"
+    assert any(note.endswith(sentence) for note in report.notes)
+    timed = bench(graph, providers=[PROVIDER], seconds=0.1)
+    assert any(note.endswith(sentence) for note in timed.notes)
+    placed = check(graph, provider=PROVIDER).fallbacks
+    assert placed is not None
+    assert [(item.node.operator, f" ({item.reason})" * bool(item.reason)) for item in placed.nodes] == [("Det", reason)]
 
 
 def faulty(real: Any, operator: str, attributes: dict[str, Any], kind: str) -> Any:
