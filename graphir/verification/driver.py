@@ -21,7 +21,7 @@ from graphir.graph import Graph
 from .equivalence import Compared, compare_models
 from .grading.compare import Comparison
 from .grading.heads import Wiring
-from .grading.proof import DISCRETE, Evidence, doubt_sentence, unproven
+from .grading.proof import Evidence, doubt_sentence, unproven
 from .grading.ranking import Ranking, joined
 from .inputs.coverage import coverage
 from .inputs.sets import FeedSet, Made, Plan
@@ -105,10 +105,8 @@ def _look_at_changes(report: VerificationReport, bench: Bench, sides: Sides | No
     """Take into the report what differs between the graphs, by itself too, and shows in no output."""
     if sides is None or not sides.tells or bench.limits.stated:
         return
-    discrete = [name for name, reason in report.doubts.items() if reason == DISCRETE]
-    tried = try_changes(replace(bench, passing=True), sides, discrete, seconds)
-    proven = {doubt_sentence(name, DISCRETE) for name in tried.alike}
-    report.unproven = [*(reason for reason in report.unproven if reason not in proven), *tried.unproven]
+    tried = try_changes(replace(bench, passing=True), sides, seconds)
+    report.unproven += tried.unproven
     report.notes += tried.notes
 
 

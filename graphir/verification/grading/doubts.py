@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +39,8 @@ def gather_evidence(
     """What this set of inputs shows of outputs that agree. Values before those that show nothing themselves are
     compared too, and those that differ are added to the report. `runs` are the candidate's outputs, and what they are
     where rounding moved the feeds; `sides` are the graphs of both."""
+    if sides is not None and not sides.made_of and sides.graphs is not None:
+        return Evidence()  # nodes that are the same prove it for all inputs, and each that differs is run by itself
     found, moved = runs
     doubts = _doubts(bench, outputs, expected, bench.reacting(found, moved), report.outputs)
     shown = _shown(bench, outputs, heads, doubts)
@@ -152,34 +154,13 @@ def _inside(
         near = [name for name in before(structure, one.name) if name in known and name in structure.real]
         nearest |= dict.fromkeys(known[name] for name in near[:LAYERS_INSIDE])
     asked = [Asked(source, source, bench.layers[source]) for source in nearest]
-    alike = [one for one in _operands(bench, outputs) if one not in asked]
-    if not asked and not alike:
-        return []
-    judged = judge(bench, sides) if sides is not None and can_judge(bench, sides) else None
-    by_regions = isinstance(judged, tuple)  # they agree, or what differs is in the report
-    expected, inside = bench.evaluate([one.source for one in alike], () if by_regions else nearest)
-    alike = [one for one in alike if expected[one.source].dtype.kind in "fV"]  # a mask shows no more than what it makes
+    judged = judge(bench, sides) if asked and sides is not None and can_judge(bench, sides) else None
+    if isinstance(judged, tuple) or not asked:  # regions agree, or what differs is in the report
+        return asked
+    _, inside = bench.evaluate((), nearest)
     report.outputs += [layer for layer in inside if not layer.verdict.passes]
-    passed = {*nearest} if by_regions else {layer.name for layer in inside if layer.verdict.passes}
-    of_operands = zip(alike, bench.compare(alike, expected), strict=True)
-    return [
-        *(one for one in asked if one.source in passed), *(one for one, found in of_operands if found.verdict.passes)
-    ]
-
-
-def _operands(bench: Bench, outputs: Sequence[Asked]) -> Iterator[Asked]:
-    """The real operands of outputs that one operator makes in both models, each with that of the same slot: they need
-    not be a pair, as where a value is computed once for each that reads it."""
-    structure = bench.candidate.structure
-    theirs = {} if bench.wiring is None else bench.wiring.producers
-    known = set(bench.reference.values())
-    for one in outputs:
-        operator, operands = structure.producers.get(one.name, ("", ()))
-        other, sources = theirs.get(one.source, ("", ()))
-        if operator and operator == other:
-            for source, name in zip(sources, operands, strict=False):
-                if source in known and name in structure.producers and name in structure.real:
-                    yield Asked(source, source, name)
+    passed = {layer.name for layer in inside if layer.verdict.passes}
+    return [one for one in asked if one.source in passed]
 
 
 def look_for_overflow(bench: Bench, report: VerificationReport) -> None:

@@ -38,7 +38,7 @@ from graphir.verification.verdict import Verdict
 from .cut import CutCandidate
 from .judge import Judgement, NotRun, Regions, judge
 from .segments import Segment, as_in_graph, compared_inside, is_symmetric, unmoved
-from .ways import HERE, OWN, Way, is_real, ways_for
+from .ways import HERE, OWN, Way, ways_for
 
 Array = NDArray[Any]
 # Parts that differ on numbers which do not belong together are begun farther back, so often and up to so many nodes.
@@ -53,10 +53,9 @@ Result = Comparison | NotRun | None
 
 @dataclass(frozen=True)
 class Tried:
-    """Which outputs, indices or masks, both models choose alike, what is not proven of two models that agree, a
-    sentence for each part that differs by itself, and a note where not all of it was tried."""
+    """What is not proven of two models that agree, a sentence for each part that differs by itself, and a note where
+    not all of it was tried."""
 
-    alike: frozenset[str] = frozenset()
     unproven: Sequence[str] = ()
     notes: Sequence[str] = ()
 
@@ -64,15 +63,13 @@ class Tried:
 @dataclass(eq=False)
 class _Trial:
     """Parts with their rows of the diff, the edges whose numbers may be others, the ways to draw these, and by way what
-    came of it: nothing where all of the reference's results are infinite or NaN. `shown` are hashes of the reference's
-    results."""
+    came of it: nothing where all of the reference's results are infinite or NaN."""
 
     segment: Segment
     rows: Sequence[Row]
     free: Sequence[Value]
     ways: Sequence[Way]
     results: list[tuple[Way, Result]] = field(default_factory=list)
-    shown: set[int] = field(default_factory=set)
 
     @property
     def is_single(self) -> bool:
@@ -94,19 +91,12 @@ class _Trial:
         """The first way to draw numbers for which both parts give other results."""
         return next((way for way, result in self.results if isinstance(result, Comparison) and way.shows(result)), None)
 
-    @property
-    def agrees(self) -> bool:
-        """Whether both parts give the same for several numbers, and not always the same."""
-        results = [result for _, result in self.results if isinstance(result, Comparison)]
-        return len(results) > 1 and all(found.verdict.passes for found in results) and len(self.shown) > 1
-
 
 Job = tuple[_Trial, Way]
 
 
-def try_changes(bench: Bench, sides: Sides, discrete: Sequence[str], seconds: float) -> Tried:
-    """Run what differs between two models that agree, for so many seconds of this process' time, and what chooses their
-    `discrete` outputs."""
+def try_changes(bench: Bench, sides: Sides, seconds: float) -> Tried:
+    """Run what differs between two models that agree, for so many seconds of this process' time."""
     if sides.graphs is None or sides.difference.is_equal:
         return Tried()
     judged = judge(bench, sides)
@@ -119,7 +109,7 @@ def try_changes(bench: Bench, sides: Sides, discrete: Sequence[str], seconds: fl
         else:
             itself = stack.enter_context(OnnxCandidate(sides.graphs[0], optimize=False, memory=bench.candidate.memory))
         trials = _Trials(bench, sides, *judged, itself)
-        return trials.run(discrete, seconds)
+        return trials.run(seconds)
 
 
 class _Trials:
@@ -138,21 +128,18 @@ class _Trials:
         shapes = [node for node in sides.graphs[0].nodes if isinstance(node.op, Shape)]
         self._sizes = {value for node in shapes for size in node.outputs for value in regions.walks[0].behind(size)}
 
-    def run(self, discrete: Sequence[str], seconds: float) -> Tried:
+    def run(self, seconds: float) -> Tried:
         """Try all parts, the simplest first."""
         until = time.process_time() + seconds
-        known = self._regions.known
-        choosing = self._trials([value for name in discrete if (value := known.values.get(name))], is_choice=True)
         trials = sorted(self._trials(self._regions.ends), key=lambda trial: (not trial.is_single, trial.segment.size))
-        self._run([*choosing, *trials], until)
+        self._run(trials, until)
         done = [trial for trial in trials if trial.is_done]
         settled = self._settled([trial for trial in trials if trial.results])
         self._reference.release()
         self._regions.cut.release()
         said = dict.fromkeys([*self._hidden(), *filter(None, map(self._sentence, settled))])
-        alike = frozenset(known.names[trial.segment.value] for trial in choosing if trial.agrees)
         left = f"parts that differ: {len(trials):,}, run by themselves: {len(done):,}"
-        return Tried(alike, list(said), [left] if len(done) < len(trials) else [])
+        return Tried(list(said), [left] if len(done) < len(trials) else [])
 
     def _hidden(self) -> Iterator[str]:
         """Say which parts differ by themselves on the reference's own numbers, and show in nothing behind them."""
@@ -162,13 +149,13 @@ class _Trials:
             named = named or self._regions.known.names[value]
             yield f"{named}, which differs and shows in nothing behind it {HERE}"
 
-    def _trials(self, values: Sequence[Value], *, is_choice: bool = False) -> list[_Trial]:
-        """The parts that end with these values and of which a node differs, or which choose by real numbers."""
+    def _trials(self, values: Sequence[Value]) -> list[_Trial]:
+        """The parts that end with these values and of which a node differs."""
         found: dict[Value, tuple[Segment, list[Row]]] = {}
         for value in () if not self._sides.rows else values:
             segment = self._segment(value)
-            rows = [] if segment is None or is_choice else self._rows(segment)
-            if segment is not None and (rows or (is_choice and any(map(is_real, segment.inner)))):
+            rows = [] if segment is None else self._rows(segment)
+            if segment is not None and rows:
                 found[value] = segment, rows
         return [trial for part in self._regions.parts(found) for trial in self._with_ways([found[one] for one in part])]
 
@@ -259,7 +246,6 @@ class _Trials:
                 moved = cut.run_moved(theirs, names, feeds=feeds) if moved is None else moved
                 if moved:
                     result = self._graded(trial, array, theirs_alone, moved[self._regions.name(end)])
-            trial.shown.add(hash(array.tobytes()))
             results.append(result)
         return_memory_of([*arrays.values(), *expected.values(), *found.values()])
         return results

@@ -172,11 +172,6 @@ def _range(array: Array) -> tuple[float, float]:
     return (finite.min(), finite.max()) if finite.size else (0.0, 1.0)
 
 
-def is_real(value: Value) -> bool:
-    """Whether a value is known to be of a real type."""
-    return value.dtype is not None and value.dtype.is_float
-
-
 def _is_whole(array: Array) -> bool:
     """Whether all are whole numbers, as indices that were made real are."""
     if array.dtype.kind in "iub":
@@ -186,4 +181,4 @@ def _is_whole(array: Array) -> bool:
     return bool(finite.size) and bool((finite == np.round(finite)).all()) and float(np.ptp(finite)) > 1
 
 
-__all__ = ["HERE", "OWN", "Way", "is_real", "ways_for"]
+__all__ = ["HERE", "OWN", "Way", "ways_for"]

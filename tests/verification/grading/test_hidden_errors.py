@@ -178,7 +178,6 @@ def test_a_small_fault_is_no_noise(change: dict[str, Any], numb: bool) -> None:
     assert graphir.verify(network(numb=numb), network(numb=numb)).ok
     report = graphir.verify(network(numb=numb), network(numb=numb, **change))
     assert not report.ok
-    assert any("does not react" in note for note in report.notes) == numb
 
 
 def test_inputs_of_the_reference_are_what_is_fed(tmp_path: Path) -> None:
