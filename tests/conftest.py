@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import hypothesis
 import numpy as np
@@ -26,6 +27,8 @@ os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 # The fixtures that are a live framework.
 LIVE = {"keras", "mxnet", "tensorflow"}
+# The key under which a worker of xdist reports the number of rows that it left out.
+LEFT_OUT = "rows left out"
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -69,10 +72,11 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Workers of xdist share the processor, so that a second thread for matrices would only wait for the first.
+    """Choose the slice of rows, and one thread for matrices in each worker of xdist: workers share the processor.
 
     The libraries read it when they are loaded: what is set here counts in the workers, which start later.
     """
+    thinning.choose_slice(config)
     if config.getoption("numprocesses", None):
         for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
             os.environ.setdefault(name, "1")
@@ -81,6 +85,24 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """What `tests/thinning.py` reads."""
     thinning.add_options(parser)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A worker of xdist reports how many rows it left out; each of them leaves out the same."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput[LEFT_OUT] = session.config.stash.get(thinning.LEFT_OUT, 0)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Read what a worker of xdist reports, unless it crashed."""
+    node.config.stash[thinning.LEFT_OUT] = getattr(node, "workeroutput", {}).get(LEFT_OUT, 0)
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Write which rows did not run."""
+    if line := thinning.summary(config, config.stash.get(thinning.LEFT_OUT, 0)):
+        terminalreporter.write_line(line)
 
 
 @pytest.fixture

@@ -1,45 +1,143 @@
-"""Which rows run: every test keeps one, every group keeps one, and the same ones stay in every run."""
+"""Which rows run: every test and every group keeps one, the slices together are all rows, and names change nothing."""
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from tests.thinning import kept
+from tests.thinning import SLICES, count_commits, kept
+
+ROOT = Path(__file__).resolve().parents[1]
 
 
 def rows(count: int, operators: int, mark: pytest.Mark | None = None) -> list[Any]:
-    """Rows of one test, each of an operator."""
+    """Return rows of one test, each of an operator."""
     return [
         SimpleNamespace(
             nodeid=f"tests/test_x.py::test_y[{index}]",
-            get_closest_marker=lambda name: mark,
+            get_closest_marker={"one_of": mark}.get,
             callspec=SimpleNamespace(params={"case": SimpleNamespace(op=f"op{index % operators}")}),
         )
         for index in range(count)
     ]
 
 
-MARK = pytest.mark.one_of(4, by="case.op").mark
+MARKS = {count: pytest.mark.one_of(count, by="case.op").mark for count in (2, 4, 8)}
 
 
-def test_without_marks_all_rows_run() -> None:
-    items = rows(100, 10, MARK)
-    assert set(kept(items, 1, marks=False)) == {item.nodeid for item in items}
+def test_without_a_slice_all_rows_run() -> None:
+    items = rows(100, 10, MARKS[4])
+    assert set(kept(items, 1, None)) == {item.nodeid for item in items}
 
 
-def test_one_of_four_runs_and_one_of_each_group() -> None:
-    items = rows(1000, 300, MARK)
-    found = set(kept(items, 1, marks=True))
-    assert {item.callspec.params["case"].op for item in items if item.nodeid in found} == {
-        f"op{number}" for number in range(300)
+@pytest.mark.parametrize("number", range(1, SLICES + 1))
+def test_a_slice_has_one_row_of_each_group(number: int) -> None:
+    items = rows(1000, 300, MARKS[4])
+    names = set(kept(items, 1, number))
+    assert {item.callspec.params["case"].op for item in items if item.nodeid in names} == {
+        f"op{operator}" for operator in range(300)
     }
-    assert 300 <= len(found) < 500
-    assert found == set(kept(rows(1000, 300, MARK)[::-1], 1, marks=True))
+    assert 300 <= len(names) < 500
+    assert names == set(kept(rows(1000, 300, MARKS[4])[::-1], 1, number))
+
+
+@pytest.mark.parametrize("count", MARKS)
+def test_the_slices_are_all_rows(count: int) -> None:
+    items = rows(1000, 3, MARKS[count])
+    slices = [set(kept(items, 1, number)) for number in range(1, SLICES + 1)]
+    assert set().union(*slices) == {item.nodeid for item in items}
+    assert max(map(len, slices)) < 1.3 * len(items) / count
+
+
+@pytest.mark.parametrize("count", [2, 4, 8])
+def test_what_rotates_runs_in_one_slice_of_n(count: int) -> None:
+    mark = pytest.mark.rotates(count).mark
+    items = rows(3, 3)
+    for item in items:
+        item.get_closest_marker = {"rotates": mark}.get
+    slices = [len(list(kept(items, 1, number))) for number in range(1, SLICES + 1)]
+    assert sorted(slices) == [0] * (SLICES - SLICES // count) + [3] * (SLICES // count)
+
+
+def test_a_table_is_divided_by_a_divisor_of_the_slices() -> None:
+    with pytest.raises(pytest.UsageError, match=r"one_of\(3\).*test_y.*divides 8"):
+        list(kept(rows(10, 2, pytest.mark.one_of(3).mark), 1, 1))
 
 
 def test_a_sample_keeps_one_row_of_each_test() -> None:
-    assert 200 < len(set(kept(rows(1000, 300), 4, marks=True))) < 300
-    assert len(set(kept(rows(3, 3), 1000, marks=True))) == 1
+    assert 200 < len(set(kept(rows(1000, 300), 4, 1))) < 300
+    assert len(set(kept(rows(3, 3), 1000, 1))) == 1
+
+
+TESTS = """
+import pytest
+
+@pytest.mark.one_of(4)
+@pytest.mark.parametrize("row", range(100))
+def test_rows(row): pass
+
+@pytest.mark.parametrize("row", range(10))
+def test_skips(row):
+    if row % 2:
+        pytest.skip(f"reason {row % 4}")
+"""
+CONFTEST = "from tests.conftest import *\n"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a file of tests that is thinned as this repository's are."""
+    folder = tmp_path_factory.mktemp("thinned")
+    (folder / "conftest.py").write_text(CONFTEST, encoding="ascii")
+    (folder / "pytest.ini").write_text("[pytest]\naddopts = -ra\nmarkers = one_of(N)\n", encoding="ascii")
+    (folder / "test_all.py").write_text(TESTS, encoding="ascii")
+    return folder
+
+
+def run(folder: Path, *arguments: str) -> str:
+    """Return what pytest prints."""
+    command = [sys.executable, "-m", "pytest", "-q", "--no-header", *arguments]
+    paths = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
+    environment = os.environ | {"PYTHONPATH": paths}
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True).stdout
+
+
+def count(printed: str) -> int:
+    """Return how many tests passed."""
+    return int(re.findall(r"(\d+) passed", printed)[0])
+
+
+def test_names_change_nothing(folder: Path) -> None:
+    printed = [run(folder, "--slice", "3", *names) for names in ([], ["."], ["test_all.py"], ["-k", "test_"])]
+    assert len({count(text) for text in printed}) == 1
+    assert count(printed[0]) < 50
+
+
+def test_named_tests_and_full_run_all_rows(folder: Path) -> None:
+    assert [count(run(folder, *names)) for names in (["--full"], ["test_all.py::test_rows"])] == [105, 100]
+    assert count(run(folder, "test_all.py::test_rows[7]")) == 1
+
+
+@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=["one process", "workers"])
+def test_what_did_not_run_is_written(folder: Path, workers: list[str]) -> None:
+    printed = run(folder, "--slice", "3", *workers)
+    left_out = 105 - count(printed)
+    assert f"slice 3 of 8 of the large tables; rows left out: {left_out} (--full runs all" in printed
+    assert set(re.findall(r"SKIPPED \[(\d+)\] .*: (reason \d)", printed)) == {("3", "reason 1"), ("2", "reason 3")}
+    assert "left out" not in run(folder, "--full", *workers)
+
+
+def test_the_slice_follows_from_the_number_of_commits(tmp_path: Path) -> None:
+    assert count_commits(tmp_path) == 0
+    git = ["git", "-C", str(tmp_path), "-c", "user.name=n", "-c", "user.email=e"]
+    subprocess.run([*git, "init", "--quiet"], check=True)
+    for number in (1, 2):
+        subprocess.run([*git, "commit", "--quiet", "--allow-empty", "-m", "m"], check=True)
+        assert count_commits(tmp_path) == number

@@ -158,7 +158,7 @@ ELSEWHERE = {
 }  # fmt: skip
 
 
-@pytest.mark.one_of(3)
+@pytest.mark.rotates(4)
 @pytest.mark.parametrize("line", LINES)
 def test_no_command_takes_a_trap(traps: Path, line: str) -> None:
     run(traps, *shlex.split(line))
@@ -208,6 +208,7 @@ LIVE = (
 
 
 @pytest.mark.live
+@pytest.mark.rotates(4)
 @pytest.mark.parametrize("own", [True, False], ids=["own", "other"])
 @pytest.mark.parametrize(("framework", "line"), LIVE, ids=[line for _, line in LIVE])
 def test_live_frameworks_take_no_trap(

@@ -15,13 +15,13 @@ from tests.equivalence.case import Case
 from tests.tensorflow.keras_files import archive, sequential, weights_file
 
 
-@pytest.mark.one_of(6)
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("case", mxnet_rows(), ids=lambda case: str(case.op))
 def test_attributes_of_mxnet(case: Case) -> None:
     assert mxnet_findings(case) == []
 
 
-@pytest.mark.one_of(6)
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("operator", sorted(onnx_rows()))
 def test_attributes_of_onnx(operator: str) -> None:
     assert onnx_findings(operator) == []

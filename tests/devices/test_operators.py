@@ -34,7 +34,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             metafunc.parametrize("case", [NOT_REQUESTED], ids=["all"])
         else:
             cases = [case for case in SUPPORTED if placed is None or case.name in placed]
-            row = pytest.mark.one_of(6, by="case.op")
+            row = pytest.mark.one_of(8, by="case.op")
             metafunc.parametrize("case", [pytest.param(case, marks=row, id=case.name) for case in cases])
 
 

@@ -36,10 +36,9 @@ def rare_operators() -> set[str]:
 RARE_OPERATORS = rare_operators()
 
 
-def thinned(cases: Iterable[Case], common: int, by: str = "case.op") -> list[Any]:
-    """Return the cases as rows of a test, of which one of `common` runs; of rare operators one of eight."""
+def thinned(cases: Iterable[Case]) -> list[Any]:
+    """Return the cases as rows of a test, of which one of eight runs, and one of each operator that is not rare."""
+    rare, common = pytest.mark.one_of(8), pytest.mark.one_of(8, by="case.op")
     return [
-        pytest.param(case, id=case.name, marks=pytest.mark.one_of(8) if is_rare else pytest.mark.one_of(common, by=by))
-        for case in cases
-        for is_rare in [case.op in RARE_OPERATORS]
+        pytest.param(case, id=case.name, marks=rare if case.op in RARE_OPERATORS else common) for case in cases
     ]

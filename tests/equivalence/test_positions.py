@@ -24,6 +24,7 @@ def _rows() -> list[Case]:
     return [case for rows in found.values() for case in rows[:3]]
 
 
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("case", _rows(), ids=lambda case: case.name)
 def test_inputs_by_position(case: Case) -> None:
     arrays = case.arrays()

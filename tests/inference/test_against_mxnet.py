@@ -141,7 +141,7 @@ def attempted(call: Any) -> Any:
 
 
 @pytest.mark.live
-@pytest.mark.one_of(3, by="row.op")
+@pytest.mark.one_of(8, by="row.op")
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
 def test_parts_of_what_there_is_to_know(mxnet: ModuleType, row: Case, seed: int) -> None:
@@ -179,7 +179,7 @@ REFUSED_BY_MXNET_ONLY = frozenset(
 
 
 @pytest.mark.live
-@pytest.mark.one_of(3, by="row.op")
+@pytest.mark.one_of(8, by="row.op")
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
 def test_contradictions_are_refused_too(mxnet: ModuleType, row: Case, seed: int) -> None:
@@ -209,6 +209,7 @@ SIZES = [(0, 0), (1, 0), (2, 32)]
 
 
 @pytest.mark.live
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize(("batch", "more"), SIZES)
 @pytest.mark.parametrize("name", symbols.CLASSICS)
 def test_classics(mxnet: ModuleType, name: str, batch: int, more: int) -> None:
@@ -233,7 +234,7 @@ def test_the_whole_zoo(mxnet: ModuleType) -> None:
 
 
 @pytest.mark.live
-@pytest.mark.one_of(3, by="name")
+@pytest.mark.one_of(8, by="name")
 @pytest.mark.parametrize(("batch", "more"), SIZES)
 @pytest.mark.parametrize("name", ZOO)
 def test_gluon_zoo(mxnet: ModuleType, name: str, batch: int, more: int) -> None:
@@ -254,6 +255,7 @@ def withheld(shapes: Shapes, seed: int) -> Shapes:
 
 
 @pytest.mark.live
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("name", symbols.CLASSICS)
 def test_parts_of_networks(mxnet: ModuleType, name: str, seed: int) -> None:

@@ -41,7 +41,7 @@ def read(captured: Path, name: str) -> Graph:
     return graphir.load(captured / f"{name}-symbol.json", shapes={"data": SHAPES[CASES[name].net]})
 
 
-@pytest.mark.one_of(4, by="name")
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("against", ["auto", "reference"])
 @pytest.mark.parametrize("name", CASES)
 def test_amp_network_equals_mxnet(captured: Path, tmp_path: Path, name: str, against: str) -> None:

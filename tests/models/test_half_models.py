@@ -15,7 +15,7 @@ LARGE = ("mxnet-mkldnn-model1", "resnet110", "resnet-18", "vgg16", "wideresnet",
 SMALL = [model for model in ALL if not any(part in model for part in LARGE)]
 
 
-@pytest.mark.one_of(4, by="model")
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("dtype", HALF)
 @pytest.mark.parametrize("model", SMALL)
 def test_a_model_in_half_precision(shared: Path, model: str, dtype: str, tmp_path: Path) -> None:

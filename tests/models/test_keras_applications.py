@@ -19,6 +19,8 @@ from graphir.converters.table import fixes_of
 from tests.equivalence.live import Live
 from tests.models.keras_networks import frozen, image, keras_model
 
+pytestmark = pytest.mark.rotates(4)
+
 # Nodes that tf2onnx 1.17.0 (with TensorFlow 2.15.1, opset 18) makes of the frozen graphs, with the top at the
 # default size and of the pooled features at the odd one.
 TF2ONNX_NODES = {
@@ -51,7 +53,7 @@ DEFAULT = (224, 299)
 
 
 @pytest.mark.live
-@pytest.mark.one_of(4)
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize(("name", "size"), TF2ONNX_NODES, ids=lambda value: str(value))
 def test_a_network_is_the_same_in_onnx_and_mxnet(
     keras: ModuleType, mxnet: ModuleType, tmp_path: Path, name: str, size: int

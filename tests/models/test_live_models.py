@@ -83,6 +83,7 @@ def judge_shapes(folder: Path, data: dict[str, tuple[int, ...]], facts: dict[str
 
 
 @pytest.mark.live
+@pytest.mark.one_of(4)
 @pytest.mark.parametrize("name", PLAIN)
 def test_classics_equal_live_mxnet(mxnet: ModuleType, name: str, tmp_path: Path, capfd: Any) -> None:
     capture.capture(mxnet, name, tmp_path)
@@ -91,7 +92,7 @@ def test_classics_equal_live_mxnet(mxnet: ModuleType, name: str, tmp_path: Path,
 
 
 @pytest.mark.live
-@pytest.mark.one_of(4, by="family")
+@pytest.mark.one_of(8, by="family")
 @pytest.mark.parametrize(("family", "name"), ZOO, ids=[name for _, name in ZOO])
 def test_zoo_equals_live_mxnet(mxnet: ModuleType, family: str, name: str, tmp_path: Path, capfd: Any) -> None:
     from tests.models import zoo

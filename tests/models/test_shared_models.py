@@ -60,6 +60,7 @@ def parameters(shared: Path, folder: Path, facts: dict[str, Any]) -> Path | dict
     return {name: rand_param(name, tuple(shape)) for name, shape in shapes.items() if name not in fed}
 
 
+@pytest.mark.one_of(8, by="model")
 @pytest.mark.parametrize("opset", OPSETS)
 @pytest.mark.parametrize("model", MODELS)
 def test_outputs_equal_mxnet(shared: Path, model: str, opset: int, tmp_path: Path, capfd: Any) -> None:

@@ -40,7 +40,7 @@ def has_floats(graph: Graph) -> bool:
     return any(value.dtype is DType.FLOAT32 for value in graph.values)
 
 
-@pytest.mark.one_of(2, by="case.name")
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("dtype", HALF)
 @pytest.mark.parametrize("case", [*first_of_each()], ids=lambda case: case.name)
 def test_an_operator_in_half_precision(case: Case, dtype: str) -> None:

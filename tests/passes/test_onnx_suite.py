@@ -23,6 +23,8 @@ from tests.contract import held
 from tests.onnx_backend import NEWEST_IR, Sample, samples, wrong
 from tests.passes.written import fold, unroll
 
+pytestmark = pytest.mark.rotates(4)
+
 PASSES: dict[str, Callable[[Graph], Outcome]] = {
     "drop_no_ops": drop_no_ops,
     "fold_constants": fold,

@@ -21,6 +21,8 @@ from graphir.registry.run import Working, convert_all
 from . import zoo
 from .test_resume import stamps, tree
 
+pytestmark = pytest.mark.rotates(4)
+
 CAPS = Caps(60, 1 << 30)
 
 

@@ -92,7 +92,7 @@ def folder_of(folders: Folders, module: str) -> Path:
     missing("tf_keras", "there is no tf_keras to write models of version 2")
 
 
-@pytest.mark.one_of(4, by="row.model")
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("row", ROWS, ids=["-".join(row) for row in ROWS])
 def test_layer_equals_keras(folders: Folders, row: Row) -> None:
     module, name, suffix = row

@@ -45,7 +45,7 @@ def mxnet_live() -> Iterator[LivePair]:
         yield live
 
 
-@pytest.mark.one_of(2, by="case.op")
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_mxnet_equals_tensorflow(case: Case, tensorflow: Oracle, mxnet_live: LivePair) -> None:
     if case.mxnet_lacks:

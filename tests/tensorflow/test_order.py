@@ -29,6 +29,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_models(WRITER, tmp_path_factory.mktemp("ordered"))
 
 
+@pytest.mark.one_of(4)
 @pytest.mark.parametrize("name", ROWS)
 def test_by_position(models: Path, name: str) -> None:
     held = np.load((models / name).parent / "arrays.npz")

@@ -75,6 +75,7 @@ def model_of(folders: Mapping[str, Path], kind: str, number: int, suffix: str) -
     return path, np.load(folders[kind] / f"{number}.npz")
 
 
+@pytest.mark.one_of(4, by="kind")
 @pytest.mark.parametrize(("kind", "number", "suffix"), ROWS, ids=["-".join(map(str, row)) for row in ROWS])
 def test_random_model_equals_tensorflow(folders: dict[str, Path], kind: str, number: int, suffix: str) -> None:
     path, held = model_of(folders, kind, number, suffix)

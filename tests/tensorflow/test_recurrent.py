@@ -97,6 +97,7 @@ def feeds_of(graph: Graph, batch: int, steps: int, most: int) -> dict[str, NDArr
 
 
 @pytest.mark.live
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("name", MODELS)
 def test_traced_layers_are_told(models: Path, name: str) -> None:
     path = models / f"{name}.pb"
@@ -106,6 +107,7 @@ def test_traced_layers_are_told(models: Path, name: str) -> None:
 
 
 @pytest.mark.live
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize(("batch", "steps"), SIZES)
 @pytest.mark.parametrize("name", MODELS)
 def test_traced_layers_equal_tensorflow(
@@ -132,6 +134,7 @@ def mxnet() -> object:
 
 
 @pytest.mark.live
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("name", [name for name in MODELS if name not in NO_HALF])
 def test_traced_layers_equal_in_mxnet(models: Path, name: str, tensorflow: Oracle, mxnet: LivePair) -> None:
     path = models / f"{name}.pb"

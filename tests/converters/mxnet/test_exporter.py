@@ -100,7 +100,7 @@ def test_what_cannot_be_written_is_refused(case: Case) -> None:
         export_graph(imported(case)[0], onnx_terms())
 
 
-@pytest.mark.parametrize("case", thinned(WRITTEN, 4))
+@pytest.mark.parametrize("case", thinned(WRITTEN))
 def test_written_case_computes_the_same(case: Case) -> None:
     expected = list(evaluate(read_symbol(case.symbol_json()), case.arrays()).values())
     graph, data = imported(case)
@@ -119,7 +119,7 @@ def live() -> Iterator[LivePair]:
 
 
 @pytest.mark.live
-@pytest.mark.parametrize("case", thinned(WRITTEN, 4))
+@pytest.mark.parametrize("case", thinned(WRITTEN))
 def test_live_mxnet_computes_the_same(case: Case, live: LivePair) -> None:
     graph, data = imported(case)
     text, params = to_symbol(graph)

@@ -42,6 +42,7 @@ def _rows() -> list[Case]:
     return found
 
 
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("more", [0, 3])
 @pytest.mark.parametrize("row", _rows(), ids=lambda row: row.name)
 def test_an_open_first_axis_changes_nothing(row: Case, more: int) -> None:

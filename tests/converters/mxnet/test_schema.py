@@ -45,6 +45,7 @@ def registry(mxnet: ModuleType, generator: ModuleType) -> Any:
 
 
 @pytest.mark.live
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("operator", sorted(SCHEMA))
 def test_schema_is_the_live_registry(registry: Any, generator: ModuleType, operator: str) -> None:
     assert generator.describe(registry, operator) == SCHEMA[operator]
@@ -78,6 +79,7 @@ def test_canonical_name(name: str, expected: str | None) -> None:
     assert canonical_name(name) == expected
 
 
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("operator", sorted(set(canonical_names().values())))
 def test_every_operator_can_be_read(operator: str) -> None:
     assert operator_schema(operator).name == operator
@@ -337,6 +339,7 @@ def test_signature_is_that_of_live_mxnet(
 
 
 @pytest.mark.live
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("operator", sorted(name for name, entry in SCHEMA.items() if not entry.get("uncertain")))
 def test_minimal_signature_is_that_of_live_mxnet(registry: Any, generator: ModuleType, operator: str) -> None:
     attributes = generator.minimal_attributes(registry, operator)

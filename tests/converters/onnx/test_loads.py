@@ -55,6 +55,7 @@ def written(sample: Sample) -> Written:
     return Written(model.SerializeToString(), opset, kinds, tuple(texts))
 
 
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("sample", SAMPLES, ids=str)
 def test_loads_or_is_refused(sample: Sample) -> None:
     model = written(sample)
@@ -93,6 +94,7 @@ def test_loads_in_old_releases(python: str) -> None:
 DEFAULTS = [sample for sample in SAMPLES if sample.opset is None]
 
 
+@pytest.mark.one_of(4)
 @pytest.mark.parametrize("sample", DEFAULTS, ids=str)
 def test_default_files_fit_every_release_of_the_table(sample: Sample) -> None:
     """The same without old onnxruntimes: each node of a default file has a kernel in every release that is to open it,

@@ -42,6 +42,7 @@ def loaded(path: Path) -> Graph:
     return graph
 
 
+@pytest.mark.one_of(4)
 @pytest.mark.parametrize("make", NETWORKS.values(), ids=NETWORKS)
 def test_a_network_gives_what_onnxruntime_gives_for_every_batch(make: Callable[[], Graph], tmp_path: Path) -> None:
     need_torch()

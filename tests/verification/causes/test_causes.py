@@ -41,6 +41,7 @@ def check(
     return verify(first, second, **options)
 
 
+@pytest.mark.one_of(4)
 @pytest.mark.parametrize("per_layer", [False, True], ids=["searched", "all layers"])
 @pytest.mark.parametrize("name", FAULTS)
 def test_planted_faults_are_named(name: str, per_layer: bool, tmp_path: Path) -> None:
@@ -53,6 +54,7 @@ def test_planted_faults_are_named(name: str, per_layer: bool, tmp_path: Path) ->
     assert said in report.changes[0]
 
 
+@pytest.mark.one_of(4)
 @pytest.mark.parametrize("name", FAULTS)
 def test_planted_faults_are_named_in_renamed_models(name: str, tmp_path: Path) -> None:
     network, change, layers, said = FAULTS[name]

@@ -104,6 +104,7 @@ def peak_above_imports(*arguments: object, code: str = PEAK) -> tuple[int, Any]:
     return max(held) - floor, found
 
 
+@pytest.mark.rotates(8)
 @LINUX
 def test_the_budget_holds(pair: tuple[Path, Path]) -> None:
     """All layers of one model are four times the budget."""
@@ -135,6 +136,7 @@ print(len(coverage(candidate, [lambda: feeds])), flush=True); sys.stdin.readline
     assert peak < 6 * VALUE
 
 
+@pytest.mark.rotates(8)
 def test_a_small_budget_changes_no_result(pair: tuple[Path, Path]) -> None:
     small, large = (
         verify(*pair, per_layer=True, feeds="normal", memory_budget=size) for size in (BUDGET, 1 << 30)

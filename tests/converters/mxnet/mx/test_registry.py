@@ -73,6 +73,7 @@ def answers(library: Any, function: Any, name: str, way: str, attributes: dict[s
 
 
 @pytest.mark.live
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("name", [name for name in NAMES if registered_names()[name] not in LEFT_OUT])
 def test_composes_as_live_mxnet(name: str, mxnet: ModuleType, registry: Any, generator: ModuleType) -> None:
     module, called = place_of(name)
@@ -104,6 +105,7 @@ PRIVATE = {
 }  # fmt: skip
 
 
+@pytest.mark.one_of(8)
 @pytest.mark.parametrize("name", NAMES)
 def test_has_a_signature_and_a_description(name: str) -> None:
     module, called = place_of(name)
