@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from graphir.converters.pytorch.exporting.layout import arguments_of
 from graphir.converters.pytorch.exporting.naming import Names
@@ -36,6 +37,7 @@ def _parts(text: str) -> tuple[str, list[str], dict[str, str]] | None:
     return head, given, named
 
 
+@lru_cache(1 << 16)
 def skeleton(text: str) -> object:
     """What a layer's constructor has besides the numbers that may be arguments."""
     parts = _parts(text)

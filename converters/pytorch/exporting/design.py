@@ -91,6 +91,10 @@ class _Maker:
         # Of attributes that some uses of a block have: the constructors of the layers in them, none where it is absent.
         self._branches: dict[str, list[str]] = {}
         self._prefixes: dict[str, str] = {}
+        # Edits until they are applied: statements before and in place of others by identity, layers by attribute.
+        self._calls_before: dict[int, list[Statement]] = {}
+        self._instead: dict[int, Statement | None] = {}
+        self._new_layers: dict[str, Layer | None] = {}
 
     def result(self, name: str) -> Design:
         """The classes, the network's own last."""
@@ -114,7 +118,7 @@ class _Maker:
 
     def find_blocks(self) -> None:
         """Replace what repeats by calls of blocks, the largest repetition first."""
-        self._unifybranches_of()
+        self._unify_branches()
         for _ in range(MOST_CLASSES):
             pieces = self._pieces()
             best = best_run(pieces)
@@ -123,7 +127,7 @@ class _Maker:
             length, starts = best
             self._replace([merged(pieces[start : start + length]) for start in starts])
 
-    def _unifybranches_of(self) -> None:
+    def _unify_branches(self) -> None:
         """Give pieces that differ only by layers on a second way of their input, as a projection of the shortcut, one
         form: these layers become one attribute, which is an nn.Identity where there are none."""
         plain: dict[object, list[Piece]] = defaultdict(list)
@@ -148,6 +152,21 @@ class _Maker:
                             self._add_identity(partner, place)
                     done.setdefault(form, place)
                     break
+        self._apply_edits()
+
+    def _apply_edits(self) -> None:
+        """Put new statements and layers in place of others, all at once: each costs no walk through all of them."""
+        before, instead = self._calls_before, self._instead
+        self._statements = [
+            new
+            for old in self._statements
+            for new in (*before.get(id(old), ()), instead.get(id(old), old))
+            if new is not None
+        ]
+        layers = [self._new_layers.get(name, layer) for name, layer in self._layers.items()]
+        layers += [layer for name, layer in self._new_layers.items() if name not in self._layers]
+        self._layers = {layer.attribute: layer for layer in layers if layer is not None}
+        self._calls_before, self._instead, self._new_layers = {}, {}, {}
 
     def _add_branch(self, piece: Piece, branch: Branch, place: int) -> None:
         """Make the layers of a branch one attribute, whose call comes first."""
@@ -156,21 +175,12 @@ class _Maker:
         attribute = self._export.attributes.take(f"{common_scope(piece.attributes)}shortcut")
         self._branches[attribute] = [layer.constructor for layer in layers]
         sequence = Layer(attribute, f"nn.Sequential({', '.join(self._branches[attribute])})", {})
-        self._layers = {
-            **{name: sequence if name == attributes[0] else layer for name, layer in self._layers.items()
-               if name not in attributes[1:]}
-        }  # fmt: skip
-        self._layers = {layer.attribute: layer for layer in self._layers.values()}
+        self._new_layers |= {attributes[0]: sequence, **dict.fromkeys(attributes[1:])}
         for index, name in enumerate(attributes):
             self._prefixes[name] = attribute if len(attributes) == 1 else f"{attribute}.{index}"
         call = Statement((branch.output,), f"self.{attribute}({Reference(branch.source)})", names=("shortcut",))
-        gone = {id(statement) for statement in branch.statements}
-        first = id(piece.statements[0])
-        self._statements = [
-            kept
-            for statement in self._statements
-            for kept in ([call] if id(statement) == first else []) + ([] if id(statement) in gone else [statement])
-        ]
+        self._calls_before[id(piece.statements[0])] = [call]
+        self._instead |= dict.fromkeys(map(id, branch.statements))
 
     def _add_identity(self, piece: Piece, place: int) -> None:
         """Have what reads the input of a piece at a place read it through an attribute that changes nothing."""
@@ -178,20 +188,12 @@ class _Maker:
         attribute = self._export.attributes.take(f"{common_scope(piece.attributes)}shortcut")
         number = self._export.new_number()
         self._branches[attribute] = []
-        self._layers[attribute] = Layer(attribute, "nn.Identity()", {})
+        self._new_layers[attribute] = Layer(attribute, "nn.Identity()", {})
         call = Statement((number,), f"self.{attribute}({Reference(source)})", names=("shortcut",))
-        first, reader = id(piece.statements[0]), id(piece.statements[place])
-        statements: list[Statement] = []
-        for statement in self._statements:
-            if id(statement) == first:
-                statements.append(call)
-            if id(statement) == reader:
-                text = replace_references(
-                    statement.text, lambda value: Reference(number if value == source else value)
-                )
-                statement = replace(statement, text=Expr(text, level_of(statement.text)))
-            statements.append(statement)
-        self._statements = statements
+        self._calls_before[id(piece.statements[0])] = [call]
+        reader = piece.statements[place]
+        text = replace_references(reader.text, lambda value: Reference(number if value == source else value))
+        self._instead[id(reader)] = replace(reader, text=Expr(text, level_of(reader.text)))
 
     def _pieces(self) -> list[Piece]:
         """The statements between cuts. What cannot be part of a block has a form of its own."""
@@ -272,38 +274,41 @@ class _Maker:
         block = ClassDesign(name, arguments, init_lines, buffers, methods, self._export.values)
         block.scope = common_scope(first.attributes)
         self._classes.append(block)
-        calls: dict[int, Statement] = {}
-        dropped: set[int] = set()
         group: list[tuple[Piece, str]] = []
         scopes = scopes_of(uses)
+        reads = Counter(number for statement in self._statements for number in statement.reads)
+        order = {name: place for place, name in enumerate(self._layers)}
+        moved: dict[str, str] = {}
         taken = Names({*OF_MODULES, *self._layers, *self._stored})
         for place, use in enumerate(uses):
             call = f"{name}({', '.join(given_arguments(arguments, place))})"
             group.append((use, call))
             follows = place + 1 < len(uses) and uses[place + 1].inputs == (use.output,) and len(use.inputs) == 1
-            if follows and scopes[place + 1] == scopes[place] and self._is_next(use, uses[place + 1]):
-                continue
+            if follows and scopes[place + 1] == scopes[place]:
+                inside = sum(statement.reads.count(use.output) for statement in uses[place + 1].statements)
+                if inside == reads[use.output]:
+                    continue
             attribute = taken.take(scopes[place], "block")
-            self._add(attribute, group, names)
+            moved |= self._add(attribute, group, names, order)
             head = group[0][0]
             read = ", ".join(str(Reference(number)) for number in head.inputs)
             value = self._export.values.get(use.output)
-            calls[id(head.statements[0])] = Statement((use.output,), f"self.{attribute}({read})", value)
+            self._instead |= dict.fromkeys(id(statement) for piece, _ in group for statement in piece.statements)
+            self._instead[id(head.statements[0])] = Statement((use.output,), f"self.{attribute}({read})", value)
             group = []
-        for use in uses:
-            dropped |= {id(statement) for statement in use.statements}
-        self._statements = [
-            calls.get(id(statement), statement)
-            for statement in self._statements if id(statement) in calls or id(statement) not in dropped
-        ]  # fmt: skip
+        self._apply_edits()
+        self._stored = {name: stored for name, stored in self._stored.items() if name not in moved}
+        for flat, key in self._prefixes.items():
+            outer = key.partition(".")[0]
+            if outer in moved:
+                self._prefixes[flat] = moved[outer] + key.removeprefix(outer)
+        self._prefixes |= {name: key for name, key in moved.items() if name not in self._prefixes}
 
-    def _is_next(self, use: Piece, other: Piece) -> bool:
-        """Whether nothing else reads what a use gives."""
-        read = sum(statement.reads.count(use.output) for statement in self._statements)
-        return read == sum(statement.reads.count(use.output) for statement in other.statements)
-
-    def _add(self, attribute: str, group: Sequence[tuple[Piece, str]], names: Sequence[str]) -> None:
-        """The attribute of a block, or of an nn.Sequential of several, in the place of what it holds."""
+    def _add(
+        self, attribute: str, group: Sequence[tuple[Piece, str]], names: Sequence[str], order: Mapping[str, int]
+    ) -> dict[str, str]:
+        """Make the attribute of a block, or of an nn.Sequential of several, in the place of what it holds. Return the
+        keys of what it holds by their attributes; `order` is that of the layers."""
         constructors = [call for _, call in group]
         if len(group) == 1:
             constructor = constructors[0]
@@ -311,26 +316,15 @@ class _Maker:
             constructor = f"nn.Sequential(*[{constructors[0]} for _ in range({len(group)})])"
         else:
             constructor = f"nn.Sequential({', '.join(constructors)})"
-        layers: dict[str, Layer] = {}
-        gone = {name for use, _ in group for name in use.attributes}
-        placed = False
-        for name, layer in self._layers.items():
-            if name in gone:
-                if not placed:
-                    layers[attribute], placed = Layer(attribute, constructor, {}), True
-                continue
-            layers[name] = layer
-        if not placed:
-            layers[attribute] = Layer(attribute, constructor, {})
-        self._layers = layers
-        self._stored = {name: stored for name, stored in self._stored.items() if name not in gone}
-        for place, (use, _) in enumerate(group):
-            outer = attribute if len(group) == 1 else f"{attribute}.{place}"
-            for old, inner in zip(use.attributes, names, strict=True):
-                for flat, now in list(self._prefixes.items()):
-                    if now == old or now.startswith(f"{old}."):
-                        self._prefixes[flat] = f"{outer}.{inner}{now[len(old):]}"
-                self._prefixes.setdefault(old, f"{outer}.{inner}")
+        inner = [name for use, _ in group for name in use.attributes if name in order]
+        first = min(inner, key=order.__getitem__, default=attribute)
+        self._new_layers |= {**dict.fromkeys(inner), first: Layer(attribute, constructor, {})}
+        outer = [attribute if len(group) == 1 else f"{attribute}.{place}" for place in range(len(group))]
+        return {
+            old: f"{scope}.{name}"
+            for scope, (use, _) in zip(outer, group, strict=True)
+            for old, name in zip(use.attributes, names, strict=True)
+        }
 
 
 def drop_unused(export: Export, outputs: Sequence[Expr]) -> None:

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from graphir.converters.kernel.refusals import Refusal, Refusals
 from graphir.converters.onnx.evaluator import onnx_evaluator
-from graphir.converters.pytorch.exporting.context import Export, ExportNode
+from graphir.converters.pytorch.exporting.context import Export, ExportNode, Expr
 from graphir.converters.pytorch.exporting.design import Design, design, drop_unused, tensors_of
 from graphir.converters.pytorch.exporting.module import is_annotated, module_text, recording_text
 from graphir.converters.pytorch.exporting.ops import export_table
@@ -27,14 +27,14 @@ DEEPEST = 6
 class TorchModule:
     """A module's classes, still without a file, and what it was written from.
 
-    `tensors` are those of its state_dict by their keys. `flat` is the same module as a single class.
+    `tensors` are those of its state_dict by their keys, `outputs` the expressions that it returns.
     """
 
     graph: Graph
     tensors: Mapping[str, Tensor]
     export: Export
+    outputs: Sequence[Expr]
     design: Design
-    flat: Design
 
     def text(self, title: str) -> str:
         """The text of the file; `title` says what it is."""
@@ -50,6 +50,11 @@ class TorchModule:
             {"source": sources.get(key), "key": key, "shape": list(tensor.shape)}
             for key, tensor in self.tensors.items()
         ]
+
+    @cached_property
+    def flat(self) -> Design:
+        """Return the same module as a single class."""
+        return design(self.export, self.outputs, self.design.classes[-1].name, blocks=False)
 
     @cached_property
     def recording(self) -> tuple[str, list[str]]:
@@ -78,10 +83,9 @@ def export_copy(
     added = (*copy.decisions, *writer.export.decisions)
     graph.decisions.extend(decision for decision in added if decision not in stated)
     export = writer.export
-    flat = design(export, outputs, name, blocks=False)
     classes = design(export, outputs, name)
     tensors = {classes.keys[key]: tensor for key, tensor in tensors_of(export).items()}
-    return TorchModule(copy, tensors, export, classes, flat)
+    return TorchModule(copy, tensors, export, outputs, classes)
 
 
 class _Writer:

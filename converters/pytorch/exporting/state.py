@@ -74,6 +74,8 @@ class Statement:
     @cached_property
     def texts(self) -> tuple[str, ...]:
         """Return all texts, those inside blocks too."""
+        if not self.blocks:
+            return (self.text,)
         inner = ((header, *(text for other in block for text in other.texts)) for header, block in self.blocks)
         return self.text, *(text for texts in inner for text in texts)
 
@@ -88,10 +90,10 @@ class Statement:
         return tuple(ATTRIBUTE.findall(" ".join(self.texts))) if any("self." in text for text in self.texts) else ()
 
     @cached_property
-    def form(self) -> tuple[str, int, str]:
+    def form(self) -> tuple[object, ...]:
         """Return what statements have in common that differ only in which values and attributes they read."""
-        text = MARK.sub(r"<\2>", self.text)
-        return self.pattern, len(self.targets), ATTRIBUTE.sub("self.", text) if self.attributes else text
+        parts = MARK.split(ATTRIBUTE.sub("self.", self.text) if self.attributes else self.text)
+        return self.pattern, len(self.targets), *parts[::3], *parts[2::3]
 
 
 @dataclass(frozen=True)
