@@ -82,7 +82,7 @@ def convert(
     graph in which they are bound. `signature`, `inputs`, `outputs`, `state` and `limits` are as for `load`.
     `format` is that of the source where its content and name do not tell it. `progress` is told what is being done,
     `python` is as for `verify`; `memory_budget` is how many bytes that comparison takes beside the weights. `written`
-    are options of its format: of a PyTorch module `names` (a file for both names of weights) and `training`.
+    are options of its format: of a PyTorch module `names` (a file for both names of weights), `training`, `layout`.
 
     With `dtype`, `float16` or `bfloat16`, weights and graph become that where their numbers allow it
     (`graphir.passes.half.to_half`), inputs and outputs where `io_dtype` is the same, but not the layers that match

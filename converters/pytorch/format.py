@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphir.converters.formats import Format, Judge, PathLike, Ready
+from graphir.decisions import DecisionKind
+from graphir.errors import ArgumentError
 
 if TYPE_CHECKING:
     from graphir.converters.glance import Glance
@@ -24,7 +26,9 @@ class PyTorchTarget:
     """`net.py`, and `net.safetensors` beside it. `origin` is what the file's first line says that it came from."""
 
     suffix = SUFFIX
-    options: Mapping[str, tuple[type, ...]] = {"names": (str, os.PathLike), "origin": (str,), "training": (bool,)}
+    options: Mapping[str, tuple[type, ...]] = {
+        "names": (str, os.PathLike), "origin": (str,), "training": (bool,), "layout": (str,),
+    }  # fmt: skip
     runs = False
 
     def named(self, options: Mapping[str, Any]) -> str:
@@ -38,20 +42,26 @@ class PyTorchTarget:
     def ready(self, graph: Graph, path: PathLike, options: Mapping[str, Any]) -> Ready:
         """The module's text, counted by the operators that it was written from."""
         from graphir.analysis.held import count_operators
+        from graphir.converters.pytorch.exporting.borders import LAYOUTS, move_borders
         from graphir.converters.pytorch.exporting.exporter import export_copy
         from graphir.converters.pytorch.exporting.training import give_scores
         from graphir.passes.clone import clone
 
-        training = bool(options.get("training"))
-        stated = clone(graph) if training else graph
-        notes = give_scores(stated) if training else {}
-        module = export_copy(stated, training=training, notes=notes)
-        graph.decisions[:] = stated.decisions
+        training, layout = bool(options.get("training")), options.get("layout")
+        if layout not in (None, *LAYOUTS):
+            raise ArgumentError(f"layout={layout!r}: expected {' or '.join(map(repr, LAYOUTS))}")
+        proven = clone(graph) if training else graph
+        notes = give_scores(proven) if training else {}
+        written, orders = move_borders(proven) if layout else (proven, {})
+        kind = DecisionKind.LAYOUT
+        notes |= {made.node: f"{made.node}: {made.text}" for made in written.decisions if made.kind is kind}
+        module = export_copy(written, training=training, notes=notes)
+        graph.decisions[:] = written.decisions
         origin = options.get("origin")
         text = module.text(f"{graph.name}, {f'converted from {origin}' if origin else 'written'} by graphir.")
         return Ready(
             count_operators(module.graph), partial(write, text, module, path, options.get("names")), "module",
-            judges=partial(judges, text, module), graph=module.graph, proven=stated if training else None,
+            judges=partial(judges, text, module, orders), graph=module.graph, proven=proven if training else None,
         )  # fmt: skip
 
 
@@ -76,13 +86,16 @@ def write(text: str, module: TorchModule, path: PathLike, names: PathLike | None
     return [Path(path), *map(Path, beside)]
 
 
-def judges(text: str, module: TorchModule, against: str, live: Live | None) -> list[Judge]:
-    """Return torch in a child process, which runs the text that was written. Raises VerificationError where no
+def judges(
+    text: str, module: TorchModule, orders: Mapping[str, tuple[int, ...]], against: str, live: Live | None
+) -> list[Judge]:
+    """Return torch in a child process, which runs the text that was written; `orders` are those of the source's axes in
+    inputs and outputs that have another one. Raises VerificationError where no
     interpreter has it."""
     from graphir.converters.pytorch.live.process import LiveTorch, live_python
 
     python = live_python(live)
-    return [Judge(partial(LiveTorch, text, module, python, live))]
+    return [Judge(partial(LiveTorch, text, module, python, live, orders))]
 
 
 def recognizes(glance: Glance) -> bool:

@@ -45,15 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_model_options(parser)
     add_target_options(parser)
-    parser.add_argument(
-        "--names", metavar="FILE",
-        help="with a PyTorch module: what each weight is called in the source and in the state_dict, as JSON",
-    )  # fmt: skip
-    parser.add_argument(
-        "--training", action="store_true",
-        help="with a PyTorch module: write it for training, with Dropout and with scores where the source has a "
-        "softmax behind them",
-    )  # fmt: skip
+    _add_module_options(parser)
     parser.add_argument(
         "--weights",
         choices=("auto", "inline", "external", "reference"),
@@ -94,6 +86,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_comparison_options(group)
     add_output_options(parser, judges=True)
+
+
+def _add_module_options(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("PyTorch modules")
+    group.add_argument(
+        "--names", metavar="FILE",
+        help="what each weight is called in the source and in the state_dict, as JSON",
+    )  # fmt: skip
+    group.add_argument(
+        "--layout", choices=("NCHW",),
+        help="of a TensorFlow or Keras model: inputs and outputs have channels first",
+    )  # fmt: skip
+    group.add_argument(
+        "--training", action="store_true",
+        help="write it for training, with Dropout and with scores where the source has a "
+        "softmax behind them",
+    )  # fmt: skip
 
 
 def run(options: argparse.Namespace, console: Console) -> int:

@@ -88,10 +88,18 @@ class TorchProcess(ChildProcess):
 class LiveTorch(Reference):
     """A written module in torch. It starts when values are asked for."""
 
-    def __init__(self, text: str, module: TorchModule, python: str, live: Live | None = None) -> None:
+    def __init__(
+        self,
+        text: str,
+        module: TorchModule,
+        python: str,
+        live: Live | None = None,
+        orders: Mapping[str, tuple[int, ...]] | None = None,
+    ) -> None:
         self.label = "PyTorch in a child process"
         self.outputs = [value.name for value in module.graph.outputs]
         self._text, self._module, self._python, self._live = text, module, python, live
+        self._orders = orders or {}
         self._process: TorchProcess | None = None
 
     def values(self) -> list[str]:
@@ -104,7 +112,16 @@ class LiveTorch(Reference):
             self._process = TorchProcess(self._python, self._text, self._module, self._live)
         self.label = f"the module in PyTorch {self._process.version}"
         order = [value.name for value in self._module.graph.inputs]
-        return self._process.evaluate(feeds, order, list(dict.fromkeys(names)))
+        moved = {name: self._moved(name, array) for name, array in feeds.items()}
+        results = self._process.evaluate(moved, order, list(dict.fromkeys(names)))
+        return ((name, self._moved(name, array, back=True)) for name, array in results)
+
+    def _moved(self, name: str, array: Array, *, back: bool = False) -> Array:
+        """An input or output of the source in the module's order of axes, or the other way round."""
+        order = self._orders.get(name)
+        if order is None:
+            return array
+        return array.transpose(np.argsort(order) if back else order)
 
     def close(self) -> None:
         """End the child process."""

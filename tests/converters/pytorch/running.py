@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import ast
+import os
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
-from importlib.util import find_spec
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -81,6 +85,25 @@ def run_module(graph: Graph, feeds: Sequence[Any]) -> tuple[list[Any], str]:
         found = net(*map(to_torch, feeds))
     found = to_numpy(found)
     return (found if isinstance(found, list) and len(graph.outputs) > 1 else [found]), text
+
+
+def imported(path: Path) -> Any:
+    """A written module, imported from its file."""
+    spec = spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def run_keras(program: str, folder: Path) -> None:
+    """Run a program of Keras in a folder. Skip where there is no TensorFlow."""
+    python = os.environ.get("GRAPHIR_TENSORFLOW_PYTHON", sys.executable)
+    done = subprocess.run([python, "-c", program], cwd=folder, capture_output=True, text=True, check=False)
+    if "ModuleNotFoundError" in done.stderr:
+        missing("TensorFlow", done.stderr.splitlines()[-1])
+    assert done.returncode == 0, done.stderr
 
 
 def run_session(graph: Graph, feeds: Mapping[str, Any]) -> list[Any]:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,22 +10,11 @@ import numpy as np
 import pytest
 
 from graphir.cli import main
-from tests.converters.pytorch.running import need_torch
-from tests.requirements import missing
+from tests.converters.pytorch.running import imported, need_torch, run_keras
 
 pytestmark = pytest.mark.live
 DIGITS = Path(__file__).parents[3] / "models" / "digits"
 RATE, BATCH = 0.1, 32
-
-
-def imported(path: Path) -> Any:
-    """A written module, imported from its file."""
-    spec = spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture(scope="module")
@@ -174,11 +159,7 @@ def test_batch_normalization_and_dropout_of_keras_stay(tmp_path: Path) -> None:
     need_torch()
     import torch
 
-    python = os.environ.get("GRAPHIR_TENSORFLOW_PYTHON", sys.executable)
-    done = subprocess.run([python, "-c", KERAS], cwd=tmp_path, capture_output=True, text=True, check=False)
-    if "ModuleNotFoundError" in done.stderr:
-        missing("TensorFlow", done.stderr.splitlines()[-1])
-    assert done.returncode == 0, done.stderr
+    run_keras(KERAS, tmp_path)
     path = tmp_path / "keras_net.py"
     assert main(["convert", str(tmp_path / "net.keras"), str(path), "--training", "--verify"]) == 0
     module = imported(path)
