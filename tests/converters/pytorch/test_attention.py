@@ -1,4 +1,4 @@
-"""Caches of keys and values in torch."""
+"""Attention, and caches of keys and values, in torch."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphir.ops.attention import TensorScatter, WriteMode
+from graphir.graph import Graph
+from graphir.ops.attention import Attention, TensorScatter, WriteMode
+from graphir.types import DType, TensorType, symbol
 from tests.converters.pytorch.cases import Case, Check, Constant, uniform
+from tests.converters.pytorch.running import need_torch, run_module, run_session
 
 
 def written(cache: Any, update: Any, starts: Any, axis: int = -2) -> list[Any]:
@@ -39,3 +42,51 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_numbers_and_text(case: Case, check: Check) -> None:
     check(case)
+
+
+Q, K, V = uniform(2, 4, 3, 8), uniform(2, 4, 5, 8, seed=1), uniform(2, 4, 5, 6, seed=2)
+K2, V2 = (np.ascontiguousarray(each[:, :2]) for each in (K, V))
+PAST_K, PAST_V = uniform(2, 4, 7, 8, seed=3), uniform(2, 4, 7, 6, seed=4)
+ADDED, ALLOWED = uniform(3, 5, seed=5), uniform(2, 1, 3, 5, seed=6) > -1
+HIDDEN = ALLOWED & (np.arange(3) != 1)[:, None]
+SDPA = "F.scaled_dot_product_attention("
+
+# Attributes, operands and what stands in the text; with a past the keys and values are results too.
+ATTENTIONS: list[tuple[Attention, list[Any], str]] = [
+    (Attention(), [Q, K, V], f"{SDPA}Q, K, V)"),
+    (Attention(scale=0.5), [Q, K, V], "scale=0.5"),
+    (Attention(is_causal=True), [Q, K, V], "is_causal=True"),
+    (Attention(), [Q, K, V, ADDED], "attn_mask=attn_mask"),
+    (Attention(), [Q, K, V, ALLOWED], "attn_mask=attn_mask"),
+    (Attention(), [Q, K, V, HIDDEN], "attn_mask=attn_mask"),
+    (Attention(), [Q, K2, V2], "enable_gqa=True"),
+    (Attention(), [Q, K, V, None, PAST_K, PAST_V], "torch.cat((past_key, K), dim=2)"),
+    (Attention(is_causal=True), [Q, K, V, None, PAST_K, PAST_V], ".tril(7)"),
+    (Attention(q_num_heads=2, kv_num_heads=2), [uniform(2, 3, 8), uniform(2, 5, 8), uniform(2, 5, 6)],
+     "Q.unflatten(2, (2, -1)).transpose(1, 2)"),
+    (Attention(q_num_heads=4, kv_num_heads=2), [uniform(2, 3, 8), uniform(2, 5, 4), uniform(2, 5, 6)],
+     "enable_gqa=True"),
+    (Attention(softcap=2.0), [Q, K, V], "torch.tanh"),
+    (Attention(is_causal=True), [Q, K, V, ADDED], "softmax"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("batch", [False, True])
+@pytest.mark.parametrize(("op", "operands", "part"), ATTENTIONS)
+def test_attention(op: Attention, operands: list[Any], part: str, batch: bool) -> None:
+    need_torch()
+    graph = Graph("case")
+    values, feeds = [], {}
+    for name, array in zip((name.rstrip("?") for name in Attention.inputs), operands, strict=False):
+        if array is None:
+            values.append(None)
+            continue
+        shape = (symbol("N"), *array.shape[1:]) if batch and name != "attn_mask" else array.shape
+        values.append(graph.add_input(name, TensorType(DType.of(array.dtype.name), shape)))
+        feeds[name] = array
+    node = graph.add_node(op, values, name="y")
+    graph.set_outputs(node.outputs[: 3 if len(operands) > 4 else 1])
+    results, text = run_module(graph, list(feeds.values()))
+    for ours, theirs in zip(results, run_session(graph, feeds), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-6, err_msg=text)
+    assert part in text, text
