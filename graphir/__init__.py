@@ -18,11 +18,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .analysis.cost import cost
-    from .benchmark import bench
+    from .benchmark import BenchOptions, bench
     from .checking import check
     from .conversion import convert
     from .converters import load, save
     from .converters.kernel.live import Live
+    from .converters.options import ModelOptions
     from .converters.session import Session
     from .drawing import Plot, plot
     from .errors import (
@@ -42,17 +43,21 @@ if TYPE_CHECKING:
     from .inference import infer_types
     from .inspection import diff, padding, shapes, summary
     from .memory_use import memory
+    from .passes.half import HalfOptions
     from .report import ConversionReport
     from .report.benchmark import BenchmarkReport
     from .tensor import Tensor
     from .types import DType, TensorType
     from .verification.models import verify
+    from .verification.options import ComparisonOptions
     from .verification.report import VerificationReport
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "BenchOptions": "graphir.benchmark",
     "BenchmarkReport": "graphir.report.benchmark",
+    "ComparisonOptions": "graphir.verification.options",
     "ConversionReport": "graphir.report",
     "DType": "graphir.types",
     "Decision": "graphir.graph",
@@ -62,8 +67,10 @@ _HOMES = {
     "Graph": "graphir.graph",
     "GraphError": "graphir.errors",
     "GraphirError": "graphir.errors",
+    "HalfOptions": "graphir.passes.half",
     "ImportFailure": "graphir.errors",
     "Live": "graphir.converters.kernel.live",
+    "ModelOptions": "graphir.converters.options",
     "Node": "graphir.graph",
     "Plot": "graphir.drawing",
     "ProviderError": "graphir.errors",
@@ -111,7 +118,9 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
+    "BenchOptions",
     "BenchmarkReport",
+    "ComparisonOptions",
     "ConversionReport",
     "DType",
     "Decision",
@@ -121,8 +130,10 @@ __all__ = [
     "Graph",
     "GraphError",
     "GraphirError",
+    "HalfOptions",
     "ImportFailure",
     "Live",
+    "ModelOptions",
     "Node",
     "Plot",
     "ProviderError",

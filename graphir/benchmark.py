@@ -28,7 +28,7 @@ from graphir.runtime.prepared import Prepared
 from graphir.runtime.providers import provider_names
 from graphir.runtime.session import OnnxSession
 from graphir.runtime.timing import Latency, ratio_of
-from graphir.safety.arguments import expect, expect_items, expect_path
+from graphir.safety.arguments import expect, expect_items, expect_path, moved, with_stated
 from graphir.safety.foreign_text import one_line
 from graphir.safety.limits import Stated, bounded
 from graphir.safety.memory import memory_for
@@ -80,7 +80,18 @@ class BenchOptions:
             raise ArgumentError("feeds have their own batch: leave the batches out, or the feeds")
 
 
+_PLACES = {
+    **{name: f"timing=graphir.BenchOptions({name}=...)"
+       for name in ("warm_up", "threads", "seed", "io_binding", "tf32")},
+    **{name: f"model_options=graphir.ModelOptions({name}=...)"
+       for name in ("dtypes", "format", "signature", "inputs", "outputs")},
+    **{f"other_{name}": f"other_options=graphir.ModelOptions({name}=...)"
+       for name in ("params", "shapes", "format", "signature")},
+}  # fmt: skip
+
+
 @bounded
+@moved(**_PLACES)
 def bench(
     model: Graph | PathLike,
     other: Graph | PathLike | None = None,
@@ -88,23 +99,12 @@ def bench(
     providers: Sequence[str] | str = ("cpu",),
     batches: Sequence[int] = (),
     seconds: float = 10.0,
-    warm_up: int | None = None,
-    threads: int = 0,
-    seed: int = 0,
     feeds: Mapping[str, Any] | PathLike | None = None,
-    io_binding: bool | None = None,
-    tf32: bool = False,
     params: PathLike | Mapping[str, object] | None = None,
     shapes: Mapping[str, object] | None = None,
-    dtypes: Mapping[str, object] | None = None,
-    format: str | None = None,
-    signature: str | None = None,
-    inputs: Sequence[str] = (),
-    outputs: Sequence[str] | None = None,
-    other_params: PathLike | Mapping[str, object] | None = None,
-    other_shapes: Mapping[str, object] | None = None,
-    other_format: str | None = None,
-    other_signature: str | None = None,
+    timing: BenchOptions | None = None,
+    model_options: ModelOptions | None = None,
+    other_options: ModelOptions | None = None,
     progress: Callable[[str], None] | None = None,
     limits: Stated = None,
 ) -> BenchmarkReport:
@@ -113,24 +113,30 @@ def bench(
     A model is a Graph or a path to anything that `load` reads; what is no ONNX is converted first. Each of `providers`
     (`cpu`, `cuda`, onnxruntime's own names) is measured by itself with each of `batches`, which is put where the inputs
     have an open first size; without any it is 1. `seconds` is the time for all of it together, after the models are
-    opened: the least number of runs (two to warm up, three that count, of each) is made whatever it takes. `warm_up` is
-    the number of runs that come before those that count, after the first; None takes a tenth of the time. `threads` are
-    onnxruntime's within an operator, 0 leaves them to it. Inputs are `feeds` (by name, or an .npz) or drawn from
-    `seed`, which also orders the turns and the resamples of the ratio's interval. With `io_binding` inputs and outputs
-    stay on the device (None: where that is no CPU). `tf32` is for CUDA. `params` to `outputs` are as for `load`, those
-    of the other model are called `other_`; without `other_shapes` it has the same `shapes`.
+    opened: the least number of runs (two to warm up, three that count, of each) is made whatever it takes. Inputs are
+    `feeds` (by name, or an .npz) or drawn from a seed.
+
+    `params` and `shapes` are as for `load`. What else can be chosen about the model stands in `model_options`, and
+    about the other one in `other_options`; without shapes of its own it has the same. The rest about the timing stands
+    in `timing`: `warm_up` is the number of runs that come before those that count, after the first (None takes a tenth
+    of the time); `threads` are onnxruntime's within an operator, 0 leaves them to it; `seed` draws the inputs and
+    orders the turns and the resamples of the ratio's interval; with `io_binding` inputs and outputs stay on the device
+    (None: where that is no CPU); `tf32` is for CUDA.
 
     Raises ProviderError for a provider that was asked for and is absent, VerificationError for inputs that cannot be
-    made or do not fit, ArgumentError, and what `load` and `save` raise.
+    made or do not fit, ArgumentError (also for what both a keyword and an object of options state), and what `load` and
+    `save` raise.
     """
-    how = BenchOptions(
-        (providers,) if isinstance(providers, str) else providers, batches, seconds, warm_up, threads, seed, feeds,
-        io_binding, tf32, progress or (lambda stage: None),
+    how = with_stated(
+        timing, BenchOptions, "timing", providers=(providers,) if isinstance(providers, str) else providers,
+        batches=batches, seconds=seconds, feeds=feeds,
     )  # fmt: skip
-    models = [(model, ModelOptions(params, shapes, dtypes, format, False, signature, inputs, outputs))]
+    how = how if progress is None else replace(how, progress=progress)
+    chosen = with_stated(model_options, ModelOptions, "model_options", params=params, shapes=shapes)
+    models = [(model, chosen)]
     if other is not None:
-        own_shapes = shapes if other_shapes is None else other_shapes
-        models.append((other, ModelOptions(other_params, own_shapes, None, other_format, False, other_signature)))
+        own = with_stated(other_options, ModelOptions, "other_options")
+        models.append((other, replace(own, shapes=chosen.shapes) if own.shapes is None else own))
     return bench_models(models, how)
 
 

@@ -11,7 +11,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from graphir.converters.formats import Judge, Manner, Ready, Source
-from graphir.converters.kernel.live import Live
 from graphir.converters.opening import read_model
 from graphir.converters.options import ModelOptions
 from graphir.converters.table import FORMATS
@@ -19,12 +18,11 @@ from graphir.converters.writing import after_writing, check_options, make_ready,
 from graphir.decisions import DecisionKind
 from graphir.errors import ArgumentError, ExportFailure, GraphirError, ProviderError, VerificationError
 from graphir.report import ConversionReport
-from graphir.safety.arguments import expect_mapping
+from graphir.safety.arguments import expect_mapping, moved, with_stated
 from graphir.safety.limits import Stated, bounded
 from graphir.safety.memory import memory_for
 from graphir.structure.record import record
 from graphir.types import DType
-from graphir.verification.options import MEMORY_BUDGET
 
 if TYPE_CHECKING:
     from graphir.graph import Graph
@@ -38,71 +36,77 @@ PathLike = str | os.PathLike[str]
 BOUND = "the imported graph with its bound inputs was the reference, not the model that it came from"
 
 
+_MODEL = "model_options=graphir.ModelOptions({}=...)"
+_COMPARISON = "comparison=graphir.ComparisonOptions({}=...)"
+_PLACES = {
+    **{name: _MODEL.format(name) for name in ("dtypes", "format", "keep_loss", "signature", "state")},
+    **{name: _COMPARISON.format(name) for name in ("seed", "rtol", "atol", "providers", "memory_budget")},
+    "python": "comparison=graphir.ComparisonOptions(live=graphir.Live(...))",
+    "io_dtype": "half=graphir.HalfOptions(dtype, io=True)",
+    "keep_float32": "half=graphir.HalfOptions(dtype, keep=...)",
+}
+
+
 @bounded
+@moved(**_PLACES)
 def convert(
     source: PathLike,
     target: PathLike,
     *,
-    format: str | None = None,
     params: PathLike | Mapping[str, object] | None = None,
     shapes: Mapping[str, object] | None = None,
-    dtypes: Mapping[str, object] | None = None,
-    constants: Mapping[str, object] | None = None,
-    opset: int | None = None,
-    verify: bool = False,
-    weights: str = "auto",
-    keep_loss: bool = False,
-    signature: str | None = None,
     inputs: Sequence[str] = (),
     outputs: Sequence[str] | None = None,
+    constants: Mapping[str, object] | None = None,
+    opset: int | None = None,
+    dtype: str | None = None,
+    verify: bool = False,
     feeds: Feeds | None = None,
-    seed: int = 0,
-    rtol: float | None = None,
-    atol: float | None = None,
     per_layer: bool = False,
     against: str = "auto",
-    providers: str | Sequence[str] = "cpu",
     accuracy: PathLike | None = None,
+    model_options: ModelOptions | None = None,
+    comparison: ComparisonOptions | None = None,
+    half: HalfOptions | None = None,
     progress: Callable[[str], None] | None = None,
     limits: Stated = None,
-    dtype: str | None = None,
-    io_dtype: str = "float32",
-    keep_float32: Sequence[str] = (),
-    python: PathLike | Live | None = None,
-    memory_budget: int = MEMORY_BUDGET,
-    state: str = "keep",
     **written: object,
 ) -> ConversionReport:
     """Convert a model file to another format and say what was done.
 
+    `params`, `shapes`, `inputs`, `outputs` and `limits` are as for `load`; what else can be chosen about the source
+    (`format`, `dtypes`, `signature`, ...) stands in `model_options`. `constants` are values by input name: such inputs
+    become parameters, so that a target can have as attributes what ONNX takes as operands (axes, shapes, k); the result
+    is then held against the graph in which they are bound. `opset` and what else is `written` are options of the
+    target's format, as for `save`; of a PyTorch module `names` (a file for both names of weights), `training`,
+    `layout`.
+
     With `verify` the result is run and compared with the source (see `verify`); the report's `verification` holds the
-    outcome, and the target stays either way. `accuracy` names an .npz of labelled data on which both are run
-    (`graphir.verification.accuracy`). `constants` are values by input name: such inputs become parameters, so that a
-    target can have as attributes what ONNX takes as operands (axes, shapes, k); the result is then held against the
-    graph in which they are bound. `signature`, `inputs`, `outputs`, `state` and `limits` are as for `load`.
-    `format` is that of the source where its content and name do not tell it. `progress` is told what is being done,
-    `python` is as for `verify`; `memory_budget` is how many bytes that comparison takes beside the weights. `written`
-    are options of its format: of a PyTorch module `names` (a file for both names of weights), `training`, `layout`.
+    outcome, and the target stays either way. `feeds`, `per_layer` and `against` are as for `verify`, what else can be
+    chosen (`seed`, `rtol`, `providers`, `live`, ...) stands in `comparison`. `accuracy` names an .npz of labelled data
+    on which both are run (`graphir.verification.accuracy`). `progress` is told what is being done.
 
     With `dtype`, `float16` or `bfloat16`, weights and graph become that where their numbers allow it
-    (`graphir.passes.half.to_half`), inputs and outputs where `io_dtype` is the same, but not the layers that match
-    `keep_float32` (names, with * and ?). Raises what `load` and `save` raise; nothing is written then. An error of the
-    check that follows has a note that the target was written.
+    (`graphir.passes.half.to_half`); `half` says too whether inputs and outputs do, and which layers do not. Raises what
+    `load` and `save` raise; nothing is written then. An error of the check that follows has a note that the target was
+    written. What both a keyword and an object of options state is an ArgumentError.
     """
     from graphir.verification.options import ComparisonOptions
 
-    how = ComparisonOptions(
-        feeds, seed, rtol, atol, per_layer, against, providers, live=Live.of(python), memory_budget=memory_budget
+    how = with_stated(
+        comparison, ComparisonOptions, "comparison", feeds=feeds, per_layer=per_layer, against=against
     )
-    stated = _stated(opset=opset, weights=None if weights == "auto" else weights, **written)
-    trains = bool(written.get("training"))
-    options = ModelOptions(params, shapes, dtypes, format, keep_loss, signature, inputs, outputs, state, trains)
-    wanted = Wanted(target, stated, constants, half=half_options(dtype, io_dtype, keep_float32))
-    return convert_model(source, wanted, options, Proof(how, verify, accuracy), progress)
-
-
-def _stated(**options: object) -> dict[str, object]:
-    return {name: value for name, value in options.items() if value is not None}
+    chosen = with_stated(
+        model_options, ModelOptions, "model_options", params=params, shapes=shapes, inputs=inputs, outputs=outputs,
+        training=bool(written.get("training")),
+    )  # fmt: skip
+    stated = {name: value for name, value in {"opset": opset, **written}.items() if value is not None}
+    if half is None:
+        half = half_options(dtype, "float32", ())
+    elif dtype not in (None, half.dtype):
+        raise ArgumentError(f"dtype={dtype!r}, but half states {half.dtype!r}")
+    wanted = Wanted(target, stated, constants, half=half)
+    return convert_model(source, wanted, chosen, Proof(how, verify, accuracy), progress)
 
 
 def half_options(dtype: str | None, io_dtype: str, keep: Sequence[str]) -> HalfOptions | None:

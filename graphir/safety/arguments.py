@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import os
-from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar, cast
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any, ParamSpec, TypeVar, cast
 
 from graphir.errors import ArgumentError
 
 T = TypeVar("T")
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def expect(value: object, kinds: type[T] | tuple[type, ...], what: str, expected: str = "") -> T:
@@ -48,6 +52,45 @@ def expect_path(value: object, what: str) -> str | os.PathLike[str]:
     raise ArgumentError(f"{what}: expected a path as text, found {found_kind(value)}")
 
 
+def with_stated(options: T | None, kind: type[T], place: str, **stated: Any) -> T:
+    """Return the options (without any, those of a new `kind`) with what keywords state besides.
+
+    A keyword that has the default of its field states nothing. Raises ArgumentError for what both state, and for
+    options of another kind; `place` is the keyword that the options were given for.
+    """
+    plain = kind()
+    base = plain if options is None else expect(options, kind, place)
+    changes = {name: value for name, value in stated.items() if _differs(value, getattr(plain, name))}
+    for name in changes:
+        if _differs(getattr(base, name), getattr(plain, name)):
+            raise ArgumentError(f"{name} is stated twice: as {name}=... and in {place}; leave one out")
+    return replace(base, **changes) if changes else base  # type: ignore[type-var]
+
+
+def _differs(value: object, default: object) -> bool:
+    return value is not default and (type(value) is not type(default) or value != default)
+
+
+def moved(**places: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Return a decorator for a function whose rare options stand in option objects.
+
+    `places` say for the name of each such option where it is stated. Raises ArgumentError with that for a call that
+    states it as a keyword.
+    """
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        @functools.wraps(function)
+        def run(*args: P.args, **kwargs: P.kwargs) -> R:
+            for name in kwargs:
+                if name in places:
+                    raise ArgumentError(f"{function.__name__}() takes {name} in {places[name]}")
+            return function(*args, **kwargs)
+
+        return run
+
+    return decorate
+
+
 def found_kind(value: object) -> str:
     """What a value is, in words."""
     if value is None:
@@ -59,4 +102,4 @@ def found_kind(value: object) -> str:
     return type(value).__name__
 
 
-__all__ = ["expect", "expect_items", "expect_mapping", "expect_path", "found_kind"]
+__all__ = ["expect", "expect_items", "expect_mapping", "expect_path", "found_kind", "moved", "with_stated"]

@@ -19,6 +19,7 @@ from graphir.converters.options import ModelOptions
 from graphir.converters.table import FORMATS
 from graphir.errors import ArgumentError, ImportFailure, VerificationError
 from graphir.graph import Graph
+from graphir.safety.arguments import moved, with_stated
 from graphir.safety.limits import Stated, bounded
 from graphir.safety.memory import memory_for
 from graphir.verification.causes.minimal import check_folder
@@ -30,7 +31,7 @@ from graphir.verification.inputs.given import Feeds, Wanted, plan_of
 from graphir.verification.inputs.sets import Plan
 from graphir.verification.inputs.state import carried
 from graphir.verification.isolated import compare_isolated
-from graphir.verification.options import MEMORY_BUDGET, ComparisonOptions
+from graphir.verification.options import ComparisonOptions
 from graphir.verification.pairs.sides import Sides
 from graphir.verification.pieces import CapturePiece, check_pieces, pieces_of
 from graphir.verification.progress import watched
@@ -45,7 +46,17 @@ PathLike = str | os.PathLike[str]
 CAPTURE = ".npz"
 
 
+_PLACES = {
+    **{name: f"reference_options=graphir.ModelOptions({name}=...)"
+       for name in ("signature", "inputs", "outputs", "format")},
+    **{f"candidate_{name}": f"candidate_options=graphir.ModelOptions({name}=...)"
+       for name in ("params", "shapes", "signature", "inputs", "outputs", "format")},
+    **{name: f"comparison=graphir.ComparisonOptions({name}=...)" for name in ("match", "reproduce", "memory_budget")},
+}  # fmt: skip
+
+
 @bounded
+@moved(**_PLACES)
 def verify(
     reference: Any,
     candidate: Any,
@@ -59,21 +70,11 @@ def verify(
     shapes: Mapping[str, object] | None = None,
     against: str = "auto",
     providers: str | Sequence[str] = "cpu",
-    candidate_params: PathLike | Mapping[str, object] | None = None,
-    candidate_shapes: Mapping[str, object] | None = None,
-    signature: str | None = None,
-    inputs: Sequence[str] = (),
-    outputs: Sequence[str] | None = None,
-    candidate_signature: str | None = None,
-    candidate_inputs: Sequence[str] = (),
-    candidate_outputs: Sequence[str] | None = None,
-    match: Sequence[str] = (),
-    reproduce: PathLike | None = None,
-    format: str | None = None,
-    candidate_format: str | None = None,
-    memory_budget: int = MEMORY_BUDGET,
-    limits: Stated = None,
     python: PathLike | Live | None = None,
+    reference_options: ModelOptions | None = None,
+    candidate_options: ModelOptions | None = None,
+    comparison: ComparisonOptions | None = None,
+    limits: Stated = None,
 ) -> VerificationReport:
     """Compare two models numerically.
 
@@ -82,29 +83,28 @@ def verify(
     `feeds` (a mapping or an .npz by the reference's input names), from the capture (which answers for its own inputs
     only), or from `seed`. `against` chooses between the live framework (`live`) and the numpy reference of MXNet or the
     imported TensorFlow graph (`reference`). Without `rtol` and `atol`, the verdict follows from the measured noise
-    floor.
+    floor. `python` is the interpreter that has the live framework of the reference, or a `Live`, which has limits for
+    it too; where it crashes or reaches one, the next judge is asked and the notes say so, unless `against` is `live`.
+
+    `params` and `shapes` are of the reference, as for `load`. What else can be chosen about it (`format`, `signature`,
+    `inputs`, `outputs`) stands in `reference_options`, that of the candidate in `candidate_options` (its `shapes` are
+    the reference's where they are not stated), and the rest about the comparison in `comparison`: `match` lists which
+    input or output of the reference is which of the candidate: `A=B`, or `A=B:0,2,3,1` with the order of axes in which
+    a feed is handed to the candidate, or a result to the reference; `reproduce` names a new folder for the parts of
+    both models around the first cause; `memory_budget` is how many bytes the comparison may take beside the weights.
 
     A candidate whose inputs have other names is fed by shape, then by position, one that has its channels elsewhere
-    with transposed feeds; its results are brought into the reference's order. `params`, `shapes`, `format`,
-    `signature`, `inputs` and `outputs` are of the reference, as for `load`; with `candidate_` before them, of the
-    candidate (whose `candidate_shapes` are `shapes` where they are not given). `match` says which input or output of
-    the reference is which of the candidate: `A=B`, or `A=B:0,2,3,1` with the order of axes in which a feed is handed to
-    the candidate, or a result to the reference. Where results differ, `reproduce` names a new folder for the parts of
-    both models around the first cause. `memory_budget` is how many bytes the comparison may take beside the weights.
-    `python` is the interpreter that has the live framework of the reference, or a `Live`, which has limits for it too;
-    where it crashes or reaches one, the next judge is asked and the notes say so, unless `against` is `live`.
-
-    Raises VerificationError if the comparison cannot be made; a difference is not an error but a verdict.
+    with transposed feeds; its results are brought into the reference's order. Raises VerificationError if the
+    comparison cannot be made; a difference is not an error but a verdict. What both a keyword and an object of options
+    state is an ArgumentError.
     """
-    live = Live.of(python)
-    how = ComparisonOptions(
-        feeds, seed, rtol, atol, per_layer, against, providers, match, live, None, reproduce, memory_budget
-    )
-    own = ModelOptions(
-        candidate_params, shapes if candidate_shapes is None else candidate_shapes, None, candidate_format, False,
-        candidate_signature, candidate_inputs, candidate_outputs,
+    how = with_stated(
+        comparison, ComparisonOptions, "comparison", feeds=feeds, seed=seed, rtol=rtol, atol=atol, per_layer=per_layer,
+        against=against, providers=providers, live=Live.of(python),
     )  # fmt: skip
-    chosen = ModelOptions(params, shapes, None, format, False, signature, inputs, outputs)
+    chosen = with_stated(reference_options, ModelOptions, "reference_options", params=params, shapes=shapes)
+    own = with_stated(candidate_options, ModelOptions, "candidate_options")
+    own = replace(own, shapes=chosen.shapes) if own.shapes is None else own
     return verify_models((reference, chosen), (candidate, own), how)
 
 

@@ -220,10 +220,11 @@ def test_format_that_is_stated(tmp_path: Path, format: str, write: Callable[[Pat
     source = tmp_path / "odd.name"
     write(source)
     assert len(graphir.load(source, format=format)) == 1
-    graphir.convert(source, tmp_path / "m.onnx", format=format)
+    graphir.convert(source, tmp_path / "m.onnx", model_options=graphir.ModelOptions(format=format))
     params = {"unused": np.ones(1, np.float32)} if format == "mxnet" else None
+    options = graphir.ModelOptions(format=format)
     found = graphir.verify(
-        source, source, format=format, candidate_format=format, params=params, against="reference"
+        source, source, params=params, against="reference", reference_options=options, candidate_options=options
     )
     assert found.verdict is Verdict.NOT_PROVEN if format == "tensorflow" else found.ok  # an import against itself
     session = graphir.Session(source, providers="cpu", format=format)

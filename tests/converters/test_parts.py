@@ -102,18 +102,18 @@ def test_a_converted_part_is_held_against_the_same_part(model: Path, tmp_path: P
     )  # fmt: skip
     assert report.verification is not None
     assert report.verification.verdict in (Verdict.IDENTICAL, Verdict.NOISE)
-    again = graphir.verify(model, tmp_path / "part.onnx", inputs=[first], outputs=[last], shapes=SHAPES)
+    part = graphir.ModelOptions(inputs=[first], outputs=[last])
+    again = graphir.verify(model, tmp_path / "part.onnx", shapes=SHAPES, reference_options=part)
     assert again.verdict in (Verdict.IDENTICAL, Verdict.NOISE)
-    both = graphir.verify(
-        model, model, inputs=[first], outputs=[last], shapes=SHAPES, candidate_inputs=[first], candidate_outputs=[last]
-    )
+    both = graphir.verify(model, model, shapes=SHAPES, reference_options=part, candidate_options=part)
     assert both.verdict in (Verdict.IDENTICAL, Verdict.NOISE)
 
 
 def test_another_part_is_found_to_be_another(model: Path, tmp_path: Path) -> None:
     names = inner(model)
     graphir.convert(model, tmp_path / "part.onnx", outputs=names[:1], shapes=SHAPES)
-    assert not graphir.verify(model, tmp_path / "part.onnx", outputs=names[-1:], shapes=SHAPES).ok
+    part = graphir.ModelOptions(outputs=names[-1:])
+    assert not graphir.verify(model, tmp_path / "part.onnx", shapes=SHAPES, reference_options=part).ok
 
 
 def test_what_is_cut_away_need_not_be_known(tmp_path: Path) -> None:
@@ -159,4 +159,4 @@ def test_a_golden_capture_cannot_be_cut(digits: Path, tmp_path: Path) -> None:
     arrays: dict[str, Any] = {"input:data": np.zeros((1, 1, 8, 8), np.float32), "output:0:y": np.zeros(1)}
     np.savez(tmp_path / "golden.npz", **arrays)
     with pytest.raises(ImportFailure, match="cannot be cut"):
-        graphir.verify(tmp_path / "golden.npz", digits, outputs=["y"])
+        graphir.verify(tmp_path / "golden.npz", digits, reference_options=graphir.ModelOptions(outputs=["y"]))

@@ -141,7 +141,9 @@ CALLS: dict[str, Call] = {
     "verify-feeds": lambda graph, strange, place: graphir.verify(graph, graph, feeds=strange),
     "verify-seed": lambda graph, strange, place: graphir.verify(graph, graph, seed=strange),
     "verify-rtol": lambda graph, strange, place: graphir.verify(graph, graph, rtol=strange),
-    "verify-match": lambda graph, strange, place: graphir.verify(graph, graph, match=strange),
+    "verify-match": lambda graph, strange, place: graphir.verify(
+        graph, graph, comparison=graphir.ComparisonOptions(match=strange)
+    ),
     "infer_types-graph": lambda graph, strange, place: graphir.infer_types(strange),
     "infer_types-shapes": lambda graph, strange, place: graphir.infer_types(graph, strange),
     "infer_types-shape": lambda graph, strange, place: graphir.infer_types(graph, {"x": strange}),
@@ -171,3 +173,30 @@ def _leaked(call: Call, name: str, place: Path) -> str:
     except Exception as error:
         return f"{name}: left a graph that is not valid: {type(error).__name__}: {error}"
     return ""
+
+
+OPTIONS: dict[str, tuple[Any, list[str]]] = {
+    "convert": (graphir.convert, ["rtol", "signature", "python", "io_dtype"]),
+    "verify": (graphir.verify, ["candidate_shapes", "outputs", "match"]),
+    "bench": (graphir.bench, ["warm_up", "other_params", "dtypes"]),
+}
+
+
+@pytest.mark.parametrize(("name", "option"), [(name, option) for name, row in OPTIONS.items() for option in row[1]])
+def test_a_rare_option_is_refused_with_its_place(name: str, option: str) -> None:
+    stated: Any = {option: None}
+    with pytest.raises(graphir.errors.ArgumentError, match=rf"^{name}\(\) takes {option} in \w+=graphir\."):
+        OPTIONS[name][0]("a.onnx", "b.onnx", **stated)
+
+
+TWICE: list[tuple[Any, dict[str, Any]]] = [
+    (graphir.convert, {"params": "a", "model_options": graphir.ModelOptions("b")}),
+    (graphir.verify, {"rtol": 0.1, "comparison": graphir.ComparisonOptions(rtol=0.2)}),
+    (graphir.bench, {"seconds": 1, "timing": graphir.BenchOptions(seconds=2)}),
+]
+
+
+@pytest.mark.parametrize(("function", "stated"), TWICE)
+def test_an_option_that_is_stated_twice_is_refused(function: Any, stated: dict[str, Any]) -> None:
+    with pytest.raises(graphir.errors.ArgumentError, match=r"is stated twice: as .*; leave one out"):
+        function("a.onnx", "b.onnx", **stated)

@@ -12,7 +12,7 @@ import onnxruntime
 import pytest
 from onnx import helper
 
-from graphir import bench, check, save, verify
+from graphir import ComparisonOptions, bench, check, save, verify
 from graphir.converters.onnx import from_model
 from graphir.runtime.providers import PROVIDERS
 from graphir.verification.verdict import Verdict
@@ -87,7 +87,7 @@ def test_a_fault_of_the_device_is_named_and_reproduced(
     if hasattr(session, record):
         setattr(start, record, getattr(session, record))
     monkeypatch.setattr(onnxruntime, "InferenceSession", start)
-    report = verify(path, path, providers=PROVIDER, reproduce=tmp_path / "part")
+    report = verify(path, path, providers=PROVIDER, comparison=ComparisonOptions(reproduce=tmp_path / "part"))
     assert report.verdict is Verdict.BROKEN
     assert report.causes[0].name == name
     short = ROW.runtime_name.removesuffix("ExecutionProvider")

@@ -458,7 +458,7 @@ def test_a_model_that_cannot_be_run_is_converted_unmeasured(tmp_path: Path, monk
 
 
 @pytest.mark.parametrize(
-    "stated", [{"io_dtype": "float16"}, {"keep_float32": ["fc"]}, {"dtype": "float16", "io_dtype": "bfloat16"}]
+    "stated", [{"io_dtype": "float16"}, {"keep_float32": ["fc"]}, {"dtype": "bfloat16", "half": HalfOptions("float16")}]
 )
 def test_options_that_do_not_go_together(tmp_path: Path, stated: dict[str, Any]) -> None:
     graphir.save(network(), tmp_path / "source.onnx")

@@ -145,7 +145,7 @@ REPORTS: dict[str, Callable[[graphir.Graph, Path], Any]] = {
     "verification": lambda graph, folder: graphir.verify(graph, graph),
     "cost": lambda graph, folder: graphir.cost(graph),
     "memory": lambda graph, folder: graphir.memory(graph, shapes={"data": (1, 1, 8, 8)}),
-    "benchmark": lambda graph, folder: graphir.bench(graph, seconds=0.2, warm_up=1),
+    "benchmark": lambda graph, folder: graphir.bench(graph, seconds=0.2, timing=graphir.BenchOptions(warm_up=1)),
 }
 
 

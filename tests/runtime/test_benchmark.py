@@ -12,7 +12,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import graphir
-from graphir import Graph, bench
+from graphir import BenchOptions, Graph, bench
 from graphir.errors import ArgumentError, ImportFailure, ProviderError, VerificationError
 from graphir.ops.activation import Relu
 from graphir.runtime import machine
@@ -179,7 +179,7 @@ def test_bound_runs_give_the_same() -> None:
     for prepared in (plain, bound, bound):
         np.testing.assert_array_equal(prepared.outputs()[0], expected)
     assert bound() is None
-    assert bench(models.net_graph(), io_binding=True, seconds=QUICK).rows[0].bound
+    assert bench(models.net_graph(), timing=BenchOptions(io_binding=True), seconds=QUICK).rows[0].bound
 
 
 def test_texts_cannot_be_bound() -> None:
@@ -237,9 +237,6 @@ def test_infinities_are_noted() -> None:
         ({"seconds": 0}, ArgumentError, "above 0"),
         ({"seconds": float("nan")}, ArgumentError, "above 0"),
         ({"seconds": "1"}, ArgumentError, "seconds"),
-        ({"warm_up": -1}, ArgumentError, "warm_up"),
-        ({"threads": -1}, ArgumentError, "threads"),
-        ({"seed": -1}, ArgumentError, "seed"),
         ({"feeds": {}, "batches": [1]}, ArgumentError, "own batch"),
         ({"feeds": {}}, VerificationError, "the feeds lack data"),
         ({"shapes": {"nothing": (1, 2)}}, Exception, "nothing"),
@@ -249,6 +246,13 @@ def test_errors(tmp_path: Path, options: dict[str, Any], error: type[Exception],
     path = written(network(), tmp_path / "net.onnx")
     with pytest.raises(error, match=text):
         bench(path, **options)
+
+
+@pytest.mark.parametrize("name", ["warm_up", "threads", "seed"])
+def test_a_number_below_0_is_refused(name: str) -> None:
+    options: dict[str, Any] = {name: -1}
+    with pytest.raises(ArgumentError, match=name):
+        BenchOptions(**options)
 
 
 @pytest.mark.parametrize("model, error", [(3, ArgumentError), (b"", ArgumentError), ("missing.onnx", ImportFailure)])

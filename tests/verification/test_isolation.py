@@ -110,7 +110,8 @@ def test_an_end_is_a_verdict(tmp_path: Path, model: Any, reason: str) -> None:
 def test_a_conversion_is_written_and_not_proven(tmp_path: Path, model: Any, reason: str) -> None:
     path, feeds = model(tmp_path)
     np.savez(tmp_path / "feeds.npz", **feeds)
-    converted = graphir.convert(path, tmp_path / "out.onnx", verify=True, feeds=tmp_path / "feeds.npz", python=LIMITS)
+    how = graphir.ComparisonOptions(live=LIMITS, feeds=tmp_path / "feeds.npz")
+    converted = graphir.convert(path, tmp_path / "out.onnx", verify=True, comparison=how)
     assert converted.verification is not None
     check(converted.verification, reason, "(reference|candidate) .*")
     assert (tmp_path / "out.onnx").exists()

@@ -11,7 +11,7 @@ import onnx
 import pytest
 from onnx import helper
 
-from graphir import load, save, verify
+from graphir import ModelOptions, load, save, verify
 from graphir.converters.mxnet.files.params import write_params
 from graphir.converters.session import Session
 from graphir.errors import ImportFailure, VerificationError
@@ -234,14 +234,18 @@ def embedding(folder: Path) -> Path:
     return folder / "e.onnx"
 
 
+PARAMS, SIGNED = ModelOptions("x.params"), ModelOptions(signature="s")
+CUT = ModelOptions(outputs=["nowhere"])
+
+
 @pytest.mark.parametrize(
     "options, said",
     [
         pytest.param({"params": "x.params"}, "ONNX models hold their own parameters", id="params"),
-        pytest.param({"signature": "s"}, "a signature can be chosen of TensorFlow models only", id="signature"),
-        pytest.param({"outputs": ["nowhere"]}, "has no value or layer 'nowhere'", id="outputs"),
-        pytest.param({"candidate_params": "x.params"}, "graphir models hold their own", id="candidate-params"),
-        pytest.param({"candidate_signature": "s"}, "a signature can be chosen of TensorFlow", id="candidate-signature"),
+        pytest.param({"reference_options": SIGNED}, "can be chosen of TensorFlow models only", id="signature"),
+        pytest.param({"reference_options": CUT}, "has no value or layer 'nowhere'", id="outputs"),
+        pytest.param({"candidate_options": PARAMS}, "graphir models hold their own", id="candidate-params"),
+        pytest.param({"candidate_options": SIGNED}, "can be chosen of TensorFlow", id="candidate-signature"),
     ],
 )
 def test_options_that_a_model_has_not(converted: Path, options: dict[str, Any], said: str) -> None:
@@ -253,7 +257,7 @@ def test_options_that_a_model_has_not(converted: Path, options: dict[str, Any], 
 
 def test_params_of_a_candidate_that_is_run_as_it_is(converted: Path) -> None:
     with pytest.raises(ImportFailure, match="ONNX models hold their own parameters"):
-        verify(converted, converted, candidate_params="x.params")
+        verify(converted, converted, candidate_options=PARAMS)
 
 
 @pytest.mark.parametrize("against", ["sometimes", ""])
@@ -358,6 +362,7 @@ def test_open_sizes_are_those_of_the_other_model(
     save(load(checkpoint, shapes={"data": size}), opened)
     one = {"checkpoint": checkpoint, "file": opened, "graph": load(checkpoint, shapes={"data": size})}[kind]
     shapes = {"data": size} if kind == "checkpoint" else None
-    for report in (verify(one, fixed, shapes=shapes), verify(fixed, one, candidate_shapes=shapes)):
+    own = ModelOptions(shapes=shapes)
+    for report in (verify(one, fixed, shapes=shapes), verify(fixed, one, candidate_options=own)):
         assert report.ok, report
         assert report.feeds == {"data": "float32[1, 3, 8, 8]"}

@@ -12,7 +12,7 @@ import numpy as np
 import onnx
 import pytest
 
-from graphir import conversion, convert, verify
+from graphir import ComparisonOptions, conversion, convert, verify
 from graphir.errors import ImportFailure, VerificationError
 from graphir.verification import models
 from graphir.verification.report import VerificationReport
@@ -201,7 +201,7 @@ REPRODUCED = {
 
 @pytest.mark.parametrize("name", REPRODUCED)
 def test_a_minimal_model_reproduces_the_difference_in_onnxruntime_alone(name: str, tmp_path: Path) -> None:
-    report = check(tmp_path, *REPRODUCED[name], reproduce=tmp_path / "case")
+    report = check(tmp_path, *REPRODUCED[name], comparison=ComparisonOptions(reproduce=tmp_path / "case"))
     files = {path.name: path for path in (tmp_path / "case").iterdir()}
     assert {"reference.onnx", "candidate.onnx", "reproduce.py", "README.txt"} <= files.keys()
     assert all(len(onnx.load(files[which]).graph.node) <= 3 for which in ("reference.onnx", "candidate.onnx"))
@@ -217,14 +217,14 @@ def test_a_minimal_model_reproduces_the_difference_in_onnxruntime_alone(name: st
 
 
 def test_nothing_is_written_where_nothing_differs(tmp_path: Path) -> None:
-    report = check(tmp_path, net.cnn, net.renamed, reproduce=tmp_path / "case")
+    report = check(tmp_path, net.cnn, net.renamed, comparison=ComparisonOptions(reproduce=tmp_path / "case"))
     assert not (tmp_path / "case").exists()
     assert any("nothing was written" in note for note in report.notes)
 
 
 def test_a_folder_with_files_is_refused_before_anything_is_run(tmp_path: Path) -> None:
     with pytest.raises(VerificationError, match="name one that is new or empty"):
-        check(tmp_path, net.cnn, net.renamed, reproduce=tmp_path)
+        check(tmp_path, net.cnn, net.renamed, comparison=ComparisonOptions(reproduce=tmp_path))
 
 
 def converted(

@@ -9,7 +9,7 @@ import onnx
 import pytest
 from onnx import helper
 
-from graphir import verify
+from graphir import ComparisonOptions, verify
 from graphir.verification.running.candidate import OnnxCandidate
 from tests.verification.inputs.test_input_sets import BOOL, FLOAT, INT64, UINT8, Side, Types, branches, make, saved
 from tests.verification.models import onnx_model
@@ -139,7 +139,7 @@ def test_weights_are_not_held_once_more(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_a_budget_without_room_is_said(tmp_path: Path) -> None:
     path = saved(clip(-1, 6), X, FLOAT, tmp_path / "model.onnx")
-    said = verify(path, path, memory_budget=24).coverage
+    said = verify(path, path, comparison=ComparisonOptions(memory_budget=24)).coverage
     assert said == ["not measured: the memory budget of 0 MB has no room for it"]
 
 

@@ -122,7 +122,7 @@ def test_a_pairing_that_was_a_guess_becomes_a_question(reference: Graph, candida
     report = graphir.verify(reference, candidate)
     asked = [part for note in report.notes for part in re.findall(r"--match (\S+)", note)]
     assert (asked, report.ok) == (options, report.ok and not options)
-    answered = graphir.verify(reference, candidate, match=asked)
+    answered = graphir.verify(reference, candidate, comparison=graphir.ComparisonOptions(match=asked))
     assert answered.ok == (bool(options) or report.ok)
 
 
@@ -132,8 +132,10 @@ def test_what_differs_behind_matched_inputs_is_still_not_proven() -> None:
         graph.set_outputs([graph.add(Min(), graph.outputs[0], graph.constant(np.float32(most)), name="z")])
         return graph
 
-    matched = ["a=p", "b=q"]
-    same, other = (graphir.verify(clipped("ab", 1e8), clipped("pq", most, "qp"), match=matched) for most in (1e8, 2e8))
+    how = graphir.ComparisonOptions(match=["a=p", "b=q"])
+    same, other = (
+        graphir.verify(clipped("ab", 1e8), clipped("pq", most, "qp"), comparison=how) for most in (1e8, 2e8)
+    )
     assert same.ok, same.to_text()
     assert other.verdict is Verdict.NOT_PROVEN
     assert [said.split(",")[0] for said in other.unproven] == [
@@ -186,7 +188,7 @@ REFUSED = [
 @pytest.mark.parametrize(("match", "said"), REFUSED)
 def test_matches_that_say_nothing_are_refused(match: list[str], said: str) -> None:
     with pytest.raises(VerificationError, match=re.escape(said)):
-        graphir.verify(difference("ab"), difference("pq"), match=match)
+        graphir.verify(difference("ab"), difference("pq"), comparison=graphir.ComparisonOptions(match=match))
 
 
 def test_the_command_asks_and_takes_the_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

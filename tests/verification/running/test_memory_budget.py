@@ -15,7 +15,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from graphir import verify
+from graphir import ComparisonOptions, verify
 from graphir.converters.onnx.files.value_sizes import value_sizes, weight_bytes
 from graphir.errors import ArgumentError
 from graphir.verification.running.candidate import OnnxCandidate
@@ -33,9 +33,10 @@ PEAK = """
 import json, sys, threading, time
 from pathlib import Path
 import graphir.verification.models, graphir.converters.onnx, onnxruntime, onnx
-from graphir import verify
+from graphir import ComparisonOptions, verify
 print("ready", flush=True); sys.stdin.readline()
-report = verify(sys.argv[1], sys.argv[2], per_layer=True, memory_budget=int(sys.argv[3]), feeds="normal")
+how = ComparisonOptions(memory_budget=int(sys.argv[3]))
+report = verify(sys.argv[1], sys.argv[2], per_layer=True, feeds="normal", comparison=how)
 found = [len(report.layers), report.verdict.value, report.notes, report.coverage]
 print(json.dumps(found), flush=True); sys.stdin.readline()
 """
@@ -139,7 +140,8 @@ print(len(coverage(candidate, [lambda: feeds])), flush=True); sys.stdin.readline
 @pytest.mark.rotates(8)
 def test_a_small_budget_changes_no_result(pair: tuple[Path, Path]) -> None:
     small, large = (
-        verify(*pair, per_layer=True, feeds="normal", memory_budget=size) for size in (BUDGET, 1 << 30)
+        verify(*pair, per_layer=True, feeds="normal", comparison=ComparisonOptions(memory_budget=size))
+        for size in (BUDGET, 1 << 30)
     )
     assert large.notes == []
     assert [note.split(":")[0] for note in small.notes] == ["the weights are larger than the memory budget of 42 MB"]
@@ -182,4 +184,4 @@ def test_slices(sizes: dict[str, int], most: int, parts: list[list[str]]) -> Non
 @pytest.mark.parametrize("budget", [0, -1, 1.5, "1GB"])
 def test_what_is_no_budget(budget: Any, pair: tuple[Path, Path]) -> None:
     with pytest.raises(ArgumentError, match="memory_budget"):
-        verify(*pair, memory_budget=budget)
+        verify(*pair, comparison=ComparisonOptions(memory_budget=budget))

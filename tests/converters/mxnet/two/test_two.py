@@ -84,7 +84,8 @@ def test_network_is_converted_and_verified(name: str, tmp_path: Path) -> None:
     shapes = {key: value.shape for key, value in inputs.items()}
     dtypes = {key: str(value.dtype) for key, value in inputs.items()}
     source, target = tmp_path / f"{name}-symbol.json", tmp_path / "model.onnx"
-    report = graphir.convert(source, target, shapes=shapes, dtypes=dtypes, verify=True)
+    options = graphir.ModelOptions(shapes=shapes, dtypes=dtypes)
+    report = graphir.convert(source, target, verify=True, model_options=options)
     assert report.verification is not None
     assert report.verification.verdict.passes
     session = graphir.Session(tmp_path / "model.onnx")
