@@ -133,7 +133,7 @@ def compare_models(
         results = {source: expected[source] for source, _ in pairs}
         report.notes += questions(candidate, feeds, results, dict(pairs), stated, bench.limits)
     report.notes += _narrower(bench, report)
-    if sides is not None and (report.layers or report.verdict.differs):
+    if sides is not None and (report.verdict.differs or not all(layer.verdict.passes for layer in report.layers)):
         explain(
             report, replace(bench, passing=True), sides, [source for source, _ in pairs],
             reproduce=how.reproduce if report.verdict.differs else None,

@@ -49,17 +49,19 @@ class Known:
         found = {value: self._kept[value] for value in wanted if value in self._kept}
         if len(found) == len(wanted):
             return found
-        if self._room <= 0:
-            asked = {self.names[value]: value for value in wanted if value not in found}
-        else:
-            asked = {self.names[value]: value for value in self.names if value in wanted or value not in self._kept}
-        for name, array in self._bench.reference.stream(self._bench.feeds, asked):
+        asked = {self.names[value]: value for value in wanted if value not in found}
+        if self._room > 0:  # what is asked for next, as much of it as there is room for
+            others = [self.names[value] for value in self.names if value not in self._kept and value not in wanted]
+            slices = self._bench.reference.slices(others, self._bench.feeds, self._room)
+            fitting = others if slices is None else slices[0] if slices else []
+            asked |= {name: self.values[name] for name in fitting}
+        for name, array in self._bench.reference.stream(self._bench.feeds, list(asked)):
             value = asked[name]
             if value in wanted:
                 found[value] = array
-            if array.nbytes <= self._room:
+            self._room -= array.nbytes
+            if self._room >= 0:
                 self._kept[value] = array
-                self._room -= array.nbytes
         return found
 
     def found(self, values: Iterable[Value]) -> dict[Value, Array]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from graphir.converters.formats import Reference
 from graphir.graph import Graph
 from graphir.ops.activation import Relu
 from graphir.types import DType, TensorType
@@ -20,8 +21,10 @@ NAMES = ["a", "b", "c", "d"]
 NBYTES = 4 * 6
 
 
-class Counted:
+class Counted(Reference):
     """A reference with four values of 24 bytes, which notes what it was asked."""
+
+    label, outputs = "counted", NAMES
 
     def __init__(self) -> None:
         self.asked: list[list[str]] = []
@@ -29,8 +32,8 @@ class Counted:
     def values(self) -> list[str]:
         return NAMES
 
-    def stream(self, feeds: Mapping[str, Array], wanted: Collection[str]) -> Iterator[tuple[str, Array]]:
-        self.asked.append([name for name in NAMES if name in wanted])
+    def stream(self, feeds: Mapping[str, Array], names: Iterable[str]) -> Iterator[tuple[str, Array]]:
+        self.asked.append([name for name in NAMES if name in names])
         for name in self.asked[-1]:
             yield name, np.full(6, NAMES.index(name), np.float32)
 
