@@ -285,23 +285,6 @@ def is_tensor(value: Value) -> bool:
 
 
 __all__ = [
-    "AnyNode",
-    "Export",
-    "ExportFunction",
-    "ExportNode",
-    "ExportTable",
-    "Expr",
-    "binary",
-    "call",
-    "dtype_text",
-    "expr",
-    "is_tensor",
-    "list_of",
-    "number_text",
-    "row",
-    "rows",
-    "short",
-    "table",
-    "tuple_of",
-    "unary",
+    "AnyNode", "Export", "ExportFunction", "ExportNode", "ExportTable", "Expr", "binary", "call", "dtype_text",
+    "expr", "is_tensor", "list_of", "number_text", "row", "rows", "short", "table", "tuple_of", "unary",
 ]  # fmt: skip

@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from graphir.converters.pytorch.exporting.context import (
-    AnyNode,
-    ExportNode,
-    Expr,
-    call,
-    row,
-    short,
-    table,
-    tuple_of,
-)
+from graphir.converters.pytorch.exporting.context import AnyNode, ExportNode, Expr, call, row, short, table, tuple_of
 from graphir.decisions import DecisionKind
 from graphir.ops import convolution as ir
 from graphir.padding import Explicit, Padding, resolve, resolve_transposed

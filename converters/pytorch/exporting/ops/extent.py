@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from graphir.converters.pytorch.exporting.context import (
-    ExportNode,
-    call,
-    list_of,
-    row,
-    table,
-    tuple_of,
-)
+from graphir.converters.pytorch.exporting.context import ExportNode, call, list_of, row, table, tuple_of
 from graphir.ops import extent as ir
 from graphir.types import DType
 

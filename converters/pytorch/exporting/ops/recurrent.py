@@ -6,15 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from graphir.converters.pytorch.exporting.context import (
-    ExportNode,
-    Expr,
-    binary,
-    call,
-    row,
-    table,
-    tuple_of,
-)
+from graphir.converters.pytorch.exporting.context import ExportNode, Expr, binary, call, row, table, tuple_of
 from graphir.converters.pytorch.exporting.expression import Reference
 from graphir.converters.pytorch.exporting.ops.activation import float_text
 from graphir.graph import Node, Value

@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-from graphir.converters.pytorch.exporting.context import (
-    AnyNode,
-    ExportNode,
-    Expr,
-    binary,
-    call,
-    list_of,
-    row,
-    table,
-)
+from graphir.converters.pytorch.exporting.context import AnyNode, ExportNode, Expr, binary, call, list_of, row, table
 from graphir.converters.pytorch.exporting.ops.control import Loop
 from graphir.ops import sequence as ir
 from graphir.types import OptionalType, SequenceType
