@@ -123,6 +123,50 @@ def _layer(direction: Direction) -> tuple[Graph, Any]:
     return graph, uniform(5, 3, 4)
 
 
+def stacked(op: Any, layers: int, *, batch_first: bool, rows: bool = True, bias: bool = True) -> tuple[Graph, Any]:
+    """Return layers on layers, and data for them; with `batch_first` turned before and behind, as Keras has them. The
+    result is the last state without `rows`."""
+    graph, count, gates = Graph("stack"), op.direction.count, GATES[type(op)]
+    x = graph.add_input("data", TensorType(DType.FLOAT32, ("N", 5, 4) if batch_first else (5, "N", 4)))
+    if batch_first:
+        x = graph.add(Transpose((1, 0, 2)), x)
+    for layer in range(layers):
+        shapes = ((count, 2 * gates, 4 if layer == 0 else 2 * count), (count, 2 * gates, 2), (count, 4 * gates))
+        weights = [graph.constant(uniform(*shape, low=-1, high=1, seed=layer + place), name=f"weight{layer}_{place}")
+                   for place, shape in enumerate(shapes) if bias or place < 2]  # fmt: skip
+        node = graph.add_node(op, [x, *weights], name=f"rnn{layer}")
+        if count == 2:
+            turned = graph.add(Transpose((0, 2, 1, 3)), node.outputs[0])
+            x = graph.add(Reshape(), turned, graph.constant([0, 0, -1], DType.INT64))
+        else:
+            x = graph.add(Squeeze(), node.outputs[0], graph.constant([1], DType.INT64))
+    x = graph.add(Transpose((1, 0, 2)), x) if batch_first else x
+    graph.set_outputs([x if rows else node.outputs[1]])
+    return graph, uniform(3, 5, 4) if batch_first else uniform(5, 3, 4)
+
+
+STACKS: list[tuple[Any, dict[str, Any], str]] = [
+    (LSTM(2), {"layers": 2, "batch_first": True}, "nn.LSTM(4, 2, num_layers=2, batch_first=True)"),
+    (LSTM(2), {"layers": 3, "batch_first": False}, "nn.LSTM(4, 2, num_layers=3)"),
+    (LSTM(2, BOTH), {"layers": 2, "batch_first": True, "bias": False},
+     "num_layers=2,\n            bias=False,\n            batch_first=True,\n            bidirectional=True,\n"),
+    (GRU(2, linear_before_reset=True), {"layers": 2, "batch_first": False}, "nn.GRU(4, 2, num_layers=2)"),
+    (GRU(2, BOTH, linear_before_reset=True), {"layers": 1, "batch_first": True}, "batch_first=True"),
+    (RNN(2), {"layers": 2, "batch_first": True}, "nn.RNN(4, 2, num_layers=2, batch_first=True)"),
+    (RNN(2, BACK), {"layers": 2, "batch_first": True}, "self.rnn1 = nn.RNN(2, 2)"),
+    (LSTM(2), {"layers": 1, "batch_first": True, "rows": False}, "nn.LSTM(4, 2, batch_first=True)"),
+    (LSTM(2), {"layers": 2, "batch_first": True, "rows": False}, "nn.LSTM(2, 2)"),
+    (GRU(2), {"layers": 2, "batch_first": True}, "gru("),
+]
+
+
+@pytest.mark.parametrize(("op", "options", "part"), STACKS)
+def test_stacked_layers_are_one_module(op: Any, options: dict[str, Any], part: str) -> None:
+    need_torch()
+    text = _checked(*stacked(op, **options))
+    assert part in text, text
+
+
 def _checked(graph: Graph, x: Any) -> str:
     found, text = run_module(graph, [x])
     np.testing.assert_allclose(found[0], run_session(graph, {"data": x})[0], rtol=1e-5, atol=1e-6)

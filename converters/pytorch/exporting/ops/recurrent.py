@@ -69,24 +69,33 @@ def _nonlinearity(node: RecurrentNode, activations: Sequence[str]) -> str | None
 
 
 def _export_module(node: RecurrentNode, hidden: int, nonlinearity: str) -> None:
-    """A module of torch, over the flipped steps where the layer runs backwards."""
+    """A module of torch for the layer and those stacked on it, over the flipped steps where it runs backwards."""
     op, (features,) = node.op, node.fixed(node.shape(1)[2:], f"the weights {node.input(1).name}")
     is_reverse = op.direction is ir.Direction.REVERSE
+    layers = _stack(node, nonlinearity)
+    last, data = layers[-1], node.tensor()
+    tensors = [_module_tensors(layer, hidden, f"_l{index}") for index, layer in enumerate(layers)]
+    merged = _rows_value(last)
+    turned = None if is_reverse else _turned_back(node, merged, last)
+    if turned is not None:
+        data, merged = turned
     options = {
+        "num_layers": None if len(layers) == 1 else str(len(layers)),
         "nonlinearity": '"relu"' if nonlinearity == "relu" else None,
         "bias": "False" if node.optional(3) is None else None,
+        "batch_first": None if turned is None else "True",
         "bidirectional": "True" if op.direction.count == 2 else None,
     }
-    layer = node.layer(f"nn.{op.name}", [features, hidden], options, tensors=_module_tensors(node, hidden))
-    data = f"{node.tensor().atom}.flip(0)" if is_reverse else node.tensor()
+    all_tensors = {name: tensor for part in tensors for name, tensor in part.items()}
+    layer = node.layer(f"nn.{op.name}", [features, hidden], options, tensors=all_tensors)
+    data = Expr(f"{data.atom}.flip(0)") if is_reverse else data
     states: str | None = None
     if any(node.optional(slot) is not None for slot in (5, 6)):
         starts = [node.tensor(slot) if node.optional(slot) is not None else None for slot in _state_slots(op)]
         states = tuple_of(start or f"torch.zeros_like({starts[slot - 1]})" for slot, start in enumerate(starts))
         states = states if op.has_cell else str(starts[0])
     finals = [value if node.is_read(slot) else "_" for slot, value in enumerate(node.node.outputs) if slot]
-    merged = _rows_value(node)
-    rows = "_" if not node.is_read(0) else "rows" if merged is None or is_reverse else merged
+    rows = "_" if not last.is_read(0) else "rows" if merged is None or is_reverse else merged
     pattern = ""
     if any(isinstance(final, Value) for final in finals):
         pattern = "{}, ({}, {})" if op.has_cell else "{}, {}"
@@ -96,9 +105,51 @@ def _export_module(node: RecurrentNode, hidden: int, nonlinearity: str) -> None:
     if is_reverse:
         reference = node.assign(["rows" if merged is None else merged], f"{reference.atom}.flip(0)")[0]
     if merged is None and op.direction.count == 1:
-        node.emit(f"{reference.atom}.unsqueeze(1)")
+        last.emit(f"{reference.atom}.unsqueeze(1)")
     elif merged is None:
-        node.emit(f"{reference.atom}.unflatten(2, (2, {hidden})).transpose(1, 2)")
+        last.emit(f"{reference.atom}.unflatten(2, (2, {hidden})).transpose(1, 2)")
+
+
+def _stack(node: RecurrentNode, nonlinearity: str) -> list[RecurrentNode]:
+    """Return the layer and those stacked on it that one module computes: of the same kind and size, without states,
+    each reads the rows of the one before and nothing else does. The nodes in between are not written."""
+    layers = [node]
+    while node.op.direction is not ir.Direction.REVERSE:
+        between = _nodes_to_rows(layers[-1])
+        uses = between[-1].outputs[0].uses if between else []
+        if len(uses) != 1 or between[-1].outputs[0].is_held or (node.op.direction.count == 1 and len(between) > 1):
+            return layers
+        (user, slot), *_ = uses
+        if slot or user.op != node.op or user.graph is not node.node.graph:
+            return layers
+        above: RecurrentNode = ExportNode(node.export, user)
+        has_states = any(layer.optional(slot) is not None or layer.is_read(1) or layer.is_read(2)
+                         for layer in (layers[-1], above) for slot in (4, 5, 6))  # fmt: skip
+        has_bias = [layer.optional(3) is not None for layer in (node, above)]
+        if has_states or has_bias[0] != has_bias[1] or _nonlinearity(above, _activations(above)) != nonlinearity:
+            return layers
+        node.export.absorbed.update([*between, user])
+        layers.append(above)
+    return layers
+
+
+def _turned_back(node: RecurrentNode, rows: Value | None, last: RecurrentNode) -> tuple[Expr, Value | None] | None:
+    """Return the data and the rows with the batch first, where they are turned to that before and behind the layer."""
+    source = node.input(0).producer
+    if source is None or not _is_turn(source) or (rows is None and last.is_read(0)):
+        return None
+    given = source.inputs[0]
+    nodes = [] if rows is None else [user for user, _ in rows.uses]
+    is_turned = rows is None or (not rows.is_held and len(nodes) == 1 and _is_turn(nodes[0]))
+    if given is None or not is_turned or any(user.graph is not node.node.graph for user in nodes):
+        return None
+    node.export.absorbed.update(nodes)
+    return node.export.reference(given), nodes[0].outputs[0] if nodes else None
+
+
+def _is_turn(node: Node) -> bool:
+    """Return whether a node has steps and batch change places."""
+    return isinstance(node.op, Transpose) and node.op.perm == (1, 0, 2)
 
 
 def _state_slots(op: Recurrent) -> tuple[int, ...]:
@@ -108,14 +159,7 @@ def _state_slots(op: Recurrent) -> tuple[int, ...]:
 def _rows_value(node: RecurrentNode) -> Value | None:
     """The value that is the first result without an axis of directions (T, N, D * H), where nothing else of it is read:
     the nodes on the way to it are not written."""
-    rows = node.result
-    nodes = [other for other, _ in rows.uses]
-    if rows.is_held or not nodes or any(other.graph is not rows.graph for other in nodes):
-        return None
-    if node.op.direction.count == 2:
-        nodes = _joined_directions(rows, nodes[0]) if len(nodes) == 1 else []
-    elif not all(isinstance(other.op, Squeeze) and _axes(other) in ((1,), (-3,)) for other in nodes):
-        nodes = []
+    nodes = _nodes_to_rows(node)
     if not nodes:
         return None
     node.export.absorbed.update(nodes)
@@ -124,6 +168,17 @@ def _rows_value(node: RecurrentNode) -> Value | None:
         for other in others:
             node.export.bind(other, node.export.reference(result))
     return result
+
+
+def _nodes_to_rows(node: RecurrentNode) -> list[Node]:
+    """Return the nodes that take the axis of directions away, the last one of which gives (T, N, D * H)."""
+    rows = node.result
+    nodes = [other for other, _ in rows.uses]
+    if rows.is_held or not nodes or any(other.graph is not rows.graph for other in nodes):
+        return []
+    if node.op.direction.count == 2:
+        return _joined_directions(rows, nodes[0]) if len(nodes) == 1 else []
+    return nodes if all(isinstance(other.op, Squeeze) and _axes(other) in ((1,), (-3,)) for other in nodes) else []
 
 
 def _axes(node: Node) -> tuple[int, ...] | None:
@@ -145,22 +200,22 @@ def _joined_directions(rows: Value, first: Node) -> list[Node]:
     return [first, second] if fits and is_known and second.outputs[0].shape == wanted else []
 
 
-def _module_tensors(node: RecurrentNode, hidden: int) -> dict[str, Tensor]:
-    """The state_dict of the module."""
+def _module_tensors(node: RecurrentNode, hidden: int, layer: str) -> dict[str, Tensor]:
+    """Return a layer's part of the module's state_dict; names end in `layer`."""
     order = GATES[node.op.name]
-    found: dict[str, Tensor] = {}
+    result: dict[str, Tensor] = {}
     for direction in range(node.op.direction.count):
-        suffix = "_l0_reverse" if direction else "_l0"
+        suffix = f"{layer}_reverse" if direction else layer
         for slot, name in ((1, "weight_ih"), (2, "weight_hh")):
             weight = node.weight(slot)
             assert weight is not None
-            found[name + suffix] = _in_order(_of_direction(weight, direction), order, hidden)
+            result[name + suffix] = _in_order(_of_direction(weight, direction), order, hidden)
         bias = node.weight(3)
         if bias is not None:
             both, rows = _of_direction(bias, direction), len(order) * hidden
-            found["bias_ih" + suffix] = _in_order(both.rows(0, rows), order, hidden)
-            found["bias_hh" + suffix] = _in_order(both.rows(rows, 2 * rows), order, hidden)
-    return found
+            result["bias_ih" + suffix] = _in_order(both.rows(0, rows), order, hidden)
+            result["bias_hh" + suffix] = _in_order(both.rows(rows, 2 * rows), order, hidden)
+    return result
 
 
 def _of_direction(tensor: Tensor, direction: int) -> Tensor:
@@ -180,15 +235,15 @@ def _activations(node: RecurrentNode) -> list[str]:
     op = node.op
     names = [name.lower() for name in op.activations] or list(DEFAULTS[op.name] * op.direction.count)
     alphas, betas = list(op.activation_alpha), list(op.activation_beta)
-    found = []
+    result = []
     for name in names:
         numbers = list(NUMBERS.get(name, ()))
         for place, stated in enumerate((alphas, betas)[: len(numbers)]):
             numbers[place] = stated.pop(0) if stated else numbers[place]
         if name not in FUNCTIONS and name not in NUMBERS:
             node.refuse(f"the activation {name} is none of ONNX's")
-        found.append(FUNCTIONS[name] if name in FUNCTIONS else f"lambda v: {_with_numbers(name, *numbers)}")
-    return found
+        result.append(FUNCTIONS[name] if name in FUNCTIONS else f"lambda v: {_with_numbers(name, *numbers)}")
+    return result
 
 
 def _with_numbers(name: str, alpha: float, beta: float = 0.0) -> str:
