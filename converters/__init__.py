@@ -35,6 +35,7 @@ def load(
     outputs: Sequence[str] | None = None,
     limits: Stated = None,
     state: str = "keep",
+    strict: bool = False,
 ) -> Graph:
     """The graph of a model file.
 
@@ -44,11 +45,14 @@ def load(
     results are wanted (`fc1_output`, `fc1`, `split:1`), what they do not need is left out; `inputs` those that become
     inputs, so that what comes before them is left out: their types are inferred, and `shapes` may give them others.
     `graphir layers` lists the names. Variables that a TensorFlow model writes become inputs and outputs; where `state`
-    is `refuse` such a model is refused. `limits` raise what a file may ask for beyond what it holds
+    is `refuse` such a model is refused. With `strict` NaN and infinities give what MXNet gives, at the cost of more
+    nodes (docs/mxnet-numbers.md). `limits` raise what a file may ask for beyond what it holds
     (`graphir.safety.limits.Limits`, or some of its fields by name). Raises FormatError, UnsupportedOpError or
     ImportFailure, each naming all that is wrong.
     """
-    options = ModelOptions(params, shapes, dtypes, format, keep_loss, signature, inputs, outputs, state)
+    options = ModelOptions(
+        params, shapes, dtypes, format, keep_loss, signature, inputs, outputs, state, strict=strict
+    )
     return read_model(path, options).graph
 
 

@@ -19,7 +19,8 @@ class ModelOptions:
 
     `format` is that of the model where its content and its name do not tell it. With the `state` `refuse` a model that
     keeps state from run to run is refused, not converted with inputs and outputs for it. With `training` what acts in
-    training only stays: Dropout and the statistics of normalizations.
+    training only stays: Dropout and the statistics of normalizations. With `strict` NaN, infinities
+    and other values at the edge give what the source gives, at the cost of more nodes.
     """
 
     params: PathLike | Mapping[str, object] | None = None
@@ -32,6 +33,7 @@ class ModelOptions:
     outputs: Sequence[str] | None = None
     state: str = KEEP
     training: bool = False
+    strict: bool = False
 
     def __post_init__(self) -> None:
         for name in ("shapes", "dtypes"):

@@ -200,6 +200,10 @@ class DecisionKind(StrEnum):
     SIZES = "sizes", "Sizes that are computed are taken to be 0 or more."
     SOFTMAX_AXIS = "softmax axis", "Along which axes a softmax goes where the framework and its documentation disagree."
     SPARSE_WEIGHTS = "sparse weights", "A sparse tensor was made dense."
+    SPECIAL_VALUES = (
+        "special values",
+        "NaN, infinities or other values at the edge give something else than in the source; `--strict` keeps it.",
+    )
     SQUEEZE = "squeeze", "Which axes are dropped where sizes are open."
     STATE = "state", "What the model keeps from run to run is an input and an output, to be fed to the next run."
     TARGETS = "targets", "Operands are taken to be in their usual range; for others the frameworks differ."

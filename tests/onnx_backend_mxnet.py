@@ -141,7 +141,7 @@ def read_again(written: Written, feeds: dict[str, Array]) -> list[Array]:
     """The symbol as this project reads it, written as ONNX and executed by onnxruntime without optimisations."""
     shapes = {name: array.shape for name, array in feeds.items()}
     dtypes = {name: array.dtype for name, array in feeds.items()}
-    model = to_model(from_symbol(written.text, dict(written.params), shapes, dtypes=dtypes))
+    model = to_model(from_symbol(written.text, dict(written.params), shapes, dtypes=dtypes, strict=True))
     return run(model.SerializeToString(), list(feeds.values()), _infos(model, feeds))
 
 

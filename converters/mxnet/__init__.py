@@ -27,20 +27,22 @@ def from_symbol(
     *,
     dtypes: Mapping[str, object] | None = None,
     keep_loss: bool = False,
+    strict: bool = False,
 ) -> Graph:
     """The graph of an MXNet symbol.
 
     `symbol` is a path, JSON text, or an object with `tojson()`; `params` a .params file or a mapping of arrays, whose
     names may carry `arg:` and `aux:` (for a path, the file beside it is found); `shapes` the shapes of inputs by name,
     as integers, names of symbolic sizes or None; `dtypes` their dtypes where they differ from the parameters'. Loss
-    heads and labels go unless `keep_loss`. What the import assumed, dropped or rewrote stands in `graph.decisions`.
+    heads and labels go unless `keep_loss`. With `strict` NaN and infinities give what MXNet gives, at the cost of more
+    nodes (docs/mxnet-numbers.md). What the import assumed, dropped or rewrote stands in `graph.decisions`.
 
     Raises FormatError for a file that is not what it should be, UnsupportedOpError listing every node that cannot be
     imported, and ImportFailure listing every missing or contradicting parameter.
     """
     from graphir.converters.mxnet.source import open_source
 
-    return open_source(symbol, params).to_graph(shapes, dtypes=dtypes, keep_loss=keep_loss)
+    return open_source(symbol, params).to_graph(shapes, dtypes=dtypes, keep_loss=keep_loss, strict=strict)
 
 
 def to_symbol(graph: Graph) -> tuple[str, dict[str, ndarray[Any, Any]]]:

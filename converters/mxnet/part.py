@@ -65,7 +65,7 @@ def graph_of(opened: MXNetSource, options: ModelOptions, manner: Manner) -> Grap
     """The graph of a symbol as it is."""
     return opened.to_graph(
         options.shapes, dtypes=options.dtypes, keep_loss=options.keep_loss, simplified=manner.simplified,
-        settled=manner.settled, training=options.training,
+        settled=manner.settled, training=options.training, strict=options.strict,
     )  # fmt: skip
 
 

@@ -61,6 +61,7 @@ class MXNetSource:
         keep_given: bool = False,
         simplified: bool = True,
         settled: bool = True,
+        strict: bool = False,
     ) -> Graph:
         """The graph. Raises as `graphir.converters.mxnet.from_symbol` does.
 
@@ -75,7 +76,9 @@ class MXNetSource:
             tensors = self._matched(tensors, shapes, notes)
 
         def imported(guess: bool) -> Importer:
-            choices = Choices(keep_loss, keep_given, settle=settled, guess=guess, training=training)
+            choices = Choices(
+                keep_loss, keep_given, settle=settled, guess=guess, training=training, strict=strict
+            )
             return Importer(self.symbol, tensors, shapes, choices, dtypes=dtypes, graph=Graph(self.name))
 
         with paused_collector():

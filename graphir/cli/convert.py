@@ -76,6 +76,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="with --dtype: layers that stay float32, as in 'fc*'; repeatable",
     )
     parser.add_argument("--keep-loss", action="store_true", help="keep loss heads and labels that inference can run")
+    parser.add_argument(
+        "--strict", action="store_true",
+        help="of MXNet models: NaN and infinities give what MXNet gives, at the cost of more nodes",
+    )  # fmt: skip
     parser.add_argument("--report", metavar="FILE", type=one_of((".html", ".json")), help="write a report to a file")
     group = parser.add_argument_group("proof")
     group.add_argument("--verify", action="store_true", help="run the result and the source, and compare")

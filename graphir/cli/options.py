@@ -315,7 +315,8 @@ def model_options(options: argparse.Namespace) -> ModelOptions:
     return ModelOptions(
         params=options.params, shapes=shapes_of(options), dtypes=dtypes_of(options), format=options.format,
         keep_loss=getattr(options, "keep_loss", False), signature=options.signature, inputs=options.cut_at,
-        outputs=options.outputs, state=options.state, training=getattr(options, "training", False),
+        outputs=options.outputs, state=options.state,
+        strict=getattr(options, "strict", False), training=getattr(options, "training", False),
     )  # fmt: skip
 
 

@@ -60,6 +60,12 @@ class ImportNode(BaseImportNode):
         """Whether what nothing fixes is to be decided; if not, it stays unknown."""
         return self.importer.choices.settle
 
+    def is_strict(self, difference: str) -> bool:
+        """Return whether values at the edge must give what they give in MXNet. If not, record the difference."""
+        if not self.importer.choices.strict:
+            self.decide(DecisionKind.SPECIAL_VALUES, f"{difference}; --strict keeps what MXNet gives")
+        return self.importer.choices.strict
+
     @property
     def np_shape(self) -> bool:
         """Whether the model was made under numpy's shape semantics, in which a tensor can have rank 0."""

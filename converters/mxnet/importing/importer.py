@@ -48,6 +48,7 @@ class Choices:
     nothing states a dtype have that of all float parameters, or the `assumed` one; MXNet binds them as float32. Without
     `guess` the rank of an input is taken from a weight only where that leaves no doubt. With `keep_given` inputs with a
     given shape stay inputs, labels too, even if nothing depends on them. With `training` Dropout stays.
+    With `strict` NaN and infinities give what they give in MXNet, at the cost of more nodes.
     """
 
     keep_loss: bool = False
@@ -57,6 +58,7 @@ class Choices:
     gaps: bool = False
     training: bool = False
     assumed: DType = DType.FLOAT32
+    strict: bool = False
 
 
 class Importer(BaseImporter):
@@ -127,7 +129,8 @@ class Importer(BaseImporter):
         variables = source.variables()
         if len(variables) != len(values):
             raise Refusal(f"a symbol inside has {len(variables)} variables, the node gives it {len(values)}")
-        inner = Importer(source, None, None, Choices(self.choices.keep_loss, settle=False), graph=graph)
+        choices = Choices(self.choices.keep_loss, settle=False, strict=self.choices.strict)
+        inner = Importer(source, None, None, choices, graph=graph)
         inner.scope.results.update({index: [value] for index, value in zip(variables, values, strict=True)})
         inner.scope.run(source.heads, counts=False)
         gaps, problems = inner.refusals.gaps, inner.refusals.problems

@@ -10,13 +10,34 @@ from graphir.graph import Value
 from graphir.ops.elementwise import LessOrEqual, Max, Where
 from graphir.ops.shape import Unsqueeze
 from graphir.ops.shape_parts import Slice
+from graphir.ops.traits import Rounding
 from graphir.types import DType
 
+HANDED_ON = (Rounding.VIEWS, Rounding.MOVES, Rounding.HOLDS)
 
-def may_lack_image(rois: Value) -> bool:
-    """Whether a region's batch index may be below 0, which C's cut to an integer makes of -1 and less only."""
-    tensor = rois.tensor
-    return tensor is None or bool((tensor.numpy()[:, 0] <= -1).any())
+
+def may_lack_image(node: ImportNode, rois: Value) -> bool:
+    """Return whether regions of a batch index below 0 are to give zeros: where such are stored, where regions are fed,
+    and in a strict import where they are computed. C's cut to an integer makes an index below 0 of -1 and less only."""
+    if rois.tensor is not None:
+        return bool((rois.tensor.numpy()[:, 0] <= -1).any())
+    difference = "a batch index below 0 is refused, or taken for the first image; MXNet gives zeros"
+    return is_fed(rois) or node.is_strict(difference)
+
+
+def is_fed(value: Value) -> bool:
+    """Return whether a value has elements of an input of the graph, as they are."""
+    pending, seen = [value], {value}
+    while pending:
+        item = pending.pop()
+        if item.producer is None:
+            if item.tensor is None:
+                return True
+        elif item.producer.op.rounding in HANDED_ON:
+            operands = {operand for operand in item.producer.inputs if operand is not None} - seen
+            seen |= operands
+            pending.extend(operands)
+    return False
 
 
 def with_image(node: ImportNode, rois: Value) -> Value:

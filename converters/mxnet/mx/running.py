@@ -117,7 +117,7 @@ class Network:
         graph = MXNetSource(self.records, tensors).to_graph(
             {name: array.shape for name, array in inputs.items()},
             dtypes={name: array.tensor.dtype for name, array in inputs.items()},
-            keep_loss=True,
+            keep_loss=True, strict=True,
         )
         self.draws = _draws(graph)
         if self.draws:

@@ -216,7 +216,7 @@ def _read_again(
     data = {name: array for name, array in feeds.items() if name in names}
     shapes = {name: array.shape for name, array in data.items()}
     dtypes = {name: array.dtype for name, array in data.items()}
-    graph = from_symbol(text, dict(params), shapes, dtypes=dtypes)
+    graph = from_symbol(text, dict(params), shapes, dtypes=dtypes, strict=True)
     model = to_model(graph, opset=opset)
     return onnx_outputs(model, data), any(made.kind == "dtype" for made in graph.decisions)
 

@@ -55,7 +55,7 @@ def imported(case: Case) -> tuple[Graph, dict[str, Array]]:
     data = {name: arrays[name] for name in case.variables("data", "label")}
     shapes = {name: array.shape for name, array in data.items()}
     dtypes = {name: array.dtype for name, array in data.items()}
-    return from_symbol(case.symbol_json(), weights, shapes, dtypes=dtypes), data
+    return from_symbol(case.symbol_json(), weights, shapes, dtypes=dtypes, strict=case.is_special), data
 
 
 # What has no word in MXNet, or sizes that follow from values.

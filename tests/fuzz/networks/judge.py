@@ -128,6 +128,7 @@ def _imported(drawn: Drawn) -> Graph | Outcome:
             {name: values[name].shape for name in fed},
             dtypes={name: values[name].dtype for name in fed},
             keep_loss=True,
+            strict=True,
         )
         graph.check()
     except GraphirError as error:

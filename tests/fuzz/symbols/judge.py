@@ -176,6 +176,7 @@ def imported(drawn: Drawn) -> Graph:
         {name: values[name] for name in given},
         {name: values[name].shape for name in fed},
         dtypes={name: values[name].dtype for name in fed},
+        strict=True,
     )
     graph.check()
     return graph

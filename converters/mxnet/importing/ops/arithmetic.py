@@ -73,9 +73,10 @@ def _through_single(node: ImportNode, value: Value) -> Value:
 
 
 def distance(node: ImportNode, left: Value, right: Value) -> Value:
-    """sqrt(a^2 + b^2), infinite where a or b is. Integers go through float32, as in MXNet.
+    """Return sqrt(a^2 + b^2). Integers go through float32, as in MXNet.
 
-    Of floats the larger is taken out of the root, so that no square overflows: m sqrt(1 + (n / m)^2).
+    In a strict import of floats it is infinite where a or b is, and the larger is taken out of the root, so that no
+    square overflows: m sqrt(1 + (n / m)^2).
     """
     if is_integer(left):
         assert left.dtype is not None
@@ -86,6 +87,8 @@ def distance(node: ImportNode, left: Value, right: Value) -> Value:
         squares = [node.step(ir.Mul(), value, value, suffix="square") for value in (left_double, right_double)]
         root = node.step(ir.Sqrt(), node.step(ir.Add(), *squares, suffix="sum"))
         return node.emit(ir.Cast(left.dtype), node.step(ir.Cast(DType.FLOAT32), root, suffix="single"))
+    if not node.is_strict("squares beyond float32 are infinite or 0; NaN beside an infinity gives NaN"):
+        return _distance_of_floats(node, left, right)
     sizes = [node.step(ir.Abs(), value) for value in (left, right)]
     larger, smaller = node.step(ir.Max(), *sizes), node.step(ir.Min(), *sizes)
     one = node.scalar_like(left, 1)
@@ -95,6 +98,15 @@ def distance(node: ImportNode, left: Value, right: Value) -> Value:
     infinite = node.step(ir.Or(), *(node.step(ir.IsInf(), size) for size in sizes), suffix="infinite")
     far = node.scalar_like(left, float("inf"))
     return node.emit(ir.Where(), infinite, far, node.step(ir.Mul(), larger, root, suffix="root"))
+
+
+def _distance_of_floats(node: ImportNode, left: Value, right: Value) -> Value:
+    """Return the root of the sum of the squares; those of float16 have room in float32."""
+    half = left.dtype is DType.FLOAT16
+    values = [node.step(ir.Cast(DType.FLOAT32), value) if half else value for value in (left, right)]
+    squares = [node.step(ir.Mul(), value, value, suffix="square") for value in values]
+    total = node.step(ir.Add(), *squares, suffix="sum")
+    return node.emit(ir.Cast(DType.FLOAT16), node.step(ir.Sqrt(), total)) if half else node.emit(ir.Sqrt(), total)
 
 
 __all__ = ["distance", "is_signed", "modulo", "power", "remainder_of_floats", "truth"]

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from graphir.converters.mxnet.importing.context import ImportNode
-from graphir.converters.mxnet.importing.regions import may_lack_image, with_image, zeros_without_image
+from graphir.converters.mxnet.importing.regions import may_lack_image, zeros_without_image
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops.detection import BoxFormat, BoxNMS, MultiBoxDetection, RoiAlign, RoiCoordinates
@@ -181,16 +181,17 @@ def import_roi_align(node: ImportNode) -> Value:
     """_contrib_ROIAlign: data (N, C, H, W), rois (R, 5) of image and corners.
 
     With `position_sensitive` a cell reads its own part of the channels. Regions with a batch index below 0, which ONNX
-    does not allow, are 0.
+    does not allow, are 0 where they may occur (`may_lack_image`).
     """
     attrs = node.attrs
     rows, columns = node.several("pooled_size", 2)
     data, rois = node.input(0), node.shaped(1, (UNKNOWN, 5))
     axis = node.vector([1])
-    lacking = may_lack_image(rois)
-    held = with_image(node, rois) if lacking else rois
-    image = node.step(Gather(1), held, node.constant(0, DType.INT64), suffix="image")
+    lacking = may_lack_image(node, rois)
+    image = node.step(Gather(1), rois, node.constant(0, DType.INT64), suffix="image")
     image = node.step(Cast(DType.INT64), image, suffix="image_index")
+    if lacking or rois.tensor is None:  # runtimes read memory before the data at an index below 0
+        image = node.step(Max(), image, node.constant(0, DType.INT64), suffix="image_or_first")
     boxes = node.step(Slice(), rois, node.vector([1]), node.vector([END]), axis, suffix="boxes")
     op = RoiAlign(
         output_height=rows,

@@ -235,9 +235,10 @@ def import_negative(node: ImportNode) -> Value:
 
 
 def import_sign(node: ImportNode) -> Value:
-    """-1, 0 or 1; 0 of what is not a number."""
+    """Return -1, 0 or 1, in a strict import 0 of NaN."""
     data = node.input(0)
-    if data.dtype is None or not data.dtype.is_float:
+    is_float = data.dtype is not None and data.dtype.is_float
+    if not is_float or not node.is_strict("NaN gives what the runtime has; in MXNet it gives 0"):
         return node.emit(ir.Sign(), data)
     return node.emit(ir.Where(), node.step(ir.IsNaN(), data), node.scalar_like(data, 0.0), node.step(ir.Sign(), data))
 

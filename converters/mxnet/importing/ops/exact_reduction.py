@@ -1,9 +1,9 @@
 """Reductions as MXNet computes them where ONNX's, or onnxruntime's of the same name, give something else.
 
 Integers: MXNet adds and multiplies in the data's own dtype, which wraps around, and divides toward 0; onnxruntime goes
-through float64 and saturates. Bool: a sum is "any", a product "all". Floats: what is not a number wins every maximum
-and minimum, a norm does not overflow in its squares, and sums with compensation (nansum, the L1 norm, moments) are not
-a number once anything follows an infinity.
+through float64 and saturates. Bool: a sum is "any", a product "all". Floats, of a strict import: NaN wins every maximum
+and minimum, a norm does not overflow in its squares, and sums with compensation (nansum, the L1 norm, moments) are NaN
+once anything follows an infinity. In other imports these are ONNX's operators, with a decision.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ Reduce = Callable[[Kind, Value], Value]
 Axes = Sequence[int] | None
 
 LARGEST_MASK = 1 << 16
+NAN_WINS = "NaN wins or loses as the runtime has it; in MXNet it wins"
 
 
 def reduced_axes(data: Value, axes: Axes) -> tuple[int, ...]:
@@ -129,7 +130,7 @@ def mean_of_nothing(node: ImportNode, data: Value, reduce: Reduce) -> Value:
 
 
 def with_nan(node: ImportNode, kind: Kind, data: Value, reduce: Reduce) -> Value:
-    """The largest or smallest element; what is not a number wins."""
+    """Return the largest or smallest element, or NaN where there is one."""
     return _unless(node, node.step(ew.IsNaN(), data), reduce(kind, data), reduce)
 
 
@@ -143,8 +144,10 @@ def _unless(node: ImportNode, spoiled: Value, result: Value, reduce: Reduce) -> 
 def compensated(
     node: ImportNode, result: Value, data: Value, axes: Axes, reduce: Reduce, *, passes_nan: bool = False
 ) -> Value:
-    """A sum with compensation: an infinity that anything follows makes it not a number; with `passes_nan` anything but
-    what is no number itself."""
+    """Return a sum with compensation. In a strict import it is NaN if anything follows an infinity, with `passes_nan`
+    anything but NaN."""
+    if not node.is_strict("an infinity stays one; in MXNet's compensated sum it becomes NaN"):
+        return result
     infinite = node.step(ew.IsInf(), data)
     sizes = _reduced_sizes(data, axes)
     if sizes is not None and 0 < math.prod(sizes.values()) <= LARGEST_MASK:
@@ -200,13 +203,19 @@ def number_or_zero(node: ImportNode, root: Value) -> Value:
 
 
 def euclidean(node: ImportNode, data: Value, reduce: Reduce) -> Value:
-    """The L2 norm, whose squares have room in a wider dtype; two infinities make it not a number."""
+    """Return the L2 norm. The squares of float16, in a strict import all, have room in a wider dtype; there two
+    infinities make it NaN."""
+    strict = node.is_strict("squares beyond float32 are infinite, and so is the norm of two infinities")
+    if not strict and data.dtype is not DType.FLOAT16:
+        return reduce(ir.ReduceL2, data)
     wide = {DType.FLOAT16: DType.FLOAT32, DType.FLOAT32: DType.FLOAT64}.get(data.dtype or DType.FLOAT32)
     if wide is None:
         found = reduce(ir.ReduceL2, data)
     else:
         total = reduce(ir.ReduceL2, node.step(ew.Cast(wide), data, suffix="wide"))
         found = node.step(ew.Cast(data.dtype or DType.FLOAT32), total, suffix="norm")
+    if not strict:
+        return found
     infinite = node.step(ew.Cast(DType.FLOAT32), node.step(ew.IsInf(), data), suffix="infinite")
     count = reduce(ir.ReduceSum, infinite)
     several = node.step(ew.Greater(), count, node.constant(1.0, DType.FLOAT32), suffix="several")
@@ -214,8 +223,10 @@ def euclidean(node: ImportNode, data: Value, reduce: Reduce) -> Value:
 
 
 def nan_first(node: ImportNode, kind: Kind, data: Value, axis: int) -> Value:
-    """Data in which the first extreme along the axis is the first that is not a number, where there is one."""
+    """Return the data or, in a strict import, data in which the first extreme along the axis is the first NaN."""
     if data.dtype is None or not data.dtype.is_float:
+        return data
+    if not node.is_strict("NaN is chosen or not as the runtime has it; in MXNet the first NaN is"):
         return data
     missing = node.step(ew.Cast(data.dtype), node.step(ew.IsNaN(), data), suffix="missing")
     some = node.step(ir.ReduceMax(keepdims=True), missing, node.vector([axis]), suffix="some_missing")
@@ -224,6 +235,6 @@ def nan_first(node: ImportNode, kind: Kind, data: Value, axis: int) -> Value:
 
 
 __all__ = [
-    "Axes", "Kind", "Reduce", "compensated", "euclidean", "largest_and_count", "mean_of_nothing", "nan_first",
-    "norm_of_integers", "number_or_zero", "of_bool", "of_integers", "of_nothing", "with_nan",
+    "NAN_WINS", "Axes", "Kind", "Reduce", "compensated", "euclidean", "largest_and_count", "mean_of_nothing",
+    "nan_first", "norm_of_integers", "number_or_zero", "of_bool", "of_integers", "of_nothing", "with_nan",
 ]  # fmt: skip

@@ -12,6 +12,7 @@ import math
 from graphir.converters.kernel.numbers import converted
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
 from graphir.converters.mxnet.importing.ops.exact_reduction import (
+    NAN_WINS,
     Kind,
     Reduce,
     compensated,
@@ -184,7 +185,7 @@ def count_like(node: ImportNode, data: Value, result: Value, axes: Axes, less: i
 
 
 def extremes(kind: Kind) -> ImportFunction:
-    """The largest or the smallest element; what is not a number wins."""
+    """Import the largest or the smallest element. In a strict import NaN wins."""
 
     def import_extreme(node: ImportNode) -> Value:
         data = node.input(0)
@@ -197,8 +198,9 @@ def extremes(kind: Kind) -> ImportFunction:
             return node.emit(ew.Identity(), data)
         if data.dtype is DType.BOOL:
             return node.emit(ew.Identity(), of_bool(node, kind, data, reduce))
-        found = reduce(kind, data) if data.dtype and data.dtype.is_integer else with_nan(node, kind, data, reduce)
-        return node.emit(ew.Identity(), found)
+        is_integer = data.dtype is not None and data.dtype.is_integer
+        exact = not is_integer and node.is_strict(NAN_WINS)
+        return node.emit(ew.Identity(), with_nan(node, kind, data, reduce) if exact else reduce(kind, data))
 
     return import_extreme
 

@@ -321,14 +321,14 @@ def _scaled(node: ImportNode, rois: Value, scale: float) -> Value:
 def import_roi_pooling(node: ImportNode) -> Value:
     """The maximum over each cell of each region (batch, x1, y1, x2, y2); ONNX's operator rounds and clips alike.
 
-    Regions with a batch index below 0, which ONNX does not allow, are 0.
+    Regions with a batch index below 0, which ONNX does not allow, are 0 where they may occur (`may_lack_image`).
     """
     attrs = node.attrs
     data, rois, scale = node.input(0), node.shaped(1, (UNKNOWN, 5)), attrs["spatial_scale"]
     if rois.dtype is DType.FLOAT64:  # as float32, in which onnxruntime computes, 5 * 0.9f is 4.5, and rounded to 5
         rois, scale = _scaled(node, rois, scale), 1.0
     op = MaxRoiPool(pooled_shape=attrs["pooled_size"], spatial_scale=scale)
-    if not may_lack_image(rois):
+    if not may_lack_image(node, rois):
         return node.emit(op, data, rois)
     pooled = node.step(op, data, with_image(node, rois), suffix="pooled")
     return zeros_without_image(node, rois, pooled)

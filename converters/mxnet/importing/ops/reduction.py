@@ -11,6 +11,7 @@ from functools import partial
 
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
 from graphir.converters.mxnet.importing.ops.exact_reduction import (
+    NAN_WINS,
     compensated,
     euclidean,
     mean_of_nothing,
@@ -86,7 +87,7 @@ def reduction(kind: Callable[..., Operator]) -> ImportFunction:
             return of_bool(node, kind, data, reduce)
         if data.dtype is not None and data.dtype.is_integer:
             return of_integers(node, kind, data, _axes(node, data), reduce)
-        if kind in (ir.ReduceMax, ir.ReduceMin):
+        if kind in (ir.ReduceMax, ir.ReduceMin) and node.is_strict(NAN_WINS):
             return with_nan(node, kind, data, reduce)
         if kind is ir.ReduceMean and of_nothing(data, _axes(node, data)):
             return mean_of_nothing(node, data, reduce)

@@ -11,6 +11,7 @@ import math
 
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
 from graphir.converters.mxnet.importing.ops.exact_reduction import (
+    NAN_WINS,
     Reduce,
     euclidean,
     largest_and_count,
@@ -106,7 +107,7 @@ def _of_matrix(node: ImportNode, data: Value, order: float, axes: tuple[int, ...
     kept = reducer(node, (chosen,), keepdims=True)
     kind = ir.ReduceMax if order > 0 else ir.ReduceMin
     floats = data.dtype is None or data.dtype.is_float
-    found = with_nan(node, kind, sums, kept) if floats else kept(kind, sums)
+    found = with_nan(node, kind, sums, kept) if floats and node.is_strict(NAN_WINS) else kept(kind, sums)
     if node.attrs["keepdims"]:
         return found
     return reducer(node, tuple(sorted(axes)), keepdims=False)(ir.ReduceMax, found)
