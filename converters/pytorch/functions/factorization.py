@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 def cholesky(x: Tensor, lower: bool = True) -> Tensor:
     """Return triangular factors, NaN of what is not positive definite."""
+    factor: Tensor
     factor, info = torch.linalg.cholesky_ex(x if lower else x.mT)
     factor = factor.masked_fill((info != 0)[..., None, None], math.nan).tril()
     return factor if lower else factor.mT
@@ -20,6 +21,7 @@ def cholesky(x: Tensor, lower: bool = True) -> Tensor:
 
 def solve(a: Tensor, b: Tensor) -> Tensor:
     """Return x of a @ x = b, NaN for a singular matrix."""
+    x: Tensor
     x, info = torch.linalg.solve_ex(a, b)
     return x.masked_fill((info != 0)[..., None, None], math.nan)
 
