@@ -101,6 +101,7 @@ LOST = re.compile(
     r"device\]? is lost|device lost|DEVICE_LOST|DEVICE_REMOVED|DEVICE_NOT_AVAILABLE|887A00(?:05|06|07|20)"
     r"|(?:CUDA|HIP) failure (?:214|700|702|709|710|71[4-9]|999)\b", re.IGNORECASE,
 )  # fmt: skip
+LONGEST = 600
 INSTALL = f"install one of: {install_hint('cpu')}, {install_hint('gpu')}"
 
 
@@ -126,9 +127,11 @@ def ran_out_of_memory(text: str) -> bool:
 
 
 def told_by(error: Exception) -> str:
-    """What onnxruntime says of an error, on one line."""
+    """What onnxruntime says of an error, on one line. Of a long text the middle is left out: the reason of a device
+    stands at its end, behind the functions that it came through."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return " ".join(lines)[:600] if lines else type(error).__name__
+    text = " ".join(lines) or type(error).__name__
+    return text if len(text) <= LONGEST else f"{text[: LONGEST // 3]} ... {text[-2 * LONGEST // 3 :]}"
 
 
 def runtime_error(verb: str, error: Exception, device: str = "") -> VerificationError | DeviceLost:

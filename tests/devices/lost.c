@@ -12,27 +12,33 @@ enum { DEVICE_LOST = -4 }; /* VK_ERROR_DEVICE_LOST */
 
 static Lookup instance_lookup, device_lookup;
 static Submit submit, submit2;
+static int (*wait_idle)(void *);
 
 static void *driver(void) {
     static void *library;
     if (!library) library = dlopen(getenv("GRAPHIR_DRIVER"), RTLD_NOW | RTLD_LOCAL);
     return library;
 }
-static int is_lost(void) {
-    return access(getenv("GRAPHIR_LOST"), F_OK) == 0;
+
+/* Earlier work is waited for: what it uses is freed when the device is lost. */
+static int is_lost(void *queue) {
+    if (access(getenv("GRAPHIR_LOST"), F_OK)) return 0;
+    wait_idle(queue);
+    return 1;
 }
 
 static int lost_submit(void *queue, unsigned count, const void *infos, void *fence) {
-    return is_lost() ? DEVICE_LOST : submit(queue, count, infos, fence);
+    return is_lost(queue) ? DEVICE_LOST : submit(queue, count, infos, fence);
 }
 
 static int lost_submit2(void *queue, unsigned count, const void *infos, void *fence) {
-    return is_lost() ? DEVICE_LOST : submit2(queue, count, infos, fence);
+    return is_lost(queue) ? DEVICE_LOST : submit2(queue, count, infos, fence);
 }
 
 static Function replaced(const char *name, Function function);
 
 static Function device_function(void *device, const char *name) {
+    if (!wait_idle) wait_idle = (int (*)(void *))device_lookup(device, "vkQueueWaitIdle");
     return replaced(name, device_lookup(device, name));
 }
 

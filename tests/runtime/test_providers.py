@@ -19,7 +19,14 @@ from graphir.runtime import providers
 from graphir.runtime import session as module
 from graphir.runtime.placement import PlacedNode, Placement
 from graphir.runtime.prepared import prepared_binding
-from graphir.runtime.providers import PROVIDERS, TF32_VARIABLE, choose_providers, parse_provider, provider_names
+from graphir.runtime.providers import (
+    PROVIDERS,
+    TF32_VARIABLE,
+    choose_providers,
+    parse_provider,
+    provider_names,
+    told_by,
+)
 from graphir.safety import isolation
 from tests.verification import models
 
@@ -305,3 +312,11 @@ def test_nothing_is_said_of_the_cpu() -> None:
     document = verification_json(report)
     assert document["providers"] == {CPU: len(report.placement)}
     assert document["nodes"] == []
+
+
+def test_the_end_of_a_long_error_is_kept() -> None:
+    text = told_by(RuntimeError("refused: " + "function " * 200 + "\nthe reason"))
+    assert text.startswith("refused: ")
+    assert " ... " in text
+    assert text.endswith("the reason")
+    assert len(text) < 700
