@@ -26,8 +26,7 @@ VALUE = "a Value of the graph, as in graph['x']"
 TENSOR = "a Tensor, as in Tensor.of(array), or None"
 
 Inferred = tuple[tuple[Type, ...], "Sequence[Known | None] | None"]
-FEW = 64
-"""Results that a node may have without being counted: more than any file lists by hand."""
+FEW = 64  # results that a node may have without being counted: more than any file lists by hand
 
 
 class Graph(GraphStore):
@@ -170,7 +169,7 @@ class Graph(GraphStore):
         node._outputs = tuple(made)
         if node.op.counts:
             for value, type_ in zip(made, with_names(types, made[0].name), strict=True):
-                value.type = type_
+                value._type = type_
 
     def add(
         self,
@@ -272,8 +271,8 @@ class Graph(GraphStore):
     ) -> Node:
         """Put another operator in a node's place: what used its results uses the new ones, which take over their names.
 
-        It takes the node's operands, or `inputs`, and its name, or `name`. Raises what `add_node` raises, GraphError
-        for another number of results, and ShapeError for other types of them; the graph is then as it was.
+        It takes the node's operands and name unless others are given. Raises what `add_node` raises, GraphError for
+        another number of results, and ShapeError for other types of them; the graph is then as it was.
         """
         from .structure.replacing import replace
 
@@ -288,7 +287,7 @@ class Graph(GraphStore):
         for value in node.outputs:
             if value.uses:
                 raise GraphError(f"cannot erase {node.name}: {value.name} is used by {value.users()[0].name}")
-            if self._holders.get(value):
+            if value.is_held:
                 raise GraphError(f"cannot erase {node.name}: {value.name} is an output of the graph")
         for slot, operand in enumerate(node.inputs):
             if operand is not None:
@@ -304,11 +303,8 @@ class Graph(GraphStore):
     def dissolve(self) -> None:
         """Take every node out of a subgraph that is given up, so that it uses nothing around it any more."""
         self.set_outputs(())
-        node = self._last
-        while node is not None:
-            before = node._previous
+        for node in reversed(list(self.nodes)):
             self.erase(node)
-            node = before
 
     def erase_value(self, value: Value) -> None:
         """Take an unused input or parameter out. Raises GraphError if it is used, an output, or a node's result."""
@@ -341,13 +337,13 @@ class Graph(GraphStore):
         self._own(value)
         if value not in self._parameters:
             raise GraphError(f"{value.name} is not a parameter of {self.name}")
-        if expect(tensor, (Tensor, type(None)), f"the elements of {value.name}", TENSOR) is not None:
-            assert tensor is not None
+        expect(tensor, (Tensor, type(None)), f"the elements of {value.name}", TENSOR)
+        if tensor is not None:
             try:
                 unify(tensor.type, value.type)
             except ShapeError as error:
                 raise ShapeError(f"parameter {value.name}: {error}") from None
-            value.type = value.declared = tensor.type
+            value._type = value.declared = tensor.type
         value.tensor = tensor
         value.known = None if tensor is None else known_of(tensor)
 
@@ -361,24 +357,29 @@ class Graph(GraphStore):
             refined = unify(value.type, type_)
         except ShapeError as error:
             raise ShapeError(f"{value.name}: {error}") from None
-        value.type = refined if value.graph is self else value.type
+        value._type = refined if value.graph is self else value.type
+
+    def retype(self, value: Value, type_: Type, declared: Type | None = None) -> None:
+        """Set what is known of a value's type, whatever it was, and what its source `declared`. `check` judges it."""
+        self._own(value)
+        value._type = expect(type_, TYPES, f"the type of {value.name}")
+        value.declared = declared or value.declared
 
     def extract(self, outputs: Sequence[Value | str], inputs: Sequence[Value | str] = ()) -> Graph:
         """The part that computes `outputs`, as a graph of its own; this one stays as it is.
 
-        What `inputs` name becomes an input with the type that is known of it, and what only they need is left out; they
-        stand first, in this order, behind them the inputs that are still needed. A name is a value's, the source
-        model's for it (`fc1_output`), or that of a layer with one result (`fc1`, `split:1`). Tensors are shared. Raises
-        GraphError for names that there are not, twice the same value, outputs that no node computes, and inputs that no
-        output depends on.
+        What `inputs` name becomes an input of the known type, and what only they need is left out; they stand first,
+        behind them the inputs that are still needed. A name is a value's, the source model's for it (`fc1_output`), or
+        that of a layer with one result (`fc1`, `split:1`). Tensors are shared. Raises GraphError for unknown names,
+        twice the same value, outputs that no node computes, and inputs that no output depends on.
         """
         from .structure.extract import extract
 
         return extract(self, outputs, inputs)
 
     def check(self) -> None:
-        """Raise GraphError unless names, order, use lists and ownership all agree, and the operators' rules, asked
-        again, contradict no type and no known elements. Linear in the graph's size."""
+        """Raise GraphError unless names, order, use lists and ownership agree with each other, and types and known
+        elements with the operators' rules. Linear in the graph's size."""
         from .inference.recheck import check_types
         from .structure.checks import check_graph
 

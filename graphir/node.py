@@ -38,14 +38,14 @@ class Value:
     results, and `uses`: node and slot of each use) is read here and changed by the graph's methods.
     """
 
-    __slots__ = ("_graph", "_index", "_name", "_producer", "_uses", "declared", "known", "sources", "tensor", "type")
+    __slots__ = ("_graph", "_index", "_name", "_producer", "_type", "_uses", "declared", "known", "sources", "tensor")
 
     def __init__(
         self, graph: Graph, name: str, type_: Type, producer: Node | None = None, index: int = 0
     ) -> None:
         self._graph = graph
         self._name = name
-        self.type = type_
+        self._type = type_
         self.declared: Type = type_ if producer is None else ANYTHING
         self._producer = producer
         self._index = index
@@ -66,12 +66,15 @@ class Value:
         def index(self) -> int: ...
         @property
         def uses(self) -> Mapping[tuple[Node, int], None]: ...
+        @property
+        def type(self) -> Type: ...
     else:
         graph = guarded("_graph", "a value stays in its graph")
         name = guarded("_name", "rename it by graph.rename(value, name)")
         producer = guarded("_producer", "a value stays the result of its node")
         index = guarded("_index", "a value keeps its place among its node's results")
         uses = guarded("_uses", "uses change by graph.replace_uses or graph.replace_input")
+        type = guarded("_type", "graph.refine(value, type) adds to it, graph.retype(value, type) sets another one")
 
     @property
     def is_held(self) -> bool:
@@ -118,11 +121,11 @@ class Node:
     `name` is a label, which need not be unique. `graph` is None once the node was erased.
     """
 
-    __slots__ = ("_graph", "_inputs", "_next", "_outputs", "_previous", "_subgraphs", "name", "op")
+    __slots__ = ("_graph", "_inputs", "_next", "_op", "_outputs", "_previous", "_subgraphs", "name")
 
     def __init__(self, graph: Graph, op: Operator, inputs: tuple[Value | None, ...], name: str) -> None:
         self._graph: Graph | None = graph
-        self.op = op
+        self._op = op
         self._inputs: tuple[Value | None, ...] | list[Value | None] = inputs
         self._outputs: tuple[Value, ...] = ()
         self.name = name
@@ -135,6 +138,8 @@ class Node:
         @property
         def graph(self) -> Graph | None: ...
         @property
+        def op(self) -> Operator: ...
+        @property
         def outputs(self) -> tuple[Value, ...]: ...
         @property
         def subgraphs(self) -> tuple[Graph, ...]: ...
@@ -143,6 +148,7 @@ class Node:
             """The node that stands behind this one in its graph, None if it is the last."""
     else:
         graph = guarded("_graph", "a node leaves its graph by graph.erase(node)")
+        op = guarded("_op", "graph.replace(node, op) puts another operator in its place")
         outputs = guarded("_outputs", "a node with other results is added by graph.add_node")
         subgraphs = guarded("_subgraphs", "a node with other subgraphs is added by graph.add_node")
         following = guarded("_next", "a node keeps its place in its graph", "following")
@@ -177,7 +183,12 @@ class Node:
         return f"Node({self.name}: {self.op})"
 
 
-_TYPE, _KNOWN = attrgetter("type"), attrgetter("known")
+_TYPE, _KNOWN = attrgetter("_type"), attrgetter("known")
+
+
+def set_type(value: Value, type_: Type) -> None:
+    """Set a value's type, whatever it was: for inference, and for readers that have checked it. See `Graph.retype`."""
+    value._type = type_
 
 
 def facts_of(operands: tuple[Value | None, ...]) -> tuple[tuple[Type | None, ...], Values]:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from graphir.errors import ShapeError
+from graphir.node import set_type
 from graphir.safety.arguments import expect
 from graphir.structure.store import GraphStore
 from graphir.types import SequenceType, TensorType, Type, Unknown
@@ -25,7 +26,7 @@ def infer_graph(graph: Graph) -> bool:
     changed = False
     for value, type_ in run.types.items():
         if value.type != type_:
-            value.type = type_
+            set_type(value, type_)
             changed = True
         known = run.known.get(value)
         if value.known != known and (known is not None or value.graph is not graph):
@@ -43,7 +44,8 @@ def fix_types(graph: Graph, shapes: Mapping[str, object] | None, dtypes: Mapping
     for value, type_ in run.given.items():
         value.declared = type_
     for value, type_ in run.types.items():
-        value.type, value.known = type_, run.known[value]
+        set_type(value, type_)
+        value.known = run.known[value]
 
 
 def infer_types(

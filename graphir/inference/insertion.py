@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from graphir.node import set_type
+
 from .control import Inferred, infer_subgraphs
 from .fixpoint import Inference
 
@@ -19,7 +21,8 @@ def infer_inserted(graph: Graph, node: Node) -> Inferred:
     known = tuple(None if value is None else value.known for value in node.inputs)
     results = infer_subgraphs(run, node, operands, known)
     for value, type_ in run.types.items():
-        value.type, value.known = type_, run.known[value]
+        set_type(value, type_)
+        value.known = run.known[value]
     return results
 
 

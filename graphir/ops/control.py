@@ -91,7 +91,7 @@ class Scan(_Control):
 
 def declare(value: Value, type_: Type) -> None:
     """Say what a value's type is where no rule tells."""
-    value.declared = value.type = type_
+    value.graph.retype(value, type_, type_)
 
 
 def common_type(left: Type, right: Type) -> Type:

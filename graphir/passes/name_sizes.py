@@ -14,7 +14,7 @@ from dataclasses import field, replace
 
 from graphir.decisions import DecisionKind
 from graphir.graph import Graph, Value
-from graphir.node import Node
+from graphir.node import Node, set_type
 from graphir.ops.base import Known
 from graphir.ops.shape_parts import Concat
 from graphir.structure.record import holder
@@ -175,7 +175,8 @@ def _rename(graph: Graph, names: Mapping[str, str]) -> None:
     """Put the names into every type and known element, and into what was decided so far."""
     sizes = {old: symbol(new) for old, new in names.items()}
     for value in _values(graph):
-        value.type, value.declared = _renamed(value.type, sizes), _renamed(value.declared, sizes)
+        set_type(value, _renamed(value.type, sizes))
+        value.declared = _renamed(value.declared, sizes)
         if value.known is not None and any(isinstance(element, Sym) for element in value.known.elements):
             elements = tuple(substitute(element, sizes) for element in value.known.elements)  # type: ignore[arg-type]
             value.known = Known(value.known.shape, elements)

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from graphir.errors import GraphError, GraphirError
 from graphir.graph import Graph
 from graphir.safety.counted import counted
 from graphir.structure.record import record
@@ -48,13 +49,17 @@ class Pipeline:
     steps: tuple[Step, ...]
     rounds: int = 1
 
-    def run(self, graph: Graph) -> Outcome:
-        """Take the graph through all steps. Raises what they raise; the graph is valid then, too."""
+    def run(self, graph: Graph, *, check: bool = False) -> Outcome:
+        """Take the graph through all steps. Raises what they raise; the graph is valid then, too.
+
+        With `check` each step is held to its contract: GraphError names one after which the graph is not valid, or has
+        other inputs or outputs. That costs as much as inference does, for each step.
+        """
         outcome = Outcome()
         for _ in range(self.rounds):
-            found = _run_steps(counted(self.steps, "pass"), graph)
-            outcome |= found
-            if not found:
+            changes = _run_steps(counted(self.steps, "pass"), graph, _run_checked if check else run_step)
+            outcome |= changes
+            if not changes:
                 break
         return outcome
 
@@ -80,13 +85,29 @@ def run_step(made: Step, graph: Graph) -> Outcome:
     return made.run(graph)
 
 
-def _run_steps(steps: Iterable[Step], graph: Graph) -> Outcome:
+def _run_checked(made: Step, graph: Graph) -> Outcome:
+    before = _ends(graph)
+    outcome = run_step(made, graph)
+    try:
+        if _ends(graph) != before:
+            raise GraphError(f"its inputs and outputs were {before} and are {_ends(graph)}")
+        graph.check()
+    except GraphirError as error:
+        raise GraphError(f"the pass {made.name} broke the graph {graph.name}: {error}") from error
+    return outcome
+
+
+def _ends(graph: Graph) -> tuple[list[str], list[str]]:
+    return [value.name for value in graph.inputs], [value.name for value in graph.outputs]
+
+
+def _run_steps(steps: Iterable[Step], graph: Graph, run: Callable[[Step, Graph], Outcome]) -> Outcome:
     outcome = Outcome()
     for made in steps:
-        found = run_step(made, graph)
-        if found:
-            found |= _run_steps(made.then, graph)
-        outcome |= found
+        changes = run(made, graph)
+        if changes:
+            changes |= _run_steps(made.then, graph, run)
+        outcome |= changes
     return outcome
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from graphir.errors import Gap, GraphError, ShapeError
+from graphir.node import set_type
 from graphir.ops import operator_table
 from graphir.plugins import own_operator
 from graphir.types import ANYTHING, Type, unify
@@ -105,7 +106,7 @@ def _states(graph: Graph, results: Sequence[Value], types: list[Type]) -> bool:
         graph.erase(results[0].producer)
         return False
     for value, stated in zip(results, types, strict=True):
-        value.type = stated
+        set_type(value, stated)
     return True
 
 

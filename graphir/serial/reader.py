@@ -10,6 +10,7 @@ from graphir.errors import FormatError, GraphError, ShapeError, UnsupportedOpErr
 from graphir.files.places import beside
 from graphir.files.reading import open_plain
 from graphir.graph import Decision, Graph, Value
+from graphir.node import set_type
 from graphir.ops import operator_table
 from graphir.ops.base import Operator
 from graphir.plugins import own_operator
@@ -253,7 +254,7 @@ class _Reader:
                 except ShapeError as error:
                     raise Refused(f"{where}.outputs[{index}].type", f"{value.name} is stated as {stated}, but {op} "
                                                                     f"makes it {value.type}: {error}") from error
-                value.type = stated
+                set_type(value, stated)
             self._describe(value, fields["outputs"][index], f"{where}.outputs[{index}]")
 
     def _operator(self, fields: dict[str, Json], where: str) -> Operator:

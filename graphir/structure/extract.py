@@ -144,7 +144,7 @@ def _infer_anew(part: Graph, cuts: Sequence[Value]) -> None:
         graph = pending.pop()
         for value in graph.values:
             if value.producer is not None or graph is not part:
-                value.type, value.known = value.declared, value.known if value.is_parameter else None
+                value._type, value.known = value.declared, value.known if value.is_parameter else None
         pending.extend(inner for node in graph.nodes for inner in node.subgraphs)
     infer_graph(part)
 

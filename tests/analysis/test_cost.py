@@ -194,7 +194,7 @@ def choice(widths: tuple[Any, Any]) -> Graph:
 def test_of_an_if_the_branch_with_the_most_counts() -> None:
     graph = choice((3, 5))
     for value in graph.inputs:
-        value.type = typed(2, 4) if value.name == "x" else value.type
+        value.graph.retype(value, typed(2, 4) if value.name == "x" else value.type)
     from graphir.inference.engine import fix_types
 
     fix_types(graph, {"x": (2, 4)}, None)

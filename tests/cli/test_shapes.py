@@ -19,7 +19,8 @@ from .conftest import Command
 def written(graph: Graph, path: Path) -> Path:
     """The graph as a file; ONNX wants to know how many axes an input has."""
     for value in graph.inputs:
-        value.type = value.declared = tensor("float32[?, ?]") if value.rank is None else value.type
+        known = tensor("float32[?, ?]") if value.rank is None else value.type
+        value.graph.retype(value, known, known)
     package.save(graph, path)
     return path
 

@@ -394,7 +394,7 @@ def test_text() -> None:
     graph.constant([2, 3], name="size")
     bias = graph.add_parameter("bias", None, ANYTHING)
     fc = graph.add(Gemm(alpha=0.5), graph["x"], bias, bias, name="fc", before=graph["branch_0"].producer)
-    fc.type = tensor("float32[2, N]")
+    fc.graph.retype(fc, tensor("float32[2, N]"))
     present(fc.producer)._inputs = (graph["x"], None, bias)
     assert str(graph) == TEXT
     assert repr(graph) == "Graph(sample: 4 nodes, 3 parameters)"

@@ -39,6 +39,8 @@ FIXED: tuple[tuple[str, str, object, str], ...] = (
     ("node", "outputs", (), "outputs cannot be assigned to; a node with other results"),
     ("node", "subgraphs", (), "subgraphs cannot be assigned to"),
     ("node", "graph", None, "graph cannot be assigned to; a node leaves its graph by graph.erase"),
+    ("value", "type", PLAIN, r"type cannot be assigned to; graph.refine\(value, type\) adds to it, graph.retype"),
+    ("node", "op", Relu(), r"op cannot be assigned to; graph.replace\(node, op\) puts another operator"),
     ("node", "following", None, "following cannot be assigned to; a node keeps its place"),
 )
 
@@ -115,6 +117,7 @@ def test_names_of_results_come_once(count: int) -> None:
 
 
 PRIVATE = frozenset({
+    *("_type", "_op"),
     *("_graph", "_name", "_producer", "_index", "_uses", "_inputs", "_outputs", "_subgraphs", "_previous", "_next"),
     *("_holders", "_parameters", "_constants", "_counters", "_first", "_last", "_count", "_link", "_unlink"),
 })
@@ -162,7 +165,7 @@ def test_the_graphs_methods_change_it(name: str, change: Callable[[Graph], objec
 
 def stale(graph: Graph) -> None:
     """A size that no rule would give."""
-    graph["y"].type = TensorType(DType.FLOAT32, (3,))
+    graph.retype(graph["y"], TensorType(DType.FLOAT32, (3,)))
 
 
 def stale_inside(graph: Graph) -> None:
@@ -171,7 +174,7 @@ def stale_inside(graph: Graph) -> None:
     value = inner.add(Relu(), graph["x"], output="inside")
     inner.set_outputs([value])
     graph.add_node(If(1), [graph.constant(True)], subgraphs=[inner, inner_of(graph)])
-    value.type = TensorType(DType.FLOAT64, (2,))
+    inner.retype(value, TensorType(DType.FLOAT64, (2,)))
 
 
 def inner_of(graph: Graph) -> Graph:

@@ -140,8 +140,9 @@ def test_results_at_insertion_are_stored_as_well_as_what_is_inside() -> None:
     assert [str(graph["last"].type), str(body["v"].type), str(body["next"].type)] == [
         "float32[8, 3]", "float32[?, 3]", "float32[?, 3]"
     ]  # fmt: skip
-    graph["x"].type = graph["x"].declared = tensor("float32[N, 5]")
-    graph["last"].type = graph["stacked0"].type = tensor("?[...]")
+    graph.retype(graph["x"], tensor("float32[N, 5]"), tensor("float32[N, 5]"))
+    for name in ("last", "stacked0"):
+        graph.retype(graph[name], tensor("?[...]"))
     assert infer_graph(graph)
     assert [str(graph["last"].type), str(body["next"].type)] == ["float32[4*N, 5]", "float32[?, 5]"]
     graph.check()
@@ -271,7 +272,7 @@ def test_a_branch_that_never_runs_need_not_fit() -> None:
     ]
     flag = graph.constant(True, DType.BOOL)
     graph.set_outputs([graph.add_node(If(1), [flag], name="if", output_names=["y"], subgraphs=branches).output])
-    x.type = x.declared = tensor("float32[4, 5]")
+    graph.retype(x, tensor("float32[4, 5]"), tensor("float32[4, 5]"))
     assert str(infer_types(graph)["y"]) == "float32[4, 5]"
 
 

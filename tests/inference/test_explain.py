@@ -104,7 +104,7 @@ def test_elements_are_explained_too() -> None:
 def test_a_dtype_that_was_assumed() -> None:
     graph = Graph("assumed")
     x = graph.add_input("x", ANYTHING)
-    x.type = tensor("float32[...]")
+    x.graph.retype(x, tensor("float32[...]"))
     graph.add(Relu(), x, name="y")
     assert path(explain(graph, "y", {"x": (2,)}), "dtype") == [
         "dtype of y = float32: Relu y", "dtype of x = float32: assumed, as nothing states it"

@@ -110,7 +110,7 @@ def assumed() -> Graph:
     """x has a stored dtype that its source did not state, y none."""
     graph = Graph("assumed")
     x, y = graph.add_input("x"), graph.add_input("y")
-    x.type = tensor("float32[...]")
+    x.graph.retype(x, tensor("float32[...]"))
     graph.set_outputs([graph.add(SAME, x, y, name="sum")])
     return graph
 

@@ -10,6 +10,7 @@ import pytest
 from graphir.converters.onnx import from_model, to_model
 from graphir.converters.onnx.exporting.exporter import OLDEST_OPSET
 from graphir.decisions import DecisionKind
+from graphir.errors import GraphError
 from graphir.graph import Graph
 from graphir.ops.activation import Relu
 from graphir.ops.elementwise import Identity, Neg
@@ -83,6 +84,28 @@ def small() -> Graph:
     x = graph.add_input("x", TensorType(DType.FLOAT32, (2,)))
     graph.set_outputs([graph.add(Relu(), graph.add(Identity(), x, name="i"), name="y")])
     return graph
+
+
+def stale(graph: Graph) -> Outcome:
+    graph.retype(graph["y"], TensorType(DType.FLOAT32, (3,)))
+    return Outcome([Change("y", "made wrong")])
+
+
+def renamed(graph: Graph) -> Outcome:
+    graph.rename(graph["y"], "z")
+    return Outcome([Change("y", "renamed")])
+
+
+@pytest.mark.parametrize(("broken", "text"), [(stale, "y"), (renamed, "its inputs and outputs were .* and are")])
+def test_a_checked_run_names_the_pass_that_broke_the_graph(
+    broken: Callable[[Graph], Outcome], text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipelines, "run_step", lambda made, graph: made.run(graph))
+    pipeline = Pipeline("broken", (pipelines.step(broken),))
+    with pytest.raises(GraphError, match=rf"the pass {broken.__name__} broke the graph small: .*{text}"):
+        pipeline.run(small(), check=True)
+    assert pipeline.run(small()).changed
+    assert pipelines.simplification().run(small(), check=True).changed
 
 
 def silent(graph: Graph) -> Outcome:

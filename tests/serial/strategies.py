@@ -237,7 +237,7 @@ def _add(draw: st.DrawFn, graph: Graph, op: Operator, depth: int) -> None:
     for value in node.outputs:
         _told(draw, value)
         if value.type == TensorType() and draw(st.booleans()):
-            value.type = draw(value_types)
+            value.graph.retype(value, draw(value_types))
 
 
 def _operand(op: Operator, slot: int, pool: list[Value]) -> st.SearchStrategy[Value | None]:

@@ -80,7 +80,7 @@ def swap_operands(graph: Graph) -> None:
 def change_attribute(graph: Graph) -> None:
     node = graph["z"].producer
     assert node is not None
-    node.op = LeakyRelu(0.02)
+    graph.replace(node, LeakyRelu(0.02))
 
 
 def add_node(graph: Graph) -> None:

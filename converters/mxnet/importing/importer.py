@@ -209,7 +209,7 @@ class Importer(BaseImporter):
         stated = self.dtypes.get(record.name) or stated_dtype(record)
         likely = stated or self._likely.get(record.name)
         value = self.graph.add_input(name, TensorType(stated, shape))
-        value.type = TensorType(likely or self._float, shape)
+        self.graph.retype(value, TensorType(likely or self._float, shape))
         if likely is None and self.params is None:
             self.graph.decide(
                 DecisionKind.INPUT_DTYPE, record.name, f"nothing states it: {self._float}, as MXNet binds it"

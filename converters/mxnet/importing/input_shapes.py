@@ -128,7 +128,7 @@ def _name_open_sizes(graph: Graph) -> dict[str, tuple[Value, int]]:
 
 def _fix_shape(value: Value, shape: Shape) -> None:
     stated = value.declared.dtype if isinstance(value.declared, TensorType) else None
-    value.type, value.declared = TensorType(value.dtype, shape), TensorType(stated, shape)
+    value.graph.retype(value, TensorType(value.dtype, shape), TensorType(stated, shape))
 
 
 def _axis_name(graph: Graph, value: Value, axis: int) -> str:

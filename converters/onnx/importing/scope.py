@@ -167,7 +167,8 @@ class Scope:
         type_ = self.type_of(info.type) if info.HasField("type") else ANYTHING
         known = unify(type_, self._given.get(name, ANYTHING))
         value = self.graph.add_input(name, type_)
-        value.type, value.sources = known, (name,)
+        self.graph.retype(value, known)
+        value.sources = (name,)
 
     def _add_parameter(self, name: str, proto: Any, stated: dict[str, Any], sparse: bool) -> None:
         what = f"initializer {name}"
@@ -332,7 +333,7 @@ class Scope:
                 kept = believable(value.type, stated, self._input_symbols)
                 if kept != stated:
                     self._refuted.append((output, f"{stated}, but its operators give {value.type}"))
-                value.type = unify(value.type, kept)
+                value.graph.retype(value, unify(value.type, kept))
                 if value.producer is not None:
                     value.declared = unify(value.declared, kept)
             except ShapeError as error:

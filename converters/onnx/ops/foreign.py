@@ -34,7 +34,7 @@ def import_foreign(node: ImportNode) -> None:
         op.output_count,
     )
     for value, type_ in zip(results, types, strict=True):
-        value.declared = value.type = type_
+        value.graph.retype(value, type_, type_)
 
 
 def import_own(node: ImportNode) -> None:

@@ -190,7 +190,7 @@ class _Lowering:
         values = {place: plan.initial[place] for place in plan.kept}
         for place, type_ in zip(plan.carried, types, strict=True):
             value = graph.add_input(node.fresh_name(f"{node.name}__variable_{place}"), _loose(type_))
-            value.type = type_
+            value.graph.retype(value, type_)
             values[place] = value
             if self.initial[place] in node.importer.broken:
                 node.importer.broken.add(value)

@@ -72,7 +72,8 @@ def small() -> Graph:
     body.set_outputs([body.add(Add(), hidden, flat, output="sum"), flat, data])
     odd = Foreign("com.example", "Odd", tuple(items.items()), 2)
     strange = graph.add_node(odd, [flat, None, data], name="odd", output_names=["p", "q"], subgraphs=[body])
-    strange.outputs[0].declared = strange.outputs[0].type = TensorType(DType.FLOAT16, (symbol("N"), UNKNOWN))
+    type_ = TensorType(DType.FLOAT16, (symbol("N"), UNKNOWN))
+    graph.retype(strange.outputs[0], type_, type_)
     graph.set_outputs([graph.add(Cast(DType.FLOAT64), strange.outputs[0], name="cast"), data])
     return graph
 

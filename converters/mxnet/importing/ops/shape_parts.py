@@ -207,7 +207,7 @@ def _promised(result: Value, like: Value, axes: Sequence[int]) -> Value:
         shape = list(result.shape)
         for axis in axes:
             shape[axis] = unify_dim(like.shape[axis], shape[axis])
-        result.type = TensorType(result.dtype, tuple(shape))
+        result.graph.retype(result, TensorType(result.dtype, tuple(shape)))
     return result
 
 
