@@ -305,5 +305,3 @@ def _symbol(body: _Body, heads: list[Entry], names: Sequence[str], rows: int) ->
 
 
 CONTROL = table(row(Scan, export_scan), row(Loop, export_loop))
-
-__all__ = ["CONTROL"]

@@ -108,6 +108,3 @@ def _state_shapes(symbol: NNVMGraph, parameters: Mapping[str, Tensor]) -> None:
             read = symbol.nodes[index]
             if read.op == VARIABLE and read.name in parameters and (slot == 0 or node.op not in INFERRING):
                 read.annotations.setdefault("__shape__", str(parameters[read.name].shape))
-
-
-__all__ = ["VERSION", "MXNetModel", "export_graph"]

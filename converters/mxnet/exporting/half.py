@@ -53,6 +53,3 @@ def _narrowed(maker: Body, node: Node, old: Value, new: Value) -> Value:
 
 def _is_narrow(value: Value | None) -> bool:
     return value is not None and value.dtype in NARROW
-
-
-__all__ = ["is_narrow_composition", "widen"]

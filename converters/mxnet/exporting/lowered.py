@@ -40,5 +40,3 @@ LOWERED: dict[type[Operator], Road] = {
     **dict.fromkeys((If, Loop, Scan), Road.COURSE),
     **dict.fromkeys(sequence.OPERATORS, Road.CONTENTS),
 }
-
-__all__ = ["LOWERED", "NO_EXPORT", "Road"]

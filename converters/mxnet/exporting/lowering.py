@@ -254,6 +254,3 @@ class Lowering:
         first = self._first.get(origin.name)
         whole = "" if first is None or str(first) in (str(refusal), NO_EXPORT) else f"{first}; "
         return f"{whole}it is made of {node.op.name}: {text}"
-
-
-__all__ = ["Lowering", "Outcome"]

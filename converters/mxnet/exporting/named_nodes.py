@@ -33,6 +33,3 @@ class NamedNodes:
         if index is not None:
             self.nodes[index].name = self._fresh(f"{name}_number", index)
             del self._node_names[name]
-
-
-__all__ = ["NamedNodes"]

@@ -20,6 +20,3 @@ def write_node(export: Export, node: Node, table: ExportTable) -> None:
         function(made)
         if narrow:
             narrow_results(made)
-
-
-__all__ = ["write_node"]

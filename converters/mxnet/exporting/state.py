@@ -392,6 +392,3 @@ class Export(NamedNodes):
         if steps or other is not value:
             self.rename(entry[0], value.name.removesuffix(SUFFIX))
         return entry
-
-
-__all__ = ["SUFFIX", "Entry", "Export"]

@@ -61,6 +61,3 @@ def cut_symbol(symbol: NNVMGraph, heads: Sequence[Entry], inputs: Mapping[Entry,
             places[index] = len(nodes)
             nodes.append(replace(node, inputs=[moved(entry) for entry in node.inputs]))
     return replace(symbol, nodes=nodes, heads=[moved(head) for head in heads])
-
-
-__all__ = ["SymbolNames", "cut_symbol"]

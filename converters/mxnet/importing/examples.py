@@ -50,6 +50,3 @@ def _wanted(node: NNVMNode, weight: Sequence[int] | None) -> Sequence[int] | Non
     if node.op == "RNN":
         return (LENGTH, *rows())
     return None
-
-
-__all__ = ["example_shape", "shape_hint"]

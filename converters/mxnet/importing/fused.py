@@ -116,6 +116,3 @@ class Fused:
     def view(self, node: ImportNode) -> ImportNode:
         """The layer as a node of its own, for what its attributes say."""
         return view(node, self.layer)
-
-
-__all__ = ["Fused", "inner", "view"]

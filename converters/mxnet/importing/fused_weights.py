@@ -122,6 +122,3 @@ def _bytes(node: ImportNode, numbers: Known) -> Known:
         return np.clip(np.rint(numbers), -128, 127).astype(np.int8)
     limits = (held(node, single(-128.0)), held(node, single(127.0)))
     return node.step(Cast(DType.INT8), node.step(Clip(), node.step(Round(), numbers), *limits), suffix="int8")
-
-
-__all__ = ["Weights", "layer_weights"]

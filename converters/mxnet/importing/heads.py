@@ -113,6 +113,3 @@ def _origin(nodes: list[NNVMNode], index: int) -> int:
     while len(nodes[index].inputs) == 1:
         index = nodes[index].inputs[0][0]
     return index
-
-
-__all__ = ["LABEL_SLOTS", "LOSS_HEADS", "Head", "classify_heads", "dropped_heads"]

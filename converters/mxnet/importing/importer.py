@@ -317,6 +317,3 @@ class Importer(BaseImporter):
 def _is_trained(record: NNVMNode) -> bool:
     """Whether a variable states how it is trained, as gluon does for every parameter and for no input."""
     return "__lr_mult__" in record.annotations and "__shape__" in record.annotations
-
-
-__all__ = ["PARAMETER_INPUTS", "Choices", "Importer"]

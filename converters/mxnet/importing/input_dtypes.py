@@ -88,6 +88,3 @@ def _root(groups: list[int], index: int) -> int:
         groups[index] = groups[groups[index]]
         index = groups[index]
     return index
-
-
-__all__ = ["likely_dtypes", "stated_dtype"]

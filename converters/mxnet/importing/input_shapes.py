@@ -215,6 +215,3 @@ def _accepts(graph: Graph, sizes: Mapping[str, Dim]) -> bool:
     except ShapeError:
         return False
     return True
-
-
-__all__ = ["AXIS_NAMES", "declared_shape", "describe_open", "infer_shapes", "settle_sizes"]

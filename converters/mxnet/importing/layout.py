@@ -39,6 +39,3 @@ def finish(node: ImportNode, value: Value, layout: str) -> Value:
 def is_channels_first(layout: str) -> bool:
     """Whether the layout is the IR's own."""
     return layout == DEFAULT[len(layout) - 2]
-
-
-__all__ = ["channels_first", "finish", "is_channels_first", "layout_of"]

@@ -158,6 +158,3 @@ def _named(source: NNVMGraph, shape: Shape, params: Mapping[str, Tensor]) -> Sha
     if not alone or not names or not isinstance(shape[1], int):
         return shape
     return tuple(symbol(name) if dim is UNKNOWN else dim for name, dim in zip(names, shape, strict=True))
-
-
-__all__ = ["Likely", "likely_shape"]

@@ -51,6 +51,3 @@ def _check_windows(node: ImportNode, kernel: tuple[int, ...]) -> None:
     target = node.attrs.get("target_shape")
     if isinstance(target, tuple) and target and len(target) != len(kernel):
         node.refuse(f"target_shape is {list(target)}, but kernel {list(kernel)} has {len(kernel)} axes")
-
-
-__all__ = ["check_node"]

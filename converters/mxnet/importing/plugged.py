@@ -32,6 +32,3 @@ def import_of_plugin(graph: Graph, record: NNVMNode) -> ImportFunction | None:
         return results_of(plugin, plugin.imports(node))
 
     return import_plugged
-
-
-__all__ = ["import_of_plugin", "refuse_taken"]

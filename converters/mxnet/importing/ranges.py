@@ -171,11 +171,3 @@ def cut(node: ImportNode, numbers: Known, *, rounded: bool) -> Known:
         return node.step(Cast(DType.INT32), counts, suffix="int32")
     whole = np.rint(numbers) if rounded else np.trunc(numbers)
     return np.asarray(np.clip(whole.astype(np.float64), -(2.0**31), 2.0**31 - 1), np.int32)
-
-
-__all__ = [
-    "LARGEST", "LIMITS", "SPANS",
-    "Known", "apply", "as_end", "byte_dtype", "calibrated", "cut", "end", "held",
-    "known", "magnitude", "own_ends", "quantized", "range_step", "real", "single", "some_magnitude", "step_of",
-    "stored", "symmetric_ends",
-]  # fmt: skip

@@ -277,6 +277,3 @@ def _with_width(node: ImportNode, sizes: Sizes, data: Value, parameters: Value) 
 def _gates(array: NDArray[Any], order: tuple[int, ...]) -> list[NDArray[Any]]:
     parts = np.split(array, len(order))
     return [parts[gate] for gate in order]
-
-
-__all__ = ["GATE_ORDER", "Sizes", "Weights"]

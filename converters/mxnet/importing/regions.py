@@ -59,6 +59,3 @@ def zeros_without_image(node: ImportNode, rois: Value, pooled: Value) -> Value:
     absent = node.step(LessOrEqual(), image, node.scalar_like(rois, -1), suffix="absent")
     absent = node.step(Unsqueeze(), absent, node.vector([2, 3]), suffix="absent_regions")
     return node.emit(Where(), absent, node.scalar_like(pooled, 0), pooled)
-
-
-__all__ = ["may_lack_image", "with_image", "zeros_without_image"]

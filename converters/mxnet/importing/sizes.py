@@ -180,18 +180,3 @@ def _covers_batch(entry: Entry, data: Value) -> bool:
 def reshape(node: ImportNode, data: Value, entries: Sequence[Entry]) -> Value:
     """The node's result: the data in this shape."""
     return node.emit(Reshape(), data, reshape_operands(node, data, entries))
-
-
-__all__ = [
-    "Axes",
-    "Entry",
-    "Tail",
-    "axes_sizes",
-    "axis_of",
-    "axis_size",
-    "reshape",
-    "reshape_operands",
-    "shape_vector",
-    "static_shape",
-    "static_size",
-]

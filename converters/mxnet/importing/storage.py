@@ -21,6 +21,3 @@ def sparse_nodes(source: NNVMGraph) -> frozenset[int]:
         if sparse:
             found.add(index)
     return frozenset(found)
-
-
-__all__ = ["DENSE", "MATRIX", "NUMBERED", "ROWS", "STORAGE_TYPE", "sparse_nodes"]

@@ -31,6 +31,3 @@ def entry_names(source: NNVMGraph) -> dict[tuple[int, int], str]:
         for slot, name in enumerate(output_names(source.nodes[index])):
             found[index, slot] = name
     return found
-
-
-__all__ = ["entry_names", "needed_nodes"]

@@ -183,6 +183,3 @@ def label_shape(record: NNVMNode, data: Shape | None, given: Shape | None = None
     if given is not None and len(given) == len(data):
         return (data[0], 1, *data[2:])
     return (data[0], product(data[2:]))
-
-
-__all__ = ["SymbolTypes", "infer_symbol", "label_shape"]

@@ -110,6 +110,3 @@ def held(name: str, typed: Typed, kind: Kind, producer: int = -1) -> Held:
     for size in sizes:
         elements *= size
     return Held(name, elements, dtype.bits, kind, producer, sizes, dtype.value)
-
-
-__all__ = ["Typed", "entry_types", "held", "known_sizes"]

@@ -76,6 +76,3 @@ class FullGraph:
             )
         program.outputs = [places[entry] for entry in outputs]
         return program
-
-
-__all__ = ["Entry", "FullGraph", "FullNode"]

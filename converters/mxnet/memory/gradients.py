@@ -274,9 +274,3 @@ def gradient_of(operator: str, attributes: Attributes) -> Gradient | None:
     """The gradient of an operator, None where it is not known."""
     found = GRADIENTS.get(operator)
     return found if found is None or isinstance(found, Gradient) else found(attributes)
-
-
-__all__ = [
-    "COPIED", "COSTLY", "EITHER", "GRADIENTS", "IDENTITY", "IN_PLACE", "NEVER_MIRRORED", "PASSED", "ZEROS", "Gradient",
-    "Pairs", "gradient_of", "has_workspace",
-]  # fmt: skip

@@ -16,6 +16,3 @@ def with_marks(graph: NNVMGraph, forced: Mapping[int, bool]) -> NNVMGraph:
         for number, node in enumerate(graph.nodes)
     ]
     return NNVMGraph(nodes, graph.heads, graph.version, graph.np_shape, graph.upgrades)
-
-
-__all__ = ["with_marks"]

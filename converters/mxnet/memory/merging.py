@@ -38,6 +38,3 @@ def _may_merge(node: NNVMNode) -> bool:
         return False
     signature = node_signature(node)
     return len(signature.outputs) == 1 and not signature.aux
-
-
-__all__ = ["with_equal_merged"]

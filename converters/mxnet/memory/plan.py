@@ -93,6 +93,3 @@ def _is_mirrored(node: NNVMNode, is_marked: bool, switches: Switches) -> bool:
 def needed(graph: NNVMGraph) -> NNVMGraph:
     """The nodes that the heads depend on, in the order in which MXNet visits them: depth first."""
     return graph.with_nodes(graph.post_order())
-
-
-__all__ = ["FORCED", "Planned", "Shapes", "Switches", "needed"]

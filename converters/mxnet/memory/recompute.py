@@ -258,6 +258,3 @@ def _reads(graph: NNVMGraph, number: int) -> list[tuple[int, int]]:
             slots = range(count) if which == "*" else (int(which),)
             found += [(number, slot) for slot in slots]
     return found
-
-
-__all__ = ["SECONDS", "Search", "problem_of"]

@@ -37,6 +37,3 @@ def from_environment(variables: Mapping[str, str] | None = None) -> Switches:
             element_bytes=ELEMENT,
         ),
     )
-
-
-__all__ = ["ELEMENT", "from_environment"]

@@ -94,6 +94,3 @@ def _try(walk: Walk, cost: Callable[[Marks], int], threshold: int) -> Trial:
 
 def _is_parameter(name: str) -> bool:
     return name != "data" and name.endswith(_PARAMETER_ENDINGS)
-
-
-__all__ = ["STAGE", "Marks", "Trial", "Walk", "search"]

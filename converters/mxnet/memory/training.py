@@ -203,6 +203,3 @@ def _picked(group: list[Entry], which: str) -> list[Entry]:
         return group
     place = int(which)
     return group[place : place + 1]
-
-
-__all__ = ["Differentiation", "Training", "forward_graph"]

@@ -27,6 +27,3 @@ def work_of(node: NNVMNode, results: Sequence[Typed], operands: Sequence[Typed])
     if node.op in _PRODUCTS and operands:
         return made + prod(results[0][0]) * (operands[0][0] or (1,))[-1]
     return made
-
-
-__all__ = ["work_of"]

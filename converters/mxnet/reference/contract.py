@@ -82,23 +82,3 @@ def bfloat16() -> np.dtype[Any]:
 def is_bfloat16(dtype: np.dtype[Any]) -> bool:
     """Whether elements are bfloat16."""
     return dtype.kind == "V" and dtype.name == "bfloat16"
-
-
-__all__ = [
-    "NP_SHAPE",
-    "RECORDS",
-    "SYMBOLS",
-    "Array",
-    "Attributes",
-    "Reference",
-    "accumulator",
-    "as_c",
-    "bfloat16",
-    "channels_first",
-    "is_bfloat16",
-    "named_dtype",
-    "normalized_axes",
-    "normalized_axis",
-    "per_axis",
-    "require",
-]

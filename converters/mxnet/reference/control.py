@@ -84,5 +84,3 @@ def cond(attributes: Attributes, *inputs: Array) -> tuple[Array, ...]:
 
 
 OPERATORS: dict[str, Reference] = {"_cond": cond, "_foreach": foreach, "_while_loop": while_loop}
-
-__all__ = ["OPERATORS"]

@@ -322,6 +322,3 @@ def _inside(symbol: NNVMGraph, inner: NNVMGraph) -> Callable[[Sequence[Array]], 
         return [found[entry] for entry in held.heads]
 
     return call
-
-
-__all__ = ["Refusal", "ancestors", "entry_names", "evaluate", "evaluate_in_turn", "open_sizes", "reference_of", "run"]

@@ -81,5 +81,3 @@ def im2col(attrs: Attributes, data: Array) -> Array:
 
 
 OPERATORS: Mapping[str, Reference] = {"Correlation": correlation, "col2im": col2im, "im2col": im2col}
-
-__all__ = ["OPERATORS"]

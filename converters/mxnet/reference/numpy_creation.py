@@ -140,5 +140,3 @@ OPERATORS: Mapping[str, Reference] = {
     "_npi_ones": ones,
     "_npi_zeros": zeros,
 }
-
-__all__ = ["OPERATORS"]

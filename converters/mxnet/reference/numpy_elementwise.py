@@ -159,5 +159,3 @@ OPERATORS: Mapping[str, Reference] = {
     "_npx_relu": without_bool(UNARY["relu"]),
     "_npx_sigmoid": without_bool(UNARY["sigmoid"]),
 }
-
-__all__ = ["OPERATORS"]

@@ -74,5 +74,3 @@ OPERATORS: Mapping[str, Reference] = {
     "_npi_stack": stack,
     "_npi_vstack": vstack,
 }
-
-__all__ = ["OPERATORS"]

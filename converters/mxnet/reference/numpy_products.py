@@ -77,5 +77,3 @@ OPERATORS: Mapping[str, Reference] = {
     "_npi_tensordot": tensordot,
     "_npi_tensordot_int_axes": tensordot_of_last,
 }
-
-__all__ = ["OPERATORS"]

@@ -142,5 +142,3 @@ OPERATORS: Mapping[str, Reference] = {
     "_npi_argmin": positions(np.argmin),
     "_npi_mean": mean,
 }
-
-__all__ = ["OPERATORS"]

@@ -151,5 +151,3 @@ OPERATORS: Mapping[str, Reference] = {
     "_npi_rot90": rot90,
     "_npx_reshape": reshape,
 }
-
-__all__ = ["OPERATORS", "resolved"]

@@ -43,5 +43,3 @@ def tril(attrs: Attributes, data: Array) -> Array:
 
 
 OPERATORS: Mapping[str, Reference] = {"_np_reshape": reshape, "_npi_around": around, "_npi_tril": tril}
-
-__all__ = ["OPERATORS"]

@@ -146,5 +146,3 @@ OPERATORS: Mapping[str, Reference] = {
     "_contrib_PSROIPooling": psroi_pooling,
     "_contrib_RROIAlign": rotated_roi_align,
 }
-
-__all__ = ["OPERATORS"]

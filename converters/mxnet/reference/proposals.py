@@ -111,5 +111,3 @@ def proposal(attrs: Attributes, scores: Array, offsets: Array, info: Array) -> A
 
 
 OPERATORS: Mapping[str, Reference] = {"_contrib_MultiProposal": proposals, "_contrib_Proposal": proposal}
-
-__all__ = ["OPERATORS"]

@@ -278,5 +278,3 @@ OPERATORS: Mapping[str, Reference] = {
     "_contrib_quantized_pooling": quantized_pooling,
     "_contrib_requantize": requantize,
 }
-
-__all__ = ["OPERATORS"]

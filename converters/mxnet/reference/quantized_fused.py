@@ -325,5 +325,3 @@ OPERATORS: Mapping[str, Reference] = {
     "_sg_onednn_batch_dot": fused_batch_dot,
     "_sg_mkldnn_selfatt_valatt": self_attention_values,
 }
-
-__all__ = ["OPERATORS"]

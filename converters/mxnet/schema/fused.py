@@ -77,5 +77,3 @@ FUSED_OUTPUTS: Mapping[str, Outputs] = {
     "_sg_mkldnn_selfatt_valatt": _with_range(("min_output", "max_output")),
     "_sg_onednn_batch_dot": _with_range(("min_output", "max_output")),
 }
-
-__all__ = ["COUNTED", "FUSED_OUTPUTS"]

@@ -139,14 +139,3 @@ def operator_schema(operator: str) -> OperatorSchema:
         entry.get("least", {}),
         entry.get("most", {}),
     )
-
-
-__all__ = [
-    "OperatorSchema",
-    "canonical_names",
-    "changed_operators",
-    "mxnet2_operators",
-    "mxnet2_parameters",
-    "operator_schema",
-    "registered_names",
-]

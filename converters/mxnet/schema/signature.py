@@ -343,6 +343,3 @@ _OUTPUT_RULES: Mapping[str, _OutputRule] = {
     "_sample_multinomial": _multinomial_outputs,
     "topk": _top_outputs,
 }
-
-
-__all__ = ["Signature", "has_input_rule", "signature"]

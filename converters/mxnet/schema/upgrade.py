@@ -177,14 +177,3 @@ def as_two_writes(graph: NNVMGraph) -> NNVMGraph:
 
 def _join(kind: str, name: str) -> str:
     return f"{kind}_{name}" if name == "value" else f"{name}_{kind}"
-
-
-__all__ = [
-    "FIRST_OF_TWO",
-    "HIDDEN_KEYS",
-    "RUNNING_VERSION",
-    "as_two_writes",
-    "initial_value",
-    "is_hidden_key",
-    "upgrade",
-]

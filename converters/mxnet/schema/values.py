@@ -211,14 +211,3 @@ _SIMPLE: Mapping[str, Callable[[str], object]] = {
     "long": parse_int,
     "string": str,
 }
-
-__all__ = [
-    "OWN_RESULT",
-    "TYPE_FLAGS",
-    "Parameter",
-    "parse_bool",
-    "parse_float",
-    "parse_int",
-    "parse_parameter",
-    "parse_shape",
-]

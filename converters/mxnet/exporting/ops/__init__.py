@@ -67,6 +67,3 @@ def _unless(idiom: Callable[[AnyNode], bool], function: ExportFunction) -> Expor
             function(node)
 
     return export_node
-
-
-__all__ = ["FAMILIES", "export_table"]

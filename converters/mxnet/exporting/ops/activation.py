@@ -192,5 +192,3 @@ EXPORTS = table(
     row(ir.Hardmax, export_hardmax),
     row(ir.Dropout, export_dropout),
 )
-
-__all__ = ["EXPORTS"]

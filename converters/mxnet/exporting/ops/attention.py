@@ -61,5 +61,3 @@ def _rows_of_update(node: ExportNode[ir.TensorScatter], size: int) -> Entry:
 
 
 EXPORTS = table(row(ir.TensorScatter, export_tensor_scatter))
-
-__all__ = ["EXPORTS"]

@@ -71,5 +71,3 @@ EXPORTS = table(
     row(ir.BitwiseNot, export_bitwise_not),
     row(ir.BitShift, export_bit_shift),
 )
-
-__all__ = ["EXPORTS"]

@@ -175,5 +175,3 @@ def _narrow(node: AnyNode, value: Value) -> None:
 
 
 EXPORTS = table(row(ir.Cast, export_cast), row(BitCast, export_bit_cast))
-
-__all__ = ["EXPORTS", "narrow_results", "narrowed", "needs_narrowing"]

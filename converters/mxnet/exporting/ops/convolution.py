@@ -162,5 +162,3 @@ def _weight(
 
 
 EXPORTS = table(row(Conv, export_conv), row(ConvTranspose, export_conv_transpose))
-
-__all__ = ["EXPORTS", "convolution"]

@@ -59,5 +59,3 @@ def _with_more_filters(node: ExportNode[DeformConv], operands: list[Entry], more
 
 
 EXPORTS = table(row(DeformConv, export_deform_conv))
-
-__all__ = ["EXPORTS"]

@@ -13,6 +13,3 @@ def places(node: AnyNode, like: Entry, rank: int, axis: int) -> Entry:
     shape = tuple(-1 if other == axis else 1 for other in range(rank))
     line = node.step("Reshape", line, suffix=f"places{axis}", shape=shape)
     return node.step("broadcast_like", line, like, suffix=f"places{axis}")
-
-
-__all__ = ["places"]

@@ -153,5 +153,3 @@ EXPORTS = table(
     row(Range, export_range),
     row(EyeLike, export_eye_like),
 )
-
-__all__ = ["EXPORTS"]

@@ -68,5 +68,3 @@ def export_cum_prod(node: ExportNode[ir.CumProd]) -> None:
 
 
 EXPORTS = table(row(ir.CumSum, export_cum_sum), row(ir.CumProd, export_cum_prod))
-
-__all__ = ["EXPORTS"]

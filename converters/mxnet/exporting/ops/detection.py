@@ -107,5 +107,3 @@ EXPORTS = table(
     row(ir.MultiBoxDetection, export_multibox_detection),
     row(ir.RoiAlign, export_roi_align),
 )
-
-__all__ = ["EXPORTS"]

@@ -226,5 +226,3 @@ def export_det(node: ExportNode[Det]) -> None:
 
 
 EXPORTS = table(row(Einsum, export_einsum), row(Det, export_det))
-
-__all__ = ["EXPORTS"]

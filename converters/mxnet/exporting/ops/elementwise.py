@@ -394,5 +394,3 @@ EXPORTS = table(
     row(ir.Identity, export_identity),
     row(ir.Where, export_where),
 )
-
-__all__ = ["EXPORTS"]

@@ -39,5 +39,3 @@ EXPORTS = table(
     row(ir.SymmetricEigen, named("_linalg_syevd")),
     row(ir.TriangularSolve, export_triangular_solve),
 )
-
-__all__ = ["EXPORTS"]

@@ -179,5 +179,3 @@ IDIOMS: tuple[tuple[type[Operator], Idiom], ...] = (
     (Slice, reversed_axes),
     (Reshape, shape_of_another),
 )
-
-__all__ = ["IDIOMS", "unconverted"]

@@ -106,5 +106,3 @@ def export_correlation(node: ExportNode[ir.Correlation]) -> None:
 
 
 EXPORTS = table(row(ir.Col2Im, export_col2im), row(ir.Correlation, export_correlation))
-
-__all__ = ["EXPORTS"]

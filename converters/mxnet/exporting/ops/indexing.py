@@ -308,5 +308,3 @@ EXPORTS = table(
     row(ir.OneHot, export_one_hot),
     row(ir.Compress, export_compress),
 )
-
-__all__ = ["EXPORTS", "counts_from_zero"]

@@ -58,6 +58,3 @@ def _summed_squares(value: Value, data: Value) -> list[int] | None:
     if source is not data or known is None or data.rank is None:
         return None
     return sorted(normalize_axis(axis, data.rank) for axis in known)
-
-
-__all__ = ["export_l2_normalization"]

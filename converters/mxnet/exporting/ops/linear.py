@@ -257,5 +257,3 @@ def _stretched_by_sum(node: AnyNode, entry: Entry, other: Entry, axes: int, name
 
 
 EXPORTS = table(row(Gemm, export_gemm), row(MatMul, export_matmul))
-
-__all__ = ["EXPORTS", "emit_product", "export_dense_sum", "operand", "product_dtype"]

@@ -104,5 +104,3 @@ def _count(
 
 
 EXPORTS = table(row(TfIdfVectorizer, export_tfidf))
-
-__all__ = ["EXPORTS"]

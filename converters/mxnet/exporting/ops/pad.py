@@ -71,5 +71,3 @@ def _taken(node: ExportNode[ir.Pad], data: Entry, shape: tuple[Dim, ...], pads: 
 
 
 EXPORTS = table(row(ir.Pad, export_pad))
-
-__all__ = ["EXPORTS"]

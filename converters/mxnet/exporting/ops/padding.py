@@ -142,6 +142,3 @@ def lowest(dtype: DType) -> float:
     import numpy as np
 
     return float(np.finfo(dtype.numpy()).min)
-
-
-__all__ = ["Pads", "cropped", "lowest", "needs_sizes", "padded", "settled", "settled_transposed"]

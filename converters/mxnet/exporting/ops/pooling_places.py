@@ -73,6 +73,3 @@ def _strided(
         begins = (begins[:, None] + places[None, :, 0] * step).reshape(-1)
         moves = (moves[:, None] + (places[0] - places[0, 0])[None, :] * step).reshape(-1)
     return begins, moves
-
-
-__all__ = ["bind_places"]

@@ -114,5 +114,3 @@ EXPORTS = table(
     row(ir.DequantizeLinear, export_dequantize),
     row(ir.DynamicQuantizeLinear, export_dynamic_quantize),
 )
-
-__all__ = ["EXPORTS"]

@@ -85,5 +85,3 @@ EXPORTS = table(
     row(ir.RandomUniformLike, drawn_like("_random_uniform_like")),
     row(ir.Multinomial, export_multinomial),
 )
-
-__all__ = ["EXPORTS"]

@@ -186,5 +186,3 @@ def _joined(node: AnyNode, parts: list[Entry], axis: int, suffix: str) -> Entry:
 
 
 EXPORTS = table(row(ir.RNN, export_recurrent), row(ir.GRU, export_recurrent), row(ir.LSTM, export_recurrent))
-
-__all__ = ["EXPORTS"]

@@ -204,6 +204,3 @@ def _following(merged: Value, first: Node, graph: Graph) -> Node | None:
     if has_lengths or recurrent is None or other is None or recurrent.shape != other.shape:
         return None
     return user
-
-
-__all__ = ["Chain", "chain_of", "is_zero", "mode_of"]

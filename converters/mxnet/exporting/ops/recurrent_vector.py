@@ -261,6 +261,3 @@ def _vector(node: AnyNode, blocks: Sequence[_Layer], pieces: Sequence[_Piece]) -
         return np.concatenate([np.asarray(piece.compute()).reshape(-1) for piece in pieces])
 
     return node.export.variable(node.export.fresh_variable(name), Tensor.computed(dtype, (count,), compute), {})
-
-
-__all__ = ["parameter_vector"]

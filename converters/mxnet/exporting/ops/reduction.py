@@ -261,5 +261,3 @@ EXPORTS = table(
     row(ir.ArgMin, positions("argmin")),
     row(ir.TopK, export_top_k),
 )
-
-__all__ = ["EXPORTS"]

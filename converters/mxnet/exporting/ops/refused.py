@@ -36,5 +36,3 @@ def refuse_foreign(node: ExportNode[Foreign]) -> None:
 
 
 EXPORTS = table(*{op: refusing(reason) for op, reason in REASONS.items()}.items(), row(Foreign, refuse_foreign))
-
-__all__ = ["EXPORTS", "REASONS"]

@@ -270,5 +270,3 @@ def _export_products(node: ExportNode[Resize], resized: dict[int, Axis]) -> None
 
 
 EXPORTS = table(row(Resize, export_resize))
-
-__all__ = ["EXPORTS"]

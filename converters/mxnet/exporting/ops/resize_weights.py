@@ -122,6 +122,3 @@ def _cubic(distances: Array, a: float) -> Array:
     far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
     found: Array = np.where(x <= 1, near, np.where(x < 2, far, 0.0))
     return found
-
-
-__all__ = ["Axis", "matrix", "nearest", "origins", "outside"]

@@ -72,6 +72,3 @@ def _samples(node: ExportNode[RoiAlign], corners: tuple[int, int], count: int, s
         (floor, node.step("elemwise_mul", rest, inside, suffix="weight")),
         (ceiling, node.step("elemwise_mul", part, inside, suffix="weight")),
     ]
-
-
-__all__ = ["export_roi_maximum"]

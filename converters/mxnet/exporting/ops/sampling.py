@@ -208,5 +208,3 @@ def _regular(size: int, aligned: bool) -> Array:
 
 
 EXPORTS = table(row(GridSample, export_grid_sample), row(AffineGrid, export_affine_grid))
-
-__all__ = ["EXPORTS", "looked_up", "lookup_table"]

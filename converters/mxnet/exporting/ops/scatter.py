@@ -229,5 +229,3 @@ def export_scatter_elements(node: ExportNode[ir.ScatterElements]) -> None:
 
 
 EXPORTS = table(row(ir.ScatterND, export_scatter_nd), row(ir.ScatterElements, export_scatter_elements))
-
-__all__ = ["EXPORTS"]

@@ -164,5 +164,3 @@ EXPORTS = table(
     row(ir.Shape, export_shape),
     row(ir.Size, export_size),
 )
-
-__all__ = ["EXPORTS"]

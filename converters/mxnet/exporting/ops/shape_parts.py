@@ -169,5 +169,3 @@ EXPORTS = table(
     row(ir.Trilu, export_trilu),
     row(ir.ReverseSequence, export_reverse_sequence),
 )
-
-__all__ = ["EXPORTS"]

@@ -107,5 +107,3 @@ def export_stft(node: ExportNode[ir.STFT]) -> None:
 
 
 EXPORTS = table(row(ir.DFT, export_dft), row(ir.STFT, export_stft))
-
-__all__ = ["EXPORTS"]

@@ -7,5 +7,3 @@ from graphir.converters.mxnet.exporting.ops.elementwise import unary
 from graphir.ops.special_functions import ErfInv, Gamma, LogGamma
 
 EXPORTS = table(row(ErfInv, unary("erfinv")), row(Gamma, unary("gamma")), row(LogGamma, unary("gammaln")))
-
-__all__ = ["EXPORTS"]

@@ -91,9 +91,3 @@ def along(entry: Entry, node: AnyNode, axis: int, rank: int, suffix: str) -> Ent
     if axis == rank - 1:
         return entry
     return node.step("Reshape", entry, suffix=suffix, shape=(*(1,) * axis, -1, *(1,) * (rank - axis - 1)))
-
-
-__all__ = [
-    "MOST_SLICED_AXES", "along", "bind_last", "bind_named", "cast", "computing", "emit_as", "emit_first", "held",
-    "is_used", "same_truths", "wide",
-]  # fmt: skip

@@ -61,6 +61,3 @@ def is_narrow(node: Node) -> bool:
         if dtype is not None and dtype.is_integer and op not in SUMS:
             raise Refusal(f"MXNet has no tensors of {dtype}, and {WIDER[dtype]} gives other results")
     return bool(narrow)
-
-
-__all__ = ["is_narrow"]

@@ -52,6 +52,3 @@ def import_table() -> FamilyTable[str, ImportFunction]:
     """The import function of every MXNet operator that can be imported, by canonical name."""
     families = [*(f"ops.{family}" for family in FAMILIES), *(f"rare.{family}" for family in rare.FAMILIES)]
     return FamilyTable("graphir.converters.mxnet.importing", families, "IMPORTS", made=checked)
-
-
-__all__ = ["FAMILIES", "import_table"]

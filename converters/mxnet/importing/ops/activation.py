@@ -253,5 +253,3 @@ IMPORTS: dict[str, ImportFunction] = {
         "tanh": lambda node: node.emit(ir.Tanh(), node.input(0)),
     }),
 }
-
-__all__ = ["IMPORTS"]

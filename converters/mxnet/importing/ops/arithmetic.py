@@ -107,6 +107,3 @@ def _distance_of_floats(node: ImportNode, left: Value, right: Value) -> Value:
     squares = [node.step(ir.Mul(), value, value, suffix="square") for value in values]
     total = node.step(ir.Add(), *squares, suffix="sum")
     return node.emit(ir.Cast(DType.FLOAT16), node.step(ir.Sqrt(), total)) if half else node.emit(ir.Sqrt(), total)
-
-
-__all__ = ["distance", "is_signed", "modulo", "power", "remainder_of_floats", "truth"]

@@ -124,6 +124,3 @@ def checked(name: str, function: ImportFunction) -> ImportFunction:
         return function(node)
 
     return import_checked
-
-
-__all__ = ["CHECKS", "checked"]

@@ -189,5 +189,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "_foreach": import_foreach,
     "_while_loop": import_while_loop,
 }
-
-__all__ = ["IMPORTS", "close_body"]

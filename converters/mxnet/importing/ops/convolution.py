@@ -128,5 +128,3 @@ IMPORTS = {
     "Convolution_v1": import_convolution,
     "Deconvolution": import_deconvolution,
 }
-
-__all__ = ["IMPORTS"]

@@ -99,5 +99,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "_contrib_DeformableConvolution": import_plain,
     "_contrib_ModulatedDeformableConvolution": import_modulated,
 }
-
-__all__ = ["IMPORTS"]

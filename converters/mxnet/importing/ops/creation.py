@@ -167,5 +167,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "_eye": import_eye,
     "_contrib_arange_like": import_arange_like,
 }
-
-__all__ = ["IMPORTS", "as_constant", "dtype_of", "filled", "in_steps"]

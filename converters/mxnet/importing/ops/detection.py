@@ -222,5 +222,3 @@ IMPORTS = {
     "_contrib_box_iou": import_box_iou,
     "_contrib_box_nms": import_box_nms,
 }
-
-__all__ = ["IMPORTS"]

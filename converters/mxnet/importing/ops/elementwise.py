@@ -330,5 +330,3 @@ IMPORTS: dict[str, ImportFunction] = with_integers(_table() | COMPOSITIONS) | {
     "zeros_like": filled_like(0.0),
     "ones_like": filled_like(1.0),
 }
-
-__all__ = ["IMPORTS"]

@@ -162,5 +162,3 @@ COMPOSITIONS: dict[str, ImportFunction] = {
     "square": import_square,
     "trunc": import_truncate,
 }
-
-__all__ = ["COMPOSITIONS"]

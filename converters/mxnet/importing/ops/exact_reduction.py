@@ -232,9 +232,3 @@ def nan_first(node: ImportNode, kind: Kind, data: Value, axis: int) -> Value:
     some = node.step(ir.ReduceMax(keepdims=True), missing, node.vector([axis]), suffix="some_missing")
     sought = missing if kind is ir.ArgMax else node.step(ew.Neg(), missing)
     return node.step(ew.Where(), node.step(ew.Cast(DType.BOOL), some), sought, data, suffix="sought")
-
-
-__all__ = [
-    "NAN_WINS", "Axes", "Kind", "Reduce", "compensated", "euclidean", "largest_and_count", "mean_of_nothing",
-    "nan_first", "norm_of_integers", "number_or_zero", "of_bool", "of_integers", "of_nothing", "with_nan",
-]  # fmt: skip

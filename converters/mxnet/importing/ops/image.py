@@ -78,5 +78,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "col2im": import_col2im,
     "im2col": import_im2col,
 }
-
-__all__ = ["IMPORTS"]

@@ -223,5 +223,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "SequenceLast": import_sequence_last,
     "SequenceReverse": import_sequence_reverse,
 }
-
-__all__ = ["IMPORTS"]

@@ -222,6 +222,3 @@ def with_integers(table: dict[str, ImportFunction]) -> dict[str, ImportFunction]
         elif name in ROUNDING:
             found[name] = whole(function)
     return found
-
-
-__all__ = ["Composition", "import_sigmoid", "in_single", "is_integer", "on_integers", "with_integers"]

@@ -220,5 +220,3 @@ IMPORTS = {
     "_contrib_interleaved_matmul_encdec_qk": import_cross_attention_scores,
     "_contrib_interleaved_matmul_encdec_valatt": import_cross_attention_values,
 }
-
-__all__ = ["IMPORTS", "by_factor"]

@@ -74,5 +74,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "make_loss": import_prediction,
     "softmax_cross_entropy": import_softmax_cross_entropy,
 }
-
-__all__ = ["IMPORTS"]

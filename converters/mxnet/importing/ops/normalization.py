@@ -293,5 +293,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "_contrib_BatchNormWithReLU": import_batch_norm,
     "_contrib_SyncBatchNorm": import_batch_norm,
 }
-
-__all__ = ["IMPORTS"]

@@ -186,5 +186,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "_npi_ones": filled(1.0),
     "_npi_zeros": filled(0.0),
 }
-
-__all__ = ["IMPORTS"]

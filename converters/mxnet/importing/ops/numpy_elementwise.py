@@ -170,5 +170,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "_npx_relu": activation.IMPORTS["relu"],
     "_npx_sigmoid": activation.IMPORTS["sigmoid"],
 }
-
-__all__ = ["IMPORTS"]

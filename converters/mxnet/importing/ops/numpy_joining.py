@@ -76,5 +76,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "_npi_stack": import_stack,
     "_npi_vstack": _stacked(of_two_axes, 0),
 }
-
-__all__ = ["IMPORTS"]

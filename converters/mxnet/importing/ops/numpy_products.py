@@ -138,5 +138,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "_npi_tensordot": import_tensordot,
     "_npi_tensordot_int_axes": import_tensordot_of_last,
 }
-
-__all__ = ["IMPORTS"]

@@ -260,5 +260,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "_npi_argmin": positions(ir.ArgMin),
     "_npi_mean": import_mean,
 }
-
-__all__ = ["IMPORTS"]

@@ -72,5 +72,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "_npi_rtrue_divide_scalar": dividing(reverse=True),
     "_npi_true_divide_scalar": dividing(),
 }
-
-__all__ = ["IMPORTS"]

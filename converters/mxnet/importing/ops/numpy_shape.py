@@ -282,5 +282,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "_npi_rot90": import_rot90,
     "_npx_reshape": import_reshape,
 }
-
-__all__ = ["IMPORTS", "new_axes", "of_one_axis", "of_three_axes", "of_two_axes"]

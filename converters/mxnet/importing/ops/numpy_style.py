@@ -76,5 +76,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "_npi_around": import_around,
     "_npi_tril": import_tril,
 }
-
-__all__ = ["IMPORTS", "as_matrix"]

@@ -340,5 +340,3 @@ IMPORTS = {
     "ROIPooling": import_roi_pooling,
     "_contrib_AdaptiveAvgPooling2D": import_adaptive_average_pooling,
 }
-
-__all__ = ["IMPORTS"]

@@ -352,5 +352,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "_contrib_PSROIPooling": import_psroi_pooling,
     "_contrib_RROIAlign": import_rotated_roi_align,
 }
-
-__all__ = ["IMPORTS"]

@@ -252,5 +252,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "_contrib_MultiProposal": import_proposals,
     "_contrib_Proposal": import_proposal,
 }
-
-__all__ = ["IMPORTS"]

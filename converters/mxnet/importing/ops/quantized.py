@@ -292,5 +292,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "_contrib_quantized_pooling": import_quantized_pooling,
     "_contrib_requantize": import_requantize,
 }
-
-__all__ = ["IMPORTS"]

@@ -152,5 +152,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "_sg_mkldnn_selfatt_valatt": import_attended,
     "_sg_onednn_batch_dot": import_batch_dot,
 }
-
-__all__ = ["IMPORTS"]

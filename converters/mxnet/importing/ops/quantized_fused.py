@@ -278,5 +278,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "_sg_mkldnn_conv": import_fused_convolution,
     "_sg_mkldnn_fully_connected": import_fused_fully_connected,
 }
-
-__all__ = ["IMPORTS"]

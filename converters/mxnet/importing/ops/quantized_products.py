@@ -193,8 +193,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "_contrib_quantized_conv": import_quantized_conv,
     "_contrib_quantized_fully_connected": import_quantized_fully_connected,
 }
-
-__all__ = [
-    "IMPORTS", "as_int32", "fully_connected", "integer_convolution", "product_ends", "real_bias", "real_product",
-    "stated_weight",
-]  # fmt: skip

@@ -138,5 +138,3 @@ def import_rnn_param_concat(node: ImportNode) -> Value:
 
 
 IMPORTS = {"RNN": import_rnn, "_rnn_param_concat": import_rnn_param_concat}
-
-__all__ = ["IMPORTS"]

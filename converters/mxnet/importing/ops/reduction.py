@@ -296,5 +296,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "argsort": import_argsort,
     "_np_cumsum": import_cumsum,
 }
-
-__all__ = ["IMPORTS"]

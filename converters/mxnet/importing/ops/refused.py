@@ -113,6 +113,3 @@ def why_not(operator: str, version: int) -> str:
         return OTHERWISE
     name = canonical_name(operator)
     return NOT_IN_MXNET if name is None else REASONS.get(name, NOT_CONVERTED)
-
-
-__all__ = ["REASONS", "means_something_else", "why_not"]

@@ -228,5 +228,3 @@ IMPORTS = {
     "BilinearSampler": import_bilinear_sampler,
     "SpatialTransformer": import_spatial_transformer,
 }
-
-__all__ = ["IMPORTS"]

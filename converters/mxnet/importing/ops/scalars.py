@@ -215,5 +215,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "_hypot_scalar": import_hypot_scalar,
     "smooth_l1": import_smooth_l1,
 }
-
-__all__ = ["IMPORTS"]

@@ -382,5 +382,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "size_array": import_size_array,
     "diag": import_diag,
 }
-
-__all__ = ["IMPORTS", "CodeWalk", "diagonal", "diagonal_matrix", "rank_if_known", "turned"]

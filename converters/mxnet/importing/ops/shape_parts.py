@@ -322,5 +322,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "Crop": import_crop,
     "Pad": import_pad,
 }
-
-__all__ = ["IMPORTS", "import_stack", "split"]

@@ -40,5 +40,3 @@ FAMILIES = (
     "selection",
     "transforms",
 )
-
-__all__ = ["FAMILIES"]

@@ -207,5 +207,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "_linalg_trmm": import_trmm,
     "khatri_rao": import_khatri_rao,
 }
-
-__all__ = ["IMPORTS", "require_wide", "same_batch", "square_size", "triangle", "turned"]

@@ -200,5 +200,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "_slice_assign_scalar": import_slice_assign_scalar,
     "_unravel_index": import_unravel_index,
 }
-
-__all__ = ["IMPORTS", "whole_numbers"]

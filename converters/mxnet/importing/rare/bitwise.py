@@ -51,5 +51,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "_npi_bitwise_xor": bitwise(ir.BitwiseXor()),
     "_npi_bitwise_xor_scalar": bitwise_scalar(ir.BitwiseXor()),
 }
-
-__all__ = ["IMPORTS"]

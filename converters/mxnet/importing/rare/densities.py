@@ -216,5 +216,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "_random_pdf_poisson": density(log_poisson, exact=True),
     "_random_pdf_uniform": density(log_uniform, uniform),
 }
-
-__all__ = ["IMPORTS"]

@@ -249,5 +249,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "_npi_tensorinv": import_tensorinv,
     "_npi_tensorsolve": import_tensorsolve,
 }
-
-__all__ = ["IMPORTS"]

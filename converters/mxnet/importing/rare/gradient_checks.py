@@ -67,5 +67,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "multi_all_finite": import_all_finite,
     "multi_sum_sq": import_sums_of_squares,
 }
-
-__all__ = ["IMPORTS"]

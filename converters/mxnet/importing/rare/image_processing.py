@@ -238,5 +238,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "_image_normalize": import_normalize,
     "_image_to_tensor": import_to_tensor,
 }
-
-__all__ = ["IMPORTS", "as_pixels", "dtype_of", "image_or_batch", "pixels", "reversed_axis", "single_image"]

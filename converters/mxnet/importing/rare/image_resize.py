@@ -335,5 +335,3 @@ def _rounded(node: ImportNode, total: Value, rows: Axis, columns: Axis, method: 
 
 
 IMPORTS: dict[str, ImportFunction] = {"_cvimresize": import_cv_resize, "_image_resize": import_image_resize}
-
-__all__ = ["IMPORTS"]

@@ -163,6 +163,3 @@ def _whole_rows(node: ImportNode, across: Value, rows: Axis) -> Value:
     total = node.step(Div(), total, node.constant(float(UNIT * UNIT), DType.FLOAT64), suffix="scaled")
     raised = node.step(Add(), total, node.constant(0.5, DType.FLOAT64), suffix="raised")
     return node.step(Cast(DType.FLOAT32), node.step(Floor(), raised, suffix="down"), suffix="single")
-
-
-__all__ = ["Axis", "areas", "cubic"]

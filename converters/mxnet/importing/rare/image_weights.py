@@ -158,21 +158,3 @@ def _areas_of_few(size: int, wanted: int) -> tuple[Array, Array]:
     fraction = np.where((start < 0) | (start >= size - 1), np.float32(0), fraction)
     places = np.clip(start[:, None] + np.arange(2), 0, size - 1)
     return places, np.stack([np.float32(1) - fraction, fraction], axis=1)
-
-
-__all__ = [
-    "AREA",
-    "AREA_OF_FEW",
-    "CUBIC",
-    "LANCZOS",
-    "LINEAR",
-    "NEAREST",
-    "UNIT",
-    "Array",
-    "area_terms",
-    "cubic_terms",
-    "matrix",
-    "nearest",
-    "neighbours",
-    "whole_ratio",
-]

@@ -149,5 +149,3 @@ def import_hawkes(node: ImportNode) -> Sequence[Value]:
 
 
 IMPORTS: dict[str, ImportFunction] = {"CTCLoss": import_ctc_loss, "_contrib_hawkesll": import_hawkes}
-
-__all__ = ["IMPORTS"]

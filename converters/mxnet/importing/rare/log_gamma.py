@@ -58,6 +58,3 @@ class Steps:
 def log_gamma(steps: Steps, value: Value) -> Value:
     """log |gamma(x)| of float64 numbers: infinite for 0 and negative whole numbers, and for both infinities."""
     return steps(LogGamma(), value)
-
-
-__all__ = ["Steps", "log_gamma"]

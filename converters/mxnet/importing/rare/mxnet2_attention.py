@@ -100,5 +100,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "_contrib_sldwin_atten_mask_like": import_mask_like,
     "_contrib_sldwin_atten_score": import_score,
 }
-
-__all__ = ["IMPORTS"]

@@ -212,5 +212,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "_npi_rfloor_divide_scalar": with_scalar(floor_divide, reverse=True),
     "_npi_rfmod_scalar": with_scalar(fmod, reverse=True),
 }
-
-__all__ = ["IMPORTS"]

@@ -162,5 +162,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "_npi_matrix_rank_none_tol": import_matrix_rank_none,
     "_npi_qr": import_qr,
 }
-
-__all__ = ["IMPORTS"]

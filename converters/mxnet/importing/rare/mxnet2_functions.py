@@ -61,5 +61,3 @@ def _of_positive(node: ImportNode, x: Value) -> Value:
 
 
 IMPORTS: dict[str, ImportFunction] = {"digamma": import_digamma}
-
-__all__ = ["IMPORTS"]

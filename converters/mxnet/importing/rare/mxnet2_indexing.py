@@ -60,5 +60,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "_npi_advanced_indexing": import_advanced_indexing,
     "_npi_advanced_indexing_multiple": import_several_indices,
 }
-
-__all__ = ["IMPORTS"]

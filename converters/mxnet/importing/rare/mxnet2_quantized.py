@@ -135,5 +135,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "_npx_quantized_reshape": rearranged(numpy_shape.import_reshape),
     "_npx_quantized_transpose": rearranged(numpy_shape.import_transpose),
 }
-
-__all__ = ["IMPORTS"]

@@ -91,5 +91,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "_sample_binomial": import_sample_binomial,
     "_sample_categorical": import_categorical,
 }
-
-__all__ = ["IMPORTS"]

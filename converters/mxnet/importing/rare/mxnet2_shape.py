@@ -218,5 +218,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "_npx_index_add": at_places(Reduction.ADD),
     "_npx_index_update": at_places(Reduction.NONE),
 }
-
-__all__ = ["IMPORTS"]

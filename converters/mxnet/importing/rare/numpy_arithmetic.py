@@ -210,5 +210,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "_npi_rcopysign_scalar": of_scalar(copysign, reverse=True),
     "_npi_rldexp_scalar": of_scalar(ldexp, reverse=True),
 }
-
-__all__ = ["IMPORTS"]

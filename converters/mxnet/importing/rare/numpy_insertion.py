@@ -148,5 +148,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "_npi_insert_slice": import_insert_slice,
     "_npi_insert_tensor": import_insert_tensor,
 }
-
-__all__ = ["IMPORTS"]

@@ -93,5 +93,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "_npi_boolean_mask_assign_scalar": import_assign_scalar,
     "_npi_boolean_mask_assign_tensor": import_assign_tensor,
 }
-
-__all__ = ["IMPORTS"]

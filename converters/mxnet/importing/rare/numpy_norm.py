@@ -198,5 +198,3 @@ def _of_powers(
 
 
 IMPORTS: dict[str, ImportFunction] = {"_npi_norm": import_norm}
-
-__all__ = ["IMPORTS"]

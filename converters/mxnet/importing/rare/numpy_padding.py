@@ -102,5 +102,3 @@ def _with_extremes(node: ImportNode, data: Value, axis: int, width: tuple[int, i
 
 
 IMPORTS: dict[str, ImportFunction] = {"_npi_pad": import_pad}
-
-__all__ = ["IMPORTS"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 
@@ -26,8 +25,6 @@ from graphir.types import DType, TensorType
 UNROLLED = 32
 # So many differences of differences are taken one by one.
 DIFFERENCES = 64
-
-Choose = Callable[[ImportNode, Value], tuple[Value, Value]]
 
 
 def _condition(node: ImportNode) -> Value:
@@ -239,5 +236,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "_npi_where_scalar2": import_where_scalars,
     "_npx_constraint_check": import_constraint_check,
 }
-
-__all__ = ["IMPORTS"]

@@ -339,5 +339,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "_npi_std": deviation(True),
     "_npi_var": deviation(False),
 }
-
-__all__ = ["IMPORTS"]

@@ -175,5 +175,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "_sample_normal": sampled(_place_normal, ir.RandomNormalLike(mean=0.0, scale=1.0)),
     "_sample_uniform": sampled(_place_uniform, ir.RandomUniformLike(low=0.0, high=1.0)),
 }
-
-__all__ = ["IMPORTS", "decide_numbers", "repeated_parameters", "stated_dtype", "stated_size"]

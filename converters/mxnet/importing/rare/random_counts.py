@@ -158,5 +158,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "_sample_poisson": of_inputs(sample_poisson),
     "_shuffle": import_shuffle,
 }
-
-__all__ = ["IMPORTS"]

@@ -316,5 +316,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "_npi_uniform_n": import_uniform,
     "_npi_weibull": by_inverse("a", inverse=weibull),
 }
-
-__all__ = ["IMPORTS"]

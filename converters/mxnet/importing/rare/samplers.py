@@ -110,6 +110,3 @@ def poisson(node: ImportNode, rate: Value, *, known: float | None = None) -> Val
         return _few(steps, rate) if known <= FEW else _many(steps, rate)
     few = _few(steps, steps(ir.Min(), rate, FEW))
     return steps.where(steps.below(rate, MANY), few, _many(steps, steps(ir.Max(), rate, MANY)))
-
-
-__all__ = ["gamma", "poisson"]

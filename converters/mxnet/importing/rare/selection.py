@@ -115,5 +115,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "_npi_unique": import_unique,
     "_npx_nonzero": import_nonzero,
 }
-
-__all__ = ["IMPORTS"]

@@ -125,5 +125,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "_sparse_retain": import_retain,
     "cast_storage": import_cast_storage,
 }
-
-__all__ = ["IMPORTS"]

@@ -43,5 +43,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "gamma": _with_integers(Gamma()),
     "gammaln": _with_integers(LogGamma()),
 }
-
-__all__ = ["IMPORTS"]

@@ -62,5 +62,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "_contrib_fft": import_fft,
     "_contrib_ifft": import_ifft,
 }
-
-__all__ = ["IMPORTS"]

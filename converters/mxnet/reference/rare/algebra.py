@@ -134,5 +134,3 @@ OPERATORS: Mapping[str, Reference] = {
     "_linalg_trmm": trmm,
     "khatri_rao": khatri_rao,
 }
-
-__all__ = ["OPERATORS", "require_pair", "require_square", "require_wide", "triangle"]

@@ -114,5 +114,3 @@ OPERATORS: Mapping[str, Reference] = {
     "_slice_assign_scalar": slice_assign_scalar,
     "_unravel_index": unravel_index,
 }
-
-__all__ = ["OPERATORS"]

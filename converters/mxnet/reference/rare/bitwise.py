@@ -44,5 +44,3 @@ OPERATORS: Mapping[str, Reference] = {
     "_npi_bitwise_xor": pairwise(np.bitwise_xor),
     "_npi_bitwise_xor_scalar": with_scalar(np.bitwise_xor),
 }
-
-__all__ = ["OPERATORS"]

@@ -106,5 +106,3 @@ OPERATORS: Mapping[str, Reference] = {
     "_random_pdf_poisson": density(log_poisson),
     "_random_pdf_uniform": density(lambda x, low, high: -np.log(high - low), lambda x, low, high: 1 / (high - low)),
 }
-
-__all__ = ["OPERATORS"]

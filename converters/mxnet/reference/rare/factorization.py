@@ -195,5 +195,3 @@ OPERATORS: Mapping[str, Reference] = {
     "_npi_tensorinv": tensorinv,
     "_npi_tensorsolve": tensorsolve,
 }
-
-__all__ = ["OPERATORS"]

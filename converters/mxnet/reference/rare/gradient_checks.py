@@ -34,5 +34,3 @@ OPERATORS: Mapping[str, Reference] = {
     "multi_all_finite": all_finite,
     "multi_sum_sq": multi_sum_sq,
 }
-
-__all__ = ["OPERATORS"]

@@ -109,5 +109,3 @@ OPERATORS: Mapping[str, Reference] = {
     "_image_normalize": normalize,
     "_image_to_tensor": to_tensor,
 }
-
-__all__ = ["OPERATORS"]

@@ -163,5 +163,3 @@ def _areas(size: int, wanted: int) -> Taps:
 
 
 OPERATORS: Mapping[str, Reference] = {"_cvimresize": cv_resize, "_image_resize": image_resize}
-
-__all__ = ["OPERATORS"]

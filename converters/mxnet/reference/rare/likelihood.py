@@ -67,5 +67,3 @@ def hawkes(attrs: Attributes, *operands: Array) -> tuple[Array, Array]:
 
 
 OPERATORS: Mapping[str, Reference] = {"CTCLoss": ctc_loss, "_contrib_hawkesll": hawkes}
-
-__all__ = ["OPERATORS"]

@@ -69,5 +69,3 @@ OPERATORS: Mapping[str, Reference] = {
     "_contrib_sldwin_atten_mask_like": mask_like,
     "_contrib_sldwin_atten_score": score,
 }
-
-__all__ = ["OPERATORS"]

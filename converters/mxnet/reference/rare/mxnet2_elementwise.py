@@ -149,5 +149,3 @@ OPERATORS: Mapping[str, Reference] = {
     "masked_softmax": masked_softmax,
     "mish": of_one(mish),
 }
-
-__all__ = ["OPERATORS"]

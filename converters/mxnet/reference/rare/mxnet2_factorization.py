@@ -61,5 +61,3 @@ OPERATORS: Mapping[str, Reference] = {
     "_npi_matrix_rank_none_tol": matrix_rank_none,
     "_npi_qr": qr,
 }
-
-__all__ = ["OPERATORS"]

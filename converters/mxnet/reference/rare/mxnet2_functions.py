@@ -26,5 +26,3 @@ def digamma(attrs: Attributes, data: Array) -> Array:
 
 
 OPERATORS: Mapping[str, Reference] = {"digamma": digamma}
-
-__all__ = ["OPERATORS"]

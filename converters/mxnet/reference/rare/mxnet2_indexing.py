@@ -39,5 +39,3 @@ OPERATORS: Mapping[str, Reference] = {
     "_npi_advanced_indexing": advanced_indexing,
     "_npi_advanced_indexing_multiple": several_indices,
 }
-
-__all__ = ["OPERATORS"]

@@ -80,5 +80,3 @@ OPERATORS: Mapping[str, Reference] = {
     "_npx_quantized_reshape": rearranged(numpy_shape.reshape),
     "_npx_quantized_transpose": rearranged(numpy_shape.transpose),
 }
-
-__all__ = ["OPERATORS"]

@@ -96,5 +96,3 @@ OPERATORS: Mapping[str, Reference] = {
     "_npx_index_add": index_add,
     "_npx_index_update": index_update,
 }
-
-__all__ = ["OPERATORS"]

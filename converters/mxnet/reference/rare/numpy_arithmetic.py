@@ -82,5 +82,3 @@ OPERATORS: Mapping[str, Reference] = {
     "_npi_rcopysign_scalar": of_scalar(copysign, swapped=True),
     "_npi_rldexp_scalar": of_scalar(ldexp, swapped=True),
 }
-
-__all__ = ["OPERATORS"]

@@ -34,5 +34,3 @@ OPERATORS: Mapping[str, Reference] = {
     "_npi_boolean_mask_assign_scalar": assign_scalar,
     "_npi_boolean_mask_assign_tensor": assign_tensor,
 }
-
-__all__ = ["OPERATORS"]

@@ -107,5 +107,3 @@ def _vector(size: Array, order: float, axes: tuple[int, ...], keep: bool) -> Arr
 
 
 OPERATORS: Mapping[str, Reference] = {"_npi_norm": norm}
-
-__all__ = ["OPERATORS"]

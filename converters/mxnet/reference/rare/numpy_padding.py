@@ -47,5 +47,3 @@ def fold_of(largest: bool) -> Any:
 
 
 OPERATORS: Mapping[str, Reference] = {"_npi_pad": pad}
-
-__all__ = ["OPERATORS"]

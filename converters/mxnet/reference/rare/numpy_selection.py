@@ -141,5 +141,3 @@ OPERATORS: Mapping[str, Reference] = {
     "_npi_where_scalar2": where_scalars,
     "_npx_constraint_check": constraint_check,
 }
-
-__all__ = ["OPERATORS"]

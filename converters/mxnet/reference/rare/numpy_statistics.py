@@ -170,5 +170,3 @@ OPERATORS: Mapping[str, Reference] = {
     "_npi_std": deviation,
     "_npi_var": variance,
 }
-
-__all__ = ["OPERATORS"]

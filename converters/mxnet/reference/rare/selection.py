@@ -104,5 +104,3 @@ OPERATORS: Mapping[str, Reference] = {
     "_npi_unique": unique,
     "_npx_nonzero": nonzero,
 }
-
-__all__ = ["OPERATORS"]

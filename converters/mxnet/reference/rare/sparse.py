@@ -77,5 +77,3 @@ OPERATORS: Mapping[str, Reference] = {
     "_sparse_retain": retain,
     "cast_storage": cast_storage,
 }
-
-__all__ = ["OPERATORS"]

@@ -39,5 +39,3 @@ OPERATORS: Mapping[str, Reference] = {
     "_contrib_fft": fft,
     "_contrib_ifft": ifft,
 }
-
-__all__ = ["OPERATORS"]
