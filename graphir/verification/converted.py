@@ -17,13 +17,12 @@ from graphir.verification.accuracy import AccuracyReport, compare_accuracy, spli
 from graphir.verification.devices import note_devices
 from graphir.verification.driver import verify_sets
 from graphir.verification.grading.heads import Wiring
-from graphir.verification.inputs.feeds import read_npz
+from graphir.verification.inputs.files import read_npz
 from graphir.verification.inputs.given import Wanted, plan_of
 from graphir.verification.inputs.state import carried
 from graphir.verification.isolated import compare_isolated, run_in_child
 from graphir.verification.options import ComparisonOptions
 from graphir.verification.pairs.sides import Sides
-from graphir.verification.progress import watched
 from graphir.verification.report import VerificationReport
 from graphir.verification.running.candidate import OnnxCandidate
 from graphir.verification.running.references import hold_against, reference_of
@@ -68,8 +67,10 @@ def _compared(
     with OnnxCandidate(candidate, providers=how.providers, memory=how.memory_budget) as under_test:
 
         def check(reference: Reference) -> VerificationReport:
-            judge, told = watched(reference, carried(plan, reference), how.tell)
-            found = verify_sets(judge, under_test, told, graph=graph, how=how, wiring=wiring, step=step, sides=sides)
+            found = verify_sets(
+                reference, under_test, carried(plan, reference), graph=graph, how=how, wiring=wiring, step=step,
+                sides=sides,
+            )  # fmt: skip
             note_devices(reference, under_test, partial(plan.first().like, found.feeds), found, how)
             return found
 

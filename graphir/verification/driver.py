@@ -28,6 +28,7 @@ from .inputs.sets import FeedSet, Made, Plan
 from .options import ComparisonOptions
 from .pairs.sides import Sides
 from .plain import Outcome, Plain, Refused, noted, refusals
+from .progress import Progress, watched
 from .regions.trials import try_changes
 from .report import InputSet, VerificationReport, gravity
 from .running.bench import Bench
@@ -70,8 +71,10 @@ def verify_sets(
     the candidate alone refuses is a difference. Once the models differ no more sets are run. Raises VerificationError
     as `verify_against` does for the first set.
     """
-    recalled = Recalled(reference, candidate.memory)
-    driver = _Driver(recalled, candidate, graph, how or ComparisonOptions(), wiring, step, sides)
+    how = how or ComparisonOptions()
+    progress = Progress(how.tell)
+    plan, recalled = watched(plan, progress), Recalled(reference, candidate.memory, progress)
+    driver = _Driver(recalled, candidate, graph, how, wiring, step, sides)
     started = time.process_time()
     first = plan.first()
     (report, bench, asked), made = driver.first(first)

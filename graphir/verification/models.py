@@ -26,15 +26,13 @@ from graphir.verification.causes.minimal import check_folder
 from graphir.verification.devices import note_devices
 from graphir.verification.driver import verify_sets
 from graphir.verification.grading.heads import Wiring
-from graphir.verification.inputs.feeds import file_plan, golden_plan
-from graphir.verification.inputs.given import Feeds, Wanted, plan_of
+from graphir.verification.inputs.given import Feeds, Wanted, file_plan, golden_plan, plan_of
 from graphir.verification.inputs.sets import Plan
 from graphir.verification.inputs.state import carried
 from graphir.verification.isolated import compare_isolated
 from graphir.verification.options import ComparisonOptions
 from graphir.verification.pairs.sides import Sides
 from graphir.verification.pieces import CapturePiece, check_pieces, pieces_of
-from graphir.verification.progress import watched
 from graphir.verification.report import VerificationReport
 from graphir.verification.running.candidate import OnnxCandidate
 from graphir.verification.running.references import GoldenCapture, RuntimeReference, hold_against
@@ -211,10 +209,10 @@ class _Check:
     def _check(
         self, reference: Reference, plan: Plan, layers: Graph | None, sides: Sides | None, wiring: Any = None
     ) -> VerificationReport:
-        judge, told = watched(reference, carried(plan, reference), self.how.tell)
+        steps = carried(plan, reference)
         try:
             report = verify_sets(
-                judge, self.under_test, told, graph=layers, how=self.how, wiring=wiring, sides=sides
+                reference, self.under_test, steps, graph=layers, how=self.how, wiring=wiring, sides=sides
             )
         except VerificationError as error:
             changes = [] if sides is None or type(error) is not VerificationError else sides.changes()

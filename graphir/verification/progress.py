@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from numpy.typing import NDArray
 
 from graphir.safety.counted import duration
 
 from .inputs.sets import FeedSet, Made, Plan
-from .running.recalled import Relay
-
-if TYPE_CHECKING:
-    from graphir.converters.formats import Reference
 
 Array = NDArray[Any]
 Tell = Callable[[str], None]
@@ -31,8 +27,8 @@ class Progress:
     one took, on which much more is measured. `clock` gives seconds.
     """
 
-    def __init__(self, tell: Tell, clock: Callable[[], float] = time.monotonic) -> None:
-        self._tell = tell
+    def __init__(self, tell: Tell | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._tell = tell or (lambda text: None)
         self._clock = clock
         self._set = ""
         self._place = self._sets = 1
@@ -69,40 +65,18 @@ class Progress:
         self._tell(", ".join(part for part in ("comparing" + (f" on {where}" if where else ""), text, left) if part))
 
 
-class Told(Relay):
-    """A reference that reports which of its values it computes."""
-
-    def __init__(self, reference: Reference, progress: Progress) -> None:
-        super().__init__(reference)
-        self._progress = progress
-
-    def stream(self, feeds: Mapping[str, Array], names: Iterable[str]) -> Iterator[tuple[str, Array]]:
-        """The named values."""
-        wanted = list(names)
-        found = iter(self._reference.stream(feeds, wanted))
-        for _ in self._progress.values(len(wanted)):
-            one = next(found, None)
-            if one is None:
-                return
-            yield one
-        yield from found
-
-
-def watched(reference: Reference, plan: Plan, tell: Tell | None) -> tuple[Reference, Plan]:
-    """The reference and the plan of inputs, telling which set is run and which value is computed."""
-    if tell is None:
-        return reference, plan
-    progress = Progress(tell)
+def watched(plan: Plan, progress: Progress) -> Plan:
+    """Return the plan of inputs, which reports the set that is run."""
 
     def sets(light: bool) -> list[FeedSet]:
-        made = plan.sets(light)
+        planned = plan.sets(light)
         return [
-            replace(one, attempts=tuple(partial(_begun, progress, one.name, place, len(made), make)
-                                        for make in one.attempts))
-            for place, one in enumerate(made, 1)
+            replace(each, attempts=tuple(partial(_begun, progress, each.name, place, len(planned), make)
+                                         for make in each.attempts))
+            for place, each in enumerate(planned, 1)
         ]  # fmt: skip
 
-    return Told(reference, progress), replace(plan, sets=sets)
+    return replace(plan, sets=sets)
 
 
 def _begun(progress: Progress, name: str, place: int, total: int, make: Made) -> dict[str, Array]:
@@ -110,4 +84,4 @@ def _begun(progress: Progress, name: str, place: int, total: int, make: Made) ->
     return make()
 
 
-__all__ = ["Progress", "Told", "duration", "watched"]
+__all__ = ["Progress", "duration", "watched"]

@@ -9,7 +9,8 @@ import pytest
 
 from graphir.converters.formats import Reference
 from graphir.converters.mxnet.references import ReferenceEvaluator
-from graphir.verification.progress import Progress, Told, duration
+from graphir.verification.progress import Progress, duration
+from graphir.verification.running.recalled import Recalled
 from tests.runtime.test_providers import FEEDS
 from tests.verification import models
 
@@ -63,7 +64,7 @@ def test_a_reference_that_is_told_of_is_the_same() -> None:
     said: list[str] = []
     source = models.net_source()
     plain = ReferenceEvaluator(source.symbol, source.plain_tensors())
-    told: Any = Told(plain, Progress(said.append))
+    told = Recalled(plain, 0, Progress(said.append))
     assert (told.label, told.outputs, told.values(), told.quantized) == (
         plain.label, plain.outputs, plain.values(), False,
     )  # fmt: skip
@@ -86,7 +87,7 @@ class Short(Reference):
 
 
 def test_fewer_values_than_asked_for() -> None:
-    found: list[Any] = list(Told(Short(), Progress(lambda text: None)).stream({}, ["a", "b", "c"]))
+    found: list[Any] = list(Recalled(Short(), 0).stream({}, ["a", "b", "c"]))
     assert found == [("a", 1)]
 
 

@@ -1,4 +1,4 @@
-"""Inputs that a user names: files of arrays, folders of them or of images, and the sets that are drawn."""
+"""The sets of inputs that a user names, a capture recorded, or that are drawn for a graph or a file."""
 
 from __future__ import annotations
 
@@ -7,21 +7,23 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphir.errors import VerificationError
-from graphir.files.reading import open_plain
+from graphir.errors import GraphirError, VerificationError
 from graphir.graph import Graph
-from graphir.types import DType
+from graphir.structure.state import STATE
+from graphir.types import DType, TensorType, parse_shape
 
 from .draws import DRAWS
-from .images import SUFFIXES, image_batches
-from .npz import UNREADABLE, chosen, read_feeds
+from .files import SUFFIXES, chosen, image_batches, read_feeds, read_npy
 from .sets import ALL, NAMES, FeedSet, Plan, about_settled, drawn_sets, joined, one_set
 from .state import StateInput, state_inputs, with_state, without_state
+
+if TYPE_CHECKING:
+    from graphir.runtime.session import OnnxSession
 
 Array = NDArray[Any]
 PathLike = str | os.PathLike[str]
@@ -64,8 +66,10 @@ class Wanted:
 
 
 def plan_of(feeds: Feeds | None, wanted: Wanted) -> Plan:
-    """The sets that are given, in their order, or all drawn ones. Raises VerificationError for what is neither a file
-    of inputs, a folder of such, nor the name of a drawn set."""
+    """Return the sets that are given, in their order, or all drawn ones.
+
+    Raises VerificationError for what is neither a file of inputs, a folder of such, nor the name of a drawn set.
+    """
     if feeds is None:
         return with_state(Plan(wanted.drawing(tuple(DRAWS)), wanted.notes), wanted.state)
     sources = [feeds] if isinstance(feeds, Mapping | str | os.PathLike) else list(feeds)
@@ -95,7 +99,7 @@ def _plan_of_one(source: One, wanted: Wanted) -> Plan:
 def _of_file(path: Path, wanted: Wanted) -> FeedSet:
     names = wanted.names
     if path.suffix == ".npy" and len(names) == 1:
-        return FeedSet(path.name, (lambda: {names[0]: _read_npy(path)},))
+        return FeedSet(path.name, (lambda: {names[0]: read_npy(path)},))
     if path.suffix == ".npy":
         shown = ", ".join(names)
         raise VerificationError(f"{path} holds one array, and the inputs are {shown}: give an .npz or a folder")
@@ -111,7 +115,7 @@ def _of_folder(folder: Path, wanted: Wanted) -> Plan:
     sets = [_of_file(file, wanted) for file in files if file.suffix == ".npz"]
     if arrays and {file.stem for file in arrays} >= set(names):
         by_name = {file.stem: file for file in arrays}
-        sets.append(FeedSet(folder.name, (lambda: {name: _read_npy(by_name[name]) for name in names},)))
+        sets.append(FeedSet(folder.name, (lambda: {name: read_npy(by_name[name]) for name in names},)))
     elif arrays:
         sets += [_of_file(file, wanted) for file in arrays]
     images = [file for file in files if file.suffix.lower() in SUFFIXES]
@@ -144,13 +148,70 @@ def _named(name: str, make: Callable[[], Array]) -> dict[str, Array]:
     return {name: make()}
 
 
-def _read_npy(path: Path) -> Array:
+def golden_plan(recorded: Mapping[str, Array], feeds: Feeds | None, inputs: Sequence[str]) -> Plan:
+    """Return the recorded inputs; those that a candidate has, if these are not all of them under other names."""
+    if feeds is not None:
+        raise VerificationError("a golden capture holds results for its own inputs only: other feeds have no answer")
+    renamed = len(inputs) == len(recorded) and not recorded.keys() & set(inputs)
+    return one_set("recorded", recorded if renamed else chosen(recorded, inputs))
+
+
+def feeds_of(
+    feeds: Feeds | None, graph: Graph, seed: int, other: Mapping[str, Sequence[object]] | None = None
+) -> dict[str, Array]:
+    """Return the first set that is given for a graph's inputs, else drawn values, in sizes that suit the inputs of the
+    `other` model."""
+    return plan_of(feeds, Wanted.of(graph, seed, other)).first().attempts[0]()
+
+
+def file_plan(
+    read: Callable[[], Graph],
+    stated: Mapping[str, Any] | None,
+    feeds: Feeds | None,
+    seed: int,
+    sessions: tuple[OnnxSession, OnnxSession],
+) -> Plan:
+    """Return the sets for the inputs of a file that the first session runs, in sizes that suit the second: as for any
+    graph, and where it cannot be `read` as one, or leaves sizes open, of its own shapes; those that are `stated`
+    count."""
+    session, other = sessions
+    shapes = {name: (stated or {}).get(name, shape) for name, shape in session.inputs.items()}
+    notes: list[str] = []
+
+    def drawing(names: Sequence[str]) -> Callable[[bool], Sequence[FeedSet]]:
+        try:
+            wanted = Wanted.of(read(), seed, other.inputs)
+            sets = wanted.drawing(names)
+            sets(False)[0].attempts[0]()
+            notes.extend(note for note in wanted.notes if note not in notes)
+            return sets
+        except GraphirError:
+            return drawn_sets(_inputs_alone(shapes, session.input_dtypes), seed, other.inputs, names, is_opaque=True)
+
+    return plan_of(feeds, Wanted(shapes, session.input_dtypes, drawing, notes, _state_of_file(read, session)))
+
+
+def _inputs_alone(shapes: Mapping[str, Sequence[object]], dtypes: Mapping[str, np.dtype[Any] | None]) -> Graph:
+    """A graph of nothing but the inputs."""
+    graph = Graph("inputs")
+    for name, shape in shapes.items():
+        dtype = dtypes[name]
+        if dtype is None:
+            raise VerificationError(f"input {name} is no tensor: nothing can be drawn for it")
+        sizes = parse_shape(",".join(str(size) if isinstance(size, int) else "?" for size in shape))
+        graph.add_input(name, TensorType(DType.of(dtype), sizes))
+    return graph
+
+
+def _state_of_file(read: Callable[[], Graph], session: OnnxSession) -> dict[str, StateInput]:
+    """The state that a file's metadata name; the file is read for that only where they do."""
+    if STATE not in session.metadata:
+        return {}
     try:
-        with open_plain(path) as file:
-            array: Array = np.lib.format.read_array(file, allow_pickle=False)  # type: ignore[no-untyped-call]
-    except UNREADABLE as error:
-        raise VerificationError(f"cannot read {path} as an .npy: {error}") from error
-    return array
+        return state_inputs(read())
+    except GraphirError:
+        return {}
 
 
-__all__ = ["Feeds", "Wanted", "plan_of"]
+
+__all__ = ["Feeds", "Wanted", "feeds_of", "file_plan", "golden_plan", "plan_of"]

@@ -22,8 +22,7 @@ from graphir.safety.isolation import subject
 from graphir.types import DType
 from graphir.verification.running.candidate import OnnxCandidate
 
-from .feeds import feeds_of
-from .given import Feeds
+from .given import Feeds, feeds_of
 
 PathLike = str | os.PathLike[str]
 SLICE_BYTES = 256 << 20

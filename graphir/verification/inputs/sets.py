@@ -9,16 +9,15 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from graphir.converters.onnx.exporting.context import opset_of_source
 from graphir.graph import Graph
 
-from .draws import DRAWS, NORMAL, Draw, drawn_floats
+from .draws import DRAWS, NORMAL, Draw
 from .roles import order_sensitive, table_of
 from .seeded import make_feeds
-from .sizes import BATCH, BATCHES, OTHER_BATCH, OpenSizes, Shapes, stated_sizes
+from .sizes import BATCHES, OpenSizes, Shapes, stated_sizes
 
 if TYPE_CHECKING:
     from .state import StateInput
@@ -74,18 +73,21 @@ def drawn_sets(
     seed: int = 0,
     other: Mapping[str, Sequence[object]] | None = None,
     names: Sequence[str] = tuple(DRAWS),
+    *,
+    is_opaque: bool = False,
 ) -> Callable[[bool], list[FeedSet]]:
     """The drawn sets of these names for a graph's inputs, the n-th from the n-th seed, in sizes that suit the inputs of
     the `other` model.
 
     The first has the sizes that `make_feeds` takes, `edges` others (see `other_shapes`). A `mask` of floats is full of
     equal numbers, among which two correct models may choose differently: a graph with operators that choose (TopK) gets
-    none.
+    none. Of one that is `is_opaque` only the inputs are known: integers are 0 or 1.
     """
+    draws = {name: replace(draw, integers="mask") if is_opaque else draw for name, draw in DRAWS.items()}
     sizes = OpenSizes(graph, stated_sizes(graph, other or {}))
 
     def sets(light: bool) -> list[FeedSet]:
-        return [_drawn(graph, seed + list(DRAWS).index(name), sizes, DRAWS[name], light) for name in names]
+        return [_drawn(graph, seed + list(DRAWS).index(name), sizes, draws[name], light) for name in names]
 
     return sets
 
@@ -101,7 +103,7 @@ def about_settled(graph: Graph, other: Mapping[str, Sequence[object]]) -> list[s
 
 def _drawn(graph: Graph, seed: int, sizes: OpenSizes, draw: Draw, light: bool) -> FeedSet:
     shapes: list[Shapes | None] = [None]
-    if draw.name == "edges" or (light and draw is not NORMAL):
+    if draw.name == "edges" or (light and draw.name != NORMAL.name):
         shapes = [*sizes.others(light=light), None]
     elif draw.name in BATCHES:
         shapes = [*sizes.of_batch(BATCHES[draw.name]), None]
@@ -124,37 +126,6 @@ def _has_whole_numbers(graph: Graph) -> bool:
     )
 
 
-def drawn_for_shapes(
-    shapes: Mapping[str, Sequence[object]],
-    dtypes: Mapping[str, np.dtype[Any]],
-    seed: int,
-    names: Sequence[str] = tuple(DRAWS),
-) -> Callable[[bool], list[FeedSet]]:
-    """The drawn sets for a model of which only the inputs are known: floats as ever, integers that are 0 or 1."""
-
-    def feeds(draw: Draw, turn: int, batch: int) -> dict[str, Array]:
-        generator = np.random.Generator(np.random.PCG64(seed + turn))
-        found = {}
-        for name, shape in shapes.items():
-            open_sizes = [batch] + [BATCH] * len(shape)
-            sizes = tuple(size if isinstance(size, int) else open_sizes[axis] for axis, size in enumerate(shape))
-            is_float = dtypes[name].kind in "fV"
-            numbers = drawn_floats(generator, sizes, draw) if is_float else generator.integers(0, 2, sizes)
-            found[name] = np.asarray(numbers).astype(dtypes[name])
-        return found
-
-    def sets(light: bool) -> list[FeedSet]:
-        made = []
-        for turn, draw in enumerate(DRAWS.values()):
-            other = {"edges": OTHER_BATCH, **BATCHES}.get(draw.name)
-            batches = (BATCH,) if other is None else (1 if light else other, BATCH)
-            attempts = tuple(partial(feeds, draw, turn, batch) for batch in batches)
-            made.append(FeedSet(draw.name, attempts, stretched=draw.floats == "wide"))
-        return [one for one in made if one.name in names]
-
-    return sets
-
-
 def joined(parts: Sequence[Plan]) -> Plan:
     """The sets of several plans, one after the other; names that come again are numbered."""
 
@@ -169,4 +140,4 @@ def joined(parts: Sequence[Plan]) -> Plan:
     return Plan(lambda light: list(sets(light)), notes)
 
 
-__all__ = ["ALL", "NAMES", "FeedSet", "Plan", "about_settled", "drawn_for_shapes", "drawn_sets", "joined", "one_set"]
+__all__ = ["ALL", "NAMES", "FeedSet", "Plan", "about_settled", "drawn_sets", "joined", "one_set"]

@@ -11,7 +11,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from graphir.converters.session import lean_session, quiet_session
@@ -25,7 +24,7 @@ from graphir.verification.options import MEMORY_BUDGET
 
 from .layouts import Fitting, fit_inputs, fitted_feeds
 from .maps import Keys, as_arrays
-from .slices import HELD_OF_EACH, WORTH_RETURNING, held_at_once, in_slices, return_memory
+from .slices import HELD_OF_EACH, WORTH_RETURNING, RecentRuns, held_at_once, in_slices, return_memory
 
 if TYPE_CHECKING:
     from graphir.converters.onnx.files.mapped import Mapped
@@ -81,7 +80,7 @@ class OnnxCandidate:
         self._opened: tuple[str, ...] = ()
         self._turns = False
         self.keys: dict[str, Keys] = {}
-        self._recent: list[tuple[Mapping[str, NDArray[Any]], tuple[Fitting, Kind], dict[str, NDArray[Any]]]] = []
+        self._recent = RecentRuns(memory // KEPT_SHARE, RUNS_KEPT)
 
     def __enter__(self) -> OnnxCandidate:
         return self
@@ -91,7 +90,7 @@ class OnnxCandidate:
 
     def close(self) -> None:
         """Let the sessions and the files go."""
-        self._extended, self._recent = {}, []
+        self._extended, self._recent = {}, RecentRuns(0, RUNS_KEPT)
         if self._twin is not None:
             self._twin.close()
             self._twin = None
@@ -230,7 +229,7 @@ class OnnxCandidate:
         aside = () if self._opened else self.session.aside
         if not self._opened and all(name in self.session.outputs or name in aside for name in outputs or ()):
             found = as_arrays(self.session.run(feeds, outputs), self.keys)
-            self._keep(given, OUTPUTS, found)
+            self._recent.keep(given, found, (self.fitting, OUTPUTS))
             return found
         own = self.structure.outputs if self._opened else self.session.outputs
         inner = list(dict.fromkeys(name for name in outputs or () if name not in own))
@@ -241,7 +240,7 @@ class OnnxCandidate:
         turned = self._is_turned([name for name in inner if name not in beside])
         found = as_arrays(self._with_outputs(inner, turned).run(feeds, outputs), self.keys)
         if weights is None:
-            self._keep(given, self._kind(inner, turned), found)
+            self._recent.keep(given, found, (self.fitting, self._kind(inner, turned)))
         return found
 
     def _kind(self, inner: Collection[str], turned: bool) -> Kind:
@@ -249,48 +248,18 @@ class OnnxCandidate:
         optimisations. With them it is the values that are asked for which prevent some."""
         return ("inside", *self._opened, *(("turned", *sorted(inner)) if turned else ()))
 
-    def _keep(self, feeds: Mapping[str, NDArray[Any]], kind: Kind, found: Mapping[str, NDArray[Any]]) -> None:
-        """Keep the smallest results of a run, as many as the share of the budget for these feeds has room for."""
-        held = self._kept_of(feeds, kind)
-        room = self.memory // KEPT_SHARE - sum(array.nbytes for array in held.values())
-        kept = dict(held)
-        arrays = [(name, array) for name, array in found.items() if isinstance(array, np.ndarray) and name not in held]
-        for name, array in sorted(arrays, key=lambda pair: pair[1].nbytes):
-            room -= array.nbytes
-            if room < 0:
-                break
-            kept[name] = array
-        if kept:  # which keeps the feeds too
-            others = [run for run in self._recent if run[2] is not held]
-            self._recent = [*others[1 - RUNS_KEPT :], (feeds, (self.fitting, kind), kept)]
-
-    def _kept_of(self, feeds: Mapping[str, NDArray[Any]], kind: Kind) -> dict[str, NDArray[Any]]:
-        """What is kept of the runs on these very feeds that can be put beside each other."""
-        like = self.fitting, kind
-        return next((found for fed, own, found in self._recent if fed is feeds and own == like), {})
-
     def known_or_run(self, feeds: Mapping[str, NDArray[Any]], names: Sequence[str]) -> dict[str, NDArray[Any]]:
-        """The same as `run`, without another run where the last ones, on these very feeds, gave small values of these
-        names. A run for outputs gives the other small ones too, which will be asked for."""
-        is_given = set(names) <= self._given_anyway()
+        """Return the same as `run`, without another run where the last ones, on these very feeds, gave small values of
+        these names. A run for outputs gives the others that were small in the last one too, which will be asked for."""
+        given = set() if self._opened else {*self.session.outputs, *self.session.aside}
+        is_given = set(names) <= given
         inner = [name for name in dict.fromkeys(names) if name not in self.session.outputs]
-        found = self._kept_of(feeds, OUTPUTS if is_given else self._kind(inner, self._is_turned(inner)))
-        if not all(name in found for name in names):
-            beside = self._small if is_given else ()
-            found = self.run(feeds, list(dict.fromkeys([*names, *beside])))
-        return {name: found[name] for name in names}
-
-    def _given_anyway(self) -> set[str]:
-        """What the session of the model gives, whatever is asked of it."""
-        return set() if self._opened else {*self.session.outputs, *self.session.aside}
-
-    @property
-    def _small(self) -> list[str]:
-        """The outputs that were small enough to be kept of the last run that was."""
-        given = self._given_anyway()
-        empty: dict[str, NDArray[Any]] = {}
-        last = next((found for _, (_, kind), found in reversed(self._recent) if kind == OUTPUTS), empty)
-        return [name for name in last if name in given]
+        kind = OUTPUTS if is_given else self._kind(inner, self._is_turned(inner))
+        results = self._recent.of(feeds, (self.fitting, kind))
+        if not all(name in results for name in names):
+            small = self._recent.last(lambda other: other[1] == OUTPUTS) if is_given else ()
+            results = self.run(feeds, list(dict.fromkeys([*names, *(name for name in small if name in given)])))
+        return {name: results[name] for name in names}
 
     def slices(self, names: Iterable[str], feeds: Mapping[str, NDArray[Any]], most: int) -> list[list[str]]:
         """The names in parts whose values take at most so many bytes; one that takes more is alone."""

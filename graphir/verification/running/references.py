@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from graphir.converters.formats import Reference
 from graphir.errors import VerificationError
 from graphir.graph import Graph
-from graphir.verification.inputs.feeds import npz_names, read_npz
+from graphir.verification.inputs.files import npz_names, read_npz
 from graphir.verification.options import MEMORY_BUDGET
 from graphir.verification.report import VerificationReport
 from graphir.verification.running.candidate import OnnxCandidate

@@ -1,12 +1,13 @@
-"""How many values can be asked for at a time, so that those that are held stay within a budget of memory."""
+"""Which values are held, and how many at a time, so that they stay within a budget of memory."""
 
 from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
@@ -18,6 +19,38 @@ Array = NDArray[Any]
 HELD_OF_EACH = 4
 # Below that what the C library keeps is not worth asking it to return.
 WORTH_RETURNING = 4 << 20
+
+
+class RecentRuns:
+    """The smallest results of the last runs, by the very feeds (that dictionary, not one that is equal) and a `kind`:
+    of which session they are, whose results differ by rounding from another's. Of each run up to `room` bytes stay."""
+
+    def __init__(self, room: int, most: int) -> None:
+        self._room, self._most = room, most
+        self._runs: list[tuple[Mapping[str, Array], Any, dict[str, Array]]] = []
+
+    def of(self, feeds: Mapping[str, Array], kind: Any = ()) -> dict[str, Array]:
+        """Return what is kept of the runs on these feeds."""
+        return next((kept for fed, other, kept in self._runs if fed is feeds and other == kind), {})
+
+    def keep(self, feeds: Mapping[str, Array], results: Mapping[str, Any], kind: Any = ()) -> None:
+        """Keep the smallest of a run's arrays beside those that are kept of these feeds, which become the last."""
+        kept = self.of(feeds, kind)
+        room = self._room - sum(array.nbytes for array in kept.values())
+        arrays = {name: array for name, array in results.items() if isinstance(array, np.ndarray) and name not in kept}
+        added = dict(kept)
+        for name in sorted(arrays, key=lambda name: arrays[name].nbytes):
+            room -= arrays[name].nbytes
+            if room < 0:
+                break
+            added[name] = arrays[name]
+        if added:  # which keeps the feeds too
+            others = [run for run in self._runs if run[2] is not kept]
+            self._runs = [*others[1 - self._most :], (feeds, kind, added)]
+
+    def last(self, is_kind: Callable[[Any], bool]) -> dict[str, Array]:
+        """Return what is kept of the last run of such a kind."""
+        return next((kept for _, other, kept in reversed(self._runs) if is_kind(other)), {})
 
 
 def in_slices(names: Iterable[str], sizes: Mapping[str, int], most: int) -> list[list[str]]:
@@ -70,4 +103,6 @@ def return_memory_of(arrays: Iterable[Array]) -> None:
         return_memory()
 
 
-__all__ = ["HELD_OF_EACH", "WORTH_RETURNING", "held_at_once", "in_slices", "return_memory", "return_memory_of"]
+__all__ = [
+    "HELD_OF_EACH", "WORTH_RETURNING", "RecentRuns", "held_at_once", "in_slices", "return_memory", "return_memory_of",
+]  # fmt: skip

@@ -1,8 +1,9 @@
-"""Images as inputs: read by Pillow, brought to the size and the layout of a model's input."""
+"""Arrays from mappings and files: .npz, .npy, and images brought to the size and the layout of a model's input."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,22 +11,77 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphir.errors import VerificationError
+from graphir.errors import FormatError, VerificationError
 from graphir.extras import install_hint
+from graphir.files.reading import open_plain
 
 Array = NDArray[Any]
+PathLike = str | os.PathLike[str]
+UNREADABLE = (OSError, EOFError, ValueError, AttributeError, TypeError, FormatError)
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp")
 MODES = {1: "L", 3: "RGB", 4: "RGBA"}
-# What an input takes that states no size.
+# The size for an input that states none: that of most classifiers.
 USUAL_SIZE = 224
 OPEN_BATCH = 4
+# 64 million pixels, in float32 a gigabyte.
 MOST_PIXELS = 1 << 26
+
+
+def chosen(given: Mapping[str, Array], names: Sequence[str]) -> dict[str, Array]:
+    """Return the arrays of the inputs. Raises VerificationError with all that are missing."""
+    missing = [name for name in names if name not in given]
+    if missing:
+        raise VerificationError(f"the feeds lack {', '.join(missing)}; they have {', '.join(given) or 'nothing'}")
+    return {name: given[name] for name in names}
+
+
+def read_feeds(feeds: Mapping[str, Any] | PathLike) -> dict[str, Array]:
+    """Return arrays by name, from a mapping or an .npz."""
+    if isinstance(feeds, Mapping):
+        return {name: np.asarray(array) for name, array in feeds.items()}
+    return {name.removeprefix("input:"): array for name, array in read_npz(feeds).items()}
+
+
+def npz_names(path: PathLike) -> list[str]:
+    """Return the names of an .npz file's arrays. Raises VerificationError."""
+    return list(_in_npz(path, lambda archive: archive.files))
+
+
+def read_npz(path: PathLike, names: Sequence[str] | None = None) -> dict[str, Array]:
+    """Return the arrays of an .npz, or those named. Raises VerificationError."""
+
+    def read(archive: Any) -> dict[str, Array]:
+        return {name: archive[name] for name in (archive.files if names is None else names)}
+
+    arrays: dict[str, Array] = _in_npz(path, read)
+    return arrays
+
+
+def read_npy(path: Path) -> Array:
+    """Return the array of an .npy. Raises VerificationError."""
+    try:
+        with open_plain(path) as file:
+            array: Array = np.lib.format.read_array(file, allow_pickle=False)  # type: ignore[no-untyped-call]
+    except UNREADABLE as error:
+        raise VerificationError(f"cannot read {path} as an .npy: {error}") from error
+    return array
+
+
+def _in_npz(path: PathLike, read: Callable[[Any], Any]) -> Any:
+    import zipfile
+    import zlib
+
+    try:
+        with open_plain(path) as file, np.load(file, allow_pickle=False) as archive:
+            return read(archive)
+    except (*UNREADABLE, zipfile.BadZipFile, zlib.error) as error:
+        raise VerificationError(f"cannot read {path} as an .npz of arrays: {error}") from error
 
 
 def image_batches(
     files: Sequence[Path], name: str, shape: Sequence[object] | None, dtype: np.dtype[Any] | None
 ) -> tuple[list[tuple[list[Path], Callable[[], Array]]], str]:
-    """The images in batches, each with what makes its array, and a sentence that says how they are prepared.
+    """Return the images in batches, each with what makes its array, and a sentence that says how they are prepared.
 
     The input has four axes, its channels (1, 3 or 4) second or last. A batch that it fixes is filled up with the last
     image. Raises VerificationError for another input, and without Pillow.
@@ -36,18 +92,18 @@ def image_batches(
     height, width = (size if isinstance(size, int) else USUAL_SIZE for size in sizes)
     whole = dtype is not None and dtype.kind in "iu"
     size = batch or min(OPEN_BATCH, len(files))
-    made: list[tuple[list[Path], Callable[[], Array]]] = []
+    batches: list[tuple[list[Path], Callable[[], Array]]] = []
     for start in range(0, len(files), size):
         part = list(files[start : start + size])
         filled = part + [part[-1]] * (size - len(part)) if batch else part
         target = np.dtype(np.float32) if dtype is None else dtype
-        made.append((part, partial(_batch, filled, (channels, height, width), last, target)))
+        batches.append((part, partial(_batch, filled, (channels, height, width), last, target)))
     note = (
         f"images were read as {MODES[channels]}, resized to {height}x{width} (bilinear, not cropped) and fed with "
         f"{'values from 0 to 255' if whole else 'values from 0 to 1'}, channels {'last' if last else 'second'}; what "
         f"wants other numbers is fed with an .npz"
     )
-    return made, note
+    return batches, note
 
 
 def _layout(name: str, shape: Sequence[object] | None) -> tuple[bool, int, Sequence[object]]:
@@ -72,8 +128,8 @@ def _batch(files: Sequence[Path], sizes: tuple[int, int, int], last: bool, dtype
         pixels = pixels.astype(np.float32) / np.float32(255)
     elif dtype == np.int8:
         pixels = pixels.astype(np.int16) - 128
-    found: Array = pixels if last else pixels.transpose(0, 3, 1, 2)
-    return np.ascontiguousarray(found.astype(dtype))
+    laid: Array = pixels if last else pixels.transpose(0, 3, 1, 2)
+    return np.ascontiguousarray(laid.astype(dtype))
 
 
 def _read(file: Path, mode: str, size: tuple[int, int]) -> Array:
@@ -97,4 +153,4 @@ def _pillow() -> Any:
     return Image
 
 
-__all__ = ["SUFFIXES", "image_batches"]
+__all__ = ["SUFFIXES", "chosen", "image_batches", "npz_names", "read_feeds", "read_npy", "read_npz"]
