@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from .inference import infer_types
     from .inspection import diff, padding, shapes, summary
     from .memory_use import memory
-    from .passes.half import HalfOptions
     from .report import ConversionReport
     from .report.benchmark import BenchmarkReport
     from .tensor import Tensor
@@ -67,7 +66,6 @@ _HOMES = {
     "Graph": "graphir.graph",
     "GraphError": "graphir.errors",
     "GraphirError": "graphir.errors",
-    "HalfOptions": "graphir.passes.half",
     "ImportFailure": "graphir.errors",
     "Live": "graphir.converters.kernel.live",
     "ModelOptions": "graphir.converters.options",
@@ -130,7 +128,6 @@ __all__ = [
     "Graph",
     "GraphError",
     "GraphirError",
-    "HalfOptions",
     "ImportFailure",
     "Live",
     "ModelOptions",

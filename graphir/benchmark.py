@@ -28,7 +28,7 @@ from graphir.runtime.prepared import Prepared
 from graphir.runtime.providers import provider_names
 from graphir.runtime.session import OnnxSession
 from graphir.runtime.timing import Latency, ratio_of
-from graphir.safety.arguments import expect, expect_items, expect_path, moved, with_stated
+from graphir.safety.arguments import expect, expect_items, expect_path, short_forms, with_stated
 from graphir.safety.foreign_text import one_line
 from graphir.safety.limits import Stated, bounded
 from graphir.safety.memory import memory_for
@@ -80,18 +80,16 @@ class BenchOptions:
             raise ArgumentError("feeds have their own batch: leave the batches out, or the feeds")
 
 
-_PLACES = {
-    **{name: f"timing=graphir.BenchOptions({name}=...)"
-       for name in ("warm_up", "threads", "seed", "io_binding", "tf32")},
-    **{name: f"model_options=graphir.ModelOptions({name}=...)"
-       for name in ("dtypes", "format", "signature", "inputs", "outputs")},
-    **{f"other_{name}": f"other_options=graphir.ModelOptions({name}=...)"
-       for name in ("params", "shapes", "format", "signature")},
-}  # fmt: skip
+_SHORT_FORMS = {
+    **{name: ("timing", name) for name in ("warm_up", "threads", "seed", "io_binding", "tf32")},
+    **{name: ("model_options", name) for name in ("dtypes", "format", "signature", "inputs", "outputs")},
+    **{f"other_{name}": ("other_options", name) for name in ("params", "shapes", "format", "signature")},
+}
+_KINDS = {"timing": BenchOptions, "model_options": ModelOptions, "other_options": ModelOptions}
 
 
 @bounded
-@moved(**_PLACES)
+@short_forms(_SHORT_FORMS, _KINDS)
 def bench(
     model: Graph | PathLike,
     other: Graph | PathLike | None = None,
@@ -125,7 +123,7 @@ def bench(
 
     Raises ProviderError for a provider that was asked for and is absent, VerificationError for inputs that cannot be
     made or do not fit, ArgumentError (also for what both a keyword and an object of options state), and what `load` and
-    `save` raise.
+    `save` raise. A field of these objects may be a keyword of the call as well: `threads=2`, `other_params=...`.
     """
     how = with_stated(
         timing, BenchOptions, "timing", providers=(providers,) if isinstance(providers, str) else providers,

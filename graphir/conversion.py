@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from graphir.converters.formats import Judge, Manner, Ready, Source
+from graphir.converters.kernel.live import Live
 from graphir.converters.opening import read_model
 from graphir.converters.options import ModelOptions
 from graphir.converters.table import FORMATS
@@ -18,37 +19,33 @@ from graphir.converters.writing import after_writing, check_options, make_ready,
 from graphir.decisions import DecisionKind
 from graphir.errors import ArgumentError, ExportFailure, GraphirError, ProviderError, VerificationError
 from graphir.report import ConversionReport
-from graphir.safety.arguments import expect_mapping, moved, with_stated
+from graphir.safety.arguments import expect_mapping, short_forms, with_stated
 from graphir.safety.limits import Stated, bounded
 from graphir.safety.memory import memory_for
 from graphir.structure.record import record
 from graphir.types import DType
+from graphir.verification.options import ComparisonOptions
 
 if TYPE_CHECKING:
     from graphir.graph import Graph
     from graphir.passes.half import HalfOptions
     from graphir.verification.accuracy import AccuracyReport
     from graphir.verification.inputs.given import Feeds
-    from graphir.verification.options import ComparisonOptions
     from graphir.verification.report import VerificationReport
 
 PathLike = str | os.PathLike[str]
 BOUND = "the imported graph with its bound inputs was the reference, not the model that it came from"
 
 
-_MODEL = "model_options=graphir.ModelOptions({}=...)"
-_COMPARISON = "comparison=graphir.ComparisonOptions({}=...)"
-_PLACES = {
-    **{name: _MODEL.format(name) for name in ("dtypes", "format", "keep_loss", "signature", "state")},
-    **{name: _COMPARISON.format(name) for name in ("seed", "rtol", "atol", "providers", "memory_budget")},
-    "python": "comparison=graphir.ComparisonOptions(live=graphir.Live(...))",
-    "io_dtype": "half=graphir.HalfOptions(dtype, io=True)",
-    "keep_float32": "half=graphir.HalfOptions(dtype, keep=...)",
+_SHORT_FORMS = {
+    **{name: ("model_options", name) for name in ("dtypes", "format", "keep_loss", "signature", "state", "strict")},
+    **{name: ("comparison", name) for name in ("seed", "rtol", "atol", "providers", "memory_budget", "match", "live")},
 }
+_KINDS = {"model_options": ModelOptions, "comparison": ComparisonOptions}
 
 
 @bounded
-@moved(**_PLACES)
+@short_forms(_SHORT_FORMS, _KINDS)
 def convert(
     source: PathLike,
     target: PathLike,
@@ -60,14 +57,16 @@ def convert(
     constants: Mapping[str, object] | None = None,
     opset: int | None = None,
     dtype: str | None = None,
+    io_dtype: str = "float32",
+    keep_float32: Sequence[str] = (),
     verify: bool = False,
     feeds: Feeds | None = None,
     per_layer: bool = False,
     against: str = "auto",
+    python: PathLike | Live | None = None,
     accuracy: PathLike | None = None,
     model_options: ModelOptions | None = None,
     comparison: ComparisonOptions | None = None,
-    half: HalfOptions | None = None,
     progress: Callable[[str], None] | None = None,
     limits: Stated = None,
     **written: object,
@@ -82,30 +81,28 @@ def convert(
     `layout`.
 
     With `verify` the result is run and compared with the source (see `verify`); the report's `verification` holds the
-    outcome, and the target stays either way. `feeds`, `per_layer` and `against` are as for `verify`, what else can be
-    chosen (`seed`, `rtol`, `providers`, `live`, ...) stands in `comparison`. `accuracy` names an .npz of labelled data
-    on which both are run (`graphir.verification.accuracy`). `progress` is told what is being done.
+    outcome, and the target stays either way. `feeds`, `per_layer`, `against` and `python` are as for `verify`, what
+    else can be chosen (`seed`, `rtol`, `providers`, ...) stands in `comparison`. `accuracy` names an .npz of labelled
+    data on which both are run (`graphir.verification.accuracy`). `progress` is told what is being done.
 
     With `dtype`, `float16` or `bfloat16`, weights and graph become that where their numbers allow it
-    (`graphir.passes.half.to_half`); `half` says too whether inputs and outputs do, and which layers do not. Raises what
-    `load` and `save` raise; nothing is written then. An error of the check that follows has a note that the target was
-    written. What both a keyword and an object of options state is an ArgumentError.
-    """
-    from graphir.verification.options import ComparisonOptions
+    (`graphir.passes.half.to_half`), inputs and outputs where `io_dtype` is the same, but not the layers that match
+    `keep_float32` (names, with * and ?). Raises what `load` and `save` raise; nothing is written then. An error of the
+    check that follows has a note that the target was written.
 
+    A field of `model_options` or `comparison` may be a keyword of the call as well: `seed=1`. One that both state is an
+    ArgumentError.
+    """
     how = with_stated(
-        comparison, ComparisonOptions, "comparison", feeds=feeds, per_layer=per_layer, against=against
-    )
+        comparison, ComparisonOptions, "comparison", feeds=feeds, per_layer=per_layer, against=against,
+        live=None if python is None else Live.of(python),
+    )  # fmt: skip
     chosen = with_stated(
         model_options, ModelOptions, "model_options", params=params, shapes=shapes, inputs=inputs, outputs=outputs,
         training=bool(written.get("training")),
     )  # fmt: skip
     stated = {name: value for name, value in {"opset": opset, **written}.items() if value is not None}
-    if half is None:
-        half = half_options(dtype, "float32", ())
-    elif dtype not in (None, half.dtype):
-        raise ArgumentError(f"dtype={dtype!r}, but half states {half.dtype!r}")
-    wanted = Wanted(target, stated, constants, half=half)
+    wanted = Wanted(target, stated, constants, half=half_options(dtype, io_dtype, keep_float32))
     return convert_model(source, wanted, chosen, Proof(how, verify, accuracy), progress)
 
 
@@ -243,9 +240,7 @@ def _ready(model: Source, graph: Graph, wanted: Wanted) -> Ready:
         raise
 
 
-def _verified(
-    model: Source, graph: Graph, wanted: Wanted, ready: Ready, how: ComparisonOptions
-) -> VerificationReport:
+def _verified(model: Source, graph: Graph, wanted: Wanted, ready: Ready, how: ComparisonOptions) -> VerificationReport:
     """What was written, held against what it came from; against the graph where inputs are bound. Where onnxruntime
     does not run what was written, the framework that does is held against the source."""
     from graphir.verification.converted import verify_conversion

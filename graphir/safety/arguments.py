@@ -71,19 +71,22 @@ def _differs(value: object, default: object) -> bool:
     return value is not default and (type(value) is not type(default) or value != default)
 
 
-def moved(**places: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Return a decorator for a function whose rare options stand in option objects.
+def short_forms(
+    forms: Mapping[str, tuple[str, str]], kinds: Mapping[str, type]
+) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Return a decorator for a function whose rare options are fields of option objects.
 
-    `places` say for the name of each such option where it is stated. Raises ArgumentError with that for a call that
-    states it as a keyword.
+    `forms` gives for each further keyword the parameter of the object and the field that it states; `kinds` gives the
+    class of each such parameter. Raises ArgumentError for a field that the call's own object states too.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
         @functools.wraps(function)
         def run(*args: P.args, **kwargs: P.kwargs) -> R:
-            for name in kwargs:
-                if name in places:
-                    raise ArgumentError(f"{function.__name__}() takes {name} in {places[name]}")
+            for name in forms.keys() & kwargs.keys():
+                place, field = forms[name]
+                stated = {field: kwargs.pop(name)}
+                kwargs[place] = with_stated(cast(Any, kwargs.get(place)), kinds[place], place, **stated)
             return function(*args, **kwargs)
 
         return run
@@ -102,4 +105,4 @@ def found_kind(value: object) -> str:
     return type(value).__name__
 
 
-__all__ = ["expect", "expect_items", "expect_mapping", "expect_path", "found_kind", "moved", "with_stated"]
+__all__ = ["expect", "expect_items", "expect_mapping", "expect_path", "found_kind", "short_forms", "with_stated"]

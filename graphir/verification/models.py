@@ -19,7 +19,7 @@ from graphir.converters.options import ModelOptions
 from graphir.converters.table import FORMATS
 from graphir.errors import ArgumentError, ImportFailure, VerificationError
 from graphir.graph import Graph
-from graphir.safety.arguments import moved, with_stated
+from graphir.safety.arguments import short_forms, with_stated
 from graphir.safety.limits import Stated, bounded
 from graphir.safety.memory import memory_for
 from graphir.verification.causes.minimal import check_folder
@@ -44,17 +44,17 @@ PathLike = str | os.PathLike[str]
 CAPTURE = ".npz"
 
 
-_PLACES = {
-    **{name: f"reference_options=graphir.ModelOptions({name}=...)"
-       for name in ("signature", "inputs", "outputs", "format")},
-    **{f"candidate_{name}": f"candidate_options=graphir.ModelOptions({name}=...)"
+_SHORT_FORMS = {
+    **{name: ("reference_options", name) for name in ("signature", "inputs", "outputs", "format")},
+    **{f"candidate_{name}": ("candidate_options", name)
        for name in ("params", "shapes", "signature", "inputs", "outputs", "format")},
-    **{name: f"comparison=graphir.ComparisonOptions({name}=...)" for name in ("match", "reproduce", "memory_budget")},
+    **{name: ("comparison", name) for name in ("match", "reproduce", "memory_budget")},
 }  # fmt: skip
+_KINDS = {"reference_options": ModelOptions, "candidate_options": ModelOptions, "comparison": ComparisonOptions}
 
 
 @bounded
-@moved(**_PLACES)
+@short_forms(_SHORT_FORMS, _KINDS)
 def verify(
     reference: Any,
     candidate: Any,
@@ -93,12 +93,13 @@ def verify(
 
     A candidate whose inputs have other names is fed by shape, then by position, one that has its channels elsewhere
     with transposed feeds; its results are brought into the reference's order. Raises VerificationError if the
-    comparison cannot be made; a difference is not an error but a verdict. What both a keyword and an object of options
-    state is an ArgumentError.
+    comparison cannot be made; a difference is not an error but a verdict. A field of these objects may be a keyword of
+    the call as well: `match=["a=b"]`, `outputs=...` of the reference, `candidate_outputs=...`. One that both state is
+    an ArgumentError.
     """
     how = with_stated(
         comparison, ComparisonOptions, "comparison", feeds=feeds, seed=seed, rtol=rtol, atol=atol, per_layer=per_layer,
-        against=against, providers=providers, live=Live.of(python),
+        against=against, providers=providers, live=None if python is None else Live.of(python),
     )  # fmt: skip
     chosen = with_stated(reference_options, ModelOptions, "reference_options", params=params, shapes=shapes)
     own = with_stated(candidate_options, ModelOptions, "candidate_options")
