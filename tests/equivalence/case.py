@@ -22,7 +22,7 @@ Role = Literal["data", "param", "aux", "label"]
 # The number of outputs of operators that always show the same.
 SEVERAL = {
     **dict.fromkeys(("moments", "_histogram"), 2),
-    **dict.fromkeys(("_linalg_slogdet", "_linalg_gelqf", "_linalg_syevd", "_npi_eigh", "_contrib_hawkesll"), 2),
+    **dict.fromkeys(("_linalg_slogdet", "_linalg_gelqf", "_linalg_syevd", "_npi_eigh"), 2),
     "_npi_svd": 3,
 }
 

@@ -16,20 +16,6 @@ def lengths(name: str, *numbers: float) -> Input:
     return values(*numbers, name=name)
 
 
-def events(
-    batch: int, steps: int, kinds: int, valid: tuple[float, ...], end: float, dtype: str = "float32"
-) -> tuple[Input, ...]:
-    """The operands of _contrib_hawkesll."""
-    shapes = {"lda": (batch, kinds), "alpha": (kinds,), "beta": (kinds,), "state": (batch, kinds)}
-    shapes["lags"] = (batch, steps)
-    return (
-        *(data(*shape, name=name, dtype=dtype, kind="positive") for name, shape in shapes.items()),
-        data(batch, steps, name="marks", dtype="int32", kind=f"indices:{kinds}"),
-        values(*valid, name="valid_length", dtype=dtype),
-        values(*[end] * batch, name="max_time", dtype=dtype),
-    )
-
-
 LONG = data(6, 2, 5)
 
 CASES: tuple[Case, ...] = (
@@ -45,10 +31,6 @@ CASES: tuple[Case, ...] = (
          use_data_lengths=True),
     case("CTCLoss", "both_lengths", LONG, labels((1, 3, 2), (3, 4, 4)), lengths("data_lengths", 4, 6),
          lengths("label_lengths", 2, 0), use_data_lengths=True, use_label_lengths=True),
-    case("_contrib_hawkesll", "default", *events(2, 4, 3, (3, 4), 9.0)),
-    case("_contrib_hawkesll", "none", *events(3, 5, 2, (5, 0, 2), 12.0)),
-    # MXNet takes exponentials and logarithms of float32 here
-    case("_contrib_hawkesll", "float64", *events(1, 3, 1, (2,), 7.5, "float64"), tolerance=1e-6),
 )  # fmt: skip
 
 REFUSED: tuple[Case, ...] = (

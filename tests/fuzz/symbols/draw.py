@@ -149,7 +149,7 @@ PLAIN_ONLY = re.compile(
     r"|quantize|^_sg_mkldnn"  # a range with an infinite end holds no number
 )
 WITHOUT_EXTREMES = re.compile(
-    r"^(Convolution|Deconvolution|FullyConnected|_contrib_hawkesll|dot|batch_dot|khatri_rao|moments|norm|softmax|softmin|log_softmax)"
+    r"^(Convolution|Deconvolution|FullyConnected|dot|batch_dot|khatri_rao|moments|norm|softmax|softmin|log_softmax)"
     r"|interleaved|LeakyReLU|_npi_around|im2col|smooth_l1|^mean$|^_np_cumsum$"
     r"|^_np(i|)_(sum|mean|std|var|matmul|dot|tensordot|tensordot_int_axes)$"
 )

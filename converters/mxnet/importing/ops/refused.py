@@ -56,7 +56,7 @@ TRAINING = (
     *("preloaded_multi_mp_sgd_mom_update", "preloaded_multi_mp_sgd_update", "preloaded_multi_sgd_mom_update"),
     *("preloaded_multi_sgd_update", "rmsprop_update", "rmspropalex_update", "sgd_mom_update", "sgd_update"),
     *("signsgd_update", "signum_update", "_NoGradient", "multi_lars", "reset_arrays"),
-    *("_contrib_MultiBoxTarget", "_contrib_bipartite_matching", "_contrib_box_encode"),
+    *("_contrib_MultiBoxTarget", "_contrib_bipartite_matching", "_contrib_box_encode", "_contrib_hawkesll"),
     *("_image_random_brightness", "_image_random_color_jitter", "_image_random_contrast", "_image_random_crop"),
     *("_image_random_flip_left_right", "_image_random_flip_top_bottom", "_image_random_hue", "_image_random_lighting"),
     *("_image_random_resized_crop", "_image_random_saturation"),

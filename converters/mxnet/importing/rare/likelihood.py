@@ -1,4 +1,4 @@
-"""Likelihoods of sequences, as loops over their steps: CTC's of labels, Hawkes's of events."""
+"""Likelihoods of sequences of labels, as loops over their steps."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from graphir.converters.mxnet.importing.context import ImportFunction, ImportNod
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops.activation import LogSoftmax
-from graphir.ops.elementwise import Add, And, Cast, Equal, Exp, Less, Log, Max, Mul, Neg, Not, Sub, Where
+from graphir.ops.elementwise import Add, And, Cast, Equal, Exp, Less, Log, Max, Neg, Not, Sub, Where
 from graphir.ops.indexing import Gather, GatherElements
-from graphir.ops.reduction import ReduceMin, ReduceSum
+from graphir.ops.reduction import ReduceMin
 from graphir.ops.shape import Expand, Pad, Shape, Squeeze, Unsqueeze
 from graphir.types import UNKNOWN, DType
 
@@ -94,58 +94,4 @@ def import_ctc_loss(node: ImportNode) -> Value:
     return node.emit(Where(), possible, make(Neg(), total), make.number(0.0))
 
 
-def import_hawkes(node: ImportNode) -> Sequence[Value]:
-    """The log likelihood (N) of events at times that `lags` tell, of kinds `marks` (N, T), and what remains of their
-    excitement at `max_time` (N, K). Of `valid_length` events only the first count."""
-    rates, alpha, beta, state, lags, marks, valid, end = node.take_inputs(8)
-    dtype = rates.dtype or DType.FLOAT32
-    for value in (rates, alpha, beta, state, lags, valid, end):
-        if value.dtype not in (None, dtype) or dtype not in (DType.FLOAT32, DType.FLOAT64):
-            node.refuse(f"{value.name} is {value.dtype}; MXNet wants one dtype, float32 or float64")
-    batch, kind_count = node.shape(rates) if node.rank(rates) == 2 else (UNKNOWN, UNKNOWN)
-    step_count = node.shape(lags)[-1]
-    kind, table, events = (kind_count,), (batch, kind_count), (batch, step_count)
-    for slot, shape in enumerate((table, kind, kind, table, events, events, (batch,), (batch,))):
-        node.shaped(slot, shape)
-    (steps,), (kinds,) = node.sizes(lags, (1,)), node.sizes(rates, (1,))
-    make = _maker(node, dtype)
-    column, one = make.vector(1), make.number(1.0)
-    counts, ends = (make(Unsqueeze(), value, column) for value in (valid, end))
-    places = make(Cast(DType.INT64), marks)
-
-    def spent(make: Maker, gap: Value, parts: Sequence[Value]) -> tuple[Value, Value]:
-        """What remains of an excitement of 1 after a gap, and the expected number of events in it."""
-        rate, strength, decay, held = parts
-        rest = make(Exp(), make(Neg(), make(Mul(), decay, gap)))
-        excited = make(Mul(), make(Mul(), strength, held), make(Sub(), one, rest))
-        return rest, make(Add(), make(Mul(), rate, gap), excited)
-
-    def step(make: Maker, number: Value, states: Sequence[Value]) -> Step:
-        held, last, now, total = states
-        at = make(Unsqueeze(), number, make.vector(0))
-        kind = make(Gather(1), places, at)
-        own_rate, own_held, own_last = (make(GatherElements(1), value, kind) for value in (rates, held, last))
-        strength, decay = (make(Gather(0), value, kind) for value in (alpha, beta))
-        after = make(Add(), now, make(Gather(1), lags, at))
-        rest, expected = spent(make, make(Sub(), after, own_last), (own_rate, strength, decay, own_held))
-        excited = make(Mul(), make(Mul(), strength, decay), make(Mul(), own_held, rest))
-        gained = make(Sub(), make(Log(), make(Add(), own_rate, excited)), expected)
-        is_kind = make(Equal(), make.vector(*range(kinds)), kind)
-        is_valid = make(Less(), make(Cast(dtype), number), counts)
-        chosen = make(And(), is_valid, is_kind)
-        return Step([
-            make(Where(), chosen, make(Add(), one, make(Mul(), own_held, rest)), held),
-            make(Where(), chosen, after, last),
-            make(Where(), is_valid, after, now),
-            make(Where(), is_valid, make(Add(), total, gained), total),
-        ])  # fmt: skip
-
-    zeros = make(Expand(), make.number(0.0), make(Shape(), counts))
-    none = make(Expand(), make.number(0.0), make(Shape(), state))
-    held, last, _, total = make.loop(steps, [state, none, zeros, zeros], step)
-    rest, expected = spent(make, make(Sub(), ends, last), (rates, alpha, beta, held))
-    missed = make(ReduceSum(), expected, column)
-    return [make(Squeeze(), make(Sub(), total, missed), column), make(Mul(), held, rest)]
-
-
-IMPORTS: dict[str, ImportFunction] = {"CTCLoss": import_ctc_loss, "_contrib_hawkesll": import_hawkes}
+IMPORTS: dict[str, ImportFunction] = {"CTCLoss": import_ctc_loss}

@@ -12,8 +12,7 @@ from graphir.converters.mxnet.importing.context import ImportFunction, ImportNod
 from graphir.converters.mxnet.importing.ops.arithmetic import is_signed, truth
 from graphir.converters.mxnet.importing.ops.integers import is_integer
 from graphir.converters.mxnet.importing.ops.numpy_elementwise import as_dtype, common_dtype, same_dtypes
-from graphir.converters.mxnet.importing.ops.scalars import operands
-from graphir.converters.mxnet.importing.rare.numpy_arithmetic import sizes_and_divisor
+from graphir.converters.mxnet.importing.rare.numpy_arithmetic import of_scalar, sizes_and_divisor
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import activation
@@ -36,16 +35,6 @@ def of_two(combine: Combine, *, mixed: bool = False) -> ImportFunction:
         return combine(node, as_dtype(node, left, dtype), as_dtype(node, right, dtype))
 
     return import_two
-
-
-def with_scalar(combine: Combine, *, reverse: bool = False) -> ImportFunction:
-    """A tensor and the scalar in the dtype of the computation, exchanged with `reverse`."""
-
-    def import_scalar(node: ImportNode) -> Value:
-        data, scalar = operands(node)
-        return combine(node, scalar, data) if reverse else combine(node, data, scalar)
-
-    return import_scalar
 
 
 def floor_divide(node: ImportNode, left: Value, right: Value) -> Value:
@@ -192,23 +181,23 @@ IMPORTS: dict[str, ImportFunction] = {
     "_npi_bitwise_left_shift": of_two(shift_left, mixed=True),
     "_npi_bitwise_right_shift": of_two(shift_right, mixed=True),
     "_npi_floor_divide": of_two(floor_divide, mixed=True),
-    "_npi_floor_divide_scalar": with_scalar(floor_divide),
+    "_npi_floor_divide_scalar": of_scalar(floor_divide),
     "_npi_fmax": of_two(extreme(ir.Max())),
-    "_npi_fmax_scalar": with_scalar(extreme(ir.Max())),
+    "_npi_fmax_scalar": of_scalar(extreme(ir.Max())),
     "_npi_fmin": of_two(extreme(ir.Min())),
-    "_npi_fmin_scalar": with_scalar(extreme(ir.Min())),
+    "_npi_fmin_scalar": of_scalar(extreme(ir.Min())),
     "_npi_fmod": of_two(fmod),
-    "_npi_fmod_scalar": with_scalar(fmod),
+    "_npi_fmod_scalar": of_scalar(fmod),
     "_npi_gcd": of_two(gcd),
     "_npi_gcd_scalar": import_gcd_scalar,
     "_npi_logaddexp": import_log_add_exp,
-    "_npi_logaddexp_scalar": with_scalar(log_add_exp),
+    "_npi_logaddexp_scalar": of_scalar(log_add_exp),
     "_npi_logical_and": logical(ir.And()),
     "_npi_logical_and_scalar": logical_scalar(ir.And()),
     "_npi_logical_or": logical(ir.Or()),
     "_npi_logical_or_scalar": logical_scalar(ir.Or()),
     "_npi_logical_xor": logical(ir.Xor()),
     "_npi_logical_xor_scalar": logical_scalar(ir.Xor()),
-    "_npi_rfloor_divide_scalar": with_scalar(floor_divide, reverse=True),
-    "_npi_rfmod_scalar": with_scalar(fmod, reverse=True),
+    "_npi_rfloor_divide_scalar": of_scalar(floor_divide, reverse=True),
+    "_npi_rfmod_scalar": of_scalar(fmod, reverse=True),
 }

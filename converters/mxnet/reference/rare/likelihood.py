@@ -44,26 +44,4 @@ def ctc_loss(attrs: Attributes, data: Array, label: Array, *lengths: Array) -> A
     return np.array(found, data.dtype)
 
 
-def hawkes(attrs: Attributes, *operands: Array) -> tuple[Array, Array]:
-    """The log likelihood of events, and what remains of their excitement."""
-    rates, alpha, beta, state, lags, marks, valid, end = operands
-    require(len({value.dtype for value in (rates, alpha, beta, state, lags, valid, end)}) == 1, "several dtypes")
-    require(rates.dtype in (np.float32, np.float64), f"dtype {rates.dtype}")
-    total, states = np.zeros(len(rates)), state.astype(np.float64)
-    for row, held in enumerate(states):
-        now, last = 0.0, np.zeros(rates.shape[1])
-        for place in range(min(int(np.ceil(valid[row])), lags.shape[1])):
-            kind = int(marks[row, place])
-            now += float(lags[row, place])
-            gap = now - last[kind]
-            rest = np.exp(-beta[kind] * gap)
-            total[row] += np.log(rates[row, kind] + alpha[kind] * beta[kind] * held[kind] * rest)
-            total[row] -= rates[row, kind] * gap + alpha[kind] * held[kind] * (1 - rest)
-            held[kind], last[kind] = 1 + held[kind] * rest, now
-        rests = np.exp(-beta * (end[row] - last))
-        total[row] -= (rates[row] * (end[row] - last) + alpha * held * (1 - rests)).sum()
-        held *= rests
-    return total.astype(rates.dtype), states.astype(rates.dtype)
-
-
-OPERATORS: Mapping[str, Reference] = {"CTCLoss": ctc_loss, "_contrib_hawkesll": hawkes}
+OPERATORS: Mapping[str, Reference] = {"CTCLoss": ctc_loss}
