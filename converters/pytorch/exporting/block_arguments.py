@@ -44,8 +44,11 @@ def skeleton(text: str) -> object:
     if parts is None:
         return ATTRIBUTE.sub("self.", re.sub(r'"[A-Za-z0-9_]+"', '""', text, count=1))
     head, given, named = parts
+    # A convolution over single elements, or one of groups, is another layer than one over windows or all channels.
+    kind = (given[2] == "1", "groups" in named) if head.startswith("nn.Conv") else ()
     options = {name: "" if NUMBER.fullmatch(value) else value for name, value in named.items() if name not in DEFAULTS}
-    return head, tuple("" if NUMBER.fullmatch(value) else value for value in given), tuple(sorted(options.items()))
+    arguments = tuple("" if NUMBER.fullmatch(value) else value for value in given)
+    return head, kind, arguments, tuple(sorted(options.items()))
 
 
 class _Arguments:

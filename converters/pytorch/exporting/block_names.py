@@ -6,18 +6,10 @@ import re
 from collections import defaultdict
 from collections.abc import Container, Sequence
 
-from graphir.converters.pytorch.exporting.naming import OF_MODULES, Names
+from graphir.converters.pytorch.exporting.naming import OF_MODULES, Names, common_scope
 from graphir.converters.pytorch.exporting.pieces import Piece
 
 BLOCK_NUMBER = re.compile(r"_(block|unit|layer|cell)?_?\d+$")
-
-
-def common_scope(attributes: Sequence[str]) -> str:
-    """The scope that attributes have in common, with what separates it from the rest."""
-    first, last = min(attributes), max(attributes)
-    pairs = enumerate(zip(first, last, strict=False))
-    length = next((place for place, (one, other) in pairs if one != other), len(first))
-    return first[: first.rfind("_", 0, length) + 1] if len(attributes) > 1 else ""
 
 
 def inner_names(attributes: Sequence[str], branches: Container[str]) -> list[str]:
@@ -63,4 +55,4 @@ def scopes_of(uses: Sequence[Piece]) -> list[str]:
     return [scope or "blocks" for scope in scopes]
 
 
-__all__ = ["common_scope", "inner_names", "scopes_of"]
+__all__ = ["inner_names", "scopes_of"]

@@ -148,8 +148,8 @@ class Body:
         """What a value may be called. In a class that is used several times it has no number of the whole network."""
         if self._says_shapes or self._records:
             return _candidates(value)
-        names = [text.removeprefix(self._scope) for text in _candidates(value)]
-        return [re.sub(r"_?\d+$", "", name) or name for name in names]
+        names = [re.sub(r"_?\d+$", "", text.removeprefix(self._scope)) or text for text in _candidates(value)]
+        return [names[0].rpartition("_")[2] or names[0], *names]
 
     def _free_name(self, wanted: Iterable[str], place: int = -1) -> str:
         """The first of the names that no value has which is read behind this statement."""

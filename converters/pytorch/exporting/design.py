@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from graphir.converters.pytorch.exporting.block_arguments import block_arguments, given_arguments, skeleton
-from graphir.converters.pytorch.exporting.block_names import common_scope, inner_names, scopes_of
+from graphir.converters.pytorch.exporting.block_names import inner_names, scopes_of
 from graphir.converters.pytorch.exporting.compose import (
     CHAIN,
     Parameter,
@@ -22,7 +22,7 @@ from graphir.converters.pytorch.exporting.compose import (
 )
 from graphir.converters.pytorch.exporting.expression import Expr, Reference, level_of, references, replace_references
 from graphir.converters.pytorch.exporting.methods import Method, parts_of
-from graphir.converters.pytorch.exporting.naming import OF_MODULES, Names
+from graphir.converters.pytorch.exporting.naming import OF_MODULES, Names, common_scope
 from graphir.converters.pytorch.exporting.pieces import Branch, Piece, best_run, branches_of, merged, without_branch
 from graphir.converters.pytorch.exporting.state import ATTRIBUTE, Export, Layer, Statement, Stored
 from graphir.converters.pytorch.exporting.training import count_norms, frozen_lines

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from graphir.converters.pytorch.exporting.compose import Body, Parameter, targets_of
 from graphir.converters.pytorch.exporting.expression import Expr, Reference, references
-from graphir.converters.pytorch.exporting.naming import OF_MODULES, Names
+from graphir.converters.pytorch.exporting.naming import OF_MODULES, Names, common_length
 from graphir.converters.pytorch.exporting.state import Statement
 from graphir.graph import Value
 from graphir.types import ANYTHING, Type
@@ -127,10 +127,8 @@ def _scope(part: Sequence[Statement]) -> str:
     names = [name for statement in part for name in statement.attributes]
     if not names:
         return "part"
-    first, last = min(names), max(names)
-    pairs = enumerate(zip(first, last, strict=False))
-    length = next((place for place, (a, b) in pairs if a != b), len(first))
-    return f"run_{first[: first.rfind('_', 0, length)] if '_' in first[:length] else names[0]}"
+    first, length = names[0], common_length(names)
+    return f"run_{first[: first.rfind('_', 0, length)] if '_' in first[:length] else first}"
 
 
 __all__ = ["Method", "parts_of"]

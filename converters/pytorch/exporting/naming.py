@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import keyword
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 # What a module has already, or needs for itself: attributes of torch.nn.Module, which assigning would replace.
 OF_MODULES = frozenset((
@@ -67,6 +67,17 @@ class Names:
         return name not in self._taken
 
 
+def common_length(names: Collection[str]) -> int:
+    """Return how many characters all names have in common at their beginning."""
+    first, last = min(names, default=""), max(names, default="")
+    return next((place for place, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
+
+
+def common_scope(attributes: Sequence[str]) -> str:
+    """Return the scope that attributes have in common, with what separates it from the rest."""
+    return attributes[0][: attributes[0].rfind("_", 0, common_length(attributes)) + 1] if len(attributes) > 1 else ""
+
+
 def without_common_scope(names: Iterable[str]) -> Mapping[str, str]:
     """Each name without the scope that all of them have in front.
 
@@ -74,12 +85,9 @@ def without_common_scope(names: Iterable[str]) -> Mapping[str, str]:
     (['x', 'y'], ['a', 'b'])
     """
     given = list(dict.fromkeys(names))
-    first, last = min(given, default=""), max(given, default="")
-    pairs = enumerate(zip(first, last, strict=False))
-    length = next((place for place, (one, other) in pairs if one != other), len(first))
-    common = first[:length] if len(given) > 1 else ""
+    common = given[0][: common_length(given)] if len(given) > 1 else ""
     cut = max((common.rfind(mark) for mark in "/.:_"), default=-1) + 1
     return {name: name[cut:] or name for name in given}
 
 
-__all__ = ["OF_FILE", "OF_MODULES", "Names", "identifier", "without_common_scope"]
+__all__ = ["OF_FILE", "OF_MODULES", "Names", "common_length", "common_scope", "identifier", "without_common_scope"]

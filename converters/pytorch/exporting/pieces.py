@@ -9,11 +9,14 @@ from dataclasses import dataclass, replace
 
 from graphir.converters.pytorch.exporting.compose import targets_of
 from graphir.converters.pytorch.exporting.expression import Expr, Reference, level_of, replace_references
+from graphir.converters.pytorch.exporting.naming import common_scope
 from graphir.converters.pytorch.exporting.state import Statement
 
 # No block is made of less: uses, and statements of one.
 LEAST_USES, LEAST_STATEMENTS = 2, 3
 LONGEST_RUN = 12
+# A block within the scopes of the source's names is worth as much as one across them with so many times the statements.
+WORTH_OF_SCOPE = 2
 LAYER_CALL = re.compile(r"self\.[A-Za-z_][A-Za-z0-9_]*\(\x00\d+:0\x00\)")
 
 
@@ -97,10 +100,19 @@ def best_run(pieces: Sequence[Piece]) -> tuple[int, list[int]] | None:
             run = pieces[starts[0] : starts[0] + length]
             size = sum(len(piece.statements) for piece in run)
             gain = (len(starts) - 1) * size
-            has_layer = any(piece.attributes for piece in run)
-            if has_layer and size >= LEAST_STATEMENTS and (best is None or gain > best[0]):
+            if size < LEAST_STATEMENTS or not any(piece.attributes for piece in run):
+                continue
+            if best is None or gain * WORTH_OF_SCOPE > best[0]:
+                is_scope = all(_is_in_scope(pieces[start : start + length]) for start in starts)
+                gain *= WORTH_OF_SCOPE if is_scope else 1
+            if best is None or gain > best[0]:
                 best = gain, length, starts
     return None if best is None else best[1:]
+
+
+def _is_in_scope(run: Sequence[Piece]) -> bool:
+    """Return whether the source's names put all layers of a run into one scope."""
+    return bool(common_scope([name for piece in run for name in piece.attributes]))
 
 
 def merged(pieces: Sequence[Piece]) -> Piece:
