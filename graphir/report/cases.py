@@ -18,7 +18,7 @@ from .text import number, plural
 
 if TYPE_CHECKING:
     from graphir.registry.report import RegistryReport
-    from graphir.verification.grading.compare import Comparison
+    from graphir.verification.numbers.compare import Comparison
     from graphir.verification.report import VerificationReport
 
     from .conversion import ConversionReport

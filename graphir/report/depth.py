@@ -16,7 +16,7 @@ from .page import escape
 from .verification import describe_difference
 
 if TYPE_CHECKING:
-    from graphir.verification.grading.compare import Comparison
+    from graphir.verification.numbers.compare import Comparison
 
 # The axis: relative differences from 1e-9 to 1, what is equal below them.
 LOWEST, HIGHEST = -9.0, 0.0

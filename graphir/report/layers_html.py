@@ -16,7 +16,7 @@ from .text import number, plural
 from .verification import magnitudes
 
 if TYPE_CHECKING:
-    from graphir.verification.grading.compare import Comparison
+    from graphir.verification.numbers.compare import Comparison
     from graphir.verification.report import VerificationReport
 
 LOWEST = -9.0

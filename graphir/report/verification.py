@@ -14,7 +14,7 @@ from graphir.verification.verdict import Verdict
 from .text import number, plural, table, wrapped
 
 if TYPE_CHECKING:
-    from graphir.verification.grading.compare import Comparison
+    from graphir.verification.numbers.compare import Comparison
     from graphir.verification.report import Cause, VerificationReport
 
 MEANINGS = {

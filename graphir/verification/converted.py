@@ -16,7 +16,6 @@ from graphir.safety.isolation import forwarded
 from graphir.verification.accuracy import AccuracyReport, compare_accuracy, split_labels
 from graphir.verification.devices import note_devices
 from graphir.verification.driver import verify_sets
-from graphir.verification.grading.heads import Wiring
 from graphir.verification.inputs.files import read_npz
 from graphir.verification.inputs.given import Wanted, plan_of
 from graphir.verification.inputs.state import carried
@@ -25,6 +24,7 @@ from graphir.verification.options import ComparisonOptions
 from graphir.verification.pairs.sides import Sides
 from graphir.verification.report import VerificationReport
 from graphir.verification.running.candidate import OnnxCandidate
+from graphir.verification.running.heads import Wiring
 from graphir.verification.running.references import hold_against, reference_of
 
 if TYPE_CHECKING:

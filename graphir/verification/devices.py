@@ -13,7 +13,7 @@ from graphir.runtime.fallbacks import describe_fallbacks
 from graphir.runtime.providers import PROVIDERS
 from graphir.runtime.session import OnnxSession
 
-from .equivalence import verify_against
+from .equivalence import compare_models
 from .options import ComparisonOptions
 from .report import VerificationReport
 from .running.candidate import OnnxCandidate
@@ -58,7 +58,7 @@ def _blamed(
     reference: Reference, elsewhere: OnnxCandidate, feeds: Mapping[str, Array], how: ComparisonOptions, own: str
 ) -> list[str]:
     """Whether the model differs on the CPU too."""
-    on_cpu = verify_against(reference, elsewhere, feeds, how=how)
+    on_cpu = compare_models(reference, elsewhere, feeds, how=how).report
     if on_cpu.verdict.differs:
         return [f"on the CPU the same file is {on_cpu.verdict} too: what differs is the model, not {own}"]
     return [f"on the CPU the same file is {on_cpu.verdict}: what differs is what {own} computes, not the model"]

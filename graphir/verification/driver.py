@@ -19,12 +19,11 @@ from graphir.errors import VerificationError
 from graphir.graph import Graph
 
 from .equivalence import Compared, compare_models
-from .grading.compare import Comparison
-from .grading.heads import Wiring
 from .grading.proof import Evidence, doubt_sentence, unproven
 from .grading.ranking import Ranking, joined
 from .inputs.coverage import coverage
 from .inputs.sets import FeedSet, Made, Plan
+from .numbers.compare import Comparison
 from .options import ComparisonOptions
 from .pairs.sides import Sides
 from .plain import Outcome, Plain, Refused, noted, refusals
@@ -33,6 +32,7 @@ from .regions.trials import try_changes
 from .report import InputSet, VerificationReport, gravity
 from .running.bench import Bench
 from .running.candidate import OnnxCandidate
+from .running.heads import Wiring
 from .running.recalled import Recalled
 from .verdict import Verdict
 
@@ -65,11 +65,11 @@ def verify_sets(
     step: float = 0.0,
     sides: Sides | None = None,
 ) -> VerificationReport:
-    """Compare two models on all sets of a plan; the rest is as in `verify_against`.
+    """Compare two models on all sets of a plan; the rest is as in `compare_models`.
 
     Of each set the first attempt is compared that both models take. A further set that both refuse is noted, one that
     the candidate alone refuses is a difference. Once the models differ no more sets are run. Raises VerificationError
-    as `verify_against` does for the first set.
+    as `compare_models` does for the first set.
     """
     how = how or ComparisonOptions()
     progress = Progress(how.tell)

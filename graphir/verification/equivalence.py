@@ -15,25 +15,24 @@ from graphir.runtime.providers import PROVIDERS
 
 from .causes.layers import explain
 from .grading.by_regions import can_judge, grade_by_regions, look_inside
-from .grading.compare import Comparison
 from .grading.detections import compare_as_sets
 from .grading.doubts import gather_evidence, look_for_overflow
-from .grading.heads import Wiring, hides_errors, is_shiftless, scores, values_before_heads
-from .grading.hidden_heads import hidden_heads
-from .grading.limits import Limits
-from .grading.noise import Rounding
 from .grading.proof import doubt_sentence, unproven
 from .grading.ranking import rankings
+from .numbers.compare import Comparison
+from .numbers.limits import Limits
 from .options import ComparisonOptions
 from .pairs.matches import turned
 from .pairs.pairing import layer_pairs, missing_layers, output_pairs
 from .pairs.questions import Stated, first_run, fit, questions
 from .pairs.sides import Sides
 from .report import VerificationReport
-from .running.bench import Asked, Bench, View, before_head
+from .running.bench import Asked, Bench, before_head
 from .running.candidate import OnnxCandidate
+from .running.heads import Wiring, hides_errors, is_shiftless, scores, values_before_heads
 from .running.layouts import order_outside
 from .running.maps import check_keys
+from .running.noise import Rounding
 from .verdict import Verdict
 
 if TYPE_CHECKING:
@@ -55,34 +54,6 @@ class Compared(NamedTuple):
     asked: list[Asked]
 
 
-def verify_against(
-    reference: Reference,
-    candidate: OnnxCandidate,
-    feeds: Mapping[str, Array],
-    *,
-    graph: Graph | None = None,
-    how: ComparisonOptions | None = None,
-    wiring: Wiring | Structure | None = None,
-    step: float = 0.0,
-    sides: Sides | None = None,
-) -> VerificationReport:
-    """Run both on the feeds and compare; the reference is evaluated once.
-
-    `graph` is the candidate's graph where there is one: it tells which value is which layer of the source; without it
-    values of the same name are taken for the same. The value before a saturating head (softmax, sigmoid) is compared
-    too, since heads hide errors: it is known by its name, or by its place in the reference, whose `wiring` tells the
-    names of the reference's own values. The noise floor of an output is what one unit in the last place of the inputs
-    changes, or onnxruntime's optimisations, whichever is more. `how.match` says which input and output is which, where
-    names do not; where results differ and the pairing was a guess, a note asks for them if another one agrees. `step`
-    is that of a coarser type that the reference computes in; that of the candidate is known. `sides` are the graphs of
-    both: values are paired by them too, and where results differ the layers at which they begin to are named. Raises
-    VerificationError if either side fails to run, has other outputs, or there is nothing to compare.
-    """
-    return compare_models(
-        reference, candidate, feeds, graph=graph, how=how, wiring=wiring, step=step, sides=sides
-    ).report
-
-
 def compare_models(
     reference: Reference,
     candidate: OnnxCandidate,
@@ -94,7 +65,12 @@ def compare_models(
     step: float = 0.0,
     sides: Sides | None = None,
 ) -> Compared:
-    """`verify_against`, with what further sets of inputs can be compared by."""
+    """Run both on the feeds and compare them, in the order of docs/architecture.md; the reference is evaluated once.
+
+    `graph` is the candidate's graph where there is one, and tells which value is which layer of the source; `sides` are
+    the graphs of both. `wiring` is what is known of the reference's inside, `step` that of a coarser type that it
+    computes in. Raises VerificationError if a side fails to run, has other outputs, or there is nothing to compare.
+    """
     how = how or ComparisonOptions()
     fed_types = {name: f"{array.dtype}{list(array.shape)}" for name, array in feeds.items()}
     report = VerificationReport(reference="", candidate="", feeds=fed_types, outputs=[])
@@ -104,14 +80,12 @@ def compare_models(
     given = dict.fromkeys([*(name for _, name in pairs), *candidate.session.aside])
     found = first_run(candidate, feeds, list(given), list(stated.inputs), report.notes)
     layers = layer_pairs(reference, candidate, graph, telling)
-    heads = _heads(reference, candidate, pairs, layers, wiring, report.notes)
+    heads = _heads(candidate, pairs, layers, report.notes)
 
     compared = [*(name for _, name in pairs), *(head.name for head in heads)]
     bench = _bench(reference, candidate, feeds, layers, graph, wiring, how, step)
     bench = replace(bench, rounding=bench.rounding.giving(compared), made_of=sides is not None and sides.made_of)
-    said = [QUANTIZED if bench.limits.quantized else "", candidate.about_budget()]
-    said += [candidate.beyond_budget(feeds, per_layer=how.per_layer)]
-    report.notes += filter(None, [*said, missing_layers(reference, layers, telling) if how.per_layer else ""])
+    report.notes += _about_runs(bench, how, telling)
     wanted = dict.fromkeys([*(source for source, _ in pairs), *(head.source for head in heads)])
     expected, report.layers = bench.evaluate(wanted, layers if how.per_layer else ())
     check_keys(pairs, reference.keys, candidate.keys)
@@ -126,7 +100,7 @@ def compare_models(
     lacking = _lacking(reference, pairs)
     report.outputs[len(outputs) : len(outputs)] = lacking
     if report.ok:
-        look_inside(bench, report, outputs, sides)
+        report.outputs = look_inside(bench, report.outputs, outputs, sides)
     if report.ok:
         _weigh(bench, report, (outputs, heads), expected, (found, moved), sides)
     if report.verdict.differs and not lacking:
@@ -142,6 +116,15 @@ def compare_models(
     return Compared(report, bench, [*outputs, *heads])
 
 
+def _about_runs(bench: Bench, how: ComparisonOptions, sides: Sides | None) -> Iterator[str]:
+    """What is to be said of both models before any numbers: 8 bits, memory, layers that are not compared."""
+    candidate = bench.candidate
+    said = [QUANTIZED if bench.limits.quantized else "", candidate.about_budget()]
+    said += [candidate.beyond_budget(bench.feeds, per_layer=how.per_layer)]
+    said += [missing_layers(bench.reference, bench.layers, sides) if how.per_layer else ""]
+    yield from filter(None, said)
+
+
 def _weigh(
     bench: Bench,
     report: VerificationReport,
@@ -151,11 +134,14 @@ def _weigh(
     sides: Sides | None,
 ) -> None:
     """What the agreement of outputs proves, and what ends as infinity before them."""
-    report.evidence = gather_evidence(bench, report, *asked, expected, runs, sides)
+    weighed = gather_evidence(bench, report.outputs, asked, expected, runs, sides)
+    report.evidence = weighed.evidence
+    report.outputs += weighed.differing
     report.doubts = unproven([report.evidence])
     report.unproven += [doubt_sentence(name, reason) for name, reason in report.doubts.items()]
-    if bench.limits.coarsest and report.ok:
-        look_for_overflow(bench, report)
+    overflown, note = look_for_overflow(bench) if bench.limits.coarsest and report.ok else ([], "")
+    report.outputs += overflown
+    report.notes += filter(None, (weighed.note, note))
 
 
 def _bench(
@@ -239,42 +225,26 @@ def _narrower(bench: Bench, report: VerificationReport) -> Iterator[str]:
 
 
 def _heads(
-    reference: Reference,
-    candidate: OnnxCandidate,
-    pairs: Sequence[tuple[str, str]],
-    layers: Mapping[str, str],
-    wiring: Wiring | Structure | None,
-    notes: list[str],
+    candidate: OnnxCandidate, pairs: Sequence[tuple[str, str]], layers: Mapping[str, str], notes: list[str]
 ) -> list[Asked]:
-    """The values before saturating heads; a note where there are heads and no such value is known to both."""
+    """The values before saturating heads, as far as these see them; a note where there are heads and no such value is
+    known to both."""
     own, outputs = candidate.structure, [name for _, name in pairs]
     known = values_before_heads(own, outputs, layers)
-    hidden = hidden_heads(wiring, own, pairs, reference.values())
-    if known or not hides_errors(own, outputs):
-        # What the graphs paired for what reads it may differ by what the head does not see.
-        kinds = {(head.source, head.name): head.kind for head in hidden if head.source != head.name}
-        return [
-            Asked(before_head(source), source, name, seen=_seen_by(kinds.get((source, name))))
-            for source, name in known.items()
-        ]
-    if not hidden:
+    if not known and hides_errors(own, outputs):
         notes.append("a softmax or the like hides errors before it, and no value before it is known to both")
+    # Values of one name are the same; others may differ by what the head does not see.
+    views = {source: source != name and is_shiftless(kind) for source, (name, kind) in known.items()}
     return [
-        Asked(before_head(head.source), head.source, head.name, seen=partial(scores, head.kind))
-        for head in hidden
+        Asked(before_head(source), source, name, seen=partial(_seen_by, kind) if views[source] else None)
+        for source, (name, kind) in known.items()
     ]
 
 
-def _seen_by(kind: str | None) -> View | None:
+def _seen_by(kind: str, array: Array) -> Array:
     """What a head of this kind sees of a value; all of it where that cannot be told."""
-    if kind is None or not is_shiftless(kind):
-        return None
-
-    def seen(array: Array) -> Array:
-        rows = scores(kind, array)
-        return array if rows is None else rows
-
-    return seen
+    rows = scores(kind, array)
+    return array if rows is None else rows
 
 
 def _lacking(reference: Reference, pairs: Sequence[tuple[str, str]]) -> list[Comparison]:
@@ -287,4 +257,4 @@ def _lacking(reference: Reference, pairs: Sequence[tuple[str, str]]) -> list[Com
     ]
 
 
-__all__ = ["Compared", "compare_models", "verify_against"]
+__all__ = ["Compared", "compare_models"]

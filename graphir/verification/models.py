@@ -25,7 +25,6 @@ from graphir.safety.memory import memory_for
 from graphir.verification.causes.minimal import check_folder
 from graphir.verification.devices import note_devices
 from graphir.verification.driver import verify_sets
-from graphir.verification.grading.heads import Wiring
 from graphir.verification.inputs.given import Feeds, Wanted, file_plan, golden_plan, plan_of
 from graphir.verification.inputs.sets import Plan
 from graphir.verification.inputs.state import carried
@@ -35,6 +34,7 @@ from graphir.verification.pairs.sides import Sides
 from graphir.verification.pieces import CapturePiece, check_pieces, pieces_of
 from graphir.verification.report import VerificationReport
 from graphir.verification.running.candidate import OnnxCandidate
+from graphir.verification.running.heads import Wiring
 from graphir.verification.running.references import GoldenCapture, RuntimeReference, hold_against
 
 if TYPE_CHECKING:

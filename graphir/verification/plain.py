@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from graphir.converters.kernel.live import LiveFailed
 from graphir.errors import VerificationError
 
-from .grading.compare import Comparison
 from .grading.doubts import plain_evidence
 from .grading.proof import Evidence
 from .grading.ranking import Ranking, rankings
+from .numbers.compare import Comparison
 from .running.bench import Asked, Bench, Pair
 from .verdict import Verdict
 

@@ -9,9 +9,9 @@ from typing import Any
 from graphir.runtime.placement import PlacedNode
 from graphir.structure.printed import Printed
 
-from .grading.compare import Comparison
 from .grading.proof import Evidence
 from .grading.ranking import Ranking
+from .numbers.compare import Comparison
 from .verdict import Verdict
 
 EXIT_DIFFERENT = 4

@@ -11,8 +11,8 @@ from onnx import helper
 
 import graphir
 from graphir.errors import ImportFailure, UnsupportedOpError
-from graphir.verification.grading.compare import Verdict
 from graphir.verification.inputs.seeded import make_feeds
+from graphir.verification.numbers.compare import Verdict
 from tests.cli.broken import intact
 from tests.converters import tiny
 from tests.verification import models

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphir.verification.grading.compare import Comparison, Verdict
+from graphir.verification.numbers.compare import Comparison, Verdict
 from graphir.verification.report import VerificationReport
 
 

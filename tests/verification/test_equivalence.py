@@ -21,11 +21,11 @@ from graphir.graph import Graph
 from graphir.ops.convolution import Conv
 from graphir.padding import Explicit
 from graphir.runtime.session import OnnxSession
-from graphir.verification.equivalence import verify_against
-from graphir.verification.grading.compare import Verdict, compare
-from graphir.verification.grading.heads import values_before_heads
+from graphir.verification.equivalence import compare_models
+from graphir.verification.numbers.compare import Verdict, compare
 from graphir.verification.options import ComparisonOptions
 from graphir.verification.running.candidate import OnnxCandidate
+from graphir.verification.running.heads import values_before_heads
 from graphir.verification.running.references import RuntimeReference
 from graphir.verification.running.slices import HELD_OF_EACH
 from tests.verification import models
@@ -139,7 +139,7 @@ def test_layers_come_in_slices(size: int, monkeypatch: pytest.MonkeyPatch) -> No
     with OnnxCandidate(models.net_graph(), memory=HELD_OF_EACH * size) as candidate:
         reference = Counting(source.symbol, source.plain_tensors())
         how = ComparisonOptions(per_layer=True)
-        report = verify_against(reference, candidate, FEEDS, graph=models.net_graph(), how=how)
+        report = compare_models(reference, candidate, FEEDS, graph=models.net_graph(), how=how).report
     assert len(report.layers) == 7
     assert report.first_divergence is None
     assert runs == [1], "the reference is evaluated once, however many slices there are"
@@ -222,7 +222,7 @@ def test_nothing_to_compare(tmp_path: Path) -> None:
         OnnxCandidate(models.affine(tmp_path)) as candidate,
         pytest.raises(VerificationError, match="nothing to compare"),
     ):
-        verify_against(reference, candidate, {"x": np.ones((2, 3), np.float32)})
+        compare_models(reference, candidate, {"x": np.ones((2, 3), np.float32)})
 
 
 PRODUCERS = {
@@ -254,7 +254,8 @@ def test_values_before_heads(outputs: list[str], known: list[str], found: dict[s
     from graphir.converters.onnx.files.structure import Structure
 
     structure = Structure(("data",), tuple(outputs), PRODUCERS, False)
-    assert values_before_heads(structure, outputs, {f"S.{name}": name for name in known}) == found
+    before = values_before_heads(structure, outputs, {f"S.{name}": name for name in known})
+    assert {source: name for source, (name, _) in before.items()} == found
 
 
 def test_evaluation_in_turn_gives_what_evaluation_gives() -> None:

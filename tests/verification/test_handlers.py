@@ -18,7 +18,7 @@ HANDLERS = {
     ("driver.py", "_Driver.first", "LiveFailed"): "LiveFailed",
     ("driver.py", "_Driver.first", "VerificationError"): "other sizes are tried, else the refusal is raised",
     ("driver.py", "_Driver.further", "Refused"): "a difference where the candidate alone refuses, else a note",
-    ("grading/compare.py", "_steps", "ValueError"): "the step of a dtype that numpy does not know",
+    ("numbers/compare.py", "_steps", "ValueError"): "the step of a dtype that numpy does not know",
     ("inputs/coverage.py", "coverage", "GraphirError"): "coverage is not measured",
     ("inputs/coverage.py", "coverage", "VerificationError"): "probes with guards",
     ("inputs/coverage.py", "coverage", "_NoRoom"): "coverage is not measured",

@@ -17,7 +17,7 @@ from graphir.converters.session import Session
 from graphir.errors import ImportFailure, VerificationError
 from graphir.graph import Graph
 from graphir.types import UNKNOWN, Dim, DType, TensorType
-from graphir.verification.grading.compare import NOISE_LEAST, Verdict
+from graphir.verification.numbers.compare import NOISE_LEAST, Verdict
 from graphir.verification.running.references import GoldenCapture
 from tests.typed import untyped
 from tests.verification import models

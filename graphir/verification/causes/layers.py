@@ -14,12 +14,11 @@ from numpy.typing import NDArray
 from graphir.errors import VerificationError
 from graphir.graph import Node, Value
 from graphir.report.text import plural
-from graphir.verification.grading.compare import Comparison
+from graphir.verification.numbers.compare import Comparison
 from graphir.verification.pairs.changes import row_text, spoken
 from graphir.verification.pairs.sides import Sides
 from graphir.verification.regions.judge import Judgement, NotRun, Regions, judge
-from graphir.verification.regions.known import Known, Walks, room_for
-from graphir.verification.regions.segments import Segment
+from graphir.verification.regions.parts import Known, Segment, Walks, room_for
 from graphir.verification.report import Cause, VerificationReport
 from graphir.verification.running.bench import Bench, before_head
 from graphir.verification.running.references import RuntimeReference

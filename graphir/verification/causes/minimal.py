@@ -16,7 +16,7 @@ from graphir.graph import Graph
 from graphir.runtime.providers import Choice, choose_providers
 from graphir.safety.foreign_text import one_line
 from graphir.types import DType, TensorType
-from graphir.verification.regions.segments import Segment
+from graphir.verification.regions.parts import Segment
 
 Array = NDArray[Any]
 SCRIPT = '''"""Runs reference.onnx and candidate.onnx on the numbers beside them and prints how their results differ.

@@ -13,13 +13,11 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from graphir.verification.numbers.compare import Comparison
 from graphir.verification.pairs.sides import Sides
 from graphir.verification.regions.judge import Judgement, NotRun, Regions, judge
-from graphir.verification.report import VerificationReport
 from graphir.verification.running.bench import Asked, Bench
 from graphir.verification.verdict import Verdict
-
-from .compare import Comparison
 
 Array = NDArray[Any]
 Results = Mapping[str, Array]
@@ -66,25 +64,29 @@ def grade_by_regions(
     return [_as_rounding(one, note) if one.name in titles else one for one in compared]
 
 
-def look_inside(bench: Bench, report: VerificationReport, outputs: Sequence[Asked], sides: Sides | None) -> None:
-    """Take into a report whose outputs agree what differs inside, where the graphs differ or an output is in doubt.
+def look_inside(
+    bench: Bench, compared: Sequence[Comparison], outputs: Sequence[Asked], sides: Sides | None
+) -> list[Comparison]:
+    """Return the comparisons of outputs that agree, with what differs inside where graphs do or an output is in doubt.
 
     Regions run without onnxruntime's optimisations: a fusion that takes what is almost its pattern for it makes a wrong
     model right, for onnxruntime alone. Where they cannot be judged, all values that both models know are compared.
     """
     quantized = bench.limits.quantized
-    in_doubt = any(not one.explained or (quantized and one.relative > 0) for one in report.outputs)
+    in_doubt = any(not one.explained or (quantized and one.relative > 0) for one in compared)
     tells = sides is not None and sides.tells
+    graded = list(compared)
     if not (in_doubt or tells):
-        return
+        return graded
     judged = None if sides is None or sides.graphs is None or bench.limits.stated else judge(bench, sides)
     if isinstance(judged, tuple):
         regions, judgement = judged
-        report.outputs = _behind_causes(regions, judgement, outputs, report.outputs)
-        report.outputs += [] if tells else [judgement.alone[value] for value in judgement.hidden]
+        graded = _behind_causes(regions, judgement, outputs, graded)
+        graded += [] if tells else [judgement.alone[value] for value in judgement.hidden]
     if in_doubt and not (isinstance(judged, tuple) and can_judge(bench, sides)):
         _, inside = bench.evaluate((), [name for name in bench.layers if name not in bench.reference.outputs])
-        report.outputs += [layer for layer in inside if not layer.verdict.passes]
+        graded += [layer for layer in inside if not layer.verdict.passes]
+    return graded
 
 
 def _behind_causes(

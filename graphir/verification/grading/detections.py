@@ -18,12 +18,10 @@ from numpy.typing import NDArray
 
 from graphir.ops import traits_of
 from graphir.ops.traits import Decision
+from graphir.verification.numbers.compare import SUSPICIOUS_FACTOR, Comparison, noise_limit
+from graphir.verification.numbers.limits import QUANTIZED_STEP, Limits
 from graphir.verification.running.bench import Asked, Bench, Pair
 from graphir.verification.verdict import Verdict
-
-from .compare import SUSPICIOUS_FACTOR, Comparison, noise_limit
-from .eight_bits import QUANTIZED_STEP
-from .limits import Limits
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]

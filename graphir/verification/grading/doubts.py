@@ -5,19 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from numpy.typing import NDArray
 
+from graphir.verification.numbers.compare import Comparison
 from graphir.verification.pairs.sides import Sides
 from graphir.verification.regions.judge import judge
-from graphir.verification.report import VerificationReport
 from graphir.verification.running.bench import Asked, Bench
+from graphir.verification.running.heads import passes_on
+from graphir.verification.running.noise import infinite_values
 
 from .by_regions import can_judge
-from .compare import Comparison
-from .heads import passes_on
-from .noise import infinite_values
 from .proof import FIXED, NUMB, Evidence, before, digest, doubt
 
 if TYPE_CHECKING:
@@ -27,34 +26,44 @@ Array = NDArray[Any]
 LAYERS_INSIDE = 8
 
 
+class Weighed(NamedTuple):
+    """What one set of inputs shows, values inside that differ, since outputs show nothing, and a note about them."""
+
+    evidence: Evidence
+    differing: Sequence[Comparison] = ()
+    note: str = ""
+
+
 def gather_evidence(
     bench: Bench,
-    report: VerificationReport,
-    outputs: Sequence[Asked],
-    heads: Sequence[Asked],
+    graded: Sequence[Comparison],
+    asked: tuple[Sequence[Asked], Sequence[Asked]],
     expected: Mapping[str, Array],
     runs: tuple[Mapping[str, Array], Mapping[str, Array]],
     sides: Sides | None,
-) -> Evidence:
-    """What this set of inputs shows of outputs that agree. Values before those that show nothing themselves are
-    compared too, and those that differ are added to the report. `runs` are the candidate's outputs, and what they are
-    where rounding moved the feeds; `sides` are the graphs of both."""
+) -> Weighed:
+    """Return what this set of inputs shows of outputs that agree.
+
+    `asked` are the outputs and the values before heads, `runs` the candidate's outputs, and what they are where
+    rounding moved the feeds; `sides` are the graphs of both.
+    """
     if sides is not None and not sides.made_of and sides.graphs is not None:
-        return Evidence()  # nodes that are the same prove it for all inputs, and each that differs is run by itself
+        # Nodes that are the same prove it for all inputs, and each that differs is run by itself.
+        return Weighed(Evidence())
+    outputs, heads = asked
     found, moved = runs
-    doubts = _doubts(bench, outputs, expected, bench.reacting(found, moved), report.outputs)
+    doubts = _doubts(bench, outputs, expected, bench.reacting(found, moved), graded)
     shown = _shown(bench, outputs, heads, doubts)
     numb = [one.name for one in outputs if doubts.get(one.source) == NUMB and one.source not in shown]
     stirred = bench.stirring({name: found[name] for name in numb})
     doubts = {one.source: doubts[one.source] for one in outputs if one.source in doubts and one.name not in stirred}
     left = [one for one in outputs if one.source in doubts and one.source not in shown]
-    inside = _inside(bench, report, left, sides)
+    inside, differing = _inside(bench, left, sides)
     shown |= _shown(bench, left, inside, doubts)
     behind = _digests_before(bench, [one for one in left if one.source not in shown], [*heads, *inside])
-    numb = [name for name in doubts if doubts[name] == NUMB and (name in shown or not report.ok)]
-    if numb:
-        report.notes.append(f"{', '.join(numb)} {NUMB}: what comes before was compared too")
-    return Evidence(doubts, frozenset(shown), _digests(outputs, expected), behind)
+    numb = [name for name in doubts if doubts[name] == NUMB and (name in shown or differing)]
+    note = f"{', '.join(numb)} {NUMB}: what comes before was compared too" if numb else ""
+    return Weighed(Evidence(doubts, frozenset(shown), _digests(outputs, expected), behind), differing, note)
 
 
 def plain_evidence(
@@ -144,9 +153,9 @@ def _reaches(structure: Structure, output: str, wanted: Collection[str], known: 
 
 
 def _inside(
-    bench: Bench, report: VerificationReport, outputs: Sequence[Asked], sides: Sides | None
-) -> list[Asked]:
-    """Compare the nearest real values before these outputs that both know; those that pass."""
+    bench: Bench, outputs: Sequence[Asked], sides: Sides | None
+) -> tuple[list[Asked], list[Comparison]]:
+    """Compare the nearest real values before these outputs that both know: those that pass, and what differs."""
     known = {name: source for source, name in bench.layers.items() if source not in bench.reference.outputs}
     structure = bench.candidate.structure
     nearest: dict[str, None] = {}
@@ -155,18 +164,22 @@ def _inside(
         nearest |= dict.fromkeys(known[name] for name in near[:LAYERS_INSIDE])
     asked = [Asked(source, source, bench.layers[source]) for source in nearest]
     judged = judge(bench, sides) if asked and sides is not None and can_judge(bench, sides) else None
-    if isinstance(judged, tuple) or not asked:  # regions agree, or what differs is in the report
-        return asked
-    _, inside = bench.evaluate((), nearest)
-    report.outputs += [layer for layer in inside if not layer.verdict.passes]
-    passed = {layer.name for layer in inside if layer.verdict.passes}
-    return [one for one in asked if one.source in passed]
+    if isinstance(judged, tuple):
+        _, judgement = judged
+        differing = [judgement.alone[value] for value in (*judgement.causes, *judgement.hidden)]
+        return [] if differing else asked, differing
+    _, inside = bench.evaluate((), nearest) if asked else ({}, [])
+    differing = [layer for layer in inside if not layer.verdict.passes]
+    passing = {layer.name for layer in inside if layer.verdict.passes}
+    return [one for one in asked if one.source in passing], differing
 
 
-def look_for_overflow(bench: Bench, report: VerificationReport) -> None:
-    """Add the layers that overflow in a narrow type. onnxruntime's CPU keeps float16 in float32 between operators, so
-    that outputs do not show what ends as infinity on hardware that computes in float16; a value that is asked for is
-    rounded."""
+def look_for_overflow(bench: Bench) -> tuple[list[Comparison], str]:
+    """Return the layers that overflow in a narrow type, and a note of those that cannot be compared.
+
+    onnxruntime's CPU keeps float16 in float32 between operators, so that outputs do not show what ends as infinity on
+    hardware that computes in float16; a value that is asked for is rounded.
+    """
     suspects = set(infinite_values(bench.candidate, bench.feeds))
     made = bench.candidate.structure.producers
     behind = {name: operands[0] for name, (op_type, operands) in made.items() if op_type == "Cast"}
@@ -177,10 +190,10 @@ def look_for_overflow(bench: Bench, report: VerificationReport) -> None:
         if place in suspects
     }
     _, inside = replace(bench, layers=narrow).evaluate((), narrow)
-    report.outputs += [layer for layer in inside if not layer.verdict.passes and math.isinf(layer.relative)]
+    overflown = [layer for layer in inside if not layer.verdict.passes and math.isinf(layer.relative)]
     unknown = sorted(suspects - set(narrow.values()))
-    if unknown:
-        report.notes.append(f"infinite in a narrow type, with nothing to compare: {', '.join(unknown[:5])}")
+    note = f"infinite in a narrow type, with nothing to compare: {', '.join(unknown[:5])}" if unknown else ""
+    return overflown, note
 
 
-__all__ = ["gather_evidence", "look_for_overflow", "plain_evidence"]
+__all__ = ["Weighed", "gather_evidence", "look_for_overflow", "plain_evidence"]

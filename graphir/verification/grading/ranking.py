@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from graphir.ops import traits_of
 from graphir.ops.traits import Rounding
-
-from .compare import Comparison
-from .heads import is_shiftless, passes_on
+from graphir.verification.numbers.compare import Comparison
+from graphir.verification.running.heads import is_shiftless, passes_on
 
 if TYPE_CHECKING:
     from graphir.converters.onnx.files.structure import Structure

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from numpy.typing import NDArray
 
 from graphir.errors import VerificationError
-from graphir.verification.grading.limits import Limits
+from graphir.verification.numbers.limits import Limits
 from graphir.verification.options import ComparisonOptions
 from graphir.verification.running.candidate import OnnxCandidate
 

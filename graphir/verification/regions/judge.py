@@ -20,16 +20,14 @@ from graphir.graph import Value
 from graphir.ops.activation import LogSoftmax, Softmax
 from graphir.ops.shape import Shape
 from graphir.types import TensorType
-from graphir.verification.grading.compare import NOISE_LEAST, Comparison, Floor, relative_change
+from graphir.verification.numbers.compare import NOISE_LEAST, Comparison, Floor, relative_change
 from graphir.verification.pairs.sides import Sides
 from graphir.verification.running.bench import Bench
 from graphir.verification.running.layouts import fitted_feeds, order_inside
 from graphir.verification.running.slices import HELD_OF_EACH, return_memory_of
 from graphir.verification.verdict import Verdict
 
-from .cut import CutCandidate
-from .known import Known, Walks, room_for
-from .segments import Segment, as_in_graph, compared_inside, typed, unmoved
+from .parts import CutCandidate, Known, Segment, Walks, as_in_graph, compared_inside, room_for, typed, unmoved
 
 Array = NDArray[Any]
 

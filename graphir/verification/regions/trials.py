@@ -24,9 +24,9 @@ from graphir.errors import GraphirError
 from graphir.graph import Value
 from graphir.ops.shape import Shape
 from graphir.ops.traits import Rounding
-from graphir.verification.grading.compare import LEAST_STEPS, Comparison
-from graphir.verification.grading.limits import Limits
-from graphir.verification.grading.local import local_limit, worst_channel
+from graphir.verification.numbers.compare import LEAST_STEPS, Comparison
+from graphir.verification.numbers.limits import Limits
+from graphir.verification.numbers.local import local_limit, worst_channel
 from graphir.verification.pairs.changes import row_text
 from graphir.verification.pairs.sides import Sides
 from graphir.verification.running.bench import Bench
@@ -35,9 +35,8 @@ from graphir.verification.running.references import RuntimeReference
 from graphir.verification.running.slices import return_memory_of
 from graphir.verification.verdict import Verdict
 
-from .cut import CutCandidate
 from .judge import Judgement, NotRun, Regions, judge
-from .segments import Segment, as_in_graph, compared_inside, is_symmetric, unmoved
+from .parts import CutCandidate, Segment, as_in_graph, compared_inside, is_symmetric, unmoved
 from .ways import HERE, OWN, Way, ways_for
 
 Array = NDArray[Any]

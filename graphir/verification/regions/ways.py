@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from graphir.analysis.diff import Row, Status
 from graphir.graph import Value
 from graphir.ops.traits import Saturation
-from graphir.verification.grading.compare import Comparison
 from graphir.verification.inputs.roles import largest_threshold
+from graphir.verification.numbers.compare import Comparison
 
-from .segments import Segment
+from .parts import Segment
 
 Array = NDArray[Any]
 # As many different numbers where some are to be equal, and by how much the usual range is exceeded.

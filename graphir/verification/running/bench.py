@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphir.ops import traits, traits_of
-from graphir.verification.grading.compare import NOISE_FACTOR, Comparison, Floor, difference, moves_too_much
-from graphir.verification.grading.limits import Limits
-from graphir.verification.grading.local import BESIDE_ONE
-from graphir.verification.grading.noise import Rounding
+from graphir.verification.numbers.compare import NOISE_FACTOR, Comparison, Floor, difference, moves_too_much
+from graphir.verification.numbers.limits import Limits
+from graphir.verification.numbers.local import BESIDE_ONE
+from graphir.verification.running.noise import Rounding
 from graphir.verification.verdict import Verdict
 
 from .candidate import OnnxCandidate
@@ -24,7 +24,7 @@ from .slices import HELD_OF_EACH, WORTH_RETURNING, return_memory
 if TYPE_CHECKING:
     from graphir.converters.formats import Reference
     from graphir.converters.onnx.files.structure import Structure
-    from graphir.verification.grading.heads import Wiring
+    from graphir.verification.running.heads import Wiring
 
 Array = NDArray[Any]
 View = Callable[[Array], "Array | None"]

@@ -19,8 +19,8 @@ from graphir.graph import Graph
 from graphir.runtime.providers import PROVIDERS, import_onnxruntime, provider_names
 from graphir.runtime.session import OnnxSession
 from graphir.safety.isolation import subject
-from graphir.verification.grading.heads import beside_outputs
 from graphir.verification.options import MEMORY_BUDGET
+from graphir.verification.running.heads import beside_outputs
 
 from .layouts import Fitting, fit_inputs, fitted_feeds
 from .maps import Keys, as_arrays

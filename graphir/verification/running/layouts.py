@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphir.analysis.channels import Order, channel_moves, channel_order, fits
-from graphir.verification.grading.compare import difference
+from graphir.verification.numbers.compare import difference
 
 Array = NDArray[Any]
 Fitting = dict[str, tuple[str, Order]]

@@ -13,7 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 import graphir
 from graphir.errors import VerificationError
 from graphir.report.verification import verdict_line
-from graphir.verification.grading.compare import Comparison
+from graphir.verification.numbers.compare import Comparison
 from graphir.verification.regions.judge import Regions
 from graphir.verification.report import EXIT_NOT_PROVEN, VerificationReport, worst
 from graphir.verification.running.candidate import OnnxCandidate

@@ -14,7 +14,7 @@ from graphir.converters.formats import Reference
 from graphir.graph import Graph
 from graphir.ops.activation import Relu
 from graphir.types import DType, TensorType
-from graphir.verification.regions.known import Known
+from graphir.verification.regions.parts import Known
 
 Array = NDArray[Any]
 NAMES = ["a", "b", "c", "d"]

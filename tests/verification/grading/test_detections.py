@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from graphir.verification.grading.compare import Comparison
 from graphir.verification.grading.detections import Detections, compare_tables, find_detections
-from graphir.verification.grading.limits import Limits
+from graphir.verification.numbers.compare import Comparison
+from graphir.verification.numbers.limits import Limits
 from graphir.verification.verdict import Verdict
 
 Floats = NDArray[np.float64]

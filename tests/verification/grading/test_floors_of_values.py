@@ -15,10 +15,10 @@ import pytest
 from graphir import verify
 from graphir.converters.onnx.files.structure import read_structure
 from graphir.verification import driver
-from graphir.verification.grading.compare import Floor
-from graphir.verification.grading.noise import Rounding
+from graphir.verification.numbers.compare import Floor
 from graphir.verification.report import VerificationReport
 from graphir.verification.running.candidate import OnnxCandidate
+from graphir.verification.running.noise import Rounding
 from graphir.verification.verdict import Verdict
 
 SEEDED = np.random.Generator(np.random.PCG64(11))

@@ -22,7 +22,7 @@ from graphir.ops.pooling import GlobalAveragePool
 from graphir.ops.shape import Flatten
 from graphir.padding import Explicit, symmetric
 from graphir.types import DType, TensorType
-from graphir.verification.grading.heads import Wiring, one_to_one_heads, scores
+from graphir.verification.running.heads import scores
 from tests.typed import present
 
 RANDOM = np.random.default_rng(0)
@@ -87,12 +87,6 @@ def test_heads_of_other_kinds_are_the_cause_where_graphs_tell() -> None:
     assert not report.ok
     assert [found.verdict.passes for found in report.outputs] == [False, True]
     assert [cause.what for cause in report.causes] == ["ay / by: Softmax(axis=1) -> Sigmoid"]
-
-
-def test_operands_of_heads_are_found_in_a_graph() -> None:
-    wiring = Wiring.of(classifier("a"))
-    assert one_to_one_heads(wiring, "ay") == [("Softmax", "ascores")]
-    assert one_to_one_heads(wiring, "ascores") == []
 
 
 ROWS = np.array([[1.0, 3.0], [5.0, 2.0]])

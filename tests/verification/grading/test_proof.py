@@ -13,7 +13,7 @@ import pytest
 
 import graphir
 from graphir.converters.onnx.files.structure import read_structure
-from graphir.verification.equivalence import verify_against
+from graphir.verification.equivalence import compare_models
 from graphir.verification.grading.proof import DISCRETE, EMPTY, FIXED, NUMB, Evidence, before, unproven
 from graphir.verification.report import VerificationReport
 from graphir.verification.running.candidate import OnnxCandidate
@@ -37,7 +37,8 @@ def on_one_set(reference: Path, candidate: Path, feeds: Any = None) -> Verificat
     """The whole comparison on one set of inputs."""
     source = RuntimeReference(reference)
     with OnnxCandidate(candidate) as under_test:
-        return verify_against(source, under_test, FEEDS if feeds is None else feeds, wiring=source.structure)
+        fed = FEEDS if feeds is None else feeds
+        return compare_models(source, under_test, fed, wiring=source.structure).report
 
 
 X = "g (float[3, 6] x) => "

@@ -13,7 +13,7 @@ from graphir.ops.elementwise import Add, Mul, Sub
 from graphir.ops.pooling import GlobalAveragePool
 from graphir.ops.shape import Transpose
 from graphir.types import DType, TensorType
-from graphir.verification.regions.segments import typed
+from graphir.verification.regions.parts import typed
 from graphir.verification.running.layouts import fit_inputs, fitted_feeds, order_inside, order_outside
 from tests.typed import present
 

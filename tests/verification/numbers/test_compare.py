@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from graphir.errors import VerificationError
-from graphir.verification.grading.compare import (
+from graphir.verification.numbers.compare import (
     ELEMENTS_AT_ONCE,
     NOISE_LEAST,
     NOISE_MOST,
@@ -21,7 +21,7 @@ from graphir.verification.grading.compare import (
     grade,
     noise_limit,
 )
-from graphir.verification.grading.eight_bits import within_a_step
+from graphir.verification.numbers.limits import within_a_step
 from tests.typed import untyped
 
 F32, F16, BF16 = np.float32, np.float16, ml_dtypes.bfloat16

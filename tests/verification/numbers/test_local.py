@@ -12,8 +12,8 @@ import onnx.parser
 import pytest
 
 from graphir import verify
-from graphir.verification.grading.compare import Floor, compare
-from graphir.verification.grading.local import worst_channel
+from graphir.verification.numbers.compare import Floor, compare
+from graphir.verification.numbers.local import worst_channel
 from graphir.verification.verdict import Verdict
 
 SEEDED = np.random.Generator(np.random.PCG64(5))

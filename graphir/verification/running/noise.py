@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from graphir.graph import Graph
 from graphir.verification.inputs.seeded import is_measured, perturbed
-from graphir.verification.running.candidate import KEPT_SHARE, OnnxCandidate
+
+from .candidate import KEPT_SHARE, OnnxCandidate
 
 Array = NDArray[Any]
 Feeds = Mapping[str, Array]

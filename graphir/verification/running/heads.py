@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
@@ -21,38 +21,24 @@ MOVING = frozenset({Rounding.VIEWS, Rounding.MOVES, Rounding.HOLDS})
 
 @dataclass(frozen=True)
 class Wiring:
-    """Which operator makes each value, of which operands: what heads are found by. `aliases` are the names that values
-    had in the model that they come from, `steps` those of the coarsest type that each value came through, by all of its
-    names, where that is coarser than float32. `live` are those that depend on an input, None if that is not known,
-    `random` those that are drawn."""
+    """What is known of the inside of a reference that is run by its own framework, from the graph that it became.
 
-    producers: Mapping[str, tuple[str, tuple[str, ...]]]
-    aliases: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    steps: Mapping[str, float] = field(default_factory=dict)
-    live: frozenset[str] | None = None
-    random: frozenset[str] = frozenset()
+    `steps` are those of the coarsest type that each value came through, by all of its names, where that is coarser than
+    float32. `live` are the values that depend on an input, `random` those that are drawn; `quantizes` says that real
+    numbers are rounded to quantized ones on the way.
+    """
 
-    @property
-    def quantizes(self) -> bool:
-        """Whether real numbers are rounded to quantized ones on the way."""
-        return any(traits_of(operator).rounding is Rounding.QUANTIZES for operator, _ in self.producers.values())
+    steps: Mapping[str, float]
+    live: frozenset[str]
+    random: frozenset[str]
+    quantizes: bool
 
     @staticmethod
     def of(graph: Graph) -> Wiring:
-        """That of a graph, without its subgraphs."""
-        return Wiring(
-            {
-                value.name: (node.op.name, tuple("" if operand is None else operand.name for operand in node.inputs))
-                for node in graph.nodes
-                for value in node.outputs
-            },
-            {value.name: value.sources for value in graph.values},
-            _steps(graph),
-            _live(graph),
-            frozenset(
-                value.name for node in graph.nodes if node.op.rounding is Rounding.DRAWS for value in node.outputs
-            ),
-        )
+        """Return that of a graph, without its subgraphs."""
+        drawn = (value.name for node in graph.nodes if node.op.rounding is Rounding.DRAWS for value in node.outputs)
+        quantizes = any(node.op.rounding is Rounding.QUANTIZES for node in graph.nodes)
+        return Wiring(_steps(graph), _live(graph), frozenset(drawn), quantizes)
 
 
 def _live(graph: Graph) -> frozenset[str]:
@@ -92,16 +78,6 @@ def passes_on(operator: str) -> bool:
     return traits_of(operator).rounding in MOVING
 
 
-def one_to_one_heads(structure: Structure | Wiring, output: str) -> list[tuple[str, str]]:
-    """The heads that reach an output, each with its computed operand: equal outputs of equal models have equal operands
-    there, up to what is added to all classes alike. Heads that lose more are left out."""
-    found = [(structure.producers[head][0], _operand(structure, head)) for head in _heads(structure, [output])]
-    return [
-        (kind, name) for kind, name in found
-        if traits_of(kind).saturates >= Saturation.ONE_TO_ONE and name in structure.producers
-    ]  # fmt: skip
-
-
 def scores(kind: str, array: NDArray[Any]) -> NDArray[Any] | None:
     """A head's operand as one row a sample; the largest of each is 0 where the head does not see what is added to all.
     None for what has more axes than classes."""
@@ -116,18 +92,23 @@ def scores(kind: str, array: NDArray[Any]) -> NDArray[Any] | None:
 
 def values_before_heads(
     structure: Structure, outputs: Sequence[str], known: Mapping[str, str]
-) -> dict[str, str]:
-    """The nearest value before each saturating head that `known` (source name to candidate name) holds, likewise
-    source name to candidate name. Values that are outputs themselves are left out."""
+) -> dict[str, tuple[str, str]]:
+    """Return the nearest value before each saturating head that `known` (source name to candidate name) holds.
+
+    Each stands by its source name, with its candidate name and the operator of the head if that reads it, else "".
+    Values that are outputs themselves are left out.
+    """
     sources = {name: source for source, name in reversed(list(known.items()))}
-    found: dict[str, str] = {}
+    before: dict[str, tuple[str, str]] = {}
     for head in _heads(structure, outputs):
-        name = _operand(structure, head)
+        name, kind = _operand(structure, head), structure.producers[head][0]
         while name in structure.producers and name not in sources:
-            name = _operand(structure, name)
+            name, kind = _operand(structure, name), ""
         if name in structure.producers and name not in outputs:
-            found[sources[name]] = name
-    return found
+            # Of two heads that read one value, that counts which sees more of it.
+            seen = before.get(sources[name], (name, kind))[1]
+            before[sources[name]] = name, kind if is_shiftless(seen) else seen
+    return before
 
 
 def beside_outputs(structure: Structure, *, optimized: bool) -> list[str]:
@@ -141,13 +122,13 @@ def beside_outputs(structure: Structure, *, optimized: bool) -> list[str]:
     return [name for name in dict.fromkeys(names) if name in structure.producers and name not in structure.outputs]
 
 
-def hides_errors(structure: Structure | Wiring, outputs: Sequence[str]) -> bool:
+def hides_errors(structure: Structure, outputs: Sequence[str]) -> bool:
     """Whether a computed value before a saturating head is not an output itself."""
     operands = [_operand(structure, head) for head in _heads(structure, outputs)]
     return any(name in structure.producers and name not in outputs for name in operands)
 
 
-def _heads(structure: Structure | Wiring, outputs: Sequence[str]) -> list[str]:
+def _heads(structure: Structure, outputs: Sequence[str]) -> list[str]:
     """The results of saturating operators that reach an output without further computation."""
     found: dict[str, None] = {}
     seen: set[str] = set()
@@ -165,12 +146,11 @@ def _heads(structure: Structure | Wiring, outputs: Sequence[str]) -> list[str]:
     return list(found)
 
 
-def _operand(structure: Structure | Wiring, name: str) -> str:
+def _operand(structure: Structure, name: str) -> str:
     operands = structure.producers[name][1]
     return operands[0] if operands else ""
 
 
 __all__ = [
-    "Wiring", "beside_outputs", "hides_errors", "is_shiftless", "one_to_one_heads", "passes_on", "scores",
-    "values_before_heads",
+    "Wiring", "beside_outputs", "hides_errors", "is_shiftless", "passes_on", "scores", "values_before_heads",
 ]  # fmt: skip

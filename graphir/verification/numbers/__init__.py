@@ -1,0 +1,1 @@
+"""Results compared as numbers, and what rounding explains of a difference."""

@@ -1,0 +1,297 @@
+"""What regions are made of: values that both models know, ways through a graph, a cut model, pairs of parts."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphir.analysis.channels import Order, channel_moves, channel_order
+from graphir.graph import Graph, Node, Value
+from graphir.ops.activation import LogSoftmax, Sigmoid, Softmax
+from graphir.structure.extract import uses_of
+from graphir.verification.inputs.seeded import perturbed
+from graphir.verification.numbers.compare import NOISE_FACTOR, Comparison, Floor
+from graphir.verification.numbers.limits import Limits
+from graphir.verification.numbers.local import BESIDE_ONE
+from graphir.verification.pairs.sides import by_name
+from graphir.verification.running.layouts import fitted_feeds, order_inside
+
+if TYPE_CHECKING:
+    from graphir.runtime.session import OnnxSession
+    from graphir.verification.running.bench import Bench
+    from graphir.verification.running.candidate import OnnxCandidate
+
+Array = NDArray[Any]
+Test = Callable[[Value], bool]
+# Of what one run of the reference gives, so many bytes stay for the next question, and no more than a quarter of the
+# memory budget.
+KEPT = 1 << 28
+
+
+class Known:
+    """The pairs of values of two graphs that both models can be asked for.
+
+    `names` are the names by which the reference is asked for the first graph's values, `pairs` the second graph's
+    values by the first one's. Of what one run of the reference gives, up to `kept` bytes stay for later questions.
+    """
+
+    def __init__(self, bench: Bench, graphs: tuple[Graph, Graph], kept: int) -> None:
+        self._bench = bench
+        self._room = kept
+        self._kept: dict[Value, Array] = {}
+        left, right = (by_name(graph) for graph in graphs)
+        known = set(bench.reference.values())
+        self.names: dict[Value, str] = {}
+        self.pairs: dict[Value, Value] = {}
+        for source, name in bench.layers.items():
+            value, other = left.get(source), right.get(name)
+            if value is not None and other is not None and source in known and value not in self.pairs:
+                self.names[value], self.pairs[value] = source, other
+        self.values = {source: value for value, source in self.names.items()}
+
+    def expected(self, values: Iterable[Value]) -> dict[Value, Array]:
+        """What the reference has for values that are known."""
+        wanted = dict.fromkeys(values)
+        found = {value: self._kept[value] for value in wanted if value in self._kept}
+        if len(found) == len(wanted):
+            return found
+        asked = {self.names[value]: value for value in wanted if value not in found}
+        if self._room > 0:  # what is asked for next, as much of it as there is room for
+            others = [self.names[value] for value in self.names if value not in self._kept and value not in wanted]
+            slices = self._bench.reference.slices(others, self._bench.feeds, self._room)
+            fitting = others if slices is None else slices[0] if slices else []
+            asked |= {name: self.values[name] for name in fitting}
+        for name, array in self._bench.reference.stream(self._bench.feeds, list(asked)):
+            value = asked[name]
+            if value in wanted:
+                found[value] = array
+            self._room -= array.nbytes
+            if self._room >= 0:
+                self._kept[value] = array
+        return found
+
+    def found(self, values: Iterable[Value]) -> dict[Value, Array]:
+        """What the candidate has for values that are known, by the first graph's; from one run."""
+        names = {value: self._bench.layers[self.names[value]] for value in values}
+        held = self._bench.candidate.run(self._bench.feeds, list(dict.fromkeys(names.values()))) if names else {}
+        return {value: held[name] for value, name in names.items()}
+
+
+def room_for(bench: Bench) -> int:
+    """How many bytes of the reference's values may stay."""
+    return min(KEPT, bench.candidate.memory // 4)
+
+
+class Walks:
+    """Which values each value of a main graph is made of and goes into. Linear in the graph's size to make."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._reads: dict[Node, list[Value]] = {}
+        self._readers: dict[Value, list[Node]] = {}
+        self.place: dict[Value, int] = {}
+        for node in graph.nodes:
+            self._reads[node] = list(dict.fromkeys(uses_of(node)))
+            for value in self._reads[node]:
+                self._readers.setdefault(value, []).append(node)
+            for value in node.outputs:
+                self.place[value] = len(self.place)
+
+    def sources(self, value: Value) -> list[Value]:
+        """The computed values that the node of this one reads."""
+        node = value.producer
+        return [] if node is None else [held for held in self._reads.get(node, ()) if held.producer is not None]
+
+    def results(self, value: Value) -> list[Value]:
+        """What the nodes that read this value make."""
+        return [made for node in self._readers.get(value, ()) for made in node.outputs]
+
+    def readers(self, value: Value) -> list[Node]:
+        """The nodes that read this value."""
+        return self._readers.get(value, [])
+
+    def before(self, value: Value) -> set[Value]:
+        """The computed values that this one depends on, with itself."""
+        return _spread(value, self.sources)
+
+    def behind(self, value: Value) -> set[Value]:
+        """The values that depend on this one, with itself."""
+        return _spread(value, self.results)
+
+    def region(self, value: Value, edge: Test) -> tuple[list[Value], list[Node]]:
+        """What a value is computed from between it and the `edge`: the edge's values (graph inputs among them), and
+        the nodes."""
+        nodes: dict[Node, None] = {}
+        edges: dict[Value, None] = {}
+        pending, seen = deque([value]), {value}
+        while pending:
+            held = pending.popleft()
+            node = held.producer
+            if node is None or (held is not value and edge(held)):
+                edges[held] = None
+                continue
+            nodes[node] = None
+            for read in self._reads[node]:
+                if read not in seen and not (read.producer is None and read.tensor is not None):
+                    seen.add(read)
+                    pending.append(read)
+        return list(edges), list(nodes)
+
+    def ordered(self, values: Iterable[Value]) -> list[Value]:
+        """Computed values in the graph's order."""
+        return sorted((value for value in values if value in self.place), key=self.place.__getitem__)
+
+
+def _spread(start: Value, step: Callable[[Value], Iterable[Value]]) -> set[Value]:
+    seen, pending = {start}, [start]
+    while pending:
+        for value in step(pending.pop()):
+            if value not in seen:
+                seen.add(value)
+                pending.append(value)
+    return seen
+
+
+Results = dict[str, Array]
+
+
+class CutCandidate:
+    """Runs parts of a model between values that are fed and values that are wanted, without optimisations."""
+
+    def __init__(self, candidate: OnnxCandidate, graph: Graph, feeds: Mapping[str, Array]) -> None:
+        self._candidate, self._graph, self._feeds = candidate, graph, feeds
+        self._last: tuple[bytes, OnnxSession] | None = None
+
+    @cached_property
+    def _model(self) -> Any:
+        from graphir.converters.onnx.files.cut import CutModel
+
+        return CutModel(self._candidate.message)
+
+    def reads(self, wanted: Iterable[str], fed: Collection[str]) -> dict[str, set[str]]:
+        """Return, of each wanted value, which of the fed ones its part reads."""
+        found: dict[str, set[str]] = self._model.reads(wanted, fed)
+        return found
+
+    def edges(self, wanted: Iterable[str], fed: Collection[str]) -> set[str]:
+        """Return which of the fed values the wanted ones read together."""
+        found: set[str] = self._model.edges(wanted, fed)
+        return found
+
+    def release(self) -> None:
+        """Let the last session go."""
+        self._last = None
+
+    def run(
+        self, fed: Mapping[str, Array], wanted: Collection[str], feeds: Mapping[str, Array] | None = None
+    ) -> Results:
+        """Return the wanted values, for other `feeds` of the model's inputs if these are given. Raises GraphirError
+        where a part does not run."""
+        session, inputs = self._part(fed, wanted, feeds)
+        return session.run(inputs)
+
+    def run_moved(
+        self,
+        fed: Mapping[str, Array],
+        wanted: Collection[str],
+        step: float = 0.0,
+        feeds: Mapping[str, Array] | None = None,
+    ) -> Results:
+        """Return the wanted values for numbers that rounding moved, by a unit in the last place or half the `step` of a
+        coarser type; none where nothing can be moved."""
+        session, inputs = self._part(fed, wanted, feeds)
+        moved = perturbed(self._graph, inputs, step=step)
+        return {} if moved is None else session.run(moved)
+
+    def _part(
+        self, fed: Mapping[str, Array], wanted: Collection[str], feeds: Mapping[str, Array] | None
+    ) -> tuple[OnnxSession, Results]:
+        message, names = self._model.part(fed, wanted)
+        if self._last is None or self._last[0] != message:
+            self._last = message, self._candidate.started_part(message)
+        session = self._last[1]
+        given = fitted_feeds(self._candidate.fitting, self._feeds if feeds is None else feeds)
+        inputs = {name: given[name] for name in session.inputs if name in given}
+        return session, inputs | {name: fed[value] for value, name in names.items()}
+
+
+# Half a unit in the last place of float32: what one addition loses at most.
+LOST_BY_ADDING = 2.0**-24
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A pair of values, what both are computed from (pairs, source value to candidate value, and inputs of the models
+    likewise), and which of these, and which nodes, are the first graph's part and the second's."""
+
+    value: Value
+    other: Value
+    edges: Mapping[Value, Value]
+    ends: tuple[Sequence[Value], Sequence[Value]]
+    nodes: tuple[Sequence[Node], Sequence[Node]]
+
+    @property
+    def inner(self) -> list[Value]:
+        """Return the edges that are computed."""
+        return [edge for edge in self.edges if edge.producer is not None]
+
+    @property
+    def size(self) -> int:
+        """Return how many nodes there are on both sides."""
+        return sum(map(len, self.nodes))
+
+
+def as_in_graph(array: Array, value: Value) -> Array:
+    """Return a reference's number for a value with its axes in the order of the value's own graph: a framework may have
+    its channels last where the imported graph has them second."""
+    order: Order = () if value.shape is None else channel_order(array.shape, value.shape)
+    return array.transpose(order) if order else array
+
+
+def unmoved(array: Array, *values: Value) -> Floor:
+    """Return the floor of a value, in one model or both, before anything was moved: what its own operator rounds that
+    no moved input shows.
+
+    A sigmoid has units in the last place of 1. A softmax adds up its terms; one after the other, each loses half a unit
+    in the last place of the sum, always in the same direction where they are about alike.
+    """
+    operators = [value.producer.op for value in values if value.producer is not None]
+    is_sigmoid = any(isinstance(operator, Sigmoid) for operator in operators)
+    axes = [operator.axis for operator in operators if isinstance(operator, Softmax | LogSoftmax)]
+    terms = max((array.shape[axis] for axis in axes if -array.ndim <= axis < array.ndim), default=0)
+    return Floor(terms * LOST_BY_ADDING / NOISE_FACTOR, unit=BESIDE_ONE if is_sigmoid else 0.0)
+
+
+def compared_inside(name: str, expected: Array, found: Array, floor: Floor, limits: Limits) -> Comparison:
+    """A result inside a model held against another's, in the layout that suits."""
+    order = order_inside(found, expected)
+    if order and len(order) == found.ndim:
+        found = found.transpose(order)
+        moved = None if floor.deviation is None else floor.deviation.transpose(order)
+        floor = replace(floor, deviation=moved)
+    return limits.compare(name, expected, found, floor, limits.step_of(name))
+
+
+def typed(array: Array, like: Value) -> Array:
+    """An array in the type of another model's value: whole numbers that rounding moved are rounded back."""
+    dtype = None if like.dtype is None else like.dtype.numpy()
+    if dtype is None or array.dtype == dtype:
+        return array
+    return (np.rint(array) if dtype.kind in "iu" and array.dtype.kind == "f" else array).astype(dtype)
+
+
+def is_symmetric(array: Array) -> bool:
+    """Whether moving the channels changes nothing, so that no numbers tell where they are."""
+    moved = [array.transpose(order) for order in channel_moves(array.ndim)] if array.ndim > 2 else []
+    return any(array.shape == one.shape and bool(np.array_equal(array, one)) for one in moved)
+
+
+__all__ = [
+    "CutCandidate", "Known", "Segment", "Test", "Walks", "as_in_graph", "compared_inside", "is_symmetric", "room_for",
+    "typed", "unmoved",
+]  # fmt: skip
