@@ -14,6 +14,7 @@ from graphir.errors import ImportFailure
 from graphir.graph import Graph, Value
 from graphir.inference import infer_graph
 from graphir.ops.base import Operator
+from graphir.ops.elementwise import Cast
 from graphir.structure.names import Names
 from graphir.structure.record import holder
 from graphir.tensor import Tensor
@@ -166,6 +167,10 @@ class BaseImportNode(NodeView):
         name = self.fresh_name(f"{self.name}{self.JOINT}{suffix or op.name.lower()}")
         others = [self.fresh_name(f"{name}{self.SLOT}{slot}") for slot in range(1, op.output_count)]
         return self.graph.add_node(op, inputs, name=name, output_names=[name, *others]).outputs
+
+    def cast(self, value: Value, dtype: DType | None, suffix: str = "") -> Value:
+        """The value in a dtype, itself if it has that or no other dtype is wanted (None)."""
+        return value if dtype is None or value.dtype is dtype else self.step(Cast(dtype), value, suffix=suffix)
 
     def constant(self, elements: object, dtype: DType | None = None) -> Value:
         """A constant; equal small ones are shared."""

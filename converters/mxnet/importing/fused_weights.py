@@ -16,7 +16,7 @@ from graphir.converters.mxnet.importing.ranges import SPANS, Known, apply, cut, 
 from graphir.converters.mxnet.importing.ranges import stored as stored_value
 from graphir.converters.mxnet.schema.operators import typed_attributes
 from graphir.graph import Value
-from graphir.ops.elementwise import Abs, Add, Cast, Clip, Div, Max, Min, Mul, Round, Sqrt, Sub
+from graphir.ops.elementwise import Abs, Add, Clip, Div, Max, Min, Mul, Round, Sqrt, Sub
 from graphir.ops.reduction import ReduceMax
 from graphir.ops.shape import Reshape
 from graphir.structure.record import record
@@ -121,4 +121,4 @@ def _bytes(node: ImportNode, numbers: Known) -> Known:
     if not isinstance(numbers, Value):
         return np.clip(np.rint(numbers), -128, 127).astype(np.int8)
     limits = (held(node, single(-128.0)), held(node, single(127.0)))
-    return node.step(Cast(DType.INT8), node.step(Clip(), node.step(Round(), numbers), *limits), suffix="int8")
+    return node.cast(node.step(Clip(), node.step(Round(), numbers), *limits), DType.INT8, suffix="int8")

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from graphir.converters.mxnet.importing.context import ImportNode
 from graphir.graph import Value
 from graphir.ops.base import Operator
-from graphir.ops.elementwise import Abs, Add, Cast, Div, Max, Min, Mul, Neg, Round, Sqrt, Sub
+from graphir.ops.elementwise import Abs, Add, Div, Max, Min, Mul, Neg, Round, Sqrt, Sub
 from graphir.ops.quantization import DequantizeLinear, QuantizeLinear
 from graphir.ops.reduction import ReduceMax, ReduceMin
 from graphir.ops.shape import Reshape
@@ -168,6 +168,6 @@ def cut(node: ImportNode, numbers: Known, *, rounded: bool) -> Known:
     """float32 numbers as int32: rounded to the nearest even, or cut."""
     if isinstance(numbers, Value):
         counts = node.step(Round(), numbers) if rounded else numbers
-        return node.step(Cast(DType.INT32), counts, suffix="int32")
+        return node.cast(counts, DType.INT32, suffix="int32")
     whole = np.rint(numbers) if rounded else np.trunc(numbers)
     return np.asarray(np.clip(whole.astype(np.float64), -(2.0**31), 2.0**31 - 1), np.int32)

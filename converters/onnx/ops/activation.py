@@ -23,7 +23,7 @@ from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import activation as ir
 from graphir.ops.base import Operator
-from graphir.ops.elementwise import Cast, Clip
+from graphir.ops.elementwise import Clip
 from graphir.ops.shape import Flatten, Reshape, Shape
 from graphir.types import DType
 
@@ -172,7 +172,7 @@ def _dropout(node: ImportNode, *, training: bool) -> None:
         return
     names = (node.output_names[0], node.fresh_name(f"{node.name}_mask"))
     dropout = node.graph.add_node(ir.Dropout(), operands, name=node.name, output_names=names)
-    node.bind(1, node.step(Cast(node.dtype()), dropout.outputs[1], suffix="mask_cast"))
+    node.bind(1, node.cast(dropout.outputs[1], node.dtype(), suffix="mask_cast"))
 
 
 SOFTMAXES = (ir.Softmax, ir.LogSoftmax, ir.Hardmax)

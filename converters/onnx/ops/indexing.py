@@ -7,7 +7,7 @@ from graphir.converters.onnx.exporting.context import ExportNode, direct, row, t
 from graphir.converters.onnx.importing.context import ImportNode, ImportTable
 from graphir.converters.onnx.importing.context import direct as import_direct
 from graphir.ops import indexing as ir
-from graphir.ops.elementwise import Cast, Less, Where
+from graphir.ops.elementwise import Less, Where
 from graphir.ops.shape_parts import BEYOND
 from graphir.types import DType
 
@@ -96,7 +96,7 @@ def import_one_hot_9(node: ImportNode) -> None:
     """OneHot before opset 11, where negative indices do not count from the end but are outside."""
     indices = node.input(0)
     if indices.dtype not in (DType.INT32, DType.INT64):
-        indices = node.step(Cast(DType.INT64), indices, suffix="indices")
+        indices = node.cast(indices, DType.INT64, suffix="indices")
     tensor = indices.tensor
     if tensor is None or (tensor.numpy() < 0).any():
         dtype = indices.dtype or DType.INT64

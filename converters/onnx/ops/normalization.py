@@ -13,7 +13,7 @@ from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import normalization as ir
 from graphir.ops.base import Operator
-from graphir.ops.elementwise import Add, Cast, Div, Mul, Sqrt, Sub
+from graphir.ops.elementwise import Add, Div, Mul, Sqrt, Sub
 from graphir.ops.reduction import ReduceMean
 from graphir.ops.shape import Expand, Reshape, Shape, Unsqueeze
 from graphir.ops.shape_parts import Concat
@@ -214,7 +214,7 @@ def _train(node: ImportNode) -> None:
     fields = node.fields(ir.BatchNormalization)
     axes = node.vector([axis for axis in range(node.rank()) if axis != 1])
     wide = mean.dtype or node.dtype()
-    data = x if x.dtype is wide else node.step(Cast(wide), x)
+    data = node.cast(x, wide)
     centre = node.step(ReduceMean(), data, axes, suffix="batch_mean")
     centred = node.step(Sub(), data, centre, suffix="centered")
     square = node.step(Mul(), centred, centred, suffix="square")

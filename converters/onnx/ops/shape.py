@@ -7,7 +7,7 @@ import numpy as np
 from graphir.converters.onnx.exporting.context import AnyNode, ExportNode, direct, row, table
 from graphir.converters.onnx.importing.context import ImportFunction, ImportNode, ImportTable, attribute_as_operand
 from graphir.converters.onnx.importing.context import direct as import_direct
-from graphir.ops.elementwise import Cast, Equal, Where
+from graphir.ops.elementwise import Equal, Where
 from graphir.ops.pooling import AveragePool, MaxPool
 from graphir.ops.shape import (
     Expand,
@@ -147,7 +147,7 @@ def import_tile_1(node: ImportNode) -> None:
     """Tile-1, which repeats X along one axis; both numbers are scalar operands of X's dtype."""
     places = node.vector(range(node.rank()))
     tiles, axis = (
-        node.step(Reshape(), node.step(Cast(DType.INT64), node.input(slot)), node.vector([1])) for slot in (1, 2)
+        node.step(Reshape(), node.cast(node.input(slot), DType.INT64), node.vector([1])) for slot in (1, 2)
     )
     repeats = node.step(Where(), node.step(Equal(), places, axis), tiles, node.vector([1]), suffix="repeats")
     node.emit(Tile(), node.input(0), repeats)

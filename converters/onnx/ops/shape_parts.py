@@ -5,7 +5,6 @@ from __future__ import annotations
 from graphir.converters.onnx.exporting.context import AnyNode, ExportNode, born, direct, row, table
 from graphir.converters.onnx.importing.context import ImportNode, ImportTable
 from graphir.converters.onnx.importing.context import direct as import_direct
-from graphir.ops.elementwise import Cast
 from graphir.ops.shape_parts import (
     Concat,
     DepthOrder,
@@ -130,7 +129,7 @@ def import_split_1(node: ImportNode) -> None:
     sizes, stated = node.ints("split"), node.optional(1)
     operand = node.vector(sizes) if sizes else None
     if stated is not None:
-        operand = node.step(Cast(DType.INT64), stated)
+        operand = node.cast(stated, DType.INT64)
     node.emit(Split(len(node.output_names), node.attribute("axis")), node.input(0), operand)
 
 

@@ -109,7 +109,7 @@ class _Lowering:
         if step != 1:
             trips = node.step(ew.Mul(), trips, node.constant(step, DType.INT64), suffix="counted")
         if dtype is not DType.INT64:
-            trips = node.step(ew.Cast(dtype), trips, suffix="counted")
+            trips = node.cast(trips, dtype, suffix="counted")
         return trips if first == 0 else node.step(ew.Add(), start, trips, suffix="count")
 
     def _list(self, place: int, stacked: Value) -> Value:

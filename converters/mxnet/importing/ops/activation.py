@@ -72,7 +72,7 @@ def masked_softmax(*, logarithm: bool = False) -> ImportFunction:
     def import_masked(node: ImportNode) -> Value:
         attrs, data, mask = node.attrs, node.input(0), node.input(1)
         if mask.dtype not in (None, DType.BOOL):
-            mask = node.step(Cast(DType.BOOL), mask, suffix="mask")
+            mask = node.cast(mask, DType.BOOL, suffix="mask")
         if attrs["temperature"] not in (None, 1):
             data = node.step(Div(), data, node.scalar_like(data, attrs["temperature"]))
         hidden = node.step(Where(), mask, data, node.scalar_like(data, -math.inf), suffix="hidden")
@@ -151,7 +151,7 @@ def softmax_like(op: type[ir.Softmax] | type[ir.LogSoftmax], *, negate: bool = F
                 node.graph.refine(length, TensorType(None, wanted))
         narrow = result is not None and data.dtype is not None and result.bits < data.dtype.bits
         if result is not None and result is not data.dtype and not narrow:
-            data = node.step(Cast(result), data)
+            data = node.cast(data, result)
         temperature = 1.0 if attrs["temperature"] is None else attrs["temperature"]
         if temperature != 1:
             data = node.step(Div(), data, node.scalar_like(data, -temperature if negate else temperature))
@@ -200,7 +200,7 @@ def _positions(node: ImportNode, data: Value, axis: int, dtype: DType) -> Value:
     zero, one = node.constant(0, DType.INT64), node.constant(1, DType.INT64)
     numbers = node.step(Range(), zero, count, one)
     if dtype is not DType.INT64:
-        numbers = node.step(Cast(dtype), numbers, suffix="positions")
+        numbers = node.cast(numbers, dtype, suffix="positions")
     return numbers if axis == -1 else node.step(Unsqueeze(), numbers, node.vector(range(1, -axis)), suffix="along")
 
 

@@ -12,7 +12,7 @@ from graphir.types import DType
 
 def truth(node: ImportNode, value: Value) -> Value:
     """Whether each element is not zero."""
-    return node.step(ir.Cast(DType.BOOL), value)
+    return node.cast(value, DType.BOOL)
 
 
 def power(node: ImportNode, op: ir.Pow, base: Value, exponent: Value) -> Value:
@@ -24,7 +24,7 @@ def power(node: ImportNode, op: ir.Pow, base: Value, exponent: Value) -> Value:
         DecisionKind.INTEGER_DATA, f"{base.dtype} data is raised to its power in float32; the fraction is dropped"
     )
     wide = [
-        node.step(ir.Cast(DType.FLOAT32), value, suffix=suffix)
+        node.cast(value, DType.FLOAT32, suffix=suffix)
         for value, suffix in ((base, "base"), (exponent, "exponent"))
     ]
     return node.emit(ir.Cast(base.dtype), node.step(op, *wide, suffix="power"))
@@ -55,7 +55,7 @@ def modulo(node: ImportNode, left: Value, right: Value) -> Value:
 
 def _modulo_of_doubles(node: ImportNode, left: Value, right: Value) -> Value:
     """MXNet divides integers as float64, in which those of 64 bits lose bits beyond 2^53."""
-    left, right = (node.step(ir.Cast(DType.FLOAT64), value, suffix="double") for value in (left, right))
+    left, right = (node.cast(value, DType.FLOAT64, suffix="double") for value in (left, right))
     zero = node.scalar_like(right, 0)
     absent = node.step(ir.Equal(), right, zero, suffix="by_zero")
     rest = node.step(ir.Mod(), left, node.step(ir.Where(), absent, node.scalar_like(right, 1), right, suffix="divisor"))
@@ -68,8 +68,8 @@ def is_signed(value: Value) -> bool:
 
 
 def _through_single(node: ImportNode, value: Value) -> Value:
-    single = node.step(ir.Cast(DType.FLOAT32), value, suffix="single")
-    return node.step(ir.Cast(DType.FLOAT64), single, suffix="double")
+    single = node.cast(value, DType.FLOAT32, suffix="single")
+    return node.cast(single, DType.FLOAT64, suffix="double")
 
 
 def distance(node: ImportNode, left: Value, right: Value) -> Value:
@@ -86,7 +86,7 @@ def distance(node: ImportNode, left: Value, right: Value) -> Value:
         left_double, right_double = (_through_single(node, value) for value in (left, right))
         squares = [node.step(ir.Mul(), value, value, suffix="square") for value in (left_double, right_double)]
         root = node.step(ir.Sqrt(), node.step(ir.Add(), *squares, suffix="sum"))
-        return node.emit(ir.Cast(left.dtype), node.step(ir.Cast(DType.FLOAT32), root, suffix="single"))
+        return node.emit(ir.Cast(left.dtype), node.cast(root, DType.FLOAT32, suffix="single"))
     if not node.is_strict("squares beyond float32 are infinite or 0; NaN beside an infinity gives NaN"):
         return _distance_of_floats(node, left, right)
     sizes = [node.step(ir.Abs(), value) for value in (left, right)]
@@ -103,7 +103,7 @@ def distance(node: ImportNode, left: Value, right: Value) -> Value:
 def _distance_of_floats(node: ImportNode, left: Value, right: Value) -> Value:
     """Return the root of the sum of the squares; those of float16 have room in float32."""
     half = left.dtype is DType.FLOAT16
-    values = [node.step(ir.Cast(DType.FLOAT32), value) if half else value for value in (left, right)]
+    values = [node.cast(value, DType.FLOAT32) if half else value for value in (left, right)]
     squares = [node.step(ir.Mul(), value, value, suffix="square") for value in values]
     total = node.step(ir.Add(), *squares, suffix="sum")
     return node.emit(ir.Cast(DType.FLOAT16), node.step(ir.Sqrt(), total)) if half else node.emit(ir.Sqrt(), total)

@@ -16,7 +16,7 @@ from graphir.converters.mxnet.importing.context import ImportFunction, ImportNod
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops.convolution import DeformConv
-from graphir.ops.elementwise import Add, And, Cast, GreaterOrEqual, Less, Min, Sub
+from graphir.ops.elementwise import Add, And, GreaterOrEqual, Less, Min, Sub
 from graphir.ops.reduction import ReduceMin
 from graphir.ops.shape import Reshape
 from graphir.padding import symmetric
@@ -71,7 +71,7 @@ def import_plain(node: ImportNode) -> Value:
     moved = node.step(Sub(), limited, base, suffix="moved")
     above = node.step(GreaterOrEqual(), places, node.scalar_like(offset, 0), suffix="above")
     inside = node.step(And(), above, node.step(Less(), places, node.constant(last, dtype), suffix="below"))
-    numbers = node.step(Cast(dtype), inside, suffix="inside")
+    numbers = node.cast(inside, dtype, suffix="inside")
     pairs = node.step(Reshape(), numbers, node.vector([-1, elements, 2, rows, columns]), suffix="pairs")
     mask = node.step(ReduceMin(keepdims=False), pairs, node.vector([2]), suffix="mask")
     node.decide(

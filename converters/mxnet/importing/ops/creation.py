@@ -14,7 +14,7 @@ from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops.base import normalize_axis
 from graphir.ops.creation import ConstantOfShape, Fill, Range
-from graphir.ops.elementwise import Add, Cast, Div, Mul
+from graphir.ops.elementwise import Add, Div, Mul
 from graphir.ops.selection import CumSum
 from graphir.ops.shape import Reshape, Shape, Size
 from graphir.tensor import MOST_AXES
@@ -87,7 +87,7 @@ def _as_long_as_read(node: ImportNode) -> Value:
     places = node.step(CumSum(exclusive=True), ones, node.constant(0, DType.INT64), suffix="places")
     if attrs["repeat"] != 1:
         places = node.step(Div(), places, node.constant(attrs["repeat"], DType.INT64), suffix="repeated")
-    steps = node.step(Mul(), node.step(Cast(dtype), places), node.constant(second - first, dtype), suffix="steps")
+    steps = node.step(Mul(), node.cast(places, dtype), node.constant(second - first, dtype), suffix="steps")
     return node.emit(Add(), steps, node.constant(first, dtype))
 
 
@@ -149,7 +149,7 @@ def import_arange_like(node: ImportNode) -> Value:
     found = node.step(Range(), zero, count_value, one)
     if repeats != 1:
         found = node.step(Div(), found, node.constant(repeats, DType.INT64))
-    found = node.step(Cast(dtype), found)
+    found = node.cast(found, dtype)
     if attrs["step"] != 1:
         found = node.step(Mul(), found, node.constant(attrs["step"], dtype))
     if attrs["start"] != 0:

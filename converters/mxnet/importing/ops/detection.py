@@ -11,7 +11,7 @@ from graphir.converters.mxnet.importing.regions import may_lack_image, zeros_wit
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops.detection import BoxFormat, BoxNMS, MultiBoxDetection, RoiAlign, RoiCoordinates
-from graphir.ops.elementwise import Add, Cast, Div, Exp, Greater, Identity, Max, Min, Mul, Sub, Where
+from graphir.ops.elementwise import Add, Div, Exp, Greater, Identity, Max, Min, Mul, Sub, Where
 from graphir.ops.indexing import Gather
 from graphir.ops.reduction import ReduceProd
 from graphir.ops.shape import Reshape, Squeeze, Unsqueeze
@@ -189,7 +189,7 @@ def import_roi_align(node: ImportNode) -> Value:
     axis = node.vector([1])
     lacking = may_lack_image(node, rois)
     image = node.step(Gather(1), rois, node.constant(0, DType.INT64), suffix="image")
-    image = node.step(Cast(DType.INT64), image, suffix="image_index")
+    image = node.cast(image, DType.INT64, suffix="image_index")
     if lacking or rois.tensor is None:  # runtimes read memory before the data at an index below 0
         image = node.step(Max(), image, node.constant(0, DType.INT64), suffix="image_or_first")
     boxes = node.step(Slice(), rois, node.vector([1]), node.vector([END]), axis, suffix="boxes")

@@ -128,7 +128,7 @@ def _is_limit(limit: float, dtype: DType) -> bool:
 
 def _clip_by_parts(node: ImportNode, data: Value, low: float, high: float) -> Value:
     """The definition itself: for limits in the wrong order, and for those that integers cannot hold."""
-    wide = data if data.dtype is None or data.dtype.is_float else node.step(ir.Cast(DType.FLOAT32), data)
+    wide = data if data.dtype is None or data.dtype.is_float else node.cast(data, DType.FLOAT32)
     found = data
     for limit, compare in ((low, ir.Less()), (high, ir.Greater())):
         beyond = node.step(compare, wide, node.scalar_like(wide, limit))
@@ -178,7 +178,7 @@ def import_amp_multicast(node: ImportNode) -> Sequence[Value]:
         assert first is not None
         dtype = DType.FLOAT32 if DType.FLOAT32 in floats else first
     return [
-        node.step(ir.Cast(dtype), value) if value.dtype in floats and value.dtype is not dtype else value
+        node.cast(value, dtype) if value.dtype in floats and value.dtype is not dtype else value
         for value in values
     ]
 
@@ -249,7 +249,7 @@ def import_abs(node: ImportNode) -> Value:
     if data.dtype is not DType.INT64:
         return node.emit(ir.Abs(), data)
     node.decide(DecisionKind.INTEGER_DATA, "int64 data goes through abs as float64, which rounds beyond 2^53")
-    return node.emit(ir.Cast(DType.INT64), node.step(ir.Abs(), node.step(ir.Cast(DType.FLOAT64), data)))
+    return node.emit(ir.Cast(DType.INT64), node.step(ir.Abs(), node.cast(data, DType.FLOAT64)))
 
 
 SAME = {"same_shape": True}

@@ -17,7 +17,7 @@ def _fraction_above(node: ImportNode, value: Value, floor: Value, op: Operator) 
     """1 where the value's fraction compares with 0.5 as `op` says, else 0. The subtraction is exact."""
     fraction = node.step(ir.Sub(), value, floor, suffix="fraction")
     above = node.step(op, fraction, node.scalar_like(value, 0.5), suffix="above")
-    return node.step(ir.Cast(value.dtype or DType.FLOAT32), above, suffix="step")
+    return node.cast(above, value.dtype or DType.FLOAT32, suffix="step")
 
 
 def import_rint(node: ImportNode) -> Value:
@@ -103,13 +103,13 @@ def import_quadratic(node: ImportNode) -> Value:
     """a x^2 + b x + c, as (a x + b) x + c; integers and float16 go through float32, and float16 rounds each step."""
     data, dtype = node.input(0), node.input(0).dtype
     single = dtype is not None and (dtype.is_integer or dtype is DType.FLOAT16)
-    wide = node.step(ir.Cast(DType.FLOAT32), data) if single else data
+    wide = node.cast(data, DType.FLOAT32) if single else data
     a, b, c = (node.scalar_like(wide, to_single(node.attrs[name])) for name in "abc")
 
     def rounded(value: Value) -> Value:
         if dtype is not DType.FLOAT16:
             return value
-        return node.step(ir.Cast(DType.FLOAT32), node.step(ir.Cast(DType.FLOAT16), value), suffix="rounded")
+        return node.cast(node.cast(value, DType.FLOAT16), DType.FLOAT32, suffix="rounded")
 
     slope = rounded(node.step(ir.Add(), rounded(node.step(ir.Mul(), wide, a)), b, suffix="slope"))
     curve = rounded(node.step(ir.Mul(), slope, wide, suffix="curve"))
@@ -138,7 +138,7 @@ def import_div_sqrt_dim(node: ImportNode) -> Value:
         return _div_by_whole_root(node, data)
     if data.shape and isinstance(data.shape[-1], int):
         return node.emit(ir.Div(), data, node.scalar_like(data, math.sqrt(data.shape[-1])))
-    size = node.step(ir.Cast(data.dtype or DType.FLOAT32), node.step(Shape(start=-1), data))
+    size = node.cast(node.step(Shape(start=-1), data), data.dtype or DType.FLOAT32)
     return node.emit(ir.Div(), data, node.step(ir.Sqrt(), size))
 
 

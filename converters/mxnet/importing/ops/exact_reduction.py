@@ -51,9 +51,9 @@ def _reduced_sizes(data: Value, axes: Axes) -> dict[int, int] | None:
 
 def of_bool(node: ImportNode, kind: Kind, data: Value, reduce: Reduce) -> Value:
     """Whether any element is true, or (products and minima) all are; of no elements a sum is false, the largest too."""
-    wide = node.step(ew.Cast(DType.INT32), data, suffix="wide")
+    wide = node.cast(data, DType.INT32, suffix="wide")
     whole = kind in (ir.ReduceProd, ir.ReduceMin)
-    return node.step(ew.Cast(DType.BOOL), reduce(ir.ReduceMin if whole else ir.ReduceSum, wide), suffix="bool")
+    return node.cast(reduce(ir.ReduceMin if whole else ir.ReduceSum, wide), DType.BOOL, suffix="bool")
 
 
 def of_integers(node: ImportNode, kind: Kind, data: Value, axes: Axes, reduce: Reduce) -> Value:
@@ -71,8 +71,8 @@ def of_integers(node: ImportNode, kind: Kind, data: Value, axes: Axes, reduce: R
             node.decide(DecisionKind.INTEGER_DATA, text)
         if data.dtype is None or data.dtype is DType.INT64:
             return reduce(kind, data)
-        found = reduce(kind, node.step(ew.Cast(DType.INT64), data, suffix="wide"))
-        return node.step(ew.Cast(data.dtype), found, suffix="narrow")
+        found = reduce(kind, node.cast(data, DType.INT64, suffix="wide"))
+        return node.cast(found, data.dtype, suffix="narrow")
     for axis, size in sizes.items():
         data = _halved(node, ew.Add() if kind is ir.ReduceSum else ew.Mul(), data, axis, size)
     return reduce(ir.ReduceMax, data)  # of one element each
@@ -80,8 +80,8 @@ def of_integers(node: ImportNode, kind: Kind, data: Value, axes: Axes, reduce: R
 
 def _sum_of_narrow(node: ImportNode, data: Value, reduce: Reduce) -> Value:
     assert data.dtype is not None
-    total = reduce(ir.ReduceSum, node.step(ew.Cast(DType.INT64), data, suffix="wide"))
-    return node.step(ew.Cast(data.dtype), total, suffix="sum")
+    total = reduce(ir.ReduceSum, node.cast(data, DType.INT64, suffix="wide"))
+    return node.cast(total, data.dtype, suffix="sum")
 
 
 def _halved(node: ImportNode, op: Operator, data: Value, axis: int, size: int) -> Value:
@@ -110,7 +110,7 @@ def mean_of_integers(node: ImportNode, data: Value, axes: Axes, reduce: Reduce) 
     shape = static_shape(data)
     if shape is None:
         sizes = (node.step(Size(), data), node.step(Size(), total))
-        count = node.step(ew.Cast(data.dtype), node.step(ew.Div(), *sizes, suffix="count"), suffix="count")
+        count = node.cast(node.step(ew.Div(), *sizes, suffix="count"), data.dtype, suffix="count")
         return node.step(ew.Div(), total, count, suffix="mean")
     number = math.prod(shape[axis] for axis in reduced_axes(data, axes))
     if converted(number, data.dtype) == 0:
@@ -136,8 +136,8 @@ def with_nan(node: ImportNode, kind: Kind, data: Value, reduce: Reduce) -> Value
 
 def _unless(node: ImportNode, spoiled: Value, result: Value, reduce: Reduce) -> Value:
     """The result, or not a number where one of the elements spoils it; of no elements the result."""
-    any_spoiled = reduce(ir.ReduceSum, node.step(ew.Cast(DType.FLOAT32), spoiled, suffix="spoiled"))
-    condition = node.step(ew.Cast(DType.BOOL), any_spoiled, suffix="spoiled")
+    any_spoiled = reduce(ir.ReduceSum, node.cast(spoiled, DType.FLOAT32, suffix="spoiled"))
+    condition = node.cast(any_spoiled, DType.BOOL, suffix="spoiled")
     return node.step(ew.Where(), condition, node.scalar_like(result, math.nan), result, suffix="exact")
 
 
@@ -174,9 +174,9 @@ def norm_of_integers(node: ImportNode, data: Value, reduce_keeping: Reduce, redu
     """The largest magnitude times the root of how often it occurs: MXNet scales by it and divides as integers do."""
     largest, count = largest_and_count(node, data, reduce_keeping, reduce)
     root = node.step(ew.Sqrt(), count, suffix="root")
-    found = node.step(ew.Mul(), node.step(ew.Cast(DType.FLOAT64), largest), number_or_zero(node, root), suffix="norm")
+    found = node.step(ew.Mul(), node.cast(largest, DType.FLOAT64), number_or_zero(node, root), suffix="norm")
     assert data.dtype is not None
-    return node.step(ew.Cast(data.dtype), found, suffix="whole")
+    return node.cast(found, data.dtype, suffix="whole")
 
 
 def largest_and_count(node: ImportNode, data: Value, reduce_keeping: Reduce, reduce: Reduce) -> tuple[Value, Value]:
@@ -187,14 +187,14 @@ def largest_and_count(node: ImportNode, data: Value, reduce_keeping: Reduce, red
     )
     assert data.dtype is not None
     if data.dtype is DType.INT64:  # whose magnitudes pass through float64 in MXNet
-        size = node.step(ew.Abs(), node.step(ew.Cast(DType.FLOAT64), data, suffix="wide"))
+        size = node.step(ew.Abs(), node.cast(data, DType.FLOAT64, suffix="wide"))
     else:
         size = node.step(ew.Abs(), data)
-    size = node.step(ew.Cast(DType.INT64), size, suffix="size")
+    size = node.cast(size, DType.INT64, suffix="size")
     equal = node.step(ew.Equal(), size, reduce_keeping(ir.ReduceMax, size), suffix="is_largest")
-    count = reduce(ir.ReduceSum, node.step(ew.Cast(DType.INT64), equal, suffix="is_largest"))
-    wrapped = node.step(ew.Cast(data.dtype), count, suffix="count")
-    return reduce(ir.ReduceMax, size), node.step(ew.Cast(DType.FLOAT64), wrapped, suffix="count")
+    count = reduce(ir.ReduceSum, node.cast(equal, DType.INT64, suffix="is_largest"))
+    wrapped = node.cast(count, data.dtype, suffix="count")
+    return reduce(ir.ReduceMax, size), node.cast(wrapped, DType.FLOAT64, suffix="count")
 
 
 def number_or_zero(node: ImportNode, root: Value) -> Value:
@@ -212,11 +212,11 @@ def euclidean(node: ImportNode, data: Value, reduce: Reduce) -> Value:
     if wide is None:
         found = reduce(ir.ReduceL2, data)
     else:
-        total = reduce(ir.ReduceL2, node.step(ew.Cast(wide), data, suffix="wide"))
-        found = node.step(ew.Cast(data.dtype or DType.FLOAT32), total, suffix="norm")
+        total = reduce(ir.ReduceL2, node.cast(data, wide, suffix="wide"))
+        found = node.cast(total, data.dtype or DType.FLOAT32, suffix="norm")
     if not strict:
         return found
-    infinite = node.step(ew.Cast(DType.FLOAT32), node.step(ew.IsInf(), data), suffix="infinite")
+    infinite = node.cast(node.step(ew.IsInf(), data), DType.FLOAT32, suffix="infinite")
     count = reduce(ir.ReduceSum, infinite)
     several = node.step(ew.Greater(), count, node.constant(1.0, DType.FLOAT32), suffix="several")
     return node.step(ew.Where(), several, node.scalar_like(found, math.nan), found, suffix="exact")
@@ -228,7 +228,7 @@ def nan_first(node: ImportNode, kind: Kind, data: Value, axis: int) -> Value:
         return data
     if not node.is_strict("NaN is chosen or not as the runtime has it; in MXNet the first NaN is"):
         return data
-    missing = node.step(ew.Cast(data.dtype), node.step(ew.IsNaN(), data), suffix="missing")
+    missing = node.cast(node.step(ew.IsNaN(), data), data.dtype, suffix="missing")
     some = node.step(ir.ReduceMax(keepdims=True), missing, node.vector([axis]), suffix="some_missing")
     sought = missing if kind is ir.ArgMax else node.step(ew.Neg(), missing)
-    return node.step(ew.Where(), node.step(ew.Cast(DType.BOOL), some), sought, data, suffix="sought")
+    return node.step(ew.Where(), node.cast(some, DType.BOOL), sought, data, suffix="sought")

@@ -25,7 +25,7 @@ from graphir.types import UNKNOWN, DType, TensorType, unify_shape
 
 def _integers(node: ImportNode, value: Value) -> Value:
     """The value as int64, fractions dropped."""
-    return value if value.dtype is DType.INT64 else node.step(Cast(DType.INT64), value)
+    return node.cast(value, DType.INT64)
 
 
 def _inside(node: ImportNode, indices: Value, data: Value, axis: int, mode: str) -> Value:

@@ -54,7 +54,7 @@ def _widened(node: ImportNode, wide: DType) -> list[Value]:
     made: dict[Value, Value] = {}
     for value in node.inputs:
         if value not in made:
-            made[value] = node.step(ir.Cast(wide), value) if is_integer(value) else value
+            made[value] = node.cast(value, wide) if is_integer(value) else value
     return [made[value] for value in node.inputs]
 
 
@@ -65,7 +65,7 @@ def import_whole(node: ImportNode) -> Value:
     if data.dtype.bits < 64:
         return node.emit(ir.Identity(), data)
     node.decide(DecisionKind.INTEGER_DATA, f"{data.dtype} data goes through float64, which rounds beyond 2^53")
-    return node.emit(ir.Cast(data.dtype), node.step(ir.Cast(DType.FLOAT64), data))
+    return node.emit(ir.Cast(data.dtype), node.cast(data, DType.FLOAT64))
 
 
 def whole(function: ImportFunction) -> ImportFunction:
@@ -116,8 +116,8 @@ def in_single(op: Operator) -> Composition:
     """A function whose few results for integers are far enough from whole numbers that float32 tells them."""
 
     def compose(node: ImportNode, data: Value) -> Value:
-        found = node.step(op, node.step(ir.Cast(DType.FLOAT32), data, suffix="single"))
-        return node.step(ir.Cast(DType.FLOAT64), found, suffix="double")
+        found = node.step(op, node.cast(data, DType.FLOAT32, suffix="single"))
+        return node.cast(found, DType.FLOAT64, suffix="double")
 
     return compose
 
@@ -127,7 +127,7 @@ def saturating(least: float) -> Composition:
 
     def compose(node: ImportNode, data: Value) -> Value:
         far = node.step(ir.GreaterOrEqual(), node.step(ir.Abs(), data), node.scalar_like(data, least))
-        return node.step(ir.Mul(), node.step(ir.Sign(), data), node.step(ir.Cast(DType.FLOAT64), far, suffix="far"))
+        return node.step(ir.Mul(), node.step(ir.Sign(), data), node.cast(far, DType.FLOAT64, suffix="far"))
 
     return compose
 
@@ -168,8 +168,8 @@ def import_sigmoid(node: ImportNode) -> Value:
     data = node.input(0)
     assert data.dtype is not None
     small = data.dtype.bits < 32
-    negated = node.step(ir.Neg(), node.step(ir.Cast(DType.INT32), data) if small else data)
-    bottom = node.step(ir.Exp(), node.step(ir.Cast(DType.FLOAT64), negated, suffix="wide"))
+    negated = node.step(ir.Neg(), node.cast(data, DType.INT32) if small else data)
+    bottom = node.step(ir.Exp(), node.cast(negated, DType.FLOAT64, suffix="wide"))
     bottom = node.step(ir.Add(), bottom, node.constant(1.0, DType.FLOAT64), suffix="bottom")
     node.decide(
         DecisionKind.INTEGER_DATA, f"{data.dtype} data goes through sigmoid as float64; the fraction is dropped"

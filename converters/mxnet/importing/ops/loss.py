@@ -7,7 +7,7 @@ from graphir.converters.mxnet.importing.context import ImportFunction, ImportNod
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops.activation import Sigmoid, Softmax
-from graphir.ops.elementwise import Cast, Log, Max, Neg
+from graphir.ops.elementwise import Log, Max, Neg
 from graphir.ops.indexing import GatherElements
 from graphir.ops.reduction import ReduceSum
 from graphir.ops.shape import Reshape, Shape, Unsqueeze
@@ -57,7 +57,7 @@ def import_logistic_regression_output(node: ImportNode) -> Value:
 def import_softmax_cross_entropy(node: ImportNode) -> Value:
     """- sum over samples of log max(softmax(x)[label], 1e-8); the one head that reads its label."""
     data = node.input(0)
-    rows = node.step(Unsqueeze(), node.step(Cast(DType.INT64), node.input(1), suffix="label"), node.vector([1]))
+    rows = node.step(Unsqueeze(), node.cast(node.input(1), DType.INT64, suffix="label"), node.vector([1]))
     chosen = node.step(GatherElements(axis=1), node.step(Softmax(axis=1), data), rows, suffix="chosen")
     logarithm = node.step(Log(), node.step(Max(), chosen, node.scalar_like(data, 1e-8)))
     total = node.step(ReduceSum(keepdims=False), logarithm, node.vector([0]), suffix="sum")

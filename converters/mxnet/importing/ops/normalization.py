@@ -190,7 +190,7 @@ def _with_statistics(node: ImportNode, results: tuple[Value, ...], data: Value) 
     dtype = data.dtype
     if dtype is None or dtype is mean.dtype:
         return result, mean, deviation
-    return result, node.step(Cast(dtype), mean), node.step(Cast(dtype), deviation)
+    return result, node.cast(mean, dtype), node.cast(deviation, dtype)
 
 
 def import_group_norm(node: ImportNode) -> Imported:
@@ -231,7 +231,7 @@ def _grouped(node: ImportNode, data: Value, groups: int) -> Value:
 def _group_statistics(node: ImportNode, data: Value, groups: int, eps: float) -> tuple[Value, Value]:
     """The mean and sqrt(variance + eps) of each sample's groups, in the data's dtype."""
     stash, dtype = _stash(data), data.dtype or DType.FLOAT32
-    wide = data if dtype is stash else node.step(Cast(stash), data)
+    wide = data if dtype is stash else node.cast(data, stash)
     grouped, last = _grouped(node, wide, groups), node.vector([-1])
     mean = node.step(ReduceMean(), grouped, last, suffix="mean")
     centered = node.step(Sub(), grouped, mean, suffix="centered")
@@ -239,7 +239,7 @@ def _group_statistics(node: ImportNode, data: Value, groups: int, eps: float) ->
     variance = node.step(ReduceMean(), squares, last, suffix="variance")
     deviation = node.step(Sqrt(), node.step(Add(), variance, node.scalar_like(variance, eps)), suffix="deviation")
     found = (node.step(Squeeze(), mean, last), node.step(Squeeze(), deviation, last))
-    return found if dtype is stash else (node.step(Cast(dtype), found[0]), node.step(Cast(dtype), found[1]))
+    return found if dtype is stash else (node.cast(found[0], dtype), node.cast(found[1], dtype))
 
 
 def _restoring(node: ImportNode, data: Value) -> Value:
@@ -260,7 +260,7 @@ def import_l2_normalization(node: ImportNode) -> Value:
     half = data.dtype is DType.FLOAT16
     if half:
         eps = float(np.float16(eps))  # MXNet holds it in the data's dtype, in which its default is 0
-    wide = node.step(Cast(DType.FLOAT32), data) if half else data
+    wide = node.cast(data, DType.FLOAT32) if half else data
     flat, axes = wide, [1]
     if mode != "channel":
         first = 1 if mode == "instance" else 2

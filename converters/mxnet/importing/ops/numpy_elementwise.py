@@ -34,7 +34,7 @@ def common_dtype(node: ImportNode, left: Value, right: Value) -> DType | None:
 
 def as_dtype(node: ImportNode, value: Value, dtype: DType | None) -> Value:
     """The value in the dtype."""
-    return value if dtype is None or value.dtype in (None, dtype) else node.step(ir.Cast(dtype), value)
+    return value if dtype is None or value.dtype in (None, dtype) else node.cast(value, dtype)
 
 
 def mixed(combine: Combine, *, of_bool: Combine | None = None, integers: bool = True) -> ImportFunction:

@@ -127,7 +127,7 @@ def import_einsum(node: ImportNode) -> Value:
     operands = _with_equal_ellipses(node, terms)
     if dtype is None or dtype.is_float or dtype.bits >= 32:
         return _einsum(node, op, operands)
-    wide = [node.step(ew.Cast(DType.INT32), value, suffix="wide") for value in operands]
+    wide = [node.cast(value, DType.INT32, suffix="wide") for value in operands]
     return node.emit(ew.Cast(dtype), _einsum(node, op, wide))
 
 

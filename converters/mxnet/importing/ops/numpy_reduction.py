@@ -107,29 +107,24 @@ def result_dtype(node: ImportNode, of_integers_too: bool) -> DType:
     return DType.INT64 if source is DType.BOOL else source
 
 
-def cast(node: ImportNode, value: Value, dtype: DType) -> Value:
-    """The value in the dtype."""
-    return value if value.dtype is dtype else node.step(ew.Cast(dtype), value, suffix=str(dtype))
-
-
 def total(node: ImportNode, kind: Kind, data: Value, wanted: DType, axes: Axes, reduce: Reduce) -> Value:
     """The sum or product as MXNet accumulates it, in the dtype that is wanted."""
     source = data.dtype or DType.FLOAT32
     accumulator = source if wanted is source else ACCUMULATORS.get(source, source)
     if source.is_float:
-        value = cast(node, data, accumulator) if wanted is not source else data
+        value = node.cast(data, accumulator) if wanted is not source else data
         found = reduce(kind, value)
         if kind is ir.ReduceSum and axes != ():
             found = compensated(node, found, value, axes, reduce)
-        return cast(node, found, wanted)
+        return node.cast(found, wanted)
     if wanted is source or axes == ():
-        return cast(node, of_integers(node, kind, data, axes, reduce), wanted)
-    wide = cast(node, data, DType.INT64)
+        return node.cast(of_integers(node, kind, data, axes, reduce), wanted)
+    wide = node.cast(data, DType.INT64)
     if kind is ir.ReduceSum and source is not DType.INT64:
         found = reduce(kind, wide)
     else:
         found = of_integers(node, kind, wide, axes, reduce)
-    return cast(node, cast(node, found, accumulator), wanted)
+    return node.cast(node.cast(found, accumulator), wanted)
 
 
 def totals(kind: Kind) -> ImportFunction:
@@ -177,7 +172,7 @@ def count_like(node: ImportNode, data: Value, result: Value, axes: Axes, less: i
             found = node.step(ir.ReduceProd(keepdims=False), chosen, suffix="count")
         if less:
             found = node.step(ew.Sub(), found, node.constant(less, DType.INT64), suffix="count")
-        return cast(node, found, dtype)
+        return node.cast(found, dtype)
     number = math.prod(size for size in sizes if size is not None) - less
     if converted(number, dtype) == 0 and not dtype.is_float:
         node.refuse(f"a division by {number} in {dtype}, where it is 0; MXNet ends there")
@@ -211,13 +206,13 @@ def quantifier(every: bool) -> ImportFunction:
     def import_quantifier(node: ImportNode) -> Value:
         data = node.input(0)
         axes = axes_of(node, data)
-        holds = cast(node, data, DType.BOOL)
+        holds = node.cast(data, DType.BOOL)
         if axes == ():
             return node.emit(ew.Identity(), holds)
         if every:
             holds = node.step(ew.Not(), holds)
-        count = reducer(node, axes)(ir.ReduceSum, node.step(ew.Cast(DType.INT32), holds, suffix="counted"))
-        found = node.step(ew.Cast(DType.BOOL), count, suffix="some")
+        count = reducer(node, axes)(ir.ReduceSum, node.cast(holds, DType.INT32, suffix="counted"))
+        found = node.cast(count, DType.BOOL, suffix="some")
         return node.emit(ew.Not() if every else ew.Identity(), found)
 
     return import_quantifier

@@ -19,7 +19,7 @@ def dividing(*, reverse: bool = False) -> ImportFunction:
         dtype = data.dtype or DType.FLOAT32
         if not dtype.is_float:
             node.decide(DecisionKind.SCALAR, f"{dtype} data became float32, as MXNet divides it")
-            data = node.step(ir.Cast(DType.FLOAT32), data)
+            data = node.cast(data, DType.FLOAT32)
         scalar = node.scalar_like(data, float(node.attrs["scalar"]))
         return node.emit(ir.Div(), scalar, data) if reverse else node.emit(ir.Div(), data, scalar)
 
@@ -46,7 +46,7 @@ def _truths(node: ImportNode) -> tuple[Value, Value]:
     scalar = float(node.attrs["scalar"])
     if scalar not in (0.0, 1.0):
         node.decide(DecisionKind.SCALAR, f"the scalar {scalar:.9g} became true for bool data, as MXNet does")
-    data = node.step(ir.Cast(DType.INT32), node.input(0))
+    data = node.cast(node.input(0), DType.INT32)
     return data, node.constant(int(bool(scalar)), DType.INT32)
 
 

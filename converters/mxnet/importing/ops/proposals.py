@@ -16,7 +16,7 @@ from graphir.converters.mxnet.importing.context import ImportFunction, ImportNod
 from graphir.graph import Value
 from graphir.ops.creation import Range
 from graphir.ops.detection import NonMaxSuppression
-from graphir.ops.elementwise import Add, Cast, Div, Equal, Exp, GreaterOrEqual, Less, Max, Min, Mod, Mul, Or, Sub, Where
+from graphir.ops.elementwise import Add, Div, Equal, Exp, GreaterOrEqual, Less, Max, Min, Mod, Mul, Or, Sub, Where
 from graphir.ops.indexing import Gather, GatherND
 from graphir.ops.reduction import ReduceSum, TopK
 from graphir.ops.selection import CumSum
@@ -119,7 +119,7 @@ def _side(node: ImportNode, anchors: Array, axis: int, info: Value) -> Side:
     else:
         end = node.step(Squeeze(), node.step(Shape(start=place, end=place + 1), node.input(0)), node.vector([0]))
         whole = node.step(Range(), node.constant(0, DType.INT64), end, node.constant(1, DType.INT64), suffix="places")
-        numbers = node.step(Mul(), node.step(Cast(SINGLE), whole), node.constant(float(stride), SINGLE), suffix="shift")
+        numbers = node.step(Mul(), node.cast(whole, SINGLE), node.constant(float(stride), SINGLE), suffix="shift")
     shift = node.step(Reshape(), numbers, node.vector([1, -1, 1] if axis == 0 else [-1, 1, 1]), suffix="shifts")
     return Side(high - low + np.float32(1), low, shift, _of_info(node, info, 1 - axis))
 
@@ -131,7 +131,7 @@ def _of_info(node: ImportNode, info: Value, column: int) -> Value:
 
 
 def _whole(node: ImportNode, value: Value) -> Value:
-    return node.step(Cast(SINGLE), node.step(Cast(DType.INT32), value, suffix="cut"), suffix="whole")
+    return node.cast(node.cast(value, DType.INT32, suffix="cut"), SINGLE, suffix="whole")
 
 
 def _corners(node: ImportNode, offsets: Value, side: Side, axis: int, count: int) -> tuple[Value, Value]:
@@ -204,7 +204,7 @@ def _best(
     chosen = node.step(Unsqueeze(), _repeated(node, kept, scores, post), node.vector([2]), suffix="chosen")
     boxes = node.step(GatherND(1), boxes, chosen, suffix="regions")
     images = node.step(Shape(start=0, end=1), scores, suffix="images")
-    numbers = node.step(Cast(SINGLE), _up_to(node, images), suffix="image")
+    numbers = node.cast(_up_to(node, images), SINGLE, suffix="image")
     numbers = node.step(Reshape(), numbers, node.vector([-1, 1, 1]), suffix="image")
     shape = node.step(Concat(0), images, node.vector([post, 1]), suffix="shape")
     column = node.step(Expand(), numbers, shape, suffix="image_of_each")
@@ -241,7 +241,7 @@ def _repeated(node: ImportNode, kept: Value, scores: Value, post: int) -> Value:
     image = node.step(Gather(1), kept, node.constant(0, DType.INT64), suffix="image_of_kept")
     images = _up_to(node, node.step(Shape(start=0, end=1), scores, suffix="images"))
     own = node.step(Equal(), node.step(Unsqueeze(), images, node.vector([1])), image, suffix="own")
-    counts = node.step(ReduceSum(keepdims=True), node.step(Cast(DType.INT64), own), node.vector([1]), suffix="counts")
+    counts = node.step(ReduceSum(keepdims=True), node.cast(own, DType.INT64), node.vector([1]), suffix="counts")
     starts = node.step(CumSum(exclusive=True), counts, node.constant(0, DType.INT64), suffix="starts")
     turn = node.step(Mod(), node.vector(range(post)), counts, suffix="turn")
     places = node.step(Gather(1), kept, node.constant(2, DType.INT64), suffix="place_of_kept")

@@ -250,14 +250,14 @@ def import_quantized_mul(node: ImportNode) -> Sequence[Value]:
     node.same_shapes(node.input(0), node.input(1))
     for slot in (0, 1):
         byte_dtype(node, slot, DType.INT8)
-    sides = [node.step(Cast(DType.INT32), node.input(slot), suffix=f"side{slot}") for slot in (0, 1)]
+    sides = [node.cast(node.input(slot), DType.INT32, suffix=f"side{slot}") for slot in (0, 1)]
     integers, found = node.step(Mul(), *sides, suffix="integers"), calibrated(node)
     reaches = [magnitude(node, end(node, node.input(slot)), end(node, node.input(slot + 1))) for slot in (2, 4)]
     if found is None and not node.attrs["enable_float_output"]:
         steps = [step_of(node, reach, LARGEST[DType.INT8]) for reach in reaches]
         step = apply(node, Mul(), *steps)
         return [integers, *product_ends(node, step)]
-    numbers = node.step(Cast(DType.FLOAT32), integers, suffix="counts")
+    numbers = node.cast(integers, DType.FLOAT32, suffix="counts")
     whole = single(SPANS[DType.INT8])
     # Divided one after the other, as MXNet does: a product that is cut shows the last digit.
     is_real = bool(node.attrs["enable_float_output"])

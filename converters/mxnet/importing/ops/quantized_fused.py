@@ -107,7 +107,7 @@ def _quantized_convolution(node: ImportNode, fused: Fused) -> Sequence[Value]:
         stands = _real_convolution(node, fused, weights, (dtype, data_step, weights.step))
         return [quantized(node, _finished(node, fused, stands, None), made, step), *sides]
     product = apply(node, Mul(), data_step, weights.step)
-    counts = node.step(Cast(DType.FLOAT32), _integers(node, fused, weights), suffix="counts")
+    counts = node.cast(_integers(node, fused, weights), DType.FLOAT32, suffix="counts")
     stands = node.step(Mul(), counts, _along_channels(node, product), suffix="real")
     kept = made if fused.addend is None else byte_dtype(node, fused.addend)
     addend = None if fused.addend is None else _real_addend(node, fused, kept)
@@ -168,7 +168,7 @@ def _as_integers(
             whole = node.step(Max(), whole, node.constant(0, DType.INT32), suffix="positive")
         node.importer.reals[whole] = _finished(node, fused, stands, None)
         return [whole, *product_ends(node, step)]
-    counts: Value = node.step(Cast(DType.FLOAT32), whole, suffix="counts")
+    counts: Value = node.cast(whole, DType.FLOAT32, suffix="counts")
     addend = None
     if fused.addend is not None:
         kept = byte_dtype(node, fused.addend)
@@ -251,7 +251,7 @@ def _with_bias(
     node: ImportNode, elements: Known, own: Known, factor: Known, first: int
 ) -> tuple[Known, Known, Known]:
     found = known(node.input(2))
-    bias = node.step(Cast(DType.FLOAT32), found) if isinstance(found, Value) else found.astype(np.float32)
+    bias = node.cast(found, DType.FLOAT32) if isinstance(found, Value) else found.astype(np.float32)
     reach = magnitude(node, end(node, node.input(first)), end(node, node.input(first + 1)))
     bias_factor = apply(node, Div(), single(SPANS[DType.INT8]), reach)
     rescale = apply(node, Div(), apply(node, Mul(), factor, own), bias_factor)

@@ -32,7 +32,7 @@ from graphir.converters.mxnet.importing.ranges import (
 )
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
-from graphir.ops.elementwise import Add, Cast, Div, Mul
+from graphir.ops.elementwise import Add, Div, Mul
 from graphir.ops.linear import Gemm, MatMul, MatMulInteger
 from graphir.ops.quantization import ConvInteger
 from graphir.ops.shape import Flatten, Reshape, Transpose
@@ -101,7 +101,7 @@ def integer_convolution(node: ImportNode) -> ConvInteger:
 
 def _widened(node: ImportNode, value: Value) -> Known:
     found = known(value)
-    return node.step(Cast(DType.INT32), value) if isinstance(found, Value) else found.astype(np.int32)
+    return node.cast(value, DType.INT32) if isinstance(found, Value) else found.astype(np.int32)
 
 
 def _largest_step(node: ImportNode, slot: int, dtype: DType) -> Known:
@@ -131,7 +131,7 @@ def import_quantized_fully_connected(node: ImportNode) -> Sequence[Value]:
 def _rescaled_bias(node: ImportNode, dtype: DType) -> Known:
     hidden = node.attrs["num_hidden"]
     found = known(node.shaped(2, (hidden,), stated=(hidden,)))
-    numbers = node.step(Cast(DType.FLOAT32), found) if isinstance(found, Value) else found.astype(np.float32)
+    numbers = node.cast(found, DType.FLOAT32) if isinstance(found, Value) else found.astype(np.float32)
     reaches = [magnitude(node, end(node, node.input(slot)), end(node, node.input(slot + 1))) for slot in (3, 5, 7)]
     spans = (single(SPANS[dtype]), single(SPANS[DType.INT8]))
     factors = [apply(node, Div(), span, reach) for span, reach in zip(spans, reaches[:2], strict=True)]
@@ -178,7 +178,7 @@ def fully_connected(
 def real_product(node: ImportNode, whole: Value, step: Known) -> Value:
     """What an integer product stands for, where onnxruntime makes no integer kernel of the real layer (the data's step
     is found at run time). There is one step, or one for each entry of the last axis."""
-    counts = node.step(Cast(DType.FLOAT32), whole, suffix="counts")
+    counts = node.cast(whole, DType.FLOAT32, suffix="counts")
     return node.step(Mul(), counts, held(node, step), suffix="real")
 
 

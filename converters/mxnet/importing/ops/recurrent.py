@@ -8,7 +8,6 @@ from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops.activation import Dropout
 from graphir.ops.creation import Fill
-from graphir.ops.elementwise import Cast
 from graphir.ops.linear import MatMul
 from graphir.ops.recurrent import GRU, LSTM, RNN, Direction
 from graphir.ops.shape import Reshape, Squeeze, Transpose
@@ -106,7 +105,7 @@ def _lengths(node: ImportNode, slot: int) -> Value:
     node.graph.refine(lengths, TensorType(None, (UNKNOWN,)))
     if lengths.dtype is DType.INT32:
         return lengths
-    return node.step(Cast(DType.INT32), lengths, suffix="lengths")
+    return node.cast(lengths, DType.INT32, suffix="lengths")
 
 
 def _merged(node: ImportNode, result: Value, layer: int, directions: int) -> Value:

@@ -233,7 +233,7 @@ def import_topk(node: ImportNode) -> Value | list[Value]:
         return values
     if kind == "mask":
         return _mask(node, source, data, indices, axis)
-    found = indices if dtype is DType.INT64 else node.step(ew.Cast(dtype), indices, suffix="indices")
+    found = indices if dtype is DType.INT64 else node.cast(indices, dtype, suffix="indices")
     return found if kind == "indices" else [values, found]
 
 
@@ -244,7 +244,7 @@ def _mask(node: ImportNode, source: Value, data: Value, indices: Value, axis: in
     mask = node.step(ir.ReduceSum(keepdims=False), chosen, node.vector([axis - 1]), suffix="mask")
     if data.dtype not in (None, DType.FLOAT32):
         assert data.dtype is not None
-        mask = node.step(ew.Cast(data.dtype), mask, suffix="mask")
+        mask = node.cast(mask, data.dtype, suffix="mask")
     if source is data:
         return mask
     shape = node.shape(source)
@@ -271,10 +271,10 @@ def import_cumsum(node: ImportNode) -> Value:
         data, axis = _flat(node, data), 0
     result = DType.of(wanted) if wanted is not None else DType.INT64 if data.dtype is DType.BOOL else data.dtype
     if result is not None and result is not data.dtype:
-        data = node.step(ew.Cast(result), data)
+        data = node.cast(data, result)
     if result is None or result.bits > 16 or result.is_float:
         return node.emit(CumSum(), data, node.constant(axis, DType.INT64))
-    wide = node.step(ew.Cast(DType.INT64), data, suffix="wide")  # ONNX has no running sum of bytes
+    wide = node.cast(data, DType.INT64, suffix="wide")  # ONNX has no running sum of bytes
     return node.emit(ew.Cast(result), node.step(CumSum(), wide, node.constant(axis, DType.INT64)))
 
 

@@ -36,7 +36,7 @@ def operands(node: ImportNode) -> tuple[Value, Value]:
     dtype = computed_dtype(node, data)
     if data.dtype is not None and dtype is not data.dtype:
         node.decide(DecisionKind.SCALAR, f"{data.dtype} data became {dtype}, as MXNet computes it with {scalar:.9g}")
-        data = node.step(ir.Cast(dtype), data)
+        data = node.cast(data, dtype)
     found = converted(scalar, dtype)
     if found != scalar and not dtype.is_float:
         node.decide(DecisionKind.SCALAR, f"the scalar {scalar:.9g} became {found} for {dtype} data, as MXNet does")
@@ -76,7 +76,7 @@ def import_rdiv_scalar(node: ImportNode) -> Value:
     node.decide(
         DecisionKind.INTEGER_DATA, f"{node.attrs['scalar']:.9g} is divided by {dtype} data in float32, as MXNet does"
     )
-    wide = [node.step(ir.Cast(DType.FLOAT32), value, suffix="single") for value in (scalar, data)]
+    wide = [node.cast(value, DType.FLOAT32, suffix="single") for value in (scalar, data)]
     return node.emit(ir.Cast(dtype), node.step(ir.Div(), *wide, suffix="quotient"))
 
 
@@ -148,7 +148,7 @@ def import_smooth_l1(node: ImportNode) -> Value:
     data, _ = operands(node)
     dtype = data.dtype or DType.FLOAT32
     kept = dtype in (DType.FLOAT32, DType.FLOAT64)
-    wide = data if kept else node.step(ir.Cast(DType.FLOAT32), data, suffix="single")
+    wide = data if kept else node.cast(data, DType.FLOAT32, suffix="single")
     square, bound = _square(_number(node, data), wide.dtype or DType.FLOAT32)
     if math.isfinite(square) and math.isfinite(bound):
         found = _smooth(node, wide, square, bound)

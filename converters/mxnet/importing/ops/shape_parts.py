@@ -8,7 +8,7 @@ from graphir.converters.mxnet.importing.context import ImportFunction, ImportNod
 from graphir.converters.mxnet.importing.sizes import axes_sizes, axis_size, static_size
 from graphir.graph import Value
 from graphir.ops.base import normalize_axis
-from graphir.ops.elementwise import Add, Cast, Div, Less, Mul, Sub
+from graphir.ops.elementwise import Add, Div, Less, Mul, Sub
 from graphir.ops.shape import Pad, PadMode, Reshape, Shape, Squeeze, Transpose, Unsqueeze
 from graphir.ops.shape_parts import BEYOND, Concat, DepthToSpace, Slice, SpaceToDepth, Split
 from graphir.ops.slicing import python_slice
@@ -103,7 +103,7 @@ def _open_lengths(node: ImportNode, data: Value, axis: int) -> Value:
     parts = node.constant(sections, DType.INT64)
     each = node.step(Div(), count, parts)
     rest = node.step(Sub(), count, node.step(Mul(), each, parts))
-    larger = node.step(Cast(DType.INT64), node.step(Less(), node.vector(range(sections)), rest))
+    larger = node.cast(node.step(Less(), node.vector(range(sections)), rest), DType.INT64)
     return node.step(Add(), larger, each)
 
 

@@ -88,7 +88,7 @@ def import_slice_assign_scalar(node: ImportNode) -> Value:
 
 def whole_numbers(node: ImportNode, value: Value) -> Value:
     """The value as int64, fractions dropped."""
-    return value if value.dtype is DType.INT64 else node.step(ew.Cast(DType.INT64), value)
+    return node.cast(value, DType.INT64)
 
 
 def _decide_places(node: ImportNode) -> None:
@@ -158,7 +158,7 @@ def import_ravel_multi_index(node: ImportNode) -> Value:
     for row, size in zip(rows[1:], sizes[1:], strict=True):
         total = node.step(ew.Mul(), total, node.constant(size, DType.INT64))
         if dtype.is_float:
-            total = whole_numbers(node, node.step(ew.Add(), node.step(ew.Cast(dtype), total), row))
+            total = whole_numbers(node, node.step(ew.Add(), node.cast(total, dtype), row))
         else:
             total = node.step(ew.Add(), total, row)
     return total if dtype is DType.INT64 else node.emit(ew.Cast(dtype), total)

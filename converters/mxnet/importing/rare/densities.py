@@ -79,7 +79,7 @@ def density(logarithm: Density, plain: Plain | None = None, *, exact: bool = Fal
         _share_sizes(node)
         steps = Steps(node, wide)
         sample, *parameters = (
-            value if value.dtype is wide else node.step(ir.Cast(wide), value, suffix="wide") for value in node.inputs
+            node.cast(value, wide, suffix="wide") for value in node.inputs
         )
         if exact:
             text = "its logarithms of factorials are composed of ONNX's operators, in float64"
@@ -192,7 +192,7 @@ def import_dirichlet(node: ImportNode) -> Value:
     _share_sizes(node, last=1)
     node.decide(DecisionKind.COMPOSITION, "its logarithms of factorials are composed of ONNX's operators, in float64")
     steps = Steps(node, DType.FLOAT64)
-    sample, alpha = (node.step(ir.Cast(DType.FLOAT64), value, suffix="wide") for value in node.inputs)
+    sample, alpha = (node.cast(value, DType.FLOAT64, suffix="wide") for value in node.inputs)
     (alpha,) = _with_sample_axes(node, sample, [alpha], last=1)
 
     def along(value: Value) -> Value:

@@ -11,7 +11,7 @@ from graphir.converters.mxnet.importing.rare.algebra import require_wide, turned
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops.creation import Range
-from graphir.ops.elementwise import Cast, Div, Equal, Greater, Mul, Where
+from graphir.ops.elementwise import Div, Equal, Greater, Mul, Where
 from graphir.ops.factorization import LQ, SVD, Cholesky, Inverse, SignLogDet, Solve, SymmetricEigen, TriangularSolve
 from graphir.ops.indexing import Gather
 from graphir.ops.linear import MatMul
@@ -52,7 +52,7 @@ def _unit(node: ImportNode, data: Value, shape: Value) -> Value:
     places = node.step(Range(), zero, size, node.constant(1, DType.INT64), suffix="places")
     rows = node.step(Unsqueeze(), places, node.vector([-1]), suffix="rows")
     is_diagonal = node.step(Equal(), rows, places, suffix="diagonal")
-    return node.step(Cast(data.dtype or DType.FLOAT32), is_diagonal, suffix="unit")
+    return node.cast(is_diagonal, data.dtype or DType.FLOAT32, suffix="unit")
 
 
 def import_trsm(node: ImportNode) -> Value:
@@ -115,7 +115,7 @@ def _widened(node: ImportNode, *values: Value) -> list[Value]:
     if len(dtypes) == 1 and dtypes <= {None, DType.FLOAT32, DType.FLOAT64}:
         return list(values)
     wide = DType.FLOAT64
-    return [value if value.dtype is wide else node.step(Cast(wide), value, suffix="wide") for value in values]
+    return [node.cast(value, wide, suffix="wide") for value in values]
 
 
 def import_solve(node: ImportNode) -> Value:

@@ -36,7 +36,7 @@ def import_all_finite(node: ImportNode) -> Value:
     parts = []
     for value in _operands(node):
         difference = node.step(ir.Sub(), value, value, suffix="difference")  # 0, or NaN where the element is not finite
-        finite = node.step(ir.Cast(SINGLE), node.step(ir.Equal(), difference, difference, suffix="finite"))
+        finite = node.cast(node.step(ir.Equal(), difference, difference, suffix="finite"), SINGLE)
         parts.append(node.step(Reshape(), finite, node.vector([-1]), suffix="flat"))
     elements = parts[0] if len(parts) == 1 else node.step(Concat(axis=0), *parts, suffix="elements")
     return node.emit(ReduceMin(keepdims=True), elements)
@@ -46,8 +46,8 @@ def _square(node: ImportNode, value: Value) -> Value:
     """Return the squares as float32; those of float16 are infinite beyond float16's range, as in MXNet."""
     if value.dtype is not DType.FLOAT16:
         square = node.step(ir.Mul(), value, value, suffix="square")
-        return square if value.dtype is SINGLE else node.step(ir.Cast(SINGLE), square, suffix="single")
-    wide = node.step(ir.Cast(SINGLE), value, suffix="single")
+        return square if value.dtype is SINGLE else node.cast(square, SINGLE, suffix="single")
+    wide = node.cast(value, SINGLE, suffix="single")
     square = node.step(ir.Mul(), wide, wide, suffix="square")
     beyond = node.step(ir.GreaterOrEqual(), square, node.constant(BEYOND_HALF, SINGLE), suffix="beyond")
     return node.step(ir.Where(), beyond, node.constant(math.inf, SINGLE), square, suffix="limited")

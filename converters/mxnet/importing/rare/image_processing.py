@@ -79,10 +79,10 @@ def import_to_tensor(node: ImportNode) -> Value:
     data, rank = image_or_batch(node)
     dtype = dtype_of(node, data)
     if not dtype.is_float:
-        data = node.step(Cast(DType.FLOAT32), data, suffix="numbers")
+        data = node.cast(data, DType.FLOAT32, suffix="numbers")
     divided = node.step(Div(), data, node.scalar_like(data, 255.0), suffix="scaled")
     if dtype.is_float and dtype is not DType.FLOAT32:
-        divided = node.step(Cast(DType.FLOAT32), divided, suffix="numbers")
+        divided = node.cast(divided, DType.FLOAT32, suffix="numbers")
     return node.emit(Transpose((2, 0, 1) if rank == 3 else (0, 3, 1, 2)), divided)
 
 
@@ -103,7 +103,7 @@ def import_normalize(node: ImportNode) -> Value:
     wanted = dtype_of(node, data)
     dtype = wanted if wanted is DType.FLOAT64 else DType.FLOAT32
     if wanted is not dtype:
-        data = node.step(Cast(dtype), data, suffix="numbers")
+        data = node.cast(data, dtype, suffix="numbers")
     mean, deviation = (
         node.constant(np.array(numbers, np.float32).reshape(-1, 1, 1).astype(dtype.numpy()))
         for numbers in (means, deviations)
@@ -113,7 +113,7 @@ def import_normalize(node: ImportNode) -> Value:
         return node.emit(Div(), moved, deviation)
     scaled = node.step(Div(), moved, deviation, suffix="scaled")
     if not wanted.is_float and wanted not in (DType.INT32, DType.INT64):
-        scaled = node.step(Cast(DType.INT32), scaled, suffix="whole")
+        scaled = node.cast(scaled, DType.INT32, suffix="whole")
     return node.emit(Cast(wanted), scaled)
 
 
@@ -170,7 +170,7 @@ def import_adjust_lighting(node: ImportNode) -> Value:
     parts = COMPONENTS * alpha
     moved = (parts[:, 0] + parts[:, 1]) + parts[:, 2]
     dtype = dtype_of(node, data)
-    numbers = node.step(Cast(DType.FLOAT32), data, suffix="numbers")
+    numbers = node.cast(data, DType.FLOAT32, suffix="numbers")
     return as_pixels(node, node.step(Add(), numbers, node.constant(moved), suffix="moved"), dtype)
 
 

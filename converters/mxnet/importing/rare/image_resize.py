@@ -195,7 +195,7 @@ def _nearest(node: ImportNode, axis: Axis) -> Value:
         node.charge(axis.wanted, "its places")
         return node.constant(nearest(axis.size, axis.wanted), DType.INT64)
     scale, last, places = _scale(node, axis)
-    places = node.step(Cast(DType.INT64), node.step(Mul(), places, scale, suffix="places"), suffix="indices")
+    places = node.cast(node.step(Mul(), places, scale, suffix="places"), DType.INT64, suffix="indices")
     return node.step(Min(), places, last, suffix="inside")
 
 
@@ -203,13 +203,13 @@ def _scale(node: ImportNode, axis: Axis) -> tuple[Value, Value, Value]:
     """Of an axis whose size is known at run time only: pixels a pixel, its last place, the places of the result."""
     size, wanted = _sizes(node, axis)
     last = node.step(Sub(), size, node.vector([1]), suffix="last")
-    size, double = (node.step(Cast(DType.FLOAT64), value, suffix="double") for value in (size, wanted))
+    size, double = (node.cast(value, DType.FLOAT64, suffix="double") for value in (size, wanted))
     one = node.constant([1.0], DType.FLOAT64)
     scale = node.step(Div(), one, node.step(Div(), double, size, suffix="ratio"), suffix="scale")
     zero, step = node.constant(0, DType.INT64), node.constant(1, DType.INT64)
     count = node.constant(axis.wanted, DType.INT64) if axis.wanted else node.step(Squeeze(), wanted, node.vector([0]))
     places = node.step(Range(), zero, count, step, suffix="places")
-    return scale, last, node.step(Cast(DType.FLOAT64), places, suffix="places")
+    return scale, last, node.cast(places, DType.FLOAT64, suffix="places")
 
 
 def _sizes(node: ImportNode, axis: Axis) -> tuple[Value, Value]:
@@ -262,13 +262,13 @@ def _blended(node: ImportNode, data: Value, axis: Axis, shape: tuple[int, ...], 
         indices, shares = _open_neighbours(node, axis, rows=rows)
         unit = node.constant(float(UNIT), DType.FLOAT32)
         factors = [
-            node.step(Reshape(), node.step(Cast(DType.INT32), node.step(Round(), node.step(Mul(), weight, unit))),
+            node.step(Reshape(), node.cast(node.step(Round(), node.step(Mul(), weight, unit)), DType.INT32),
                       node.vector(shape), suffix="weight")
             for weight in shares
         ]  # fmt: skip
     found = [node.step(Gather(axis.axis), data, index, suffix="neighbour") for index in indices]
     if data.dtype is DType.UINT8:
-        found = [node.step(Cast(DType.INT32), value, suffix="numbers") for value in found]
+        found = [node.cast(value, DType.INT32, suffix="numbers") for value in found]
     return [node.step(Mul(), value, factor, suffix="weighted") for value, factor in zip(found, factors, strict=True)]
 
 
@@ -277,10 +277,10 @@ def _open_neighbours(node: ImportNode, axis: Axis, *, rows: bool) -> tuple[list[
     scale, last, places = _scale(node, axis)
     half = node.constant(0.5, DType.FLOAT64)
     middle = node.step(Mul(), node.step(Add(), places, half, suffix="middle"), scale, suffix="scaled")
-    place = node.step(Cast(DType.FLOAT32), node.step(Sub(), middle, half, suffix="moved"), suffix="place")
+    place = node.cast(node.step(Sub(), middle, half, suffix="moved"), DType.FLOAT32, suffix="place")
     floor = node.step(Floor(), place)
     weight = node.step(Sub(), place, floor, suffix="fraction")
-    index = node.step(Cast(DType.INT64), floor, suffix="index")
+    index = node.cast(floor, DType.INT64, suffix="index")
     zero, one = node.constant(0, DType.INT64), node.constant(1, DType.INT64)
     if not rows:
         before, behind = node.step(Less(), index, zero), node.step(GreaterOrEqual(), index, last)
@@ -297,13 +297,13 @@ def _by_matrices(node: ImportNode, data: Value, rows: Axis, columns: Axis, metho
     tall, wide = (_weights(node, axis, method, dtype, rows=axis is rows) for axis in (rows, columns))
     bytes_ = dtype is DType.UINT8
     if bytes_:
-        data = node.step(Cast(DType.FLOAT32), data, suffix="numbers")
+        data = node.cast(data, DType.FLOAT32, suffix="numbers")
     rank = rows.axis + 3
     leading = tuple(range(rank - 3))
     planes = node.step(Transpose((*leading, rank - 1, rank - 3, rank - 2)), data, suffix="planes")
     across = node.step(MatMul(), planes, node.constant(wide.T), suffix="columns")
     if bytes_:
-        across = node.step(Cast(DType.FLOAT64), across, suffix="double")
+        across = node.cast(across, DType.FLOAT64, suffix="double")
     total = node.step(MatMul(), node.constant(tall), across, suffix="rows")
     back = (*leading, rank - 2, rank - 1, rank - 3)
     if not bytes_:

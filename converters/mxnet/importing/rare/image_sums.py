@@ -83,7 +83,7 @@ def _sum_of_terms(
     for indices, factors in zip(places.T, weights.T, strict=True):
         part = node.step(Gather(axis), data, node.constant(indices, DType.INT64), suffix="pixels")
         if part.dtype is DType.UINT8:
-            part = node.step(Cast(DType.FLOAT32), part, suffix="numbers")
+            part = node.cast(part, DType.FLOAT32, suffix="numbers")
         part = node.step(Mul(), part, node.constant(factors.reshape(shape)), suffix="part")
         total = part if total is None else node.step(Add(), total, part, suffix="sum")
     assert total is not None
@@ -95,11 +95,11 @@ def _whole_areas(node: ImportNode, data: Value, rows: Axis, columns: Axis) -> Va
     rank = rows.axis + 3
     leading = tuple(range(rank - 3))
     tall, wide = (_sums(node, axis) for axis in (rows, columns))
-    numbers = node.step(Cast(DType.FLOAT64), data, suffix="numbers")
+    numbers = node.cast(data, DType.FLOAT64, suffix="numbers")
     planes = node.step(Transpose((*leading, rank - 1, rank - 3, rank - 2)), numbers, suffix="planes")
     total = node.step(MatMul(), planes, node.constant(wide.T), suffix="columns")
     total = node.step(MatMul(), node.constant(tall), total, suffix="rows")
-    total = node.step(Cast(DType.FLOAT32), total, suffix="single")
+    total = node.cast(total, DType.FLOAT32, suffix="single")
     count = (rows.sizes[0] // rows.sizes[1]) * (columns.sizes[0] // columns.sizes[1])
     share = np.float32(1) / np.float32(count)
     rounded = node.step(Round(), node.step(Mul(), total, node.constant(share)), suffix="rounded")
@@ -120,7 +120,7 @@ def cubic(node: ImportNode, data: Value, rows: Axis, columns: Axis, channels: in
     size, wanted = columns.sizes
     node.charge(size * wanted, "its weights")
     wide = matrix(size, wanted, CUBIC, whole=True).astype(np.float32)
-    numbers = node.step(Cast(DType.FLOAT32), data, suffix="numbers")
+    numbers = node.cast(data, DType.FLOAT32, suffix="numbers")
     planes = node.step(Transpose((*leading, rank - 1, rank - 3, rank - 2)), numbers, suffix="planes")
     across = node.step(MatMul(), planes, node.constant(wide.T), suffix="columns")
     total = _rows_of_cubic(node, across, rows, rank - 2)
@@ -158,8 +158,8 @@ def _whole_rows(node: ImportNode, across: Value, rows: Axis) -> Value:
     size, wanted = rows.sizes
     node.charge(size * wanted, "its weights")
     tall = matrix(size, wanted, CUBIC, whole=True)
-    double = node.step(Cast(DType.FLOAT64), across, suffix="double")
+    double = node.cast(across, DType.FLOAT64, suffix="double")
     total = node.step(MatMul(), node.constant(tall), double, suffix="whole")
     total = node.step(Div(), total, node.constant(float(UNIT * UNIT), DType.FLOAT64), suffix="scaled")
     raised = node.step(Add(), total, node.constant(0.5, DType.FLOAT64), suffix="raised")
-    return node.step(Cast(DType.FLOAT32), node.step(Floor(), raised, suffix="down"), suffix="single")
+    return node.cast(node.step(Floor(), raised, suffix="down"), DType.FLOAT32, suffix="single")

@@ -59,13 +59,13 @@ def _singular(node: ImportNode, data: Value, rows: int, columns: int) -> tuple[V
 
 def _count(node: ImportNode, lengths: Value, limit: Value) -> Value:
     """How many singular values are beyond the limit, as int64."""
-    beyond = node.step(ew.Cast(DType.INT64), node.step(ew.Greater(), lengths, limit), suffix="beyond")
+    beyond = node.cast(node.step(ew.Greater(), lengths, limit), DType.INT64, suffix="beyond")
     return node.step(ReduceSum(keepdims=False), beyond, node.vector([-1]), suffix="rank")
 
 
 def _rank_of_vector(node: ImportNode, data: Value) -> Value:
     none = node.step(ew.Equal(), data, node.scalar_like(data, 0.0), suffix="none")
-    some = node.step(ew.Cast(DType.INT64), node.step(ew.Not(), none), suffix="some")
+    some = node.cast(node.step(ew.Not(), none), DType.INT64, suffix="some")
     return node.step(ReduceMax(keepdims=False), some, node.vector([0]), suffix="rank")
 
 
@@ -151,7 +151,7 @@ def _squares_left(node: ImportNode, matrix: Value, data: Value, found: Value, ra
     rest = node.step(ew.Sub(), data, node.step(MatMul(), matrix, found), suffix="rest")
     squares = node.step(ReduceSumSquare(keepdims=False), rest, node.vector([0]), suffix="squares")
     full = node.step(ew.Equal(), rank, node.constant(columns if rows > columns else -1, DType.INT64))
-    number = node.step(ew.Mul(), node.step(ew.Cast(DType.INT64), full), node.constant(count, DType.INT64))
+    number = node.step(ew.Mul(), node.cast(full, DType.INT64), node.constant(count, DType.INT64))
     last = node.step(Reshape(), number, node.vector([1]), suffix="last")
     return node.step(Slice(), squares, node.vector([0]), last, node.vector([0]), suffix="known")
 

@@ -59,7 +59,7 @@ def _rounded(node: ImportNode, data: Value, largest: Value) -> Value:
     low, high = node.constant(-LARGEST, SINGLE), node.constant(LARGEST, SINGLE)
     whole = node.step(ew.Clip(), node.step(ew.Round(), scaled), low, high, suffix="whole")
     held = node.step(ew.Less(), node.step(ew.Abs(), scaled), node.constant(2.0**31, SINGLE), suffix="held")
-    return node.step(ew.Cast(DType.INT8), node.step(ew.Where(), held, whole, low), suffix="int8")
+    return node.cast(node.step(ew.Where(), held, whole, low), DType.INT8, suffix="int8")
 
 
 def import_maxabsolute(node: ImportNode) -> Value:
@@ -120,7 +120,7 @@ def import_fully_connected(node: ImportNode) -> Value:
         if largest is not None:
             factor = node.step(ew.Div(), largest, node.constant(LARGEST, SINGLE), suffix="step")
             scale = node.step(ew.Mul(), scale, factor, suffix="scale")
-        total = node.step(ew.Mul(), node.step(ew.Cast(SINGLE), total), scale, suffix="real")
+        total = node.step(ew.Mul(), node.cast(total, SINGLE), scale, suffix="real")
     return node.emit(ew.Add(), total, operands[0]) if operands else node.emit(ew.Identity(), total)
 
 

@@ -33,7 +33,7 @@ def _successes(node: ImportNode, even: Value, chance: Value, trials: Value | Non
     if trials is not None:
         places = node.constant(np.arange(count, dtype=np.float32).reshape(-1, *[1] * node.rank(trials)))
         hit = node.step(ew.And(), hit, node.step(ew.Less(), places, trials), suffix="tried")
-    numbers = node.step(ew.Cast(SINGLE), hit, suffix="ones")
+    numbers = node.cast(hit, SINGLE, suffix="ones")
     total = node.step(ReduceSum(keepdims=False), numbers, node.vector([0]), suffix="total")
     return node.emit(ew.Cast(stated_dtype(node)), total)
 
@@ -58,8 +58,8 @@ def import_sample_binomial(node: ImportNode) -> Value:
     trials, chance = repeated_parameters(node)
     count = int(np.asarray(limits).max(initial=0))
     node.charge(max(count, 1) * limits.size * prod(node.attrs["shape"] or ()), "its trials")
-    trials = trials if trials.dtype is SINGLE else node.step(ew.Cast(SINGLE), trials, suffix="trials")
-    chance = chance if chance.dtype is SINGLE else node.step(ew.Cast(SINGLE), chance, suffix="chance")
+    trials = node.cast(trials, SINGLE, suffix="trials")
+    chance = node.cast(chance, SINGLE, suffix="chance")
     shape = node.step(Concat(axis=0), node.vector([count]), node.step(Shape(), chance), suffix="all")
     zeros = node.step(Expand(), node.constant(0.0, SINGLE), shape, suffix="zeros")
     even = node.step(draws.RandomUniformLike(SINGLE, low=0.0, high=1.0), zeros, suffix="even")
@@ -74,15 +74,15 @@ def import_categorical(node: ImportNode) -> Sequence[Value]:
     if not sizes:
         node.refuse(f"{data.type}, expected chances along the last axis")
     rows = node.step(Reshape(), data, node.vector([-1, sizes[-1]]), suffix="rows")
-    wide = rows if rows.dtype is SINGLE else node.step(ew.Cast(SINGLE), rows, suffix="chances")
+    wide = node.cast(rows, SINGLE, suffix="chances")
     logs = node.step(ew.Log(), wide, suffix="logs")
     drawn = node.step(draws.Multinomial(DType.INT64, prod(wanted)), logs, suffix="drawn")
     shape = (*sizes[:-1], *wanted) or (1,)
-    found = [node.step(ew.Cast(DType.of(attrs["dtype"])), node.step(Reshape(), drawn, node.vector(shape)))]
+    found = [node.cast(node.step(Reshape(), drawn, node.vector(shape)), DType.of(attrs["dtype"]))]
     if attrs["get_prob"]:
         chances = node.step(GatherElements(axis=1), logs, drawn, suffix="log_chances")
         placed = node.step(Reshape(), chances, node.vector(shape), suffix="placed")
-        found.append(node.step(ew.Cast(data.dtype or SINGLE), placed, suffix="in_dtype"))
+        found.append(node.cast(placed, data.dtype or SINGLE, suffix="in_dtype"))
     return found
 
 

@@ -167,7 +167,7 @@ def _between(node: ImportNode, x: Value, xp: Value, fp: Value, count: int) -> Va
     spread = node.step(Unsqueeze(), x, node.vector([-1]), suffix="spread")
     inner = node.step(Slice(), xp, node.vector([1]), node.vector([count - 1]), suffix="inner")
     passed = node.step(ir.GreaterOrEqual(), spread, inner, suffix="passed")
-    counted = node.step(ir.Cast(DType.INT64), passed, suffix="ones")
+    counted = node.cast(passed, DType.INT64, suffix="ones")
     place = node.step(ReduceSum(keepdims=False), counted, node.vector([-1]), suffix="place")
     following = node.step(ir.Add(), place, node.constant(1, DType.INT64), suffix="next")
     (x0, x1), (y0, y1) = (

@@ -40,7 +40,7 @@ def _block(node: ImportNode, data: Value, axis: int, slot: int, *, first_is_coun
         return node.step(Expand(), node.scalar_like(data, number), node.vector([1]))
     values = node.input(slot)
     if values.dtype is not data.dtype:
-        values = node.step(ew.Cast(data.dtype or DType.FLOAT32), values)
+        values = node.cast(values, data.dtype or DType.FLOAT32)
     missing = rank - node.rank(values)
     if missing < 0:
         if any(static_size(values, place) not in (None, 1) for place in range(-missing)):

@@ -78,7 +78,7 @@ def _rows(node: ImportNode, value: Value) -> Value:
     """For each place of the mask the row that is next; behind the last one a row of zeros, so that there is one."""
     mask = node.input(1)
     bits = mask if mask.dtype is DType.BOOL else truth(node, mask)
-    flat = node.step(Reshape(), node.step(ir.Cast(DType.INT64), bits, suffix="bits"), node.vector([-1]), suffix="flat")
+    flat = node.step(Reshape(), node.cast(bits, DType.INT64, suffix="bits"), node.vector([-1]), suffix="flat")
     count = node.step(CumSum(), flat, node.constant(0, DType.INT64), suffix="count")
     next_ = node.step(ir.Max(), node.step(ir.Sub(), count, node.vector([1])), node.vector([0]), suffix="next")
     sizes = [node.step(Shape(1), value, suffix="row_sizes")] if node.rank(value) > 1 else []

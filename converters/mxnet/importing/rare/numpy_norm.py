@@ -21,7 +21,7 @@ from graphir.converters.mxnet.importing.ops.exact_reduction import (
     of_integers,
     with_nan,
 )
-from graphir.converters.mxnet.importing.ops.numpy_reduction import cast, reducer, reduces_nothing
+from graphir.converters.mxnet.importing.ops.numpy_reduction import reducer, reduces_nothing
 from graphir.converters.mxnet.importing.rare.algebra import require_wide
 from graphir.graph import Value
 from graphir.ops import elementwise as ew
@@ -138,15 +138,15 @@ def _of_integers(node: ImportNode, data: Value, order: float, axes: tuple[int, .
     if order == 0:
         none = node.step(ew.Equal(), largest, node.scalar_like(largest, 0), suffix="all_zero")
         counted = node.step(ew.Where(), none, node.scalar_like(count, 0.0), count, suffix="of_some")
-        return node.step(ew.Cast(data.dtype), counted, suffix="norm")
+        return node.cast(counted, data.dtype, suffix="norm")
     root = number_or_zero(node, node.step(ew.Pow(), count, node.scalar_like(count, 1 / order), suffix="root"))
     if order < 0:  # a count that has wrapped around to 0 has the root 0
         absent = node.step(ew.Equal(), count, node.scalar_like(count, 0.0), suffix="is_zero")
         root = node.step(ew.Where(), absent, node.scalar_like(count, 0.0), root, suffix="root")
     # As C converts it: of 8 bits by way of 32, and what is beyond them has a last byte of 0.
-    whole = node.step(ew.Cast(DType.INT64 if data.dtype is DType.INT64 else DType.INT32), root, suffix="whole")
-    whole = node.step(ew.Cast(DType.INT64), whole, suffix="whole")
-    return node.step(ew.Cast(data.dtype), node.step(ew.Mul(), largest, whole, suffix="norm"), suffix="narrow")
+    whole = node.cast(root, DType.INT64 if data.dtype is DType.INT64 else DType.INT32, suffix="whole")
+    whole = node.cast(whole, DType.INT64, suffix="whole")
+    return node.cast(node.step(ew.Mul(), largest, whole, suffix="norm"), data.dtype, suffix="narrow")
 
 
 def _of_vector(node: ImportNode, data: Value, order: float, axes: tuple[int, ...]) -> Value:
@@ -158,9 +158,9 @@ def _of_vector(node: ImportNode, data: Value, order: float, axes: tuple[int, ...
     zero = node.scalar_like(data, 0.0)
     size = node.step(ew.Abs(), data)
     if order == 0:
-        counted = cast(node, node.step(ew.Not(), node.step(ew.Equal(), size, zero)), dtype)
+        counted = node.cast(node.step(ew.Not(), node.step(ew.Equal(), size, zero)), dtype)
         count = reduce(ir.ReduceSum, counted)
-        infinite = reduce(ir.ReduceSum, cast(node, node.step(ew.IsInf(), data), dtype))
+        infinite = reduce(ir.ReduceSum, node.cast(node.step(ew.IsInf(), data), dtype))
         some = node.step(ew.Greater(), infinite, zero, suffix="some_infinite")
         return node.step(ew.Where(), some, infinite, count, suffix="count")
     return _of_powers(node, data, size, order, axes, reduce)
@@ -189,9 +189,9 @@ def _of_powers(
     none = node.step(ew.Equal(), reduce(ir.ReduceMax, size), zero, suffix="all_zero")
     found = node.step(ew.Where(), none, zero, scaled, suffix="of_some")
     infinite = node.step(ew.IsInf(), data)
-    count = reduce(ir.ReduceSum, cast(node, infinite, data.dtype or DType.FLOAT32))
+    count = reduce(ir.ReduceSum, node.cast(infinite, data.dtype or DType.FLOAT32))
     single = node.step(ew.Equal(), count, one, suffix="one_infinite")
-    missing = reduce(ir.ReduceSum, cast(node, node.step(ew.IsNaN(), data), data.dtype or DType.FLOAT32))
+    missing = reduce(ir.ReduceSum, node.cast(node.step(ew.IsNaN(), data), data.dtype or DType.FLOAT32))
     spoiled = node.step(ew.Or(), node.step(ew.Greater(), missing, zero), node.step(ew.Greater(), count, one))
     found = node.step(ew.Where(), single, node.scalar_like(data, math.inf), found, suffix="of_infinite")
     return node.step(ew.Where(), spoiled, node.scalar_like(data, math.nan), found, suffix="exact")

@@ -11,7 +11,7 @@ from graphir.converters.mxnet.importing.sizes import axis_size, static_size
 from graphir.graph import Value
 from graphir.ops import reduction
 from graphir.ops.creation import Range
-from graphir.ops.elementwise import Add, Cast, IsNaN, Max, Min, Mod, Mul, Sub, Where
+from graphir.ops.elementwise import Add, IsNaN, Max, Min, Mod, Mul, Sub, Where
 from graphir.ops.indexing import Gather
 from graphir.ops.shape import Expand, Pad, PadMode
 from graphir.ops.shape_parts import Concat, Slice
@@ -81,7 +81,7 @@ def _reflected(node: ImportNode, data: Value, axis: int, width: tuple[int, int],
 def _with_extremes(node: ImportNode, data: Value, axis: int, width: tuple[int, int], largest: bool) -> Value:
     """The data between their largest (smallest) elements along an axis. What is not a number counts for MXNet where it
     is the first element only."""
-    shown = node.step(Cast(DType.INT32), data) if data.dtype is DType.BOOL else data
+    shown = node.cast(data, DType.INT32) if data.dtype is DType.BOOL else data
     places = node.vector([axis])
     kind = reduction.ReduceMax if largest else reduction.ReduceMin
     if data.dtype is not None and data.dtype.is_float:
@@ -92,7 +92,7 @@ def _with_extremes(node: ImportNode, data: Value, axis: int, width: tuple[int, i
     else:
         found = node.step(kind(keepdims=True), shown, places)
     if data.dtype is DType.BOOL:
-        found = node.step(Cast(DType.BOOL), found)
+        found = node.cast(found, DType.BOOL)
     parts = [data]
     for count, place in ((width[0], 0), (width[1], 1)):
         if count:

@@ -112,7 +112,7 @@ def import_constraint_check(node: ImportNode) -> Value:
         node.refuse(f"{data.dtype} data, expected bool")
     text = f"where not all are true MXNet stops ({node.attrs['msg'][:80]}); here the result is false"
     node.decide(DecisionKind.CHECK, text)
-    flat = node.step(Reshape(), node.step(ir.Cast(DType.INT32), data), node.vector([-1]))
+    flat = node.step(Reshape(), node.cast(data, DType.INT32), node.vector([-1]))
     whole = node.step(Concat(0), flat, node.constant([1], DType.INT32), suffix="and_true")
     return node.emit(ir.Cast(DType.BOOL), node.step(ReduceMin(keepdims=False), whole))
 
@@ -124,7 +124,7 @@ def import_allclose(node: ImportNode) -> Value:
     if left.dtype is None or left.dtype is not right.dtype:
         node.refuse(f"{left.type} and {right.type}, expected one dtype")
     wide = DType.FLOAT64 if left.dtype is DType.FLOAT64 or left.dtype.is_integer else DType.FLOAT32
-    a, b = (value if value.dtype is wide else node.step(ir.Cast(wide), value) for value in (left, right))
+    a, b = (node.cast(value, wide) for value in (left, right))
     rtol, atol = (node.scalar_like(b, to_single(node.attrs[name])) for name in ("rtol", "atol"))
     bound = node.step(ir.Add(), node.step(ir.Mul(), node.step(ir.Abs(), b), rtol), atol, suffix="bound")
     distance = node.step(ir.Abs(), node.step(ir.Sub(), a, b), suffix="distance")
@@ -132,7 +132,7 @@ def import_allclose(node: ImportNode) -> Value:
     if node.attrs["equal_nan"] and left.dtype.is_float:
         both = node.step(ir.And(), node.step(ir.IsNaN(), a), node.step(ir.IsNaN(), b), suffix="both_nan")
         close = node.step(ir.Or(), close, both)
-    least = node.step(ReduceMin(keepdims=False), node.step(ir.Cast(DType.INT32), close), suffix="least")
+    least = node.step(ReduceMin(keepdims=False), node.cast(close, DType.INT32), suffix="least")
     return node.emit(ir.Cast(DType.UINT8), least)
 
 

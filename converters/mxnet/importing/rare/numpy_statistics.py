@@ -12,7 +12,6 @@ from graphir.converters.mxnet.importing.ops.integers import is_integer
 from graphir.converters.mxnet.importing.ops.numpy_reduction import (
     Axes,
     axes_of,
-    cast,
     count_like,
     reducer,
     reduces_nothing,
@@ -63,7 +62,7 @@ def deviation(root: bool) -> ImportFunction:
         square = node.step(ew.Mul(), difference, difference, suffix="square")
         if axes == ():
             count = node.constant(1 - node.attrs["ddof"], wanted)
-            summed = cast(node, square, wanted)
+            summed = node.cast(square, wanted)
         else:
             summed = total(node, ir.ReduceSum, square, wanted, axes, reduce)
             count = _less(node, data, summed, axes)
@@ -72,7 +71,7 @@ def deviation(root: bool) -> ImportFunction:
             return node.emit(ew.Identity(), variance)
         if wanted.is_float:
             return node.emit(ew.Sqrt(), variance)
-        return node.emit(ew.Cast(wanted), node.step(ew.Sqrt(), cast(node, variance, DType.FLOAT64)))
+        return node.emit(ew.Cast(wanted), node.step(ew.Sqrt(), node.cast(variance, DType.FLOAT64)))
 
     return import_deviation
 
@@ -147,9 +146,9 @@ def _place(node: ImportNode, count: Value) -> tuple[Value, Value]:
         _refuse_bool(node, asked)
         if node.rank(asked) > 1:
             node.refuse(f"percentiles {asked.type}, expected a vector or one of them")
-        asked = cast(node, asked, DType.FLOAT64)
+        asked = node.cast(asked, DType.FLOAT64)
     last = node.step(ew.Sub(), count, node.constant(1, DType.INT64), suffix="last")
-    product = node.step(ew.Mul(), asked, cast(node, last, DType.FLOAT64), suffix="percent")
+    product = node.step(ew.Mul(), asked, node.cast(last, DType.FLOAT64), suffix="percent")
     return node.step(ew.Div(), product, node.constant(100.0, DType.FLOAT64), suffix="place"), asked
 
 
@@ -170,7 +169,7 @@ def import_percentile(node: ImportNode) -> Value:
         node.refuse(f"no axis of {data.type} to sort along")
     _refuse_nothing(node, data, axes)
     dtype = DType.FLOAT64 if data.dtype is DType.FLOAT64 else DType.FLOAT32
-    rows = _in_rows(node, cast(node, data, dtype), axes)
+    rows = _in_rows(node, node.cast(data, dtype), axes)
     size = static_size(rows, -1)
     sizes = node.vector([size]) if size is not None else node.step(Shape(start=-1), rows, suffix="size")
     ordered = node.steps(ir.TopK(axis=-1, largest=False), rows, sizes)[0]
@@ -180,14 +179,14 @@ def import_percentile(node: ImportNode) -> Value:
         place = node.step(ew.Add(), place, node.constant(0.5, DType.FLOAT64), suffix="rounded")
     low, high = node.step(ew.Floor(), place), node.step(ew.Ceil(), place)
     if kind in ("lower", "nearest", "higher"):
-        index = cast(node, high if kind == "higher" else low, DType.INT64)
+        index = node.cast(high if kind == "higher" else low, DType.INT64)
         found = node.step(Gather(axis=-1), ordered, _checked(node, index, asked, count), suffix="chosen")
         return _percentiles(node, found, asked, axes)
     if kind == "midpoint":
         middle = node.step(ew.Add(), low, high, suffix="both")
         place = node.step(ew.Mul(), middle, node.constant(0.5, DType.FLOAT64), suffix="middle")
-    part = cast(node, node.step(ew.Sub(), place, low, suffix="part"), dtype)
-    first = cast(node, low, DType.INT64)
+    part = node.cast(node.step(ew.Sub(), place, low, suffix="part"), dtype)
+    first = node.cast(low, DType.INT64)
     after = node.step(ew.Add(), first, node.constant(1, DType.INT64), suffix="after")
     last = node.step(ew.Sub(), count, node.constant(1, DType.INT64), suffix="last")
     second = node.step(ew.Where(), node.step(ew.Less(), after, count), after, last, suffix="above")
@@ -225,7 +224,7 @@ def import_bincount(node: ImportNode) -> Value:
         node.refuse(f"{data.name} is {data.dtype}, expected integers")
     if node.rank(data) != 1:
         node.refuse(f"{data.name} is {data.type}, expected a vector")
-    numbers = cast(node, data, DType.INT64)
+    numbers = node.cast(data, DType.INT64)
     least = node.vector([max(node.attrs["minlength"], 0) - 1])
     largest = node.step(ir.ReduceMax(keepdims=False), node.step(Concat(axis=0), numbers, least, suffix="with_least"))
     count = node.step(ew.Add(), largest, node.constant(1, DType.INT64), suffix="count")
@@ -243,8 +242,8 @@ def import_bincount(node: ImportNode) -> Value:
     places = node.step(OneHot(axis=-1), checked, node.step(Reshape(), count, shape), switches)
     if weights is None:
         return node.emit(ew.Cast(dtype), node.step(ir.ReduceSum(keepdims=False), places, node.vector([0])))
-    held = node.step(Unsqueeze(), cast(node, weights, exact), node.vector([1]), suffix="column")
-    chosen = node.step(ew.Where(), cast(node, places, DType.BOOL), held, node.scalar_like(held, 0), suffix="weights")
+    held = node.step(Unsqueeze(), node.cast(weights, exact), node.vector([1]), suffix="column")
+    chosen = node.step(ew.Where(), node.cast(places, DType.BOOL), held, node.scalar_like(held, 0), suffix="weights")
     return node.emit(ew.Cast(dtype), node.step(ir.ReduceSum(keepdims=False), chosen, node.vector([0])))
 
 
@@ -268,7 +267,7 @@ def _edges(node: ImportNode, data: Value) -> tuple[Value, tuple[float, float] | 
     node.charge(count, "limits of bins")
     edges = low + np.arange(count + 1) * ((high - low) / count)
     edges[-1] = high
-    return cast(node, node.constant(edges, DType.FLOAT64), data.dtype or DType.FLOAT32), (low, high)
+    return node.cast(node.constant(edges, DType.FLOAT64), data.dtype or DType.FLOAT32), (low, high)
 
 
 def import_histogram(node: ImportNode) -> list[Value]:
@@ -290,12 +289,12 @@ def import_histogram(node: ImportNode) -> list[Value]:
     upper = node.step(Concat(axis=1), below, to_last, suffix="upper")
     inside = node.step(ew.And(), from_low, upper, suffix="inside")
     if limits is not None and is_integer(data):  # whose limits lost their fraction
-        number = cast(node, column, DType.FLOAT64)
+        number = node.cast(column, DType.FLOAT64)
         above = node.step(ew.GreaterOrEqual(), number, node.constant(limits[0], DType.FLOAT64), suffix="above_all")
         under = node.step(ew.LessOrEqual(), number, node.constant(limits[1], DType.FLOAT64), suffix="under_all")
         in_range = node.step(ew.And(), above, under, suffix="in_range")
         inside = node.step(ew.And(), inside, in_range, suffix="inside_range")
-    counted = node.step(ew.Cast(DType.INT64), inside, suffix="counted")
+    counted = node.cast(inside, DType.INT64, suffix="counted")
     counts = node.emit(ir.ReduceSum(keepdims=False), counted, node.vector([0]))
     return [counts, node.step(ew.Identity(), edges, suffix="edges")]
 

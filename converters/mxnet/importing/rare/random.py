@@ -75,7 +75,7 @@ def import_multinomial(node: ImportNode) -> Value:
     chances = node.step(Log(), data)
     found = node.step(ir.Multinomial(DType.INT32, count), chances, suffix="draw")
     if wanted is not DType.INT32:
-        found = node.step(Cast(wanted), found)
+        found = node.cast(found, wanted)
     if len(attrs["shape"]) != 1:
         found = node.step(Reshape(), found, node.vector([-1, *attrs["shape"]]))
     if rank == 2:
@@ -115,7 +115,7 @@ def import_randint(node: ImportNode) -> Value:
     if low >= high or high - low > 1 << 53:
         node.refuse(f"low {low} and high {high}, expected a lower and a higher number at most 2^53 apart")
     places = node.step(ir.RandomUniform(stated_size(node), DType.FLOAT64, low=0.0, high=float(high - low)))
-    whole = node.step(Cast(DType.INT64), places, suffix="places")
+    whole = node.cast(places, DType.INT64, suffix="places")
     inside = node.step(Min(), whole, node.constant(high - low - 1, DType.INT64), suffix="inside")
     found = node.step(Add(), inside, node.constant(low, DType.INT64), suffix="numbers")
     return node.emit(Cast(dtype), found)
@@ -127,7 +127,7 @@ def repeated_parameters(node: ImportNode) -> list[Value]:
     count = tuple(node.attrs["shape"] or ())
     found = []
     for value in node.inputs:
-        value = value if value.dtype is DType.FLOAT64 else node.step(Cast(DType.FLOAT32), value, suffix="parameter")
+        value = value if value.dtype is DType.FLOAT64 else node.cast(value, DType.FLOAT32, suffix="parameter")
         if count:
             axes = node.vector(range(node.rank(value), node.rank(value) + len(count)))
             whole = node.step(Concat(axis=0), node.step(Shape(), value), node.vector(count), suffix="shape")

@@ -115,7 +115,7 @@ def of_inputs(sampler: Sampler) -> ImportFunction:
     """Samples of distributions whose parameters are inputs, `shape` of them for each element."""
 
     def import_of_inputs(node: ImportNode) -> Value:
-        parameters = [node.step(ir.Cast(DOUBLE), value, suffix="wide") for value in repeated_parameters(node)]
+        parameters = [node.cast(value, DOUBLE, suffix="wide") for value in repeated_parameters(node)]
         return _finish(node, sampler(node, parameters, (None,) * len(parameters)), stated_dtype(node))
 
     return import_of_inputs

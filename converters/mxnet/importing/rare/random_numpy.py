@@ -224,7 +224,7 @@ def _keys(node: ImportNode, places: int | Value, chances: Value | None) -> Value
         zeros = node.step(ConstantOfShape(0.0, SINGLE), places, suffix="zeros")
         return node.step(draws.RandomUniformLike(DOUBLE), zeros, suffix="keys")
     steps = Steps(node, DOUBLE)
-    wide = node.step(ir.Cast(DOUBLE), chances, suffix="wide")
+    wide = node.cast(chances, DOUBLE, suffix="wide")
     even = node.step(draws.RandomUniformLike(DOUBLE, low=1e-12, high=1 - 1e-12), wide, suffix="even")
     return steps.sub(steps.log(wide), steps.log(_exponential(steps, even)))
 
@@ -258,8 +258,8 @@ def _with_replacement(node: ImportNode, places: int | Value, chances: Value | No
         return _classes(node, chances, count)
     even = node.step(draws.RandomUniform((count,), DOUBLE), suffix="even")
     number = node.constant(places, DType.INT64) if isinstance(places, int) else places
-    scaled = node.step(ir.Mul(), even, node.step(ir.Cast(DOUBLE), number, suffix="places"), suffix="scaled")
-    whole = node.step(ir.Cast(DType.INT64), scaled, suffix="whole")
+    scaled = node.step(ir.Mul(), even, node.cast(number, DOUBLE, suffix="places"), suffix="scaled")
+    whole = node.cast(scaled, DType.INT64, suffix="whole")
     last = node.step(ir.Sub(), number, node.constant(1, DType.INT64), suffix="last")
     return node.step(ir.Min(), whole, last, suffix="inside")
 
@@ -270,7 +270,7 @@ def _chances(node: ImportNode) -> Value:
         given = node.input(0)
         if node.rank(given) != 1:
             node.refuse(f"chances {given.type}, expected one axis")
-        chances = given if given.dtype is SINGLE else node.step(ir.Cast(SINGLE), given, suffix="chances")
+        chances = node.cast(given, SINGLE, suffix="chances")
     else:
         numbers = [float(text) for text in re.findall(r"[-+.\deE]+", str(node.attrs["pvals"]))]
         if not numbers:
@@ -294,7 +294,7 @@ def import_multinomial(node: ImportNode) -> Value:
     drawn = node.step(Reshape(), _classes(node, chances, count * _count(size)), node.vector([*size, count, 1]))
     zero, one = node.constant(0, DType.INT64), node.constant(1, DType.INT64)
     classes = node.step(Range(), zero, node.step(Size(), chances), one, suffix="every")
-    same = node.step(ir.Cast(DType.INT64), node.step(ir.Equal(), drawn, classes, suffix="same"), suffix="number")
+    same = node.cast(node.step(ir.Equal(), drawn, classes, suffix="same"), DType.INT64, suffix="number")
     return node.emit(ReduceSum(keepdims=False), same, node.vector([len(size)]))
 
 

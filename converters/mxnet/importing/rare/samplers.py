@@ -40,7 +40,7 @@ def _uniform(steps: Steps, like: Value) -> Value:
 def _first_accepted(steps: Steps, numbers: Value, accepted: Value) -> Value:
     """Of the tries along axis 0 the first that is accepted."""
     node = steps.node
-    place = node.step(ArgMax(axis=0), node.step(ir.Cast(DType.INT32), accepted), suffix="first")
+    place = node.step(ArgMax(axis=0), node.cast(accepted, DType.INT32), suffix="first")
     return node.step(Squeeze(), node.step(GatherElements(axis=0), numbers, place), node.vector([0]))
 
 
@@ -73,7 +73,7 @@ def _few(steps: Steps, rate: Value) -> Value:
     node = steps.node
     apart = node.step(ir.Neg(), steps.log(_uniform(steps, _repeated(steps, rate, ARRIVALS))))
     times = node.step(CumSum(), apart, node.constant(0, DType.INT64), suffix="times")
-    before = node.step(ir.Cast(DType.FLOAT64), node.step(ir.LessOrEqual(), times, rate), suffix="before")
+    before = node.cast(node.step(ir.LessOrEqual(), times, rate), DType.FLOAT64, suffix="before")
     return node.step(ReduceSum(keepdims=False), before, node.vector([0]), suffix="arrivals")
 
 

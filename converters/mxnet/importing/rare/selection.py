@@ -19,7 +19,7 @@ COMPARED = {DType.INT32: DType.INT64, DType.UINT8: DType.INT64, DType.FLOAT16: D
 
 
 def _truth(node: ImportNode, value: Value) -> Value:
-    return value if value.dtype is DType.BOOL else node.step(ew.Cast(DType.BOOL), value)
+    return node.cast(value, DType.BOOL)
 
 
 def import_nonzero(node: ImportNode) -> Value:
@@ -48,10 +48,10 @@ def import_unique(node: ImportNode) -> Sequence[Value]:
     elif node.rank(data) == 0:
         data = node.step(Unsqueeze(), data, node.vector([0]))
     wide = COMPARED.get(dtype)
-    operand = data if wide is None else node.step(ew.Cast(wide), data, suffix="compared")
+    operand = data if wide is None else node.cast(data, wide, suffix="compared")
     found, *others = node.steps(Unique(axis), operand)
     if wide is not None:
-        found = node.step(ew.Cast(dtype), found, suffix="found")
+        found = node.cast(found, dtype, suffix="found")
     flags = ("return_index", "return_inverse", "return_counts")
     return [found, *(value for flag, value in zip(flags, others, strict=True) if node.attrs[flag])]
 
@@ -97,7 +97,7 @@ def _without_those(node: ImportNode, data: Value, axis: int, places: Value) -> V
     """Places below 0 and beyond the end delete nothing: they mark one behind the last instead."""
     flat = places if node.rank(places) == 1 else node.step(Reshape(), places, node.vector([-1]), suffix="places")
     size = axis_size(node, data, axis)
-    whole = flat if flat.dtype is DType.INT64 else node.step(ew.Cast(DType.INT64), flat)
+    whole = node.cast(flat, DType.INT64)
     beyond = node.step(ew.Or(), node.step(ew.Less(), flat, node.scalar_like(flat, 0)),
                        node.step(ew.Not(), node.step(ew.Less(), whole, size)))  # fmt: skip
     column = node.step(Unsqueeze(), node.step(ew.Where(), beyond, size, whole), node.vector([1]))
@@ -106,7 +106,7 @@ def _without_those(node: ImportNode, data: Value, axis: int, places: Value) -> V
     gone = node.step(Expand(), node.constant(0, DType.INT64), node.step(Shape(), flat))
     marks = node.step(ScatterND(), every, column, gone)
     inside = node.step(Slice(), marks, node.vector([0]), node.vector([-1]), node.vector([0]))
-    return node.emit(Compress(axis), data, node.step(ew.Cast(DType.BOOL), inside))
+    return node.emit(Compress(axis), data, node.cast(inside, DType.BOOL))
 
 
 IMPORTS: dict[str, ImportFunction] = {

@@ -57,10 +57,10 @@ def _stored(node: ImportNode, data: Value, kind: str) -> Value:
     other = node.step(ir.Not(), node.step(ir.Equal(), data, zero, suffix="zeros"), suffix="stored")
     if kind == MATRIX:
         return other
-    number = node.step(ir.Cast(DType.INT32), other, suffix="number")
+    number = node.cast(other, DType.INT32, suffix="number")
     axes = node.vector(range(1, node.rank(data)))
     rows = number if node.rank(data) == 1 else node.step(ReduceMax(), number, axes, suffix="rows")
-    return node.step(ir.Cast(DType.BOOL), rows, suffix="stored_rows")
+    return node.cast(rows, DType.BOOL, suffix="stored_rows")
 
 
 def scattered(function: ImportFunction, *, of_rows_only: bool = False) -> ImportFunction:
@@ -90,12 +90,12 @@ def import_retain(node: ImportNode) -> Value:
     data, indices = node.input(0), node.input(1)
     if node.rank(indices) != 1:
         node.refuse(f"indices {indices.type}, expected one axis")
-    whole = indices if indices.dtype is DType.INT64 else node.step(ir.Cast(DType.INT64), indices, suffix="rows")
+    whole = node.cast(indices, DType.INT64, suffix="rows")
     count = axis_size(node, data, 0)
     places = node.step(Range(), node.constant(0, DType.INT64), count, node.constant(1, DType.INT64), suffix="places")
     same = node.step(ir.Equal(), node.step(Unsqueeze(), places, node.vector([1])), whole, suffix="named")
-    number = node.step(ReduceSum(keepdims=False), node.step(ir.Cast(DType.INT32), same), node.vector([1]))
-    kept = node.step(ir.Cast(DType.BOOL), number, suffix="kept")
+    number = node.step(ReduceSum(keepdims=False), node.cast(same, DType.INT32), node.vector([1]))
+    kept = node.cast(number, DType.BOOL, suffix="kept")
     if node.rank(data) > 1:
         kept = node.step(Reshape(), kept, node.vector([-1, *[1] * (node.rank(data) - 1)]), suffix="kept_rows")
     return node.emit(ir.Where(), kept, data, node.scalar_like(data, 0))
@@ -109,7 +109,7 @@ def import_getnnz(node: ImportNode) -> Value:
     if axis not in (None, 1):
         node.refuse(f"axis {axis}; MXNet knows None and 1")
     node.decide(DecisionKind.SPARSE_WEIGHTS, "elements other than 0 are counted: zeros are not stored")
-    number = node.step(ir.Cast(DType.INT64), _stored(node, data, MATRIX), suffix="number")
+    number = node.cast(_stored(node, data, MATRIX), DType.INT64, suffix="number")
     if axis is None:
         found = node.step(ReduceSum(keepdims=False), number, suffix="count")
         return node.emit(Reshape(), found, node.vector([1]))

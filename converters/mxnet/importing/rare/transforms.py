@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
 from graphir.graph import Value
-from graphir.ops.elementwise import Cast, Equal, Mul
+from graphir.ops.elementwise import Equal, Mul
 from graphir.ops.linear import MatMul
 from graphir.ops.shape import Reshape, Shape, Squeeze, Unsqueeze
 from graphir.ops.shape_parts import Slice
@@ -39,7 +39,7 @@ def import_ifft(node: ImportNode) -> Value:
     signal = node.step(DFT(inverse=True), pairs)
     real = node.step(Slice(), signal, *(node.vector([number]) for number in (0, 1, -1)), suffix="real")
     length = node.step(Shape(rank - 1, rank), pairs, suffix="length")
-    factor = node.step(Cast(data.dtype or DType.FLOAT32), length, suffix="factor")
+    factor = node.cast(length, data.dtype or DType.FLOAT32, suffix="factor")
     return node.emit(Mul(), node.step(Squeeze(), real, node.vector([-1])), factor)
 
 
@@ -51,8 +51,8 @@ def import_count_sketch(node: ImportNode) -> Value:
         node.refuse(f"out_dim {count}, expected 1 or more")
     node.charge_vector(range(count))
     columns = node.step(Reshape(), node.input(1), node.vector([-1, 1]), suffix="columns")
-    chosen = node.step(Equal(), node.step(Cast(DType.INT64), columns), node.vector(range(count)), suffix="chosen")
-    table = node.step(Cast(data.dtype or DType.FLOAT32), chosen, suffix="table")
+    chosen = node.step(Equal(), node.cast(columns, DType.INT64), node.vector(range(count)), suffix="chosen")
+    table = node.cast(chosen, data.dtype or DType.FLOAT32, suffix="table")
     signs = node.step(Reshape(), node.input(2), node.vector([-1]), suffix="signs")
     return node.emit(MatMul(), node.step(Mul(), data, signs, suffix="signed"), table)
 

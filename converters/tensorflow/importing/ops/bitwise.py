@@ -27,7 +27,7 @@ def shifting(direction: bw.Direction) -> ImportFunction:
             DecisionKind.SHIFT, f"a shift of {dtype} is computed by a power of two in int64; up to 62 places are exact"
         )
         if dtype is not DType.INT64:
-            data, places = (node.step(Cast(DType.INT64), value, suffix="wide") for value in (data, places))
+            data, places = (node.cast(value, DType.INT64, suffix="wide") for value in (data, places))
         if not is_in_range:
             places = _limited(node, places, DType.INT64, dtype.bits)
         power = node.step(Pow(), node.constant(2, DType.INT64), places, suffix="power")

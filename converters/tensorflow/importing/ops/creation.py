@@ -151,7 +151,7 @@ def import_range(node: ImportNode) -> Value:
     wider = DType.FLOAT32 if dtype.is_float else DType.INT64
     if dtype.is_float:
         node.decide(DecisionKind.PRECISION, f"a Range of {dtype} is computed in {wider} and rounded once")
-    ends = [node.step(Cast(wider), value, suffix="wider") for value in node.inputs]
+    ends = [node.cast(value, wider, suffix="wider") for value in node.inputs]
     return node.emit(Cast(dtype), node.step(Range(), *ends))
 
 
@@ -163,9 +163,9 @@ def import_lin_space(node: ImportNode) -> Value:
     one = node.constant(1, DType.INT64)
     steps = node.step(Max(), node.step(Sub(), count, one, suffix="steps"), one, suffix="divisor")
     distance = node.step(Sub(), stop, start, suffix="distance")
-    width = node.step(Div(), distance, node.step(Cast(dtype), steps, suffix="float_steps"), suffix="width")
+    width = node.step(Div(), distance, node.cast(steps, dtype, suffix="float_steps"), suffix="width")
     places = node.step(Range(), node.constant(0, DType.INT64), count, one, suffix="places")
-    moved = node.step(Mul(), node.step(Cast(dtype), places, suffix="float_places"), width, suffix="moved")
+    moved = node.step(Mul(), node.cast(places, dtype, suffix="float_places"), width, suffix="moved")
     return node.emit(Add(), start, moved)
 
 

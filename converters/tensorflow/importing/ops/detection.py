@@ -21,7 +21,7 @@ from graphir.types import DType
 
 
 def _float32(node: ImportNode, value: Value) -> Value:
-    return value if value.dtype is DType.FLOAT32 else node.step(ew.Cast(DType.FLOAT32), value, suffix="float")
+    return node.cast(value, DType.FLOAT32, suffix="float")
 
 
 def _selected(node: ImportNode, overlap: Value, least: Value | None) -> Value:
@@ -59,10 +59,10 @@ def _filled(node: ImportNode, vector: Value, count: Value) -> Value:
 def _suppressed_to(node: ImportNode, scores: Value | None) -> tuple[Value, ...]:
     """The numbers of the boxes, their scores where they are given, and how many these are, filled up if wanted."""
     selected = _selected(node, node.input(3), node.input(4))
-    found = [node.step(ew.Cast(DType.INT32), selected, suffix="numbers")]
+    found = [node.cast(selected, DType.INT32, suffix="numbers")]
     if scores is not None:
         found.append(node.step(Gather(), scores, selected, suffix="scores"))
-    valid = node.step(ew.Cast(DType.INT32), node.step(Size(), selected), suffix="valid")
+    valid = node.cast(node.step(Size(), selected), DType.INT32, suffix="valid")
     if node.attrs["pad_to_max_output_size"]:
         count = node.step(Reshape(), node.int64(node.input(2)), node.vector([1]), suffix="count")
         found = [_filled(node, vector, count) for vector in found]
@@ -117,7 +117,7 @@ def import_combined_suppression(node: ImportNode) -> tuple[Value, ...]:
     valid = node.step(ew.Greater(), best, node.constant(float("-inf"), DType.FLOAT32), suffix="valid")
     index = node.step(ew.Where(), valid, index, node.constant(0, DType.INT64), suffix="index")
     length = as_vector(node, [places])
-    of_class = node.step(ew.Cast(DType.FLOAT32), node.step(ew.Div(), index, length), suffix="class")
+    of_class = node.cast(node.step(ew.Div(), index, length), DType.FLOAT32, suffix="class")
     place = index if kinds != 1 else node.step(ew.Mod(), index, length, suffix="place")
     place = node.step(Unsqueeze(), place, node.vector([2]), suffix="place")
     every = node.step(Reshape(), boxes, as_vector(node, [batch, -1, 4]), suffix="every")
@@ -125,7 +125,7 @@ def import_combined_suppression(node: ImportNode) -> tuple[Value, ...]:
     if node.attrs["clip_boxes"]:
         found = node.step(ew.Clip(), found, zero, node.constant(1.0, DType.FLOAT32), suffix="clipped")
     wide = node.step(Unsqueeze(), valid, node.vector([2]), suffix="valid")
-    numbers = node.step(ew.Cast(DType.INT32), valid, suffix="numbers")
+    numbers = node.cast(valid, DType.INT32, suffix="numbers")
     return (
         node.step(ew.Where(), wide, found, zero, suffix="nmsed_boxes"),
         node.step(ew.Where(), valid, best, zero, suffix="nmsed_scores"),
@@ -187,7 +187,7 @@ class _Positions:
         self, node: ImportNode, boxes: Value, ends: tuple[int, int], size: Value, count: int, nearest: bool
     ) -> None:
         last = node.step(ew.Sub(), size, node.vector([1]), suffix="last")
-        last = node.step(ew.Cast(DType.FLOAT32), last, suffix="last")
+        last = node.cast(last, DType.FLOAT32, suffix="last")
         low, high = (node.step(Gather(axis=1), boxes, node.vector([end]), suffix="end") for end in ends)
         zero = node.constant(0.0, DType.FLOAT32)
         node.charge_table(count)
@@ -209,11 +209,11 @@ class _Positions:
         if nearest:
             position = node.step(ew.Add(), position, node.constant(0.5, DType.FLOAT32), suffix="up")
         floor = node.step(ew.Floor(), position)
-        self.before = node.step(ew.Cast(DType.INT64), floor, suffix="before")
+        self.before = node.cast(floor, DType.INT64, suffix="before")
         self.behind = self.share = self.before
         if not nearest:
             self.share = node.step(ew.Sub(), position, floor, suffix="share")
-            self.behind = node.step(ew.Cast(DType.INT64), node.step(ew.Ceil(), position), suffix="behind")
+            self.behind = node.cast(node.step(ew.Ceil(), position), DType.INT64, suffix="behind")
 
 
 def _between(node: ImportNode, before: Value, behind: Value, share: Value) -> Value:

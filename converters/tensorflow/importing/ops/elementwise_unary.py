@@ -18,7 +18,7 @@ def import_cast(node: ImportNode) -> Value:
     if wanted in COMPLEX:
         real = node.input(0)
         if real.dtype is not COMPLEX[wanted]:
-            real = node.step(ew.Cast(COMPLEX[wanted]), real, suffix="real")
+            real = node.cast(real, COMPLEX[wanted], suffix="real")
         return with_zeros(node, real)
     if node.attrs.get("Truncate") and wanted in (DType.BFLOAT16, DType.FLOAT16):
         node.refuse(f"a cast to {wanted} that truncates; ONNX rounds to the nearest")

@@ -24,7 +24,7 @@ SINGLES = frozenset({DType.FLOAT32, DType.FLOAT64})
 def _computing(node: ImportNode) -> Value:
     """The images in float32 at least, as TensorFlow computes with them."""
     data = node.input(0)
-    return data if node.dtype() in SINGLES else node.step(ew.Cast(DType.FLOAT32), data, suffix="float")
+    return data if node.dtype() in SINGLES else node.cast(data, DType.FLOAT32, suffix="float")
 
 
 def _result(node: ImportNode, op: ew.Add | ew.Sub | ew.Mul | Concat, *operands: Value) -> Value:

@@ -173,9 +173,9 @@ def import_unique(node: ImportNode) -> tuple[Value, ...]:
     found, _, places, counts = node.steps(ix.Unique(axis=axis, sorted=False), node.input(0))
     wanted = node.attrs["out_idx"]
     if wanted is not DType.INT64:
-        places = node.step(ew.Cast(wanted), places, suffix="places")
+        places = node.cast(places, wanted, suffix="places")
         if node.op.startswith("UniqueWithCounts"):
-            counts = node.step(ew.Cast(wanted), counts, suffix="counts")
+            counts = node.cast(counts, wanted, suffix="counts")
     return (found, places, counts)
 
 
@@ -185,7 +185,7 @@ def import_invert_permutation(node: ImportNode) -> Value:
     count = length_of(node, places)
     numbers = node.step(Range(), _int64(node, 0), count, _int64(node, 1))
     if places.dtype is not DType.INT64:
-        numbers = node.step(ew.Cast(DType.INT32), numbers, suffix="numbers")
+        numbers = node.cast(numbers, DType.INT32, suffix="numbers")
     return node.emit(ix.ScatterElements(axis=0), places, places, numbers)
 
 
@@ -203,7 +203,7 @@ def import_bincount(node: ImportNode) -> Value:
     numbers = node.step(Range(), _int64(node, 0), _scalar(node, size), _int64(node, 1))
     apart = node.step(Unsqueeze(), node.int64(data), node.vector([-1]), suffix="apart")
     hit = node.step(ew.Equal(), apart, numbers, suffix="hit")
-    counted = node.step(ew.Cast(dtype), hit, suffix="counted")
+    counted = node.cast(hit, dtype, suffix="counted")
     over = node.vector([rank - 1])
     if dense and node.attrs["binary_output"]:
         return node.emit(ReduceMax(keepdims=False), counted, over)
@@ -264,7 +264,7 @@ def import_bucketize(node: ImportNode) -> Value:
     data = node.input(0)
     wanted = DType.FLOAT64 if node.dtype() in (DType.FLOAT64, DType.INT64) else DType.FLOAT32
     if data.dtype is not wanted:
-        data = node.step(ew.Cast(wanted), data, suffix="float")
+        data = node.cast(data, wanted, suffix="float")
     apart = node.step(Unsqueeze(), data, node.vector([-1]), suffix="apart")
     above = node.step(ew.Less(), apart, node.constant(list(node.attrs["boundaries"]), wanted), suffix="above")
     return _count_true(node, node.step(ew.Not(), above), DType.INT32)
@@ -288,7 +288,7 @@ def _search(node: ImportNode, compare: ew.Less | ew.LessOrEqual) -> Value:  # ty
 
 def _count_true(node: ImportNode, condition: Value, dtype: DType) -> Value:
     """How many elements along the last axis hold."""
-    whole = node.step(ew.Cast(dtype), condition, suffix="whole")
+    whole = node.cast(condition, dtype, suffix="whole")
     return node.emit(ReduceSum(keepdims=False), whole, node.vector([-1]))
 
 

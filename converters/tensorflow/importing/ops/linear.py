@@ -5,7 +5,7 @@ from __future__ import annotations
 from graphir.converters.tensorflow.importing.context import ImportFunction, ImportNode, direct
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
-from graphir.ops.elementwise import Abs, Cast, Log, Mul, Sign, Sub
+from graphir.ops.elementwise import Abs, Log, Mul, Sign, Sub
 from graphir.ops.indexing import Gather
 from graphir.ops.linear import Det, Einsum, Gemm, MatMul
 from graphir.ops.reduction import ReduceSumSquare
@@ -37,7 +37,7 @@ def import_batch_mat_mul(node: ImportNode) -> Value:
     if not isinstance(wanted, DType):
         node.refuse(f"a product of type {wanted}")
     operands = [
-        value if value.dtype is wanted else node.step(Cast(wanted), value, suffix="cast") for value in operands
+        node.cast(value, wanted, suffix="cast") for value in operands
     ]
     return node.emit(MatMul(), *operands)
 
@@ -54,7 +54,7 @@ def import_sparse_mat_mul(node: ImportNode) -> Value:
     for slot, flag in enumerate(("transpose_a", "transpose_b")):
         value = node.input(slot)
         if value.dtype is not DType.FLOAT32:
-            value = node.step(Cast(DType.FLOAT32), value, suffix="cast")
+            value = node.cast(value, DType.FLOAT32, suffix="cast")
         operands.append(_transposed(node, value) if node.attrs[flag] else value)
     return node.emit(MatMul(), *operands)
 

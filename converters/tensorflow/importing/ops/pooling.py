@@ -92,7 +92,7 @@ def import_max_pool_with_argmax(node: ImportNode) -> Value | tuple[Value, ...]:
         place = node.step(ew.Add(), place, sample, suffix="place_in_batch")
     wanted = node.attrs["Targmax"]
     if wanted is not DType.INT64:
-        place = node.step(ew.Cast(wanted), place, suffix="argmax")
+        place = node.cast(place, wanted, suffix="argmax")
     return tuple(node.step(Transpose(layout.to_last), value, suffix="nhwc") for value in (largest, place))
 
 

@@ -207,7 +207,7 @@ def import_dequantize(node: ImportNode) -> Value:
     if axis != -1 and mode == "MIN_FIRST":
         node.refuse("mode MIN_FIRST along an axis, which TensorFlow does not compute either")
     low, high = (_along(node, node.input(slot), axis) for slot in (1, 2))
-    found = node.step(ew.Cast(DType.FLOAT32), node.input(0), suffix="float")
+    found = node.cast(node.input(0), DType.FLOAT32, suffix="float")
     count = 2**dtype.bits
     signed = dtype in (DType.INT8, DType.INT16, DType.INT32)
     least = -(count // 2) if signed else 0
@@ -233,9 +233,9 @@ def import_dequantize(node: ImportNode) -> Value:
 def _from_first(node: ImportNode, data: Value, ends: tuple[Value, Value], count: int, least: int) -> Value:
     """Mode MIN_FIRST: steps from the range's lower end, which is moved to the nearest step."""
     low, high = ends
-    width = node.step(ew.Cast(DType.FLOAT64), node.step(ew.Sub(), high, low, suffix="width"), suffix="wide")
+    width = node.cast(node.step(ew.Sub(), high, low, suffix="width"), DType.FLOAT64, suffix="wide")
     step = node.step(ew.Div(), width, node.constant(float(count - 1), DType.FLOAT64), suffix="wide_step")
-    step = node.step(ew.Cast(DType.FLOAT32), step, suffix="step")
+    step = node.cast(step, DType.FLOAT32, suffix="step")
     place = node.step(ew.Div(), low, step, suffix="place")
     size = node.step(ew.Add(), node.step(ew.Abs(), place), node.scalar_like(place, 0.5), suffix="size")
     rounded = node.step(ew.Mul(), node.step(ew.Sign(), place), node.step(ew.Floor(), size), suffix="rounded")

@@ -74,8 +74,8 @@ def import_uniform_integers(node: ImportNode) -> Value:
     working = DType.FLOAT32 if span is not None and span <= EXACT_RANGE else DType.FLOAT64
     drawn = _draw(node, working, normal=False, final=False)
     width = node.step(Sub(), high, low, suffix="width")
-    scaled = node.step(Mul(), drawn, node.step(Cast(working), width, suffix="float_width"), suffix="scaled")
-    whole = node.step(Cast(dtype), node.step(Floor(), scaled), suffix="whole")
+    scaled = node.step(Mul(), drawn, node.cast(width, working, suffix="float_width"), suffix="scaled")
+    whole = node.cast(node.step(Floor(), scaled), dtype, suffix="whole")
     last = node.step(Sub(), width, node.constant(1, dtype), suffix="last")
     return node.emit(Add(), node.step(Min(), whole, last, suffix="inside"), low)
 
@@ -84,7 +84,7 @@ def import_multinomial(node: ImportNode) -> Value:
     """Multinomial: classes drawn by logits (batch, classes)."""
     logits = node.input(0)
     if logits.dtype is not DType.FLOAT32:
-        logits = node.step(Cast(DType.FLOAT32), logits, suffix="logits")
+        logits = node.cast(logits, DType.FLOAT32, suffix="logits")
     count = node.integer(1, "the number of samples")
     wanted = node.attrs["output_dtype"]
     return node.emit(rnd.Multinomial(wanted, sample_size=count, seed=_seed(node)), logits)

@@ -182,7 +182,7 @@ def _as_lstm(node: ImportNode, held: Weights, tensors: Sequence[Tensor]) -> Sequ
     lengths = None
     if not _covers(node, x):
         batch = node.step(Slice(), node.step(Shape(), x), node.vector([1]), node.vector([2]), suffix="batch")
-        stated = node.step(ew.Cast(DType.INT32), node.input(0), suffix="length")
+        stated = node.cast(node.input(0), DType.INT32, suffix="length")
         lengths = node.step(Expand(), stated, batch, suffix="lengths")
     begin = [node.step(Unsqueeze(), value, node.vector([0]), suffix="begin") for value in (state, cell)]
     operands = [x, *parts, lengths, *begin]

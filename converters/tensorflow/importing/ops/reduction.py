@@ -74,7 +74,7 @@ def reducing_truth(cls: type[Operator]) -> ImportFunction:
         axes = node.integers(1, "the axes")
         if not axes:
             return data
-        whole = node.step(ew.Cast(DType.INT32), data, suffix="whole")
+        whole = node.cast(data, DType.INT32, suffix="whole")
         found = node.step(cls(keepdims=bool(node.attrs["keep_dims"])), whole, node.vector(axes))
         return node.emit(ew.Cast(DType.BOOL), found)
 
@@ -96,7 +96,7 @@ def arg_reducing(cls: type[Operator]) -> ImportFunction:
     def import_arg(node: ImportNode) -> Value:
         data = node.input(0)
         if data.dtype is DType.BOOL:
-            data = node.step(ew.Cast(DType.UINT8), data, suffix="bytes")
+            data = node.cast(data, DType.UINT8, suffix="bytes")
         axis = node.integer(1, "the dimension")
         found = node.step(cls(axis=axis, keepdims=False), data)
         return node.as_attribute(found, "output_type", DType.INT64)
@@ -112,7 +112,7 @@ def import_top_k(node: ImportNode) -> tuple[Value, ...]:
         node.decide(DecisionKind.ORDER, "the results may come in any order (sorted is not set); they are sorted")
     found, places = node.steps(red.TopK(axis=-1), data, count)
     wanted = node.attrs.get("index_type", DType.INT32)
-    return (found, places if wanted is DType.INT64 else node.step(ew.Cast(wanted), places, suffix="indices"))
+    return (found, places if wanted is DType.INT64 else node.cast(places, wanted, suffix="indices"))
 
 
 def import_nth_element(node: ImportNode) -> Value:
@@ -129,15 +129,15 @@ def import_in_top_k(node: ImportNode) -> Value:
     node.decide(DecisionKind.TARGETS, "targets are taken to be classes; for others TensorFlow gives False")
     places = node.step(Unsqueeze(), targets, node.vector([1]), suffix="targets")
     wanted = node.step(GatherElements(axis=1), predictions, places, suffix="wanted")
-    above = node.step(ew.Cast(DType.INT32), node.step(ew.Greater(), predictions, wanted, suffix="above"))
+    above = node.cast(node.step(ew.Greater(), predictions, wanted, suffix="above"), DType.INT32)
     count = node.step(red.ReduceSum(keepdims=False), above, node.vector([1]), suffix="count")
     if node.op == "InTopK":
         k = min(max(int(node.attrs["k"]), 0), 2**31 - 1)  # counts lie between
         few = node.step(ew.Less(), count, node.constant(k, DType.INT32))
     else:
-        few = node.step(ew.Less(), node.step(ew.Cast(node.dtype(2)), count, suffix="as_k"), node.input(2))
+        few = node.step(ew.Less(), node.cast(count, node.dtype(2), suffix="as_k"), node.input(2))
     bad = node.step(ew.Or(), node.step(ew.IsNaN(), predictions), node.step(ew.IsInf(), predictions), suffix="bad")
-    worst = node.step(red.ReduceMax(keepdims=False), node.step(ew.Cast(DType.INT32), bad), node.vector([1]))
+    worst = node.step(red.ReduceMax(keepdims=False), node.cast(bad, DType.INT32), node.vector([1]))
     return node.emit(ew.And(), few, node.step(ew.Equal(), worst, node.constant(0, DType.INT32), suffix="finite"))
 
 

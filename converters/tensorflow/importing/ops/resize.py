@@ -12,7 +12,6 @@ from graphir.converters.tensorflow.importing.context import ImportFunction, Impo
 from graphir.converters.tensorflow.importing.layout import Layout, channels_first, finish
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
-from graphir.ops.elementwise import Cast
 from graphir.ops.indexing import Gather
 from graphir.ops.linear import MatMul
 from graphir.ops.pooling import AveragePool
@@ -77,7 +76,7 @@ def _floats(node: ImportNode) -> Value:
     data = node.input(0)
     if node.dtype() is DType.FLOAT32:
         return data
-    return node.step(Cast(DType.FLOAT32), data, suffix="float")
+    return node.cast(data, DType.FLOAT32, suffix="float")
 
 
 def import_resize_bilinear(node: ImportNode) -> Value:

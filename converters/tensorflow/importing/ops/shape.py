@@ -135,7 +135,7 @@ def import_shape_n(node: ImportNode) -> list[Value]:
     found = []
     for value in node.inputs:
         sizes = node.step(Shape(), value, suffix="sizes")
-        found.append(sizes if wanted is DType.INT64 else node.step(Cast(wanted), sizes, suffix="sizes_cast"))
+        found.append(sizes if wanted is DType.INT64 else node.cast(sizes, wanted, suffix="sizes_cast"))
     return found
 
 
@@ -192,12 +192,12 @@ def import_list_diff(node: ImportNode) -> tuple[Value, ...]:
         found = node.constant([left[place] for place in places], node.dtype())
         return found, node.constant(places, wanted)
     apart = node.step(Unsqueeze(), x, node.vector([1]), suffix="apart")
-    hits = node.step(Cast(DType.INT32), node.step(Equal(), apart, y, suffix="same"), suffix="hits")
+    hits = node.cast(node.step(Equal(), apart, y, suffix="same"), DType.INT32, suffix="hits")
     count = node.step(ReduceSum(keepdims=False), hits, node.vector([1]), suffix="times")
     alone = node.step(Equal(), count, node.constant(0, DType.INT32), suffix="alone")
     places_all = node.step(NonZero(), alone, suffix="places")
     vector = node.step(Squeeze(), places_all, node.vector([0]), suffix="vector")
-    index = vector if wanted is DType.INT64 else node.step(Cast(wanted), vector, suffix="index")
+    index = vector if wanted is DType.INT64 else node.cast(vector, wanted, suffix="index")
     return node.step(Gather(axis=0), x, vector, suffix="left"), index
 
 

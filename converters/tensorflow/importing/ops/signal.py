@@ -150,7 +150,7 @@ def import_cast(node: ImportNode) -> Value:
     if wanted in COMPLEX:
         value = pair(node, 0)
         real = COMPLEX[wanted]
-        return value if value.dtype is real else as_pair(node, node.step(ew.Cast(real), value, suffix="parts"))
+        return value if value.dtype is real else as_pair(node, node.cast(value, real, suffix="parts"))
     value = import_real(node)
     return value if value.dtype is wanted else node.emit(ew.Cast(wanted), value)
 
