@@ -10,6 +10,7 @@ from graphir.converters.formats import Format
 from graphir.converters.mxnet import format as mxnet
 from graphir.converters.onnx import format as onnx
 from graphir.converters.pytorch import format as pytorch
+from graphir.converters.pytorch import weights_format as pytorch_weights
 from graphir.converters.tensorflow import format as tensorflow
 from graphir.errors import ArgumentError
 
@@ -27,7 +28,7 @@ def table(*rows: Format) -> dict[str, Format]:
     return found
 
 
-FORMATS = table(mxnet.FORMAT, onnx.FORMAT, tensorflow.FORMAT, own.FORMAT, pytorch.FORMAT)
+FORMATS = table(mxnet.FORMAT, onnx.FORMAT, tensorflow.FORMAT, own.FORMAT, pytorch.FORMAT, pytorch_weights.FORMAT)
 
 
 def readable() -> dict[str, str]:

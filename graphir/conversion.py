@@ -232,6 +232,8 @@ def _ready(model: Source, graph: Graph, wanted: Wanted) -> Ready:
         options = dict(wanted.options)
         if "origin" in target_of(wanted.format).options:
             options["origin"] = model.description.made_by
+        if "read_graph" in target_of(wanted.format).options:
+            options["read_graph"] = lambda path: read_model(path).graph
         return make_ready(graph, wanted.target, wanted.format, options)
     except ExportFailure as error:
         missing = model.missing()

@@ -40,8 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", metavar="SOURCE", help=SOURCE_HELP)
     parser.add_argument(
         "target", metavar="TARGET",
-        help="the file to write: something.onnx, something.py (a PyTorch module), something-symbol.json or "
-        "something.graphir.json",
+        help="the file to write: something.onnx, something.py (a PyTorch module), something-symbol.json, "
+        "something.graphir.json, or something.safetensors (with --like)",
     )
     add_model_options(parser)
     add_target_options(parser)
@@ -103,6 +103,15 @@ def _add_module_options(parser: argparse.ArgumentParser) -> None:
         help="of a TensorFlow or Keras model: inputs and outputs have channels first",
     )  # fmt: skip
     group.add_argument(
+        "--like", metavar="FILE",
+        help="with something.safetensors as the target: the same network's weights, whose keys are taken",
+    )  # fmt: skip
+    group.add_argument(
+        "--like-graph", metavar="MODEL",
+        help="a model of that network whose parameters are called by these keys; without it tensors are matched by "
+        "order, kind and shape",
+    )  # fmt: skip
+    group.add_argument(
         "--training", action="store_true",
         help="write it for training, with Dropout and with scores where the source has a "
         "softmax behind them",
@@ -122,7 +131,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     from graphir.converters.writing import after_writing, target_format
 
     stated = target_options(options, options.target, target_format(options.target))
-    need_files(options.params, options.accuracy)
+    need_files(options.params, options.accuracy, options.like)
     need_feeds(options.feeds)
     if options.verify or options.accuracy:
         from graphir.runtime.session import provider_names

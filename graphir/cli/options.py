@@ -351,7 +351,7 @@ def target_options(options: argparse.Namespace, target: str, format: str) -> dic
 
     weights = getattr(options, "weights", "auto")
     given = {"opset": options.opset, "names": getattr(options, "names", None)}
-    given["layout"] = getattr(options, "layout", None)
+    given |= {name: getattr(options, name, None) for name in ("layout", "like", "like_graph")}
     given["training"] = getattr(options, "training", False) or None
     given["weights"] = None if weights == "auto" else weights
     stated = {name: value for name, value in given.items() if value is not None}

@@ -68,7 +68,8 @@ def test_wrong_usage(graphir: Command, arguments: list[str], said: str) -> None:
         pytest.param(["convert", "gone", "x.onnx"], "gone: no such file, folder or checkpoint prefix", id="source"),
         pytest.param(
             ["convert", "MODEL", "x.foo"],
-            "name it something-symbol.json, something.onnx, something.graphir.json or something.py", id="suffix",
+            "something-symbol.json, something.onnx, something.graphir.json, something.py or something.safetensors",
+            id="suffix",
         ),
         pytest.param(["convert", "MODEL", "x.onnx", "-p", "gone.params"], "gone.params: no such file", id="params"),
         pytest.param(["convert", "MODEL", "x.onnx", "-i", "dta:1,1,8,8"], "inputs are: data", id="input-name"),
