@@ -208,9 +208,9 @@ def _keep_source(source: PathLike, model: Source, wanted: Wanted) -> None:
 def _in_half(graph: Graph, half: HalfOptions, how: ComparisonOptions | None) -> Graph:
     """The graph in the narrow dtype, by the numbers that a run shows where it can be run."""
     from graphir.passes.half import to_half
-    from graphir.verification.inputs.ranges import measure
     from graphir.verification.isolated import run_in_child
     from graphir.verification.options import ComparisonOptions
+    from graphir.verification.running.measured import measure
 
     measured: dict[str, float] = {}
     reason = ""

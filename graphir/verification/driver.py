@@ -21,7 +21,6 @@ from graphir.graph import Graph
 from .equivalence import Compared, compare_models
 from .grading.proof import Evidence, doubt_sentence, unproven
 from .grading.ranking import Ranking, joined
-from .inputs.coverage import coverage
 from .inputs.sets import FeedSet, Made, Plan
 from .numbers.compare import Comparison
 from .options import ComparisonOptions
@@ -33,6 +32,7 @@ from .report import InputSet, VerificationReport, gravity
 from .running.bench import Bench
 from .running.candidate import OnnxCandidate
 from .running.heads import Wiring
+from .running.measured import coverage
 from .running.recalled import Recalled
 from .verdict import Verdict
 

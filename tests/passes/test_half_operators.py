@@ -14,7 +14,7 @@ from graphir.converters.onnx import to_model
 from graphir.graph import Graph
 from graphir.passes.half import HALF, HalfOptions, form_of, to_half
 from graphir.types import DType
-from graphir.verification.inputs.ranges import measure
+from graphir.verification.running.measured import measure
 from tests.equivalence.case import Case
 from tests.equivalence.test_onnx import SUPPORTED, distance, imported
 

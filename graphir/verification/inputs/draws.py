@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -136,21 +136,20 @@ def _rows(generator: np.random.Generator, value: Value, table: Table, shape: tup
     """Return numbers that tables are looked up with; but for `any` every other one is among the first and last of them,
     those that the model compares them with, or outside."""
     dtype = value.dtype or DType.FLOAT32
-    is_unsigned = dtype.value.startswith("uint")
-    low = max(table.low, 0) if is_unsigned else table.low
-    numbers: Array = generator.integers(low, max(table.high, low) + 1, shape)
+    least, most = _span(dtype if dtype.is_integer else DType.INT32, replace(draw, integers="full"))
+    low, high = max(table.low, least), min(table.high, most)
+    numbers: Array = generator.integers(min(low, high), high + 1, shape)
     if draw.rows != "any":
-        ends = [low, table.high]
+        ends = [low, high]
         if table.guarded:
-            ends += [table.high + 1, table.high + 1 + BEYOND, low - 1, low - BEYOND]
+            ends += [high + 1, high + 1 + BEYOND, low - 1, low - BEYOND]
         elif draw.rows == "negative":
             ends += [low - 1, table.least]
-        met = [number for number in numbers_met(value) if table.guarded or low <= number <= table.high]
-        chosen = [number for number in (*ends, *met) if number >= 0 or not is_unsigned]
+        met = [number for number in numbers_met(value) if table.guarded or low <= number <= high]
+        chosen = [number for number in (*ends, *met) if least <= number <= most]
         numbers = _half(generator, numbers, np.resize(np.asarray(chosen), int(np.prod(shape))).reshape(shape))
     if table.guarded and draw.integers == "full":  # what is led back into the table may be a number elsewhere
-        least, largest = _span(dtype, draw)
-        whole = generator.integers(least, largest + 1, shape, dtype=np.int64 if least < 0 else np.uint64)
+        whole = generator.integers(least, most + 1, shape, dtype=np.int64 if least < 0 else np.uint64)
         numbers = _half(generator, numbers.astype(whole.dtype), whole)
     return numbers
 

@@ -7,8 +7,9 @@ shape, an axis or a number of rounds must stay what it is for. Any other integer
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from graphir.ops import traits_of
 from graphir.ops.traits import Decision
 from graphir.types import Dim, DType
 
+T = TypeVar("T")
 PASSED_ON = (
     *("Cast", "Clip", "Reshape", "Transpose", "Squeeze", "Unsqueeze", "Flatten", "Identity", "Floor"),
     *("Max", "Min", "Mod", "Split", "Slice"),
@@ -50,6 +52,8 @@ SHIFTS = frozenset({"Add", "Sub"})
 COMPARES = frozenset({"Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual"})
 # The root of float32's largest number: products of larger ones overflow.
 LARGEST_THRESHOLD = 2.0**64
+# Beyond it float64 does not count in ones, and no number stands for a kind of anything.
+COUNTED = 2.0**53
 # So many numbers beside an input are names of kinds; more of them are data.
 MOST_MET = 8
 
@@ -101,30 +105,45 @@ INVERSES: dict[tuple[str, int], Callable[[Span, Span], Span]] = {
 POSITIVE = frozenset({"Mul", "Div"})
 
 
+@dataclass(frozen=True)
+class _Path:
+    """What happened to a value so far: whether it was led back into a table, and the inverses of what was computed."""
+
+    guarded: bool = False
+    inverses: tuple[Callable[[Span], Span], ...] = field(default=(), compare=False)
+
+
+def _uses(
+    value: Value, mark: T, onward: Callable[[Node, int, T], T | None], *, whole: bool = False
+) -> Iterator[tuple[Node, int, T]]:
+    """Yield the uses of a value and of what is made of it: node, slot, and the mark there. `onward` gives the mark of a
+    node's results, or None where nothing is followed; `whole` follows integers only."""
+    pending, seen = [(value, mark)], {(value, mark)}
+    while pending:
+        held, mark = pending.pop()
+        for node, slot in held.uses:
+            yield node, slot, mark
+            following = onward(node, slot, mark)
+            for result in node.outputs if following is not None else ():
+                if (result, following) not in seen and (not whole or _is_whole(result)):
+                    assert following is not None
+                    seen.add((result, following))
+                    pending.append((result, following))
+
+
 def table_of(value: Value) -> Table | None:
     """Return what the value may be if tables are looked up with it, as it is or computed with; None if none are.
 
     A span that no table restricts, since each is guarded, is that of the largest.
     """
     spans: list[tuple[Span, Span, bool]] = []
-    start: tuple[Value, tuple[Callable[[Span], Span], ...], bool] = (value, (), False)
-    pending, seen = [start], {(value, False)}
-    while pending:
-        held, inverses, guarded = pending.pop()
-        for node, slot in held.uses:
-            if node.op.name in LOOKUPS and slot == (0 if node.op.name == "OneHot" else 1):
-                rows = max(_rows_of(node), 1)
-                given = [(0, rows - 1), (-rows, rows - 1)]
-                for inverse in reversed(inverses):
-                    given = [inverse(span) for span in given]
-                spans.append((given[0], given[1], guarded or node.op.name == "OneHot"))
-            inverse_of_node = _inverse(node, slot)
-            if inverse_of_node is None:
-                continue
-            guard = guarded or _leads_back(node)
-            fresh = [result for result in node.outputs if (result, guard) not in seen]
-            seen.update((result, guard) for result in fresh)
-            pending.extend((result, (*inverses, inverse_of_node), guard) for result in fresh)
+    for node, slot, path in _uses(value, _Path(), _computed):
+        if node.op.name in LOOKUPS and slot == (0 if node.op.name == "OneHot" else 1):
+            rows = max(_rows_of(node), 1)
+            ends = [(0, rows - 1), (-rows, rows - 1)]
+            for inverse in reversed(path.inverses):
+                ends = [inverse(span) for span in ends]
+            spans.append((ends[0], ends[1], path.guarded or node.op.name == "OneHot"))
     unguarded = [(span, whole) for span, whole, is_guarded in spans if not is_guarded]
     if not spans:
         return None
@@ -132,6 +151,13 @@ def table_of(value: Value) -> Table | None:
         return Table(min(span[0] for span, *_ in spans), max(span[1] for span, *_ in spans), 0, True)
     low, high = max(span[0] for span, _ in unguarded), min(span[1] for span, _ in unguarded)
     return Table(low, high, max(whole[0] for _, whole in unguarded), False) if low <= high else None
+
+
+def _computed(node: Node, slot: int, path: _Path) -> _Path | None:
+    """The path through a node, None where nothing leads back from its result."""
+    inverse = _inverse(node, slot)
+    leads_back = node.op.name == "Mod" or (node.op.name == "Clip" and len(node.inputs) == 3 and None not in node.inputs)
+    return None if inverse is None else _Path(path.guarded or leads_back, (*path.inverses, inverse))
 
 
 def _rows_of(node: Node) -> int:
@@ -158,50 +184,36 @@ def _inverse(node: Node, slot: int) -> Callable[[Span], Span] | None:
     return lambda span: inverse(span, ends)
 
 
-def _leads_back(node: Node) -> bool:
-    """Whether what lies outside of a table lies in it behind the node."""
-    if node.op.name == "Clip":
-        return len(node.inputs) == 3 and None not in node.inputs
-    return node.op.name == "Mod"
-
-
 def role_of(value: Value) -> Role:
     """Return what an integer input is for that is no index itself."""
-    found = Role.NUMBER
-    pending, seen = [value], {value}
-    while pending:
-        for node, slot in pending.pop().uses:
-            name = node.op.name
-            if name in LOOKUPS and slot == 1:
-                found = Role.INDEX if found is Role.NUMBER else found
-                continue
-            if name not in COMPUTES and not (name in MOVES and slot == 0):
-                return Role.CONTROL
-            if name in DIVIDES and slot == 1:
-                found = Role.DIVISOR
-            for result in node.outputs:
-                if result not in seen and _is_whole(result):
-                    seen.add(result)
-                    pending.append(result)
-    return found
+    def computed(node: Node, slot: int, mark: bool) -> bool | None:
+        return None if node.op.name in LOOKUPS and slot == 1 else mark
+
+    role = Role.NUMBER
+    for node, slot, _ in _uses(value, True, computed, whole=True):
+        name = node.op.name
+        if name in LOOKUPS and slot == 1:
+            role = Role.INDEX if role is Role.NUMBER else role
+        elif name not in COMPUTES and not (name in MOVES and slot == 0):
+            return Role.CONTROL
+        elif name in DIVIDES and slot == 1:
+            role = Role.DIVISOR
+    return role
 
 
 def numbers_met(value: Value) -> list[int]:
     """Return the whole numbers that an integer input is compared with, as it is or moved: a rate of samples, a kind of
     task, what fills up short sentences. Nothing else reaches what stands behind such a comparison."""
+    def moved(node: Node, slot: int, mark: bool) -> bool | None:
+        return mark if slot == 0 and (node.op.name in PASSED_ON or node.op.name in MOVES) else None
+
     met: dict[int, None] = {}
-    pending, seen = [value], {value}
-    while pending:
-        for node, slot in pending.pop().uses:
-            if node.op.name in COMPARES:
-                other = node.inputs[1 - slot]
-                array = other.tensor.numpy() if other is not None and other.tensor is not None else None
-                if array is not None and array.size <= MOST_MET and array.dtype.kind in "iuf":
-                    met |= dict.fromkeys(int(number) for number in array.reshape(-1) if number == np.floor(number))
-            elif slot == 0 and (node.op.name in PASSED_ON or node.op.name in MOVES):
-                fresh = [result for result in node.outputs if result not in seen and _is_whole(result)]
-                seen.update(fresh)
-                pending.extend(fresh)
+    for node, slot, _ in _uses(value, True, moved, whole=True):
+        other = node.inputs[1 - slot] if node.op.name in COMPARES else None
+        if other is not None and other.tensor is not None and other.tensor.dtype is not DType.STRING:
+            numbers = other.tensor.numpy().astype(np.float64).reshape(-1)
+            if numbers.size <= MOST_MET:
+                met |= dict.fromkeys(int(number) for number in numbers if np.abs(number) < COUNTED and number % 1 == 0)
     return list(met)
 
 
@@ -226,25 +238,23 @@ def _is_whole(value: Value) -> bool:
 
 
 def length_limit(value: Value) -> Dim | None:
-    """The size of the axis that the value gives lengths along, for each sequence of a batch; None if it gives none.
+    """Return the size of the axis that the value gives lengths along, for each sequence of a batch; None if it gives
+    none.
 
     It does where an operator takes it for that, where it is compared with the positions along an axis, or where what
     is picked stands one before it."""
-    pending, seen = [(value, False)], {value}
-    while pending:
-        held, less = pending.pop()
-        for node, slot in held.uses:
-            name = node.op.name
-            if LENGTHS.get(name) == slot:
-                return _size(node.inputs[0], getattr(node.op, "time_axis", 0))
-            if name in COMPARES and (count := _positions(node.inputs[1 - slot])) is not None:
-                return count
-            if less and name in LOOKUPS and slot == 1:
-                return _size(node.inputs[0], getattr(node.op, "axis", getattr(node.op, "batch_dims", 0)))
-            if name in SHIFTS or (name in ALONG and slot == 0):
-                fresh = [result for result in node.outputs if result not in seen]
-                seen.update(fresh)
-                pending.extend((result, less or (name == "Sub" and slot == 0)) for result in fresh)
+    def along(node: Node, slot: int, less: bool) -> bool | None:
+        follows = node.op.name in SHIFTS or (node.op.name in ALONG and slot == 0)
+        return less or (node.op.name == "Sub" and slot == 0) if follows else None
+
+    for node, slot, less in _uses(value, False, along):
+        name = node.op.name
+        if LENGTHS.get(name) == slot:
+            return _size(node.inputs[0], getattr(node.op, "time_axis", 0))
+        if name in COMPARES and (count := _positions(node.inputs[1 - slot])) is not None:
+            return count
+        if less and name in LOOKUPS and slot == 1:
+            return _size(node.inputs[0], getattr(node.op, "axis", getattr(node.op, "batch_dims", 0)))
     return None
 
 
@@ -253,7 +263,7 @@ def _size(data: Value | None, axis: int) -> Dim | None:
 
 
 def _positions(value: Value | None) -> Dim | None:
-    """How many places along an axis a value counts, from 0 or 1 on; None if it is something else."""
+    """How many positions along an axis a value counts, from 0 or 1 on; None if it is something else."""
     while value is not None and value.producer is not None and value.producer.op.name in ALONG:
         value = value.producer.inputs[0]
     if value is None:
@@ -268,14 +278,13 @@ def _positions(value: Value | None) -> Dim | None:
 
 
 def order_sensitive(graph: Graph) -> list[str]:
-    """The operators of the graph, those of its subgraphs included, that choose among equal elements: two correct models
-    need not take the same."""
+    """Return the operators of the graph and of its subgraphs that choose among equal elements: two correct models need
+    not choose the same."""
     from graphir.analysis.held import count_operators
 
     return sorted(name for name in count_operators(graph) if traits_of(name).decides >= Decision.ORDERS)
 
 
 __all__ = [
-    "Role", "Table", "largest_threshold", "length_limit", "numbers_met", "order_sensitive", "role_of",
-    "table_of",
+    "Role", "Table", "largest_threshold", "length_limit", "numbers_met", "order_sensitive", "role_of", "table_of",
 ]  # fmt: skip

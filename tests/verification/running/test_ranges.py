@@ -18,7 +18,7 @@ from graphir.ops.slicing import Slice
 from graphir.runtime.session import OnnxSession
 from graphir.tensor import Tensor
 from graphir.types import DType, TensorType
-from graphir.verification.inputs.ranges import measure
+from graphir.verification.running.measured import measure
 
 Array = NDArray[Any]
 FLOAT32 = DType.FLOAT32
