@@ -30,10 +30,10 @@ def entry_types(
     """
     visible = [1 if node.op in _ONE_TOLD else node_signature(node).visible for node in graph.nodes]
     heads = [(index, slot) for index, count in enumerate(visible) for slot in range(count)]
-    found = infer_symbol(NNVMGraph(graph.nodes, heads, graph.version, graph.np_shape), shapes, dtypes)
+    result = infer_symbol(NNVMGraph(graph.nodes, heads, graph.version, graph.np_shape), shapes, dtypes)
     types: list[list[Typed]] = [[] for _ in graph.nodes]
     unknown: dict[str, TensorType] = {}
-    for (index, _), type_ in zip(heads, found.outputs, strict=True):
+    for (index, _), type_ in zip(heads, result.outputs, strict=True):
         sizes = known_sizes(type_)
         if sizes is None:
             unknown[graph.nodes[index].name] = type_

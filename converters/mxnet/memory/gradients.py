@@ -272,5 +272,5 @@ COSTLY = frozenset(("Concat", "Convolution", "FullyConnected", "SoftmaxOutput"))
 
 def gradient_of(operator: str, attributes: Attributes) -> Gradient | None:
     """The gradient of an operator, None where it is not known."""
-    found = GRADIENTS.get(operator)
-    return found if found is None or isinstance(found, Gradient) else found(attributes)
+    result = GRADIENTS.get(operator)
+    return result if result is None or isinstance(result, Gradient) else result(attributes)

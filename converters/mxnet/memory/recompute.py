@@ -65,9 +65,9 @@ class Search:
         if best is None:
             least = self.best(None)
             assert least is not None
-            asked, found = (f"{size} bytes ({size / 2**20:,.1f} MiB)" for size in (budget or 0, least.total))
+            asked, result = (f"{size} bytes ({size / 2**20:,.1f} MiB)" for size in (budget or 0, least.total))
             raise NoPlan(
-                f"no plan was found that trains in {asked}; the least that was found is {found}, "
+                f"no plan was found that trains in {asked}; the least that was found is {result}, "
                 f"with {least.nodes} nodes run twice. Give a larger budget, or a smaller batch"
             )
         return Found(best, without, self.forward_work, model, bound, is_optimal, len(self.known),
@@ -101,13 +101,13 @@ class Search:
 
     def segments(self, marks: frozenset[int]) -> tuple[tuple[str, ...], ...]:
         """The names of the nodes that run twice, those together that lie together in the order of execution."""
-        found: list[list[str]] = [[]]
+        result: list[list[str]] = [[]]
         for node, number in enumerate(self.numbers):
             if number in marks:
-                found[-1].append(self.problem.names[node])
-            elif found[-1] and self.problem.first_need[node] >= 0:
-                found.append([])
-        return tuple(tuple(segment) for segment in found if segment)
+                result[-1].append(self.problem.names[node])
+            elif result[-1] and self.problem.first_need[node] >= 0:
+                result.append([])
+        return tuple(tuple(segment) for segment in result if segment)
 
     def _exact(self, budget: int | None, seconds: float) -> integer.Solved | None:
         if len(self.problem.names) > integer.LARGEST or seconds <= 0:
@@ -249,12 +249,12 @@ def _reads(graph: NNVMGraph, number: int) -> list[tuple[int, int]]:
     if gradient is ZEROS:
         return list(record.inputs)
     count = len(node_signature(record).outputs)
-    found: list[tuple[int, int]] = []
+    result: list[tuple[int, int]] = []
     for token in gradient.reads.replace("|", " ").split():
         kind, which = token[0], token[1:]
         if kind == "i":
-            found += record.inputs if which == "*" else record.inputs[int(which) : int(which) + 1]
+            result += record.inputs if which == "*" else record.inputs[int(which) : int(which) + 1]
         elif kind == "o":
             slots = range(count) if which == "*" else (int(which),)
-            found += [(number, slot) for slot in slots]
-    return found
+            result += [(number, slot) for slot in slots]
+    return result

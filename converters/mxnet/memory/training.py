@@ -87,10 +87,10 @@ class Differentiation:
         for number in order:
             node = graph.nodes[number]
             if node.op == VARIABLE and node.name in self.training.wanted:
-                found = self._sum((number, 0))
-                if found in gradients:
-                    found = self._add("_copy", "copy", [found], self._typed(found), IDENTITY)
-                gradients.append(found)
+                result = self._sum((number, 0))
+                if result in gradients:
+                    result = self._add("_copy", "copy", [result], self._typed(result), IDENTITY)
+                gradients.append(result)
         return [*graph.heads, *gradients], gradients
 
     def _need_gradients(self, order: list[int]) -> None:
@@ -156,7 +156,7 @@ class Differentiation:
         }  # fmt: skip
         operator = gradient.operator or f"_backward_{node.op.removeprefix('_')}"
         several = gradient.reads.split("|")
-        found: list[Entry] = []
+        result: list[Entry] = []
         receivers = [entry for slot, entry in zip(gradient.slots, node.inputs, strict=False) if slot != "z"]
         for place, reads in enumerate(several):
             read = [entry for token in reads.split() for entry in _picked(groups[token[0]], token[1:])]
@@ -164,8 +164,8 @@ class Differentiation:
             results = [self._typed(entry) for entry in given]
             made = self.full.add(FullNode(operator, f"{node.name}_backward", read, results, Phase.BACKWARD, [source],
                                           gradient.in_place))  # fmt: skip
-            found += [(made, slot) for slot in range(len(results))]
-        return found
+            result += [(made, slot) for slot in range(len(results))]
+        return result
 
     def _sum(self, entry: Entry) -> Entry:
         """The gradient of a value: the sum of what arrived at it."""

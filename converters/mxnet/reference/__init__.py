@@ -25,11 +25,11 @@ def operators() -> Mapping[str, Reference]:
     rooms = [(f"{__name__}.", __path__), (f"{__name__}.rare.", rare.__path__)]
     for module in sorted(module.name for prefix, path in rooms for module in pkgutil.iter_modules(path, prefix)):
         family = importlib.import_module(module)
-        found: Mapping[str, Reference] = getattr(family, "OPERATORS", {})
-        claimed = [name for name, function in found.items() if table.get(name, function) is not function]
+        result: Mapping[str, Reference] = getattr(family, "OPERATORS", {})
+        claimed = [name for name, function in result.items() if table.get(name, function) is not function]
         if claimed:
             raise ValueError(f"{family.__name__} defines {', '.join(sorted(claimed))} a second time")
-        table.update(found)
+        table.update(result)
     return MappingProxyType(table)
 
 

@@ -47,9 +47,9 @@ def normalized_axis(axis: int, rank: int) -> int:
 
 def normalized_axes(axes: Sequence[int], rank: int) -> tuple[int, ...]:
     """All axes counted from the front; ValueError for a repeated one."""
-    found = tuple(normalized_axis(axis, rank) for axis in axes)
-    require(len(set(found)) == len(found), f"axes {tuple(axes)} name one axis twice")
-    return found
+    result = tuple(normalized_axis(axis, rank) for axis in axes)
+    require(len(set(result)) == len(result), f"axes {tuple(axes)} name one axis twice")
+    return result
 
 
 def per_axis(value: Sequence[int] | None, spatial: int, default: int) -> tuple[int, ...]:

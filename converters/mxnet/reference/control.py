@@ -36,9 +36,9 @@ def foreach(attributes: Attributes, *inputs: Array) -> tuple[Array, ...]:
         given = dict(kept)
         given |= zip(data_places, (_element(array, turn, attributes) for array in data), strict=True)
         given |= zip(state_places, states, strict=True)
-        found = body([given[place] for place in sorted(given)])
-        states = found[split:]
-        for held, array in zip(rows, found, strict=False):
+        result = body([given[index] for index in sorted(given)])
+        states = result[split:]
+        for held, array in zip(rows, result, strict=False):
             held.append(array)
     return (*(np.stack(held) for held in rows), *states)
 
@@ -54,33 +54,33 @@ def while_loop(attributes: Attributes, *inputs: Array) -> tuple[Array, ...]:
     """The outputs of the function while the condition holds, stacked and filled with 0 up to `max_iterations`; then the
     last loop variables. MXNet leaves the rows behind the last iteration undefined."""
     condition, function = attributes[SYMBOLS]
-    places, split = attributes["func_input_locs"], attributes["num_out_data"]
-    variables = [places[place] for place in attributes["func_var_locs"]]
+    indices, split = attributes["func_input_locs"], attributes["num_out_data"]
+    variables = [indices[index] for index in attributes["func_var_locs"]]
     now = dict(enumerate(inputs))
     rows: list[list[Array]] = [[] for _ in range(split)]
     turn = 0
     while turn < attributes["max_iterations"]:
-        (goes_on,) = condition([now[place] for place in attributes["cond_input_locs"]])
+        (goes_on,) = condition([now[index] for index in attributes["cond_input_locs"]])
         if not goes_on.any():
             break
-        found = function([now[place] for place in places])
-        for held, array in zip(rows, found, strict=False):
+        result = function([now[index] for index in indices])
+        for held, array in zip(rows, result, strict=False):
             held.append(array)
-        now |= zip(variables, found[split:], strict=True)
+        now |= zip(variables, result[split:], strict=True)
         turn += 1
     require(turn > 0 or split == 0, "no iteration: nothing says what shape the outputs have")
     missing = attributes["max_iterations"] - turn
     filled = [np.concatenate([np.stack(held), np.zeros((missing, *held[0].shape), held[0].dtype)]) for held in rows]
-    return (*filled, *(now[place] for place in variables))
+    return (*filled, *(now[index] for index in variables))
 
 
 def cond(attributes: Attributes, *inputs: Array) -> tuple[Array, ...]:
     """What the branch gives that the first symbol chooses."""
     predicate, *branches = attributes[SYMBOLS]
-    (chosen,) = predicate([inputs[place] for place in attributes["cond_input_locs"]])
+    (chosen,) = predicate([inputs[index] for index in attributes["cond_input_locs"]])
     require(chosen.size == 1, f"the condition has {chosen.size} elements")
     slot, name = (0, "then") if chosen.any() else (1, "else")
-    return tuple(branches[slot]([inputs[place] for place in attributes[f"{name}_input_locs"]]))
+    return tuple(branches[slot]([inputs[index] for index in attributes[f"{name}_input_locs"]]))
 
 
 OPERATORS: dict[str, Reference] = {"_cond": cond, "_foreach": foreach, "_while_loop": while_loop}

@@ -30,14 +30,14 @@ def patches(data: Array, kernel: Sequence[int], stride: Sequence[int], dilate: S
         for size, length, stride_, step in zip(data.shape[2:], kernel, stride, dilate, strict=True)
     ]
     require(min(sizes) > 0, f"kernel {tuple(kernel)} exceeds the padded input {data.shape[2:]}")
-    found = np.empty((*data.shape[:2], *kernel, *sizes), data.dtype)
+    result = np.empty((*data.shape[:2], *kernel, *sizes), data.dtype)
     for position in itertools.product(*(range(length) for length in kernel)):
         window = tuple(
             slice(at * step, at * step + stride_ * (size - 1) + 1, stride_)
             for at, step, stride_, size in zip(position, dilate, stride, sizes, strict=True)
         )
-        found[(slice(None), slice(None), *position)] = data[(slice(None), slice(None), *window)]
-    return found
+        result[(slice(None), slice(None), *position)] = data[(slice(None), slice(None), *window)]
+    return result
 
 
 def padded(data: Array, pad: Sequence[int]) -> Array:

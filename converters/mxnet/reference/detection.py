@@ -101,8 +101,8 @@ def box_nms(attrs: Attributes, data: Array) -> Array:
         candidates = np.flatnonzero(valid)
         candidates = candidates[np.argsort(-boxes[candidates, score_slot], kind="stable")]
         candidates = candidates if topk < 0 else candidates[:topk]
-        places = boxes[:, start : start + 4]
-        places = corners(places) if attrs.get("in_format", "corner") == "center" else places
+        indices = boxes[:, start : start + 4]
+        indices = corners(indices) if attrs.get("in_format", "corner") == "center" else indices
         kept: list[int] = []
         for candidate in candidates:
             rivals = [
@@ -110,7 +110,7 @@ def box_nms(attrs: Attributes, data: Array) -> Array:
                 for other in kept
                 if id_slot < 0 or attrs.get("force_suppress") or boxes[other, id_slot] == boxes[candidate, id_slot]
             ]
-            shared = overlap(places[rivals], places[candidate])
+            shared = overlap(indices[rivals], indices[candidate])
             if not np.any(shared > attrs.get("overlap_thresh", 0.5)):
                 kept.append(int(candidate))
         result[batch, : len(kept)] = boxes[kept]

@@ -30,9 +30,9 @@ def divide(left: Array, right: Array) -> Array:
     """left / right; integers truncate towards zero."""
     if left.dtype.kind == "f":
         return np.asarray(np.divide(left, right))
-    found = np.floor_divide(left, right)
-    inexact = (found * right != left) & ((left < 0) != (right < 0))
-    return np.asarray(found + inexact)
+    result = np.floor_divide(left, right)
+    inexact = (result * right != left) & ((left < 0) != (right < 0))
+    return np.asarray(result + inexact)
 
 
 def modulo(left: Array, right: Array) -> Array:
@@ -95,8 +95,8 @@ def computed(function: Binary, left: Array, right: Array, dtype: np.dtype[Any]) 
     """The function of both operands in the accumulation dtype, cast to `dtype`."""
     wide = accumulator(dtype)
     with np.errstate(all="ignore"):
-        found = function(left.astype(wide, copy=False), right.astype(wide, copy=False))
-        return np.asarray(found).astype(dtype, copy=False)
+        result = function(left.astype(wide, copy=False), right.astype(wide, copy=False))
+        return np.asarray(result).astype(dtype, copy=False)
 
 
 def elementwise(function: Binary) -> Reference:

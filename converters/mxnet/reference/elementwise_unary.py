@@ -51,14 +51,14 @@ def inverse_error_function(value: float) -> float:
         return value
     logarithm = math.log1p(-value * value)
     part = 2 / (math.pi * 0.147) + logarithm / 2
-    found = math.copysign(math.sqrt(math.sqrt(part * part - logarithm / 0.147) - part), value)
+    result = math.copysign(math.sqrt(math.sqrt(part * part - logarithm / 0.147) - part), value)
     for _ in range(4):
         # near 1 by what is missing there, of which no digits are lost
         far = abs(value) > 0.5
-        missing = 1 - abs(value) - math.erfc(abs(found))
-        excess = math.copysign(1.0, value) * missing if far else math.erf(found) - value
-        found -= excess * math.sqrt(math.pi) / 2 * math.exp(found * found)
-    return found
+        missing = 1 - abs(value) - math.erfc(abs(result))
+        excess = math.copysign(1.0, value) * missing if far else math.erf(result) - value
+        result -= excess * math.sqrt(math.pi) / 2 * math.exp(result * result)
+    return result
 
 
 def round_half_away(data: Array) -> Array:

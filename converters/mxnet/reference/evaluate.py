@@ -118,12 +118,12 @@ def evaluate_in_turn(
 def entry_names(symbol: NNVMGraph) -> dict[Entry, str]:
     """The name of every visible output in topological order; the second of the same name gets `#2`, and so on."""
     seen: Counter[str] = Counter()
-    found: dict[Entry, str] = {}
+    result: dict[Entry, str] = {}
     for index, node in enumerate(symbol.nodes):
         for slot, name in enumerate(output_names(node)):
             seen[name] += 1
-            found[index, slot] = name if seen[name] == 1 else f"{name}#{seen[name]}"
-    return found
+            result[index, slot] = name if seen[name] == 1 else f"{name}#{seen[name]}"
+    return result
 
 
 def entry_of(names: Mapping[Entry, str], wanted: str) -> Entry:
@@ -147,24 +147,24 @@ def read_inputs(node: NNVMNode) -> list[Entry]:
 
 def ancestors(symbol: NNVMGraph, wanted: Iterable[Entry]) -> set[int]:
     """The nodes that the entries depend on, themselves included."""
-    found: set[int] = set()
+    result: set[int] = set()
     pending = [index for index, _ in wanted]
     while pending:
         index = pending.pop()
-        if index not in found:
-            found.add(index)
+        if index not in result:
+            result.add(index)
             pending.extend(producer for producer, _ in read_inputs(symbol.nodes[index]))
-    return found
+    return result
 
 
 def computable(symbol: NNVMGraph, arrays: Mapping[str, Array]) -> set[int]:
     """The nodes of known operators all of whose variables are given."""
-    found: set[int] = set()
+    result: set[int] = set()
     for index, node in enumerate(symbol.nodes):
         known = node.name in arrays if node.op == VARIABLE else reference_of(node) is not None
-        if known and all(producer in found for producer, _ in read_inputs(node)):
-            found.add(index)
-    return found
+        if known and all(producer in result for producer, _ in read_inputs(node)):
+            result.add(index)
+    return result
 
 
 def reference_of(node: NNVMNode) -> Reference | None:
@@ -318,7 +318,7 @@ def _inside(symbol: NNVMGraph, inner: NNVMGraph) -> Callable[[Sequence[Array]], 
 
     def call(arrays: Sequence[Array]) -> list[Array]:
         given = dict(zip(variables, arrays, strict=True))
-        found = run(held, needed, held.heads, given, 0)
-        return [found[entry] for entry in held.heads]
+        result = run(held, needed, held.heads, given, 0)
+        return [result[entry] for entry in held.heads]
 
     return call

@@ -25,16 +25,16 @@ def col2im(attrs: Attributes, data: Array) -> Array:
     ]
     batch, rows, blocks = data.shape
     require(rows % (kernel[0] * kernel[1]) == 0 and blocks == counts[0] * counts[1], f"blocks {data.shape}")
-    found = np.zeros((batch, rows // (kernel[0] * kernel[1]), *(s + 2 * p for s, p in zip(image, pad, strict=True))))
-    parts = data.reshape(batch, found.shape[1], *kernel, *counts)
+    result = np.zeros((batch, rows // (kernel[0] * kernel[1]), *(s + 2 * p for s, p in zip(image, pad, strict=True))))
+    parts = data.reshape(batch, result.shape[1], *kernel, *counts)
     for row, column in itertools.product(*map(range, kernel)):
         ends = [
-            slice(place * d, place * d + (count - 1) * s + 1, s)
-            for place, d, s, count in zip((row, column), dilate, stride, counts, strict=True)
+            slice(index * d, index * d + (count - 1) * s + 1, s)
+            for index, d, s, count in zip((row, column), dilate, stride, counts, strict=True)
         ]
-        found[:, :, ends[0], ends[1]] += parts[:, :, row, column]
+        result[:, :, ends[0], ends[1]] += parts[:, :, row, column]
     top, left = pad
-    return found[:, :, top : top + image[0], left : left + image[1]].astype(data.dtype)
+    return result[:, :, top : top + image[0], left : left + image[1]].astype(data.dtype)
 
 
 def correlation(attrs: Attributes, left: Array, right: Array) -> Array:
@@ -51,15 +51,15 @@ def correlation(attrs: Attributes, left: Array, right: Array) -> Array:
     height, width = (-(-(size - 2 * border) // stride) for size in first.shape[2:])
     require(height > 0 and width > 0, f"images {left.shape}")
     count = 2 * (reach // step) + 1
-    found = np.empty((left.shape[0], count * count, height, width))
+    result = np.empty((left.shape[0], count * count, height, width))
     for shift, row, column in itertools.product(range(count * count), range(height), range(width)):
         top, side = row * stride + reach, column * stride + reach
-        down, across = ((place - count // 2) * step for place in divmod(shift, count))
+        down, across = ((index - count // 2) * step for index in divmod(shift, count))
         one = first[:, :, top : top + kernel, side : side + kernel]
         other = second[:, :, top + down : top + down + kernel, side + across : side + across + kernel]
         both = one * other if attrs.get("is_multiply", True) else np.abs(one - other)
-        found[:, shift, row, column] = both.sum((1, 2, 3)) / (kernel * kernel * left.shape[1])
-    return found.astype(left.dtype)
+        result[:, shift, row, column] = both.sum((1, 2, 3)) / (kernel * kernel * left.shape[1])
+    return result.astype(left.dtype)
 
 
 def im2col(attrs: Attributes, data: Array) -> Array:
@@ -73,11 +73,11 @@ def im2col(attrs: Attributes, data: Array) -> Array:
         (size - d * (k - 1) - 1) // s + 1 for size, k, s, d in zip(image.shape[2:], kernel, stride, dilate, strict=True)
     ]
     require(min(counts) > 0, f"{kernel}, {data.shape}")
-    found = np.empty((*image.shape[:2], *kernel, *counts), data.dtype)
-    for places in itertools.product(*map(range, kernel), *map(range, counts)):
-        row, column = (places[axis] * dilate[axis] + places[2 + axis] * stride[axis] for axis in (0, 1))
-        found[:, :, places[0], places[1], places[2], places[3]] = image[:, :, row, column]
-    return found.reshape(data.shape[0], image.shape[1] * kernel[0] * kernel[1], counts[0] * counts[1])
+    result = np.empty((*image.shape[:2], *kernel, *counts), data.dtype)
+    for indices in itertools.product(*map(range, kernel), *map(range, counts)):
+        row, column = (indices[axis] * dilate[axis] + indices[2 + axis] * stride[axis] for axis in (0, 1))
+        result[:, :, indices[0], indices[1], indices[2], indices[3]] = image[:, :, row, column]
+    return result.reshape(data.shape[0], image.shape[1] * kernel[0] * kernel[1], counts[0] * counts[1])
 
 
 OPERATORS: Mapping[str, Reference] = {"Correlation": correlation, "col2im": col2im, "im2col": im2col}

@@ -29,13 +29,13 @@ def embedding(attrs: Attributes, data: Array, weight: Array) -> Array:
 
 def limited(indices: Array, size: int, mode: str) -> Array:
     """Indices as int64 in [0, size): clipped, wrapped around, refused outside, or those below 0 counted `back`."""
-    found = indices.astype(np.int64)
+    result = indices.astype(np.int64)
     if mode == "clip":
-        return np.clip(found, 0, size - 1)
+        return np.clip(result, 0, size - 1)
     if mode in ("raise", "back"):
         first = -size if mode == "back" else 0
-        require(bool(np.all((found >= first) & (found < size))), f"an index is outside [{first}, {size})")
-    return np.mod(found, size)
+        require(bool(np.all((result >= first) & (result < size))), f"an index is outside [{first}, {size})")
+    return np.mod(result, size)
 
 
 def take(attrs: Attributes, data: Array, indices: Array) -> Array:
@@ -99,8 +99,8 @@ def arange(attrs: Attributes) -> Array:
     count = math.ceil((last - first) / step)
     require(count > 0, f"nothing from {first} to {last} in steps of {step}")
     require_room(count * repeats, "a range")
-    places = np.repeat(np.arange(count), repeats)
-    return in_steps(first, step, places, named_dtype(attrs.get("dtype"), np.dtype(np.float32)))
+    indices = np.repeat(np.arange(count), repeats)
+    return in_steps(first, step, indices, named_dtype(attrs.get("dtype"), np.dtype(np.float32)))
 
 
 def in_steps(start: float, step: float, places: Array, dtype: np.dtype[Any]) -> Array:
@@ -119,8 +119,8 @@ def arange_like(attrs: Attributes, data: Array) -> Array:
     axis, repeats = attrs.get("axis"), int(attrs.get("repeat", 1))
     count = data.size if axis is None else data.shape[normalized_axis(axis, data.ndim)]
     require(repeats != 0, "repeat 0, by which MXNet divides")
-    places = np.trunc(np.arange(count) / repeats).astype(np.int64)
-    values = in_steps(attrs.get("start", 0.0), attrs.get("step", 1.0), places, data.dtype)
+    indices = np.trunc(np.arange(count) / repeats).astype(np.int64)
+    values = in_steps(attrs.get("start", 0.0), attrs.get("step", 1.0), indices, data.dtype)
     return values.reshape(data.shape) if axis is None else values
 
 

@@ -75,8 +75,8 @@ def indices(attrs: Attributes) -> Array:
     require_room(len(sizes) * math.prod(sizes), "indices")
     rows = [np.broadcast_to(np.arange(size).reshape(-1, *[1] * (len(sizes) - axis - 1)), sizes)
             for axis, size in enumerate(sizes)]  # fmt: skip
-    found = np.stack(rows) if rows else np.zeros(0)
-    return found.astype(named_dtype(attrs.get("dtype"), np.dtype(np.int32)))
+    result = np.stack(rows) if rows else np.zeros(0)
+    return result.astype(named_dtype(attrs.get("dtype"), np.dtype(np.int32)))
 
 
 def window(formula: Callable[[Any, Callable[[int], Array]], Array]) -> Reference:

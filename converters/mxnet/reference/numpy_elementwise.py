@@ -109,9 +109,9 @@ def without_bool(function: Reference) -> Reference:
 
     def run(attrs: Attributes, data: Array) -> Array:
         require(data.dtype.kind != "b", "bool, which MXNet refuses")
-        found = function(attrs, data)
-        assert not isinstance(found, tuple)
-        return found
+        result = function(attrs, data)
+        assert not isinstance(result, tuple)
+        return result
 
     return run
 

@@ -56,12 +56,12 @@ def total(function: Callable[..., Any], attrs: Attributes, data: Array, dtype: n
         wide = data.dtype
     values = data.astype(dtype if data.dtype.kind == "b" else wide)
     with np.errstate(all="ignore"):
-        found = np.asarray(function(values, axis=axes, keepdims=keep, dtype=values.dtype))
+        result = np.asarray(function(values, axis=axes, keepdims=keep, dtype=values.dtype))
         if function is np.sum and values.dtype.kind == "f" and axes and values.size:
-            found = np.where(spoiled(values, axes, keep), np.nan, found).astype(values.dtype)
-    if not data.size and found.size:
-        found = np.zeros_like(found)
-    return _c(found, dtype)
+            result = np.where(spoiled(values, axes, keep), np.nan, result).astype(values.dtype)
+    if not data.size and result.size:
+        result = np.zeros_like(result)
+    return _c(result, dtype)
 
 
 def totals(function: Callable[..., Any]) -> Reference:
@@ -85,13 +85,13 @@ def mean(attrs: Attributes, data: Array) -> Array:
     number = int(np.prod([data.shape[axis] for axis in axes], dtype=np.int64))
     if dtype.kind == "b" and data.dtype.kind == "b":
         return np.asarray(data.any(axis=axes, keepdims=bool(attrs.get("keepdims"))))
-    found = total(np.sum, attrs, data, dtype)
+    result = total(np.sum, attrs, data, dtype)
     if dtype.kind == "b" or not number:
-        return found
+        return result
     count = as_c(number, dtype)
     require(dtype.kind == "f" or bool(count), f"{number} elements, a number that is 0 in {dtype}")
     with np.errstate(all="ignore"):
-        return np.asarray(divide(found, count)).astype(dtype)
+        return np.asarray(divide(result, count)).astype(dtype)
 
 
 def extremes(function: Callable[..., Any]) -> Reference:
@@ -122,11 +122,11 @@ def positions(function: Callable[..., Any]) -> Reference:
         axis, keep = attrs.get("axis"), bool(attrs.get("keepdims"))
         if data.ndim == 0 or axis is None:
             require(bool(data.size), "no elements to choose from")
-            found = np.asarray(function(data), np.int64)
-            return found.reshape((1,) * data.ndim) if keep else found
-        place = normalized_axis(int(axis), data.ndim)
-        require(bool(data.shape[place]), "no elements to choose from")
-        return np.asarray(function(data, axis=place, keepdims=keep), np.int64)
+            result = np.asarray(function(data), np.int64)
+            return result.reshape((1,) * data.ndim) if keep else result
+        index = normalized_axis(int(axis), data.ndim)
+        require(bool(data.shape[index]), "no elements to choose from")
+        return np.asarray(function(data, axis=index, keepdims=keep), np.int64)
 
     return run
 

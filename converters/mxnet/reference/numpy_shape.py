@@ -27,23 +27,23 @@ def resolved(shape: Sequence[int], codes: Sequence[int], reverse: bool = False) 
     """
     if reverse:
         return resolved(shape[::-1], codes[::-1])[::-1]
-    left, found = list(shape), list[int]()
+    left, result = list(shape), list[int]()
     entries = iter(codes)
     for code in entries:
         require(code >= -6, f"code {code} is unknown")
         require(code in (-4, -1) or code >= 0 or len(left) >= (2 if code == -5 else 1), f"code {code} has no axis")
         if code >= -1:
-            found.append(code)
+            result.append(code)
             left = left[1:]
         elif code == -4:
-            found.extend(left)
+            result.extend(left)
             left = []
         elif code == -2:
-            found.append(left.pop(0))
+            result.append(left.pop(0))
         elif code == -3:
             require(left.pop(0) == 1, "-3 drops an axis that is not of size 1")
         elif code == -5:
-            found.append(left.pop(0) * left.pop(0))
+            result.append(left.pop(0) * left.pop(0))
         else:
             first, second = next(entries, 0), next(entries, 0)
             size = left.pop(0)
@@ -51,8 +51,8 @@ def resolved(shape: Sequence[int], codes: Sequence[int], reverse: bool = False) 
             first = size // second if first == -1 else first
             second = size // first if second == -1 else second
             require(first * second == size, f"{size} is not {first} x {second}")
-            found.extend((first, second))
-    return tuple(found)
+            result.extend((first, second))
+    return tuple(result)
 
 
 def reshape(attrs: Attributes, data: Array) -> Array:
@@ -134,7 +134,7 @@ def broadcast_to(attrs: Attributes, data: Array) -> Array:
     wanted = attrs.get("shape") or ()
     more = len(wanted) - data.ndim
     require(more >= 0, f"{wanted} has fewer axes than {data.shape}")
-    shape = [data.shape[place - more] if size == -2 and place >= more else size for place, size in enumerate(wanted)]
+    shape = [data.shape[index - more] if size == -2 and index >= more else size for index, size in enumerate(wanted)]
     return np.array(np.broadcast_to(data, shape))
 
 

@@ -44,14 +44,14 @@ def pool_windows(
         for size, length, step, before, count in zip(data.shape[2:], kernel, stride, pad, sizes, strict=True)
     ]
     wide = np.pad(data, [(0, 0), (0, 0), *amounts], constant_values=fill)
-    found = np.empty((*data.shape[:2], *kernel, *sizes), data.dtype)
+    result = np.empty((*data.shape[:2], *kernel, *sizes), data.dtype)
     for position in itertools.product(*(range(length) for length in kernel)):
         window = tuple(
             slice(at, at + step * (count - 1) + 1, step)
             for at, step, count in zip(position, stride, sizes, strict=True)
         )
-        found[(slice(None), slice(None), *position)] = wide[(slice(None), slice(None), *window)]
-    return found
+        result[(slice(None), slice(None), *position)] = wide[(slice(None), slice(None), *window)]
+    return result
 
 
 def window_counts(size: int, kernel: int, stride: int, pad: int, count: int, include_pad: bool) -> Array:
@@ -136,8 +136,8 @@ def pooling_v1(attrs: Attributes, data: Array) -> Array:
     if kind == "max":
         around = attrs.get("pad") or (0,) * (data.ndim - 2)
         wide = np.pad(data, [(0, 0), (0, 0), *((amount, amount) for amount in around)])
-        found = pooling({**attrs, "pad": None}, wide)
-        return np.where(found == np.finfo(data.dtype).min, -np.inf, found).astype(data.dtype)
+        result = pooling({**attrs, "pad": None}, wide)
+        return np.where(result == np.finfo(data.dtype).min, -np.inf, result).astype(data.dtype)
     total = pooling({**attrs, "pool_type": "sum"}, data)
     return (total / math.prod(attrs["kernel"])).astype(data.dtype)
 

@@ -28,7 +28,7 @@ def psroi_pooling(attrs: Attributes, data: Array, rois: Array) -> Array:
     require(rois.ndim == 2 and rois.shape[1] == 5 and data.ndim == 4, f"{data.shape} and {rois.shape}")
     require(data.shape[1] >= outputs * group * group, f"{data.shape[1]} channels for {outputs} outputs")
     single, (height, width) = rois.dtype.type, data.shape[2:]
-    scale, found = single(np.float32(attrs["spatial_scale"])), np.zeros((len(rois), outputs, cells, cells), data.dtype)
+    scale, result = single(np.float32(attrs["spatial_scale"])), np.zeros((len(rois), outputs, cells, cells), data.dtype)
     for region, row in enumerate(rois):
         image = data[int(row[0])][: outputs * group * group].reshape(outputs, group, group, height, width)
         left, top = (single(away(number)) * scale for number in row[1:3])
@@ -40,8 +40,8 @@ def psroi_pooling(attrs: Attributes, data: Array, rois: Array) -> Array:
             columns = slice(*(_cut(edge, width) for edge in (_floor(x, across, left), _ceil(x + 1, across, left))))
             part = image[:, group_of(y, group, cells), group_of(x, group, cells), rows, columns]
             if part.shape[1] and part.shape[2]:
-                found[region, :, y, x] = part.astype(np.float64).mean(axis=(1, 2))
-    return found
+                result[region, :, y, x] = part.astype(np.float64).mean(axis=(1, 2))
+    return result
 
 
 def _floor(place: int, size: np.floating, start: np.floating) -> int:  # type: ignore[type-arg]
@@ -65,7 +65,7 @@ def deformable_psroi_pooling(attrs: Attributes, data: Array, rois: Array, trans:
     moves = None if attrs.get("no_trans") else trans
     classes = 1 if moves is None else moves.shape[1] // 2
     require(moves is None or moves.shape[2:] == (parts, parts), f"offsets {getattr(moves, 'shape', ())}, {parts} parts")
-    (height, width), found = data.shape[2:], np.zeros((len(rois), outputs, cells, cells), data.dtype)
+    (height, width), result = data.shape[2:], np.zeros((len(rois), outputs, cells, cells), data.dtype)
     for region, row in enumerate(rois):
         image = data[int(row[0])][: outputs * group * group].reshape(outputs, group, group, height, width)
         scale = float(np.float32(attrs["spatial_scale"]))
@@ -85,8 +85,8 @@ def deformable_psroi_pooling(attrs: Attributes, data: Array, rois: Array, trans:
                 for i, j in itertools.product(range(samples), range(samples))
             ]
             kept = [value for value in values if value is not None]
-            found[region, output, y, x] = sum(kept) / len(kept) if kept else 0
-    return found
+            result[region, output, y, x] = sum(kept) / len(kept) if kept else 0
+    return result
 
 
 def _sample(plane: Array, y: float, x: float) -> float | None:
@@ -106,7 +106,7 @@ def rotated_roi_align(attrs: Attributes, data: Array, rois: Array) -> Array:
     require(rois.ndim == 2 and rois.shape[1] == 6 and data.ndim == 4, f"{data.shape} and {rois.shape}")
     (rows, columns), scale = attrs["pooled_size"], float(np.float32(attrs["spatial_scale"]))
     ratio = int(attrs.get("sampling_ratio", -1))
-    found = np.zeros((len(rois), data.shape[1], rows, columns), data.dtype)
+    result = np.zeros((len(rois), data.shape[1], rows, columns), data.dtype)
     for region, row in enumerate(rois):
         center_x, center_y = (float(number) * scale for number in row[1:3])
         wide, tall = (max(number * row.dtype.type(scale), row.dtype.type(1)) for number in row[3:5])
@@ -124,8 +124,8 @@ def rotated_roi_align(attrs: Attributes, data: Array, rois: Array) -> Array:
                     place_y * math.cos(angle) - place_x * math.sin(angle) + center_y,
                     place_x * math.cos(angle) + place_y * math.sin(angle) + center_x,
                 )
-            found[region, :, y, x] = total / (down * across)
-    return found
+            result[region, :, y, x] = total / (down * across)
+    return result
 
 
 def _pixel(image: Array, y: float, x: float) -> Array:

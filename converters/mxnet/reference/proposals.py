@@ -16,7 +16,7 @@ def base_anchors(attrs: Attributes) -> Array:
     """Corners (A, 4) of the anchors of the first pixel: every ratio with every scale."""
     stride = int(attrs.get("feature_stride", 16))
     middle = (stride - 1) / 2
-    found = []
+    result = []
     for ratio in attrs.get("ratios", (0.5, 1.0, 2.0)):
         for scale in attrs.get("scales", (4.0, 8.0, 16.0, 32.0)):
             require(scale != 0, "a scale of 0, by which MXNet divides")
@@ -24,8 +24,8 @@ def base_anchors(attrs: Attributes) -> Array:
             width = side * SINGLE(scale)  # divided again, which may end just below what is rounded
             height = SINGLE(math.floor(width / SINGLE(scale) * SINGLE(ratio) + SINGLE(0.5))) * SINGLE(scale)
             right, below = (width - 1) / 2, (height - 1) / 2
-            found.append([middle - right, middle - below, middle + right, middle + below])
-    return np.array(found, SINGLE)
+            result.append([middle - right, middle - below, middle + right, middle + below])
+    return np.array(result, SINGLE)
 
 
 def moved(anchors: Array, offsets: Array, iou_loss: bool) -> Array:
@@ -77,16 +77,16 @@ def apart(boxes: Array, threshold: np.float32, most: int) -> Array:
     sizes = boxes[:, 2:] - boxes[:, :2] + SINGLE(1)
     areas = sizes[:, 0] * sizes[:, 1]
     open_ = np.ones(len(boxes), bool)
-    for place in range(len(boxes)):
-        if not open_[place]:
+    for index in range(len(boxes)):
+        if not open_[index]:
             continue
-        kept.append(place)
+        kept.append(index)
         if len(kept) == most:
             break
-        low, high = np.maximum(boxes[:, :2], boxes[place, :2]), np.minimum(boxes[:, 2:], boxes[place, 2:])
+        low, high = np.maximum(boxes[:, :2], boxes[index, :2]), np.minimum(boxes[:, 2:], boxes[index, 2:])
         sides = np.maximum(high - low + SINGLE(1), SINGLE(0))
         shared = sides[:, 0] * sides[:, 1]
-        open_ &= shared / (areas[place] + areas - shared) <= threshold
+        open_ &= shared / (areas[index] + areas - shared) <= threshold
     return np.array(kept)
 
 

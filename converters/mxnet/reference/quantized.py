@@ -50,8 +50,8 @@ def saturated(values: Array, dtype: str) -> Array:
     """Rounded to the nearest even and kept in the dtype's range; what is no number is the largest int8, or 0."""
     limits = np.iinfo(dtype)
     lost = limits.max if dtype == "int8" else 0
-    found = np.where(np.isnan(values), lost, np.clip(np.rint(values), limits.min, limits.max))
-    return found.astype(np.int64).astype(dtype)
+    result = np.where(np.isnan(values), lost, np.clip(np.rint(values), limits.min, limits.max))
+    return result.astype(np.int64).astype(dtype)
 
 
 def calibrated(attrs: Attributes) -> tuple[np.float32, np.float32] | None:
@@ -66,8 +66,8 @@ def wanted_dtype(attrs: Attributes) -> str:
     stated = str(attrs.get("out_type", "int8"))
     if stated != "auto":
         return stated
-    found = calibrated(attrs)
-    return "uint8" if found is not None and found[0] >= 0 else "int8"
+    result = calibrated(attrs)
+    return "uint8" if result is not None and result[0] >= 0 else "int8"
 
 
 def require_bytes(data: Array) -> None:
@@ -81,8 +81,8 @@ def quantize(attrs: Attributes, data: Array, low: Array, high: Array) -> tuple[A
     require(data.dtype == np.float32, f"data of {data.dtype}, expected float32")
     real = magnitude(low, high)
     with np.errstate(all="ignore"):
-        found = saturated(data * np.float32(LARGEST[dtype] / real), dtype)
-    return (found, *(ends(-real, real) if dtype == "int8" else ends(low, high)))
+        result = saturated(data * np.float32(LARGEST[dtype] / real), dtype)
+    return (result, *(ends(-real, real) if dtype == "int8" else ends(low, high)))
 
 
 def quantize_v2(attrs: Attributes, data: Array) -> tuple[Array, ...]:
@@ -180,13 +180,13 @@ def quantized_batch_norm(attrs: Attributes, data: Array, *others: Array) -> tupl
     The channels are those of axis 1, whatever `axis` says: it only says how many they are."""
     require_bytes(data)
     gamma, beta, mean, var, low, high = others
-    found = calibrated(attrs)
-    require(found is not None, "no calibrated range")
+    result = calibrated(attrs)
+    require(result is not None, "no calibrated range")
     require(float(attrs.get("eps", 1e-3)) >= 0, "eps below 0")
-    assert found is not None
+    assert result is not None
     inner = np.float32(SPANS["int8"] / SPANS["uint8"])
     values = data if data.dtype == np.int8 else saturated(data.astype(np.float32) * inner, "int8")
-    real, shape = magnitude(*found), [1] * data.ndim
+    real, shape = magnitude(*result), [1] * data.ndim
     channels = [data.shape[axis] for axis in (1, int(attrs.get("axis", 1)))]
     require(channels[0] == channels[1], f"{channels[1]} channels on the axis, {channels[0]} on axis 1")
     shape[1] = -1
@@ -195,7 +195,7 @@ def quantized_batch_norm(attrs: Attributes, data: Array, *others: Array) -> tupl
     slope = gamma * inverse * magnitude(low, high) / real * again
     shift = (beta - mean * gamma * inverse) * np.float32(SPANS["int8"]) / real
     scaled = values.astype(np.float32) * slope.reshape(shape) + shift.reshape(shape)
-    return (saturated(scaled, "int8"), *ends(*found))
+    return (saturated(scaled, "int8"), *ends(*result))
 
 
 def quantized_concat(attrs: Attributes, *operands: Array) -> tuple[Array, ...]:
@@ -226,10 +226,10 @@ def quantized_add(attrs: Attributes, left: Array, right: Array, *ranges: Array) 
     """
     require_bytes(left)
     require_bytes(right)
-    found, alike = calibrated(attrs), left.dtype == right.dtype
-    dtype = "int32" if found is None else str(left.dtype) if alike else "int8"
+    result, alike = calibrated(attrs), left.dtype == right.dtype
+    dtype = "int32" if result is None else str(left.dtype) if alike else "int8"
     largest = np.float32(magnitude(*ranges[:2]) + magnitude(*ranges[2:]))
-    low, high = found or (-largest, largest)
+    low, high = result or (-largest, largest)
     wanted = factor(dtype, low, high)
     total = np.zeros(left.shape, np.float32)
     for data, own in ((left, factor(left.dtype, *ranges[:2])), (right, factor(right.dtype, *ranges[2:]))):
@@ -249,11 +249,11 @@ def quantized_mul(attrs: Attributes, left: Array, right: Array, *ranges: Array) 
     first, second = factor("int8", *ranges[:2]), factor("int8", *ranges[2:])
     if attrs.get("enable_float_output"):
         return product.astype(np.float32) * np.float32(1.0 / first / second)
-    found = calibrated(attrs)
-    if found is None:
+    result = calibrated(attrs)
+    if result is None:
         return (product, *product_ends(product_step("int8", "int8", ranges)))
-    scale = np.float32(factor("int8", *found) / first / second)
-    return ((product.astype(np.float32) * scale).astype(np.int32).astype(np.int8), *ends(*found))
+    scale = np.float32(factor("int8", *result) / first / second)
+    return ((product.astype(np.float32) * scale).astype(np.int32).astype(np.int8), *ends(*result))
 
 
 def quantized_embedding(attrs: Attributes, data: Array, weight: Array, low: Array, high: Array) -> tuple[Array, ...]:

@@ -161,11 +161,11 @@ def row_scales(weight: Array, bias: Sequence[Array], scale: np.float32) -> Array
     """One factor a filter; it is such that the bias is at most half of the largest int32."""
     reach = np.abs(weight.reshape(weight.shape[0], -1)).max(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = (np.float32(127.5) / reach).astype(np.float32)
+        result = (np.float32(127.5) / reach).astype(np.float32)
         for row in bias:
             limit = np.float32(np.where(row > 0, INT32.max, INT32.min)) / 2 / row / scale
-            found = np.where(row == 0, found, np.minimum(found, limit)).astype(np.float32)
-    return np.where(np.isinf(found), np.float32(1), found)
+            result = np.where(row == 0, result, np.minimum(result, limit)).astype(np.float32)
+    return np.where(np.isinf(result), np.float32(1), result)
 
 
 def one_scale(weight: Array) -> Array:
@@ -190,8 +190,8 @@ def fused_fully_connected(attrs: Attributes, *operands: Array) -> Array | tuple[
     require_one_scale(attrs)
     bias = None if fused.layer.get("no_bias") else rest.pop(0)
     scale = factor(data.dtype, *rest[:2])
-    found = calibrated(attrs)
-    if found is not None or attrs.get("enable_float_output"):
+    result = calibrated(attrs)
+    if result is not None or attrs.get("enable_float_output"):
         data, scale = with_finite(data, scale)
     if attrs.get("channel_wise_quantize"):
         scales = row_scales(weight, () if bias is None else (bias,), scale)
@@ -201,7 +201,7 @@ def fused_fully_connected(attrs: Attributes, *operands: Array) -> Array | tuple[
         weight, added, scales = rescaled(weight, bias, scale, rest)
     layer = {**fused.layer, "no_bias": added is None}
     total = fully_connected(layer, *(part.astype(np.float64) for part in (data, weight, added) if part is not None))
-    if found is None and not attrs.get("enable_float_output"):
+    if result is None and not attrs.get("enable_float_output"):
         step = product_step(str(data.dtype), "int8", (*rest[:2], *rest[2:4]))
         with np.errstate(invalid="ignore"):
             made = activated(fused.before, total)
@@ -210,14 +210,14 @@ def fused_fully_connected(attrs: Attributes, *operands: Array) -> Array | tuple[
     counts = total.astype(np.float32)
     if attrs.get("enable_float_output"):
         return activated(fused.before, counts * (np.float32(np.float32(1) / scale) / scales))
-    assert found is not None
+    assert result is not None
     dtype = "uint8" if fused.before is not None and is_unsigned(fused.before) else "int8"
-    wanted = factor(dtype, *found)
+    wanted = factor(dtype, *result)
     with np.errstate(all="ignore"):
         if fused.before is None:
-            return (saturated(counts * (np.float32(wanted / scale) / scales), dtype), *ends(*found))
+            return (saturated(counts * (np.float32(wanted / scale) / scales), dtype), *ends(*result))
         made = activated(fused.before, counts * (np.float32(np.float32(1) / scale) / scales))
-        return (saturated(made * wanted, dtype), *ends(*found))
+        return (saturated(made * wanted, dtype), *ends(*result))
 
 
 def rescaled(
@@ -308,14 +308,14 @@ def product_of(
     require(right.dtype == np.int8, f"queries, keys and values of {right.dtype}, expected int8")
     total = np.matmul(left.astype(np.int64), right.astype(np.int64))
     both = np.float32(factor(left.dtype, *ranges[:2]) * factor("int8", *ranges[2:]))
-    found = calibrated(attrs)
+    result = calibrated(attrs)
     if attrs.get("enable_float_output"):
         return np.asarray(total.astype(np.float32) * np.float32(np.float32(scale) / both))
-    if found is None:
+    if result is None:
         require(scale == 1.0, "scores of int32: MXNet gives them the range 0")
         return (total.astype(np.int32), *product_ends(product_step(str(left.dtype), "int8", tuple(ranges))))
-    wanted = np.float32(factor("int8", *found) / both * np.float32(scale))
-    return (saturated(total.astype(np.float32) * wanted, "int8"), *ends(*found))
+    wanted = np.float32(factor("int8", *result) / both * np.float32(scale))
+    return (saturated(total.astype(np.float32) * wanted, "int8"), *ends(*result))
 
 
 OPERATORS: Mapping[str, Reference] = {

@@ -75,10 +75,10 @@ def mean(data: Array, axis: tuple[int, ...], keepdims: bool) -> Array:
 
 def spoiled(data: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
     """Whether a number follows an infinity: MXNet's sums with compensation are not a number then."""
-    places = np.arange(math.prod(data.shape[axis] for axis in sorted(axes)))
-    places = places.reshape([size if axis in axes else 1 for axis, size in enumerate(data.shape)])
-    last = np.where(np.isnan(data), -1, places).max(axis=axes, keepdims=True, initial=-1)
-    return np.asarray((np.isinf(data) & (places < last)).any(axis=axes, keepdims=keepdims))
+    indices = np.arange(math.prod(data.shape[axis] for axis in sorted(axes)))
+    indices = indices.reshape([size if axis in axes else 1 for axis, size in enumerate(data.shape)])
+    last = np.where(np.isnan(data), -1, indices).max(axis=axes, keepdims=True, initial=-1)
+    return np.asarray((np.isinf(data) & (indices < last)).any(axis=axes, keepdims=keepdims))
 
 
 def compensated(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -102,10 +102,10 @@ def in_half_precision(data: Array, axes: tuple[int, ...], keepdims: bool) -> Arr
     lost = np.zeros_like(total)
     for column in np.moveaxis(rows, -1, 0):
         step = column - lost
-        found = total + step
+        result = total + step
         missing = np.isnan(column)
-        lost = np.where(missing, lost, (found - total) - step)
-        total = np.where(missing, total, found)
+        lost = np.where(missing, lost, (result - total) - step)
+        total = np.where(missing, total, result)
     return np.expand_dims(total, axes) if keepdims else total
 
 
@@ -185,10 +185,10 @@ def arg_reduction(function: Callable[..., Any]) -> Reference:
         axis, keep = attrs.get("axis"), bool(attrs.get("keepdims"))
         if axis is not None:
             axis = normalized_axis(int(axis), data.ndim)
-        found = np.asarray(function(data, axis=axis))
+        result = np.asarray(function(data, axis=axis))
         if keep:
-            found = found.reshape((1,) * data.ndim) if axis is None else np.expand_dims(found, axis)
-        return shaped(found.astype(data.dtype))
+            result = result.reshape((1,) * data.ndim) if axis is None else np.expand_dims(result, axis)
+        return shaped(result.astype(data.dtype))
 
     return run
 
@@ -204,19 +204,19 @@ def order(attrs: Attributes, data: Array, ascending_by_default: bool) -> tuple[A
     values = data.reshape(-1) if axis is None else data
     axis = 0 if axis is None else normalized_axis(int(axis), data.ndim)
     ascending = attrs.get("is_ascend", ascending_by_default)
-    found = np.argsort(values, axis=axis, kind="stable")
+    result = np.argsort(values, axis=axis, kind="stable")
     if not ascending:
         count = values.shape[axis]
-        found = count - 1 - np.flip(np.argsort(np.flip(values, axis), axis=axis, kind="stable"), axis)
-    return values, found, axis
+        result = count - 1 - np.flip(np.argsort(np.flip(values, axis), axis=axis, kind="stable"), axis)
+    return values, result, axis
 
 
 def topk(attrs: Attributes, data: Array) -> Array | tuple[Array, ...]:
     """The k largest (is_ascend: smallest) along axis: their indices, values, both, or a 0/1 mask over the input."""
-    values, found, axis = order(attrs, data, False)
+    values, result, axis = order(attrs, data, False)
     k = int(attrs.get("k", 1))
     require(k <= values.shape[axis], f"k {k} exceeds the axis of {values.shape[axis]}")
-    chosen = found if k < 1 else np.take(found, np.arange(k), axis=axis)
+    chosen = result if k < 1 else np.take(result, np.arange(k), axis=axis)
     kind = attrs.get("ret_typ", "indices")
     if kind == "mask":
         mask = np.zeros_like(values)
@@ -231,14 +231,14 @@ def topk(attrs: Attributes, data: Array) -> Array | tuple[Array, ...]:
 
 def sort(attrs: Attributes, data: Array) -> Array:
     """The values in order along axis, ascending by default."""
-    values, found, axis = order(attrs, data, True)
-    return np.take_along_axis(values, found, axis=axis)
+    values, result, axis = order(attrs, data, True)
+    return np.take_along_axis(values, result, axis=axis)
 
 
 def argsort(attrs: Attributes, data: Array) -> Array:
     """The indices that sort along axis, ascending by default."""
-    _, found, _ = order(attrs, data, True)
-    return found.astype(named_dtype(attrs.get("dtype"), np.dtype(np.float32)))
+    _, result, _ = order(attrs, data, True)
+    return result.astype(named_dtype(attrs.get("dtype"), np.dtype(np.float32)))
 
 
 def cumulative_sum(attrs: Attributes, data: Array) -> Array:

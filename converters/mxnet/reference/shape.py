@@ -235,9 +235,9 @@ def diagonal(attrs: Attributes, data: Array) -> Array:
     k = int(attrs.get("k", 0))
     if data.ndim == 1:
         return np.diag(data, k)
-    found = np.array(np.diagonal(data, k, attrs.get("axis1", 0), attrs.get("axis2", 1)))
-    require(bool(found.shape[-1]), f"the diagonal {k} of {data.shape} is empty")
-    return found
+    result = np.array(np.diagonal(data, k, attrs.get("axis1", 0), attrs.get("axis2", 1)))
+    require(bool(result.shape[-1]), f"the diagonal {k} of {data.shape} is empty")
+    return result
 
 
 OPERATORS: Mapping[str, Reference] = {

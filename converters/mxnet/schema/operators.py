@@ -87,15 +87,15 @@ def typed_attributes(node: NNVMNode) -> Attributes:
     the parameter's type and for a parameter that MXNet requires and the node does not state.
     """
     key = (node.op, tuple(node.attrs.items()), len(node.inputs))
-    found = _KNOWN.get(key)
-    if found is None:
+    result = _KNOWN.get(key)
+    if result is None:
         if _may_be_plugged(node):  # not kept: which plugins there are may change
             plugin = plugged(node)
             return _typed(node) if plugin is None else _of_plugin(node, plugin)
         if len(_KNOWN) >= _KNOWN_LIMIT:
             _KNOWN.clear()
-        found = _KNOWN[key] = _typed(node)
-    return found
+        result = _KNOWN[key] = _typed(node)
+    return result
 
 
 def plugged(node: NNVMNode) -> SourceOperator | None:

@@ -151,14 +151,14 @@ def export_hardmax(node: ExportNode[ir.Hardmax]) -> None:
     rank, dtype = node.rank(), node.dtype()
     axis = normalize_axis(node.op.axis, rank)
     (depth,) = node.fixed(node.shape()[axis : axis + 1], f"axis {axis} of {node.input(0).name}")
-    places = node.step("argmax", node.entry(0), axis=axis)
+    indices = node.step("argmax", node.entry(0), axis=axis)
     if rank == 1:
-        hot = node.step("one_hot", places, depth=depth, dtype=dtype.value)
+        hot = node.step("one_hot", indices, depth=depth, dtype=dtype.value)
         node.emit("Reshape", hot, shape=(-1,))
     elif axis == rank - 1:
-        node.emit("one_hot", places, depth=depth, dtype=dtype.value)
+        node.emit("one_hot", indices, depth=depth, dtype=dtype.value)
     else:
-        hot = node.step("one_hot", places, depth=depth, dtype=dtype.value)
+        hot = node.step("one_hot", indices, depth=depth, dtype=dtype.value)
         node.emit("transpose", hot, axes=(*range(axis), rank - 1, *range(axis, rank - 1)))
 
 

@@ -56,12 +56,12 @@ def export_bit_shift(node: ExportNode[ir.BitShift]) -> None:
     if not _is_unsigned(node.input(0).dtype):
         signs = node.step("negative", node.step("_lesser_scalar", data, suffix="minus", scalar=0), suffix="signs")
         data = node.step("_npi_bitwise_xor", data, signs, suffix="turned")
-    found = node.step("broadcast_div", data, factor, suffix="quotient")
+    result = node.step("broadcast_div", data, factor, suffix="quotient")
     if inside is not None:
-        found = node.step("broadcast_mul", found, inside, suffix="kept")
+        result = node.step("broadcast_mul", result, inside, suffix="kept")
     if signs is not None:
-        found = node.step("_npi_bitwise_xor", found, signs, suffix="shifted")
-    node.bind(found)
+        result = node.step("_npi_bitwise_xor", result, signs, suffix="shifted")
+    node.bind(result)
 
 
 EXPORTS = table(

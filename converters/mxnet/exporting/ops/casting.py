@@ -153,8 +153,8 @@ def _power_of_two(node: AnyNode, entry: Entry, held: DType) -> Entry:
     exponent = node.step("clip", exponent, suffix="exponent", a_min=-127.0, a_max=127.0)
     power = node.step("_rpower_scalar", exponent, suffix="power", scalar=2.0)
     double = node.step("_minimum_scalar", node.step("_mul_scalar", power, scalar=2.0), scalar=2.0**127)
-    found = node.step("where", node.step("_lesser", power, entry), double, power)
-    return found if wide is DType.FLOAT32 else node.step("Cast", found, dtype="float32")
+    result = node.step("where", node.step("_lesser", power, entry), double, power)
+    return result if wide is DType.FLOAT32 else node.step("Cast", result, dtype="float32")
 
 
 def narrow_results(node: AnyNode) -> None:

@@ -123,11 +123,11 @@ def export_conv_transpose(node: ExportNode[ConvTranspose]) -> None:
         return
     whole = node.step("Deconvolution", *operands, suffix="whole", **attributes)
     shape = node.input(0).shape or (UNKNOWN,) * (rank + 2)
-    found = padded(node, whole, shape, node.dtype(), [(0, 0), (0, 0), *ends.outer], 0.0)
+    result = padded(node, whole, shape, node.dtype(), [(0, 0), (0, 0), *ends.outer], 0.0)
     if node.optional(2) is None or inner_bias:
-        node.bind(found)
+        node.bind(result)
     else:
-        emit_first(node, "broadcast_add", found, along(node.entry(2), node, 1, rank + 2, "bias"))
+        emit_first(node, "broadcast_add", result, along(node.entry(2), node, 1, rank + 2, "bias"))
 
 
 def _weight(
@@ -152,9 +152,9 @@ def _weight(
     wide = tuple(extent(width, step) for width, step in zip(kernel, dilations, strict=True))
 
     def spread() -> Any:
-        found = np.zeros((*tensor.shape[:2], *wide), tensor.dtype.numpy())
-        found[(slice(None), slice(None), *(slice(None, None, step) for step in dilations))] = tensor.numpy()
-        return found
+        result = np.zeros((*tensor.shape[:2], *wide), tensor.dtype.numpy())
+        result[(slice(None), slice(None), *(slice(None, None, step) for step in dilations))] = tensor.numpy()
+        return result
 
     name = node.export.fresh_variable(f"{node.input(1).name}_dilated")
     dilated = Tensor.computed(tensor.dtype, (*tensor.shape[:2], *wide), spread)

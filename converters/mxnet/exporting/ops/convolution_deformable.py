@@ -38,10 +38,10 @@ def export_deform_conv(node: ExportNode[DeformConv]) -> None:
     if more:
         operands = _with_more_filters(node, operands, more, dtype)
         attributes["num_filter"] += more
-    found = node.step("_contrib_ModulatedDeformableConvolution", data, offset, mask, *operands, **attributes)
+    result = node.step("_contrib_ModulatedDeformableConvolution", data, offset, mask, *operands, **attributes)
     if more:
-        found = node.step("slice_axis", found, suffix="filters", axis=1, begin=0, end=filters)
-    emit_as(node, found, dtype)
+        result = node.step("slice_axis", result, suffix="filters", axis=1, begin=0, end=filters)
+    emit_as(node, result, dtype)
 
 
 def _with_more_filters(node: ExportNode[DeformConv], operands: list[Entry], more: int, dtype: DType) -> list[Entry]:
@@ -49,13 +49,13 @@ def _with_more_filters(node: ExportNode[DeformConv], operands: list[Entry], more
     if node.op.group != 1:
         filters, groups = node.shape(1)[0], node.op.offset_group
         node.refuse(f"{filters} filters in groups, which MXNet wants the {groups} groups of offsets to divide")
-    found = []
+    result = []
     for entry, slot in zip(operands, (1, 3), strict=False):
         _, *rest = node.fixed(node.shape(slot), node.input(slot).name)
         node.charge(more * math.prod(rest), "its filters of zeros")
         zeros = node.constant(np.zeros((more, *rest)), dtype, f"zeros{slot}")
-        found.append(node.step("Concat", entry, zeros, suffix=f"filters{slot}", dim=0, num_args=2))
-    return found
+        result.append(node.step("Concat", entry, zeros, suffix=f"filters{slot}", dim=0, num_args=2))
+    return result
 
 
 EXPORTS = table(row(DeformConv, export_deform_conv))

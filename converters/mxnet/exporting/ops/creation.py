@@ -42,21 +42,21 @@ def export_constant_of_shape(node: ExportNode[ConstantOfShape]) -> None:
 def _fill_open(node: AnyNode, number: float, dtype: DType) -> None:
     """One number along axes of known size, and along those whose size some tensor before has as well."""
     shape = node.result.shape or ()
-    places = {axis: place_of(node, size) for axis, size in enumerate(shape) if not isinstance(size, int)}
-    if not shape or None in places.values():
+    indices = {axis: place_of(node, size) for axis, size in enumerate(shape) if not isinstance(size, int)}
+    if not shape or None in indices.values():
         _filled(node, number, dtype)
         return
     held = DType.FLOAT32 if dtype is DType.BOOL else held_dtype(dtype)
     _check_number(node, number, held)
     known = tuple(size if isinstance(size, int) else 1 for size in shape)
-    found = node.step("_full", shape=known, value=float(number), dtype=dtype_name(held))
-    for axis, place in places.items():
-        assert place is not None
-        zeros = node.step("zeros_like", _counted(node, *place, held), suffix="open")
+    result = node.step("_full", shape=known, value=float(number), dtype=dtype_name(held))
+    for axis, index in indices.items():
+        assert index is not None
+        zeros = node.step("zeros_like", _counted(node, *index, held), suffix="open")
         column = tuple(-1 if other == axis else 1 for other in range(len(shape)))
         open_axis = node.step("Reshape", zeros, suffix="open_axis", shape=column)
-        found = node.step("broadcast_add", found, open_axis, suffix="filled")
-    node.bind(found, carried=held)
+        result = node.step("broadcast_add", result, open_axis, suffix="filled")
+    node.bind(result, carried=held)
 
 
 def _counted(node: AnyNode, source: Value, axis: int, dtype: DType) -> Entry:
@@ -100,10 +100,10 @@ def export_range(node: ExportNode[Range]) -> None:
         node.emit("_arange", start=start, stop=limit, step=delta, dtype=dtype_name(node.dtype()))
         return
     size = node.input(1).known
-    place = None if size is None or len(size.elements) != 1 else place_of(node, size.elements[0])
-    if place is None or (start, delta) != (0, 1):
+    index = None if size is None or len(size.elements) != 1 else place_of(node, size.elements[0])
+    if index is None or (start, delta) != (0, 1):
         node.refuse("its bounds are computed; MXNet wants them as attributes")
-    source, axis = place
+    source, axis = index
     entry, carried = node.export.raw(source), node.export.carried(source)
     if carried not in COUNTING:
         entry, carried = node.export.cast(entry, DType.FLOAT32), DType.FLOAT32
@@ -117,9 +117,9 @@ def place_of(node: AnyNode, wanted: Dim | float) -> tuple[Value, int] | None:
     """A tensor and an axis of it that has this size: an input, or what the node's operands are computed of."""
     if not isinstance(wanted, Sym):
         return None
-    found = next((value for value in node.export.graph.inputs if wanted in (value.shape or ())), None)
-    found = found or _place_before(node.node.inputs, wanted)
-    return None if found is None or found.shape is None else (found, found.shape.index(wanted))
+    result = next((value for value in node.export.graph.inputs if wanted in (value.shape or ())), None)
+    result = result or _place_before(node.node.inputs, wanted)
+    return None if result is None or result.shape is None else (result, result.shape.index(wanted))
 
 
 def _place_before(values: Iterable[Value | None], wanted: Sym) -> Value | None:

@@ -61,7 +61,7 @@ def export_roi_align(node: ExportNode[ir.RoiAlign]) -> None:
             DecisionKind.EMPTY_REGION, "MXNet stops at an aligned region without width or height; ONNX does not"
         )
     data = cast(node, node.entry(0), held(node), dtype)
-    found = node.step(
+    result = node.step(
         "_contrib_ROIAlign",
         data,
         _regions(node, dtype),
@@ -70,7 +70,7 @@ def export_roi_align(node: ExportNode[ir.RoiAlign]) -> None:
         sample_ratio=op.sampling_ratio or -1,
         aligned=aligned,
     )
-    emit_as(node, found, dtype)
+    emit_as(node, result, dtype)
 
 
 def _regions(node: AnyNode, dtype: DType) -> Entry:
@@ -92,12 +92,12 @@ def _whole_regions(node: AnyNode) -> Value | None:
     lookup = None if chosen is None else chosen.producer
     if lookup is None or not isinstance(lookup.op, Gather) or lookup.op.axis != 1:
         return None
-    place = lookup.inputs[1]
+    index = lookup.inputs[1]
     source = corners.inputs[0]
     if source is None or lookup.inputs[0] is not source or source.rank != 2 or source.shape is None:
         return None
     begins = [None if value is None or value.known is None else value.known.integers() for value in corners.inputs[1:4]]
-    first = place is not None and place.known is not None and place.known.integers() == (0,)
+    first = index is not None and index.known is not None and index.known.integers() == (0,)
     rest = len(begins) == 3 and begins[0] == (1,) and begins[2] in ((1,), (-1,)) and node.shape(1)[1] == 4
     return source if first and rest and source.shape[1] == 5 and len(corners.inputs) == 4 else None
 

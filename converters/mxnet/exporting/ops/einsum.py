@@ -29,7 +29,7 @@ class Term:
 def _labels(term: str, hidden: int) -> tuple[str, ...]:
     """The labels of a term; the axes that `...` stands for are called by their places from the end."""
     before, dots, after = term.partition("...")
-    return (*before, *((f"...{place}" for place in range(-hidden, 0)) if dots else ()), *after)
+    return (*before, *((f"...{index}" for index in range(-hidden, 0)) if dots else ()), *after)
 
 
 def _terms(node: ExportNode[Einsum]) -> tuple[list[Term], tuple[str, ...]]:
@@ -181,11 +181,11 @@ def _as_batch_dot(node: ExportNode[Einsum]) -> bool:
 
 def _size_of(terms: list[Term], label: str) -> Dim:
     """The size of a label: of terms that broadcast the one that is not 1."""
-    found: Dim = 1
+    result: Dim = 1
     for term in terms:
-        if label in term.labels and found == 1:
-            found = term.size((label,))
-    return found
+        if label in term.labels and result == 1:
+            result = term.size((label,))
+    return result
 
 
 def export_einsum(node: ExportNode[Einsum]) -> None:

@@ -41,10 +41,10 @@ def _unsqueezed(value: Value | None) -> tuple[Value, tuple[int, ...]] | None:
     if value is None or made is None or not isinstance(made.op, Unsqueeze) or value.rank is None:
         return None
     source, axes = made.inputs[0], made.inputs[1]
-    places = None if axes is None or axes.known is None else axes.known.integers()
-    if source is None or places is None:
+    indices = None if axes is None or axes.known is None else axes.known.integers()
+    if source is None or indices is None:
         return None
-    return source, tuple(place % value.rank for place in places)
+    return source, tuple(index % value.rank for index in indices)
 
 
 def _numbers(value: Value | None) -> np.ndarray[Any, Any] | None:
@@ -59,10 +59,10 @@ def _hot(value: Value) -> tuple[Value, int] | None:
     equal = value.producer
     if equal is None or not isinstance(equal.op, ew.Equal):
         return None
-    found, numbers = _unsqueezed(equal.inputs[0]), _numbers(equal.inputs[1])
-    if found is None or numbers is None or numbers.ndim != 1 or not numbers.size:
+    result, numbers = _unsqueezed(equal.inputs[0]), _numbers(equal.inputs[1])
+    if result is None or numbers is None or numbers.ndim != 1 or not numbers.size:
         return None
-    indices, axes = found
+    indices, axes = result
     if indices.rank is None or axes != (indices.rank,) or not np.array_equal(numbers, np.arange(numbers.size)):
         return None
     if indices.rank == 0 or indices.dtype is None or not indices.dtype.is_integer:
@@ -72,10 +72,10 @@ def _hot(value: Value) -> tuple[Value, int] | None:
 
 def one_hot_of_truths(node: ExportNode[ew.Cast]) -> bool:
     """Cast of a comparison of indices with all places."""
-    found = _hot(node.input(0))
-    if found is None or node.op.to not in DTYPES:
+    result = _hot(node.input(0))
+    if result is None or node.op.to not in DTYPES:
         return False
-    indices, depth = found
+    indices, depth = result
     dtype = None if node.op.to is DType.FLOAT32 else node.op.to.value
     node.emit("one_hot", _index_entry(node, indices), depth=depth, dtype=dtype)
     return True
@@ -83,13 +83,13 @@ def one_hot_of_truths(node: ExportNode[ew.Cast]) -> bool:
 
 def one_hot_of_choice(node: AnyNode) -> bool:
     """Where between two numbers, by a comparison of indices with all places."""
-    found = _hot(node.input(0))
+    result = _hot(node.input(0))
     on, off, dtype = node.number(1), node.number(2), node.input(1).dtype
-    if found is None or on is None or off is None or dtype not in DTYPES or dtype is None:
+    if result is None or on is None or off is None or dtype not in DTYPES or dtype is None:
         return False
     if max(node.input(1).rank or 0, node.input(2).rank or 0) > 1:
         return False
-    indices, depth = found
+    indices, depth = result
     kind = None if dtype is DType.FLOAT32 else dtype.value
     node.emit("one_hot", _index_entry(node, indices), depth=depth, on_value=on, off_value=off, dtype=kind)
     return True
@@ -117,9 +117,9 @@ def sequence_mask(node: AnyNode) -> bool:
     rank, positions, lengths = len(data.shape), _numbers(less.inputs[0]), less.inputs[1]
     if positions is None or lengths is None or positions.size < 2 or positions.ndim > rank:
         return False
-    found = _unsqueezed(lengths)
-    vector, behind = (lengths, 0) if found is None else (found[0], len(found[1]))
-    if vector.rank != 1 or (found is not None and found[1] != tuple(range(1, behind + 1))):
+    result = _unsqueezed(lengths)
+    vector, behind = (lengths, 0) if result is None else (result[0], len(result[1]))
+    if vector.rank != 1 or (result is not None and result[1] != tuple(range(1, behind + 1))):
         return False
     axis, batch = _line(positions, rank), rank - 1 - behind
     if axis is None or {axis, batch} != {0, 1} or positions.size != data.shape[axis]:
@@ -149,9 +149,9 @@ def reversed_axes(node: AnyNode) -> bool:
         first = end <= -BEYOND or (isinstance(size, int) and end < -size)
         if step != -1 or not last or not first:
             return False
-    places = tuple(axis % len(value.shape) for axis in axes)
+    indices = tuple(axis % len(value.shape) for axis in axes)
     held = node.export.carried(value)
-    node.emit("reverse", node.export.raw(value), axis=places if len(places) > 1 else places[0], carried=held)
+    node.emit("reverse", node.export.raw(value), axis=indices if len(indices) > 1 else indices[0], carried=held)
     return True
 
 

@@ -60,10 +60,10 @@ def export_col2im(node: ExportNode[ir.Col2Im]) -> None:
     channels = 1
     if rank != 2:
         (channels,) = node.fixed((node.result.shape or ())[1:2], "the result's channels")
-    found = _put_together(node, node.entry(0), channels, blocks)
+    result = _put_together(node, node.entry(0), channels, blocks)
     if not even:
-        found = cropped(node, found, [(0, 0), (0, 0), *((-before, -after) for before, after in pads)])
-    emit_as(node, found, held(node))
+        result = cropped(node, result, [(0, 0), (0, 0), *((-before, -after) for before, after in pads)])
+    emit_as(node, result, held(node))
 
 
 def _put_together(node: AnyNode, data: Entry, channels: int, blocks: _Blocks) -> Entry:

@@ -91,8 +91,8 @@ def export_gather(node: ExportNode[ir.Gather]) -> None:
     else:
         entry, mode = unlimited, "clip"
     if scalar:
-        found = node.step("take", node.export.raw(data), entry, axis=axis, mode=mode)
-        node.emit("squeeze", found, axis=(axis,), carried=carried)
+        result = node.step("take", node.export.raw(data), entry, axis=axis, mode=mode)
+        node.emit("squeeze", result, axis=(axis,), carried=carried)
     else:
         node.emit("take", node.export.raw(data), entry, axis=axis, mode=mode, carried=carried)
 
@@ -112,8 +112,8 @@ def export_gather_nd(node: ExportNode[ir.GatherND]) -> None:
         if node.result.rank == 0:
             node.emit("gather_nd", data, column, carried=carried)
             return
-        found = node.step("gather_nd", data, column)
-        node.emit("squeeze", found, axis=(0,), carried=carried)
+        result = node.step("gather_nd", data, column)
+        node.emit("squeeze", result, axis=(0,), carried=carried)
         return
     before = _as_mxnet_has_them(node.input(1))
     if before is not None and not batch:
@@ -186,7 +186,7 @@ def export_gather_elements(node: ExportNode[ir.GatherElements]) -> None:
 
 def _export_pick(node: AnyNode, axis: int, size: object) -> None:
     """pick, with indices that lack the axis if they did, and a result without it if nothing else is made of it."""
-    indices, found = node.input(1), node.result
+    indices, result = node.input(1), node.result
     given = indices.producer
     apart = None if given is None or not isinstance(given.op, Unsqueeze) else given.inputs
     if apart is not None and apart[0] is not None and apart[1] is not None and indices.rank is not None:
@@ -195,10 +195,10 @@ def _export_pick(node: AnyNode, axis: int, size: object) -> None:
             indices = apart[0]
     entry, mode = _chosen(node, indices, size)
     data = node.export.raw(node.input(0))
-    ((user, slot), *others) = found.uses or ((None, 0),)
+    ((user, slot), *others) = result.uses or ((None, 0),)
     if user is not None and not others and slot == 0 and isinstance(user.op, Squeeze):
         axes = user.inputs[1].known if len(user.inputs) > 1 and user.inputs[1] is not None else None
-        if axes is not None and axes.integers() == (axis,) and not node.export.graph.is_output(found):
+        if axes is not None and axes.integers() == (axis,) and not node.export.graph.is_output(result):
             last = user.outputs[0]
             name = last.name.removesuffix("_output")
             index = node.export.append("pick", name, [data, entry], {"axis": axis, "mode": mode})
@@ -276,8 +276,8 @@ def _emit_one_hot(
     if attributes["off_value"] == 0:
         del attributes["off_value"]
     if node.input(0).rank == 0:
-        found = node.step("one_hot", entry, suffix="row", **attributes)
-        node.emit("Reshape", found, shape=(-1,), carried=held)
+        result = node.step("one_hot", entry, suffix="row", **attributes)
+        node.emit("Reshape", result, shape=(-1,), carried=held)
     elif order is None:
         node.emit("one_hot", entry, carried=held, **attributes)
     else:

@@ -17,10 +17,10 @@ def export_l2_normalization(node: AnyNode) -> bool:
     root = divisor.producer
     if root is None or not isinstance(root.op, Sqrt) or root.inputs[0] is None:
         return False
-    found = _raised(root.inputs[0])
-    if found is None:
+    result = _raised(root.inputs[0])
+    if result is None:
         return False
-    total, epsilon = found
+    total, epsilon = result
     axes = _summed_squares(total, data)
     modes = {"instance": range(1, data.rank), "channel": (1,), "spatial": range(2, data.rank)}
     for mode, wanted in modes.items():

@@ -95,11 +95,11 @@ def export_gemm(node: ExportNode[Gemm]) -> None:
     if bias is None or op.beta == 0:
         emit_product(node, name, *factors, **attributes)
         return
-    found = node.step(name, *factors, suffix="product", **attributes)
+    result = node.step(name, *factors, suffix="product", **attributes)
     addend = operand(node, 2)
     if op.beta != 1:
         addend = node.step("_mul_scalar", addend, suffix="addend", scalar=op.beta)
-    emit_product(node, "broadcast_add", found, addend)
+    emit_product(node, "broadcast_add", result, addend)
 
 
 def _is_held(weight: Value) -> bool:
@@ -154,10 +154,10 @@ def export_dense_sum(node: AnyNode) -> bool:
     producer = product.producer
     if producer is None or not isinstance(producer.op, MatMul) or len(product.uses) != 1 or bias.rank != 1:
         return False
-    found = _dense(producer)
-    if found is None or node.export.graph.is_output(product) or bias.tensor is None:
+    result = _dense(producer)
+    if result is None or node.export.graph.is_output(product) or bias.tensor is None:
         return False
-    data, weight, turned = found
+    data, weight, turned = result
     hidden = _hidden(weight, turned, bias)
     if hidden is None:
         return False
@@ -231,21 +231,21 @@ def _stretched(node: AnyNode, factors: Sequence[tuple[Entry, Shape]], batch: Sha
             entry = node.step("expand_dims", entry, suffix=f"apart{slot}", axis=0)
         entries.append(entry)
         shapes.append((*(1,) * missing, *shape[:-2]))
-    found: list[Entry] = []
+    result: list[Entry] = []
     for slot, entry in enumerate(entries):
         own, others, name = shapes[slot], shapes[1 - slot], f"batch{slot}"
         grows = tuple(axis for axis, size in enumerate(batch) if own[axis] == 1 != size)
         if any(not isinstance(size, int) and size != other != 1 for size, other in zip(own, others, strict=True)):
-            found.append(_stretched_by_sum(node, entry, entries[1 - slot], len(batch), name))
+            result.append(_stretched_by_sum(node, entry, entries[1 - slot], len(batch), name))
         elif not grows:
-            found.append(entry)
+            result.append(entry)
         elif all(isinstance(batch[axis], int) for axis in grows):
             sizes = tuple(batch[axis] if axis in grows else 0 for axis in range(len(batch)))
-            found.append(node.step("broadcast_to", entry, suffix=name, shape=(*sizes, 0, 0)))
+            result.append(node.step("broadcast_to", entry, suffix=name, shape=(*sizes, 0, 0)))
         else:
             like = entries[1 - slot]
-            found.append(node.step("broadcast_like", entry, like, suffix=name, lhs_axes=grows, rhs_axes=grows))
-    return found
+            result.append(node.step("broadcast_like", entry, like, suffix=name, lhs_axes=grows, rhs_axes=grows))
+    return result
 
 
 def _stretched_by_sum(node: AnyNode, entry: Entry, other: Entry, axes: int, name: str) -> Entry:

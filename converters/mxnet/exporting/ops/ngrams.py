@@ -15,10 +15,10 @@ from graphir.types import DType
 def _grams(op: TfIdfVectorizer) -> dict[int, np.ndarray[tuple[int, ...], np.dtype[np.int64]]]:
     """The n-grams of the pool by their length, (how many, length)."""
     bounds = (*op.ngram_counts, len(op.pool_int64s))
-    found = {}
+    result = {}
     for length, (start, stop) in enumerate(pairwise(bounds), 1):
-        found[length] = np.array(op.pool_int64s[start:stop], np.int64).reshape(-1, length)
-    return found
+        result[length] = np.array(op.pool_int64s[start:stop], np.int64).reshape(-1, length)
+    return result
 
 
 def export_tfidf(node: ExportNode[TfIdfVectorizer]) -> None:
@@ -31,40 +31,40 @@ def export_tfidf(node: ExportNode[TfIdfVectorizer]) -> None:
     data = node.entry(0)
     if rank == 1:
         data = node.step("expand_dims", data, suffix="row", axis=0)
-    counts, places = _counts(node, data, size, dtype)
+    counts, indices = _counts(node, data, size, dtype)
     width = max(op.ngram_indexes) + 1
     shape = (width,) if rank == 1 else None
-    node.charge(max(len(places), 1) * width * 2, "the places of its n-grams")
-    chosen = np.zeros((max(len(places), 1), width), np.float32)
-    for number, place in enumerate(places):
-        chosen[number, op.ngram_indexes[place]] = 1
+    node.charge(max(len(indices), 1) * width * 2, "the places of its n-grams")
+    chosen = np.zeros((max(len(indices), 1), width), np.float32)
+    for number, index in enumerate(indices):
+        chosen[number, op.ngram_indexes[index]] = 1
     if not counts:
-        found = node.step("_zeros", suffix="nothing", shape=(1, width))
+        result = node.step("_zeros", suffix="nothing", shape=(1, width))
         if rank == 2:
             sizes = node.fixed(node.result.shape, node.result.name)
-            found = node.step("broadcast_to", found, suffix="nothing", shape=sizes)
+            result = node.step("broadcast_to", result, suffix="nothing", shape=sizes)
     else:
         joined = counts[0]
         if len(counts) > 1:
             joined = node.step("Concat", *counts, suffix="counts", dim=1, num_args=len(counts))
-        found = node.step("dot", joined, node.constant(chosen, DType.FLOAT32, "places"), suffix="totals")
+        result = node.step("dot", joined, node.constant(chosen, DType.FLOAT32, "places"), suffix="totals")
     if op.mode is TfIdfMode.IDF:
-        found = node.step("_greater_scalar", found, suffix="there", scalar=0)
+        result = node.step("_greater_scalar", result, suffix="there", scalar=0)
     if op.mode is not TfIdfMode.TF and op.weights:
         weights = np.zeros((1, width), np.float32)
         weights[0, list(op.ngram_indexes)] = op.weights
-        found = node.step("broadcast_mul", found, node.constant(weights, DType.FLOAT32, "weights"), suffix="weighted")
+        result = node.step("broadcast_mul", result, node.constant(weights, DType.FLOAT32, "weights"), suffix="weighted")
     if shape is None:
-        node.bind(found)
+        node.bind(result)
     else:
-        node.emit("Reshape", found, shape=shape)
+        node.emit("Reshape", result, shape=shape)
 
 
 def _counts(node: ExportNode[TfIdfVectorizer], data: Entry, size: int, dtype: DType) -> tuple[list[Entry], list[int]]:
     """The counts of the n-grams, a length and a skip each, and for each of their columns its place in the pool."""
     op = node.op
     counts: list[Entry] = []
-    places: list[int] = []
+    indices: list[int] = []
     first = 0
     for length, grams in _grams(op).items():
         own = range(first, first + len(grams))
@@ -77,8 +77,8 @@ def _counts(node: ExportNode[TfIdfVectorizer], data: Entry, size: int, dtype: DT
             windows = size - (length - 1) * (skip + 1)
             if windows > 0:
                 counts.append(_count(node, data, grams, skip + 1, windows, dtype))
-                places.extend(own)
-    return counts, places
+                indices.extend(own)
+    return counts, indices
 
 
 def _count(
@@ -91,11 +91,11 @@ def _count(
 ) -> Entry:
     """How often each n-gram comes in each row, its entries `apart` places from one another: (N, how many)."""
     equal: Entry | None = None
-    for place in range(grams.shape[1]):
-        begin = place * apart
+    for index in range(grams.shape[1]):
+        begin = index * apart
         part = node.step("slice_axis", data, suffix="entries", axis=1, begin=begin, end=begin + windows)
         part = node.step("expand_dims", part, suffix="entries", axis=2)
-        wanted = node.constant(grams[:, place].reshape(1, 1, -1), dtype, "pool")
+        wanted = node.constant(grams[:, index].reshape(1, 1, -1), dtype, "pool")
         hit = node.step("broadcast_equal", part, wanted, suffix="equal")
         equal = hit if equal is None else node.step("elemwise_mul", equal, hit, suffix="equal")
     assert equal is not None

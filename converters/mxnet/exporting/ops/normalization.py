@@ -29,23 +29,23 @@ from graphir.types import DType, Shape, product
 def _centred(node: AnyNode, data: Entry, axes: Sequence[int]) -> tuple[Entry, Entry, Entry]:
     """The data less their mean over some axes, the mean of the squares of that, and the mean, all axes kept."""
     mean = node.step("mean", data, axis=tuple(axes), keepdims=True)
-    found = node.step("broadcast_sub", data, mean, suffix="centred")
-    variance = node.step("mean", node.step("square", found), suffix="variance", axis=tuple(axes), keepdims=True)
-    return found, variance, mean
+    result = node.step("broadcast_sub", data, mean, suffix="centred")
+    variance = node.step("mean", node.step("square", result), suffix="variance", axis=tuple(axes), keepdims=True)
+    return result, variance, mean
 
 
 def _normal(node: AnyNode, data: Entry, axes: Sequence[int], epsilon: float) -> tuple[Entry, Entry, Entry]:
     """(data - mean) / sqrt(variance + epsilon) over some axes, the mean, and the reciprocal of the root."""
-    found, variance, mean = _centred(node, data, axes)
+    result, variance, mean = _centred(node, data, axes)
     factor = node.step("rsqrt", node.step("_plus_scalar", variance, suffix="raised", scalar=epsilon))
-    return node.step("broadcast_mul", found, factor, suffix="normal"), mean, factor
+    return node.step("broadcast_mul", result, factor, suffix="normal"), mean, factor
 
 
 def _scaled(node: AnyNode, normal: Entry, rank: int) -> None:
     """The result: scale and shift by the vectors in slots 1 and 2, one element a channel."""
     scale, shift = (along(wide(node, slot), node, 1, rank, f"vector{slot}") for slot in (1, 2))
-    found = node.step("broadcast_mul", normal, scale, suffix="scaled")
-    emit_as(node, node.step("broadcast_add", found, shift, suffix="shifted"), computing(node))
+    result = node.step("broadcast_mul", normal, scale, suffix="scaled")
+    emit_as(node, node.step("broadcast_add", result, shift, suffix="shifted"), computing(node))
 
 
 def export_batch_normalization(node: ExportNode[ir.BatchNormalization]) -> None:
@@ -92,9 +92,9 @@ def _normalize_by_computed(node: ExportNode[ir.BatchNormalization]) -> None:
     scale, shift, mean, variance = (cast(node, node.entry(slot), held(node, slot), dtype) for slot in (1, 2, 3, 4))
     root = node.step("sqrt", node.step("_plus_scalar", variance, suffix="raised", scalar=node.op.epsilon))
     factor = node.step("elemwise_div", scale, root, suffix="factor")
-    found = node.step("broadcast_sub", wide(node, 0), along(mean, node, 1, rank, "mean"), suffix="centred")
-    found = node.step("broadcast_mul", found, along(factor, node, 1, rank, "factors"), suffix="scaled")
-    shifted = node.step("broadcast_add", found, along(shift, node, 1, rank, "shift"), suffix="shifted")
+    result = node.step("broadcast_sub", wide(node, 0), along(mean, node, 1, rank, "mean"), suffix="centred")
+    result = node.step("broadcast_mul", result, along(factor, node, 1, rank, "factors"), suffix="scaled")
+    shifted = node.step("broadcast_add", result, along(shift, node, 1, rank, "shift"), suffix="shifted")
     emit_as(node, shifted, dtype)
 
 
@@ -170,8 +170,8 @@ def export_layer_normalization(node: ExportNode[ir.LayerNormalization]) -> None:
         emit_first(node, "LayerNorm", data, scale, shift, **attributes)
         return
     normal = node.step("LayerNorm", data, scale, shift, **attributes)
-    found = node.step("reshape_like", normal, node.entry(0), suffix="apart") if joined else normal
-    emit_as(node, found, dtype)
+    result = node.step("reshape_like", normal, node.entry(0), suffix="apart") if joined else normal
+    emit_as(node, result, dtype)
     if statistics:
         _bind_statistics(node, normal, axis, rank, joined)
 
@@ -193,11 +193,11 @@ def _bind_statistics(node: AnyNode, normal: Entry, axis: int, rank: int, joined:
 def _compose_layer_normalization(node: ExportNode[ir.LayerNormalization], axis: int, rank: int) -> None:
     """By its formula; scale and shift broadcast."""
     dtype = computing(node)
-    found, mean, inverse = _normal(node, wide(node, 0), range(axis, rank), node.op.epsilon)
-    found = node.step("broadcast_mul", found, wide(node, 1), suffix="scaled")
+    result, mean, inverse = _normal(node, wide(node, 0), range(axis, rank), node.op.epsilon)
+    result = node.step("broadcast_mul", result, wide(node, 1), suffix="scaled")
     if node.optional(2) is not None:
-        found = node.step("broadcast_add", found, wide(node, 2), suffix="shifted")
-    emit_as(node, found, dtype)
+        result = node.step("broadcast_add", result, wide(node, 2), suffix="shifted")
+    emit_as(node, result, dtype)
     for slot, entry in ((1, mean), (2, inverse)):
         if is_used(node, slot):
             emit_as(node, entry, dtype, slot)
@@ -246,9 +246,9 @@ def export_mean_variance_normalization(node: ExportNode[ir.MeanVarianceNormaliza
     """The data less their mean, divided by their deviation."""
     rank = node.rank()
     axes = sorted(normalize_axis(axis, rank) for axis in node.op.axes)
-    found, variance, _ = _centred(node, wide(node, 0), axes)
+    result, variance, _ = _centred(node, wide(node, 0), axes)
     deviation = node.step("_plus_scalar", node.step("sqrt", variance), suffix="deviation", scalar=SMALL)
-    emit_as(node, node.step("broadcast_div", found, deviation, suffix="normal"), computing(node))
+    emit_as(node, node.step("broadcast_div", result, deviation, suffix="normal"), computing(node))
 
 
 EXPORTS = table(

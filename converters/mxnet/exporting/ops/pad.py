@@ -20,8 +20,8 @@ def export_pad(node: ExportNode[ir.Pad]) -> None:
     numbers = node.numbers(1) or ()
     axes = node.numbers(3) or tuple(range(rank))
     pads = [(0, 0)] * rank
-    for place, axis in enumerate(axes):
-        pads[normalize_axis(axis, rank)] = (numbers[place], numbers[place + len(axes)])
+    for index, axis in enumerate(axes):
+        pads[normalize_axis(axis, rank)] = (numbers[index], numbers[index + len(axes)])
     data, shape = node.entry(0), node.shape()
     dtype = (node.export.carried(node.input(0)) or node.dtype()) if node.dtype() is DType.BOOL else node.dtype()
     if not any(map(any, pads)):
@@ -64,8 +64,8 @@ def _taken(node: ExportNode[ir.Pad], data: Entry, shape: tuple[Dim, ...], pads: 
             node.refuse(f"the size of axis {axis} of {node.input(0).name} is open; state the inputs' shapes")
         left = size + min(before, 0) + min(after, 0)
         node.charge(left + sum(wanted), "its places")
-        places = np.pad(np.arange(left), wanted, mode=node.op.mode.value)
-        held = node.constant(places.astype(np.int32), suffix=f"places{axis}")
+        indices = np.pad(np.arange(left), wanted, mode=node.op.mode.value)
+        held = node.constant(indices.astype(np.int32), suffix=f"places{axis}")
         data = node.step("take", data, held, axis=axis, mode="clip")
     return data
 

@@ -27,14 +27,14 @@ def settled(
 ) -> Explicit:
     """The padding of a window as numbers; a decision where SAME became numbers that hold for this size, or that pad one
     side more. Refuses a SAME that needs a size that is not known."""
-    found = resolve(padding, sizes, kernel, strides, dilations)
-    if found is None:
+    result = resolve(padding, sizes, kernel, strides, dilations)
+    if result is None:
         windows = zip(sizes, kernel, strides, dilations, strict=True)
         missing = [axis for axis, window in enumerate(windows) if not isinstance(same_total(*window), int)]
         needs_sizes(node, f"SAME at stride {'x'.join(map(str, strides))}", sizes, missing)
-    if isinstance(padding, Same) and (any(stride > 1 for stride in strides) or not found.is_symmetric):
-        node.decide(KIND, described(padding, sizes, kernel, strides, found))
-    return found
+    if isinstance(padding, Same) and (any(stride > 1 for stride in strides) or not result.is_symmetric):
+        node.decide(KIND, described(padding, sizes, kernel, strides, result))
+    return result
 
 
 def settled_transposed(
@@ -48,15 +48,15 @@ def settled_transposed(
     output_shape: Sequence[int],
 ) -> tuple[Explicit, tuple[int, ...]]:
     """The same for a transposed convolution: what is cropped, and the output padding."""
-    found = resolve_transposed(padding, sizes, kernel, strides, dilations, output_padding, output_shape)
-    if found is None:
+    result = resolve_transposed(padding, sizes, kernel, strides, dilations, output_padding, output_shape)
+    if result is None:
         missing = [axis for axis, size in enumerate(sizes) if not isinstance(size, int)]
         needs_sizes(node, f"the output shape {list(output_shape)}", sizes, missing)
-    pads, extra = found
+    pads, extra = result
     if output_shape or (isinstance(padding, Same) and (not pads.is_symmetric or any(extra))):
         text = described(padding, sizes, kernel, strides, pads)
         node.decide(KIND, f"{text}, output padding {list(extra)}" if any(extra) else text)
-    return found
+    return result
 
 
 def needs_sizes(node: AnyNode, what: str, sizes: Sequence[Dim], missing: Sequence[int]) -> NoReturn:
@@ -112,14 +112,14 @@ def _fill(
     node: AnyNode, data: Entry, sizes: list[Dim], axis: int, count: int, fill: float, dtype: DType
 ) -> Entry:
     """As many elements as `count` along an axis, all the same; beside open sizes they are made of the first ones."""
-    if all(place == axis or isinstance(size, int) for place, size in enumerate(sizes)):
-        shape = tuple(count if place == axis else size for place, size in enumerate(sizes))
+    if all(index == axis or isinstance(size, int) for index, size in enumerate(sizes)):
+        shape = tuple(count if index == axis else size for index, size in enumerate(sizes))
         return node.step("_full", suffix="fill", shape=shape, value=fill, dtype=dtype_name(dtype))
     first = node.step("slice_axis", data, suffix="first", axis=axis, begin=0, end=1)
-    found = node.step("zeros_like", first, suffix="fill")
+    result = node.step("zeros_like", first, suffix="fill")
     if fill:
-        found = node.step("_plus_scalar", found, suffix="fill", scalar=fill)
-    return found if count == 1 else node.step("repeat", found, suffix="fill", repeats=count, axis=axis)
+        result = node.step("_plus_scalar", result, suffix="fill", scalar=fill)
+    return result if count == 1 else node.step("repeat", result, suffix="fill", repeats=count, axis=axis)
 
 
 def cropped(node: AnyNode, data: Entry, pads: Pads) -> Entry:

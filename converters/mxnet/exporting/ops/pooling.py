@@ -55,28 +55,28 @@ def windows_of(node: ExportNode[Windowed]) -> Windows:
         node.refuse(f"MXNet pools over 1 to 3 spatial axes, not {rank}")
     ones = (1,) * rank
     strides, dilations = op.strides or ones, op.dilations or ones
-    found = settled(node, op.padding, node.shape()[2:], op.kernel_shape, strides, dilations)
-    return Windows(op.kernel_shape, strides, dilations, found.pads or ((0, 0),) * rank)
+    result = settled(node, op.padding, node.shape()[2:], op.kernel_shape, strides, dilations)
+    return Windows(op.kernel_shape, strides, dilations, result.pads or ((0, 0),) * rank)
 
 
 def _surplus(node: ExportNode[Windowed], windows: Windows) -> tuple[int, ...]:
     """Windows (0 or 1 an axis) that the convention `full` counts and ceil mode does not."""
-    found = []
+    result = []
     for axis, (before, after) in enumerate(windows.pads):
         width, stride = windows.kernel[axis], windows.strides[axis]
         if after + stride <= width:
-            found.append(0)
+            result.append(0)
             continue
         (size,) = node.fixed((node.shape()[axis + 2],), f"{node.input(0).name} in ceil mode")
         count = -(-(size + before + after - width) // stride) + 1
-        found.append(int((count - 1) * stride >= size + before))
-    return tuple(found)
+        result.append(int((count - 1) * stride >= size + before))
+    return tuple(result)
 
 
 def _plain(node: ExportNode[Windowed], data: Entry, windows: Windows, **kind: Any) -> Entry:
     """A Pooling node with symmetric pads, without surplus windows."""
     ceil = node.op.ceil_mode
-    found = node.step(
+    result = node.step(
         "Pooling",
         data,
         kernel=windows.kernel,
@@ -87,9 +87,9 @@ def _plain(node: ExportNode[Windowed], data: Entry, windows: Windows, **kind: An
     )
     surplus = _surplus(node, windows) if ceil else (0,) * windows.rank
     if not any(surplus):
-        return found
+        return result
     end = (None, None, *(-1 if more else None for more in surplus))
-    return node.step("slice", found, suffix="inside", begin=(None,) * len(end), end=end)
+    return node.step("slice", result, suffix="inside", begin=(None,) * len(end), end=end)
 
 
 def _laid_out(
@@ -104,14 +104,14 @@ def _laid_out(
         data = padded(node, data, node.shape(), dtype, [(0, 0), (0, 0), *windows.pads], fill)
         return node.step("Pooling", data, kernel=windows.kernel, stride=windows.strides, **kind)
     pads, strides = [], list(windows.strides)
-    places = positions(node, windows)
+    indices = positions(node, windows)
     for axis, size in enumerate(node.fixed(node.shape()[2:], node.input(0).name)):
         before = windows.pads[axis][0]
-        pads.append((before, max(int(places[axis].max()) + 1 - size, 0)))
+        pads.append((before, max(int(indices[axis].max()) + 1 - size, 0)))
     data = padded(node, data, node.shape(), dtype, [(0, 0), (0, 0), *pads], fill)
     for axis, step in enumerate(windows.dilations):
         if step != 1:
-            wanted = node.constant((places[axis] + windows.pads[axis][0]).reshape(-1), DType.INT64, f"windows{axis}")
+            wanted = node.constant((indices[axis] + windows.pads[axis][0]).reshape(-1), DType.INT64, f"windows{axis}")
             data = node.step("take", data, wanted, suffix=f"windows{axis}", axis=axis + 2, mode="clip")
             strides[axis] = windows.kernel[axis]
     return node.step("Pooling", data, kernel=windows.kernel, stride=tuple(strides), **kind)
@@ -121,12 +121,12 @@ def positions(node: ExportNode[Windowed], windows: Windows) -> list[Array]:
     """For each spatial axis, what each window sees of the data, (windows, kernel); padding is out of range."""
     sizes = node.fixed(node.shape()[2:], node.input(0).name)
     counts = node.fixed(node.op.windows(sizes), "the result")
-    found = []
+    result = []
     for axis, count in enumerate(counts):
         node.charge(count * windows.kernel[axis], "the places of its windows")
         begin = np.arange(count) * windows.strides[axis] - windows.pads[axis][0]
-        found.append(begin[:, None] + np.arange(windows.kernel[axis])[None, :] * windows.dilations[axis])
-    return found
+        result.append(begin[:, None] + np.arange(windows.kernel[axis])[None, :] * windows.dilations[axis])
+    return result
 
 
 def _pooled(node: ExportNode[Windowed], data: Entry, windows: Windows, dtype: DType, fill: float, **kind: Any) -> Entry:
@@ -147,13 +147,13 @@ def export_max_pool(node: ExportNode[ir.MaxPool]) -> None:
 
 def _divisors(node: ExportNode[ir.AveragePool], windows: Windows) -> Array:
     """By what each window's sum is divided, (1, 1, windows...); 1 where a dilated one sees nothing, whose mean is 0."""
-    found = np.ones((1, 1), np.float64)
-    for axis, places in enumerate(positions(node, windows)):
+    result = np.ones((1, 1), np.float64)
+    for axis, indices in enumerate(positions(node, windows)):
         before, after = windows.pads[axis] if node.op.count_include_pad else (0, 0)
         (size,) = node.fixed((node.shape()[axis + 2],), node.input(0).name)
-        counts = ((places >= -before) & (places < size + after)).sum(axis=1)
-        found = found[..., None] * counts
-    return np.maximum(found, 1.0)
+        counts = ((indices >= -before) & (indices < size + after)).sum(axis=1)
+        result = result[..., None] * counts
+    return np.maximum(result, 1.0)
 
 
 def export_average_pool(node: ExportNode[ir.AveragePool]) -> None:
@@ -225,8 +225,8 @@ def global_pool(kind: str) -> ExportFunction:
         if rank > 3:
             _reduce(node, data, rank, attributes)
             return
-        found = node.step("Pooling", data, global_pool=True, kernel=(1,) * rank, **attributes)
-        emit_as(node, _root(node, found, order), dtype)
+        result = node.step("Pooling", data, global_pool=True, kernel=(1,) * rank, **attributes)
+        emit_as(node, _root(node, result, order), dtype)
 
     return export_global
 
@@ -236,11 +236,11 @@ def _reduce(node: ExportNode[Global], data: Entry, rank: int, kind: dict[str, An
     name = {"avg": "mean", "max": "max"}.get(str(kind["pool_type"]), "sum")
     if order is not None:
         data = node.step("_power_scalar", data, suffix="power", scalar=order)
-    found = node.step(name, data, axis=axes, keepdims=True)
+    result = node.step(name, data, axis=axes, keepdims=True)
     whole = node.op.p if isinstance(node.op, ir.GlobalLpPool) else 1
     if whole > 1:
-        found = node.step("_power_scalar", found, suffix="root", scalar=1 / whole)
-    emit_as(node, found, held(node))
+        result = node.step("_power_scalar", result, suffix="root", scalar=1 / whole)
+    emit_as(node, result, held(node))
 
 
 def export_max_roi_pool(node: ExportNode[ir.MaxRoiPool]) -> None:
@@ -260,14 +260,14 @@ def export_max_unpool(node: ExportNode[ir.MaxUnpool]) -> None:
         whole.append((size - 1) * stride + width - sum(pair))
     total = int(np.prod(whole))
     flat = node.step("Reshape", node.entry(0), suffix="flat", shape=(-1,))
-    places = node.step("Reshape", node.entry(1), suffix="places", shape=(1, -1))
-    spread = node.step("scatter_nd", flat, places, suffix="spread", shape=(total,))
-    found = node.step("Reshape", spread, suffix="unpooled", shape=tuple(whole))
+    indices = node.step("Reshape", node.entry(1), suffix="places", shape=(1, -1))
+    spread = node.step("scatter_nd", flat, indices, suffix="spread", shape=(total,))
+    result = node.step("Reshape", spread, suffix="unpooled", shape=tuple(whole))
     wanted = node.numbers(2)
     if wanted is not None and list(wanted) != whole:
         more = [(0, size - own) for size, own in zip(wanted, whole, strict=True)]
-        found = padded(node, found, tuple(whole), held(node), more, 0.0)
-    emit_as(node, found, held(node))
+        result = padded(node, result, tuple(whole), held(node), more, 0.0)
+    emit_as(node, result, held(node))
 
 
 EXPORTS = table(

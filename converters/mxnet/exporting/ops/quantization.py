@@ -51,11 +51,11 @@ def _quantized(node: ExportNode[ir.QuantizeLinear], data: Entry, dtype: DType) -
     """float32 numbers rounded to the nearest even integers, the zero point added, and saturated."""
     if not dtype.is_integer:
         return _quantized_float(node, data, dtype)
-    found = node.step("_npi_around", data, suffix="rounded", decimals=0)
+    result = node.step("_npi_around", data, suffix="rounded", decimals=0)
     if node.optional(2) is not None:
-        found = _applied(node, "add", found, 2)
+        result = _applied(node, "add", result, 2)
     low, high = _limits(dtype)
-    return node.step("clip", found, suffix="saturated", a_min=low, a_max=high)
+    return node.step("clip", result, suffix="saturated", a_min=low, a_max=high)
 
 
 def _quantized_float(node: ExportNode[ir.QuantizeLinear], data: Entry, dtype: DType) -> Entry:
@@ -87,8 +87,8 @@ def export_dequantize(node: ExportNode[ir.DequantizeLinear]) -> None:
             data = node.step("broadcast_sub", data, node.export.cast(_spread(node, 2), middle), suffix="above")
         else:
             data = _applied(node, "sub", data, 2)
-    found = _applied(node, "mul", cast(node, data, middle, DType.FLOAT32), 1)
-    emit_as(node, found, DType.FLOAT32)
+    result = _applied(node, "mul", cast(node, data, middle, DType.FLOAT32), 1)
+    emit_as(node, result, DType.FLOAT32)
 
 
 def export_dynamic_quantize(node: ExportNode[ir.DynamicQuantizeLinear]) -> None:
@@ -99,8 +99,8 @@ def export_dynamic_quantize(node: ExportNode[ir.DynamicQuantizeLinear]) -> None:
     span = node.step("elemwise_sub", high, low, suffix="span")
     flat = node.step("_equal_scalar", span, suffix="flat", scalar=0.0)
     scale = node.step("elemwise_add", node.step("_div_scalar", span, scalar=255.0), flat, suffix="scale")
-    place = node.step("_rminus_scalar", node.step("elemwise_div", low, scale), suffix="place", scalar=0.0)
-    limited = node.step("clip", place, suffix="limited", a_min=0, a_max=255)
+    index = node.step("_rminus_scalar", node.step("elemwise_div", low, scale), suffix="place", scalar=0.0)
+    limited = node.step("clip", index, suffix="limited", a_min=0, a_max=255)
     zero = node.step("_npi_around", limited, suffix="zero", decimals=0)
     counts = node.step("_npi_around", node.step("broadcast_div", data, scale), suffix="counts", decimals=0)
     moved = node.step("broadcast_add", counts, zero, suffix="moved")

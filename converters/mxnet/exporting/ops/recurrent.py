@@ -92,10 +92,10 @@ def _export_chain(node: ExportNode[Recurrent], mode: str) -> None:
     }
     stem = chain.stem(node.stem)
     index = node.export.append("RNN", stem, [data, vector, *states], attributes)
-    found = (index, 0)
+    result = (index, 0)
     if reverse:
-        found = node.step("reverse", found, suffix="forwards", axis=0)
-    _bind_results(node, chain, found)
+        result = node.step("reverse", result, suffix="forwards", axis=0)
+    _bind_results(node, chain, result)
     for slot, finals in enumerate(chain.finals):
         _bind_finals(node, chain, finals, (index, slot + 1))
     node.export.covers(chain.covered)
@@ -160,13 +160,13 @@ def _export_with_lengths(node: ExportNode[Recurrent], mode: str) -> None:
         states = [_direction_state(node, slot, way) for slot in ((5, 6) if op.has_cell else (5,))]
         vector = parameter_vector(node, [node.node], mode, way)
         attributes = {"state_size": _hidden(node), "num_layers": 1, "mode": mode}
-        found = node.step("RNN", given, vector, *states, suffix=f"direction{way}", **attributes)
-        found = node.step("SequenceMask", found, lengths, suffix=f"masked{way}", use_sequence_length=True)
-        last = node.step("SequenceLast", found, ends, suffix=f"last{way}", use_sequence_length=True)
+        result = node.step("RNN", given, vector, *states, suffix=f"direction{way}", **attributes)
+        result = node.step("SequenceMask", result, lengths, suffix=f"masked{way}", use_sequence_length=True)
+        last = node.step("SequenceLast", result, ends, suffix=f"last{way}", use_sequence_length=True)
         lasts.append(node.step("expand_dims", last, suffix=f"state{way}", axis=0))
         if reverse:
-            found = node.step("SequenceReverse", found, lengths, suffix=f"forwards{way}", use_sequence_length=True)
-        results.append(node.step("expand_dims", found, suffix=f"way{way}", axis=1))
+            result = node.step("SequenceReverse", result, lengths, suffix=f"forwards{way}", use_sequence_length=True)
+        results.append(node.step("expand_dims", result, suffix=f"way{way}", axis=1))
     bind_named(node, _joined(node, results, 1, "whole"), 0)
     if len(node.node.outputs) > 1:
         bind_named(node, _joined(node, lasts, 0, "states"), 1)

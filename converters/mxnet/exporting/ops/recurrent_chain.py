@@ -57,11 +57,11 @@ class Chain:
 
     def joined(self, finals: list[Value | None]) -> Value | None:
         """The value that stacks the last states of several layers and is all that is made of them."""
-        found = joined_states(finals)
-        if found is None or found.producer is None:
+        result = joined_states(finals)
+        if result is None or result.producer is None:
             return None
-        self.covered.add(found.producer)
-        return found
+        self.covered.add(result.producer)
+        return result
 
 
 def joined_states(finals: list[Value | None]) -> Value | None:
@@ -90,16 +90,16 @@ def chain_of(node: Node, graph: Graph) -> Chain:
         between += steps
         merged, steps = _merged(following, graph)
     if len(layers) > 1:
-        found = _chain(layers, graph, {*between, *layers[1:]})
-        if found is not None:
-            found.merged, ends = _merged(layers[-1], graph)
-            found.covered.update(ends)
-            return found
-    found = _chain([node], graph, set())
-    assert found is not None
-    found.merged, ends = _merged(node, graph)
-    found.covered.update(ends)
-    return found
+        result = _chain(layers, graph, {*between, *layers[1:]})
+        if result is not None:
+            result.merged, ends = _merged(layers[-1], graph)
+            result.covered.update(ends)
+            return result
+    result = _chain([node], graph, set())
+    assert result is not None
+    result.merged, ends = _merged(node, graph)
+    result.covered.update(ends)
+    return result
 
 
 def _chain(layers: list[Node], graph: Graph, covered: set[Node]) -> Chain | None:

@@ -59,7 +59,7 @@ def _uncut(blocks: Sequence[_Layer]) -> list[Value] | None:
         biases += [block.ordered(half) for way in block.ways for half in np.split(bias[way], 2)]
     vector = np.concatenate([array.reshape(-1) for array in (*weights, *biases)])
     starts = {int(held.reshape(-1)[0]): value for value, held in numbers.items()}
-    found: list[Value] = []
+    result: list[Value] = []
     position = 0
     while position < vector.size:
         value = starts.get(int(vector[position]))
@@ -68,9 +68,9 @@ def _uncut(blocks: Sequence[_Layer]) -> list[Value] | None:
         held = numbers[value].reshape(-1)
         if not np.array_equal(vector[position : position + held.size], held):
             return None
-        found.append(value)
+        result.append(value)
         position += held.size
-    return found
+    return result
 
 
 def _numbered(value: Value, numbers: dict[Value, Array]) -> Array | None:
@@ -98,16 +98,16 @@ def _numbered(value: Value, numbers: dict[Value, Array]) -> Array | None:
         return None
     if isinstance(node.op, Reshape):
         return data.reshape(shape)
-    places = [list(entry) for entry in given if entry is not None]
+    indices = [list(entry) for entry in given if entry is not None]
     if isinstance(node.op, Gather):
-        return np.take(data, np.reshape(places[0], operands[1].shape), node.op.axis)  # type: ignore[arg-type]
-    axes = places[2] if len(places) > 2 else list(range(len(places[0])))
-    steps = places[3] if len(places) > 3 else [1] * len(axes)
+        return np.take(data, np.reshape(indices[0], operands[1].shape), node.op.axis)  # type: ignore[arg-type]
+    axes = indices[2] if len(indices) > 2 else list(range(len(indices[0])))
+    steps = indices[3] if len(indices) > 3 else [1] * len(axes)
     cuts = [slice(None)] * data.ndim
-    for start, stop, axis, step in zip(places[0], places[1], axes, steps, strict=True):
+    for start, stop, axis, step in zip(indices[0], indices[1], axes, steps, strict=True):
         cuts[axis] = slice(start, stop, step)
-    found: Array = data[tuple(cuts)]
-    return found if found.shape == shape else None
+    result: Array = data[tuple(cuts)]
+    return result if result.shape == shape else None
 
 
 def _joined(node: AnyNode, values: Sequence[Value]) -> Entry:
@@ -157,14 +157,14 @@ class _Layer:
     def ordered(self, array: Array) -> Array:
         """One direction's weight or bias with MXNet's order of gates."""
         parts = np.split(array, self.gates)
-        return np.concatenate([parts[place] for place in self.places])
+        return np.concatenate([parts[index] for index in self.places])
 
     def _source(self, value: Value, place: int, count: int) -> str | None:
         return value.sources[place] if len(value.sources) == count else None
 
     def pieces(self) -> list[_Piece]:
         """The weights of the input and of the state, direction by direction."""
-        found = []
+        result = []
         for way in self.ways:
             for value in (self.weight, self.recurrent):
                 tensor = value.tensor
@@ -173,12 +173,12 @@ class _Layer:
                 def compute(tensor: Tensor = tensor, way: int = way) -> Array:
                     return self.ordered(tensor.numpy()[way])
 
-                found.append(_Piece(self._source(value, way, self.all_ways), tensor.shape[1:], compute))
-        return found
+                result.append(_Piece(self._source(value, way, self.all_ways), tensor.shape[1:], compute))
+        return result
 
     def biases(self) -> list[_Piece]:
         """The biases of the input and of the state, direction by direction."""
-        found = []
+        result = []
         for way in self.ways:
             for side in range(2):
                 tensor = None if self.bias is None else self.bias.tensor
@@ -192,32 +192,32 @@ class _Layer:
                     return self.ordered(tensor.numpy()[way, side * self.rows : (side + 1) * self.rows])
 
                 source = None if self.bias is None else self._source(self.bias, way * 2 + side, self.all_ways * 2)
-                found.append(_Piece(source, (self.rows,), compute))
-        return found
+                result.append(_Piece(source, (self.rows,), compute))
+        return result
 
     def weight_entries(self) -> list[Entry]:
         """The flat weights as entries."""
-        found = []
+        result = []
         for way in self.ways:
             for value in (self.weight, self.recurrent):
                 columns = self.node.fixed(value.shape, value.name)[2]
-                found.append(self._ordered(self.node.export.entry(value), way, (self.rows, columns)))
-        return found
+                result.append(self._ordered(self.node.export.entry(value), way, (self.rows, columns)))
+        return result
 
     def bias_entries(self) -> list[Entry]:
         """The flat biases as entries."""
         node = self.node
-        found = []
+        result = []
         for way in self.ways:
             for side in range(2):
                 if self.bias is None:
                     dtype = node.dtype().value
-                    found.append(node.step("_zeros", suffix="no_bias", shape=(self.rows,), dtype=dtype))
+                    result.append(node.step("_zeros", suffix="no_bias", shape=(self.rows,), dtype=dtype))
                     continue
                 half = {"axis": 1, "begin": side * self.rows, "end": (side + 1) * self.rows}
                 part = node.step("slice_axis", node.export.entry(self.bias), suffix="bias", **half)
-                found.append(self._ordered(part, way, (self.rows,)))
-        return found
+                result.append(self._ordered(part, way, (self.rows,)))
+        return result
 
     def _ordered(self, entry: Entry, way: int, shape: tuple[int, ...]) -> Entry:
         """One direction's part, its gates in order, of this shape and then flat."""
@@ -226,8 +226,8 @@ class _Layer:
             entry = node.step("slice_axis", entry, suffix="direction", axis=0, begin=way, end=way + 1)
         if self.gates > 1:
             entry = node.step("Reshape", entry, suffix="gates", shape=(self.gates, -1))
-            places = node.constant(self.places, suffix="gates")
-            entry = node.step("take", entry, places, suffix="gates", axis=0)
+            indices = node.constant(self.places, suffix="gates")
+            entry = node.step("take", entry, indices, suffix="gates", axis=0)
         entry = node.step("Reshape", entry, suffix="part", shape=shape)
         return node.step("Reshape", entry, suffix="flat", shape=(-1,))
 

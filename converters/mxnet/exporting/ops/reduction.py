@@ -56,16 +56,16 @@ def _of_nothing(node: ExportNode[ir.Reduce]) -> bool:
     dtype, number = node.dtype(), NOTHING[type(node.op)]
     held = DType.FLOAT32 if dtype is DType.BOOL else dtype
     node.charge(math.prod(shape), "its result")
-    found: NDArray[Any] = np.zeros(shape or (1,), held.numpy())
+    result: NDArray[Any] = np.zeros(shape or (1,), held.numpy())
     if dtype is DType.BOOL:
-        found[...] = number > 0
+        result[...] = number > 0
     elif dtype.is_integer and not math.isfinite(number):
-        limits = np.iinfo(str(found.dtype))
-        found[...] = limits.min if number < 0 else limits.max
+        limits = np.iinfo(str(result.dtype))
+        result[...] = limits.min if number < 0 else limits.max
     else:
-        found[...] = number
+        result[...] = number
     name = node.export.fresh_variable(node.stem)
-    node.bind(node.export.variable(name, Tensor.of(found, held), {}), carried=held)
+    node.bind(node.export.variable(name, Tensor.of(result, held), {}), carried=held)
     return True
 
 
@@ -178,8 +178,8 @@ def positions(name: str) -> ExportFunction:
         if not isinstance(size, int):
             node.refuse("select_last_index of an axis whose size is open; state the inputs' shapes")
         turned = node.step("reverse", data, axis=normalize_axis(op.axis, node.rank()))
-        found = node.step(name, turned, **attributes)
-        node.emit("_rminus_scalar", found, scalar=size - 1, carried=held)
+        result = node.step(name, turned, **attributes)
+        node.emit("_rminus_scalar", result, scalar=size - 1, carried=held)
 
     return export_positions
 
@@ -197,13 +197,13 @@ def export_top_k(node: ExportNode[ir.TopK]) -> None:
         node.refuse("K is 0; MXNet has no tensors without elements")
     data, size = node.entry(0), node.shape()[op.axis]
     axis = normalize_axis(op.axis, node.rank())
-    values, places = node.node.outputs
-    wanted = {value: bool(value.uses) or node.export.graph.is_output(value) for value in (values, places)}
-    held = _positions_dtype(node, places)
+    values, indices = node.node.outputs
+    wanted = {value: bool(value.uses) or node.export.graph.is_output(value) for value in (values, indices)}
+    held = _positions_dtype(node, indices)
     attributes: dict[str, Any] = {"axis": axis, "is_ascend": not op.largest, "dtype": held.value}
-    if not wanted[places]:
-        found = node.export.append("topk", node.stem, [data], {**attributes, "k": count[0], "ret_typ": "value"})
-        node.bind((found, 0), 0)
+    if not wanted[indices]:
+        result = node.export.append("topk", node.stem, [data], {**attributes, "k": count[0], "ret_typ": "value"})
+        node.bind((result, 0), 0)
     elif count[0] == 1 or not isinstance(size, int) or size <= STABLE:
         if not isinstance(size, int) and count[0] > 1:
             node.decide(
@@ -232,16 +232,16 @@ def _top_in_order(
 ) -> None:
     """All elements sorted, then the positions within each run of equal elements, as run * size + place."""
     index = node.export.append("topk", f"{node.stem}_sorted", [data], {**attributes, "k": size, "ret_typ": "both"})
-    ordered, places = (index, 0), (index, 1)
+    ordered, indices = (index, 0), (index, 1)
     before = node.step("slice_axis", ordered, suffix="before", axis=axis, begin=0, end=size - 1)
     behind = node.step("slice_axis", ordered, suffix="behind", axis=axis, begin=1, end=size)
     differs = node.step("_not_equal", before, behind, suffix="differs")
     steps = node.export.append("Cast", f"{node.stem}_steps", [differs], {"dtype": DType.INT64.value}), 0
     runs = node.step("_np_cumsum", steps, suffix="runs", axis=axis)
-    first = node.step("slice_axis", places, suffix="first", axis=axis, begin=0, end=1)
+    first = node.step("slice_axis", indices, suffix="first", axis=axis, begin=0, end=1)
     zero = node.step("zeros_like", first, suffix="zero")
     runs = node.step("Concat", zero, runs, suffix="all_runs", dim=axis, num_args=2)
-    keys = node.step("elemwise_add", node.step("_mul_scalar", runs, suffix="keys", scalar=size), places, suffix="keys")
+    keys = node.step("elemwise_add", node.step("_mul_scalar", runs, suffix="keys", scalar=size), indices, suffix="keys")
     ranked = node.step("topk", keys, suffix="ranked", axis=axis, k=count, ret_typ="value", is_ascend=True)
     cut = node.step("slice_axis", ordered, suffix="values", axis=axis, begin=0, end=count)
     bind_named(node, cut, 0)

@@ -60,9 +60,9 @@ def _resized(node: ExportNode[Resize]) -> dict[int, Axis]:
         factors = [_common_factor(node, own)] * len(axes)
     regions = _regions(node)
     return {
-        axis: found
-        for place, axis in enumerate(axes)
-        if not (found := Axis(own[place], wanted[place], factors[place], *regions.get(axis, (0.0, 1.0)))).is_kept
+        axis: result
+        for index, axis in enumerate(axes)
+        if not (result := Axis(own[index], wanted[index], factors[index], *regions.get(axis, (0.0, 1.0)))).is_kept
     }
 
 
@@ -159,16 +159,16 @@ def _export_repeats(node: ExportNode[Resize], factors: dict[int, int]) -> None:
 def _export_nearest(node: ExportNode[Resize], resized: dict[int, Axis]) -> None:
     op = node.op
     whole = {
-        axis: found.wanted // found.size
-        for axis, found in resized.items()
-        if found.wanted % found.size == 0 and found.factor == found.wanted // found.size
+        axis: result.wanted // result.size
+        for axis, result in resized.items()
+        if result.wanted % result.size == 0 and result.factor == result.wanted // result.size
     }
     if len(whole) == len(resized) and _repeats(op):
         _export_repeats(node, whole)
         return
     data = node.entry(0)
-    for axis, found in resized.items():
-        indices = node.constant(nearest(found, op), DType.INT64, f"nearest{axis}")
+    for axis, result in resized.items():
+        indices = node.constant(nearest(result, op), DType.INT64, f"nearest{axis}")
         data = node.step("take", data, indices, suffix=f"taken{axis}", axis=axis, mode="clip")
     node.bind(_extrapolated(node, data, resized, held(node)))
 
@@ -177,11 +177,11 @@ def _extrapolated(node: ExportNode[Resize], data: Entry, resized: dict[int, Axis
     """The data with the extrapolation value where a place lies outside on any axis."""
     op = node.op
     if op.coordinates is Coordinates.TF_CROP_AND_RESIZE:
-        node.charge(math.prod(found.wanted for found in resized.values()), "the places outside of the data")
+        node.charge(math.prod(result.wanted for result in resized.values()), "the places outside of the data")
     beyond = np.zeros((1,) * node.rank(), bool)
-    for axis, found in resized.items():
-        shape = tuple(-1 if place == axis else 1 for place in range(node.rank()))
-        beyond = beyond | outside(found, op.coordinates).reshape(shape)
+    for axis, result in resized.items():
+        shape = tuple(-1 if index == axis else 1 for index in range(node.rank()))
+        beyond = beyond | outside(result, op.coordinates).reshape(shape)
     if not beyond.any():
         return data
     data = node.step("broadcast_mul", data, node.constant(~beyond, dtype, "inside"), suffix="inside")
@@ -192,9 +192,9 @@ def _extrapolated(node: ExportNode[Resize], data: Entry, resized: dict[int, Axis
 def _is_bilinear(node: ExportNode[Resize], resized: dict[int, Axis]) -> bool:
     op = node.op
     exact = all(
-        found.factor == float(np.float32(found.wanted) / np.float32(found.size))
-        and (found.wanted > 1 or op.coordinates is not Coordinates.HALF_PIXEL)
-        for found in resized.values()
+        result.factor == float(np.float32(result.wanted) / np.float32(result.size))
+        and (result.wanted > 1 or op.coordinates is not Coordinates.HALF_PIXEL)
+        for result in resized.values()
     )
     plain = op.coordinates in BILINEAR and op.mode is ResizeMode.LINEAR and not op.antialias
     return plain and exact and node.rank() == 4 and set(resized) <= set(IMAGE) and held(node).is_float
@@ -256,11 +256,11 @@ def _export_products(node: ExportNode[Resize], resized: dict[int, Axis]) -> None
     """A FullyConnected of weights along each axis, which is brought to the end for it."""
     last, dtype = node.rank() - 1, computing(node)
     data = cast(node, node.entry(0), held(node), dtype)
-    for axis, found in sorted(resized.items(), reverse=True):
-        weights = node.constant(matrix(found, node.op), dtype, f"weights{axis}")
+    for axis, result in sorted(resized.items(), reverse=True):
+        weights = node.constant(matrix(result, node.op), dtype, f"weights{axis}")
         if axis != last:
             data = node.step("SwapAxis", data, suffix=f"turned{axis}", dim1=axis, dim2=last)
-        attributes: dict[str, Any] = {"num_hidden": found.wanted, "no_bias": True, "flatten": False}
+        attributes: dict[str, Any] = {"num_hidden": result.wanted, "no_bias": True, "flatten": False}
         data = node.step("FullyConnected", data, weights, suffix=f"resized{axis}", **attributes)
         if axis != last:
             data = node.step("SwapAxis", data, suffix=f"back{axis}", dim1=axis, dim2=last)

@@ -32,9 +32,9 @@ def export_roi_maximum(node: ExportNode[RoiAlign]) -> None:
     best = None
     for (row, row_weight), (column, column_weight) in itertools.product(rows, columns):
         line = node.step("expand_dims", node.step("_mul_scalar", row, scalar=sizes[1]), suffix="line", axis=2)
-        place = node.step("broadcast_add", line, node.step("expand_dims", column, suffix="across", axis=1))
-        place = node.step("broadcast_add", place, first, suffix="row")
-        read = node.step("take", table, node.step("Cast", place, dtype="int32"), axis=0, mode="clip")
+        index = node.step("broadcast_add", line, node.step("expand_dims", column, suffix="across", axis=1))
+        index = node.step("broadcast_add", index, first, suffix="row")
+        read = node.step("take", table, node.step("Cast", index, dtype="int32"), axis=0, mode="clip")
         down = node.step("Reshape", row_weight, suffix="down", shape=(0, 0, 1, 1))
         along = node.step("Reshape", column_weight, suffix="along", shape=(0, 1, -1, 1))
         weighted = node.step("broadcast_mul", node.step("broadcast_mul", read, down), along, suffix="weighted")
@@ -60,10 +60,10 @@ def _samples(node: ExportNode[RoiAlign], corners: tuple[int, int], count: int, s
     node.charge(count, "its samples")
     parts = ((np.arange(count) + 0.5) / count)[None]
     moved = node.step("broadcast_mul", length, node.constant(parts, computing(node), "parts"), suffix="moved")
-    places = node.step("broadcast_add", moved, ends[0], suffix="places")
-    above = node.step("_greater_equal_scalar", places, suffix="above", scalar=-1)
-    inside = node.step("elemwise_mul", above, node.step("_lesser_equal_scalar", places, scalar=size), suffix="inside")
-    limited = node.step("clip", places, suffix="limited", a_min=0, a_max=size - 1)
+    indices = node.step("broadcast_add", moved, ends[0], suffix="places")
+    above = node.step("_greater_equal_scalar", indices, suffix="above", scalar=-1)
+    inside = node.step("elemwise_mul", above, node.step("_lesser_equal_scalar", indices, scalar=size), suffix="inside")
+    limited = node.step("clip", indices, suffix="limited", a_min=0, a_max=size - 1)
     floor = node.step("floor", limited)
     ceiling = node.step("_minimum_scalar", node.step("_plus_scalar", floor, scalar=1), scalar=size - 1)
     part = node.step("elemwise_sub", limited, floor, suffix="part")

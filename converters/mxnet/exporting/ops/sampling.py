@@ -81,12 +81,12 @@ def _sample_by_lookups(node: ExportNode[GridSample]) -> None:
     grid = node.step("Reshape", wide(node, 1), suffix="places", shape=(0, -1, len(sizes)))
     axes = []
     for axis, size in enumerate(sizes):
-        place = len(sizes) - 1 - axis
-        column = node.step("slice_axis", grid, suffix=f"column{axis}", axis=2, begin=place, end=place + 1)
+        index = len(sizes) - 1 - axis
+        column = node.step("slice_axis", grid, suffix=f"column{axis}", axis=2, begin=index, end=index + 1)
         numbers = node.step("Reshape", column, suffix=f"numbers{axis}", shape=(0, -1))
         axes.append(_neighbours(node, numbers, size))
     table = lookup_table(node, wide(node, 0), channels, len(sizes))
-    found = None
+    result = None
     for taps in itertools.product(*axes):
         part = looked_up(node, table, [tap[0] for tap in taps], sizes)
         weights = [tap[1] for tap in taps if tap[1] is not None]
@@ -95,9 +95,9 @@ def _sample_by_lookups(node: ExportNode[GridSample]) -> None:
             for other in weights[1:]:
                 weight = node.step("elemwise_mul", weight, other, suffix="weight")
             part = node.step("broadcast_mul", part, node.step("expand_dims", weight, suffix="each", axis=2))
-        found = part if found is None else node.step("elemwise_add", found, part, suffix="total")
-    assert found is not None
-    turned = node.step("transpose", found, suffix="channels", axes=(0, 2, 1))
+        result = part if result is None else node.step("elemwise_add", result, part, suffix="total")
+    assert result is not None
+    turned = node.step("transpose", result, suffix="channels", axes=(0, 2, 1))
     emit_as(node, node.step("Reshape", turned, suffix="sampled", shape=(0, channels, *wanted)), computing(node))
 
 
@@ -125,24 +125,24 @@ def _neighbours(node: ExportNode[GridSample], numbers: Entry, size: int) -> list
     """The index of each neighbour on one axis and its weight (None for 1), from positions in [-1, 1]."""
     op = node.op
     half = (size - 1) / 2 if op.align_corners else size / 2
-    places = node.step("_mul_scalar", numbers, suffix="scaled", scalar=half)
-    places = node.step("_plus_scalar", places, suffix="place", scalar=(size - 1) / 2)
+    indices = node.step("_mul_scalar", numbers, suffix="scaled", scalar=half)
+    indices = node.step("_plus_scalar", indices, suffix="place", scalar=(size - 1) / 2)
     if op.mode is SampleMode.NEAREST:
-        return [_index(node, node.step("_npi_around", places, decimals=0), None, size)]
+        return [_index(node, node.step("_npi_around", indices, decimals=0), None, size)]
     if op.mode is not SampleMode.CUBIC or op.padding_mode is not SamplePadding.BORDER:
-        places = _within(node, places, size)
-    floor = node.step("floor", places)
-    part = node.step("elemwise_sub", places, floor, suffix="part")
+        indices = _within(node, indices, size)
+    floor = node.step("floor", indices)
+    part = node.step("elemwise_sub", indices, floor, suffix="part")
     if op.mode is SampleMode.LINEAR:
         rest = node.step("_rminus_scalar", part, suffix="rest", scalar=1.0)
         weights, first = [rest, part], 0
     else:
         weights, first = [_polynomial(node, part, factors) for factors in CUBIC_WEIGHTS], -1
-    found = []
-    for place, weight in enumerate(weights, first):
-        moved = floor if place == 0 else node.step("_plus_scalar", floor, suffix="neighbour", scalar=place)
-        found.append(_index(node, moved, weight, size))
-    return found
+    result = []
+    for index, weight in enumerate(weights, first):
+        moved = floor if index == 0 else node.step("_plus_scalar", floor, suffix="neighbour", scalar=index)
+        result.append(_index(node, moved, weight, size))
+    return result
 
 
 def _within(node: ExportNode[GridSample], places: Entry, size: int) -> Entry:
@@ -172,11 +172,11 @@ def _index(node: ExportNode[GridSample], places: Entry, weight: Entry | None, si
 
 
 def _polynomial(node: AnyNode, entry: Entry, factors: Sequence[float]) -> Entry:
-    found = node.step("_mul_scalar", entry, suffix="power", scalar=factors[0])
+    result = node.step("_mul_scalar", entry, suffix="power", scalar=factors[0])
     for factor in factors[1:-1]:
-        raised = node.step("_plus_scalar", found, suffix="sum", scalar=factor) if factor else found
-        found = node.step("elemwise_mul", raised, entry, suffix="power")
-    return node.step("_plus_scalar", found, suffix="sum", scalar=factors[-1]) if factors[-1] else found
+        raised = node.step("_plus_scalar", result, suffix="sum", scalar=factor) if factor else result
+        result = node.step("elemwise_mul", raised, entry, suffix="power")
+    return node.step("_plus_scalar", result, suffix="sum", scalar=factors[-1]) if factors[-1] else result
 
 
 def export_affine_grid(node: ExportNode[AffineGrid]) -> None:
@@ -192,8 +192,8 @@ def export_affine_grid(node: ExportNode[AffineGrid]) -> None:
         return
     node.charge(math.prod(sizes) * (len(sizes) + 1), "its grid")
     axes = [_regular(size, op.align_corners) for size in sizes]
-    places = [axis.reshape(-1) for axis in np.meshgrid(*axes, indexing="ij")][::-1]
-    points = np.stack([*places, np.ones(places[0].size)])
+    indices = [axis.reshape(-1) for axis in np.meshgrid(*axes, indexing="ij")][::-1]
+    points = np.stack([*indices, np.ones(indices[0].size)])
     constant = node.constant(points, computing(node), "places")
     moved = node.step("dot", wide(node, 0), constant, suffix="moved")
     turned = node.step("transpose", moved, suffix="rows", axes=(0, 2, 1))

@@ -61,10 +61,10 @@ def _place(node: AnyNode, vectors: Entry, updates: Entry, sizes: tuple[int, ...]
 
 def _sizes(node: AnyNode, slot: int) -> tuple[int, ...]:
     """The sizes of an operand."""
-    found = node.fixed(node.shape(slot), node.input(slot).name)
-    if 0 in found:
+    result = node.fixed(node.shape(slot), node.input(slot).name)
+    if 0 in result:
         node.refuse("MXNet has no tensors without elements")
-    return found
+    return result
 
 
 def _updates(node: ExportNode[Scatter]) -> Entry:
@@ -113,8 +113,8 @@ def export_scatter_nd(node: ExportNode[ir.ScatterND]) -> None:
         wide = product_dtype(node.dtype())
         _decide_sum(node, wide)
         hot = node.step("one_hot", flat, suffix="hot", depth=rows, dtype=wide.value)
-        found = node.step("dot", hot, _wide(node, updates, wide, "updates"), suffix="added", transpose_a=True)
-        _finish(node, node.step("elemwise_add", _wide(node, data, wide, "data"), found, suffix="sum"), wide, sizes)
+        result = node.step("dot", hot, _wide(node, updates, wide, "updates"), suffix="added", transpose_a=True)
+        _finish(node, node.step("elemwise_add", _wide(node, data, wide, "data"), result, suffix="sum"), wide, sizes)
         return
     reduce, combine = COMBINE[node.op.reduction]
     held = _product_dtype(node)
@@ -123,8 +123,8 @@ def export_scatter_nd(node: ExportNode[ir.ScatterND]) -> None:
     hot = node.step("expand_dims", hot, suffix="hot", axis=2)
     updates = node.step("expand_dims", updates, suffix="updates", axis=1)
     spread = _spread(node, hot, updates, node.step("expand_dims", data, suffix="rest", axis=0), (total, rows, inner))
-    found = node.step(reduce, spread, suffix="reduced", axis=0, keepdims=False)
-    _finish(node, node.step(combine, data, found, suffix="combined"), held, sizes)
+    result = node.step(reduce, spread, suffix="reduced", axis=0, keepdims=False)
+    _finish(node, node.step(combine, data, result, suffix="combined"), held, sizes)
 
 
 def _check_size(node: ExportNode[Scatter], size: int) -> None:
@@ -186,18 +186,18 @@ def export_scatter_elements(node: ExportNode[ir.ScatterElements]) -> None:
         _place(node, vectors, updates, sizes)
         return
     _check_size(node, math.prod(count) * size)
-    dtype, others = node.dtype(), tuple(place for place in range(rank) if place != axis)
+    dtype, others = node.dtype(), tuple(index for index in range(rank) if index != axis)
     adds = node.op.reduction is ir.Reduction.ADD
     wide = product_dtype(dtype) if adds else _product_dtype(node)
     if adds:
         _decide_sum(node, wide)
     stages = [_wide(node, node.entry(0), wide, "data")]
-    short = [place for place in others if count[place] < sizes[place]]
-    for place in short:
-        part = node.step("slice_axis", stages[-1], suffix=f"part{place}", axis=place, begin=0, end=count[place])
+    short = [index for index in others if count[index] < sizes[index]]
+    for index in short:
+        part = node.step("slice_axis", stages[-1], suffix=f"part{index}", axis=index, begin=0, end=count[index])
         stages.append(part)
     region, updates = stages[-1], _wide(node, updates, wide, "updates")
-    order, lines = (*others, axis), (*(count[place] for place in others), size)
+    order, lines = (*others, axis), (*(count[index] for index in others), size)
     if order != tuple(range(rank)):
         entry = node.step("transpose", entry, suffix="lines", axes=order)
         updates = node.step("transpose", updates, suffix="update_lines", axes=order)
@@ -206,26 +206,26 @@ def export_scatter_elements(node: ExportNode[ir.ScatterElements]) -> None:
         flat = math.prod(lines[:-1])
         row = node.step("Reshape", updates, suffix="row", shape=(flat, 1, count[axis]))
         hot = node.step("Reshape", hot, suffix="hot", shape=(flat, count[axis], size))
-        found = node.step("batch_dot", row, hot, suffix="added")
+        result = node.step("batch_dot", row, hot, suffix="added")
     else:
         ordered = node.step("transpose", region, suffix="region_lines", axes=order)
         rest = node.step("expand_dims", ordered, suffix="region_rows", axis=rank - 1)
         column = node.step("expand_dims", updates, suffix="column", axis=rank)
         spread = _spread(node, hot, column, rest, (*lines[:-1], count[axis], size))
-        found = node.step(COMBINE[node.op.reduction][0], spread, suffix="reduced", axis=rank - 1)
-    found = node.step("Reshape", found, suffix="found", shape=lines)
-    back = tuple(order.index(place) for place in range(rank))
+        result = node.step(COMBINE[node.op.reduction][0], spread, suffix="reduced", axis=rank - 1)
+    result = node.step("Reshape", result, suffix="found", shape=lines)
+    back = tuple(order.index(index) for index in range(rank))
     if back != tuple(range(rank)):
-        found = node.step("transpose", found, suffix="back", axes=back)
+        result = node.step("transpose", result, suffix="back", axes=back)
     combine = "elemwise_add" if adds else COMBINE[node.op.reduction][1]
-    found = node.step(combine, region, found, suffix="combined")
-    for place, before in reversed(list(zip(short, stages, strict=False))):
-        rest = node.step("slice_axis", before, suffix=f"rest{place}", axis=place, begin=count[place], end=sizes[place])
-        found = node.step("Concat", found, rest, suffix=f"whole{place}", dim=place, num_args=2)
+    result = node.step(combine, region, result, suffix="combined")
+    for index, before in reversed(list(zip(short, stages, strict=False))):
+        rest = node.step("slice_axis", before, suffix=f"rest{index}", axis=index, begin=count[index], end=sizes[index])
+        result = node.step("Concat", result, rest, suffix=f"whole{index}", dim=index, num_args=2)
     if wide is dtype:
-        bind_last(node, found)
+        bind_last(node, result)
     else:
-        node.emit("Cast", found, dtype=dtype.value)
+        node.emit("Cast", result, dtype=dtype.value)
 
 
 EXPORTS = table(row(ir.ScatterND, export_scatter_nd), row(ir.ScatterElements, export_scatter_elements))

@@ -65,15 +65,15 @@ def export_slice(node: ExportNode[ir.Slice]) -> None:
     end: list[int | None] = [None] * rank
     step: list[int | None] = [None] * rank
     for start, stop, axis, stride in zip(starts, ends, axes, steps, strict=True):
-        place = normalize_axis(axis, rank)
-        size = shape[place]
+        index = normalize_axis(axis, rank)
+        size = shape[index]
         if isinstance(size, int):
-            places = places_taken(size, start, stop, stride)
-            begin[place], end[place] = places.start, None if places.stop < 0 else places.stop
+            indices = places_taken(size, start, stop, stride)
+            begin[index], end[index] = indices.start, None if indices.stop < 0 else indices.stop
         else:
-            begin[place] = start if stride > 0 or start != -1 else None
-            end[place] = stop if abs(stop) < ir.BEYOND else None
-        step[place] = stride
+            begin[index] = start if stride > 0 or start != -1 else None
+            end[index] = stop if abs(stop) < ir.BEYOND else None
+        step[index] = stride
     entry, carried = node.moved(0)
     touched = [axis for axis in range(rank) if step[axis] is not None]
     axis = touched[0] if touched else 0
@@ -102,8 +102,8 @@ def _cut(node: AnyNode, entry: Entry, axis: int, size: Dim, part: slice) -> Entr
     if not isinstance(size, int):
         node.refuse(f"MXNet slices up to {MOST_SLICED_AXES} axes by steps; the size of axis {axis} is open")
     node.charge(size, "the places of its slice")
-    places = node.constant(np.arange(size)[part], DType.INT64, f"places{axis}")
-    return node.step("take", entry, places, suffix=f"axis{axis}", axis=axis, mode="clip")
+    indices = node.constant(np.arange(size)[part], DType.INT64, f"places{axis}")
+    return node.step("take", entry, indices, suffix=f"axis{axis}", axis=axis, mode="clip")
 
 
 def export_depth_to_space(node: ExportNode[ir.DepthToSpace]) -> None:

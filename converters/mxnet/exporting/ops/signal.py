@@ -34,18 +34,18 @@ def _roots(node: ExportNode[ir.DFT | ir.STFT], taken: int, given: int, length: i
     angles = 2 * math.pi * turns / length
     cosine, sine = np.cos(angles), np.sin(angles) * (1 if inverse else -1)
     if real:
-        places = np.arange(taken)
-        twice = np.where((places == 0) | (2 * places == length), 1.0, 2.0)[:, None]
+        indices = np.arange(taken)
+        twice = np.where((indices == 0) | (2 * indices == length), 1.0, 2.0)[:, None]
         cosine, sine = cosine * twice, sine * twice
-    found = np.zeros((taken, parts, given, 1 if real else 2))
-    found[:, 0, :, 0] = cosine
+    result = np.zeros((taken, parts, given, 1 if real else 2))
+    result[:, 0, :, 0] = cosine
     if parts == 2:
-        found[:, 1, :, 0] = -sine
+        result[:, 1, :, 0] = -sine
     if not real:
-        found[:, 0, :, 1] = sine
+        result[:, 0, :, 1] = sine
         if parts == 2:
-            found[:, 1, :, 1] = cosine
-    return np.asarray(found.reshape(rows, columns) / (length if inverse else 1))
+            result[:, 1, :, 1] = cosine
+    return np.asarray(result.reshape(rows, columns) / (length if inverse else 1))
 
 
 def _transformed(node: AnyNode, data: Entry, rank: int, matrix: NDArray[np.float64], given: int) -> Entry:
@@ -57,10 +57,10 @@ def _transformed(node: AnyNode, data: Entry, rank: int, matrix: NDArray[np.float
     rows = node.step("Reshape", data, suffix="rows", shape=(*kept, -3))
     roots = node.constant(matrix.astype(wide.numpy()), wide, "roots")
     product = node.step("dot", rows, roots, suffix="product")
-    found = node.step("Reshape", product, suffix="places", shape=(*kept, -4, given, matrix.shape[1] // given))
+    result = node.step("Reshape", product, suffix="places", shape=(*kept, -4, given, matrix.shape[1] // given))
     if wide is not node.dtype():
-        found = node.step("Cast", found, suffix="result", dtype=node.dtype().value)
-    return found
+        result = node.step("Cast", result, suffix="result", dtype=node.dtype().value)
+    return result
 
 
 def export_dft(node: ExportNode[ir.DFT]) -> None:
@@ -78,13 +78,13 @@ def export_dft(node: ExportNode[ir.DFT]) -> None:
     if taken < size:
         data = node.step("slice_axis", data, suffix="taken", axis=axis, begin=0, end=taken)
     matrix = _roots(node, taken, given, length, parts)
-    order = (*(place for place in range(rank) if place not in (axis, rank - 1)), axis, rank - 1)
+    order = (*(index for index in range(rank) if index not in (axis, rank - 1)), axis, rank - 1)
     if order == tuple(range(rank)):
         node.bind(_transformed(node, data, rank, matrix, given))
         return
     data = node.step("transpose", data, suffix="places_last", axes=order)
-    found = _transformed(node, data, rank, matrix, given)
-    node.emit("transpose", found, axes=tuple(order.index(place) for place in range(rank)))
+    result = _transformed(node, data, rank, matrix, given)
+    node.emit("transpose", result, axes=tuple(order.index(index) for index in range(rank)))
 
 
 def export_stft(node: ExportNode[ir.STFT]) -> None:

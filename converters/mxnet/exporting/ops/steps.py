@@ -80,9 +80,9 @@ def same_truths(node: AnyNode, values: Sequence[Value]) -> tuple[list[Entry], DT
     if all(value.dtype is not DType.BOOL for value in values):
         return [export.entry(value) for value in values], None
     entries = [export.raw(value) for value in values]
-    found = {export.carried(value) for value in values}
-    if len(found) == 1:
-        return entries, found.pop()
+    result = {export.carried(value) for value in values}
+    if len(result) == 1:
+        return entries, result.pop()
     return [export.cast(entry, DType.FLOAT32) for entry in entries], DType.FLOAT32
 
 

@@ -144,8 +144,8 @@ def softmax_like(op: type[ir.Softmax] | type[ir.LogSoftmax], *, negate: bool = F
                 node.refuse("use_length without the input length; MXNet does not run it either")
             length = node.input(1)
             if data.shape:
-                place = normalize_axis(axis, len(data.shape))
-                wanted = (*data.shape[:place], *data.shape[place + 1 :])
+                index = normalize_axis(axis, len(data.shape))
+                wanted = (*data.shape[:index], *data.shape[index + 1 :])
                 if not wanted and not node.np_shape:
                     wanted = (1,)  # of a vector; it broadcasts
                 node.graph.refine(length, TensorType(None, wanted))

@@ -17,11 +17,11 @@ def entries(count: int, least: float | None, *names: str) -> Check:
 
     def check(node: ImportNode) -> None:
         for name in names:
-            found = node.attrs[name]
-            if found and (len(found) != count or None in found):
-                node.refuse(f"{name} {list(found)}, expected {count} entries")
-            if found and least is not None and min(found) < least:
-                node.refuse(f"{name} {list(found)}, expected entries of {least} or more")
+            result = node.attrs[name]
+            if result and (len(result) != count or None in result):
+                node.refuse(f"{name} {list(result)}, expected {count} entries")
+            if result and least is not None and min(result) < least:
+                node.refuse(f"{name} {list(result)}, expected entries of {least} or more")
 
     return check
 
@@ -30,9 +30,9 @@ def sizes_of_a_window(name: str) -> Check:
     """Two sizes, which have no default."""
 
     def check(node: ImportNode) -> None:
-        found = node.attrs[name] or ()
-        if len(found) != 2 or None in found or min(found) < 1:
-            node.refuse(f"{name} {list(found)}, expected two sizes of 1 or more")
+        result = node.attrs[name] or ()
+        if len(result) != 2 or None in result or min(result) < 1:
+            node.refuse(f"{name} {list(result)}, expected two sizes of 1 or more")
 
     return check
 

@@ -31,9 +31,9 @@ def import_foreach(node: ImportNode) -> Sequence[Value]:
     body = Graph(f"{node.name}_body", parent=node.graph)
     carried = [body.add_input(body.fresh_name("state"), value.type) for value in states]
     slices = [_slice(node, body, value) for value in data]
-    places = [*zip(data_places, slices, strict=True), *zip(state_places, carried, strict=True)]
-    places += zip(kept_places, kept, strict=True)
-    heads = node.symbol_inside(0, body, [value for _, value in sorted(places, key=lambda place: place[0])])
+    indices = [*zip(data_places, slices, strict=True), *zip(state_places, carried, strict=True)]
+    indices += zip(kept_places, kept, strict=True)
+    heads = node.symbol_inside(0, body, [value for _, value in sorted(indices, key=lambda place: place[0])])
     if split < 0 or len(heads) - split != len(states):
         node.refuse(f"its symbol gives {len(heads)} values, expected {split} and {len(states)} states")
     close_body(node, body, [*heads[split:], *heads[:split]])
@@ -58,21 +58,21 @@ def import_while_loop(node: ImportNode) -> Sequence[Value]:
     attrs, values = node.attrs, node.inputs
     split, most = attrs["num_out_data"], attrs["max_iterations"]
     function_places, condition_places = (_places(node, f"{name}_input_locs", len(values)) for name in ("func", "cond"))
-    variables = [function_places[place] for place in _places(node, "func_var_locs", len(function_places))]
+    variables = [function_places[index] for index in _places(node, "func_var_locs", len(function_places))]
     if len(set(variables)) != len(variables) or min(split, most) < 0:
         node.refuse(f"func_var_locs is {attrs['func_var_locs']}, num_out_data {split}, max_iterations {most}")
-    initial = [values[place] for place in variables]
-    goes_on = _truth(node, node.symbol_inside(0, node.graph, [values[place] for place in condition_places]), node.graph)
+    initial = [values[index] for index in variables]
+    goes_on = _truth(node, node.symbol_inside(0, node.graph, [values[index] for index in condition_places]), node.graph)
     body = Graph(f"{node.name}_body", parent=node.graph)
     body.add_input("iteration", TensorType(DType.INT64, ()))
     body.add_input("condition", TensorType(DType.BOOL, ()))
     now = dict(enumerate(values))
-    now |= {place: body.add_input(body.fresh_name("variable"), values[place].type) for place in variables}
-    heads = node.symbol_inside(1, body, [now[place] for place in function_places])
+    now |= {index: body.add_input(body.fresh_name("variable"), values[index].type) for index in variables}
+    heads = node.symbol_inside(1, body, [now[index] for index in function_places])
     if len(heads) - split != len(variables):
         node.refuse(f"its function gives {len(heads)} values, expected {split} and {len(variables)} loop variables")
     now |= zip(variables, heads[split:], strict=True)
-    again = _truth(node, node.symbol_inside(0, body, [now[place] for place in condition_places]), body)
+    again = _truth(node, node.symbol_inside(0, body, [now[index] for index in condition_places]), body)
     close_body(node, body, [again, *heads[split:], *heads[:split]])
     results = node.graph.add_node(
         Loop(len(heads)), [node.constant(most, DType.INT64), goes_on, *initial], name=node.name, subgraphs=[body],
@@ -106,7 +106,7 @@ def import_cond(node: ImportNode) -> Sequence[Value]:
     """`_cond`: the outputs of the branch that the first symbol chooses."""
     values = node.inputs
     pick = [
-        [values[place] for place in _places(node, f"{name}_input_locs", len(values))]
+        [values[index] for index in _places(node, f"{name}_input_locs", len(values))]
         for name in ("cond", "then", "else")
     ]
     condition = _truth(node, node.symbol_inside(0, node.graph, pick[0]), node.graph)
@@ -125,10 +125,10 @@ def import_cond(node: ImportNode) -> Sequence[Value]:
 
 def _places(node: ImportNode, key: str, count: int) -> Sequence[int]:
     """An attribute of positions, each below `count`. Refuses others."""
-    found: Sequence[int] = node.attrs[key]
-    if not set(found) <= set(range(count)):
-        node.refuse(f"{key} is {str(found)[:60]}, expected positions below {count}")
-    return found
+    result: Sequence[int] = node.attrs[key]
+    if not set(result) <= set(range(count)):
+        node.refuse(f"{key} is {str(result)[:60]}, expected positions below {count}")
+    return result
 
 
 def _truth(node: ImportNode, heads: Sequence[Value], graph: Graph) -> Value:
@@ -154,13 +154,13 @@ def close_body(node: ImportNode, body: Graph, heads: Sequence[Value]) -> None:
 
 def _names_inside(body: Graph) -> set[str]:
     """The names of what the graphs inside a body hold."""
-    found: set[str] = set()
+    result: set[str] = set()
     pending = [inner for node in body.nodes for inner in node.subgraphs]
     while pending:
         graph = pending.pop()
-        found.update(value.name for value in graph.values)
+        result.update(value.name for value in graph.values)
         pending += [inner for node in graph.nodes for inner in node.subgraphs]
-    return found
+    return result
 
 
 def _unused(wanted: str, body: Graph, taken: set[str]) -> str:

@@ -66,11 +66,11 @@ def import_plain(node: ImportNode) -> Value:
     node.charge(elements * 2 * rows * columns, "its positions")
     base = node.constant(_starts(op, rows, columns), dtype)
     last = np.tile(np.array(sizes, np.float64), elements).reshape(1, -1, 1, 1)
-    places = node.step(Add(), offset, base, suffix="places")
-    limited = node.step(Min(), places, node.constant(last - 1, dtype), suffix="limited")
+    indices = node.step(Add(), offset, base, suffix="places")
+    limited = node.step(Min(), indices, node.constant(last - 1, dtype), suffix="limited")
     moved = node.step(Sub(), limited, base, suffix="moved")
-    above = node.step(GreaterOrEqual(), places, node.scalar_like(offset, 0), suffix="above")
-    inside = node.step(And(), above, node.step(Less(), places, node.constant(last, dtype), suffix="below"))
+    above = node.step(GreaterOrEqual(), indices, node.scalar_like(offset, 0), suffix="above")
+    inside = node.step(And(), above, node.step(Less(), indices, node.constant(last, dtype), suffix="below"))
     numbers = node.cast(inside, dtype, suffix="inside")
     pairs = node.step(Reshape(), numbers, node.vector([-1, elements, 2, rows, columns]), suffix="pairs")
     mask = node.step(ReduceMin(keepdims=False), pairs, node.vector([2]), suffix="mask")
@@ -83,16 +83,16 @@ def import_plain(node: ImportNode) -> Value:
 
 def _starts(op: DeformConv, rows: int, columns: int) -> Array:
     """Where the elements of each window lie without offsets: y and x in turn for each, (1, 2 * elements, H, W)."""
-    found = []
+    result = []
     for row, column in itertools.product(*map(range, op.kernel_shape)):
         axes = (
-            np.arange(count) * stride - before + place * dilation
-            for count, stride, (before, _), place, dilation in zip(
+            np.arange(count) * stride - before + index * dilation
+            for count, stride, (before, _), index, dilation in zip(
                 (rows, columns), op.strides, op.padding.pads, (row, column), op.dilations, strict=True
             )
         )
-        found.extend(np.meshgrid(*axes, indexing="ij"))
-    return np.tile(np.stack(found), (op.offset_group, 1, 1))[None].astype(np.float64)
+        result.extend(np.meshgrid(*axes, indexing="ij"))
+    return np.tile(np.stack(result), (op.offset_group, 1, 1))[None].astype(np.float64)
 
 
 IMPORTS: dict[str, ImportFunction] = {

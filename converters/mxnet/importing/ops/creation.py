@@ -84,10 +84,10 @@ def _as_long_as_read(node: ImportNode) -> Value:
         node.refuse(f"each {attrs['repeat']} times; MXNet does not take it either")
     first, second = in_steps(node, attrs["start"], attrs["step"], np.arange(2), dtype)
     ones = node.step(Fill(1.0, (None,), DType.INT64), suffix="ones")
-    places = node.step(CumSum(exclusive=True), ones, node.constant(0, DType.INT64), suffix="places")
+    indices = node.step(CumSum(exclusive=True), ones, node.constant(0, DType.INT64), suffix="places")
     if attrs["repeat"] != 1:
-        places = node.step(Div(), places, node.constant(attrs["repeat"], DType.INT64), suffix="repeated")
-    steps = node.step(Mul(), node.cast(places, dtype), node.constant(second - first, dtype), suffix="steps")
+        indices = node.step(Div(), indices, node.constant(attrs["repeat"], DType.INT64), suffix="repeated")
+    steps = node.step(Mul(), node.cast(indices, dtype), node.constant(second - first, dtype), suffix="steps")
     return node.emit(Add(), steps, node.constant(first, dtype))
 
 
@@ -141,20 +141,20 @@ def import_arange_like(node: ImportNode) -> Value:
     if shape is not None:
         count = math.prod(shape) if axis is None else shape[normalize_axis(axis, len(shape))]
         node.charge(count, "its range")
-        places = np.trunc(np.arange(count) / repeats).astype(np.int64)  # C divides toward 0
-        numbers = in_steps(node, attrs["start"], attrs["step"], places, dtype)
+        indices = np.trunc(np.arange(count) / repeats).astype(np.int64)  # C divides toward 0
+        numbers = in_steps(node, attrs["start"], attrs["step"], indices, dtype)
         return as_constant(node, numbers.reshape(shape if axis is None else -1))
     count_value = node.step(Size(), data) if axis is None else axis_size(node, data, axis)
     zero, one = node.constant(0, DType.INT64), node.constant(1, DType.INT64)
-    found = node.step(Range(), zero, count_value, one)
+    result = node.step(Range(), zero, count_value, one)
     if repeats != 1:
-        found = node.step(Div(), found, node.constant(repeats, DType.INT64))
-    found = node.cast(found, dtype)
+        result = node.step(Div(), result, node.constant(repeats, DType.INT64))
+    result = node.cast(result, dtype)
     if attrs["step"] != 1:
-        found = node.step(Mul(), found, node.constant(attrs["step"], dtype))
+        result = node.step(Mul(), result, node.constant(attrs["step"], dtype))
     if attrs["start"] != 0:
-        found = node.step(Add(), found, node.constant(attrs["start"], dtype))
-    return node.step(Reshape(), found, node.step(Shape(), data), suffix="whole") if axis is None else found
+        result = node.step(Add(), result, node.constant(attrs["start"], dtype))
+    return node.step(Reshape(), result, node.step(Shape(), data), suffix="whole") if axis is None else result
 
 
 IMPORTS: dict[str, ImportFunction] = {

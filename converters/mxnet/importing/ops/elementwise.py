@@ -65,10 +65,10 @@ def comparison(op: Operator, *, negate: bool = False) -> ImportFunction:
 
     def import_comparison(node: ImportNode) -> Value:
         left, right = node.input(0), node.input(1)
-        found = node.step(op, left, right)
+        result = node.step(op, left, right)
         if negate:
-            found = node.step(ir.Not(), found)
-        return _as_data(node, found, left)
+            result = node.step(ir.Not(), result)
+        return _as_data(node, result, left)
 
     return import_comparison
 
@@ -129,11 +129,11 @@ def _is_limit(limit: float, dtype: DType) -> bool:
 def _clip_by_parts(node: ImportNode, data: Value, low: float, high: float) -> Value:
     """The definition itself: for limits in the wrong order, and for those that integers cannot hold."""
     wide = data if data.dtype is None or data.dtype.is_float else node.cast(data, DType.FLOAT32)
-    found = data
+    result = data
     for limit, compare in ((low, ir.Less()), (high, ir.Greater())):
         beyond = node.step(compare, wide, node.scalar_like(wide, limit))
-        found = node.step(ir.Where(), beyond, node.scalar_like(data, limit), found, suffix="limited")
-    return found
+        result = node.step(ir.Where(), beyond, node.scalar_like(data, limit), result, suffix="limited")
+    return result
 
 
 def import_identity(node: ImportNode) -> Value:
@@ -286,17 +286,17 @@ LOGICAL: dict[str, Operator] = {"and": ir.And(), "or": ir.Or(), "xor": ir.Xor()}
 
 
 def _table() -> dict[str, ImportFunction]:
-    found: dict[str, ImportFunction] = {name: unary(op) for name, op in UNARY.items()}
+    result: dict[str, ImportFunction] = {name: unary(op) for name, op in UNARY.items()}
     for name, kind in ARITHMETIC.items():
-        found[f"elemwise_{name}"] = binary(kind(**SAME))
-        found[f"broadcast_{name}"] = binary(kind())
+        result[f"elemwise_{name}"] = binary(kind(**SAME))
+        result[f"broadcast_{name}"] = binary(kind())
     for name, (op, negate) in COMPARISONS.items():
-        found[f"broadcast_{name}"] = comparison(op(), negate=negate)
-        found[f"_{name}"] = comparison(op(**SAME), negate=negate)
+        result[f"broadcast_{name}"] = comparison(op(), negate=negate)
+        result[f"_{name}"] = comparison(op(**SAME), negate=negate)
     for name, combine in LOGICAL.items():
-        found[f"broadcast_logical_{name}"] = logical(combine)
-        found[f"_logical_{name}"] = logical(type(combine)(**SAME))
-    return found
+        result[f"broadcast_logical_{name}"] = logical(combine)
+        result[f"_logical_{name}"] = logical(type(combine)(**SAME))
+    return result
 
 
 IMPORTS: dict[str, ImportFunction] = with_integers(_table() | COMPOSITIONS) | {

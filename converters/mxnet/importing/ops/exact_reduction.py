@@ -44,9 +44,9 @@ def _reduced_sizes(data: Value, axes: Axes) -> dict[int, int] | None:
     """The sizes of the reduced axes, whatever the others have; None if one is not known."""
     if data.shape is None:
         return None
-    found = {axis: static_size(data, axis) for axis in reduced_axes(data, axes)}
-    known = {axis: size for axis, size in found.items() if size is not None}
-    return known if len(known) == len(found) else None
+    result = {axis: static_size(data, axis) for axis in reduced_axes(data, axes)}
+    known = {axis: size for axis, size in result.items() if size is not None}
+    return known if len(known) == len(result) else None
 
 
 def of_bool(node: ImportNode, kind: Kind, data: Value, reduce: Reduce) -> Value:
@@ -71,8 +71,8 @@ def of_integers(node: ImportNode, kind: Kind, data: Value, axes: Axes, reduce: R
             node.decide(DecisionKind.INTEGER_DATA, text)
         if data.dtype is None or data.dtype is DType.INT64:
             return reduce(kind, data)
-        found = reduce(kind, node.cast(data, DType.INT64, suffix="wide"))
-        return node.cast(found, data.dtype, suffix="narrow")
+        result = reduce(kind, node.cast(data, DType.INT64, suffix="wide"))
+        return node.cast(result, data.dtype, suffix="narrow")
     for axis, size in sizes.items():
         data = _halved(node, ew.Add() if kind is ir.ReduceSum else ew.Mul(), data, axis, size)
     return reduce(ir.ReduceMax, data)  # of one element each
@@ -86,17 +86,17 @@ def _sum_of_narrow(node: ImportNode, data: Value, reduce: Reduce) -> Value:
 
 def _halved(node: ImportNode, op: Operator, data: Value, axis: int, size: int) -> Value:
     """An axis reduced to one element by `op` on its halves, again and again."""
-    places = node.vector([axis])
+    indices = node.vector([axis])
 
     def part(value: Value, begin: int, end: int) -> Value:
-        return node.step(Slice(), value, node.vector([begin]), node.vector([end]), places, suffix="part")
+        return node.step(Slice(), value, node.vector([begin]), node.vector([end]), indices, suffix="part")
 
     while size > 1:
         half = size // 2
-        found = node.step(op, part(data, 0, half), part(data, half, 2 * half), suffix="halved")
+        result = node.step(op, part(data, 0, half), part(data, half, 2 * half), suffix="halved")
         if size % 2:
-            found = node.step(Concat(axis=axis), found, part(data, 2 * half, size), suffix="rest")
-        data, size = found, half + size % 2
+            result = node.step(Concat(axis=axis), result, part(data, 2 * half, size), suffix="rest")
+        data, size = result, half + size % 2
     return data
 
 
@@ -151,13 +151,13 @@ def compensated(
     infinite = node.step(ew.IsInf(), data)
     sizes = _reduced_sizes(data, axes)
     if sizes is not None and 0 < math.prod(sizes.values()) <= LARGEST_MASK:
-        places = np.arange(math.prod(sizes.values()), dtype=np.int32)
-        places = places.reshape([sizes.get(axis, 1) for axis in range(len(data.shape or ()))])
+        indices = np.arange(math.prod(sizes.values()), dtype=np.int32)
+        indices = indices.reshape([sizes.get(axis, 1) for axis in range(len(data.shape or ()))])
         if passes_nan:
-            last = _last_number(node, data, places, axes)
-            followed = node.step(ew.Less(), node.constant(places), last, suffix="followed")
+            last = _last_number(node, data, indices, axes)
+            followed = node.step(ew.Less(), node.constant(indices), last, suffix="followed")
         else:
-            followed = node.constant(places < places.size - 1)
+            followed = node.constant(indices < indices.size - 1)
         infinite = node.step(ew.And(), infinite, followed, suffix="followed")
     return _unless(node, infinite, result, reduce)
 
@@ -174,9 +174,9 @@ def norm_of_integers(node: ImportNode, data: Value, reduce_keeping: Reduce, redu
     """The largest magnitude times the root of how often it occurs: MXNet scales by it and divides as integers do."""
     largest, count = largest_and_count(node, data, reduce_keeping, reduce)
     root = node.step(ew.Sqrt(), count, suffix="root")
-    found = node.step(ew.Mul(), node.cast(largest, DType.FLOAT64), number_or_zero(node, root), suffix="norm")
+    result = node.step(ew.Mul(), node.cast(largest, DType.FLOAT64), number_or_zero(node, root), suffix="norm")
     assert data.dtype is not None
-    return node.cast(found, data.dtype, suffix="whole")
+    return node.cast(result, data.dtype, suffix="whole")
 
 
 def largest_and_count(node: ImportNode, data: Value, reduce_keeping: Reduce, reduce: Reduce) -> tuple[Value, Value]:
@@ -210,16 +210,16 @@ def euclidean(node: ImportNode, data: Value, reduce: Reduce) -> Value:
         return reduce(ir.ReduceL2, data)
     wide = {DType.FLOAT16: DType.FLOAT32, DType.FLOAT32: DType.FLOAT64}.get(data.dtype or DType.FLOAT32)
     if wide is None:
-        found = reduce(ir.ReduceL2, data)
+        result = reduce(ir.ReduceL2, data)
     else:
         total = reduce(ir.ReduceL2, node.cast(data, wide, suffix="wide"))
-        found = node.cast(total, data.dtype or DType.FLOAT32, suffix="norm")
+        result = node.cast(total, data.dtype or DType.FLOAT32, suffix="norm")
     if not strict:
-        return found
+        return result
     infinite = node.cast(node.step(ew.IsInf(), data), DType.FLOAT32, suffix="infinite")
     count = reduce(ir.ReduceSum, infinite)
     several = node.step(ew.Greater(), count, node.constant(1.0, DType.FLOAT32), suffix="several")
-    return node.step(ew.Where(), several, node.scalar_like(found, math.nan), found, suffix="exact")
+    return node.step(ew.Where(), several, node.scalar_like(result, math.nan), result, suffix="exact")
 
 
 def nan_first(node: ImportNode, kind: Kind, data: Value, axis: int) -> Value:

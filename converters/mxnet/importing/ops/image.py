@@ -65,9 +65,9 @@ def _windows(node: ImportNode, data: Value, axis: int, kernel: int, stride: int,
     """An axis as two: the elements of a window, and the windows; each element's row is a slice with steps."""
     node.charge(kernel, "the elements of a window")
     parts = []
-    for place in range(kernel):
-        rest = (kernel - 1 - place) * dilate
-        bounds = (node.vector([number]) for number in (place * dilate, -rest if rest else END, axis, stride))
+    for index in range(kernel):
+        rest = (kernel - 1 - index) * dilate
+        bounds = (node.vector([number]) for number in (index * dilate, -rest if rest else END, axis, stride))
         part = node.step(Slice(), data, *bounds, suffix="element")
         parts.append(node.step(Unsqueeze(), part, node.vector([axis]), suffix="apart"))
     return node.step(Concat(axis), *parts, suffix="windows")

@@ -30,19 +30,19 @@ def _integers(node: ImportNode, value: Value) -> Value:
 
 def _inside(node: ImportNode, indices: Value, data: Value, axis: int, mode: str) -> Value:
     """The indices as int64 on an axis of the data."""
-    found = _integers(node, indices)
+    result = _integers(node, indices)
     if mode == "raise":
         told = "raise: onnxruntime fails too on an index outside the axis, but counts one below 0 from the end"
         node.decide(DecisionKind.INDEX_MODE, told)
-        return found
+        return result
     size = static_size(data, axis)
     if mode == "wrap":
-        return node.step(Mod(), found, axis_size(node, data, axis))
+        return node.step(Mod(), result, axis_size(node, data, axis))
     if size is not None:
         last = node.constant(size - 1, DType.INT64)
     else:
         last = node.step(Sub(), axis_size(node, data, axis), node.constant(1, DType.INT64), suffix="last")
-    return node.step(Clip(), found, node.constant(0, DType.INT64), last)
+    return node.step(Clip(), result, node.constant(0, DType.INT64), last)
 
 
 def import_embedding(node: ImportNode) -> Value:
@@ -73,8 +73,8 @@ def import_batch_take(node: ImportNode) -> Value:
     column = node.step(Unsqueeze(), _inside(node, indices, data, 1, "clip"), node.vector([1]))
     if node.rank(indices) != 1:
         column = node.step(Reshape(), _inside(node, indices, data, 1, "clip"), node.vector([-1, 1]), suffix="column")
-        found = node.step(GatherElements(1), data, column)
-        return node.emit(Reshape(), found, node.step(Shape(), indices))
+        result = node.step(GatherElements(1), data, column)
+        return node.emit(Reshape(), result, node.step(Shape(), indices))
     return node.emit(Squeeze(), node.step(GatherElements(1), data, column), node.vector([1]))
 
 
@@ -91,7 +91,7 @@ def import_pick(node: ImportNode) -> Value:
     middle = (1,) if indices.rank == rank else ()
     node.graph.refine(indices, TensorType(None, (*sizes[:axis], *middle, *sizes[axis + 1 :])))
     chosen = _inside(node, indices, data, axis, mode)
-    kept = tuple(1 if place == axis else size for place, size in enumerate(node.shape(data)))
+    kept = tuple(1 if index == axis else size for index, size in enumerate(node.shape(data)))
     if node.rank(indices) == rank:
         unify_shape(indices.shape, kept)
     else:
@@ -194,10 +194,10 @@ def import_sequence_last(node: ImportNode) -> Value:
     if not node.attrs["use_sequence_length"]:
         return node.emit(Gather(axis), data, node.constant(-1, DType.INT64))
     last = node.step(Sub(), _lengths(node, data, 1 - axis), node.constant(1, DType.INT64), suffix="last")
-    places = node.step(Unsqueeze(), last, node.vector([1]))
+    indices = node.step(Unsqueeze(), last, node.vector([1]))
     if axis == 0:
         data = node.step(Transpose((1, 0, *range(2, node.rank(data)))), data)
-    return node.emit(GatherND(1), data, places)
+    return node.emit(GatherND(1), data, indices)
 
 
 def import_sequence_reverse(node: ImportNode) -> Value:

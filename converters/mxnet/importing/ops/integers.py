@@ -43,9 +43,9 @@ def on_integers(
             DecisionKind.INTEGER_DATA, f"{data.dtype} data goes through {node.op} as {wide}; the fraction is dropped"
         )
         inner = node.over(*_widened(node, wide), suffix=str(wide))
-        found = function(inner) if composition is None else composition(inner, inner.input(0))
-        assert isinstance(found, Value)
-        return node.emit(ir.Cast(data.dtype), found)
+        result = function(inner) if composition is None else composition(inner, inner.input(0))
+        assert isinstance(result, Value)
+        return node.emit(ir.Cast(data.dtype), result)
 
     return import_function
 
@@ -102,8 +102,8 @@ def _arcsinh(node: ImportNode, data: Value) -> Value:
     """sign(x) log(|x| + sqrt(x^2 + 1))."""
     size = node.step(ir.Abs(), data)
     square = node.step(ir.Mul(), size, size, suffix="square")
-    found = node.step(ir.Log(), node.step(ir.Add(), size, _root_beyond(node, square, 1.0), suffix="sum"))
-    return node.step(ir.Mul(), node.step(ir.Sign(), data), found)
+    result = node.step(ir.Log(), node.step(ir.Add(), size, _root_beyond(node, square, 1.0), suffix="sum"))
+    return node.step(ir.Mul(), node.step(ir.Sign(), data), result)
 
 
 def _arccosh(node: ImportNode, data: Value) -> Value:
@@ -116,8 +116,8 @@ def in_single(op: Operator) -> Composition:
     """A function whose few results for integers are far enough from whole numbers that float32 tells them."""
 
     def compose(node: ImportNode, data: Value) -> Value:
-        found = node.step(op, node.cast(data, DType.FLOAT32, suffix="single"))
-        return node.cast(found, DType.FLOAT64, suffix="double")
+        result = node.step(op, node.cast(data, DType.FLOAT32, suffix="single"))
+        return node.cast(result, DType.FLOAT64, suffix="double")
 
     return compose
 
@@ -142,8 +142,8 @@ def logarithm(base: float) -> Composition:
     """log(x) / log(base), a little above so that powers of the base keep their whole number."""
 
     def compose(node: ImportNode, data: Value) -> Value:
-        found = node.step(ir.Mul(), node.step(ir.Log(), data), node.scalar_like(data, 1 / math.log(base)))
-        return node.step(ir.Add(), found, node.scalar_like(data, 2e-14), suffix="above")
+        result = node.step(ir.Mul(), node.step(ir.Log(), data), node.scalar_like(data, 1 / math.log(base)))
+        return node.step(ir.Add(), result, node.scalar_like(data, 2e-14), suffix="above")
 
     return compose
 
@@ -213,12 +213,12 @@ ROUNDING = ("_contrib_round_ste", "ceil", "fix", "floor", "rint", "round", "trun
 
 def with_integers(table: dict[str, ImportFunction]) -> dict[str, ImportFunction]:
     """The table, its functions of real numbers taking integers too."""
-    found = dict(table)
+    result = dict(table)
     for name, function in table.items():
         if name in COMPOSITIONS:
-            found[name] = on_integers(function, COMPOSITIONS[name])
+            result[name] = on_integers(function, COMPOSITIONS[name])
         elif name in IN_SINGLE:
-            found[name] = on_integers(function, None, DType.FLOAT32)
+            result[name] = on_integers(function, None, DType.FLOAT32)
         elif name in ROUNDING:
-            found[name] = whole(function)
-    return found
+            result[name] = whole(function)
+    return result

@@ -238,8 +238,8 @@ def _group_statistics(node: ImportNode, data: Value, groups: int, eps: float) ->
     squares = node.step(Mul(), centered, centered, suffix="squares")
     variance = node.step(ReduceMean(), squares, last, suffix="variance")
     deviation = node.step(Sqrt(), node.step(Add(), variance, node.scalar_like(variance, eps)), suffix="deviation")
-    found = (node.step(Squeeze(), mean, last), node.step(Squeeze(), deviation, last))
-    return found if dtype is stash else (node.cast(found[0], dtype), node.cast(found[1], dtype))
+    result = (node.step(Squeeze(), mean, last), node.step(Squeeze(), deviation, last))
+    return result if dtype is stash else (node.cast(result[0], dtype), node.cast(result[1], dtype))
 
 
 def _restoring(node: ImportNode, data: Value) -> Value:

@@ -104,12 +104,12 @@ def window(*weights: float) -> ImportFunction:
             return as_constant(node, np.ones(max(count, 0), dtype))
         turn = np.float32(2 * np.float32(np.pi)) * np.arange(count, dtype=np.float32)
         held = np.array(weights).astype(dtype)
-        found = np.full(count, held[0])
+        result = np.full(count, held[0])
         for turns in range(1, len(weights)):
             angle = turn * np.float32(turns) / np.float32(count - 1)
             part = (held[turns] * np.cos(angle.astype(np.float64) if dtype == np.float64 else angle)).astype(dtype)
-            found = found - part if turns % 2 else found + part
-        return as_constant(node, found.astype(dtype))
+            result = result - part if turns % 2 else result + part
+        return as_constant(node, result.astype(dtype))
 
     return import_window
 
@@ -128,8 +128,8 @@ def import_diag_indices_from(node: ImportNode) -> Value:
         node.charge(rank * size, "its indices")
         return as_constant(node, np.tile(np.arange(size), (rank, 1)))
     zero, one = node.constant(0, DType.INT64), node.constant(1, DType.INT64)
-    places = node.step(Range(), zero, axis_size(node, data, 0), one)
-    return node.emit(Expand(), places, node.vector([rank, 1]))
+    indices = node.step(Range(), zero, axis_size(node, data, 0), one)
+    return node.emit(Expand(), indices, node.vector([rank, 1]))
 
 
 def import_diag(node: ImportNode) -> Value:

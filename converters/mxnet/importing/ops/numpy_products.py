@@ -106,9 +106,9 @@ def _with_equal_ellipses(node: ImportNode, terms: Sequence[str]) -> list[Value]:
     }
     operands = list(node.inputs)
     for slot, count in counts.items():
-        missing, place = max(counts.values()) - count, terms[slot].index("...")
+        missing, index = max(counts.values()) - count, terms[slot].index("...")
         if missing:
-            axes = node.vector(range(place, place + missing))
+            axes = node.vector(range(index, index + missing))
             operands[slot] = node.step(Unsqueeze(), operands[slot], axes, suffix="unsqueezed")
     return operands
 

@@ -60,10 +60,10 @@ def axes_of(node: ImportNode, data: Value, name: str = "axis", scalar: bool = Tr
         return axes
     if data.rank == 0 and scalar and all(axis in (0, -1) for axis in axes):
         return ()
-    found = tuple(sorted(node.axis(axis, data.rank) for axis in axes))
-    if len(set(found)) != len(found):
+    result = tuple(sorted(node.axis(axis, data.rank) for axis in axes))
+    if len(set(result)) != len(result):
         node.refuse(f"{name} {list(axes)} names an axis twice")
-    return found
+    return result
 
 
 def reducer(node: ImportNode, axes: Axes, keepdims: bool | None = None) -> Reduce:
@@ -95,10 +95,10 @@ def result_dtype(node: ImportNode, of_integers_too: bool) -> DType:
     """The dtype of a sum, or of a mean: the attribute's, or that which the data's gives."""
     data, wanted = node.input(0), node.attrs["dtype"]
     if wanted is not None:
-        found = DType.of(wanted)
-        if of_integers_too and data.dtype is DType.BOOL and found not in OF_BOOL:
-            node.refuse(f"dtype {found} of bool data; MXNet has int32, int64, float32 and float64")
-        return found
+        result = DType.of(wanted)
+        if of_integers_too and data.dtype is DType.BOOL and result not in OF_BOOL:
+            node.refuse(f"dtype {result} of bool data; MXNet has int32, int64, float32 and float64")
+        return result
     source = data.dtype or DType.FLOAT32
     if source.is_float:
         return source
@@ -113,18 +113,18 @@ def total(node: ImportNode, kind: Kind, data: Value, wanted: DType, axes: Axes, 
     accumulator = source if wanted is source else ACCUMULATORS.get(source, source)
     if source.is_float:
         value = node.cast(data, accumulator) if wanted is not source else data
-        found = reduce(kind, value)
+        result = reduce(kind, value)
         if kind is ir.ReduceSum and axes != ():
-            found = compensated(node, found, value, axes, reduce)
-        return node.cast(found, wanted)
+            result = compensated(node, result, value, axes, reduce)
+        return node.cast(result, wanted)
     if wanted is source or axes == ():
         return node.cast(of_integers(node, kind, data, axes, reduce), wanted)
     wide = node.cast(data, DType.INT64)
     if kind is ir.ReduceSum and source is not DType.INT64:
-        found = reduce(kind, wide)
+        result = reduce(kind, wide)
     else:
-        found = of_integers(node, kind, wide, axes, reduce)
-    return node.cast(node.cast(found, accumulator), wanted)
+        result = of_integers(node, kind, wide, axes, reduce)
+    return node.cast(node.cast(result, accumulator), wanted)
 
 
 def totals(kind: Kind) -> ImportFunction:
@@ -135,8 +135,8 @@ def totals(kind: Kind) -> ImportFunction:
         refuse_initial(node)
         axes = axes_of(node, data)
         chosen = ir.ReduceSum if reduces_nothing(data, axes) else kind
-        found = total(node, chosen, data, result_dtype(node, True), axes, reducer(node, axes))
-        return node.emit(ew.Identity(), found)
+        result = total(node, chosen, data, result_dtype(node, True), axes, reducer(node, axes))
+        return node.emit(ew.Identity(), result)
 
     return import_total
 
@@ -154,10 +154,10 @@ def import_mean(node: ImportNode) -> Value:
     if wanted is (data.dtype or wanted) and wanted.is_float:
         mean = reduce(ir.ReduceMean, data)
         return node.emit(ew.Identity(), compensated(node, mean, data, axes, reduce))
-    found = total(node, ir.ReduceSum, data, wanted, axes, reduce)
+    result = total(node, ir.ReduceSum, data, wanted, axes, reduce)
     if wanted is DType.BOOL:
-        return node.emit(ew.Identity(), found)
-    return node.emit(ew.Div(), found, count_like(node, data, found, axes))
+        return node.emit(ew.Identity(), result)
+    return node.emit(ew.Div(), result, count_like(node, data, result, axes))
 
 
 def count_like(node: ImportNode, data: Value, result: Value, axes: Axes, less: int = 0) -> Value:
@@ -212,8 +212,8 @@ def quantifier(every: bool) -> ImportFunction:
         if every:
             holds = node.step(ew.Not(), holds)
         count = reducer(node, axes)(ir.ReduceSum, node.cast(holds, DType.INT32, suffix="counted"))
-        found = node.cast(count, DType.BOOL, suffix="some")
-        return node.emit(ew.Not() if every else ew.Identity(), found)
+        result = node.cast(count, DType.BOOL, suffix="some")
+        return node.emit(ew.Not() if every else ew.Identity(), result)
 
     return import_quantifier
 

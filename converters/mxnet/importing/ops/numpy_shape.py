@@ -85,7 +85,7 @@ def import_reshape(node: ImportNode) -> Value:
     data = node.input(0)
     entries = _entries(node, data, node.attrs["newshape"], node.attrs["reverse"])
     sizes = [entry.static() if isinstance(entry, Axes) else entry for entry in entries]
-    empty = [place for place, size in enumerate(sizes) if size == 0 and entries[place] != axis_of(data, place)]
+    empty = [index for index, size in enumerate(sizes) if size == 0 and entries[index] != axis_of(data, index)]
     if 0 in sizes and OPEN in sizes:
         node.refuse(f"newshape {node.attrs['newshape']} has a size of 0, beside which -1 can be anything")
     if not empty:
@@ -101,10 +101,10 @@ def import_transpose(node: ImportNode) -> Value:
     data, axes = node.input(0), node.attrs["axes"]
     if axes is None:
         return node.emit(Transpose(), data)
-    places = [node.axis(axis, len(axes)) for axis in axes]
-    if data.rank not in (None, len(places)) or len(set(places)) != len(places):
+    indices = [node.axis(axis, len(axes)) for axis in axes]
+    if data.rank not in (None, len(indices)) or len(set(indices)) != len(indices):
         node.refuse(f"axes {axes} are no order of the axes of {data.type}")
-    return node.emit(Transpose(tuple(places)) if places else Identity(), data)
+    return node.emit(Transpose(tuple(indices)) if indices else Identity(), data)
 
 
 def import_squeeze(node: ImportNode) -> Value:
@@ -118,15 +118,15 @@ def import_squeeze(node: ImportNode) -> Value:
         shape: tuple[Dim, ...] = node.shape(data)
         if not node.settles and any(isinstance(size, Unknown) for size in shape):
             return node.emit(Squeeze(), data)
-        places = [axis for axis, size in enumerate(shape) if size == 1]
+        indices = [axis for axis, size in enumerate(shape) if size == 1]
         if not all(isinstance(size, int) for size in shape):
             node.decide(
-                DecisionKind.SQUEEZE, f"axes {places} are dropped; open sizes of {data.type} count as more than 1"
+                DecisionKind.SQUEEZE, f"axes {indices} are dropped; open sizes of {data.type} count as more than 1"
             )
     else:
         rank = node.rank(data) if axes else 0
-        places = sorted({node.axis(axis, rank) for axis in axes})
-    return node.emit(Squeeze(), data, node.vector(places)) if places else data
+        indices = sorted({node.axis(axis, rank) for axis in axes})
+    return node.emit(Squeeze(), data, node.vector(indices)) if indices else data
 
 
 def import_moveaxis(node: ImportNode) -> Value:
@@ -140,7 +140,7 @@ def import_moveaxis(node: ImportNode) -> Value:
         node.refuse(f"source {node.attrs['source']} and destination {node.attrs['destination']} are not one to one")
     moved = dict(zip(destination, source, strict=True))
     others = iter([axis for axis in range(rank) if axis not in source])
-    perm = tuple([moved[place] if place in moved else next(others) for place in range(rank)])
+    perm = tuple([moved[index] if index in moved else next(others) for index in range(rank)])
     return data if perm == tuple(range(rank)) else node.emit(Transpose(perm), data)
 
 
@@ -158,16 +158,16 @@ def import_roll(node: ImportNode) -> Value:
         if data.rank == 1:
             return _rolled(node, data, shifts[0], 0)
         flat = node.step(Reshape(), data, node.vector([-1]), suffix="flat")
-        found = _rolled(node, flat, shifts[0], 0)
-        return reshape(node, found, [axis_of(data, axis) for axis in range(node.rank(data))])
+        result = _rolled(node, flat, shifts[0], 0)
+        return reshape(node, result, [axis_of(data, axis) for axis in range(node.rank(data))])
     rank = node.rank(data)
-    places = [node.axis(axis, rank) for axis in axes]
-    if len(set(places)) != len(places) or (len(shifts) != len(places) and len(shifts) != 1):
+    indices = [node.axis(axis, rank) for axis in axes]
+    if len(set(indices)) != len(indices) or (len(shifts) != len(indices) and len(shifts) != 1):
         node.refuse(f"shift {shifts} along axis {axes} of {data.type}, expected one number an axis, each axis once")
-    found = data
-    for axis, shift in zip(places, shifts if len(shifts) == len(places) else shifts * len(places), strict=True):
-        found = _rolled(node, found, shift, axis)
-    return found
+    result = data
+    for axis, shift in zip(indices, shifts if len(shifts) == len(indices) else shifts * len(indices), strict=True):
+        result = _rolled(node, result, shift, axis)
+    return result
 
 
 def _rolled(node: ImportNode, data: Value, shift: int, axis: int) -> Value:
@@ -183,9 +183,9 @@ def _rolled(node: ImportNode, data: Value, shift: int, axis: int) -> Value:
         cut = node.step(Sub(), count, node.step(Mod(), node.vector([shift]), some))
     entering = node.step(Slice(), data, cut, node.vector([BEYOND]), axes)
     staying = node.step(Slice(), data, node.vector([0]), cut, axes)
-    found = node.step(Concat(axis), entering, staying, suffix="rolled")
-    node.graph.refine(found, data.type)
-    return found
+    result = node.step(Concat(axis), entering, staying, suffix="rolled")
+    node.graph.refine(result, data.type)
+    return result
 
 
 def new_axes(node: ImportNode, data: Value, axes: Sequence[int]) -> Value:
@@ -259,11 +259,11 @@ def import_broadcast_to(node: ImportNode) -> Value:
     if more < 0:
         node.refuse(f"shape {wanted} has fewer axes than {data.type}")
     sizes = []
-    for place, size in enumerate(wanted):
-        have = static_size(data, place - more) if place >= more else 1
+    for index, size in enumerate(wanted):
+        have = static_size(data, index - more) if index >= more else 1
         if size != -2 and have not in (None, 1, size):
-            node.refuse(f"axis {place - more} has size {have}, expected 1 or {size}")
-        if size < 0 and (size != -2 or place < more):
+            node.refuse(f"axis {index - more} has size {have}, expected 1 or {size}")
+        if size < 0 and (size != -2 or index < more):
             node.refuse(f"{size} in the shape {wanted} is no size")
         sizes.append(1 if size == -2 else size)
     return node.emit(Expand(), data, node.vector(sizes))

@@ -183,18 +183,18 @@ def _with_outside(
         node.refuse(f"{pooled.name} is {dtype}, of which MXNet has no maximum of no elements")
     lowest = -math.inf if node.op == "Pooling_v1" else float(np.finfo(dtype.numpy()).min)
     fills = {"lowest": lowest, "zero": 0.0, "nan": math.nan}
-    for place, axis in enumerate(windows):
+    for index, axis in enumerate(windows):
         if axis.outside:
             is_divided = kind == "avg" and len(windows) == 3
             nothing = "nan" if is_divided and axis.outside_divisor(include) == 0 else "zero"
             fill = "lowest" if kind == "max" else nothing
-            by_fill.setdefault(fill, []).append(place + 2)
+            by_fill.setdefault(fill, []).append(index + 2)
     steps: list[tuple[Value, Value]] = []
     for fill in ("lowest", "zero", "nan"):
         if fill in by_fill:
             pads = [0] * (2 * (len(windows) + 2))
-            for place in by_fill[fill]:
-                pads[place + len(windows) + 2] = 1
+            for index in by_fill[fill]:
+                pads[index + len(windows) + 2] = 1
             steps.append((node.vector(pads), node.scalar_like(pooled, fills[fill])))
     for pads_value, fill_value in steps[:-1]:
         pooled = node.step(Pad(), pooled, pads_value, fill_value, suffix="outside")
@@ -229,11 +229,11 @@ def _windows(
         if convention == "full" and always:
             return None
         raise
-    found = []
+    result = []
     for size, width, stride, pad in zip(sizes, kernel, strides, pads, strict=True):
         count = -(-(size + 2 * pad) // stride) if convention == "same" else -(-(size + 2 * pad - width) // stride) + 1
-        found.append(Windows(size, width, stride, pad, count))
-    return found
+        result.append(Windows(size, width, stride, pad, count))
+    return result
 
 
 def _operator(

@@ -75,8 +75,8 @@ class _Regions:
 
     def column(self, index: int, rank: int) -> Value:
         """One number of every region, (R, 1, ...) of so many axes."""
-        found = self.do(Gather(1), self.rois, self.node.constant(index, INDEX), suffix="column")
-        return self.do(Reshape(), found, self.node.vector([-1, *[1] * (rank - 1)]), suffix="of_regions")
+        result = self.do(Gather(1), self.rois, self.node.constant(index, INDEX), suffix="column")
+        return self.do(Reshape(), result, self.node.vector([-1, *[1] * (rank - 1)]), suffix="of_regions")
 
     def image(self, rank: int) -> Value:
         """The image of every region, a whole number."""
@@ -102,7 +102,7 @@ class _Regions:
 
     def spans(self, rank: int, shift: float) -> list[tuple[Value, Value]]:
         """Begin and length of every region, of columns and of rows; MXNet rounds corners and counts the last pixel."""
-        found = []
+        result = []
         scale = self.number(to_single(self.node.attrs["spatial_scale"]))
         for axis in (1, 2):
             end = self.do(Add(), self.away(self.column(axis + 2, rank)), self.number(1.0), suffix="end")
@@ -110,8 +110,8 @@ class _Regions:
             if shift:
                 edges = [self.do(Sub(), edge, self.number(shift), suffix="edge") for edge in edges]
             span = self.do(Sub(), edges[1], edges[0], suffix="span")
-            found.append((edges[0], self.do(Max(), span, self.number(0.1), suffix="length")))
-        return found
+            result.append((edges[0], self.do(Max(), span, self.number(0.1), suffix="length")))
+        return result
 
 
 def _channels(outputs: int, group: int, cells: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
@@ -170,13 +170,13 @@ def import_psroi_pooling(node: ImportNode) -> Value:
 def _edges(at: _Regions, start: Value, length: Value, cells: int, axis: int) -> tuple[Value, Value]:
     """First pixels and those behind the last (R, cells) on an axis of the data."""
     size = at.do(Div(), length, at.number(cells), suffix="cell")
-    found = []
+    result = []
     for op, first in ((Floor(), 0), (Ceil(), 1)):
-        places = at.do(Mul(), at.numbers(np.arange(cells) + first, 1, cells), size, suffix="distance")
-        edge = at.do(op, at.do(Add(), places, start, suffix="edge"))
+        indices = at.do(Mul(), at.numbers(np.arange(cells) + first, 1, cells), size, suffix="distance")
+        edge = at.do(op, at.do(Add(), indices, start, suffix="edge"))
         inside = at.do(Min(), at.do(Max(), edge, at.number(0.0)), at.length(axis), suffix="inside")
-        found.append(at.do(Cast(INDEX), inside, suffix="pixel"))
-    return found[0], found[1]
+        result.append(at.do(Cast(INDEX), inside, suffix="pixel"))
+    return result[0], result[1]
 
 
 def import_deformable_psroi_pooling(node: ImportNode) -> Value:
@@ -193,7 +193,7 @@ def import_deformable_psroi_pooling(node: ImportNode) -> Value:
     at = _Regions(node, 5)
     do = at.do
     moves = None if attrs["no_trans"] else _moves(at, outputs, cells)
-    places = []
+    indices = []
     for order, (start, length) in enumerate(at.spans(4, 0.5)):
         cell = do(Div(), length, at.number(cells), suffix="cell")
         counted = at.numbers(np.arange(cells), *((1, 1, 1, cells) if order == 0 else (1, 1, cells, 1)))
@@ -205,8 +205,8 @@ def import_deformable_psroi_pooling(node: ImportNode) -> Value:
             for value in (begin, do(Div(), cell, at.number(samples), suffix="step"))
         )
         steps = at.numbers(np.arange(samples), *((samples,) if order == 0 else (samples, 1)))
-        places.append(do(Add(), begin, do(Mul(), steps, step, suffix="further"), suffix="place"))
-    inside = _inside(at, places[::-1], -0.5, -0.5)
+        indices.append(do(Add(), begin, do(Mul(), steps, step, suffix="further"), suffix="place"))
+    inside = _inside(at, indices[::-1], -0.5, -0.5)
     base = do(Reshape(), node.constant(_channels(outputs, group, cells)), node.vector([outputs, cells, cells, 1, 1]))
     plane = do(Add(), do(Mul(), at.image(6), at.size(1)), base, suffix="plane")
     flat = do(Reshape(), at.data, node.vector([-1]), suffix="flat")
@@ -215,10 +215,10 @@ def import_deformable_psroi_pooling(node: ImportNode) -> Value:
         start = do(Add(), do(Mul(), plane, at.size(2)), row, suffix="row")
         return do(Gather(0), flat, do(Add(), do(Mul(), start, at.size(3)), column, suffix="index"), suffix="pixel")
 
-    found = _blended(at, _around(at, places[1], 2), _around(at, places[0], 3), pixel)
-    found = do(Where(), inside, found, at.number(0.0), suffix="samples")
+    result = _blended(at, _around(at, indices[1], 2), _around(at, indices[0], 3), pixel)
+    result = do(Where(), inside, result, at.number(0.0), suffix="samples")
     axes = node.vector([4, 5])
-    total = do(ReduceSum(keepdims=False), found, axes, suffix="total")
+    total = do(ReduceSum(keepdims=False), result, axes, suffix="total")
     count = do(ReduceSum(keepdims=False), do(Cast(at.dtype), inside), axes, suffix="count")
     mean = do(Div(), total, do(Max(), count, at.number(1.0), suffix="divisor"), suffix="mean")
     return node.emit(Where(), do(Greater(), count, at.number(0.0), suffix="some"), mean, at.number(0.0))
@@ -240,7 +240,7 @@ def _moves(at: _Regions, outputs: int, cells: int) -> tuple[Value, Value]:
     for axis in (3, 4):
         pairs = at.do(Gather(axis), pairs, part, suffix="of_cells")
     scaled = at.do(Mul(), pairs, at.number(to_single(node.attrs["trans_std"])), suffix="scaled")
-    right, down = (at.do(Gather(2), scaled, node.constant(place, INDEX), suffix="move") for place in (0, 1))
+    right, down = (at.do(Gather(2), scaled, node.constant(index, INDEX), suffix="move") for index in (0, 1))
     return right, down
 
 
@@ -263,9 +263,9 @@ def import_rotated_roi_align(node: ImportNode) -> Value:
     across, count_across, used_across = _steps(at, width, columns, (1, columns, 1, -1))
     x = do(Add(), do(Mul(), across, cosine, suffix="part"), do(Mul(), down, sine, suffix="part"), suffix="turned")
     y = do(Sub(), do(Mul(), down, cosine, suffix="part"), do(Mul(), across, sine, suffix="part"), suffix="turned")
-    places = [do(Add(), y, center_y, suffix="row"), do(Add(), x, center_x, suffix="column")]
+    indices = [do(Add(), y, center_y, suffix="row"), do(Add(), x, center_x, suffix="column")]
     used = do(And(), used_down, used_across, suffix="used")
-    inside = do(And(), used, _inside(at, places, -1.0, 0.0), suffix="inside")
+    inside = do(And(), used, _inside(at, indices, -1.0, 0.0), suffix="inside")
     flat = do(Transpose((0, 2, 3, 1)), at.data, suffix="pixels")
     shape = do(Concat(0), node.vector([-1]), at.size(1), suffix="flat_shape")
     flat = do(Reshape(), flat, shape, suffix="flat")
@@ -276,9 +276,9 @@ def import_rotated_roi_align(node: ImportNode) -> Value:
         return do(Gather(0), flat, do(Add(), start, column, suffix="index"), suffix="pixel")
 
     last = node.vector([5])
-    found = _blended(at, _around(at, places[0], 2), _around(at, places[1], 3), pixel, last)
-    found = do(Where(), do(Unsqueeze(), inside, last), found, at.number(0.0), suffix="samples")
-    total = do(ReduceSum(keepdims=False), found, node.vector([3, 4]), suffix="total")
+    result = _blended(at, _around(at, indices[0], 2), _around(at, indices[1], 3), pixel, last)
+    result = do(Where(), do(Unsqueeze(), inside, last), result, at.number(0.0), suffix="samples")
+    total = do(ReduceSum(keepdims=False), result, node.vector([3, 4]), suffix="total")
     counts = do(Reshape(), do(Mul(), count_down, count_across), node.vector([-1, 1, 1, 1]), suffix="counts")
     return node.emit(Transpose((0, 3, 1, 2)), do(Div(), total, counts, suffix="mean"))
 
@@ -302,17 +302,17 @@ def _steps(at: _Regions, length: Value, cells: int, shape: Sequence[int]) -> tup
     counted = at.numbers(np.arange(cells), *(1 if size == -1 else size for size in shape))
     begin = do(Sub(), do(Mul(), counted, cell), do(Div(), length, at.number(2.0), suffix="half"), suffix="begin")
     middle = do(Mul(), do(Add(), samples, at.number(0.5), suffix="middle"), cell, suffix="middle")
-    place = do(Add(), begin, do(Div(), middle, count, suffix="step"), suffix="place")
-    return place, count, do(Less(), samples, count, suffix="used")
+    index = do(Add(), begin, do(Div(), middle, count, suffix="step"), suffix="place")
+    return index, count, do(Less(), samples, count, suffix="used")
 
 
 def _inside(at: _Regions, places: Sequence[Value], low: float, beyond: float) -> Value:
     """Whether rows and columns lie between `low` and the size plus `beyond`."""
-    found = []
-    for place, axis in zip(places, (2, 3), strict=True):
+    result = []
+    for index, axis in zip(places, (2, 3), strict=True):
         last = at.do(Add(), at.length(axis), at.number(beyond), suffix="last")
-        found += [at.do(GreaterOrEqual(), place, at.number(low)), at.do(LessOrEqual(), place, last)]
-    rows, columns = at.do(And(), *found[:2], suffix="rows"), at.do(And(), *found[2:], suffix="columns")
+        result += [at.do(GreaterOrEqual(), index, at.number(low)), at.do(LessOrEqual(), index, last)]
+    rows, columns = at.do(And(), *result[:2], suffix="rows"), at.do(And(), *result[2:], suffix="columns")
     return at.do(And(), rows, columns, suffix="inside")
 
 

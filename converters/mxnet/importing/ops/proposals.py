@@ -71,12 +71,12 @@ def import_proposals(node: ImportNode) -> Value | tuple[Value, Value]:
     boxes, small = _enlarged(node, corners, info)
     lost = node.constant(-1.0, SINGLE)
     bounds = node.vector([count]), node.vector([2 * count]), node.vector([1])
-    found = node.step(Slice(), scores, *bounds, suffix="foreground")
-    found = node.step(Transpose((0, 2, 3, 1)), found, suffix="scores")
-    found = node.step(Where(), node.step(Or(), padding, small, suffix="lost"), lost, found, suffix="scores")
-    found = node.step(Reshape(), found, node.vector([0, -1]), suffix="scores")
+    result = node.step(Slice(), scores, *bounds, suffix="foreground")
+    result = node.step(Transpose((0, 2, 3, 1)), result, suffix="scores")
+    result = node.step(Where(), node.step(Or(), padding, small, suffix="lost"), lost, result, suffix="scores")
+    result = node.step(Reshape(), result, node.vector([0, -1]), suffix="scores")
     regions = node.step(Reshape(), boxes, node.vector([0, -1, 4]), suffix="boxes")
-    return _best(node, regions, found, (height, width), count)
+    return _best(node, regions, result, (height, width), count)
 
 
 def _sizes(node: ImportNode) -> tuple[Dim, Dim, Dim]:
@@ -109,15 +109,15 @@ def _anchors(node: ImportNode) -> Array:
 
 def _side(node: ImportNode, anchors: Array, axis: int, info: Value) -> Side:
     """Columns (axis 0) or rows (axis 1)."""
-    low, high = (anchors[:, place].astype(np.float32) for place in (axis, axis + 2))
-    place = 3 - axis
+    low, high = (anchors[:, index].astype(np.float32) for index in (axis, axis + 2))
+    index = 3 - axis
     stride = node.attrs["feature_stride"]
-    size = node.sizes_if_known(0, (place,))
+    size = node.sizes_if_known(0, (index,))
     if size is not None:
         node.charge(size[0], "its places")
         numbers = node.constant(np.arange(size[0], dtype=np.float32) * stride)
     else:
-        end = node.step(Squeeze(), node.step(Shape(start=place, end=place + 1), node.input(0)), node.vector([0]))
+        end = node.step(Squeeze(), node.step(Shape(start=index, end=index + 1), node.input(0)), node.vector([0]))
         whole = node.step(Range(), node.constant(0, DType.INT64), end, node.constant(1, DType.INT64), suffix="places")
         numbers = node.step(Mul(), node.cast(whole, SINGLE), node.constant(float(stride), SINGLE), suffix="shift")
     shift = node.step(Reshape(), numbers, node.vector([1, -1, 1] if axis == 0 else [-1, 1, 1]), suffix="shifts")
@@ -139,7 +139,7 @@ def _corners(node: ImportNode, offsets: Value, side: Side, axis: int, count: int
     turned = node.step(Transpose((0, 2, 3, 1)), offsets, suffix="offsets")
     moves = node.step(Reshape(), turned, node.vector([0, 0, 0, count, 4]), suffix="moves")
     first, second = (
-        node.step(Gather(4), moves, node.constant(place, DType.INT64), suffix="move") for place in (axis, axis + 2)
+        node.step(Gather(4), moves, node.constant(index, DType.INT64), suffix="move") for index in (axis, axis + 2)
     )
     low = node.step(Add(), node.constant(side.low), side.shift, suffix="low")
     one, half = node.constant(1.0, SINGLE), node.constant(0.5, SINGLE)
@@ -183,9 +183,9 @@ def _best(
     """The results from boxes (N, K, 4) and scores (N, K)."""
     attrs = node.attrs
     post = attrs["rpn_post_nms_top_n"]
-    scores, places = node.steps(TopK(axis=1), scores, _most(node, scores, sizes, anchors), suffix="best")
-    places = node.step(Unsqueeze(), places, node.vector([2]), suffix="places")
-    boxes = node.step(GatherND(1), boxes, places, suffix="best_boxes")
+    scores, indices = node.steps(TopK(axis=1), scores, _most(node, scores, sizes, anchors), suffix="best")
+    indices = node.step(Unsqueeze(), indices, node.vector([2]), suffix="places")
+    boxes = node.step(GatherND(1), boxes, indices, suffix="best_boxes")
     closed = node.step(Add(), boxes, node.constant(np.array([0, 0, 1, 1], np.float32)), suffix="closed")
     if attrs["iou_loss"]:
         # Offsets of corners can turn a box inside out. Such a one overlaps nothing, as one of no size does.
@@ -212,8 +212,8 @@ def _best(
     rois = node.emit(Reshape(), rows, node.vector([-1, 5]))
     if not attrs["output_score"]:
         return rois
-    found = node.step(GatherND(1), scores, chosen, suffix="kept_scores")
-    return rois, node.step(Reshape(), found, node.vector([-1, 1]), suffix="scores")
+    result = node.step(GatherND(1), scores, chosen, suffix="kept_scores")
+    return rois, node.step(Reshape(), result, node.vector([-1, 1]), suffix="scores")
 
 
 def _most(node: ImportNode, scores: Value, sizes: tuple[Dim, Dim], anchors: int) -> Value:
@@ -244,8 +244,8 @@ def _repeated(node: ImportNode, kept: Value, scores: Value, post: int) -> Value:
     counts = node.step(ReduceSum(keepdims=True), node.cast(own, DType.INT64), node.vector([1]), suffix="counts")
     starts = node.step(CumSum(exclusive=True), counts, node.constant(0, DType.INT64), suffix="starts")
     turn = node.step(Mod(), node.vector(range(post)), counts, suffix="turn")
-    places = node.step(Gather(1), kept, node.constant(2, DType.INT64), suffix="place_of_kept")
-    return node.step(Gather(0), places, node.step(Add(), starts, turn, suffix="rows_of_kept"), suffix="places_of_kept")
+    indices = node.step(Gather(1), kept, node.constant(2, DType.INT64), suffix="place_of_kept")
+    return node.step(Gather(0), indices, node.step(Add(), starts, turn, suffix="rows_of_kept"), suffix="places_of_kept")
 
 
 IMPORTS: dict[str, ImportFunction] = {

@@ -74,8 +74,8 @@ def import_quantize(node: ImportNode) -> Sequence[Value]:
     dtype = DType.of(node.attrs["out_type"])
     data, low, high = _real_data(node), end(node, node.input(1)), end(node, node.input(2))
     reach = magnitude(node, low, high)
-    found = quantized(node, data, dtype, step_of(node, reach, LARGEST[dtype]))
-    return [found, *(symmetric_ends(node, reach) if dtype is DType.INT8 else node.inputs[1:])]
+    result = quantized(node, data, dtype, step_of(node, reach, LARGEST[dtype]))
+    return [result, *(symmetric_ends(node, reach) if dtype is DType.INT8 else node.inputs[1:])]
 
 
 def import_quantize_v2(node: ImportNode) -> Sequence[Value]:
@@ -251,9 +251,9 @@ def import_quantized_mul(node: ImportNode) -> Sequence[Value]:
     for slot in (0, 1):
         byte_dtype(node, slot, DType.INT8)
     sides = [node.cast(node.input(slot), DType.INT32, suffix=f"side{slot}") for slot in (0, 1)]
-    integers, found = node.step(Mul(), *sides, suffix="integers"), calibrated(node)
+    integers, result = node.step(Mul(), *sides, suffix="integers"), calibrated(node)
     reaches = [magnitude(node, end(node, node.input(slot)), end(node, node.input(slot + 1))) for slot in (2, 4)]
-    if found is None and not node.attrs["enable_float_output"]:
+    if result is None and not node.attrs["enable_float_output"]:
         steps = [step_of(node, reach, LARGEST[DType.INT8]) for reach in reaches]
         step = apply(node, Mul(), *steps)
         return [integers, *product_ends(node, step)]
@@ -261,15 +261,15 @@ def import_quantized_mul(node: ImportNode) -> Sequence[Value]:
     whole = single(SPANS[DType.INT8])
     # Divided one after the other, as MXNet does: a product that is cut shows the last digit.
     is_real = bool(node.attrs["enable_float_output"])
-    scale: Known = ONE if is_real or found is None else apply(node, Div(), whole, magnitude(node, *found))
+    scale: Known = ONE if is_real or result is None else apply(node, Div(), whole, magnitude(node, *result))
     for reach in reaches:
         scale = apply(node, Div(), scale, apply(node, Div(), whole, reach))
     if is_real:
         return [node.emit(Mul(), numbers, held(node, scale))]
-    assert found is not None
+    assert result is not None
     made = cut(node, node.step(Mul(), numbers, held(node, scale), suffix="scaled"), rounded=False)
     node.decide(DecisionKind.QUANTIZATION, "MXNet cuts the product and lets it wrap around beyond int8; so it is here")
-    return [node.emit(Cast(DType.INT8), held(node, made)), as_end(node, found[0]), as_end(node, found[1])]
+    return [node.emit(Cast(DType.INT8), held(node, made)), as_end(node, result[0]), as_end(node, result[1])]
 
 
 def import_quantized_embedding(node: ImportNode) -> Sequence[Value]:

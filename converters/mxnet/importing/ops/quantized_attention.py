@@ -46,8 +46,8 @@ def _fused(node: ImportNode) -> NNVMNode:
     """The one operator inside. Refuses one of other heads: MXNet takes shapes by those, and numbers by the node's."""
     records = [record for graph in node.record.subgraphs for record in graph.nodes if record.inputs]
     if [record.op for record in records] != [node.op.replace("_sg_mkldnn_", "_contrib_interleaved_matmul_")]:
-        found = ", ".join(record.op for record in records)
-        node.refuse(f"the symbol inside has {found or 'no operator'}: MXNet 2.0's attention has another layout")
+        result = ", ".join(record.op for record in records)
+        node.refuse(f"the symbol inside has {result or 'no operator'}: MXNet 2.0's attention has another layout")
     heads = typed_attributes(records[0])["heads"]
     if heads != node.attrs["heads"]:
         node.refuse(f"heads {node.attrs['heads']}, and {heads} in the symbol inside")

@@ -57,10 +57,10 @@ def import_fused_convolution(node: ImportNode) -> Sequence[Value] | Value:
     fused = Fused(node, "Convolution")
     if not node.attrs["quantized"]:
         _check_clip(node, fused)
-        found = inner(node, fused.layer, *node.inputs[: fused.operands])
+        result = inner(node, fused.layer, *node.inputs[: fused.operands])
         if fused.normalization is not None:
-            found = inner(node, fused.normalization, found, *node.inputs[fused.operands : fused.operands + 4])
-        return _finished(node, fused, found, node.input(fused.addend) if fused.addend else None)
+            result = inner(node, fused.normalization, result, *node.inputs[fused.operands : fused.operands + 4])
+        return _finished(node, fused, result, node.input(fused.addend) if fused.addend else None)
     return _quantized_convolution(node, fused)
 
 
@@ -95,11 +95,11 @@ def _quantized_convolution(node: ImportNode, fused: Fused) -> Sequence[Value]:
     if calibrated(node) is None:
         return _as_integers(node, fused, weights, dtype, reach)
     data_step = step_of(node, reach, SPANS[dtype])
-    found = calibrated(node)
-    assert found is not None
+    result = calibrated(node)
+    assert result is not None
     made = DType.UINT8 if fused.is_positive(fused.last) else DType.INT8
-    step = step_of(node, magnitude(node, *found), SPANS[made])
-    sides = [as_end(node, found[0]), as_end(node, found[1])]
+    step = step_of(node, magnitude(node, *result), SPANS[made])
+    sides = [as_end(node, result[0]), as_end(node, result[1])]
     # onnxruntime makes no integer kernel of a real convolution of data whose step is found at run time, nor of one that
     # a leaky ReLU follows.
     plain = fused.addend is None and (fused.before is None or fused.is_positive(fused.before))
@@ -250,8 +250,8 @@ def _stored_weights(node: ImportNode, fused: Fused, layer: object, factor: Known
 def _with_bias(
     node: ImportNode, elements: Known, own: Known, factor: Known, first: int
 ) -> tuple[Known, Known, Known]:
-    found = known(node.input(2))
-    bias = node.cast(found, DType.FLOAT32) if isinstance(found, Value) else found.astype(np.float32)
+    result = known(node.input(2))
+    bias = node.cast(result, DType.FLOAT32) if isinstance(result, Value) else result.astype(np.float32)
     reach = magnitude(node, end(node, node.input(first)), end(node, node.input(first + 1)))
     bias_factor = apply(node, Div(), single(SPANS[DType.INT8]), reach)
     rescale = apply(node, Div(), apply(node, Mul(), factor, own), bias_factor)

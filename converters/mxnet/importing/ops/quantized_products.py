@@ -100,8 +100,8 @@ def integer_convolution(node: ImportNode) -> ConvInteger:
 
 
 def _widened(node: ImportNode, value: Value) -> Known:
-    found = known(value)
-    return node.cast(value, DType.INT32) if isinstance(found, Value) else found.astype(np.int32)
+    result = known(value)
+    return node.cast(value, DType.INT32) if isinstance(result, Value) else result.astype(np.int32)
 
 
 def _largest_step(node: ImportNode, slot: int, dtype: DType) -> Known:
@@ -130,8 +130,8 @@ def import_quantized_fully_connected(node: ImportNode) -> Sequence[Value]:
 
 def _rescaled_bias(node: ImportNode, dtype: DType) -> Known:
     hidden = node.attrs["num_hidden"]
-    found = known(node.shaped(2, (hidden,), stated=(hidden,)))
-    numbers = node.cast(found, DType.FLOAT32) if isinstance(found, Value) else found.astype(np.float32)
+    result = known(node.shaped(2, (hidden,), stated=(hidden,)))
+    numbers = node.cast(result, DType.FLOAT32) if isinstance(result, Value) else result.astype(np.float32)
     reaches = [magnitude(node, end(node, node.input(slot)), end(node, node.input(slot + 1))) for slot in (3, 5, 7)]
     spans = (single(SPANS[dtype]), single(SPANS[DType.INT8]))
     factors = [apply(node, Div(), span, reach) for span, reach in zip(spans, reaches[:2], strict=True)]
@@ -145,8 +145,8 @@ def stated_weight(node: ImportNode, attrs: Any) -> Value:
     data = node.input(0)
     features: Dim = UNKNOWN
     if data.shape:
-        found = product(data.shape[1:]) if attrs["flatten"] else data.shape[-1]
-        features = found if isinstance(found, int) else UNKNOWN
+        result = product(data.shape[1:]) if attrs["flatten"] else data.shape[-1]
+        features = result if isinstance(result, int) else UNKNOWN
     return node.shaped(1, (attrs["num_hidden"], features), stated=(attrs["num_hidden"], UNKNOWN))
 
 
@@ -183,10 +183,10 @@ def real_product(node: ImportNode, whole: Value, step: Known) -> Value:
 
 
 def _turned(node: ImportNode, weight: Value) -> Value:
-    found = known(weight)
-    if isinstance(found, Value):
+    result = known(weight)
+    if isinstance(result, Value):
         return node.step(Transpose((1, 0)), weight, suffix="turned")
-    return stored(node, np.ascontiguousarray(found.T), DType.INT8, weight)
+    return stored(node, np.ascontiguousarray(result.T), DType.INT8, weight)
 
 
 IMPORTS: dict[str, ImportFunction] = {

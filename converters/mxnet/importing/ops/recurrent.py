@@ -51,12 +51,12 @@ def import_rnn(node: ImportNode) -> list[Value]:
             results[0] = node.step(MatMul(), results[0], matrix, suffix=f"l{layer}_projected")
             if attrs["state_outputs"]:
                 results[1] = node.step(MatMul(), results[1], matrix, suffix=f"l{layer}_state_projected")
-        for found, final in zip(finals, results[1:], strict=True):
-            found.append(final)
+        for result, final in zip(finals, results[1:], strict=True):
+            result.append(final)
         data = _merged(node, results[0], layer, directions)
     if not attrs["state_outputs"]:
         return [data]
-    return [data, *(_stacked(node, found, suffix) for found, suffix in zip(finals, ("state", "cell"), strict=False))]
+    return [data, *(_stacked(node, result, suffix) for result, suffix in zip(finals, ("state", "cell"), strict=False))]
 
 
 def _add_layer(node: ImportNode, layer: int, operands: list[Value | None]) -> tuple[Value, ...]:

@@ -45,10 +45,10 @@ def _axes(node: ImportNode, data: Value) -> tuple[int, ...] | None:
     if not exclude:
         return axes
     rank = node.rank(data)
-    chosen = {place % rank for place in axes if -rank <= place < rank}
+    chosen = {index % rank for index in axes if -rank <= index < rank}
     if len(chosen) != len(axes):
         node.refuse(f"axis {list(axes)} does not name {len(axes)} of the {rank} axes of {data.name}")
-    return tuple(place for place in range(rank) if place not in chosen)
+    return tuple(index for index in range(rank) if index not in chosen)
 
 
 def _reduce(node: ImportNode, kind: Callable[..., Operator], data: Value, last: bool = True) -> Value:
@@ -119,10 +119,10 @@ def import_norm(node: ImportNode) -> Value:
     if order not in (1, 2):
         node.refuse(f"ord {order}; MXNet has 1 and 2")
     data, wanted = node.input(0), node.attrs["out_dtype"]
-    found = _norm(node, data, order)
+    result = _norm(node, data, order)
     if wanted is None or DType.of(wanted) is data.dtype:
-        return found
-    return node.emit(ew.Cast(DType.of(wanted)), found)
+        return result
+    return node.emit(ew.Cast(DType.of(wanted)), result)
 
 
 def _norm(node: ImportNode, data: Value, order: int) -> Value:
@@ -187,12 +187,12 @@ def positions(kind: type[ir.ArgMax] | type[ir.ArgMin]) -> ImportFunction:
         dtype = data.dtype or DType.FLOAT32
         if axis is not None:
             sought = nan_first(node, kind, data, axis)
-            found = node.step(kind(axis=axis, keepdims=keepdims or data.rank == 1), sought)
-            return node.emit(ew.Cast(dtype), found)
-        found = node.step(kind(axis=0, keepdims=True), nan_first(node, kind, _flat(node, data), 0))
+            result = node.step(kind(axis=axis, keepdims=keepdims or data.rank == 1), sought)
+            return node.emit(ew.Cast(dtype), result)
+        result = node.step(kind(axis=0, keepdims=True), nan_first(node, kind, _flat(node, data), 0))
         if keepdims and node.rank(data) != 1:
-            found = node.step(Reshape(), found, node.vector([1] * node.rank(data)), suffix="keepdims")
-        return node.emit(ew.Cast(dtype), found)
+            result = node.step(Reshape(), result, node.vector([1] * node.rank(data)), suffix="keepdims")
+        return node.emit(ew.Cast(dtype), result)
 
     return import_positions
 
@@ -233,8 +233,8 @@ def import_topk(node: ImportNode) -> Value | list[Value]:
         return values
     if kind == "mask":
         return _mask(node, source, data, indices, axis)
-    found = indices if dtype is DType.INT64 else node.cast(indices, dtype, suffix="indices")
-    return found if kind == "indices" else [values, found]
+    result = indices if dtype is DType.INT64 else node.cast(indices, dtype, suffix="indices")
+    return result if kind == "indices" else [values, result]
 
 
 def _mask(node: ImportNode, source: Value, data: Value, indices: Value, axis: int) -> Value:

@@ -37,10 +37,10 @@ def operands(node: ImportNode) -> tuple[Value, Value]:
     if data.dtype is not None and dtype is not data.dtype:
         node.decide(DecisionKind.SCALAR, f"{data.dtype} data became {dtype}, as MXNet computes it with {scalar:.9g}")
         data = node.cast(data, dtype)
-    found = converted(scalar, dtype)
-    if found != scalar and not dtype.is_float:
-        node.decide(DecisionKind.SCALAR, f"the scalar {scalar:.9g} became {found} for {dtype} data, as MXNet does")
-    return data, node.constant(found, dtype)
+    result = converted(scalar, dtype)
+    if result != scalar and not dtype.is_float:
+        node.decide(DecisionKind.SCALAR, f"the scalar {scalar:.9g} became {result} for {dtype} data, as MXNet does")
+    return data, node.constant(result, dtype)
 
 
 def with_scalar(op: Operator, *, reverse: bool = False) -> ImportFunction:
@@ -55,8 +55,8 @@ def with_scalar(op: Operator, *, reverse: bool = False) -> ImportFunction:
 
 def _number(node: ImportNode, data: Value) -> float:
     """The scalar as the computation sees it."""
-    found = converted(float(node.attrs["scalar"]), data.dtype or DType.FLOAT32)
-    return math.copysign(math.inf, found) if data.dtype is DType.FLOAT16 and abs(found) >= 65520 else found
+    result = converted(float(node.attrs["scalar"]), data.dtype or DType.FLOAT32)
+    return math.copysign(math.inf, result) if data.dtype is DType.FLOAT16 and abs(result) >= 65520 else result
 
 
 def import_div_scalar(node: ImportNode) -> Value:
@@ -120,10 +120,10 @@ def scalar_comparison(op: Operator, *, negate: bool = False) -> ImportFunction:
 
     def import_comparison(node: ImportNode) -> Value:
         data, scalar = operands(node)
-        found = node.step(op, data, scalar)
+        result = node.step(op, data, scalar)
         if negate:
-            found = node.step(ir.Not(), found)
-        return node.emit(ir.Cast(data.dtype or DType.FLOAT32), found)
+            result = node.step(ir.Not(), result)
+        return node.emit(ir.Cast(data.dtype or DType.FLOAT32), result)
 
     return import_comparison
 
@@ -151,10 +151,10 @@ def import_smooth_l1(node: ImportNode) -> Value:
     wide = data if kept else node.cast(data, DType.FLOAT32, suffix="single")
     square, bound = _square(_number(node, data), wide.dtype or DType.FLOAT32)
     if math.isfinite(square) and math.isfinite(bound):
-        found = _smooth(node, wide, square, bound)
+        result = _smooth(node, wide, square, bound)
     else:
-        found = _smooth_by_parts(node, wide, square, bound)
-    return found if kept else node.emit(ir.Cast(dtype), found)
+        result = _smooth_by_parts(node, wide, square, bound)
+    return result if kept else node.emit(ir.Cast(dtype), result)
 
 
 def _square(scalar: float, dtype: DType) -> tuple[float, float]:

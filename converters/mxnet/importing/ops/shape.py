@@ -121,11 +121,11 @@ def import_reshape(node: ImportNode) -> Value:
     if not target:
         node.refuse("neither shape nor target_shape is given")
     keep = node.attrs["keep_highest"]
-    open_places = [place for place, size in enumerate(target) if size == 0 and not (keep and place == 0)]
+    open_places = [index for index, size in enumerate(target) if size == 0 and not (keep and index == 0)]
     if len(open_places) > 1:
         node.refuse(f"target_shape {tuple(target)} leaves more than one size open")
-    for place in open_places:
-        target[place] = -1
+    for index in open_places:
+        target[index] = -1
     node.decide(
         DecisionKind.LEGACY_ATTRIBUTE, f"target_shape {node.attrs['target_shape']} became the shape {tuple(target)}"
     )
@@ -211,10 +211,10 @@ def import_broadcast_axis(node: ImportNode) -> Value:
         node.refuse(f"{len(axes)} axes and {len(sizes)} sizes")
     entries: list[Entry] = [axis_of(data, axis) for axis in range(rank)]
     for axis, size in zip(axes, sizes, strict=True):
-        place = normalize_axis(axis, rank)
-        if static_size(data, place) not in (None, 1):
+        index = normalize_axis(axis, rank)
+        if static_size(data, index) not in (None, 1):
             node.refuse(f"axis {axis} of {data.type} is not of size 1")
-        entries[place] = size
+        entries[index] = size
     return _stretched(node, data, entries)
 
 
@@ -232,8 +232,8 @@ def import_broadcast_like(node: ImportNode) -> Value:
         node.refuse("lhs_axes and rhs_axes go together")
     rank, other = node.rank(data), node.rank(like)
     entries: list[Entry] = [axis_of(data, axis) for axis in range(rank)]
-    for axis, place in zip(left, right, strict=True):
-        entries[normalize_axis(axis, rank)] = axis_of(like, normalize_axis(place, other))
+    for axis, index in zip(left, right, strict=True):
+        entries[normalize_axis(axis, rank)] = axis_of(like, normalize_axis(index, other))
     return _stretched(node, data, entries)
 
 
@@ -340,10 +340,10 @@ def diagonal_matrix(node: ImportNode, vector: Value, k: int) -> Value:
     """A square matrix of zeros with the vector on diagonal k."""
     (size,) = node.sizes(vector)
     node.charge(2 * size, "the places of its diagonal")
-    places = np.arange(size)[:, None] + [max(-k, 0), max(k, 0)]
+    indices = np.arange(size)[:, None] + [max(-k, 0), max(k, 0)]
     side = node.vector([size + abs(k)] * 2)
     zeros = node.step(ConstantOfShape(0.0, vector.dtype or DType.FLOAT32), side)
-    return node.emit(ScatterND(), zeros, node.constant(places, DType.INT64), vector) if size else zeros
+    return node.emit(ScatterND(), zeros, node.constant(indices, DType.INT64), vector) if size else zeros
 
 
 def diagonal(node: ImportNode, data: Value, k: int, axes: tuple[int, int]) -> Value:
@@ -360,8 +360,8 @@ def diagonal(node: ImportNode, data: Value, k: int, axes: tuple[int, int]) -> Va
         data = node.step(Transpose((first, second, *rest)), data)
     if not rest:
         return node.emit(GatherND(), data, indices)
-    found = node.step(GatherND(), data, indices)
-    return node.emit(Transpose((*range(1, rank - 1), 0)), found)
+    result = node.step(GatherND(), data, indices)
+    return node.emit(Transpose((*range(1, rank - 1), 0)), result)
 
 
 IMPORTS: dict[str, ImportFunction] = {

@@ -27,9 +27,9 @@ def import_concat(node: ImportNode) -> Value:
 def import_stack(node: ImportNode) -> Value:
     """The inputs joined along a new axis."""
     axis = node.attrs["axis"]
-    place = node.vector([axis])
+    index = node.vector([axis])
     node.same_shapes(*node.inputs)
-    apart = [node.step(Unsqueeze(), value, place) for value in node.inputs]
+    apart = [node.step(Unsqueeze(), value, index) for value in node.inputs]
     return apart[0] if len(apart) == 1 else node.emit(Concat(axis), *apart)
 
 
@@ -111,7 +111,7 @@ def _part_lengths(node: ImportNode, size: int) -> list[int]:
     """The sizes of the parts of an axis: of `sections` the first ones have one more where they are not equal."""
     sections, starts = node.attrs["sections"], list(node.attrs["indices"] or ())
     if sections:
-        return [size // sections + (place < size % sections) for place in range(sections)]
+        return [size // sections + (index < size % sections) for index in range(sections)]
     lengths = [end - start for start, end in zip(starts, [*starts[1:], size], strict=True)]
     if min(lengths, default=0) < 0:
         node.refuse(f"indices {tuple(starts)} do not rise, or lie outside the axis of {size}")

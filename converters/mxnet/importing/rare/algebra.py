@@ -129,8 +129,8 @@ def import_extracttrian(node: ImportNode) -> Value:
     """The elements of a triangle of square matrices, row by row, of an upper one column by column."""
     data = node.input(0)
     require_wide(node, data)
-    places = _triangle_places(node, square_size(node, data), node.attrs["offset"], node.attrs["lower"])
-    return node.emit(*_taken(node, data, places))
+    indices = _triangle_places(node, square_size(node, data), node.attrs["offset"], node.attrs["lower"])
+    return node.emit(*_taken(node, data, indices))
 
 
 def import_maketrian(node: ImportNode) -> Value:
@@ -148,9 +148,9 @@ def import_sumlogdiag(node: ImportNode) -> Value:
     """The sum of the logarithms of the diagonal; that of a single matrix has the shape (1,)."""
     data = node.input(0)
     require_wide(node, data)
-    found = node.step(*_taken(node, data, _diagonal_places(node, square_size(node, data), 0)), suffix="diagonal")
+    result = node.step(*_taken(node, data, _diagonal_places(node, square_size(node, data), 0)), suffix="diagonal")
     keeps = node.rank(data) == 2
-    return node.emit(ReduceSum(keepdims=keeps), node.step(Log(), found), node.vector([-1]))
+    return node.emit(ReduceSum(keepdims=keeps), node.step(Log(), result), node.vector([-1]))
 
 
 def triangle(node: ImportNode, data: Value, lower: bool) -> Value:

@@ -29,29 +29,29 @@ def _cuts(node: ImportNode, data: Value) -> dict[int, range]:
         node.refuse(f"begin {begin}, end {end} and step {step} for {data.type}")
     if 0 in step:
         node.refuse("step may not be 0")
-    found = {}
+    result = {}
     for axis, bounds in enumerate(zip(begin, end, step, strict=True)):
         if bounds[0] in (None, 0) and bounds[1] is None and bounds[2] in (None, 1):
             continue
         (size,) = node.sizes(data, [axis])
         node.charge(size, "the places of its slice")
-        places = range(size)[slice(*bounds)]
-        if places != range(size):
-            found[axis] = places
-    return found
+        indices = range(size)[slice(*bounds)]
+        if indices != range(size):
+            result[axis] = indices
+    return result
 
 
 def _mask(node: ImportNode, data: Value, cuts: dict[int, range]) -> Value:
     """Where the slice is, broadcast over the axes of which it has all."""
     rank, masks = node.rank(data), []
-    for axis, places in cuts.items():
+    for axis, indices in cuts.items():
         hit = np.zeros(static_size(data, axis) or 0, bool)
-        hit[list(places)] = True
+        hit[list(indices)] = True
         masks.append(node.constant(hit.reshape(-1, *[1] * (rank - axis - 1)), DType.BOOL))
-    found = masks[0]
+    result = masks[0]
     for mask in masks[1:]:
-        found = node.step(ew.And(), found, mask, suffix="there")
-    return found
+        result = node.step(ew.And(), result, mask, suffix="there")
+    return result
 
 
 def import_slice_assign(node: ImportNode) -> Value:
@@ -59,16 +59,16 @@ def import_slice_assign(node: ImportNode) -> Value:
     data, new = node.input(0), node.input(1)
     cuts = _cuts(node, data)
     shape: list[Dim] = [UNKNOWN if axis in cuts else size for axis, size in enumerate(node.shape(data))]
-    for axis, places in cuts.items():
-        shape[axis] = len(places)
+    for axis, indices in cuts.items():
+        shape[axis] = len(indices)
     node.graph.refine(new, TensorType(data.dtype, tuple(shape)))
     if not cuts:
         return node.emit(ew.Identity(), new)
-    if any(len(places) == 0 for places in cuts.values()):
+    if any(len(indices) == 0 for indices in cuts.values()):
         return node.emit(ew.Identity(), data)
-    for axis, places in cuts.items():
+    for axis, indices in cuts.items():
         source = np.zeros(static_size(data, axis) or 0, np.int64)
-        source[list(places)] = np.arange(len(places))
+        source[list(indices)] = np.arange(len(indices))
         new = node.step(Gather(axis), new, node.vector(source.tolist()))
     return node.emit(ew.Where(), _mask(node, data, cuts), new, data)
 
@@ -77,7 +77,7 @@ def import_slice_assign_scalar(node: ImportNode) -> Value:
     """The input with a number in place of its slice."""
     data = node.input(0)
     cuts = _cuts(node, data)
-    if any(len(places) == 0 for places in cuts.values()) or data.rank == 0:
+    if any(len(indices) == 0 for indices in cuts.values()) or data.rank == 0:
         return node.emit(ew.Identity(), data)
     number = node.scalar_like(data, node.attrs["scalar"])
     if cuts:
@@ -98,13 +98,13 @@ def _decide_places(node: ImportNode) -> None:
 
 def import_index_copy(node: ImportNode) -> Value:
     """The first input with rows of the third one at the places of the second."""
-    data, places, rows = node.take_inputs(3)
-    count = static_size(places, 0)
-    if places.rank not in (None, 1):
-        node.refuse(f"the places are {places.type}, expected a vector")
+    data, indices, rows = node.take_inputs(3)
+    count = static_size(indices, 0)
+    if indices.rank not in (None, 1):
+        node.refuse(f"the places are {indices.type}, expected a vector")
     node.graph.refine(rows, TensorType(data.dtype, (count or UNKNOWN, *node.shape(data)[1:])))
     _decide_places(node)
-    column = node.step(Unsqueeze(), whole_numbers(node, places), node.vector([-1]))
+    column = node.step(Unsqueeze(), whole_numbers(node, indices), node.vector([-1]))
     return node.emit(ScatterND(), data, column, rows)
 
 
@@ -134,11 +134,11 @@ def import_unravel_index(node: ImportNode) -> Value:
     if node.rank(data) != 1:
         node.refuse(f"{data.type}, expected a vector: of others MXNet fills a part of the result only")
     strides = [math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
-    places = node.step(Unsqueeze(), whole_numbers(node, data), node.vector([0]))
-    found = node.step(ew.Div(), places, node.constant([[stride] for stride in strides], DType.INT64))
+    indices = node.step(Unsqueeze(), whole_numbers(node, data), node.vector([0]))
+    result = node.step(ew.Div(), indices, node.constant([[stride] for stride in strides], DType.INT64))
     limits = node.constant([[size] for size in (ENDLESS, *sizes[1:])], DType.INT64)
-    found = node.step(ew.Sub(), found, node.step(ew.Mul(), node.step(ew.Div(), found, limits), limits))
-    return found if data.dtype is DType.INT64 else node.emit(ew.Cast(data.dtype or DType.FLOAT32), found)
+    result = node.step(ew.Sub(), result, node.step(ew.Mul(), node.step(ew.Div(), result, limits), limits))
+    return result if data.dtype is DType.INT64 else node.emit(ew.Cast(data.dtype or DType.FLOAT32), result)
 
 
 def import_ravel_multi_index(node: ImportNode) -> Value:
@@ -173,14 +173,14 @@ def import_index_array(node: ImportNode) -> Value:
     if shape is not None or not axes:
         sizes = node.sizes(data)
         node.charge(len(axes) * math.prod(sizes), "its coordinates")
-        found = np.indices(sizes).reshape(rank, *sizes)[axes]
-        return node.graph.constant(np.moveaxis(found, 0, -1).astype(np.int64), name=node.output_names[0])
+        result = np.indices(sizes).reshape(rank, *sizes)[axes]
+        return node.graph.constant(np.moveaxis(result, 0, -1).astype(np.int64), name=node.output_names[0])
     zero, one = node.constant(0, DType.INT64), node.constant(1, DType.INT64)
     whole = shape_vector(node, [*(axis_of(data, axis) for axis in range(rank)), 1])
     parts = []
     for axis in axes:
-        places = node.step(Range(), zero, axis_size(node, data, axis), one)
-        column = node.step(Unsqueeze(), places, node.vector(range(1, rank - axis + 1)))
+        indices = node.step(Range(), zero, axis_size(node, data, axis), one)
+        column = node.step(Unsqueeze(), indices, node.vector(range(1, rank - axis + 1)))
         parts.append(node.step(Expand(), column, whole))
     return parts[0] if len(parts) == 1 else node.emit(Concat(rank), *parts)
 

@@ -52,7 +52,7 @@ def _share_sizes(node: ImportNode, last: int = 0) -> None:
 
 def _with_sample_axes(node: ImportNode, sample: Value, parameters: Sequence[Value], last: int = 0) -> list[Value]:
     """The parameters with axes of size 1 where the sample has more; their own are its first, and its `last` ones."""
-    found = []
+    result = []
     rank = node.rank(sample)
     for parameter in parameters:
         own = node.rank(parameter)
@@ -62,8 +62,8 @@ def _with_sample_axes(node: ImportNode, sample: Value, parameters: Sequence[Valu
         wanted = (*shape[:first], *shape[rank - last :])
         unify_shape(tuple(wanted), node.shape(parameter))
         axes = range(first, rank - last)
-        found.append(node.step(Unsqueeze(), parameter, node.vector(axes), suffix="placed") if axes else parameter)
-    return found
+        result.append(node.step(Unsqueeze(), parameter, node.vector(axes), suffix="placed") if axes else parameter)
+    return result
 
 
 def _finish(node: ImportNode, found: Value, dtype: DType) -> Value:
@@ -86,10 +86,10 @@ def density(logarithm: Density, plain: Plain | None = None, *, exact: bool = Fal
             node.decide(DecisionKind.COMPOSITION, text)
         placed = _with_sample_axes(node, sample, parameters)
         if node.attrs["is_log"]:
-            found = logarithm(steps, sample, *placed)
+            result = logarithm(steps, sample, *placed)
         else:
-            found = plain(steps, sample, *placed) if plain else node.step(ir.Exp(), logarithm(steps, sample, *placed))
-        return _finish(node, found, dtype)
+            result = plain(steps, sample, *placed) if plain else node.step(ir.Exp(), logarithm(steps, sample, *placed))
+        return _finish(node, result, dtype)
 
     return import_density
 
@@ -115,8 +115,8 @@ def _normal_exponent(steps: Steps, sample: Value, mean: Value, deviation: Value)
 
 def log_normal(steps: Steps, sample: Value, mean: Value, deviation: Value) -> Value:
     """-(x - mu)^2 / (2 sigma^2) - log(sigma) - log(2 pi) / 2."""
-    found = steps.sub(_normal_exponent(steps, sample, mean, deviation), steps.log(deviation))
-    return steps.sub(found, 0.5 * math.log(CIRCLE))
+    result = steps.sub(_normal_exponent(steps, sample, mean, deviation), steps.log(deviation))
+    return steps.sub(result, 0.5 * math.log(CIRCLE))
 
 
 def normal(steps: Steps, sample: Value, mean: Value, deviation: Value) -> Value:
@@ -159,25 +159,25 @@ def log_gamma_density(steps: Steps, sample: Value, shape: Value, rate: Value) ->
     """a log(b) + (a - 1) log(x) - b x - log gamma(a)."""
     exact = _Exact(steps)
     wide = exact.steps
-    found = wide.add(exact.times_log(shape, rate), exact.times_log(steps.sub(shape, 1.0), sample))
-    found = wide.sub(found, wide.mul(exact.wide(rate), exact.wide(sample)))
-    return wide.sub(found, exact.log_gamma(shape))
+    result = wide.add(exact.times_log(shape, rate), exact.times_log(steps.sub(shape, 1.0), sample))
+    result = wide.sub(result, wide.mul(exact.wide(rate), exact.wide(sample)))
+    return wide.sub(result, exact.log_gamma(shape))
 
 
 def log_poisson(steps: Steps, sample: Value, rate: Value) -> Value:
     """x log(lam) - log gamma(x + 1) - lam."""
     exact = _Exact(steps)
-    found = exact.steps.sub(exact.times_log(sample, rate), exact.log_gamma(steps.add(sample, 1.0)))
-    return exact.steps.sub(found, exact.wide(rate))
+    result = exact.steps.sub(exact.times_log(sample, rate), exact.log_gamma(steps.add(sample, 1.0)))
+    return exact.steps.sub(result, exact.wide(rate))
 
 
 def log_negative_binomial(steps: Steps, sample: Value, limit: Value, chance: Value) -> Value:
     """log gamma(x + k) - log gamma(x + 1) - log gamma(k) + k log(p) + x log(1 - p)."""
     exact = _Exact(steps)
     wide = exact.steps
-    found = wide.sub(exact.log_gamma(steps.add(sample, limit)), exact.log_gamma(steps.add(sample, 1.0)))
-    found = wide.add(wide.sub(found, exact.log_gamma(limit)), exact.times_log(limit, chance))
-    return wide.add(found, exact.times_log(sample, steps.sub(1.0, chance)))
+    result = wide.sub(exact.log_gamma(steps.add(sample, limit)), exact.log_gamma(steps.add(sample, 1.0)))
+    result = wide.add(wide.sub(result, exact.log_gamma(limit)), exact.times_log(limit, chance))
+    return wide.add(result, exact.times_log(sample, steps.sub(1.0, chance)))
 
 
 def log_generalized_negative_binomial(steps: Steps, sample: Value, mean: Value, dispersion: Value) -> Value:
@@ -198,12 +198,12 @@ def import_dirichlet(node: ImportNode) -> Value:
     def along(value: Value) -> Value:
         return node.step(ReduceSum(keepdims=False), value, node.vector([-1]))
 
-    found = along(steps.mul(steps.sub(alpha, 1.0), steps.log(sample)))
-    found = steps.sub(steps.add(found, log_gamma(steps, along(alpha))), along(log_gamma(steps, alpha)))
-    found = found if node.attrs["is_log"] else steps(ir.Exp(), found)
+    result = along(steps.mul(steps.sub(alpha, 1.0), steps.log(sample)))
+    result = steps.sub(steps.add(result, log_gamma(steps, along(alpha))), along(log_gamma(steps, alpha)))
+    result = result if node.attrs["is_log"] else steps(ir.Exp(), result)
     if node.rank(sample) == 1:
-        found = node.step(Reshape(), found, node.vector([1]), suffix="vector")
-    return _finish(node, found, dtype)
+        result = node.step(Reshape(), result, node.vector([1]), suffix="vector")
+    return _finish(node, result, dtype)
 
 
 IMPORTS: dict[str, ImportFunction] = {

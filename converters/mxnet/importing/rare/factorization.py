@@ -49,9 +49,9 @@ def _unit(node: ImportNode, data: Value, shape: Value) -> Value:
     """A unit matrix of the operand's size, which may be open."""
     zero = node.constant(0, DType.INT64)
     size = node.step(Gather(), shape, node.constant(-1, DType.INT64), suffix="size")
-    places = node.step(Range(), zero, size, node.constant(1, DType.INT64), suffix="places")
-    rows = node.step(Unsqueeze(), places, node.vector([-1]), suffix="rows")
-    is_diagonal = node.step(Equal(), rows, places, suffix="diagonal")
+    indices = node.step(Range(), zero, size, node.constant(1, DType.INT64), suffix="places")
+    rows = node.step(Unsqueeze(), indices, node.vector([-1]), suffix="rows")
+    is_diagonal = node.step(Equal(), rows, indices, suffix="diagonal")
     return node.cast(is_diagonal, data.dtype or DType.FLOAT32, suffix="unit")
 
 
@@ -80,8 +80,8 @@ def import_slogdet(node: ImportNode) -> Sequence[Value]:
     data = _squares(node)
     if node.rank(data) > 2 or node.np_shape:
         return node.emit_all(SignLogDet(), data)
-    found = node.steps(SignLogDet(), data)
-    return [node.step(Reshape(), value, node.vector([1]), suffix="vector") for value in found]
+    result = node.steps(SignLogDet(), data)
+    return [node.step(Reshape(), value, node.vector([1]), suffix="vector") for value in result]
 
 
 def import_gelqf(node: ImportNode) -> Sequence[Value]:
@@ -174,8 +174,8 @@ def _symmetric(node: ImportNode) -> Value:
 def import_eigh(node: ImportNode) -> Sequence[Value]:
     """Eigenvalues, and eigenvectors as columns."""
     _decide_vectors(node, "eigenvalues")
-    rows, found = node.steps(SymmetricEigen(), _symmetric(node))
-    return [found, turned(node, rows, "columns")]
+    rows, result = node.steps(SymmetricEigen(), _symmetric(node))
+    return [result, turned(node, rows, "columns")]
 
 
 def import_eigvalsh(node: ImportNode) -> Value:

@@ -121,9 +121,9 @@ def import_crop(node: ImportNode) -> Value:
     """_image_crop: `height` rows from `y` on and `width` columns from `x` on."""
     attrs = node.attrs
     data, rank = image_or_batch(node)
-    found = node.sizes_if_known(data, (rank - 1,))
-    if found is not None and found[0] not in (1, 3):
-        node.refuse(f"{data.name} has {found[0]} channels, expected 1 or 3")
+    result = node.sizes_if_known(data, (rank - 1,))
+    if result is not None and result[0] not in (1, 3):
+        node.refuse(f"{data.name} has {result[0]} channels, expected 1 or 3")
     starts, counts = (attrs["y"], attrs["x"]), (attrs["height"], attrs["width"])
     sizes = node.sizes_if_known(data, (rank - 3, rank - 2))
     ends = [start + count for start, count in zip(starts, counts, strict=True)]
@@ -140,8 +140,8 @@ def import_crop(node: ImportNode) -> Value:
 
 def reversed_axis(node: ImportNode, data: Value, axis: int) -> tuple[Value, ...]:
     """The operands of a Slice that reverses rows (axis 0) or columns (axis 1)."""
-    found = node.sizes_if_known(data, (axis,))
-    if found is None or found[0] % 2:
+    result = node.sizes_if_known(data, (axis,))
+    if result is None or result[0] % 2:
         node.decide(
             DecisionKind.UNDEFINED_ELEMENTS,
             f"the middle {('row', 'column')[axis]} of an odd number stays as it is; MXNet leaves it undefined",
@@ -215,11 +215,11 @@ def _constant_border(node: ImportNode, data: Value, pads: tuple[tuple[int, int],
             DecisionKind.UNDEFINED_ELEMENTS,
             f"the border has {len(numbers)} values for {channels} channels: the others get 0, MXNet leaves them open",
         )
-    found = np.resize(np.array([*numbers, 0.0, 0.0, 0.0, 0.0], np.float64), 4)[:channels]
-    found = np.clip(np.rint(found), 0, 255) if dtype is DType.UINT8 else found
+    result = np.resize(np.array([*numbers, 0.0, 0.0, 0.0, 0.0], np.float64), 4)[:channels]
+    result = np.clip(np.rint(result), 0, 255) if dtype is DType.UINT8 else result
     amounts = node.vector([pads[0][0], pads[1][0], pads[0][1], pads[1][1]])
     planes, axes = [], node.vector([0, 1])
-    for channel, number in enumerate(found):
+    for channel, number in enumerate(result):
         plane = data
         if channels > 1:
             bounds = node.vector([channel]), node.vector([channel + 1]), node.vector([2])

@@ -81,8 +81,8 @@ def import_cv_resize(node: ImportNode) -> Value:
 
 
 def _axes(node: ImportNode, rank: int, wanted: tuple[int, int]) -> tuple[Axis, Axis]:
-    found = [node.sizes_if_known(0, (axis,)) for axis in (rank - 3, rank - 2)]
-    height, width = (None if size is None else size[0] for size in found)
+    result = [node.sizes_if_known(0, (axis,)) for axis in (rank - 3, rank - 2)]
+    height, width = (None if size is None else size[0] for size in result)
     return Axis(rank - 3, height, wanted[0]), Axis(rank - 2, width, wanted[1])
 
 
@@ -143,9 +143,9 @@ def _areas_of_bytes(node: ImportNode, data: Value, rows: Axis, columns: Axis) ->
             node.decide(DecisionKind.ROUNDING, f"{data.name} is taken to have 2 channels: of 1, 3 or 4 halves go up")
         elif channels in (1, 3, 4):
             return _by_matrices(node, data, rows, columns, AREA, DType.UINT8)
-    found = areas(node, data, rows, columns)
-    if found is not None:
-        return found
+    result = areas(node, data, rows, columns)
+    if result is not None:
+        return result
     node.decide(
         DecisionKind.ROUNDING,
         "a byte is made of so many that they are summed as in exact arithmetic; OpenCV sums them in float32, so that "
@@ -173,8 +173,8 @@ def _halves(node: ImportNode, rows: Axis, columns: Axis) -> bool:
 
 
 def _channels(node: ImportNode) -> int | None:
-    found = node.sizes_if_known(0, (node.rank(0) - 1,))
-    return found[0] if found else None
+    result = node.sizes_if_known(0, (node.rank(0) - 1,))
+    return result[0] if result else None
 
 
 def _by_places(node: ImportNode, data: Value, rows: Axis, columns: Axis) -> Value:
@@ -194,9 +194,9 @@ def _nearest(node: ImportNode, axis: Axis) -> Value:
     if axis.size is not None and axis.wanted is not None:
         node.charge(axis.wanted, "its places")
         return node.constant(nearest(axis.size, axis.wanted), DType.INT64)
-    scale, last, places = _scale(node, axis)
-    places = node.cast(node.step(Mul(), places, scale, suffix="places"), DType.INT64, suffix="indices")
-    return node.step(Min(), places, last, suffix="inside")
+    scale, last, indices = _scale(node, axis)
+    indices = node.cast(node.step(Mul(), indices, scale, suffix="places"), DType.INT64, suffix="indices")
+    return node.step(Min(), indices, last, suffix="inside")
 
 
 def _scale(node: ImportNode, axis: Axis) -> tuple[Value, Value, Value]:
@@ -208,8 +208,8 @@ def _scale(node: ImportNode, axis: Axis) -> tuple[Value, Value, Value]:
     scale = node.step(Div(), one, node.step(Div(), double, size, suffix="ratio"), suffix="scale")
     zero, step = node.constant(0, DType.INT64), node.constant(1, DType.INT64)
     count = node.constant(axis.wanted, DType.INT64) if axis.wanted else node.step(Squeeze(), wanted, node.vector([0]))
-    places = node.step(Range(), zero, count, step, suffix="places")
-    return scale, last, node.cast(places, DType.FLOAT64, suffix="places")
+    indices = node.step(Range(), zero, count, step, suffix="places")
+    return scale, last, node.cast(indices, DType.FLOAT64, suffix="places")
 
 
 def _sizes(node: ImportNode, axis: Axis) -> tuple[Value, Value]:
@@ -266,17 +266,17 @@ def _blended(node: ImportNode, data: Value, axis: Axis, shape: tuple[int, ...], 
                       node.vector(shape), suffix="weight")
             for weight in shares
         ]  # fmt: skip
-    found = [node.step(Gather(axis.axis), data, index, suffix="neighbour") for index in indices]
+    result = [node.step(Gather(axis.axis), data, index, suffix="neighbour") for index in indices]
     if data.dtype is DType.UINT8:
-        found = [node.cast(value, DType.INT32, suffix="numbers") for value in found]
-    return [node.step(Mul(), value, factor, suffix="weighted") for value, factor in zip(found, factors, strict=True)]
+        result = [node.cast(value, DType.INT32, suffix="numbers") for value in result]
+    return [node.step(Mul(), value, factor, suffix="weighted") for value, factor in zip(result, factors, strict=True)]
 
 
 def _open_neighbours(node: ImportNode, axis: Axis, *, rows: bool) -> tuple[list[Value], list[Value]]:
     """`neighbours` for a size that is known at run time only: indices and weights of the two sides."""
-    scale, last, places = _scale(node, axis)
+    scale, last, indices = _scale(node, axis)
     half = node.constant(0.5, DType.FLOAT64)
-    middle = node.step(Mul(), node.step(Add(), places, half, suffix="middle"), scale, suffix="scaled")
+    middle = node.step(Mul(), node.step(Add(), indices, half, suffix="middle"), scale, suffix="scaled")
     place = node.cast(node.step(Sub(), middle, half, suffix="moved"), DType.FLOAT32, suffix="place")
     floor = node.step(Floor(), place)
     weight = node.step(Sub(), place, floor, suffix="fraction")
@@ -317,8 +317,8 @@ def _weights(node: ImportNode, axis: Axis, method: int, dtype: DType, *, rows: b
     assert axis.wanted is not None
     node.charge(axis.size * axis.wanted, "its weights")
     whole = dtype is DType.UINT8 and method != AREA
-    found = matrix(axis.size, axis.wanted, method, whole=whole)
-    return found.astype(np.float64 if dtype is DType.FLOAT64 or (rows and dtype is DType.UINT8) else np.float32)
+    result = matrix(axis.size, axis.wanted, method, whole=whole)
+    return result.astype(np.float64 if dtype is DType.FLOAT64 or (rows and dtype is DType.UINT8) else np.float32)
 
 
 def _rounded(node: ImportNode, total: Value, rows: Axis, columns: Axis, method: int) -> Value:

@@ -140,16 +140,16 @@ def _left_over(wanted: int, channels: int | None) -> Array:
     if channels is None:
         return np.zeros((1, 1, wanted), np.bool_)
     count = wanted * channels
-    places = np.arange(count).reshape(wanted, channels)
-    found: Array = (places >= count // LANES * LANES).T[:, None, :]
-    return found
+    indices = np.arange(count).reshape(wanted, channels)
+    result: Array = (indices >= count // LANES * LANES).T[:, None, :]
+    return result
 
 
 def _rows_of_cubic(node: ImportNode, across: Value, rows: Axis, axis: int) -> Value:
     size, wanted = rows.sizes
     node.charge(wanted * 4, "its weights")
-    places, weights = cubic_terms(size, wanted)
-    total = _sum_of_terms(node, across, axis, places, weights / np.float32(UNIT * UNIT), (-1, 1))
+    indices, weights = cubic_terms(size, wanted)
+    total = _sum_of_terms(node, across, axis, indices, weights / np.float32(UNIT * UNIT), (-1, 1))
     return node.step(Round(), total, suffix="rounded")
 
 

@@ -37,15 +37,15 @@ def nearest(size: int, wanted: int) -> Array:
     >>> nearest(4, 6).tolist()
     [0, 0, 1, 2, 2, 3]
     """
-    found: Array = np.floor(np.arange(wanted) * _ratio(size, wanted)).astype(np.int64)
-    return np.minimum(found, size - 1)
+    result: Array = np.floor(np.arange(wanted) * _ratio(size, wanted)).astype(np.int64)
+    return np.minimum(result, size - 1)
 
 
 def _starts(size: int, wanted: int) -> tuple[Array, Array]:
     """The pixel before the middle of each, and how far behind it that is."""
-    places = ((np.arange(wanted) + 0.5) * _ratio(size, wanted) - 0.5).astype(np.float32)
-    floor = np.floor(places)
-    return floor.astype(np.int64), (places - floor).astype(np.float32)
+    indices = ((np.arange(wanted) + 0.5) * _ratio(size, wanted) - 0.5).astype(np.float32)
+    floor = np.floor(indices)
+    return floor.astype(np.int64), (indices - floor).astype(np.float32)
 
 
 def neighbours(size: int, wanted: int, method: int, *, rows: bool) -> tuple[Array, Array]:
@@ -59,8 +59,8 @@ def neighbours(size: int, wanted: int, method: int, *, rows: bool) -> tuple[Arra
     start, fraction = _starts(size, wanted)
     if not rows:
         fraction = np.where((start < 0) | (start >= size - 1), np.float32(0), fraction)
-    places = np.clip(start[:, None] + np.arange(2), 0, size - 1)
-    return places, np.stack([np.float32(1) - fraction, fraction], axis=1)
+    indices = np.clip(start[:, None] + np.arange(2), 0, size - 1)
+    return indices, np.stack([np.float32(1) - fraction, fraction], axis=1)
 
 
 def matrix(size: int, wanted: int, method: int, *, whole: bool) -> Array:
@@ -68,17 +68,17 @@ def matrix(size: int, wanted: int, method: int, *, whole: bool) -> Array:
     if method == AREA:
         return _areas(size, wanted)
     if method == AREA_OF_FEW:
-        places, weights = _areas_of_few(size, wanted)
+        indices, weights = _areas_of_few(size, wanted)
     else:
         start, fraction = _starts(size, wanted)
         weights = _cubic(fraction) if method == CUBIC else _lanczos(fraction)
         count = weights.shape[1]
-        places = np.clip(start[:, None] + np.arange(count) - (count // 2 - 1), 0, size - 1)
+        indices = np.clip(start[:, None] + np.arange(count) - (count // 2 - 1), 0, size - 1)
     if whole:
         weights = np.rint(weights * np.float32(UNIT))
-    found = np.zeros((wanted, size))
-    np.add.at(found, (np.arange(wanted)[:, None], places), weights.astype(np.float64))
-    return found
+    result = np.zeros((wanted, size))
+    np.add.at(result, (np.arange(wanted)[:, None], indices), weights.astype(np.float64))
+    return result
 
 
 def whole_ratio(size: int, wanted: int) -> bool:
@@ -93,17 +93,17 @@ def area_terms(size: int, wanted: int) -> tuple[Array, Array]:
     parts = _areas(size, wanted)
     first = (parts != 0).argmax(axis=1)
     terms = int((size - (parts != 0)[:, ::-1].argmax(axis=1) - first).max())
-    places = np.minimum(first[:, None] + np.arange(terms), size - 1)
+    indices = np.minimum(first[:, None] + np.arange(terms), size - 1)
     inside = first[:, None] + np.arange(terms) < size
-    weights = np.take_along_axis(parts, places, axis=1) * inside
-    return places, weights.astype(np.float32)
+    weights = np.take_along_axis(parts, indices, axis=1) * inside
+    return indices, weights.astype(np.float32)
 
 
 def cubic_terms(size: int, wanted: int) -> tuple[Array, Array]:
     """The four pixels (wanted, 4) that each is made of and their weights, whole multiples of 1 / UNIT times UNIT."""
     start, fraction = _starts(size, wanted)
-    places = np.clip(start[:, None] + np.arange(-1, 3), 0, size - 1)
-    return places, np.rint(_cubic(fraction) * np.float32(UNIT)).astype(np.float32)
+    indices = np.clip(start[:, None] + np.arange(-1, 3), 0, size - 1)
+    return indices, np.rint(_cubic(fraction) * np.float32(UNIT)).astype(np.float32)
 
 
 def _cubic(x: Array) -> Array:
@@ -111,41 +111,41 @@ def _cubic(x: Array) -> Array:
     first = ((a * (x + one) - 5 * a) * (x + one) + 8 * a) * (x + one) - 4 * a
     second = ((a + 2) * x - (a + 3)) * x * x + one
     third = ((a + 2) * (one - x) - (a + 3)) * (one - x) * (one - x) + one
-    found: Array = np.stack([first, second, third, one - first - second - third], axis=1).astype(np.float32)
-    return found
+    result: Array = np.stack([first, second, third, one - first - second - third], axis=1).astype(np.float32)
+    return result
 
 
 def _lanczos(fractions: Array) -> Array:
     """Eight weights of a windowed sine, which add up to 1."""
-    found = np.zeros((len(fractions), 8), np.float32)
-    for row, fraction in zip(found, fractions.astype(np.float64), strict=True):
+    result = np.zeros((len(fractions), 8), np.float32)
+    for row, fraction in zip(result, fractions.astype(np.float64), strict=True):
         if fraction < np.finfo(np.float32).eps:
             row[3] = 1
             continue
         angle = -(fraction + 3) * math.pi / 4
         sine, cosine = math.sin(angle), math.cos(angle)
-        for place, (left, right) in enumerate(_CIRCLE):
-            distance = -(fraction + 3 - place) * math.pi / 4
-            row[place] = (left * sine + right * cosine) / (distance * distance)
+        for index, (left, right) in enumerate(_CIRCLE):
+            distance = -(fraction + 3 - index) * math.pi / 4
+            row[index] = (left * sine + right * cosine) / (distance * distance)
         row *= np.float32(1) / np.cumsum(row, dtype=np.float32)[-1]
-    return found
+    return result
 
 
 def _areas(size: int, wanted: int) -> Array:
     """The part that each pixel has of the area of one of fewer."""
     ratio = _ratio(size, wanted)
-    found = np.zeros((wanted, size))
+    result = np.zeros((wanted, size))
     for row in range(wanted):
         begin, end = row * ratio, row * ratio + ratio
         width = min(ratio, size - begin)
         last = min(math.floor(end), size - 1)
         first = min(math.ceil(begin), last)
         if first - begin > 1e-3:
-            found[row, first - 1] += np.float32((first - begin) / width)
-        found[row, first:last] += np.float32(1 / width)
+            result[row, first - 1] += np.float32((first - begin) / width)
+        result[row, first:last] += np.float32(1 / width)
         if end - last > 1e-3:
-            found[row, last] += np.float32(min(end - last, 1.0, width) / width)
-    return found
+            result[row, last] += np.float32(min(end - last, 1.0, width) / width)
+    return result
 
 
 def _areas_of_few(size: int, wanted: int) -> tuple[Array, Array]:
@@ -156,5 +156,5 @@ def _areas_of_few(size: int, wanted: int) -> tuple[Array, Array]:
     fraction = ((pixels + 1) - (start + 1) * inverse).astype(np.float32)
     fraction = np.where(fraction <= 0, np.float32(0), fraction - np.floor(fraction))
     fraction = np.where((start < 0) | (start >= size - 1), np.float32(0), fraction)
-    places = np.clip(start[:, None] + np.arange(2), 0, size - 1)
-    return places, np.stack([np.float32(1) - fraction, fraction], axis=1)
+    indices = np.clip(start[:, None] + np.arange(2), 0, size - 1)
+    return indices, np.stack([np.float32(1) - fraction, fraction], axis=1)

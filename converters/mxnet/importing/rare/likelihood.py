@@ -37,8 +37,8 @@ def _lengths(make: Maker, labels: Value, stated: Value | None, padding: int, siz
     if stated is not None:
         return make(Cast(DType.INT64), stated)
     is_padding = make(Equal(), labels, make.constant(padding, DType.INT64))
-    places = make(Where(), is_padding, make.vector(*range(size)), make.constant(size, DType.INT64))
-    return make(ReduceMin(keepdims=False), places, make.vector(1))
+    indices = make(Where(), is_padding, make.vector(*range(size)), make.constant(size, DType.INT64))
+    return make(ReduceMin(keepdims=False), indices, make.vector(1))
 
 
 def import_ctc_loss(node: ImportNode) -> Value:
@@ -65,8 +65,8 @@ def import_ctc_loss(node: ImportNode) -> Value:
     labels = make(Cast(DType.INT64), node.input(1))
     lengths = _lengths(make, labels, stated, 0 if is_first else -1, size)
     blank = make.constant(0 if is_first else classes - 1, DType.INT64)
-    between = make.constant([place % 2 == 1 for place in range(2 * size + 1)], DType.BOOL)
-    spread = make(Gather(1), labels, make.vector(*(max(place - 1, 0) // 2 for place in range(2 * size + 1))))
+    between = make.constant([index % 2 == 1 for index in range(2 * size + 1)], DType.BOOL)
+    spread = make(Gather(1), labels, make.vector(*(max(index - 1, 0) // 2 for index in range(2 * size + 1))))
     symbols = make(Where(), between, spread, blank)
     before = make(Pad(), symbols, make.vector(0, 2, 0, -2), make.constant(-9, DType.INT64))
     may_skip = make(And(), make(Not(), make(Equal(), symbols, before)), make(Not(), make(Equal(), symbols, blank)))
@@ -78,8 +78,8 @@ def import_ctc_loss(node: ImportNode) -> Value:
         scores = make(LogSoftmax(axis=-1), make(Gather(0), data, number))
         one = make(Pad(), chances, make.vector(0, 1, 0, -1), least)
         two = make(Where(), may_skip, make(Pad(), chances, make.vector(0, 2, 0, -2), least), least)
-        found = make(Add(), _log_sum(make, chances, one, two), make(GatherElements(1), scores, symbols))
-        return Step([found if until is None else make(Where(), make(Less(), number, until), found, chances)])
+        result = make(Add(), _log_sum(make, chances, one, two), make(GatherElements(1), scores, symbols))
+        return Step([result if until is None else make(Where(), make(Less(), number, until), result, chances)])
 
     start = make(Expand(), make.constant([0.0, *[IMPOSSIBLE] * (2 * size)], DType.FLOAT32), make(Shape(), symbols))
     (chances,) = make.loop(steps, [start], step)

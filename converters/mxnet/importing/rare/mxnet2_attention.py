@@ -59,15 +59,15 @@ def _inside(node: ImportNode, places: Value, length: Value) -> Value:
 def _windows(node: ImportNode, value: Value, dilation: Value) -> Value:
     """(N, length, heads, d) as (heads, length, W, N, d), 0 outside the sequence."""
     length = axis_size(node, value, 1)
-    places, _ = _places(node, length, dilation)
+    indices, _ = _places(node, length, dilation)
     zero, one = node.constant(0, DType.INT64), node.constant(1, DType.INT64)
     last = node.step(ew.Sub(), length, one, suffix="last")
-    limited = node.step(ew.Min(), node.step(ew.Max(), places, zero), last, suffix="limited")
+    limited = node.step(ew.Min(), node.step(ew.Max(), indices, zero), last, suffix="limited")
     by_head = node.step(Transpose((2, 1, 0, 3)), value, suffix="by_head")
     index = node.step(Unsqueeze(), limited, node.vector([-1]), suffix="index")
-    found = node.step(GatherND(batch_dims=1), by_head, index, suffix="windows")
-    inside = node.step(Unsqueeze(), _inside(node, places, length), node.vector([-2, -1]), suffix="is_inside")
-    return node.step(ew.Where(), inside, found, node.constant(0.0, SINGLE), suffix="known")
+    result = node.step(GatherND(batch_dims=1), by_head, index, suffix="windows")
+    inside = node.step(Unsqueeze(), _inside(node, indices, length), node.vector([-2, -1]), suffix="is_inside")
+    return node.step(ew.Where(), inside, result, node.constant(0.0, SINGLE), suffix="known")
 
 
 def import_score(node: ImportNode) -> Value:
@@ -87,9 +87,9 @@ def import_context(node: ImportNode) -> Value:
 def import_mask_like(node: ImportNode) -> Value:
     """1 where a place and the one in its window are both below the valid length, else 0, in the shape of the scores."""
     score, dilation, valid = _floats(node, 0), _numbers(node, 1), _numbers(node, 2)
-    places, own = _places(node, axis_size(node, score, 1), dilation)
+    indices, own = _places(node, axis_size(node, score, 1), dilation)
     limit = node.step(Unsqueeze(), valid, node.vector([1, 2, 3]), suffix="limit")
-    held = _inside(node, places, limit)
+    held = _inside(node, indices, limit)
     both = node.step(ew.And(), held, node.step(ew.Less(), own, limit), suffix="both")
     ordered = node.step(Transpose((0, 2, 1, 3)), both, suffix="ordered")
     return node.emit(ew.Cast(SINGLE), ordered)

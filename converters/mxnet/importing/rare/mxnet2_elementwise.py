@@ -68,8 +68,8 @@ def extreme(op: Operator) -> Combine:
     def combine(node: ImportNode, left: Value, right: Value) -> Value:
         if is_integer(left):
             return node.emit(op, left, right)
-        found = node.step(op, left, right, suffix="of_both")
-        either = node.step(ir.Where(), node.step(ir.IsNaN(), right), left, found, suffix="without_right")
+        result = node.step(op, left, right, suffix="of_both")
+        either = node.step(ir.Where(), node.step(ir.IsNaN(), right), left, result, suffix="without_right")
         return node.emit(ir.Where(), node.step(ir.IsNaN(), left), right, either)
 
     return combine
@@ -163,7 +163,7 @@ def _of_bits(node: ImportNode, value: Value) -> tuple[DType, int]:
 
 def _powers(node: ImportNode, places: Value, dtype: DType, count: int) -> Value:
     """2 to the power of the places, those outside of 0 to `count` - 1 brought into it."""
-    numbers = np.array([1 << place for place in range(count)], np.uint64).astype(dtype.numpy())
+    numbers = np.array([1 << index for index in range(count)], np.uint64).astype(dtype.numpy())
     wide = node.step(ir.Cast(DType.INT64), places, suffix="places")
     least, most = node.constant(0, DType.INT64), node.constant(count - 1, DType.INT64)
     held = node.step(ir.Min(), node.step(ir.Max(), wide, least), most, suffix="held")

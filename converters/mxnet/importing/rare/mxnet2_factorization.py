@@ -42,10 +42,10 @@ def import_qr(node: ImportNode) -> Sequence[Value]:
     square = data
     if rows < columns:
         square = node.step(Slice(), data, node.vector([0]), node.vector([rows]), node.vector([-1]), suffix="square")
-    found, lower = node.steps(LQ(), turned(node, square))
+    result, lower = node.steps(LQ(), turned(node, square))
     if rows >= columns:
-        return [turned(node, found, "orthonormal"), turned(node, lower, "triangle")]
-    return [turned(node, found, "orthonormal"), node.step(MatMul(), found, data, suffix="triangle")]
+        return [turned(node, result, "orthonormal"), turned(node, lower, "triangle")]
+    return [turned(node, result, "orthonormal"), node.step(MatMul(), result, data, suffix="triangle")]
 
 
 def _singular(node: ImportNode, data: Value, rows: int, columns: int) -> tuple[Value, Value, Value]:
@@ -137,11 +137,11 @@ def import_lstsq(node: ImportNode) -> Sequence[Value]:
     scale = node.step(Unsqueeze(), inverse, node.vector([-1]), suffix="scale")
     first, second = (right, left) if rows > columns else (turned(node, left), turned(node, right))
     parts = node.step(ew.Mul(), node.step(MatMul(), first, data), scale, suffix="parts")
-    found = node.step(MatMul(), second, parts, suffix="found")
-    squares = _squares_left(node, matrix, data, found, rank)
+    result = node.step(MatMul(), second, parts, suffix="found")
+    squares = _squares_left(node, matrix, data, result, rank)
     if vector:
-        found = node.step(Squeeze(), found, node.vector([-1]), suffix="vector")
-    return [found, squares, rank, lengths]
+        result = node.step(Squeeze(), result, node.vector([-1]), suffix="vector")
+    return [result, squares, rank, lengths]
 
 
 def _squares_left(node: ImportNode, matrix: Value, data: Value, found: Value, rank: Value) -> Value:

@@ -43,9 +43,9 @@ def import_dynamic_reshape(node: ImportNode) -> Value:
     """Reshape by the codes that the second input holds; codes below -1 where it is known."""
     data, shape = node.input(0), node.input(1)
     node.graph.refine(shape, TensorType(None, (node.shape(shape)[0],)))
-    found = known(shape)
-    if not isinstance(found, Value):
-        codes = tuple(int(code) for code in np.asarray(found).reshape(-1))
+    result = known(shape)
+    if not isinstance(result, Value):
+        codes = tuple(int(code) for code in np.asarray(result).reshape(-1))
         if -2 in codes:
             node.refuse(f"shape {codes}: of code -2 MXNet 2.0 makes another shape than Reshape")
         return by_codes(node, data, codes, reverse=False)

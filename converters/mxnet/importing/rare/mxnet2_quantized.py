@@ -26,9 +26,9 @@ def rearranged(function: ImportFunction) -> ImportFunction:
 
     def import_rearranged(node: ImportNode) -> Sequence[Value]:
         byte_dtype(node)
-        found = function(node)
-        assert isinstance(found, Value)
-        return [found, *node.inputs[1:]]
+        result = function(node)
+        assert isinstance(result, Value)
+        return [result, *node.inputs[1:]]
 
     return import_rearranged
 

@@ -31,8 +31,8 @@ def _successes(node: ImportNode, even: Value, chance: Value, trials: Value | Non
     """How many of `count` even numbers along the first axis are below the chance, of the first `trials` of them."""
     hit = node.step(ew.Less(), even, chance, suffix="hit")
     if trials is not None:
-        places = node.constant(np.arange(count, dtype=np.float32).reshape(-1, *[1] * node.rank(trials)))
-        hit = node.step(ew.And(), hit, node.step(ew.Less(), places, trials), suffix="tried")
+        indices = node.constant(np.arange(count, dtype=np.float32).reshape(-1, *[1] * node.rank(trials)))
+        hit = node.step(ew.And(), hit, node.step(ew.Less(), indices, trials), suffix="tried")
     numbers = node.cast(hit, SINGLE, suffix="ones")
     total = node.step(ReduceSum(keepdims=False), numbers, node.vector([0]), suffix="total")
     return node.emit(ew.Cast(stated_dtype(node)), total)
@@ -78,12 +78,12 @@ def import_categorical(node: ImportNode) -> Sequence[Value]:
     logs = node.step(ew.Log(), wide, suffix="logs")
     drawn = node.step(draws.Multinomial(DType.INT64, prod(wanted)), logs, suffix="drawn")
     shape = (*sizes[:-1], *wanted) or (1,)
-    found = [node.cast(node.step(Reshape(), drawn, node.vector(shape)), DType.of(attrs["dtype"]))]
+    result = [node.cast(node.step(Reshape(), drawn, node.vector(shape)), DType.of(attrs["dtype"]))]
     if attrs["get_prob"]:
         chances = node.step(GatherElements(axis=1), logs, drawn, suffix="log_chances")
         placed = node.step(Reshape(), chances, node.vector(shape), suffix="placed")
-        found.append(node.cast(placed, data.dtype or SINGLE, suffix="in_dtype"))
-    return found
+        result.append(node.cast(placed, data.dtype or SINGLE, suffix="in_dtype"))
+    return result
 
 
 IMPORTS: dict[str, ImportFunction] = {

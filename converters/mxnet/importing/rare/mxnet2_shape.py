@@ -39,10 +39,10 @@ def import_tril_indices(node: ImportNode) -> tuple[Value, Value]:
     """The rows and columns of the places at and below diagonal k of an n x m matrix."""
     attrs = node.attrs
     node.charge(attrs["n"] * attrs["m"], "its matrix")
-    places = np.tril_indices(attrs["n"], attrs["k"], attrs["m"])
+    indices = np.tril_indices(attrs["n"], attrs["k"], attrs["m"])
     first, second = (
-        node.graph.constant(place.astype(np.int64), name=name)
-        for place, name in zip(places, node.result_names(2), strict=True)
+        node.graph.constant(index.astype(np.int64), name=name)
+        for index, name in zip(indices, node.result_names(2), strict=True)
     )
     return first, second
 
@@ -71,8 +71,8 @@ def import_repeats(node: ImportNode) -> Value:
         node.refuse(f"repeats {repeats} of an axis of {size}")
     counts = repeats if len(repeats) == size else repeats * size
     node.charge(sum(counts), "its places")
-    places = np.repeat(np.arange(size), counts)
-    return node.emit(Gather(axis=axis), data, node.graph.constant(places.astype(np.int64)))
+    indices = np.repeat(np.arange(size), counts)
+    return node.emit(Gather(axis=axis), data, node.graph.constant(indices.astype(np.int64)))
 
 
 def import_kron(node: ImportNode) -> Value:
@@ -81,13 +81,13 @@ def import_kron(node: ImportNode) -> Value:
     dtype = common_dtype(node, *values)
     rank = max(1, *(node.rank(value) for value in values))
     parts, shapes = [], []
-    for place, value in enumerate(values):
+    for index, value in enumerate(values):
         missing = list(range(rank - node.rank(value)))
         wide = as_dtype(node, value, dtype)
         if missing:
             wide = node.step(Unsqueeze(), wide, node.vector(missing), suffix="axes")
         shapes.append(node.step(Shape(), wide, suffix="shape"))
-        between = [2 * axis + (1 - place) for axis in range(rank)]
+        between = [2 * axis + (1 - index) for axis in range(rank)]
         parts.append(node.step(Unsqueeze(), wide, node.vector(between), suffix="apart"))
     product = node.step(ir.Mul(), *parts, suffix="products")
     return node.emit(Reshape(), product, node.step(ir.Mul(), *shapes, suffix="sizes"))
@@ -106,11 +106,11 @@ def import_cross(node: ImportNode) -> Value:
     values = [node.input(0), node.input(1)]
     dtype = common_dtype(node, *values)
     sizes = []
-    for place, name in enumerate(("axisa", "axisb")):
-        value = as_dtype(node, values[place], dtype)
+    for index, name in enumerate(("axisa", "axisb")):
+        value = as_dtype(node, values[index], dtype)
         axis = node.axis(attrs[name], node.rank(value))
         sizes.append(node.sizes(value, [axis])[0])
-        values[place] = _moved(node, value, axis, -1)
+        values[index] = _moved(node, value, axis, -1)
     if any(value.shape != values[0].shape for value in values if set(sizes) == {3}):
         node.refuse("vectors of shapes that broadcast: MXNet 2.0 gives wrong numbers for them, or ends")
     if not set(sizes) <= {2, 3}:
@@ -124,11 +124,11 @@ def import_cross(node: ImportNode) -> Value:
         node.step(Unsqueeze(), values[1], node.vector([-2]), suffix="columns"),
         suffix="products",
     )
-    found = node.step(Einsum("...ij,ijk->...k"), products, signs, suffix="vectors")
+    result = node.step(Einsum("...ij,ijk->...k"), products, signs, suffix="vectors")
     if both:
-        return node.emit(Squeeze(), found, node.vector([-1]))
-    rank = node.rank(found)
-    return node.emit(ir.Identity(), _moved(node, found, rank - 1, node.axis(attrs["axisc"], rank)))
+        return node.emit(Squeeze(), result, node.vector([-1]))
+    rank = node.rank(result)
+    return node.emit(ir.Identity(), _moved(node, result, rank - 1, node.axis(attrs["axisc"], rank)))
 
 
 def _moved(node: ImportNode, value: Value, axis: int, target: int) -> Value:
@@ -143,7 +143,7 @@ def import_interp(node: ImportNode) -> Value:
     attrs = node.attrs
     if attrs["period"] is not None:
         node.refuse(f"period {attrs['period']}, by which the points would have to be sorted anew")
-    xp, fp = (as_dtype(node, node.input(place), DType.FLOAT64) for place in (0, 1))
+    xp, fp = (as_dtype(node, node.input(index), DType.FLOAT64) for index in (0, 1))
     x = node.constant(attrs["x_scalar"], DType.FLOAT64) if attrs["x_is_scalar"] else node.input(2)
     x = as_dtype(node, x, DType.FLOAT64)
     (count,) = node.sizes(xp)
@@ -152,8 +152,8 @@ def import_interp(node: ImportNode) -> Value:
     else:
         inside = _between(node, x, xp, fp, count)
     ends = {"left": (ir.Less(), 0), "right": (ir.Greater(), -1)}
-    for name, (op, place) in ends.items():
-        end = node.constant(place, DType.INT64)
+    for name, (op, index) in ends.items():
+        end = node.constant(index, DType.INT64)
         value = node.step(Gather(), fp, end, suffix=name)
         if attrs[name] is not None:
             value = node.constant(attrs[name], DType.FLOAT64)
@@ -168,10 +168,10 @@ def _between(node: ImportNode, x: Value, xp: Value, fp: Value, count: int) -> Va
     inner = node.step(Slice(), xp, node.vector([1]), node.vector([count - 1]), suffix="inner")
     passed = node.step(ir.GreaterOrEqual(), spread, inner, suffix="passed")
     counted = node.cast(passed, DType.INT64, suffix="ones")
-    place = node.step(ReduceSum(keepdims=False), counted, node.vector([-1]), suffix="place")
-    following = node.step(ir.Add(), place, node.constant(1, DType.INT64), suffix="next")
+    index = node.step(ReduceSum(keepdims=False), counted, node.vector([-1]), suffix="place")
+    following = node.step(ir.Add(), index, node.constant(1, DType.INT64), suffix="next")
     (x0, x1), (y0, y1) = (
-        tuple(node.step(Gather(), points, each, suffix="point") for each in (place, following)) for points in (xp, fp)
+        tuple(node.step(Gather(), points, each, suffix="point") for each in (index, following)) for points in (xp, fp)
     )
     rise, run = node.step(ir.Sub(), y1, y0, suffix="rise"), node.step(ir.Sub(), x1, x0, suffix="run")
     slope = node.step(ir.Div(), rise, run, suffix="slope")
@@ -183,16 +183,16 @@ def at_places(reduction: Reduction) -> ImportFunction:
     """a with the values added to the places, or put there; `ind` holds one column a place."""
 
     def import_places(node: ImportNode) -> Value:
-        data, places, updates = node.input(0), node.input(1), node.input(2)
-        depth, _ = node.shape(places)
+        data, indices, updates = node.input(0), node.input(1), node.input(2)
+        depth, _ = node.shape(indices)
         if not isinstance(depth, int) or depth > node.rank(data):
             node.refuse(f"places of {depth} numbers in a tensor of rank {node.rank(data)}")
-        places = as_dtype(node, places, DType.INT64)
-        count = node.step(Shape(start=1, end=2), places, suffix="count")
+        indices = as_dtype(node, indices, DType.INT64)
+        count = node.step(Shape(start=1, end=2), indices, suffix="count")
         rest = node.step(Shape(start=depth), data, suffix="rest")
         shape = node.step(Concat(axis=0), count, rest, suffix="shape")
         wide = node.step(Expand(), as_dtype(node, updates, data.dtype), shape, suffix="updates")
-        rows = node.step(Transpose((1, 0)), places, suffix="rows")
+        rows = node.step(Transpose((1, 0)), indices, suffix="rows")
         return node.emit(ScatterND(reduction=reduction), data, rows, wide)
 
     return import_places

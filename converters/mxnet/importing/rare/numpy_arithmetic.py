@@ -82,8 +82,8 @@ def _angle(node: ImportNode, y: Value, x: Value, atan: Composition) -> Value:
     unit = node.step(ir.Where(), at_zero, zero, one, suffix="unit")
     first = atan(node, node.step(ir.Where(), alike, unit, ratio, suffix="slope"))
     beyond = node.step(ir.Sub(), node.scalar_like(y, math.pi), first, suffix="beyond")
-    found = node.step(ir.Where(), _is_negative(node, x), beyond, first, suffix="half_turn")
-    return node.emit(ir.Where(), _is_negative(node, y), node.step(ir.Neg(), found), found)
+    result = node.step(ir.Where(), _is_negative(node, x), beyond, first, suffix="half_turn")
+    return node.emit(ir.Where(), _is_negative(node, y), node.step(ir.Neg(), result), result)
 
 
 def arctan2(node: ImportNode, y: Value, x: Value) -> Value:
@@ -138,12 +138,12 @@ def _greatest_divisor(node: ImportNode, left: Value, right: Value) -> Value:
     left_over = add(ir.Cast(DType.INT64), add(ir.Cast(DType.BOOL), remainder, suffix="is_open"), suffix="open")
     count = add(ReduceSum(keepdims=False), left_over, suffix="count")
     body.set_outputs([add(ir.Cast(DType.BOOL), count, suffix="goes_on"), following, remainder])
-    found = node.graph.add_node(
+    result = node.graph.add_node(
         Loop(2), [node.constant(EUCLID, DType.INT64), node.constant(True), left, right],
         name=node.fresh_name(f"{node.name}_divisors"), subgraphs=[body],
         output_names=[node.fresh_name(f"{node.name}_{name}") for name in ("divisor", "none")],
     ).outputs  # fmt: skip
-    return found[0]
+    return result[0]
 
 
 def sizes_and_divisor(node: ImportNode, left: Value, right: Value) -> tuple[list[Value], Value]:
@@ -171,10 +171,10 @@ def lcm(node: ImportNode, left: Value, right: Value) -> Value:
     sizes, divisor = sizes_and_divisor(node, left, right)
     safe = node.step(ir.Max(), divisor, node.constant(1, DType.INT64), suffix="safe")
     part = node.step(ir.Div(), sizes[0], safe, suffix="part")
-    found = node.step(ir.Mul(), part, sizes[1], suffix="multiple")
+    result = node.step(ir.Mul(), part, sizes[1], suffix="multiple")
     alike = node.step(ir.Equal(), *sizes, suffix="alike")
-    found = node.step(ir.Where(), alike, sizes[0], found, suffix="lcm")
-    return node.emit(ir.Cast(dtype or DType.INT64), found)
+    result = node.step(ir.Where(), alike, sizes[0], result, suffix="lcm")
+    return node.emit(ir.Cast(dtype or DType.INT64), result)
 
 
 def import_lcm_scalar(node: ImportNode) -> Value:

@@ -43,19 +43,19 @@ def _block(node: ImportNode, data: Value, axis: int, slot: int, *, first_is_coun
         values = node.cast(values, data.dtype or DType.FLOAT32)
     missing = rank - node.rank(values)
     if missing < 0:
-        if any(static_size(values, place) not in (None, 1) for place in range(-missing)):
+        if any(static_size(values, index) not in (None, 1) for index in range(-missing)):
             node.refuse(f"values {values.type} for {data.type}")
-        kept: list[Entry] = [axis_of(values, place) for place in range(-missing, node.rank(values))]
+        kept: list[Entry] = [axis_of(values, index) for index in range(-missing, node.rank(values))]
         values = node.step(Reshape(), values, shape_vector(node, kept))
     elif missing > 0:
         values = node.step(Unsqueeze(), values, node.vector(range(missing)))
     if first_is_count and axis:
         values = node.step(Transpose((*range(1, axis + 1), 0, *range(axis + 1, rank))), values)
-    for place in range(rank):
-        have, wanted = static_size(values, place), static_size(data, place)
-        if place != axis and have not in (None, 1) and wanted not in (None, have):
-            node.refuse(f"values {values.type} do not fit {data.type} on axis {place}")
-    sizes: list[Entry] = [1 if place == axis else axis_of(data, place) for place in range(rank)]
+    for index in range(rank):
+        have, wanted = static_size(values, index), static_size(data, index)
+        if index != axis and have not in (None, 1) and wanted not in (None, have):
+            node.refuse(f"values {values.type} do not fit {data.type} on axis {index}")
+    sizes: list[Entry] = [1 if index == axis else axis_of(data, index) for index in range(rank)]
     return values if rank == 1 else node.step(Expand(), values, shape_vector(node, sizes))
 
 
@@ -73,10 +73,10 @@ def _between(node: ImportNode, data: Value, block: Value, axis: int, place: int)
 def import_insert_scalar(node: ImportNode) -> Value:
     """The values in front of one place, which may be the one behind the last."""
     data, axis = _target(node)
-    place = node.attrs["int_ind"]
-    if place is None:
+    index = node.attrs["int_ind"]
+    if index is None:
         node.refuse("int_ind is not given")
-    return _between(node, data, _block(node, data, axis, 1, first_is_count=True), axis, place)
+    return _between(node, data, _block(node, data, axis, 1, first_is_count=True), axis, index)
 
 
 def import_insert_slice(node: ImportNode) -> Value:
@@ -87,25 +87,25 @@ def import_insert_slice(node: ImportNode) -> Value:
         node.refuse(f"step {attrs['step']}, which MXNet has to be given")
     (size,) = node.sizes(data, [axis])
     node.charge(size, "the places of its slice")
-    places = list(range(size)[slice(attrs["start"], attrs["stop"], attrs["step"])])
-    if len(places) != 1 and attrs["val"] is not None:
+    indices = list(range(size)[slice(attrs["start"], attrs["stop"], attrs["step"])])
+    if len(indices) != 1 and attrs["val"] is not None:
         node.refuse("val at other than one place, which MXNet does not take; give an array")
     block = _block(node, data, axis, 1)
-    if len(places) == 1:
-        return _between(node, data, block, axis, places[0])
+    if len(indices) == 1:
+        return _between(node, data, block, axis, indices[0])
     count = static_size(block, axis)
-    if count not in (None, 1, len(places)):
-        node.refuse(f"{count} values for {len(places)} places")
-    if not places:
+    if count not in (None, 1, len(indices)):
+        node.refuse(f"{count} values for {len(indices)} places")
+    if not indices:
         return node.emit(ew.Identity(), data)
-    whole = _repeated(node, block, axis, len(places))
-    keys = [2 * place + 1 for place in range(size)] + [2 * place for place in places]
+    whole = _repeated(node, block, axis, len(indices))
+    keys = [2 * index + 1 for index in range(size)] + [2 * index for index in indices]
     order = sorted(range(len(keys)), key=keys.__getitem__)
     return node.emit(Gather(axis), node.step(Concat(axis), data, whole), node.vector(order))
 
 
 def _repeated(node: ImportNode, block: Value, axis: int, count: int) -> Value:
-    return node.step(Expand(), block, node.vector([count if place == axis else 1 for place in range(node.rank(block))]))
+    return node.step(Expand(), block, node.vector([count if index == axis else 1 for index in range(node.rank(block))]))
 
 
 def import_insert_tensor(node: ImportNode) -> Value:
@@ -114,12 +114,12 @@ def import_insert_tensor(node: ImportNode) -> Value:
     A sort of keys, of the data's elements 2 i + 1 and of what goes in front of place i 2 i, gives the order.
     """
     data, axis = _target(node)
-    places = node.input(len(node) - 1)
-    if node.rank(places) > 1 or (node.rank(places) == 0 and node.rank(data) > 1):
-        node.refuse(f"the places are {places.type}, expected a vector")
-    if places.dtype is not DType.INT64:
-        node.refuse(f"the places are {places.dtype}, expected int64")
-    (count,) = node.sizes(places) or (1,)
+    indices = node.input(len(node) - 1)
+    if node.rank(indices) > 1 or (node.rank(indices) == 0 and node.rank(data) > 1):
+        node.refuse(f"the places are {indices.type}, expected a vector")
+    if indices.dtype is not DType.INT64:
+        node.refuse(f"the places are {indices.dtype}, expected int64")
+    (count,) = node.sizes(indices) or (1,)
     if count != 1 and node.attrs["val"] is not None:
         node.refuse("val at other than one place, which MXNet does not take; give an array")
     block = _block(node, data, axis, 1)
@@ -131,8 +131,8 @@ def import_insert_tensor(node: ImportNode) -> Value:
     number = number if count == 1 else count
     whole = _repeated(node, block, axis, number)
     size = axis_size(node, data, axis)
-    below = node.step(ew.Less(), places, node.constant(0, DType.INT64))
-    wrapped = node.step(ew.Where(), below, node.step(ew.Add(), places, size), places)
+    below = node.step(ew.Less(), indices, node.constant(0, DType.INT64))
+    wrapped = node.step(ew.Where(), below, node.step(ew.Add(), indices, size), indices)
     two = node.constant(2, DType.INT64)
     inserted = node.step(Expand(), node.step(ew.Mul(), wrapped, two), node.vector([number]))
     one = node.constant(1, DType.INT64)

@@ -16,10 +16,10 @@ from graphir.types import DType
 
 def _text(node: ImportNode, name: str, default: str | None = None) -> str:
     """An attribute that MXNet's registry has no type for."""
-    found: str | None = node.attrs[name] or default
-    if found is None:
+    result: str | None = node.attrs[name] or default
+    if result is None:
         node.refuse(f"{name} is missing; MXNet has no default for it")
-    return found
+    return result
 
 
 def _place(node: ImportNode) -> tuple[int, int]:
@@ -85,8 +85,8 @@ def _rows(node: ImportNode, value: Value) -> Value:
     shape = node.step(Concat(0), node.vector([1]), *sizes, suffix="row_shape") if sizes else node.vector([1])
     empty = node.step(Expand(), node.scalar_like(value, 0), shape, suffix="empty")
     rows = node.step(Concat(0), value, empty, suffix="rows")
-    places = node.step(Reshape(), next_, node.step(Shape(), mask), suffix="places")
-    return node.step(Gather(), rows, places, suffix="chosen")
+    indices = node.step(Reshape(), next_, node.step(Shape(), mask), suffix="places")
+    return node.step(Gather(), rows, indices, suffix="chosen")
 
 
 IMPORTS: dict[str, ImportFunction] = {

@@ -107,10 +107,10 @@ def _of_matrix(node: ImportNode, data: Value, order: float, axes: tuple[int, ...
     kept = reducer(node, (chosen,), keepdims=True)
     kind = ir.ReduceMax if order > 0 else ir.ReduceMin
     floats = data.dtype is None or data.dtype.is_float
-    found = with_nan(node, kind, sums, kept) if floats and node.is_strict(NAN_WINS) else kept(kind, sums)
+    result = with_nan(node, kind, sums, kept) if floats and node.is_strict(NAN_WINS) else kept(kind, sums)
     if node.attrs["keepdims"]:
-        return found
-    return reducer(node, tuple(sorted(axes)), keepdims=False)(ir.ReduceMax, found)
+        return result
+    return reducer(node, tuple(sorted(axes)), keepdims=False)(ir.ReduceMax, result)
 
 
 def _of_singular_values(node: ImportNode, data: Value, order: float | None, axes: tuple[int, ...]) -> Value:
@@ -127,8 +127,8 @@ def _of_singular_values(node: ImportNode, data: Value, order: float | None, axes
         data = node.step(Transpose((*others, *axes)), data, suffix="matrices")
     _, lengths, _ = node.steps(SVD(), data)
     kind = ir.ReduceSum if order is None else ir.ReduceMax if order > 0 else ir.ReduceMin
-    found = node.step(kind(keepdims=False), lengths, node.vector([-1]), suffix="norm")
-    return node.step(Unsqueeze(), found, node.vector(sorted(axes))) if node.attrs["keepdims"] else found
+    result = node.step(kind(keepdims=False), lengths, node.vector([-1]), suffix="norm")
+    return node.step(Unsqueeze(), result, node.vector(sorted(axes))) if node.attrs["keepdims"] else result
 
 
 def _of_integers(node: ImportNode, data: Value, order: float, axes: tuple[int, ...]) -> Value:
@@ -187,14 +187,14 @@ def _of_powers(
     root = node.step(ew.Pow(), summed, node.scalar_like(data, 1 / order), suffix="root")
     scaled = node.step(ew.Mul(), root, reduce(ir.ReduceMax, scale), suffix="norm")
     none = node.step(ew.Equal(), reduce(ir.ReduceMax, size), zero, suffix="all_zero")
-    found = node.step(ew.Where(), none, zero, scaled, suffix="of_some")
+    result = node.step(ew.Where(), none, zero, scaled, suffix="of_some")
     infinite = node.step(ew.IsInf(), data)
     count = reduce(ir.ReduceSum, node.cast(infinite, data.dtype or DType.FLOAT32))
     single = node.step(ew.Equal(), count, one, suffix="one_infinite")
     missing = reduce(ir.ReduceSum, node.cast(node.step(ew.IsNaN(), data), data.dtype or DType.FLOAT32))
     spoiled = node.step(ew.Or(), node.step(ew.Greater(), missing, zero), node.step(ew.Greater(), count, one))
-    found = node.step(ew.Where(), single, node.scalar_like(data, math.inf), found, suffix="of_infinite")
-    return node.step(ew.Where(), spoiled, node.scalar_like(data, math.nan), found, suffix="exact")
+    result = node.step(ew.Where(), single, node.scalar_like(data, math.inf), result, suffix="of_infinite")
+    return node.step(ew.Where(), spoiled, node.scalar_like(data, math.nan), result, suffix="exact")
 
 
 IMPORTS: dict[str, ImportFunction] = {"_npi_norm": import_norm}

@@ -48,14 +48,14 @@ def import_pad(node: ImportNode) -> Value:
         if mode == "constant" and node.attrs["constant_value"] != 0:
             operands.append(node.scalar_like(data, node.attrs["constant_value"]))
         return node.emit(Pad(MODES[mode]), data, *operands)
-    found = data
+    result = data
     for axis in reversed(axes):  # MXNet's order, of which what is not a number tells
         if mode in ("maximum", "minimum"):
-            found = _with_extremes(node, found, axis, widths[axis], mode == "maximum")
+            result = _with_extremes(node, result, axis, widths[axis], mode == "maximum")
         else:
-            places = _reflected(node, found, axis, widths[axis], mode == "symmetric")
-            found = node.step(Gather(axis), found, places)
-    return found
+            indices = _reflected(node, result, axis, widths[axis], mode == "symmetric")
+            result = node.step(Gather(axis), result, indices)
+    return result
 
 
 def _reflected(node: ImportNode, data: Value, axis: int, width: tuple[int, int], edge: bool) -> Value:
@@ -64,8 +64,8 @@ def _reflected(node: ImportNode, data: Value, axis: int, width: tuple[int, int],
     if size is not None:
         node.charge(size + sum(width), "the places of its padding")
         period = 2 * size if edge else max(2 * size - 2, 1)
-        places = np.arange(-width[0], size + width[1]) % period
-        return node.vector(np.minimum(places, period - edge - places).tolist())
+        indices = np.arange(-width[0], size + width[1]) % period
+        return node.vector(np.minimum(indices, period - edge - indices).tolist())
     one, two = node.constant(1, DType.INT64), node.constant(2, DType.INT64)
     count = axis_size(node, data, axis)
     period_value = node.step(Mul(), count, two)
@@ -82,22 +82,22 @@ def _with_extremes(node: ImportNode, data: Value, axis: int, width: tuple[int, i
     """The data between their largest (smallest) elements along an axis. What is not a number counts for MXNet where it
     is the first element only."""
     shown = node.cast(data, DType.INT32) if data.dtype is DType.BOOL else data
-    places = node.vector([axis])
+    indices = node.vector([axis])
     kind = reduction.ReduceMax if largest else reduction.ReduceMin
     if data.dtype is not None and data.dtype.is_float:
-        first = node.step(Slice(), data, node.vector([0]), node.vector([1]), places)
+        first = node.step(Slice(), data, node.vector([0]), node.vector([1]), indices)
         least = node.scalar_like(data, -math.inf if largest else math.inf)
         numbers = node.step(Where(), node.step(IsNaN(), data), least, data)
-        found = node.step(Where(), node.step(IsNaN(), first), first, node.step(kind(keepdims=True), numbers, places))
+        result = node.step(Where(), node.step(IsNaN(), first), first, node.step(kind(keepdims=True), numbers, indices))
     else:
-        found = node.step(kind(keepdims=True), shown, places)
+        result = node.step(kind(keepdims=True), shown, indices)
     if data.dtype is DType.BOOL:
-        found = node.cast(found, DType.BOOL)
+        result = node.cast(result, DType.BOOL)
     parts = [data]
-    for count, place in ((width[0], 0), (width[1], 1)):
+    for count, index in ((width[0], 0), (width[1], 1)):
         if count:
             shape = [count if other == axis else 1 for other in range(node.rank(data))]
-            parts.insert(place and len(parts), node.step(Expand(), found, node.vector(shape)))
+            parts.insert(index and len(parts), node.step(Expand(), result, node.vector(shape)))
     return node.step(Concat(axis), *parts, suffix="padded")
 
 

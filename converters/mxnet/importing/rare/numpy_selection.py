@@ -91,11 +91,11 @@ def import_nan_to_num(node: ImportNode) -> Value:
     largest = float(np.finfo(dtype.numpy()).max)
     high, low = node.attrs["posinf"], node.attrs["neginf"]
     high, low = largest if high is None else high, -largest if low is None else low
-    found = node.step(ir.Where(), node.step(ir.IsNaN(), data), node.scalar_like(data, node.attrs["nan"]), data)
-    above = node.step(ir.Equal(), found, node.scalar_like(data, math.inf), suffix="above")
-    found = node.step(ir.Where(), above, node.scalar_like(data, high), found, suffix="limited")
-    below = node.step(ir.Equal(), found, node.scalar_like(data, -math.inf), suffix="below")
-    return node.emit(ir.Where(), below, node.scalar_like(data, low), found)
+    result = node.step(ir.Where(), node.step(ir.IsNaN(), data), node.scalar_like(data, node.attrs["nan"]), data)
+    above = node.step(ir.Equal(), result, node.scalar_like(data, math.inf), suffix="above")
+    result = node.step(ir.Where(), above, node.scalar_like(data, high), result, suffix="limited")
+    below = node.step(ir.Equal(), result, node.scalar_like(data, -math.inf), suffix="below")
+    return node.emit(ir.Where(), below, node.scalar_like(data, low), result)
 
 
 def import_full_like(node: ImportNode) -> Value:
@@ -170,9 +170,9 @@ def import_ediff1d(node: ImportNode) -> Value:
     """Differences of neighbours of the flat data, with stated elements before and behind them."""
     data, attrs = _numbers(node), node.attrs
     dtype = data.dtype or DType.FLOAT32
-    found = [_difference(node, node.step(Reshape(), data, node.vector([-1]), suffix="flat"), 0)]
+    result = [_difference(node, node.step(Reshape(), data, node.vector([-1]), suffix="flat"), 0)]
     slot = 1
-    for name, place in (("to_begin", 0), ("to_end", 2)):
+    for name, index in (("to_begin", 0), ("to_end", 2)):
         added = None
         if attrs[f"{name}_arr_given"] and attrs[f"{name}_scalar"] is not None:
             node.refuse(f"{name} is given as an array and as a scalar, of which MXNet leaves an element undefined")
@@ -182,8 +182,8 @@ def import_ediff1d(node: ImportNode) -> Value:
         elif attrs[f"{name}_scalar"] is not None:
             added = node.constant([converted(attrs[f"{name}_scalar"], dtype)], dtype)
         if added is not None:
-            found.insert(place, added)
-    return node.emit(Concat(0), *found) if len(found) > 1 else node.emit(ir.Identity(), found[0])
+            result.insert(index, added)
+    return node.emit(Concat(0), *result) if len(result) > 1 else node.emit(ir.Identity(), result[0])
 
 
 def import_polyval(node: ImportNode) -> Value:
@@ -198,19 +198,19 @@ def import_polyval(node: ImportNode) -> Value:
     start = node.step(Expand(), zero, node.step(Shape(), x), suffix="zeros")
     if count is None or count > UNROLLED:
         return _scanned(node, coefficients, x, start)
-    found = start
-    for place in range(count):
-        ends = (node.vector([place]), node.vector([place + 1]), node.vector([0]))
+    result = start
+    for index in range(count):
+        ends = (node.vector([index]), node.vector([index + 1]), node.vector([0]))
         coefficient = node.step(Reshape(), node.step(Slice(), coefficients, *ends), node.vector([]))
-        found = node.step(ir.Add(), node.step(ir.Mul(), found, x, suffix="risen"), coefficient, suffix="sum")
-    return node.emit(ir.Identity(), found)
+        result = node.step(ir.Add(), node.step(ir.Mul(), result, x, suffix="risen"), coefficient, suffix="sum")
+    return node.emit(ir.Identity(), result)
 
 
 def _scanned(node: ImportNode, coefficients: Value, x: Value, start: Value) -> Value:
     body = Graph(f"{node.name}_horner", parent=node.graph)
-    found = body.add_input(node.fresh_name(f"{node.name}_found"), start.type)
+    result = body.add_input(node.fresh_name(f"{node.name}_found"), start.type)
     coefficient = body.add_input(node.fresh_name(f"{node.name}_coefficient"), TensorType(x.dtype, ()))
-    risen = body.add(ir.Mul(), found, x, name=node.fresh_name(f"{node.name}_risen"))
+    risen = body.add(ir.Mul(), result, x, name=node.fresh_name(f"{node.name}_risen"))
     body.set_outputs([body.add(ir.Add(), risen, coefficient, name=node.fresh_name(f"{node.name}_sum"))])
     names = node.result_names(1)
     return node.graph.add_node(

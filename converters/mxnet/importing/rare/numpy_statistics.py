@@ -180,8 +180,8 @@ def import_percentile(node: ImportNode) -> Value:
     low, high = node.step(ew.Floor(), place), node.step(ew.Ceil(), place)
     if kind in ("lower", "nearest", "higher"):
         index = node.cast(high if kind == "higher" else low, DType.INT64)
-        found = node.step(Gather(axis=-1), ordered, _checked(node, index, asked, count), suffix="chosen")
-        return _percentiles(node, found, asked, axes)
+        result = node.step(Gather(axis=-1), ordered, _checked(node, index, asked, count), suffix="chosen")
+        return _percentiles(node, result, asked, axes)
     if kind == "midpoint":
         middle = node.step(ew.Add(), low, high, suffix="both")
         place = node.step(ew.Mul(), middle, node.constant(0.5, DType.FLOAT64), suffix="middle")
@@ -193,13 +193,13 @@ def import_percentile(node: ImportNode) -> Value:
     below = node.step(Gather(axis=-1), ordered, _checked(node, first, asked, count), suffix="below")
     above = node.step(Gather(axis=-1), ordered, second, suffix="above")
     rest = node.step(ew.Sub(), node.scalar_like(part, 1.0), part, suffix="rest")
-    found = node.step(
+    result = node.step(
         ew.Add(),
         node.step(ew.Mul(), below, rest, suffix="from_below"),
         node.step(ew.Mul(), above, part, suffix="from_above"),
         suffix="between",
     )
-    return _percentiles(node, found, asked, axes)
+    return _percentiles(node, result, asked, axes)
 
 
 def _percentiles(node: ImportNode, found: Value, asked: Value, axes: Axes) -> Value:
@@ -209,8 +209,8 @@ def _percentiles(node: ImportNode, found: Value, asked: Value, axes: Axes) -> Va
         rank = node.rank(found)
         found = node.step(Transpose((rank - 1, *range(rank - 1))), found, suffix="in_front")
     if node.attrs["keepdims"]:
-        places = range(node.rank(0)) if axes is None else axes
-        found = node.step(Unsqueeze(), found, node.vector([axis + several for axis in places]), suffix="kept")
+        indices = range(node.rank(0)) if axes is None else axes
+        found = node.step(Unsqueeze(), found, node.vector([axis + several for axis in indices]), suffix="kept")
     return node.emit(ew.Identity(), found)
 
 
@@ -239,11 +239,11 @@ def import_bincount(node: ImportNode) -> Value:
     exact = DType.INT64 if dtype.is_integer else dtype
     shape = node.vector([1])
     switches = node.constant(np.array([0, 1]), DType.INT64)
-    places = node.step(OneHot(axis=-1), checked, node.step(Reshape(), count, shape), switches)
+    indices = node.step(OneHot(axis=-1), checked, node.step(Reshape(), count, shape), switches)
     if weights is None:
-        return node.emit(ew.Cast(dtype), node.step(ir.ReduceSum(keepdims=False), places, node.vector([0])))
+        return node.emit(ew.Cast(dtype), node.step(ir.ReduceSum(keepdims=False), indices, node.vector([0])))
     held = node.step(Unsqueeze(), node.cast(weights, exact), node.vector([1]), suffix="column")
-    chosen = node.step(ew.Where(), node.cast(places, DType.BOOL), held, node.scalar_like(held, 0), suffix="weights")
+    chosen = node.step(ew.Where(), node.cast(indices, DType.BOOL), held, node.scalar_like(held, 0), suffix="weights")
     return node.emit(ew.Cast(dtype), node.step(ir.ReduceSum(keepdims=False), chosen, node.vector([0])))
 
 

@@ -73,16 +73,16 @@ def import_multinomial(node: ImportNode) -> Value:
     for size in attrs["shape"]:
         count *= size
     chances = node.step(Log(), data)
-    found = node.step(ir.Multinomial(DType.INT32, count), chances, suffix="draw")
+    result = node.step(ir.Multinomial(DType.INT32, count), chances, suffix="draw")
     if wanted is not DType.INT32:
-        found = node.cast(found, wanted)
+        result = node.cast(result, wanted)
     if len(attrs["shape"]) != 1:
-        found = node.step(Reshape(), found, node.vector([-1, *attrs["shape"]]))
+        result = node.step(Reshape(), result, node.vector([-1, *attrs["shape"]]))
     if rank == 2:
-        return found
+        return result
     if not attrs["shape"]:
-        return node.emit(Reshape(), found, node.vector([1]))
-    return node.emit(Squeeze(), found, node.vector([0]))
+        return node.emit(Reshape(), result, node.vector([1]))
+    return node.emit(Squeeze(), result, node.vector([0]))
 
 
 def _exponential(node: ImportNode, uniform: Value) -> Value:
@@ -96,15 +96,15 @@ def import_exponential(node: ImportNode) -> Value:
     if node.attrs["lam"] <= 0:
         node.refuse(f"lam is {node.attrs['lam']}, expected a rate above 0")
     decide_numbers(node)
-    found = _exponential(node, node.step(ir.RandomUniform(stated_size(node), stated_dtype(node), low=0.0, high=1.0)))
-    return node.emit(Div(), found, node.scalar_like(found, node.attrs["lam"]))
+    result = _exponential(node, node.step(ir.RandomUniform(stated_size(node), stated_dtype(node), low=0.0, high=1.0)))
+    return node.emit(Div(), result, node.scalar_like(result, node.attrs["lam"]))
 
 
 def import_exponential_like(node: ImportNode) -> Value:
     """The same in the shape and dtype of the input."""
     decide_numbers(node)
-    found = _exponential(node, node.step(ir.RandomUniformLike(low=0.0, high=1.0), node.input(0)))
-    return node.emit(Div(), found, node.scalar_like(found, node.attrs["lam"]))
+    result = _exponential(node, node.step(ir.RandomUniformLike(low=0.0, high=1.0), node.input(0)))
+    return node.emit(Div(), result, node.scalar_like(result, node.attrs["lam"]))
 
 
 def import_randint(node: ImportNode) -> Value:
@@ -114,26 +114,26 @@ def import_randint(node: ImportNode) -> Value:
     dtype = DType.INT32 if node.attrs["dtype"] in (None, "None") else DType.of(node.attrs["dtype"])
     if low >= high or high - low > 1 << 53:
         node.refuse(f"low {low} and high {high}, expected a lower and a higher number at most 2^53 apart")
-    places = node.step(ir.RandomUniform(stated_size(node), DType.FLOAT64, low=0.0, high=float(high - low)))
-    whole = node.cast(places, DType.INT64, suffix="places")
+    indices = node.step(ir.RandomUniform(stated_size(node), DType.FLOAT64, low=0.0, high=float(high - low)))
+    whole = node.cast(indices, DType.INT64, suffix="places")
     inside = node.step(Min(), whole, node.constant(high - low - 1, DType.INT64), suffix="inside")
-    found = node.step(Add(), inside, node.constant(low, DType.INT64), suffix="numbers")
-    return node.emit(Cast(dtype), found)
+    result = node.step(Add(), inside, node.constant(low, DType.INT64), suffix="numbers")
+    return node.emit(Cast(dtype), result)
 
 
 def repeated_parameters(node: ImportNode) -> list[Value]:
     """The parameters of the distributions, each repeated for the `shape` of samples that it gives."""
     decide_numbers(node)
     count = tuple(node.attrs["shape"] or ())
-    found = []
+    result = []
     for value in node.inputs:
         value = value if value.dtype is DType.FLOAT64 else node.cast(value, DType.FLOAT32, suffix="parameter")
         if count:
             axes = node.vector(range(node.rank(value), node.rank(value) + len(count)))
             whole = node.step(Concat(axis=0), node.step(Shape(), value), node.vector(count), suffix="shape")
             value = node.step(Expand(), node.step(Unsqueeze(), value, axes, suffix="place"), whole, suffix="repeated")
-        found.append(value)
-    return found
+        result.append(value)
+    return result
 
 
 def sampled(place: Callable[[ImportNode, Value, list[Value]], Value], op: Operator) -> ImportFunction:

@@ -67,11 +67,11 @@ class _Range:
 
     def value(self, node: ImportNode) -> float:
         """The attribute. Refuses one out of the range."""
-        found = to_single(node.attrs[self.name])
-        inside = self.least <= found <= self.most and found < float("inf")
-        if not inside or (found == self.least and not self.least_too):
-            node.refuse(f"{self.name} {found:.9g}; MXNet gives no numbers for it")
-        return found
+        result = to_single(node.attrs[self.name])
+        inside = self.least <= result <= self.most and result < float("inf")
+        if not inside or (result == self.least and not self.least_too):
+            node.refuse(f"{self.name} {result:.9g}; MXNet gives no numbers for it")
+        return result
 
 
 ALPHA, BETA = _Range("alpha", 0, least_too=False), _Range("beta", 0, least_too=False)

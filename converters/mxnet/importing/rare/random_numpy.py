@@ -39,10 +39,10 @@ def sizes_in(node: ImportNode, name: str = "size") -> tuple[int, ...] | None:
         if not re.fullmatch(r"[\[(]?[\d,\s]*[\])]?", stated):
             node.refuse(f"{name} {stated!r}, expected sizes")
         return tuple(int(text) for text in re.findall(r"\d+", stated))
-    found = (stated,) if isinstance(stated, int) else tuple(stated)
-    if None in found or min(found, default=0) < 0:
-        node.refuse(f"{name} {found}, expected sizes of 0 or more")
-    return found
+    result = (stated,) if isinstance(stated, int) else tuple(stated)
+    if None in result or min(result, default=0) < 0:
+        node.refuse(f"{name} {result}, expected sizes of 0 or more")
+    return result
 
 
 class Parameters:
@@ -211,8 +211,8 @@ def _count(sizes: Sequence[int]) -> int:
 def _classes(node: ImportNode, chances: Value, count: int) -> Value:
     """Classes (count,) drawn with the chances (classes,), as int64."""
     logs = node.step(ir.Log(), node.step(Unsqueeze(), chances, node.vector([0])), suffix="log_chances")
-    found = node.step(draws.Multinomial(DType.INT64, count), logs, suffix="classes")
-    return node.step(Reshape(), found, node.vector([count]), suffix="flat")
+    result = node.step(draws.Multinomial(DType.INT64, count), logs, suffix="classes")
+    return node.step(Reshape(), result, node.vector([count]), suffix="flat")
 
 
 def _keys(node: ImportNode, places: int | Value, chances: Value | None) -> Value:
@@ -238,19 +238,19 @@ def import_choice(node: ImportNode) -> Value:
         node.refuse(f"a {attrs['a']!r}, expected a number")
     chances = node.input(int(stated is None)) if attrs["weighted"] else None
     if stated is not None:
-        places: int | Value = stated[0]
+        indices: int | Value = stated[0]
     else:
-        places = node.step(Reshape(), node.step(Size(), node.input(0)), node.vector([1]), suffix="places")
+        indices = node.step(Reshape(), node.step(Size(), node.input(0)), node.vector([1]), suffix="places")
     if attrs["replace"]:
-        found = _with_replacement(node, places, chances, count)
+        result = _with_replacement(node, indices, chances, count)
     else:
-        if isinstance(places, int) and count > places:
-            node.refuse(f"{count} of {places} without replacement")
+        if isinstance(indices, int) and count > indices:
+            node.refuse(f"{count} of {indices} without replacement")
         if chances is None:
             text = "which elements are drawn is as in MXNet, their order is random, where MXNet's is not quite"
             node.decide(DecisionKind.ORDER, text)
-        found = node.steps(TopK(axis=0), _keys(node, places, chances), node.vector([count]), suffix="drawn")[1]
-    return node.emit(Reshape(allowzero=True) if 0 in size else Reshape(), found, node.vector(size))
+        result = node.steps(TopK(axis=0), _keys(node, indices, chances), node.vector([count]), suffix="drawn")[1]
+    return node.emit(Reshape(allowzero=True) if 0 in size else Reshape(), result, node.vector(size))
 
 
 def _with_replacement(node: ImportNode, places: int | Value, chances: Value | None, count: int) -> Value:

@@ -40,8 +40,8 @@ def _uniform(steps: Steps, like: Value) -> Value:
 def _first_accepted(steps: Steps, numbers: Value, accepted: Value) -> Value:
     """Of the tries along axis 0 the first that is accepted."""
     node = steps.node
-    place = node.step(ArgMax(axis=0), node.cast(accepted, DType.INT32), suffix="first")
-    return node.step(Squeeze(), node.step(GatherElements(axis=0), numbers, place), node.vector([0]))
+    index = node.step(ArgMax(axis=0), node.cast(accepted, DType.INT32), suffix="first")
+    return node.step(Squeeze(), node.step(GatherElements(axis=0), numbers, index), node.vector([0]))
 
 
 def gamma(node: ImportNode, shape: Value) -> Value:
@@ -62,10 +62,10 @@ def gamma(node: ImportNode, shape: Value) -> Value:
     bound = steps.add(steps.mul(tries, steps.sub(steps.add(steps.log(safe), 1.0), safe)),
                       steps.mul(steps.mul(normal, normal), 0.5))  # fmt: skip
     under = steps.below(steps.log(_uniform(steps, tries)), bound)
-    found = _first_accepted(steps, safe, node.step(ir.And(), positive, under))
-    found = steps.mul(found, reduced)
-    smaller = steps.mul(found, node.step(ir.Exp(), steps.div(steps.log(_uniform(steps, shape)), shape)))
-    return steps.where(low, smaller, found)
+    result = _first_accepted(steps, safe, node.step(ir.And(), positive, under))
+    result = steps.mul(result, reduced)
+    smaller = steps.mul(result, node.step(ir.Exp(), steps.div(steps.log(_uniform(steps, shape)), shape)))
+    return steps.where(low, smaller, result)
 
 
 def _few(steps: Steps, rate: Value) -> Value:

@@ -49,11 +49,11 @@ def import_unique(node: ImportNode) -> Sequence[Value]:
         data = node.step(Unsqueeze(), data, node.vector([0]))
     wide = COMPARED.get(dtype)
     operand = data if wide is None else node.cast(data, wide, suffix="compared")
-    found, *others = node.steps(Unique(axis), operand)
+    result, *others = node.steps(Unique(axis), operand)
     if wide is not None:
-        found = node.cast(found, dtype, suffix="found")
+        result = node.cast(result, dtype, suffix="found")
     flags = ("return_index", "return_inverse", "return_counts")
-    return [found, *(value for flag, value in zip(flags, others, strict=True) if node.attrs[flag])]
+    return [result, *(value for flag, value in zip(flags, others, strict=True) if node.attrs[flag])]
 
 
 def import_delete(node: ImportNode) -> Value:
@@ -73,7 +73,7 @@ def import_delete(node: ImportNode) -> Value:
     (size,) = node.sizes(data, [axis])
     node.charge(size, "the places of its slice")
     gone = set(range(size)[slice(attrs["start"], attrs["stop"], attrs["step"])])
-    kept = [place for place in range(size) if place not in gone]
+    kept = [index for index in range(size) if index not in gone]
     if not gone:
         return node.emit(ew.Identity(), data)
     if not kept:

@@ -34,10 +34,10 @@ def storage(node: ImportNode, slot: int) -> str | None:
 
 
 def _known_storage(node: ImportNode, slot: int) -> str:
-    found = storage(node, slot)
-    if found is None:
+    result = storage(node, slot)
+    if result is None:
         node.refuse("an operand that another operator made of a sparse array: what it stores is not known")
-    return found
+    return result
 
 
 def import_cast_storage(node: ImportNode) -> Value:
@@ -69,16 +69,16 @@ def scattered(function: ImportFunction, *, of_rows_only: bool = False) -> Import
     def import_scattered(node: ImportNode) -> Value:
         kind = _known_storage(node, 0)
         if kind == DENSE or (of_rows_only and kind != ROWS):
-            found = function(node)
-            assert isinstance(found, Value)
-            return found
+            result = function(node)
+            assert isinstance(result, Value)
+            return result
         if node.importer.source.nodes[node.record.inputs[0][0]].op == VARIABLE:
             node.refuse(f"{kind} data, of which only the one who feeds it knows what is stored")
         data = node.input(0)
         node.decide(DecisionKind.SPARSE_WEIGHTS, f"{kind} data: applied to what it stores, elements other than 0")
-        found = function(node.over(*node.inputs, suffix="all"))
-        assert isinstance(found, Value)
-        return node.emit(ir.Where(), _stored(node, data, kind), found, node.scalar_like(found, 0))
+        result = function(node.over(*node.inputs, suffix="all"))
+        assert isinstance(result, Value)
+        return node.emit(ir.Where(), _stored(node, data, kind), result, node.scalar_like(result, 0))
 
     return import_scattered
 
@@ -111,8 +111,8 @@ def import_getnnz(node: ImportNode) -> Value:
     node.decide(DecisionKind.SPARSE_WEIGHTS, "elements other than 0 are counted: zeros are not stored")
     number = node.cast(_stored(node, data, MATRIX), DType.INT64, suffix="number")
     if axis is None:
-        found = node.step(ReduceSum(keepdims=False), number, suffix="count")
-        return node.emit(Reshape(), found, node.vector([1]))
+        result = node.step(ReduceSum(keepdims=False), number, suffix="count")
+        return node.emit(Reshape(), result, node.vector([1]))
     return node.emit(ReduceSum(keepdims=False), number, node.vector([1]))
 
 

@@ -25,8 +25,8 @@ def require_square(data: Array) -> None:
 def det(attrs: Attributes, data: Array) -> Array:
     """The determinant of the last two axes; that of a single matrix has the shape (1,)."""
     require_square(data)
-    found = np.asarray(np.linalg.det(data)).astype(data.dtype)
-    return found if found.ndim or attrs.get(NP_SHAPE) else found.reshape(1)
+    result = np.asarray(np.linalg.det(data)).astype(data.dtype)
+    return result if result.ndim or attrs.get(NP_SHAPE) else result.reshape(1)
 
 
 def extractdiag(attrs: Attributes, data: Array) -> Array:
@@ -43,10 +43,10 @@ def makediag(attrs: Attributes, data: Array) -> Array:
     require(data.ndim > 0, f"shape {data.shape}")
     offset = attrs.get("offset", 0)
     size = data.shape[-1] + abs(offset)
-    found = np.zeros((*data.shape[:-1], size, size), data.dtype)
-    for place in range(data.shape[-1]):
-        found[..., place + max(-offset, 0), place + max(offset, 0)] = data[..., place]
-    return found
+    result = np.zeros((*data.shape[:-1], size, size), data.dtype)
+    for index in range(data.shape[-1]):
+        result[..., index + max(-offset, 0), index + max(offset, 0)] = data[..., index]
+    return result
 
 
 def _triangle(attrs: Attributes, size: int) -> tuple[Array, Array]:
@@ -75,18 +75,18 @@ def maketrian(attrs: Attributes, data: Array) -> Array:
     counts = [count for count in range(1, data.shape[-1] + 1) if count * (count + 1) == 2 * data.shape[-1]]
     require(len(counts) == 1, f"{data.shape[-1]} elements make no triangle")
     size = counts[0] + abs(attrs.get("offset", 0))
-    found = np.zeros((*data.shape[:-1], size, size), data.dtype)
+    result = np.zeros((*data.shape[:-1], size, size), data.dtype)
     rows, columns = _triangle(attrs, size)
-    found[..., rows, columns] = data
-    return found
+    result[..., rows, columns] = data
+    return result
 
 
 def sumlogdiag(attrs: Attributes, data: Array) -> Array:
     """The sum of the logarithms of the diagonal; that of a single matrix has the shape (1,)."""
     require_square(data)
     with np.errstate(all="ignore"):
-        found = np.log(np.diagonal(data, 0, -2, -1)).sum(-1)
-    return np.asarray(found, data.dtype).reshape(data.shape[:-2] or (1,))
+        result = np.log(np.diagonal(data, 0, -2, -1)).sum(-1)
+    return np.asarray(result, data.dtype).reshape(data.shape[:-2] or (1,))
 
 
 def triangle(data: Array, lower: bool) -> Array:
@@ -117,11 +117,11 @@ def khatri_rao(attrs: Attributes, *matrices: Array) -> Array:
     require(all(matrix.ndim == 2 for matrix in matrices), f"shapes {[matrix.shape for matrix in matrices]}")
     require(len({matrix.shape[1] for matrix in matrices}) == 1, f"shapes {[matrix.shape for matrix in matrices]}")
     require(len({matrix.dtype for matrix in matrices}) == 1, f"dtypes {[matrix.dtype for matrix in matrices]}")
-    found = matrices[0]
+    result = matrices[0]
     for matrix in matrices[1:]:
-        columns = [np.kron(found[:, place], matrix[:, place]) for place in range(matrix.shape[1])]
-        found = np.stack(columns, axis=1)
-    return found
+        columns = [np.kron(result[:, index], matrix[:, index]) for index in range(matrix.shape[1])]
+        result = np.stack(columns, axis=1)
+    return result
 
 
 OPERATORS: Mapping[str, Reference] = {

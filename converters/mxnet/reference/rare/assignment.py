@@ -26,19 +26,19 @@ def chosen(attrs: Attributes, data: Array) -> tuple[slice, ...]:
 
 def slice_assign(attrs: Attributes, data: Array, new: Array) -> Array:
     """A slice replaced by an array of its shape."""
-    result, place = np.array(data), chosen(attrs, data)
-    require(result[place].shape == new.shape, f"{new.shape} in place of {result[place].shape}")
+    result, index = np.array(data), chosen(attrs, data)
+    require(result[index].shape == new.shape, f"{new.shape} in place of {result[index].shape}")
     require(data.dtype == new.dtype, f"{new.dtype} in an array of {data.dtype}")
-    result[place] = new
+    result[index] = new
     return result
 
 
 def slice_assign_scalar(attrs: Attributes, data: Array) -> Array:
     """A slice filled with a number; an array without axes stays as it is."""
     result = np.array(data)
-    place = chosen(attrs, data)
+    index = chosen(attrs, data)
     if data.ndim:
-        result[place] = as_c(float(attrs.get("scalar") or 0.0), data.dtype)
+        result[index] = as_c(float(attrs.get("scalar") or 0.0), data.dtype)
     return result
 
 
@@ -48,8 +48,8 @@ def index_copy(attrs: Attributes, data: Array, places: Array, rows: Array) -> Ar
     require(data.dtype == rows.dtype, f"{rows.dtype} in an array of {data.dtype}")
     result, numbers = np.array(data), places.astype(np.int64)
     require(bool(((numbers >= 0) & (numbers < len(data))).all()), "a place outside")
-    for place, row in zip(numbers, rows, strict=True):
-        result[place] = row
+    for index, row in zip(numbers, rows, strict=True):
+        result[index] = row
     return result
 
 
@@ -93,10 +93,10 @@ def index_array(attrs: Attributes, data: Array) -> Array:
     """The coordinates of every element, of all axes or those named, last in the result."""
     axes = attrs.get("axes")
     named = range(data.ndim) if axes is None else [normalized_axis(axis, data.ndim) for axis in axes]
-    found = np.zeros((*data.shape, len(named)), np.int64)
-    for place, axis in enumerate(named):
-        found[..., place] = np.arange(data.shape[axis]).reshape(-1, *[1] * (data.ndim - axis - 1))
-    return found
+    result = np.zeros((*data.shape, len(named)), np.int64)
+    for index, axis in enumerate(named):
+        result[..., index] = np.arange(data.shape[axis]).reshape(-1, *[1] * (data.ndim - axis - 1))
+    return result
 
 
 def same(attrs: Attributes, data: Array) -> Array:

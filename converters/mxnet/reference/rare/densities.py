@@ -45,10 +45,10 @@ def density(logarithm: Formula, plain: Formula | None = None) -> Reference:
         x = sample.astype(wide)
         with np.errstate(all="ignore"):
             if attrs.get("is_log"):
-                found = logarithm(x, *placed)
+                result = logarithm(x, *placed)
             else:
-                found = np.exp(logarithm(x, *placed)) if plain is None else plain(x, *placed)
-            return np.array(np.broadcast_to(found, sample.shape)).astype(sample.dtype)
+                result = np.exp(logarithm(x, *placed)) if plain is None else plain(x, *placed)
+            return np.array(np.broadcast_to(result, sample.shape)).astype(sample.dtype)
 
     return evaluate_density
 
@@ -89,9 +89,9 @@ def dirichlet(attrs: Attributes, sample: Array, alpha: Array) -> Array:
     require(sample.dtype == alpha.dtype and sample.dtype.kind == "f", f"dtypes {sample.dtype} and {alpha.dtype}")
     placed, x = _placed(sample, alpha, last=1).astype(np.float64), sample.astype(np.float64)
     with np.errstate(all="ignore"):
-        found = ((placed - 1) * np.log(x)).sum(-1) + log_gamma(placed.sum(-1)) - log_gamma(placed).sum(-1)
-        found = found if attrs.get("is_log") else np.exp(found)
-        return np.asarray(found).reshape(sample.shape[:-1] or (1,)).astype(sample.dtype)
+        result = ((placed - 1) * np.log(x)).sum(-1) + log_gamma(placed.sum(-1)) - log_gamma(placed).sum(-1)
+        result = result if attrs.get("is_log") else np.exp(result)
+        return np.asarray(result).reshape(sample.shape[:-1] or (1,)).astype(sample.dtype)
 
 
 OPERATORS: Mapping[str, Reference] = {

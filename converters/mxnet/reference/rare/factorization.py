@@ -28,10 +28,10 @@ def potrf(attrs: Attributes, data: Array) -> Array:
     require_square(data)
     lower = attrs.get("lower", True)
     try:
-        found = np.linalg.cholesky(_mirrored(data, lower))
+        result = np.linalg.cholesky(_mirrored(data, lower))
     except np.linalg.LinAlgError as error:
         raise ValueError(str(error)) from None
-    return (found if lower else np.swapaxes(found, -1, -2)).astype(data.dtype)
+    return (result if lower else np.swapaxes(result, -1, -2)).astype(data.dtype)
 
 
 def potri(attrs: Attributes, data: Array) -> Array:
@@ -52,13 +52,13 @@ def trsm(attrs: Attributes, matrix: Array, data: Array) -> Array:
         transpose, sides = not transpose, np.swapaxes(sides, -1, -2)
     require(matrix.shape[-1] == sides.shape[-2], f"shapes {matrix.shape} and {data.shape}")
     factor = np.swapaxes(factor, -1, -2) if transpose else factor
-    found, done = np.zeros_like(sides), list[int]()
+    result, done = np.zeros_like(sides), list[int]()
     for row in range(factor.shape[-1])[:: 1 if lower != transpose else -1]:
-        known = np.einsum("...k,...kn->...n", factor[..., row, done], found[..., done, :])
-        found[..., row, :] = (sides[..., row, :] - known) / factor[..., row, row, None]
+        known = np.einsum("...k,...kn->...n", factor[..., row, done], result[..., done, :])
+        result[..., row, :] = (sides[..., row, :] - known) / factor[..., row, row, None]
         done.append(row)
-    found = np.swapaxes(found, -1, -2) if attrs.get("rightside", False) else found
-    return (found if attrs.get("alpha", 1.0) else np.zeros_like(found)).astype(data.dtype)
+    result = np.swapaxes(result, -1, -2) if attrs.get("rightside", False) else result
+    return (result if attrs.get("alpha", 1.0) else np.zeros_like(result)).astype(data.dtype)
 
 
 def inverse(attrs: Attributes, data: Array) -> Array:
@@ -88,22 +88,22 @@ def gelqf(attrs: Attributes, data: Array) -> tuple[Array, Array]:
 
 def signed(rows: Array) -> Array:
     """1 or -1 for each row: the sign of its largest component, the first of equals."""
-    places = np.argmax(np.abs(rows), -1)[..., None]
-    return np.where(np.take_along_axis(rows, places, -1) < 0, -1.0, 1.0)
+    indices = np.argmax(np.abs(rows), -1)[..., None]
+    return np.where(np.take_along_axis(rows, indices, -1) < 0, -1.0, 1.0)
 
 
 def eigen(data: Array, lower: bool) -> tuple[Array, Array]:
     """Eigenvalues, and eigenvectors as rows."""
-    found, columns = np.linalg.eigh(_mirrored(data, lower))
+    result, columns = np.linalg.eigh(_mirrored(data, lower))
     rows = np.swapaxes(columns, -1, -2)
-    return found, rows * signed(rows)
+    return result, rows * signed(rows)
 
 
 def syevd(attrs: Attributes, data: Array) -> tuple[Array, Array]:
     """Eigenvectors as rows, and eigenvalues, of the lower triangle."""
     require_square(data)
-    found, rows = eigen(data, lower=True)
-    return rows.astype(data.dtype), found.astype(data.dtype)
+    result, rows = eigen(data, lower=True)
+    return rows.astype(data.dtype), result.astype(data.dtype)
 
 
 def _widened(*arrays: Array) -> list[Array]:
@@ -149,8 +149,8 @@ def eigh(attrs: Attributes, data: Array) -> tuple[Array, Array]:
     """Eigenvalues, and eigenvectors as columns."""
     (data,) = _widened(data)
     require_square(data)
-    found, rows = eigen(data, attrs["UPLO"] != "U")
-    return found.astype(data.dtype), np.swapaxes(rows, -1, -2).astype(data.dtype)
+    result, rows = eigen(data, attrs["UPLO"] != "U")
+    return result.astype(data.dtype), np.swapaxes(rows, -1, -2).astype(data.dtype)
 
 
 def eigvalsh(attrs: Attributes, data: Array) -> Array:

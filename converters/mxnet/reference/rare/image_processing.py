@@ -38,13 +38,13 @@ def normalize(attrs: Attributes, data: Array) -> Array:
     """(x - mean) / std of each channel of (C, H, W) or a batch."""
     require(data.ndim in (3, 4) and data.dtype != np.bool_, f"{data.dtype} of the shape {data.shape}")
     channels = data.shape[-3]
-    found = []
+    result = []
     for name, default in (("mean", (0.0,) * 4), ("std", (1.0,) * 4)):
         numbers = np.array(attrs.get(name, default), np.float32)
         require(channels in (1, 3) and len(numbers) in (1, channels), f"{name} {numbers} for {channels} channels")
-        found.append(numbers.reshape(-1, 1, 1))
+        result.append(numbers.reshape(-1, 1, 1))
     wide = data if data.dtype == np.float64 else data.astype(np.float32)
-    scaled = (wide - found[0]) / found[1]
+    scaled = (wide - result[0]) / result[1]
     if data.dtype == np.int32:  # what is too large for it becomes the least one, as of a processor's conversion
         return np.asarray(np.where(np.abs(scaled) < 2.0**31, scaled.astype(np.int64), -(2**31))).astype(data.dtype)
     return np.asarray(scaled if data.dtype.kind == "f" else scaled.astype(np.int64)).astype(data.dtype)

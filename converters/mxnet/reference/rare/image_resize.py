@@ -24,8 +24,8 @@ def image_resize(attrs: Attributes, data: Array) -> Array:
         long = stated[0] * max(height, width) // min(height, width)
         wanted = (long, stated[0]) if height > width else (stated[0], long)
     images = data.reshape(-1, *data.shape[-3:])
-    found = np.stack([resized(image, *wanted, int(attrs.get("interp", LINEAR))) for image in images])
-    return found.reshape(*data.shape[:-3], *found.shape[1:])
+    result = np.stack([resized(image, *wanted, int(attrs.get("interp", LINEAR))) for image in images])
+    return result.reshape(*data.shape[:-3], *result.shape[1:])
 
 
 def cv_resize(attrs: Attributes, data: Array) -> Array:
@@ -48,8 +48,8 @@ def resized(image: Array, height: int, width: int, method: int) -> Array:
     if method == AREA and rows >= height and columns >= width:
         if is_bytes:
             return np.rint(_areas_of_bytes(image, height, width)).astype(np.uint8)
-        found = _applied(_applied(image.astype(np.float64), _areas(columns, width), 1), _areas(rows, height), 0)
-        return found.astype(image.dtype)
+        result = _applied(_applied(image.astype(np.float64), _areas(columns, width), 1), _areas(rows, height), 0)
+        return result.astype(image.dtype)
     across, down = _taps(columns, width, method, inside=True), _taps(rows, height, method, inside=False)
     if not is_bytes:
         return _applied(_applied(image.astype(np.float64), across, 1), down, 0).astype(image.dtype)
@@ -70,11 +70,11 @@ def _areas_of_bytes(image: Array, height: int, width: int) -> Array:
 def _in_order(image: Array, taps: Taps, axis: int) -> Array:
     """`_applied`, each product and each sum rounded to float32, from the first pixel to the last."""
     planes = np.moveaxis(image, axis, 0)
-    found = np.zeros((len(taps), *planes.shape[1:]), np.float32)
-    for total, (places, weights) in zip(found, taps, strict=True):
-        for place, weight in zip(places, weights, strict=True):
-            total += planes[place] * weight
-    return np.moveaxis(found, 0, axis)
+    result = np.zeros((len(taps), *planes.shape[1:]), np.float32)
+    for total, (indices, weights) in zip(result, taps, strict=True):
+        for index, weight in zip(indices, weights, strict=True):
+            total += planes[index] * weight
+    return np.moveaxis(result, 0, axis)
 
 
 def _bytes(image: Array, across: Taps, down: Taps) -> Array:
@@ -85,25 +85,25 @@ def _bytes(image: Array, across: Taps, down: Taps) -> Array:
         whole = (_applied(sums, down, 0) + (1 << 21)) >> 22
         if len(down[0][0]) == 4:
             at_once = whole[0].size // 8 * 8
-            scaled = [(places, weights.astype(np.float32) * np.float32(2**-22)) for places, weights in down]
+            scaled = [(indices, weights.astype(np.float32) * np.float32(2**-22)) for indices, weights in down]
             single = np.rint(_in_order(sums.astype(np.float32), scaled, 0)).reshape(len(down), -1)
             whole.reshape(len(down), -1)[:, :at_once] = single[:, :at_once]
         return np.clip(whole, 0, 255).astype(np.uint8)
-    found = [
-        sum((weight * (sums[place] >> 4)) >> 16 for place, weight in zip(places, weights, strict=True))
-        for places, weights in down
+    result = [
+        sum((weight * (sums[index] >> 4)) >> 16 for index, weight in zip(indices, weights, strict=True))
+        for indices, weights in down
     ]
-    return np.asarray((np.stack(found) + 2) >> 2, np.uint8)
+    return np.asarray((np.stack(result) + 2) >> 2, np.uint8)
 
 
 def _whole(taps: Taps) -> Taps:
-    return [(places, np.rint(weights * np.float32(2048)).astype(np.int64)) for places, weights in taps]
+    return [(indices, np.rint(weights * np.float32(2048)).astype(np.int64)) for indices, weights in taps]
 
 
 def _applied(image: Array, taps: Taps, axis: int) -> Array:
     parts = [
-        np.tensordot(np.take(image, places, axis), weights.astype(image.dtype), axes=([axis], [0]))
-        for places, weights in taps
+        np.tensordot(np.take(image, indices, axis), weights.astype(image.dtype), axes=([axis], [0]))
+        for indices, weights in taps
     ]
     return np.stack(parts, axis=axis)
 
@@ -115,22 +115,22 @@ def _nearest(size: int, wanted: int) -> Array:
 
 def _taps(size: int, wanted: int, method: int, *, inside: bool) -> Taps:
     """`inside`: of two neighbours at the border only the one that exists has a weight."""
-    ratio, found = 1 / (wanted / size), []
+    ratio, result = 1 / (wanted / size), []
     for pixel in range(wanted):
         if method == AREA:
             start = math.floor(pixel * ratio)
             part = float(np.float32((pixel + 1) - (start + 1) * (wanted / size)))
-            place = np.float32(start + (part - math.floor(part) if part > 0 else 0))
+            index = np.float32(start + (part - math.floor(part) if part > 0 else 0))
         else:
-            place = np.float32((pixel + 0.5) * ratio - 0.5)
-            start = math.floor(place)
-        rest = np.float32(place - np.float32(start))
+            index = np.float32((pixel + 0.5) * ratio - 0.5)
+            start = math.floor(index)
+        rest = np.float32(index - np.float32(start))
         if method == AREA or (method == LINEAR and inside):
             rest = rest if 0 <= start < size - 1 else np.float32(0)
         weights = _kernel(method, rest)
         first = start - len(weights) // 2 + 1
-        found.append((np.clip(np.arange(first, first + len(weights)), 0, size - 1), weights))
-    return found
+        result.append((np.clip(np.arange(first, first + len(weights)), 0, size - 1), weights))
+    return result
 
 
 def _kernel(method: int, x: np.float32) -> Array:
@@ -145,21 +145,21 @@ def _kernel(method: int, x: np.float32) -> Array:
     if x < np.finfo(np.float32).eps:
         return np.array([0, 0, 0, 1, 0, 0, 0, 0], np.float32)
     # sin(pi d) sin(pi d / 4) / d^2 at the distances d, of which sin(pi d) is the same but for its sign
-    distances = np.array([float(x) + 3 - place for place in range(8)])
-    weights = np.array([(-1) ** place * math.sin(math.pi / 4 * d) / d**2 for place, d in enumerate(distances)])
+    distances = np.array([float(x) + 3 - index for index in range(8)])
+    weights = np.array([(-1) ** index * math.sin(math.pi / 4 * d) / d**2 for index, d in enumerate(distances)])
     return np.asarray(weights / weights.sum(), np.float32)
 
 
 def _areas(size: int, wanted: int) -> Taps:
     """The part of every pixel's area that lies in one of the result; parts below a thousandth do not count."""
-    ratio, found = 1 / (wanted / size), []
+    ratio, result = 1 / (wanted / size), []
     for pixel in range(wanted):
         begin = pixel * ratio
-        places = np.arange(size)
-        parts = np.clip(np.minimum(places + 1, begin + ratio) - np.maximum(places, begin), 0, 1)
+        indices = np.arange(size)
+        parts = np.clip(np.minimum(indices + 1, begin + ratio) - np.maximum(indices, begin), 0, 1)
         parts = np.where(parts > 1e-3, parts, 0) / min(ratio, size - begin)
-        found.append((places, parts.astype(np.float32)))
-    return found
+        result.append((indices, parts.astype(np.float32)))
+    return result
 
 
 OPERATORS: Mapping[str, Reference] = {"_cvimresize": cv_resize, "_image_resize": image_resize}

@@ -17,11 +17,11 @@ def _chance(scores: Array, labels: list[int], blank: int) -> float:
     chances = np.zeros(len(symbols) + 2)  # two places in front of the first stand for nothing
     chances[2] = 1.0
     for step in scores:
-        found = np.zeros_like(chances)
-        for place, symbol in enumerate(symbols):
-            skips = place > 1 and symbol not in (blank, symbols[place - 2])
-            found[place + 2] = (chances[place + 2] + chances[place + 1] + chances[place] * skips) * step[symbol]
-        chances = found
+        result = np.zeros_like(chances)
+        for index, symbol in enumerate(symbols):
+            skips = index > 1 and symbol not in (blank, symbols[index - 2])
+            result[index + 2] = (chances[index + 2] + chances[index + 1] + chances[index] * skips) * step[symbol]
+        chances = result
     return float(chances[-1] + (chances[-2] if labels else 0.0))
 
 
@@ -36,12 +36,12 @@ def ctc_loss(attrs: Attributes, data: Array, label: Array, *lengths: Array) -> A
     blank, padding = (0, 0) if is_first else (data.shape[2] - 1, -1)
     scores = np.exp(data.astype(np.float64) - data.max(-1, keepdims=True))
     scores /= scores.sum(-1, keepdims=True)
-    found = []
-    for place, row in enumerate(label.astype(np.int64).tolist()):
-        count = [*row, padding].index(padding) if counts is None else int(counts[place])
-        chance = _chance(scores[: int(steps[place]), place], row[:count], blank)
-        found.append(-np.log(chance) if chance > 0 else 0.0)
-    return np.array(found, data.dtype)
+    result = []
+    for index, row in enumerate(label.astype(np.int64).tolist()):
+        count = [*row, padding].index(padding) if counts is None else int(counts[index])
+        chance = _chance(scores[: int(steps[index]), index], row[:count], blank)
+        result.append(-np.log(chance) if chance > 0 else 0.0)
+    return np.array(result, data.dtype)
 
 
 OPERATORS: Mapping[str, Reference] = {"CTCLoss": ctc_loss}

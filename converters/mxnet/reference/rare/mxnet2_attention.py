@@ -30,26 +30,26 @@ def score(attrs: Attributes, query: Array, key: Array, dilation: Array) -> Array
     """Each query times the keys in its window."""
     _check(dilation, query, key)
     length = query.shape[1]
-    found = np.zeros((*query.shape[:3], _width(attrs)), np.float32)
+    result = np.zeros((*query.shape[:3], _width(attrs)), np.float32)
     for head, column, apart in _columns(attrs, dilation):
         first, last = max(0, -apart), min(length, length - apart)
         if first < last:
             products = query[:, first:last, head] * key[:, first + apart : last + apart, head]
-            found[:, first:last, head, column] = products.sum(-1)
-    return found
+            result[:, first:last, head, column] = products.sum(-1)
+    return result
 
 
 def context(attrs: Attributes, weights: Array, value: Array, dilation: Array) -> Array:
     """The values in each window, weighted."""
     _check(dilation, weights, value)
     length = value.shape[1]
-    found = np.zeros(value.shape, np.float32)
+    result = np.zeros(value.shape, np.float32)
     for head, column, apart in _columns(attrs, dilation):
         first, last = max(0, -apart), min(length, length - apart)
         if first < last:
             factor = weights[:, first:last, head, column, None]
-            found[:, first:last, head] += factor * value[:, first + apart : last + apart, head]
-    return found
+            result[:, first:last, head] += factor * value[:, first + apart : last + apart, head]
+    return result
 
 
 def mask_like(attrs: Attributes, weights: Array, dilation: Array, valid: Array) -> Array:
@@ -57,11 +57,11 @@ def mask_like(attrs: Attributes, weights: Array, dilation: Array, valid: Array) 
     _check(dilation, weights)
     require(valid.dtype == np.int32, f"valid_length of {valid.dtype}")
     own = np.arange(weights.shape[1])
-    found = np.zeros_like(weights)
+    result = np.zeros_like(weights)
     for head, column, apart in _columns(attrs, dilation):
         limit = valid[:, None]
-        found[:, :, head, column] = (own < limit) & (own + apart >= 0) & (own + apart < limit)
-    return found
+        result[:, :, head, column] = (own < limit) & (own + apart >= 0) & (own + apart < limit)
+    return result
 
 
 OPERATORS: Mapping[str, Reference] = {

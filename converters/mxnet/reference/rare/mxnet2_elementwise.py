@@ -18,9 +18,9 @@ def of_same(function: Binary) -> Reference:
 
     def run(attrs: Attributes, left: Array, right: Array) -> Array:
         require(left.dtype == right.dtype, f"{left.dtype} and {right.dtype}")
-        found = inner(attrs, left, right)
-        assert not isinstance(found, tuple)
-        return found
+        result = inner(attrs, left, right)
+        assert not isinstance(result, tuple)
+        return result
 
     return run
 
@@ -47,26 +47,26 @@ def log_add_exp(left: Array, right: Array) -> Array:
 def log_add_exp_of_floats(attrs: Attributes, left: Array, right: Array) -> Array:
     """The same of floats."""
     require(left.dtype.kind == right.dtype.kind == "f", f"{left.dtype} and {right.dtype}, expected floats")
-    found = of_mixed(log_add_exp, None)(attrs, left, right)
-    assert not isinstance(found, tuple)
-    return found
+    result = of_mixed(log_add_exp, None)(attrs, left, right)
+    assert not isinstance(result, tuple)
+    return result
 
 
 def shift_left(left: Array, right: Array) -> Array:
     """The bits moved up; 0 where they are moved by all or by a negative number."""
     bits = left.dtype.itemsize * 8
-    places = np.clip(right.astype(np.int64), 0, bits - 1).astype(left.dtype)
-    return np.where((right >= 0) & (right.astype(np.int64) < bits), np.left_shift(left, places), 0).astype(left.dtype)
+    distance = np.clip(right.astype(np.int64), 0, bits - 1).astype(left.dtype)
+    return np.where((right >= 0) & (right.astype(np.int64) < bits), np.left_shift(left, distance), 0).astype(left.dtype)
 
 
 def shift_right(left: Array, right: Array) -> Array:
     """The bits moved down, the sign kept; places outside of the width move all."""
     bits = left.dtype.itemsize * 8
-    places = np.where(right < 0, bits - 1, np.minimum(right.astype(np.int64), bits - 1)).astype(left.dtype)
-    found = np.right_shift(left, places)
+    distance = np.where(right < 0, bits - 1, np.minimum(right.astype(np.int64), bits - 1)).astype(left.dtype)
+    result = np.right_shift(left, distance)
     if left.dtype.kind == "u":
-        found = np.where((right.astype(np.int64) >= bits) | (right < 0), 0, found).astype(left.dtype)
-    return np.asarray(found)
+        result = np.where((right.astype(np.int64) >= bits) | (right < 0), 0, result).astype(left.dtype)
+    return np.asarray(result)
 
 
 def of_bits(function: Binary) -> Reference:
@@ -75,9 +75,9 @@ def of_bits(function: Binary) -> Reference:
 
     def run(attrs: Attributes, left: Array, right: Array) -> Array:
         require(left.dtype.kind in "iu" and right.dtype.kind in "iu", f"{left.dtype} and {right.dtype}")
-        found = inner(attrs, left, right)
-        assert not isinstance(found, tuple)
-        return found
+        result = inner(attrs, left, right)
+        assert not isinstance(result, tuple)
+        return result
 
     return run
 
@@ -111,8 +111,8 @@ def masked_log_softmax(attrs: Attributes, data: Array, mask: Array) -> Array:
     hidden = np.where(mask != 0, wide, -np.inf).astype(wide.dtype)
     with np.errstate(all="ignore"):
         shifted = hidden - hidden.max(axis=axis, keepdims=True)
-        found = shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True))
-    return np.where(mask != 0, found, -np.inf).astype(data.dtype)
+        result = shifted - np.log(np.exp(shifted).sum(axis=axis, keepdims=True))
+    return np.where(mask != 0, result, -np.inf).astype(data.dtype)
 
 
 def gcd_scalar(attrs: Attributes, data: Array) -> Array:

@@ -50,9 +50,9 @@ def lstsq(attrs: Attributes, matrix: Array, data: Array) -> tuple[Array, ...]:
         cutoff = float(attrs.get(name, 0.0)) * max(matrix.shape)
     elif cutoff < 0:
         cutoff = float(np.finfo(matrix.dtype).eps) / 2
-    found, left, rank, lengths = np.linalg.lstsq(matrix.astype(np.float64), data.astype(np.float64), cutoff)
+    result, left, rank, lengths = np.linalg.lstsq(matrix.astype(np.float64), data.astype(np.float64), cutoff)
     dtype = matrix.dtype
-    return found.astype(dtype), left.astype(dtype), np.asarray(rank, np.int64), lengths.astype(dtype)
+    return result.astype(dtype), left.astype(dtype), np.asarray(rank, np.int64), lengths.astype(dtype)
 
 
 OPERATORS: Mapping[str, Reference] = {

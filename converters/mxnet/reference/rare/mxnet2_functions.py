@@ -15,14 +15,14 @@ def digamma(attrs: Attributes, data: Array) -> Array:
     x = data.astype(np.float64)
     with np.errstate(all="ignore"):
         y = np.where(x > 0, x, 1 - x)
-        found = np.zeros_like(y)
+        result = np.zeros_like(y)
         for _ in range(20):
-            found -= 1 / y
+            result -= 1 / y
             y = y + 1
-        found += np.log(y) - 0.5 / y - 1 / (12 * y**2) + 1 / (120 * y**4) - 1 / (252 * y**6) + 1 / (240 * y**8)
-        below = found - np.pi / np.tan(np.pi * (x - np.rint(x)))
+        result += np.log(y) - 0.5 / y - 1 / (12 * y**2) + 1 / (120 * y**4) - 1 / (252 * y**6) + 1 / (240 * y**8)
+        below = result - np.pi / np.tan(np.pi * (x - np.rint(x)))
         below = np.where(x == np.rint(x), np.inf, below)
-        return np.where(x > 0, found, np.where(np.isnan(x), x, below)).astype(data.dtype)
+        return np.where(x > 0, result, np.where(np.isnan(x), x, below)).astype(data.dtype)
 
 
 OPERATORS: Mapping[str, Reference] = {"digamma": digamma}

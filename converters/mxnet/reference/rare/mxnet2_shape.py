@@ -53,8 +53,8 @@ def cross(attrs: Attributes, left: Array, right: Array) -> Array:
     flat = len(a) == len(b) == 2
     a, b = (np.concatenate([each, np.zeros_like(each[:1])]) if len(each) == 2 else each for each in (a, b))
     after, last = ([1, 2, 0], [2, 0, 1])
-    found = a[after] * b[last] - a[last] * b[after]
-    return found[2] if flat else np.moveaxis(found, 0, normalized_axis(attrs.get("axisc", -1), found.ndim))
+    result = a[after] * b[last] - a[last] * b[after]
+    return result[2] if flat else np.moveaxis(result, 0, normalized_axis(attrs.get("axisc", -1), result.ndim))
 
 
 def interp(attrs: Attributes, xp: Array, fp: Array, *x: Array) -> Array:
@@ -71,16 +71,16 @@ def _places(attrs: Attributes, data: Array, places: Array, updates: Array) -> tu
 
 def index_add(attrs: Attributes, data: Array, places: Array, updates: Array) -> Array:
     """The values added to the places, each time a place is named."""
-    found, where, values = _places(attrs, data, places, updates)
-    np.add.at(found, where, values)
-    return found
+    result, where, values = _places(attrs, data, places, updates)
+    np.add.at(result, where, values)
+    return result
 
 
 def index_update(attrs: Attributes, data: Array, places: Array, updates: Array) -> Array:
     """The values put to the places."""
-    found, where, values = _places(attrs, data, places, updates)
-    found[where] = values
-    return found
+    result, where, values = _places(attrs, data, places, updates)
+    result[where] = values
+    return result
 
 
 OPERATORS: Mapping[str, Reference] = {

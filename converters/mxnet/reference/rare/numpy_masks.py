@@ -17,17 +17,17 @@ def _chosen(attrs: Attributes, data: Array, mask: Array) -> tuple[slice | Array,
 def assign_scalar(attrs: Attributes, data: Array, mask: Array) -> Array:
     """The number, in the data's dtype, where the mask is not 0."""
     require(attrs.get("value") is not None, "no value")
-    found = data.copy()
-    found[_chosen(attrs, data, mask)] = as_c(float(attrs["value"]), data.dtype)
-    return found
+    result = data.copy()
+    result[_chosen(attrs, data, mask)] = as_c(float(attrs["value"]), data.dtype)
+    return result
 
 
 def assign_tensor(attrs: Attributes, data: Array, mask: Array, value: Array) -> Array:
     """The elements, in order, where the mask is not 0."""
     require(data.dtype == value.dtype, f"{data.dtype} and {value.dtype}")
-    found = data.copy()
-    found[_chosen(attrs, data, mask)] = value.reshape(()) if value.size == 1 else value
-    return found
+    result = data.copy()
+    result[_chosen(attrs, data, mask)] = value.reshape(()) if value.size == 1 else value
+    return result
 
 
 OPERATORS: Mapping[str, Reference] = {

@@ -32,16 +32,16 @@ def norm(attrs: Attributes, data: Array) -> Array:
             return np.asarray(data.any(axis=axes, keepdims=keep))
         if flag == -2 or (flag == 1 and len(axes) == 2):
             size = np.abs(data) if whole else np.abs(data.astype(np.float64))
-            found = euclidean(size, axes, keep) if whole else _root(size, axes, keep)
+            result = euclidean(size, axes, keep) if whole else _root(size, axes, keep)
         elif len(axes) == 2:
-            found = _matrix(np.abs(data) if whole else np.abs(data.astype(np.float64)), order, axes, keep)
+            result = _matrix(np.abs(data) if whole else np.abs(data.astype(np.float64)), order, axes, keep)
         elif not all(data.shape[axis] for axis in axes):
-            found = data.sum(axis=axes, keepdims=keep)
+            result = data.sum(axis=axes, keepdims=keep)
         elif whole:
-            found = _vector_of_integers(data, order, axes, keep)
+            result = _vector_of_integers(data, order, axes, keep)
         else:
-            found = _vector(np.abs(data.astype(np.float64)), order, axes, keep)
-        return np.asarray(found).astype(data.dtype)
+            result = _vector(np.abs(data.astype(np.float64)), order, axes, keep)
+        return np.asarray(result).astype(data.dtype)
 
 
 def _matrix(size: Array, order: float, axes: tuple[int, ...], keep: bool) -> Array:
@@ -50,8 +50,8 @@ def _matrix(size: Array, order: float, axes: tuple[int, ...], keep: bool) -> Arr
     if not size.shape[axes[0]] or not size.shape[axes[1]]:
         return np.asarray(size.sum(axis=axes, keepdims=keep))
     sums = size.sum(axis=summed, keepdims=True, dtype=size.dtype)
-    found = sums.max(axis=chosen, keepdims=True) if order > 0 else sums.min(axis=chosen, keepdims=True)
-    return np.asarray(found if keep else np.squeeze(found, axes))
+    result = sums.max(axis=chosen, keepdims=True) if order > 0 else sums.min(axis=chosen, keepdims=True)
+    return np.asarray(result if keep else np.squeeze(result, axes))
 
 
 def _of_singular_values(data: Array, order: float | None, axes: tuple[int, ...], keep: bool) -> Array:
@@ -62,9 +62,9 @@ def _of_singular_values(data: Array, order: float | None, axes: tuple[int, ...],
     if not rows or not columns:
         return np.asarray(data.sum(axis=axes, keepdims=keep))
     lengths = np.linalg.svd(np.moveaxis(data.astype(np.float64), axes, (-2, -1)), compute_uv=False)
-    found = lengths.sum(-1) if order is None else lengths.max(-1) if order > 0 else lengths.min(-1)
-    found = found.reshape([1 if axis in axes else size for axis, size in enumerate(data.shape)]) if keep else found
-    return np.asarray(found).astype(data.dtype)
+    result = lengths.sum(-1) if order is None else lengths.max(-1) if order > 0 else lengths.min(-1)
+    result = result.reshape([1 if axis in axes else size for axis, size in enumerate(data.shape)]) if keep else result
+    return np.asarray(result).astype(data.dtype)
 
 
 def _vector_of_integers(data: Array, order: float, axes: tuple[int, ...], keep: bool) -> Array:
@@ -101,9 +101,9 @@ def _vector(size: Array, order: float, axes: tuple[int, ...], keep: bool) -> Arr
     first = np.where((first == 0) | np.isinf(first), 1.0, first)
     powers = np.where(size == 0, 0.0, np.where(size == 0, 1.0, size / first) ** order).sum(axis=axes, keepdims=keep)
     scale = first if keep else np.squeeze(first, axes)
-    found = np.where(powers == 0, 0.0, scale * powers ** (1 / order))
+    result = np.where(powers == 0, 0.0, scale * powers ** (1 / order))
     spoiled = (infinite > 1) | np.isnan(size).any(axis=axes, keepdims=keep)
-    return np.where(spoiled, np.nan, np.where(infinite == 1, np.inf, found))
+    return np.where(spoiled, np.nan, np.where(infinite == 1, np.inf, result))
 
 
 OPERATORS: Mapping[str, Reference] = {"_npi_norm": norm}

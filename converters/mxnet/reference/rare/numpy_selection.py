@@ -55,9 +55,9 @@ def nan_to_num(attrs: Attributes, data: Array) -> Array:
         return data
     largest = float(np.finfo(data.dtype).max)
     high, low = attrs.get("posinf"), attrs.get("neginf")
-    found = np.where(np.isnan(data), as_c(float(attrs.get("nan", 0.0)), data.dtype), data)
-    found = np.where(np.isposinf(found), as_c(float(largest if high is None else high), data.dtype), found)
-    return np.where(np.isneginf(found), as_c(float(-largest if low is None else low), data.dtype), found)
+    result = np.where(np.isnan(data), as_c(float(attrs.get("nan", 0.0)), data.dtype), data)
+    result = np.where(np.isposinf(result), as_c(float(largest if high is None else high), data.dtype), result)
+    return np.where(np.isneginf(result), as_c(float(-largest if low is None else low), data.dtype), result)
 
 
 def full_like(attrs: Attributes, data: Array) -> Array:
@@ -103,11 +103,11 @@ def ediff1d(attrs: Attributes, data: Array, *others: Array) -> Array:
 def polyval(attrs: Attributes, coefficients: Array, x: Array) -> Array:
     """Horner's rule."""
     require(coefficients.ndim == 1 and coefficients.dtype == x.dtype and x.dtype.kind != "b", str(coefficients.dtype))
-    found = np.zeros_like(x)
+    result = np.zeros_like(x)
     with np.errstate(all="ignore"):
         for coefficient in coefficients:
-            found = np.asarray(found * x + coefficient)
-    return found
+            result = np.asarray(result * x + coefficient)
+    return result
 
 
 def allclose(attrs: Attributes, left: Array, right: Array) -> Array:

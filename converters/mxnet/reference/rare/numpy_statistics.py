@@ -22,9 +22,9 @@ from graphir.converters.mxnet.reference.numpy_reduction import chosen_axes, tota
 
 
 def _elements(data: Array, axes: tuple[int, ...]) -> int:
-    found = int(np.prod([data.shape[axis] for axis in axes], dtype=np.int64))
-    require(bool(found), "no elements to reduce")
-    return found
+    result = int(np.prod([data.shape[axis] for axis in axes], dtype=np.int64))
+    require(bool(result), "no elements to reduce")
+    return result
 
 
 def variance(attrs: Attributes, data: Array) -> Array:
@@ -51,12 +51,12 @@ def variance(attrs: Attributes, data: Array) -> Array:
 
 def deviation(attrs: Attributes, data: Array) -> Array:
     """The root of the variance; of integers it is whole."""
-    found = variance(attrs, data)
+    result = variance(attrs, data)
     with np.errstate(all="ignore"):
-        root = np.sqrt(found.astype(np.float64) if found.dtype.kind != "f" else found)
-        if found.dtype.kind != "f" and found.dtype.itemsize < 4:
+        root = np.sqrt(result.astype(np.float64) if result.dtype.kind != "f" else result)
+        if result.dtype.kind != "f" and result.dtype.itemsize < 4:
             root = root.astype(np.int32)
-        return np.asarray(root).astype(found.dtype)
+        return np.asarray(root).astype(result.dtype)
 
 
 def average(attrs: Attributes, data: Array, *weights: Array) -> Array | tuple[Array, Array]:
@@ -80,8 +80,8 @@ def average(attrs: Attributes, data: Array, *weights: Array) -> Array | tuple[Ar
         with np.errstate(all="ignore"):
             summed = total(np.sum, plain, data * held, data.dtype)
     with np.errstate(all="ignore"):
-        found = np.asarray(divide(summed, scale)).astype(data.dtype)
-    return (found, scale) if attrs.get("returned") else found
+        result = np.asarray(divide(summed, scale)).astype(data.dtype)
+    return (result, scale) if attrs.get("returned") else result
 
 
 def percentile(attrs: Attributes, data: Array, *asked: Array) -> Array:
@@ -95,24 +95,24 @@ def percentile(attrs: Attributes, data: Array, *asked: Array) -> Array:
     dtype = np.dtype(np.float64 if data.dtype == np.float64 else np.float32)
     kept = [axis for axis in range(data.ndim) if axis not in axes]
     rows = np.sort(np.transpose(data, (*kept, *axes)).reshape(*(data.shape[axis] for axis in kept), -1).astype(dtype))
-    place = percents.astype(np.float64) * (rows.shape[-1] - 1) / 100
+    index = percents.astype(np.float64) * (rows.shape[-1] - 1) / 100
     kind = attrs.get("interpolation", "linear")
     if kind in ("lower", "higher", "nearest"):
-        rounded = np.ceil(place) if kind == "higher" else np.floor(place + 0.5 * (kind == "nearest"))
-        found = rows[..., rounded.astype(np.int64)]
+        rounded = np.ceil(index) if kind == "higher" else np.floor(index + 0.5 * (kind == "nearest"))
+        result = rows[..., rounded.astype(np.int64)]
     else:
         if kind == "midpoint":
-            place = (np.floor(place) + np.ceil(place)) / 2
-        low = np.floor(place).astype(np.int64)
-        part = (place - low).astype(dtype)
+            index = (np.floor(index) + np.ceil(index)) / 2
+        low = np.floor(index).astype(np.int64)
+        part = (index - low).astype(dtype)
         with np.errstate(all="ignore"):
             above = rows[..., np.minimum(low + 1, rows.shape[-1] - 1)]
-            found = rows[..., low] * (1 - part) + above * part
-    found = np.moveaxis(found, -1, 0) if percents.ndim else found
+            result = rows[..., low] * (1 - part) + above * part
+    result = np.moveaxis(result, -1, 0) if percents.ndim else result
     if attrs.get("keepdims"):
         shape = tuple(1 if axis in axes else size for axis, size in enumerate(data.shape))
-        found = found.reshape(*percents.shape, *shape)
-    return np.asarray(found, dtype)
+        result = result.reshape(*percents.shape, *shape)
+    return np.asarray(result, dtype)
 
 
 def bincount(attrs: Attributes, data: Array, *weights: Array) -> Array:
@@ -122,9 +122,9 @@ def bincount(attrs: Attributes, data: Array, *weights: Array) -> Array:
     size = max(int(data.max()) + 1 if data.size else 0, int(attrs.get("minlength", 0)))
     values = weights[0] if attrs.get("has_weights") else np.ones(data.shape, data.dtype)
     require(values.dtype.kind != "b", "bool weights")
-    found = np.zeros(size, accumulator(values.dtype))
-    np.add.at(found, data, values)
-    return found.astype(values.dtype)
+    result = np.zeros(size, accumulator(values.dtype))
+    np.add.at(result, data, values)
+    return result.astype(values.dtype)
 
 
 def histogram(attrs: Attributes, data: Array, *bins: Array) -> tuple[Array, Array]:
@@ -157,8 +157,8 @@ def trace(attrs: Attributes, data: Array) -> Array:
     first = normalized_axis(attrs.get("axis1", 0), data.ndim)
     second = normalized_axis(attrs.get("axis2", 1), data.ndim)
     require(first != second, f"axis1 and axis2 are both axis {first}")
-    found = np.trace(data, attrs.get("offset", 0), first, second, dtype=accumulator(data.dtype))
-    return np.asarray(found).astype(data.dtype)
+    result = np.trace(data, attrs.get("offset", 0), first, second, dtype=accumulator(data.dtype))
+    return np.asarray(result).astype(data.dtype)
 
 
 OPERATORS: Mapping[str, Reference] = {

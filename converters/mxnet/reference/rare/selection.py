@@ -33,9 +33,9 @@ def unique(attrs: Attributes, data: Array) -> tuple[Array, ...]:
     axis = attrs.get("axis")
     if axis is not None:
         axis = normalized_axis(axis, data.ndim)
-    found, *others = np.unique(data, True, True, True, axis)
+    result, *others = np.unique(data, True, True, True, axis)
     flags = [bool(attrs.get(name)) for name in ("return_index", "return_inverse", "return_counts")]
-    return (found, *(each.reshape(-1).astype(np.int64) for each, flag in zip(others, flags, strict=True) if flag))
+    return (result, *(each.reshape(-1).astype(np.int64) for each, flag in zip(others, flags, strict=True) if flag))
 
 
 def target(attrs: Attributes, data: Array) -> tuple[Array, int]:
@@ -63,11 +63,11 @@ def values_of(attrs: Attributes, data: Array, values: tuple[Array, ...], places:
     if number is not None:
         require(data.ndim == 1 and places == 1, "val along an axis of several, or at other than one place")
         return as_c(number, data.dtype)
-    found = values[0].astype(data.dtype)
-    while found.ndim > data.ndim:
-        require(len(found) == 1, f"values {values[0].shape} for {data.shape}")
-        found = found[0]
-    return found
+    result = values[0].astype(data.dtype)
+    while result.ndim > data.ndim:
+        require(len(result) == 1, f"values {values[0].shape} for {data.shape}")
+        result = result[0]
+    return result
 
 
 def insert_scalar(attrs: Attributes, data: Array, *values: Array) -> Array:
@@ -81,18 +81,18 @@ def insert_slice(attrs: Attributes, data: Array, *values: Array) -> Array:
     """Values in front of the places of a slice."""
     data, axis = target(attrs, data)
     require(bool(attrs.get("step")), "no step")
-    places = slice(attrs.get("start"), attrs.get("stop"), attrs["step"])
-    count = len(range(data.shape[axis])[places])
-    return np.insert(data, places, values_of(attrs, data, values, count), axis)
+    indices = slice(attrs.get("start"), attrs.get("stop"), attrs["step"])
+    count = len(range(data.shape[axis])[indices])
+    return np.insert(data, indices, values_of(attrs, data, values, count), axis)
 
 
 def insert_tensor(attrs: Attributes, data: Array, *others: Array) -> Array:
     """Values in front of the places that a vector names."""
     data, axis = target(attrs, data)
-    places = others[-1]
-    require(places.dtype == np.int64 and places.ndim < 2, f"places {places.dtype}{places.shape}")
-    require(places.ndim == 1 or data.ndim == 1, f"places of shape {places.shape}")
-    return np.insert(data, places.reshape(-1), values_of(attrs, data, others[:-1], places.size), axis)
+    indices = others[-1]
+    require(indices.dtype == np.int64 and indices.ndim < 2, f"places {indices.dtype}{indices.shape}")
+    require(indices.ndim == 1 or data.ndim == 1, f"places of shape {indices.shape}")
+    return np.insert(data, indices.reshape(-1), values_of(attrs, data, others[:-1], indices.size), axis)
 
 
 OPERATORS: Mapping[str, Reference] = {

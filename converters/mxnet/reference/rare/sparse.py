@@ -41,11 +41,11 @@ def scattered(function: Reference, *, of_rows_only: bool = False) -> Reference:
     """The function of what the first operand stores; 0 elsewhere."""
 
     def evaluate_scattered(attrs: Attributes, data: Array, *others: Array) -> Array:
-        found = function(attrs, np.asarray(data), *(np.asarray(each) for each in others))
-        assert isinstance(found, np.ndarray)
+        result = function(attrs, np.asarray(data), *(np.asarray(each) for each in others))
+        assert isinstance(result, np.ndarray)
         if of_rows_only and not isinstance(data, Rows):
-            return found
-        return np.where(stored(data), found, np.zeros((), found.dtype))
+            return result
+        return np.where(stored(data), result, np.zeros((), result.dtype))
 
     return evaluate_scattered
 
@@ -54,10 +54,10 @@ def retain(attrs: Attributes, data: Array, indices: Array) -> Array:
     """The rows that `indices` names, zeros in place of the others."""
     require(isinstance(data, Rows), "data that is not row_sparse")
     require(indices.ndim == 1, f"indices of rank {indices.ndim}")
-    found = np.zeros_like(data)
+    result = np.zeros_like(data)
     kept = np.isin(np.arange(len(data)), indices.astype(np.int64))
-    found[kept] = data[kept]
-    return found
+    result[kept] = data[kept]
+    return result
 
 
 def getnnz(attrs: Attributes, data: Array) -> Array:
