@@ -9,7 +9,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
@@ -47,9 +46,6 @@ LONG = 0.8
 SHARE, MOST = 1.5, 60.0
 # Changed nodes are run by themselves for this share of it, or so many seconds of work.
 SHARE_FOR_CHANGES, LEAST_FOR_CHANGES = 0.35, 2.0
-# Where exponentials overflow, numbers are so much smaller, once.
-CALMER = 8
-OVERFLOWN = "exponentials overflow in both models, or nearly do: divided by"
 LIGHT = "the model takes long: further sets of inputs have one sample each where the batch is open"
 SLOW = "not measured, since the model takes long; --per-layer measures it too"
 
@@ -216,23 +212,16 @@ class _Driver:
         said: list[Refused] = []
         types: dict[str, str] = {}
         for make in one.attempts:
-            feeds: Mapping[str, Array] = make()
+            feeds = make()
             types = {name: f"{array.dtype}{list(array.shape)}" for name, array in feeds.items()}
-            calmer = ""
             try:
                 outcome = plain.run(feeds, stretched=one.stretched, proving=bool(evidence))
-                if outcome.exploded:
-                    feeds = plain.bench.rounding.on(feeds).smaller(CALMER)
-                    outcome = plain.run(feeds, stretched=True, proving=bool(evidence))
-                    calmer = f"inputs {one.name!r}: {OVERFLOWN} {CALMER}"
             except Refused as refused:
                 if not refused.reference:
                     return _Result(types, tuple(refusals(refused, one.name)))
                 said.append(refused)
                 continue
-            result = self._judged(one, types, feeds, outcome, evidence)
-            note = "; ".join(filter(None, (calmer, result.note)))
-            return replace(result, made=partial(dict, feeds) if calmer else make, note=note)
+            return replace(self._judged(one, types, feeds, outcome, evidence), made=make)
         return _Result(types, (), note=_about_refusals(one.name, said))
 
     def _judged(

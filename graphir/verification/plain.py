@@ -21,12 +21,10 @@ from .grading.doubts import plain_evidence
 from .grading.proof import Evidence
 from .grading.ranking import Ranking, rankings
 from .numbers.compare import Comparison
-from .running.bench import Asked, Bench, Pair
+from .running.bench import Asked, Bench
 from .verdict import Verdict
 
 Array = NDArray[Any]
-# Of exponentials: no size of anything, and beyond what float32 counts in ones.
-HUGE = 1e8
 
 
 class Refused(Exception):
@@ -40,15 +38,14 @@ class Refused(Exception):
 
 class Outcome(NamedTuple):
     """`found` are the comparisons; `silent` the values that show nothing, since all of each is infinite or NaN, and
-    `overflown` those that overflow on one side, or differ behind an overflow (`exploded`). `evidence` is what the
-    outputs show, where that was asked for and each of them was compared; `rankings` what classifiers chose."""
+    `overflown` those that overflow on one side. `evidence` is what the outputs show, where that was asked for and each
+    of them was compared; `rankings` what classifiers chose."""
 
     found: list[Comparison]
     silent: list[str]
     overflown: list[str]
     evidence: Evidence | None = None
     rankings: Sequence[Ranking] = ()
-    exploded: bool = False
 
     @property
     def agrees(self) -> bool:
@@ -88,12 +85,11 @@ class Plain:
             outputs = [one.source for one in self.asked if one.is_output and one.source in expected]
             raise Refused(no_reference, no_candidate, {name: expected[name].shape for name in outputs})
         outcome = Outcome([], [], [])
-        left, pairs = [], []
+        left = []
         for one in self.asked:
             pair = bench.pair(one, expected, found)
             if pair is None:
                 continue
-            pairs.append(pair)
             if _says_nothing(pair.expected, pair.found):
                 outcome.silent.append(one.title)
             elif stretched and self._overflows(pair.expected, pair.found):
@@ -101,10 +97,7 @@ class Plain:
             else:
                 left.append(one)
         outcome.found.extend(replace(bench, passing=True).compare(left, expected, found))
-        if stretched and not outcome.agrees:
-            outcome = _without_overflows(bench, outcome, pairs)
-        kept = {one.name for one in outcome.found}
-        ends = [one for one in left if one.is_output and one.title in kept]
+        ends = [one for one in left if one.is_output]
         outcome = outcome._replace(rankings=rankings(bench, ends, (expected, found), outcome.found))
         if not proving or len(outcome.found) < len(self.asked):
             return outcome
@@ -124,34 +117,6 @@ class Plain:
             return True
         largest = min(float(np.finfo(array.dtype).max) for array in (expected, own))
         return bool((np.abs(np.where(np.isfinite(a), a, b)[only_one]) > largest / 2).all())
-
-
-def _without_overflows(bench: Bench, outcome: Outcome, pairs: Sequence[Pair]) -> Outcome:
-    """The outcome without what differs behind exponentials that overflow in both models, or nearly do: such numbers are
-    sizes of no boxes any more, and what is made of them shows nothing. Those of the reference are known by their names
-    or by what it gives; ones that are so large in the candidate alone are a difference."""
-    structure = bench.candidate.structure
-    made = [name for name, (operator, _) in structure.producers.items() if operator == "Exp"]
-    values = bench.candidate.run(bench.feeds, made) if made else {}
-    large = [name for name in made if _is_huge(values[name])]
-    if not large:
-        return outcome
-    sources = {name: source for source, name in bench.layers.items()}
-    ours = dict(bench.reference.stream(bench.feeds, [sources[name] for name in large if name in sources]))
-    known = structure.behind([name for name in large if name in sources and _is_huge(ours[sources[name]])])
-    behind = structure.behind(large)
-    names = {
-        pair.asked.title
-        for pair in pairs
-        if pair.asked.name in known or (pair.asked.name in behind and _is_huge(pair.expected))
-    }
-    dropped = [one.name for one in outcome.found if one.name in names and not one.verdict.passes]
-    kept = [one for one in outcome.found if one.name not in dropped]
-    return outcome._replace(found=kept, overflown=[*outcome.overflown, *dropped], exploded=bool(dropped))
-
-
-def _is_huge(array: Array) -> bool:
-    return array.dtype.kind in "fV" and bool((array.astype(np.float32) > HUGE).any())
 
 
 def refusals(refused: Refused, name: str) -> list[Comparison]:

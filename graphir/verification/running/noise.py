@@ -105,13 +105,6 @@ class Rounding:
             if moved is not None:
                 yield self._candidate.run(moved, names)
 
-    def smaller(self, divisor: int) -> Feeds:
-        """The feeds with their real numbers divided."""
-        return {
-            name: (array / divisor).astype(array.dtype) if is_measured(self._graph, name, array) else array
-            for name, array in self._feeds.items()
-        }
-
     @property
     def moves(self) -> bool:
         """Whether there is anything real in the feeds, which can be moved."""

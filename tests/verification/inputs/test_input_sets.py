@@ -313,15 +313,14 @@ ONCE = sizes(make("Identity", ["e"], ["size"]))
 APART = (make("Mul", ["e", "three"], ["more"]), make("Mul", ["e", "two"], ["less"]))
 
 
-def test_what_overflows_inside_is_asked_of_smaller_numbers(tmp_path: Path) -> None:
+def test_products_that_overflow_in_another_order_are_no_difference(tmp_path: Path) -> None:
     other = sizes(*APART, make("Sub", ["more", "less"], ["size"]))
     report = compared(ONCE, other, WIDE_ROWS, FLOAT, tmp_path)
     assert report.ok, str(report)
     assert [one.name for one in report.sets] == list(DRAWS)
-    assert "inputs 'wide': exponentials overflow in both models, or nearly do: divided by 8" in report.notes
 
 
-def test_a_bound_behind_an_overflow_is_found_among_smaller_numbers(tmp_path: Path) -> None:
+def test_a_bound_behind_an_overflow_is_found(tmp_path: Path) -> None:
     other = sizes(*APART, make("Sub", ["more", "less"], ["size"]))
     other.weights["high"] = np.asarray(95, np.float32)
     (shown,) = [one for one in compared(ONCE, other, WIDE_ROWS, FLOAT, tmp_path).sets if one.verdict.differs]
