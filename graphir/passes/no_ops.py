@@ -1,4 +1,9 @@
-"""Operators that change nothing with these operands, beyond those that `simplify` knows. Exact: no number changes."""
+"""Further rules of `simplify`, for targets that lack an operator: an operand stands for a result that equals it.
+
+Dropped are Dropout at inference, a Slice of everything, a Pad by nothing, Expand to the shape that is there, Tile by
+ones, Concat, Sum, Mean, Max and Min of one operand, Split into one part, Clip without bounds and a Where whose
+condition is a constant that is the same everywhere; CastLike becomes a Cast. Exact: no number changes.
+"""
 
 from __future__ import annotations
 
@@ -14,28 +19,9 @@ from graphir.ops.shape_parts import Concat, Slice, Split
 from graphir.types import DType, Unknown
 
 from .inline import take_place
-from .outcome import Outcome
-from .rewrite import Accepted, Rule, Rules, rewritten
+from .rewrite import Accepted, Rule, Rules
 
 SMALL = 1 << 16
-
-
-def drop_no_ops(graph: Graph, *, keeps_dropout: bool = False) -> Outcome:
-    """Let the operand stand for a result that always equals it; CastLike becomes a Cast.
-
-    Dropped are Dropout at inference, a Slice of everything, a Pad by nothing, Expand to the shape that is there, Tile
-    by ones, a Cast to the dtype that is there, Concat, Sum, Mean, Max and Min of one operand, Split into one part,
-    Clip without bounds and a Where whose condition is a constant that is the same everywhere. With `keeps_dropout`
-    Dropout stays, which training needs. Linear in nodes.
-    """
-    outcome = Outcome()
-    for node in list(graph.nodes):
-        if keeps_dropout and isinstance(node.op, Dropout):
-            continue
-        why = rewritten(graph, node, RULES) if any(value.is_needed for value in node.outputs) else ""
-        if why:
-            outcome.note(node.name, why)
-    return outcome
 
 
 def _drop(graph: Graph, node: Node) -> Accepted:
@@ -105,20 +91,14 @@ def _drop_clip(graph: Graph, node: Node) -> Accepted:
     return all(bound is None for bound in node.inputs[1:]) and _drop(graph, node)
 
 
-def _drop_cast(graph: Graph, node: Node) -> Accepted:
-    operand, op = node.inputs[0], node.op
-    assert isinstance(op, ew.Cast)
-    return operand is not None and operand.dtype is op.to and _drop(graph, node)
-
-
 def _cast_like(graph: Graph, node: Node) -> Accepted:
     value, like = node.inputs[0], node.inputs[1]
     if like is None or like.dtype in (None, DType.FLOAT8E8M0):  # of whose rounding a Cast says nothing
         return False
     assert isinstance(node.op, CastLike)
     assert like.dtype is not None
-    made = graph.replace(node, ew.Cast(like.dtype, node.op.saturate), (value,))
-    return _drop_cast(graph, made) or True
+    graph.replace(node, ew.Cast(like.dtype, node.op.saturate), (value,))
+    return True
 
 
 def _drop_where(graph: Graph, node: Node) -> Accepted:
@@ -138,7 +118,7 @@ def _drop_where(graph: Graph, node: Node) -> Accepted:
     return True
 
 
-RULES: Rules = {
+NO_OPS: Rules = {
     **dict.fromkeys((Expand, Tile), (Rule("the shape is there already", _drop_if_same_shape),)),
     **dict.fromkeys((Concat, ew.Sum, ew.Mean, ew.Max, ew.Min), (Rule("it has one operand", _drop_lone),)),
     Slice: (Rule("it takes everything", _drop_slice),),
@@ -146,9 +126,11 @@ RULES: Rules = {
     Dropout: (Rule("it drops nothing at inference", _drop_dropout),),
     Split: (Rule("it makes one part", _drop_split),),
     ew.Clip: (Rule("it has no bounds", _drop_clip),),
-    ew.Cast: (Rule("the dtype is there already", _drop_cast),),
     ew.Where: (Rule("its condition is the same everywhere", _drop_where),),
     CastLike: (Rule("the dtype that it takes over is known", _cast_like),),
 }
 
-__all__ = ["drop_no_ops"]
+# The same for training, which needs Dropout.
+NO_OPS_OF_TRAINING: Rules = {kind: rules for kind, rules in NO_OPS.items() if kind is not Dropout}
+
+__all__ = ["NO_OPS", "NO_OPS_OF_TRAINING"]

@@ -174,10 +174,11 @@ def export() -> Pipeline:
 def for_pytorch(evaluator: Evaluator, *, training: bool = False) -> Pipeline:
     """In front of the exporter of PyTorch: constants are computed; loops and branches stay, Dropout with `training`."""
     from .fold_constants import fold_constants
-    from .no_ops import drop_no_ops
+    from .no_ops import NO_OPS, NO_OPS_OF_TRAINING
     from .simplify import simplify
 
-    steps = (step(drop_no_ops, keeps_dropout=training), step(simplify), step(fold_constants, evaluator=evaluator))
+    further = NO_OPS_OF_TRAINING if training else NO_OPS
+    steps = (step(simplify, further=further), step(fold_constants, evaluator=evaluator))
     return Pipeline("PyTorch", steps, MOST_ROUNDS)
 
 
@@ -189,14 +190,13 @@ def lowering(names: Names, evaluator: Evaluator | None) -> Pipeline:
     """
     from .fold_constants import fold_constants
     from .inline_branches import inline_branches
-    from .no_ops import drop_no_ops
+    from .no_ops import NO_OPS
     from .simplify import simplify
     from .static_sequences import resolve_structure
     from .unroll import unroll_loops
 
     steps = (
-        step(drop_no_ops),
-        step(simplify),
+        step(simplify, further=NO_OPS),
         step(fold_constants, evaluator=evaluator),
         step(inline_branches, names=names),
         step(resolve_structure, names=names),

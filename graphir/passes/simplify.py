@@ -25,10 +25,10 @@ SHARED_LIMIT = 1 << 16
 KNOWN = "its elements are known"
 
 
-def simplify(graph: Graph) -> Outcome:
+def simplify(graph: Graph, *, further: Rules | None = None) -> Outcome:
     """Fold known integers and rearranged parameters, cancel transposes, drop operators that change nothing.
 
-    Names of the graph's outputs stay.
+    `further` are rules for nodes that the pass's own leave as they are (see `no_ops`). Names of outputs stay.
     """
     outcome = remove_dead_code(graph)
     for _ in range(MAX_WALKS):
@@ -37,6 +37,7 @@ def simplify(graph: Graph) -> Outcome:
             if node.graph is not graph:
                 continue
             why = KNOWN if _fold_known(graph, node) else rewritten(graph, node, RULES)
+            why = why or rewritten(graph, node, further or {})
             if why:
                 outcome.note(node.name, why)
         if len(outcome.changes) == count:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from graphir.passes.no_ops import drop_no_ops
+from graphir.graph import Graph
+from graphir.passes.no_ops import NO_OPS
+from graphir.passes.outcome import Outcome
+from graphir.passes.simplify import simplify
 from tests.passes.written import lowered, operators, unchanged
 
 DROPPED = [
@@ -45,6 +48,10 @@ KEPT = [
     "g (float[2,3] x, float[3] z) => (float[2,3] y) <bool[1] c = {0}> { d = Where(c, x, z) y = Neg(d) }",
     "g (float[2,3] x, float[2,3] z, bool c) => (float[2,3] y) { d = Where(c, x, z) y = Neg(d) }",
 ]  # fmt: skip
+
+
+def drop_no_ops(graph: Graph) -> Outcome:
+    return simplify(graph, further=NO_OPS)
 
 
 @pytest.mark.parametrize(("text", "expected"), DROPPED)

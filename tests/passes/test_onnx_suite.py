@@ -14,9 +14,10 @@ from graphir.converters.onnx.exporting.exporter import OLDEST_OPSET
 from graphir.graph import Graph
 from graphir.passes.clone import clone
 from graphir.passes.inline_branches import inline_branches
-from graphir.passes.no_ops import drop_no_ops
+from graphir.passes.no_ops import NO_OPS
 from graphir.passes.outcome import Outcome
 from graphir.passes.select_branches import select_branches
+from graphir.passes.simplify import simplify
 from graphir.passes.static_sequences import resolve_structure
 from graphir.serial.equal import first_difference
 from tests.contract import held
@@ -26,7 +27,7 @@ from tests.passes.written import fold, unroll
 pytestmark = pytest.mark.rotates(4)
 
 PASSES: dict[str, Callable[[Graph], Outcome]] = {
-    "drop_no_ops": drop_no_ops,
+    "simplify": partial(simplify, further=NO_OPS),
     "fold_constants": fold,
     "inline_branches": inline_branches,
     "resolve_structure": resolve_structure,

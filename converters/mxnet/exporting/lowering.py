@@ -25,7 +25,7 @@ from graphir.passes.fold_constants import fold_constants, fold_known
 from graphir.passes.inline import Names
 from graphir.passes.inline_branches import inline_branches
 from graphir.passes.integer_products import INTEGER_PRODUCTS, write_in_floats
-from graphir.passes.no_ops import drop_no_ops
+from graphir.passes.no_ops import NO_OPS
 from graphir.passes.outcome import Outcome as PassOutcome
 from graphir.passes.recurrent.to_loop import write_as_loop
 from graphir.passes.select_branches import select_branches
@@ -127,7 +127,7 @@ class Lowering:
     def _lower_body(self, body: Graph) -> None:
         """Bring a body down as far as it goes."""
         for _ in range(MOST_ROUNDS):
-            again = drop_no_ops(body).changed
+            again = simplify(body, further=NO_OPS).changed
             again |= self._fold(body)
             again |= inline_branches(body, self._names).changed
             again |= resolve_structure(body, self._names).changed
@@ -159,8 +159,7 @@ class Lowering:
         changed = False
         for _ in range(MOST_ROUNDS):
             again = infer_graph(graph)
-            again |= drop_no_ops(graph).changed
-            again |= simplify(graph).changed
+            again |= simplify(graph, further=NO_OPS).changed
             again |= self._fold(graph)
             again |= inline_branches(graph, names).changed
             again |= self._noting(graph, resolve_structure(graph, names))
