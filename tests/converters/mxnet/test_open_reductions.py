@@ -31,7 +31,7 @@ def test_an_open_batch_changes_nothing(
     (name,) = row.variables("data")
     array = numbers.astype(dtype)
     (expected,) = evaluate(read_symbol(row.symbol_json()), {name: array}).values()
-    graph = from_symbol(row.symbol_json(), {}, {name: ("N", 4)}, dtypes={name: array.dtype})
+    graph = from_symbol(row.symbol_json(), {}, {name: ("N", 4)}, dtypes={name: array.dtype}, strict=True)
     (found,) = onnxruntime.InferenceSession(to_model(graph).SerializeToString()).run(None, {name: array})
     assert found.dtype == expected.dtype
     assert np.array_equal(found, expected, equal_nan=dtype == "float32")
