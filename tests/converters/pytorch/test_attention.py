@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphir.graph import Graph
+from graphir.graph import Graph, Value
 from graphir.ops.attention import Attention, TensorScatter, WriteMode
 from graphir.types import DType, TensorType, symbol
 from tests.converters.pytorch.cases import Case, Check, Constant, uniform
@@ -76,7 +76,8 @@ ATTENTIONS: list[tuple[Attention, list[Any], str]] = [
 def test_attention(op: Attention, operands: list[Any], part: str, batch: bool) -> None:
     need_torch()
     graph = Graph("case")
-    values, feeds = [], {}
+    values: list[Value | None] = []
+    feeds = {}
     for name, array in zip((name.rstrip("?") for name in Attention.inputs), operands, strict=False):
         if array is None:
             values.append(None)
