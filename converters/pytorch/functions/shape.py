@@ -1,4 +1,4 @@
-"""Shapes and positions that only a run knows."""
+"""Shapes, positions and counts that only a run knows, and blocks of an image as channels."""
 
 from __future__ import annotations
 
@@ -91,3 +91,38 @@ def reverse_sequence(x: Tensor, lengths: Tensor, batch: int, time: int) -> Tenso
     index = torch.where(step < length, length - 1 - step, step)
     x = x[torch.arange(len(x), device=x.device).unsqueeze(1), index]
     return x.movedim((0, 1), (batch, time))
+
+
+def depth_to_space(x: Tensor, block: int) -> Tensor:
+    """Move blocks of channels to rows and columns; channels are (row, column, depth)."""
+    n, c, h, w = x.shape
+    x = x.reshape(n, block, block, c // block**2, h, w).permute(0, 3, 4, 1, 5, 2)
+    return x.reshape(n, c // block**2, h * block, w * block)
+
+
+def space_to_depth(x: Tensor, block: int) -> Tensor:
+    """Move blocks of rows and columns to channels; channels are (row, column, depth)."""
+    n, c, h, w = x.shape
+    x = x.reshape(n, c, h // block, block, w // block, block).permute(0, 3, 5, 1, 2, 4)
+    return x.reshape(n, c * block**2, h // block, w // block)
+
+
+def stack_rows(rows: list[Tensor], empty: Tensor, dim: int = 0) -> Tensor:
+    """Return tensors stacked along a new axis, or `empty` where there are none."""
+    return torch.stack(rows, dim) if rows else empty
+
+
+def arange(
+    start: float, limit: float, delta: float, dtype: torch.dtype, device: torch.device
+) -> Tensor:
+    """Return start, start + delta ... before limit, which may be none at all."""
+    count = max(int(-((start - limit) // delta)), 0)
+    steps = torch.arange(count, device=device, dtype=dtype)
+    return start + steps * delta
+
+
+def prod(x: Tensor, axes: list[int], keepdim: bool) -> Tensor:
+    """Return the product over axes, over all of them where none are given."""
+    for axis in sorted(i % x.ndim for i in axes or range(x.ndim))[::-1]:
+        x = x.prod(axis, keepdim=keepdim)
+    return x

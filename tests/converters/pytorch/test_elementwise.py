@@ -168,6 +168,7 @@ ROWS = [
     Case(ir.Where(), TRUTHS[0, 0], BIG, Constant(BIG[6])),
     Case(ir.Where(), TRUTHS, ~TRUTHS, Constant(np.bool_(False))),
     Case(ir.Where(), TRUTHS, Constant(i64(3)), Constant(i64(4))),
+    *(Case(ir.Cast(to=to), f64([5.3e11, 300.7, -3.5, 7, 1e30])) for to in (DType.UINT8, DType.INT8, DType.INT16)),
     Case(ir.Cast(to=DType.INT32), X, text="x.to(torch.int32)"),
     Case(ir.Cast(to=DType.FLOAT16), X, batch=True),
     Case(ir.Cast(to=DType.BOOL), SPECIAL),

@@ -9,36 +9,10 @@ from graphir.ops.base import Operator
 from graphir.ops.families import FamilyTable
 
 FAMILIES = (
-    "activation",
-    "attention",
-    "bitwise",
-    "blocks",
-    "control",
-    "convolution",
-    "creation",
-    "detection",
-    "elementwise",
-    "extent",
-    "factorization",
-    "foreign",
-    "image",
-    "indexing",
-    "linear",
-    "normalization",
-    "pooling",
-    "quantization",
-    "random",
-    "recurrent",
-    "reduction",
-    "resize",
-    "sequence",
-    "shape",
-    "shape_parts",
-    "signal",
-    "slicing",
-    "special_functions",
-    "text",
-)
+    "activation", "attention", "control", "convolution", "creation", "detection", "elementwise", "extent",
+    "factorization", "image", "indexing", "linear", "normalization", "pooling", "quantization", "random", "recurrent",
+    "reduction", "refused", "resize", "sequence", "shape", "shape_parts", "signal", "slicing",
+)  # fmt: skip
 
 
 @cache

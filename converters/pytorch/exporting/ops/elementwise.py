@@ -27,6 +27,7 @@ from graphir.converters.pytorch.exporting.unsigned import (
     computable_tensor,
     restored,
 )
+from graphir.ops import bitwise, special_functions
 from graphir.ops import elementwise as ir
 from graphir.ops.activation import Sigmoid
 from graphir.tensor import Tensor
@@ -274,6 +275,9 @@ def converted(node: AnyNode, data: Expr, dtype: DType, to: DType, *, saturate: b
             data = node.step(data, "quotient") if data.level < ATOM else data
             outside = binary(">", f"{data.atom}.abs()", str(BEYOND_E4M3FN))
             data = Expr(f"{data.atom}.masked_fill({outside}, {number_text(float('nan'), DType.FLOAT32)})")
+    if dtype is DType.FLOAT64 and to.is_integer and to.bits < 32:
+        # What is beyond the range goes through int32 elsewhere, and through int64 in torch.
+        data = Expr(node.cast(data, DType.INT32))
     return node.cast(data, to)
 
 
@@ -298,6 +302,30 @@ FUNCTIONS = {
     ir.Ceil: "ceil", ir.Cos: "cos", ir.Cosh: "cosh", ir.Exp: "exp", ir.Floor: "floor", ir.IsNaN: "isnan",
     ir.Log: "log", ir.Round: "round", ir.Sin: "sin", ir.Sinh: "sinh", ir.Sqrt: "sqrt", ir.Tan: "tan",
 }  # fmt: skip
+
+def export_shift(node: ExportNode[bitwise.BitShift]) -> None:
+    """`<<` or `>>`; uint64 has no sign that would move in."""
+    is_right = node.op.direction is bitwise.Direction.RIGHT
+    if is_right and node.dtype() is DType.UINT64:
+        node.emit(call(node.function("shift_right_uint64"), node.tensor(0), node.tensor(1)))
+    else:
+        infix(">>" if is_right else "<<")(node)
+
+
+def export_bitcast(node: ExportNode[bitwise.BitCast]) -> None:
+    """view, which reads the same bits as another dtype."""
+    node.emit(f"{node.tensor().atom}.view({dtype_text(node.op.to)})")
+
+
+def export_cast_like(node: ExportNode[bitwise.CastLike]) -> None:
+    """`.to` the dtype of the other operand, which is known."""
+    convert(node, node.dtype(1), saturate=node.op.saturate)
+
+
+def export_gamma(node: AnyNode) -> None:
+    """A function of the file: torch has its logarithm alone."""
+    node.emit(call(node.function("gamma"), node.tensor()))
+
 
 EXPORTS = table(
     *(row(op, function_of_one(f"torch.{name}")) for op, name in FUNCTIONS.items()),
@@ -331,6 +359,16 @@ EXPORTS = table(
     row(ir.Where, export_where),
     row(ir.Cast, export_cast),
     row(ir.Identity, export_identity),
+    row(bitwise.BitwiseAnd, infix("&")),
+    row(bitwise.BitwiseOr, infix("|")),
+    row(bitwise.BitwiseXor, infix("^")),
+    row(bitwise.BitwiseNot, prefix("~")),
+    row(bitwise.BitShift, export_shift),
+    row(bitwise.BitCast, export_bitcast),
+    row(bitwise.CastLike, export_cast_like),
+    row(special_functions.ErfInv, function_of_one("torch.erfinv")),
+    row(special_functions.LogGamma, function_of_one("torch.lgamma")),
+    row(special_functions.Gamma, export_gamma),
 )
 
-__all__ = ["EXPORTS", "LARGEST", "convert", "converted", "infix"]
+__all__ = ["EXPORTS", "LARGEST", "converted"]

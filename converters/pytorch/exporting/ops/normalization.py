@@ -31,6 +31,8 @@ def export_batch_normalization(node: ExportNode[ir.BatchNormalization]) -> None:
     """nn.BatchNorm1d to 3d, whose momentum is the share of the new value; F.batch_norm where the vectors are not all
     constant."""
     op = node.op
+    if op.epsilon < 0:
+        node.refuse(f"an epsilon of {float_text(op.epsilon)}; PyTorch has none below 0")
     eps = epsilon(op.epsilon)
     constructor = BATCH_NORMS.get(node.rank())
     if constructor is not None and all(node.weight(slot) is not None for slot in STATES.values()):

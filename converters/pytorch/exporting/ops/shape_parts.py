@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from graphir.converters.pytorch.exporting.context import ExportNode, call, row, table, tuple_of
+from graphir.ops import blocks
 from graphir.ops import shape_parts as ir
 from graphir.types import DType
 
@@ -61,11 +62,27 @@ def export_reverse_sequence(node: ExportNode[ir.ReverseSequence]) -> None:
     node.emit(f"{function}({node.tensor()}, {node.tensor(1)}, {axes})")
 
 
+def export_depth_to_space(node: ExportNode[blocks.DepthToSpace]) -> None:
+    """F.pixel_shuffle, in which the depth comes before the offsets; a function for the other order."""
+    is_plain = node.op.mode is blocks.DepthOrder.CRD
+    name = "F.pixel_shuffle" if is_plain else node.function("depth_to_space")
+    node.emit(f"{name}({node.tensor()}, {node.op.blocksize})")
+
+
+def export_space_to_depth(node: ExportNode[blocks.SpaceToDepth]) -> None:
+    """F.pixel_unshuffle, or a function in the same way."""
+    is_plain = node.op.mode is blocks.DepthOrder.CRD
+    name = "F.pixel_unshuffle" if is_plain else node.function("space_to_depth")
+    node.emit(f"{name}({node.tensor()}, {node.op.blocksize})")
+
+
 EXPORTS = table(
     row(ir.Concat, export_concat),
     row(ir.Split, export_split),
     row(ir.Trilu, export_trilu),
     row(ir.ReverseSequence, export_reverse_sequence),
+    row(blocks.DepthToSpace, export_depth_to_space),
+    row(blocks.SpaceToDepth, export_space_to_depth),
 )
 
 __all__ = ["EXPORTS"]
