@@ -169,6 +169,29 @@ WINDOWS_3: Rows = (
     lambda o, x, y: o.image.crop_images(_pictures(x, y), bottom_cropping=1, right_cropping=1, target_height=3,
                                         target_width=2),
 )  # fmt: skip
+NORMS_3: Rows = (
+    lambda o, x, y: o.layer_normalization(x, np.arange(4) + 0.5, np.arange(4) - 1.0),
+    lambda o, x, y: o.layer_normalization(x, axis=1, epsilon=0.1),
+    lambda o, x, y: o.layer_normalization(x, np.arange(6) + 0.5, axis=1),
+    lambda o, x, y: o.layer_normalization(x, np.arange(24).reshape(6, 4) + 0.5, axis=[1, 2], rms_scaling=True),
+    lambda o, x, y: o.rms_normalization(x, np.arange(4) + 0.5), lambda o, x, y: o.rms_normalization(x, epsilon=0.1),
+    lambda o, x, y: o.batch_normalization(x, np.arange(4) / 4, np.arange(4) + 0.5, axis=-1),
+    lambda o, x, y: o.batch_normalization(
+        x, np.arange(6) / 4, np.arange(6) + 0.5, axis=1, offset=np.arange(6) - 2.0, scale=np.arange(6) + 0.1
+    ),
+    lambda o, x, y: o.batch_normalization(x, o.mean(y, axis=(0, 1)), o.square(y[0, 0]), axis=-1, epsilon=0.5),
+    lambda o, x, y: o.dot_product_attention(*(o.reshape(value, (-1, 6, 2, 2)) for value in (x, y, x))),
+    lambda o, x, y: o.dot_product_attention(
+        *(o.reshape(value, (-1, 6, 2, 2)) for value in (x, y, y)), bias=np.arange(36).reshape(1, 1, 6, 6) / 9, scale=0.3
+    ),
+    lambda o, x, y: o.dot_product_attention(
+        *(o.reshape(value, (-1, 6, 2, 2)) for value in (x, y, y)), is_causal=True
+    ),
+    lambda o, x, y: o.dot_product_attention(
+        *(o.reshape(value, (-1, 6, 2, 2)) for value in (x, y, x)), is_causal=True,
+        mask=o.expand_dims(o.greater(y[:, :, :1], o.expand_dims(x[:, :, 0], 1)), 1),
+    ),
+)  # fmt: skip
 UNARY_2: Rows = (
     lambda t, x, y: t.abs(x), lambda t, x, y: t.math.ceil(x), lambda t, x, y: t.cos(x), lambda t, x, y: t.math.erf(x),
     lambda t, x, y: t.exp(x), lambda t, x, y: t.floor(x), lambda t, x, y: t.math.log(t.exp(x)), lambda t, x, y: -x,
@@ -218,7 +241,9 @@ MODELS = {
     "operations-binary": _model(BINARY_3, BINARY_2),
     **{
         f"operations-{name}": _model(rows, UNARY_2[:1])
-        for name, rows in (("elements", ELEMENTS_3), ("more", MORE_3), ("order", ORDER_3), ("windows", WINDOWS_3))
+        for name, rows in (
+            ("elements", ELEMENTS_3), ("more", MORE_3), ("norms", NORMS_3), ("order", ORDER_3), ("windows", WINDOWS_3)
+        )
     },
     "operations-shapes": _model(SHAPES_3, SHAPES_2),
 }

@@ -22,6 +22,7 @@ from graphir.converters.tensorflow.keras.arguments import (
 )
 from graphir.converters.tensorflow.keras.context import Layer, import_float
 from graphir.converters.tensorflow.keras.element_rows import ELEMENT_ROWS, Terms
+from graphir.converters.tensorflow.keras.norm_rows import NORM_ROWS
 from graphir.converters.tensorflow.keras.selection_rows import SELECTION_ROWS
 from graphir.converters.tensorflow.keras.shape_rows import SHAPE_ROWS
 from graphir.converters.tensorflow.keras.window_rows import WINDOW_ROWS
@@ -255,6 +256,7 @@ def top_k(layer: Layer) -> list[Endpoint]:
 
 ROWS: Mapping[str, Build] = {
     **ELEMENT_ROWS,
+    **NORM_ROWS,
     **SELECTION_ROWS,
     **SHAPE_ROWS,
     **WINDOW_ROWS,

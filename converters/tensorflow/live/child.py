@@ -233,7 +233,7 @@ def called_body(node, function, body):
     for inner in nodes:
         inner.name = node.name + "/" + inner.name
         references = [placed(reference, node.name, arguments) for reference in inner.input]
-        inner.input[:] = references if references else waits
+        inner.input[:] = references + [wait for wait in waits if wait not in references]
     return nodes
 
 

@@ -88,10 +88,8 @@ class LiveTensorFlow(Reference):
 
     def values(self) -> list[str]:
         """The results of the nodes that the outputs need as `node:slot`, those of functions with the calls' names
-        before theirs, and the outputs; for Keras the first results of layers, named alike. Of a model that keeps state,
-        which every further run would change, the outputs only."""
-        if self._state:
-            return list(self.outputs)
+        before theirs, and the outputs; for Keras the first results of layers, named alike. State is set anew for each
+        run."""
         if self._is_keras:
             return [*self._layers, *self.outputs]
         found: list[str] = []
@@ -184,9 +182,8 @@ class LiveTensorFlow(Reference):
 
     @property
     def _is_inlined(self) -> bool:
-        """Whether functions stand in place of their calls in the child, so that what is inside can be asked for. A
-        model that keeps state is run as it is."""
-        return bool(self._source.graph.functions) and not self._state
+        """Whether functions stand in place of their calls in the child, so that what is inside can be asked for."""
+        return bool(self._source.graph.functions)
 
     @property
     def _has_channels_first(self) -> bool:
