@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from graphir.errors import GraphirError
@@ -14,6 +14,7 @@ from graphir.runtime.providers import PROVIDERS
 from graphir.runtime.session import OnnxSession
 
 from .equivalence import compare_models
+from .numbers.compare import difference
 from .options import ComparisonOptions
 from .report import VerificationReport
 from .running.candidate import OnnxCandidate
@@ -78,22 +79,15 @@ def _apart(found: Mapping[str, Array], other: Mapping[str, Array]) -> str:
     worst = max(distances, key=distances.__getitem__, default=None)
     if worst is None or not distances[worst]:
         return "agree to the last bit"
-    if not np.isfinite(distances[worst]):
+    if not math.isfinite(distances[worst]):
         return f"differ in shape or in what is finite ({worst})"
     return f"differ by {distances[worst]:.1e} of an output's scale at most ({worst})"
 
 
 def _distance(found: Array, other: Array) -> float:
     """The largest difference over the largest magnitude; infinite where shapes differ, or only one is finite."""
-    if found.shape != other.shape:
-        return np.inf
-    left, right = found.astype(np.float64), other.astype(np.float64)
-    finite = np.isfinite(left)
-    if not np.array_equal(left[~finite], right[~finite], equal_nan=True) or not np.isfinite(right[finite]).all():
-        return np.inf
-    scale = float(np.abs(right[finite]).max(initial=0.0))
-    apart = float(np.abs(left[finite] - right[finite]).max(initial=0.0))
-    return apart / scale if scale else np.inf if apart else 0.0
+    scale, apart, _ = difference(other, found)
+    return apart / scale if scale and apart else math.inf if apart else 0.0
 
 
 __all__ = ["note_devices"]

@@ -25,7 +25,7 @@ from .numbers.compare import Comparison
 from .options import ComparisonOptions
 from .pairs.sides import Sides
 from .plain import Outcome, Plain, Refused, noted, refusals
-from .progress import Progress, watched
+from .progress import Progress
 from .regions.trials import try_changes
 from .report import InputSet, VerificationReport, gravity
 from .running.bench import Bench
@@ -69,10 +69,11 @@ def verify_sets(
     """
     how = how or ComparisonOptions()
     progress = Progress(how.tell)
-    plan, recalled = watched(plan, progress), Recalled(reference, candidate.memory, progress)
-    driver = _Driver(recalled, candidate, graph, how, wiring, step, sides)
+    recalled = Recalled(reference, candidate.memory, progress)
+    driver = _Driver(recalled, candidate, graph, how, wiring, step, sides, progress)
     started = time.process_time()
-    first = plan.first()
+    first, *further = plan.sets(False)
+    progress.begin_set(first.name, 1, 1 + len(further))
     (report, bench, asked), made = driver.first(first)
     spent = time.process_time() - started
     report.notes += plan.notes
@@ -80,7 +81,7 @@ def verify_sets(
     report.outputs = list(report.outputs)
     long = spent > LONG
     taken = [made]
-    pending = list(plan.sets(long)[1:])
+    pending = list(plan.sets(True)[1:]) if long else further
     room = min(SHARE * spent, MOST) if long and not plan.state else float("inf")
     if pending and not report.verdict.differs and not _draws(report):
         if long:
@@ -135,6 +136,7 @@ def _further(
             )
             break
         began = time.process_time()
+        driver.progress.begin_set(one.name, place + 2, 1 + len(pending))
         result = driver.further(plain, one, evidence if report.unproven else ())
         _take(report, one.name, result, evidence)
         if result.made is not None:
@@ -168,6 +170,7 @@ class _Driver:
     wiring: Wiring | Structure | None
     step: float
     sides: Sides | None
+    progress: Progress
 
     def compare(self, feeds: Mapping[str, Array]) -> Compared:
         """The whole comparison."""

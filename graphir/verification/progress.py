@@ -4,17 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
-from functools import partial
-from typing import Any
-
-from numpy.typing import NDArray
 
 from graphir.safety.counted import duration
 
-from .inputs.sets import FeedSet, Made, Plan
-
-Array = NDArray[Any]
 Tell = Callable[[str], None]
 # An estimate before so many seconds have passed says more about how a model starts than about how it goes on.
 SETTLED = 1.0
@@ -65,23 +57,4 @@ class Progress:
         self._tell(", ".join(part for part in ("comparing" + (f" on {where}" if where else ""), text, left) if part))
 
 
-def watched(plan: Plan, progress: Progress) -> Plan:
-    """Return the plan of inputs, which reports the set that is run."""
-
-    def sets(light: bool) -> list[FeedSet]:
-        planned = plan.sets(light)
-        return [
-            replace(each, attempts=tuple(partial(_begun, progress, each.name, place, len(planned), make)
-                                         for make in each.attempts))
-            for place, each in enumerate(planned, 1)
-        ]  # fmt: skip
-
-    return replace(plan, sets=sets)
-
-
-def _begun(progress: Progress, name: str, place: int, total: int, make: Made) -> dict[str, Array]:
-    progress.begin_set(name, place, total)
-    return make()
-
-
-__all__ = ["Progress", "duration", "watched"]
+__all__ = ["Progress", "duration"]
