@@ -48,10 +48,10 @@ class DecisionKind(StrEnum):
     )
     BROADCAST = "broadcast", "Operands are taken to have the same size where the framework would repeat one of them."
     CHECK = "check", "What the source checks when it runs is not checked by the result."
-    CHECKPOINT = "checkpoint", "Which file of parameters was taken, where there were several or its name told nothing."
+    CHECKPOINT = "checkpoint", "Which file of parameters was taken, where there were several or no name decided."
     COMPOSITION = "composition", "An operator became several: equal in exact arithmetic, not to the last digits."
     CONDITIONAL = "conditional", "The condition of a branch is known: only the branch that runs was imported."
-    CONSTANT_INPUT = "constant input", "An input was bound to a value, as was asked for, and is none any more."
+    CONSTANT_INPUT = "constant input", "An input was bound to a value, on request, and is none any more."
     CONSTANT_SIZE = "constant size", "The open sizes of a constant follow from what uses it."
     CONSTANTS_COMPUTED = (
         "constants computed",
@@ -92,7 +92,7 @@ class DecisionKind(StrEnum):
     GROUPS = "groups", "How many channels a filter reaches over is not known: it was taken to reach over all."
     HALF_PRECISION = (
         "half precision",
-        "The model was converted to float16 or bfloat16, as was asked for: how much of it, and what was measured.",
+        "The model was converted to float16 or bfloat16, on request: how much of it, and what was measured.",
     )
     INDEX_MODE = "index mode", "What happens to an index outside the axis."
     INPUT_DTYPE = (
@@ -104,7 +104,7 @@ class DecisionKind(StrEnum):
         "Nothing states the shape of an input: sizes that stayed open or were chosen to fit the weights.",
     )
     INPUT_WITH_A_DEFAULT = "input with a default", "Inputs that have their value in the file became parameters."
-    INPUTS_CHOSEN = "inputs chosen", "The model was cut at a value, which became an input, as was asked for."
+    INPUTS_CHOSEN = "inputs chosen", "The model was cut at a value, which became an input, on request."
     INPUTS_FED = "inputs fed", "What an iterator gives is fed as inputs."
     INTEGER_DATA = (
         "integer data",
@@ -136,7 +136,7 @@ class DecisionKind(StrEnum):
     )
     NO_KERNEL = (
         "no kernel",
-        "No onnxruntime that is known here has a kernel for a node, or opens the opset that was asked for.",
+        "No onnxruntime that is known here has a kernel for a node, or opens the requested opset.",
     )
     NO_SUPPRESSION = "no suppression", "A detection operator leaves the data as they are."
     NODE_ORDER = "node order", "Nodes were sorted: the file uses values before it makes them."

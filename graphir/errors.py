@@ -28,7 +28,7 @@ class ArgumentError(GraphirError, TypeError):
 
 
 class OutOfMemory(GraphirError):
-    """There is not enough memory for what was asked."""
+    """There is not enough memory for the request."""
 
 
 class FormatError(GraphirError):
@@ -70,7 +70,7 @@ class ImportFailure(GraphirError):
 
 
 class ExportFailure(GraphirError):
-    """A graph cannot be said in the target format, or the target cannot be written."""
+    """A graph cannot be expressed in the target format, or the target cannot be written."""
 
 
 class VerificationError(GraphirError):
@@ -82,7 +82,7 @@ class RunError(GraphirError, ValueError):
 
 
 class ProviderError(GraphirError):
-    """An execution provider that was asked for is missing or did not run."""
+    """A requested execution provider is missing or did not run."""
 
 
 class DeviceLost(ProviderError):

@@ -72,7 +72,7 @@ class DType(enum.Enum):
         return self.value.startswith(("int", "uint"))
 
     def numpy(self) -> np.dtype[Any]:
-        """The numpy dtype that holds such elements; the types numpy lacks come from ml_dtypes."""
+        """The numpy dtype that holds such elements; types that numpy does not have come from ml_dtypes."""
         import numpy as np
 
         if self.value in _ML_DTYPES:

@@ -294,7 +294,7 @@ def _short(text: str) -> str:
 GROUPS = (
     ("sequences, optionals", r"MXNet has tensors only|is optional\(|OptionalHasElement|OptionalGetElement"),
     ("strings", r"tensors of string|StringNormalizer|StringSplit|RegexFullMatch|TfIdf"),
-    ("a dtype that MXNet lacks", r"MXNet has no tensors of|float8e8m0"),
+    ("a dtype that MXNet does not have", r"MXNet has no tensors of|float8e8m0"),
     ("training and random numbers", r"at random|Foreign|only inference"),
     ("sizes that depend on elements", r"depends on (its|the)|(are|is) open|not written, and the node stays"),
     ("done outside of symbols in MXNet", r"outside of symbols"),
@@ -328,7 +328,7 @@ def table(outcomes: Sequence[Outcome]) -> str:
         f"{passed - len(bound)} as they",
         f"are, {len(bound)} with inputs bound to the sample's data (`graphir.convert(..., constants=...)`) that MXNet "
         "takes as attributes.",
-        "Integers and truths are compared exactly. A dtype that MXNet lacks comes out as the wider one that holds it,",
+        "Integers and truths are compared exactly. A dtype that MXNet does not have comes out as the wider one that holds it,",
         "which is compared by value and stands among the conversion's decisions.",
         "",
         "This page is written by `python tests/onnx_backend_mxnet.py --write`; a test fails when it is stale.",

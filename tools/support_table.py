@@ -77,7 +77,7 @@ def page() -> str:
         "",
         f"Opsets {OLDEST_OPSET} to {newest_opset()}. An ONNX model keeps its own, others get",
         f"{DEFAULT_OPSET} or, where that cannot say a node, the lowest that can. What an older",
-        "opset lacks is composed of what it has; where that is impossible, one error lists every such node.",
+        "opset does not have is composed of what it has; where that is impossible, one error lists every such node.",
         "",
         "| operator | family |",
         "|---|---|",
@@ -122,13 +122,13 @@ def summary() -> str:
         ("MXNet versions", "0.7 to 2.0: every symbol.json, `.params` V0 to V3, npz, npy, gluon `save_parameters`"),
         (
             "MXNet operators",
-            f"{len(imported())} of the {len(known())} of 1.9.1 that mean something at inference, "
+            f"{len(imported())} of the {len(known())} of 1.9.1 used at inference, "
             f"{len(set(later()) & set(import_table()))} of 2.0's own; int8 graphs, AMP, NumPy-style networks",
         ),
         (
             "ONNX opsets",
             f"{OLDEST_OPSET} to the newest that onnx knows; by default an ONNX model's own, for others {DEFAULT_OPSET} "
-            "or the lowest that says them",
+            "or the lowest that has its operators",
         ),
         ("TensorFlow operators", f"{len(tensorflow_operators())}, control flow of both versions, functions, variables"),
         (
@@ -139,7 +139,7 @@ def summary() -> str:
         ("runs on", "CPU: everything; WebGPU without a card (software Vulkan) and OpenVINO's CPU device: the cases of "
          "docs/devices.md, in CI; CUDA, TensorRT, DirectML, CoreML, MIGraphX, ROCm, QNN: nothing has run there yet"),
         ("needs", "Python 3.11 or newer, NumPy 1.26 or 2"),
-        ("not at all", "what no ONNX file says, each with its reason: docs/operators.md"),
+        ("not at all", "what ONNX cannot express, with reasons: docs/operators.md"),
     ]
     table = [f"| {name} | {text} |" for name, text in rows]
     return "\n".join([BEGIN, "| | |", "|---|---|", *table, END])

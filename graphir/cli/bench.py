@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .console import Console
 
 EPILOG = """A model that is no ONNX is converted first; that time, onnxruntime's to open it and the first run are shown
-apart. All outputs are asked for. On a GPU inputs and outputs stay there, so that copying them is not in the times.
+apart. All outputs are computed. On a GPU inputs and outputs stay there, so that copying them is not in the times.
 docs/bench.md says what the numbers are.
 
 examples:
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("measuring")
     group.add_argument(
         "--provider", metavar=PROVIDER, type=provider, nargs="+", dest="providers", default=["cpu"],
-        help="where onnxruntime runs it, one after the other (default cpu); `graphir providers` lists what there is",
+        help="where onnxruntime runs it, one after the other (default cpu); `graphir providers` lists them",
     )  # fmt: skip
     group.add_argument(
         "--batch", metavar="N", nargs="+", type=batch, dest="batches", default=[],

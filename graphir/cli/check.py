@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--provider", metavar=PROVIDER, type=provider,
         help="start what would be written on this provider of onnxruntime, as in cuda:1, and list the nodes that would "
-        "run elsewhere, with the reasons that onnxruntime gives; `graphir providers` lists what there is",
+        "run elsewhere, with the reasons that onnxruntime gives; `graphir providers` lists them",
     )  # fmt: skip
     add_output_options(parser, judges=True)
 

@@ -16,6 +16,7 @@ from graphir.registry.opened import forget, look_into, opened
 from graphir.registry.sources import EMPTY, Found, Search
 from graphir.report.cases import Case, Result, first_line, models_suite
 from graphir.report.gaps import NODES_SHOWN, fallbacks_json, fallbacks_line, gaps_json
+from graphir.report.registry import skipped_text
 from graphir.report.text import plural, table, wrapped
 from graphir.safety.counted import counted
 from graphir.safety.foreign_text import in_one_line, one_line
@@ -189,9 +190,8 @@ def _text(rows: Sequence[Row], found: Search, *, verbose: bool) -> str:
     told = [wrapped(f"{row.model.name}: {_short(row.error)}") for row in rows if row.error]
     if told:
         parts.append("\n".join(["could not be checked:", *told]))
-    if found.passed:
-        counts = ", ".join(f"{kind}: {count:,}" for kind, count in sorted(found.passed.items()) if count)
-        parts.append(f"files passed over: {counts}")
+    if skipped := skipped_text(found.passed):
+        parts.append(skipped)
     return harmless("\n\n".join(parts), has_colours=look().colour)
 
 

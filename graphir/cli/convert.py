@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .console import Console
 
 EXAMPLES = """exit codes: 0 done, 1 failed, 2 wrong usage; with --verify 4 written and different, 5 written and
-not proven (what agrees shows too little; for TensorFlow: held against the imported graph, not against TensorFlow)
+not proven (agreement proves too little; for TensorFlow: the reference was the imported graph, not TensorFlow)
 
 examples:
   graphir convert model-symbol.json model.onnx                 (model-0000.params beside it is found)

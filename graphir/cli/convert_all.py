@@ -76,7 +76,7 @@ def _add_working_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     group.add_argument(
         "--retry", metavar="OUTCOME", action="append", default=[], type=outcome,
-        help="do these anew though nothing has changed: failed, all, or an outcome such as 'time-out'; repeatable",
+        help="rerun these though nothing has changed: failed, all, or an outcome such as 'time-out'; repeatable",
     )  # fmt: skip
     group.add_argument(
         "--dask", metavar="ADDRESS", help="give the work to the workers of this scheduler, as tcp://host:8786"

@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.epilog = EXAMPLES
     parser.add_argument("source", metavar="A", help=SOURCE_HELP)
-    parser.add_argument("other", metavar="B", help="the model to hold against it")
+    parser.add_argument("other", metavar="B", help="the model to compare with it")
     add_model_options(parser)
     add_other_options(parser)
     parser.add_argument("--report", metavar="FILE", type=one_of((".html", ".json")), help="write a report to a file")

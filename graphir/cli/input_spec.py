@@ -70,7 +70,7 @@ def _shape(shape: str, text: str) -> tuple[Any, ...]:
             raise argparse.ArgumentTypeError(f"there is an empty size in the shape {shape!r} of {text!r}")
         if size == "0" or size.startswith("-"):
             raise argparse.ArgumentTypeError(
-                f"{size} in {text!r} is no size; write a name such as N, or ?, for a size that stays open"
+                f"{size} in {text!r} is no size; write a name such as N, or ?, for a dynamic size"
             )
         if size.isdecimal() and int(size) >= 1 << 63:
             raise argparse.ArgumentTypeError(f"{size} in {text!r} is no size: it needs over 64 bits")

@@ -37,11 +37,11 @@ def add_live_options(group: argparse._ArgumentGroup) -> None:
     )  # fmt: skip
     group.add_argument(
         "--live-seconds", metavar="X", type=above_zero,
-        help="how long it may take for a set of inputs, and onnxruntime for one run (default 600)",
+        help="time limit of the live framework for one set of inputs, and of onnxruntime for one run (default 600)",
     )  # fmt: skip
     group.add_argument(
         "--live-memory", metavar="GIB", type=above_zero,
-        help="the memory that it may allocate (default 16), and onnxruntime (default: what there is)",
+        help="memory limit of the live framework (default 16), and of onnxruntime (default: all available)",
     )  # fmt: skip
 
 

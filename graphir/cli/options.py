@@ -158,7 +158,7 @@ def add_output_options(parser: argparse.ArgumentParser, *, judges: bool = False)
             help="what stdout gets: text (the default), json (the same as --json), github (the text, and annotations "
             "of a GitHub Actions run), junit (JUnit's XML, a test case for each thing that was judged)",
         )  # fmt: skip
-    group.add_argument("-v", "--verbose", action="count", default=0, help="say more; -vv adds tracebacks to errors")
+    group.add_argument("-v", "--verbose", action="count", default=0, help="print more; -vv adds tracebacks to errors")
     group.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors")
 
 
@@ -174,7 +174,7 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
     )
     add_plugin_option(parser)
     parser.add_argument(
-        "-p", "--params", metavar="FILE", help="the parameters, where they are not found beside the model"
+        "-p", "--params", metavar="FILE", help="the parameters file, if it is not beside the model"
     )
     parser.add_argument(
         "-i",
@@ -184,7 +184,7 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
         type=input_spec,
         action="append",
         default=[],
-        help="the shape of an input, as in data:1,3,224,224 or data:N,3,H,W:float16 (N, H, W stay open); repeatable",
+        help="the shape of an input, as in data:1,3,224,224 or data:N,3,H,W:float16 (N, H, W stay dynamic); repeatable",
     )
     parser.add_argument(
         "--signature", metavar="NAME", help="which signature of a TensorFlow SavedModel (default serving_default)"
@@ -199,7 +199,7 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAMES",
         type=names,
         action="extend",
-        help="the values or layers whose results are wanted, as in logits,split:1 (default: the model's own); what "
+        help="the values or layers to give as outputs, as in logits,split:1 (default: the model's own); what "
         "they do not need is left out; `graphir layers MODEL` lists them",
     )
     parser.add_argument(
@@ -217,7 +217,7 @@ def add_plugin_option(parser: argparse.ArgumentParser) -> None:
     """--plugin."""
     parser.add_argument(
         "--plugin", dest="plugins", metavar="FILE", action="append", default=[],
-        help="a Python file of your own that says what operators mean (see docs/plugins.md): it is run; repeatable",
+        help="a Python file that defines operators (see docs/plugins.md); it is executed; repeatable",
     )  # fmt: skip
 
 
@@ -227,7 +227,7 @@ def add_format_option(parser: argparse.ArgumentParser, option: str = "--format",
 
     parser.add_argument(
         option, choices=tuple(readable()), metavar="NAME",
-        help=f"the format of {of}, where its content and its name do not tell it: {', '.join(readable())}",
+        help=f"the format of {of}, if content and name do not decide it: {', '.join(readable())}",
     )  # fmt: skip
 
 
@@ -273,7 +273,7 @@ def add_comparison_options(group: argparse._ArgumentGroup) -> None:
         "--against",
         choices=("auto", "live", "reference"),
         default="auto",
-        help="what an MXNet or TensorFlow model is held against: the live framework in a child process, or graphir's "
+        help="the reference of an MXNet or TensorFlow model: the live framework in a child process, or graphir's "
         "numpy reference of MXNet and the imported TensorFlow graph; auto (the default) takes the live one where "
         "there is one",
     )
@@ -340,7 +340,7 @@ def add_target_options(parser: argparse.ArgumentParser) -> None:
     """Add --opset, what a target is written for."""
     parser.add_argument(
         "--opset", type=opset, metavar="N",
-        help="the ONNX opset to write, 13 or newer (default: an ONNX model's own, else 17 or the lowest that says it)",
+        help="the ONNX opset to write, 13 or newer (default: an ONNX model's own, else 17, or the lowest possible)",
     )
 
 

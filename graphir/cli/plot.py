@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.epilog = EXAMPLES
     parser.add_argument("source", metavar="MODEL", help=SOURCE_HELP)
-    parser.add_argument("other", metavar="OTHER", nargs="?", help="a model to hold against it")
+    parser.add_argument("other", metavar="OTHER", nargs="?", help="a model to compare with it")
     parser.add_argument(
         "target", metavar="OUT", type=one_of(SUFFIXES), help="the picture to write: .html, .svg, .png or .dot"
     )
@@ -80,7 +80,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         models.append(_opened(other_options(options), console))
     report = None if options.report is None else _read(options.report)
     lines = titles_of(models)
-    console.stage("looking for what repeats")
+    console.stage("looking for repeated parts")
     made = plot(*(model.graph for model in models), report=report, titles=lines, most=options.most)
     console.stage("drawing")
     made.save(options.target)

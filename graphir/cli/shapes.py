@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "source", metavar="MODEL", help=SOURCE_HELP
     )
     parser.add_argument(
-        "other", metavar="OTHER", nargs="?", help="a model to hold against it, layer by layer; 4 if shapes differ"
+        "other", metavar="OTHER", nargs="?", help="a model to compare with it, layer by layer; exit 4 if they differ"
     )
     add_model_options(parser)
     add_other_options(parser)

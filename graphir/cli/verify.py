@@ -45,8 +45,8 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.epilog = EXAMPLES
-    parser.add_argument("reference", metavar="A", nargs="?", help="what is right: a model, or a golden capture (.npz)")
-    parser.add_argument("candidate", metavar="B", nargs="?", help="what is compared with it")
+    parser.add_argument("reference", metavar="A", nargs="?", help="the reference: a model, or a golden capture (.npz)")
+    parser.add_argument("candidate", metavar="B", nargs="?", help="the model to compare with it")
     parser.add_argument(
         "--capture-script",
         action="store_true",
@@ -62,8 +62,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=read_by("graphir.verification.pairs.matches", "parse_match"),
         action="append",
         default=[],
-        help="which input or output of A is which of B, where names do not tell; with the order of axes in which it is "
-        "handed over, as in data=image:0,2,3,1; repeatable",
+        help="which input or output of A is which of B, where names do not decide; with the order of its axes "
+        "for B, as in data=image:0,2,3,1; repeatable",
     )
     comparison.add_argument(
         "--reproduce",

@@ -65,7 +65,7 @@ def totals(found: Cost) -> list[tuple[str, str]]:
         rows[-1] = ("activations", f"{rows[-1][1]}, without {plural(found.unsized_results, 'layer')} of unknown sizes")
     if found.folded:
         text = f"{found.folded_parameters:,} of the parameters are part of other layers' weights now"
-        rows.append(("folded", f"{text} ({_names(found.folded)}); auxiliary ones among them are told by their names"))
+        rows.append(("folded", f"{text} ({_names(found.folded)}); auxiliary ones among them are known by their names"))
     if found.open_loops:
         rows.append(("one run", f"is counted of loops that may run more often ({_names(found.open_loops)})"))
     for why, names in not_counted(found).items():

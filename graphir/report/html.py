@@ -144,7 +144,7 @@ def _feeding(given: Sequence[tuple[str, str]], known: Mapping[str, str], path: s
         if text is not None:
             parts.append("<p>A program that runs it in onnxruntime:</p>\n" + copied(text, "the program"))
         else:
-            parts.append("<p>numpy lacks a dtype of its inputs; <code>graphir.Session</code> runs it.</p>")
+            parts.append("<p>numpy has no dtype for one of its inputs; <code>graphir.Session</code> runs it.</p>")
     return section("Use it", "\n".join(parts)) if parts else ""
 
 

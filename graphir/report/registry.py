@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from graphir.safety.foreign_text import in_one_line, listing, one_line
@@ -37,7 +37,7 @@ def registry_text(report: RegistryReport, *, verbose: bool = False) -> str:
 
 
 def headline(report: RegistryReport) -> str:
-    """What came out, in a line."""
+    """Return the outcome in one line."""
     done = sum(outcome.bucket.value == "done" for outcome in report.outcomes)
     what = "verified" if report.verified else "converted, not verified"
     took = f" in {report.seconds:.1f} s" if report.seconds else ""
@@ -45,22 +45,22 @@ def headline(report: RegistryReport) -> str:
 
 
 def remarks(report: RegistryReport) -> list[str]:
-    """What the counts do not say."""
+    """Return the lines that explain the counts."""
     lines = []
     if report.kept:
-        lines.append(f"{report.kept:,} of them were done before and have not changed (--retry does them anew)")
+        lines.append(f"{report.kept:,} of them were done before and have not changed (--retry reruns them)")
     if report.older:
-        lines.append(f"{report.older:,} were made by another release of graphir (--retry all makes them anew)")
+        lines.append(f"{report.older:,} were made by another release of graphir (--retry all reruns them)")
     if report.left:
         lines.append(f"{plural(report.left, 'result')} of models that are not among the sources any more stay there")
-    passed = passed_text(report)
-    return [*lines, passed] if passed else lines
+    skipped = skipped_text(report.passed)
+    return [*lines, skipped] if skipped else lines
 
 
-def passed_text(report: RegistryReport) -> str:
-    """What was found and is no model, "" for nothing."""
-    counts = ", ".join(f"{kind}: {count:,}" for kind, count in sorted(report.passed.items()))
-    return f"files passed over: {counts}" if counts else ""
+def skipped_text(counts: Mapping[str, int]) -> str:
+    """Return a line with the files that are no models, by kind; "" if there are none."""
+    kinds = ", ".join(f"{kind} ({count:,})" for kind, count in sorted(counts.items()) if count)
+    return f"skipped files: {kinds}" if kinds else ""
 
 
 def _buckets(report: RegistryReport) -> str:
@@ -111,4 +111,4 @@ def _models(outcomes: Sequence[Outcome]) -> str:
     return table(("model", "outcome", "of", "size", "nodes", "decisions", "verdict", "took"), rows, right=(3, 5, 7))
 
 
-__all__ = ["headline", "passed_text", "registry_text", "remarks", "short", "verdict_word"]
+__all__ = ["headline", "registry_text", "remarks", "short", "skipped_text", "verdict_word"]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from .page import Cell, Shape, banner, escape, footer, page, section, table
-from .registry import headline, passed_text, short, verdict_word
+from .registry import headline, short, skipped_text, verdict_word
 from .text import plural, size
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ def _buckets(report: RegistryReport) -> str:
         names = ", ".join(_link(outcome) for outcome in outcomes[:NAMES])
         more = f" and {len(outcomes) - NAMES:,} more" if len(outcomes) > NAMES else ""
         rows.append([_word(bucket), f"{len(outcomes):,}", f'<span class="name">{names}{more}</span>'])
-    passed = passed_text(report)
-    legend = f'<p class="legend">{escape(passed)}</p>' if passed else ""
+    skipped = skipped_text(report.passed)
+    legend = f'<p class="legend">{escape(skipped)}</p>' if skipped else ""
     return table(("outcome", "models", "first names"), rows, Shape(right=(1,), full=(2,))) + legend
 
 
