@@ -122,7 +122,7 @@ class DecisionKind(StrEnum):
         "label input removed",
         "An input for labels was left out: no result at inference depends on it.",
     )
-    LAYOUT = "layout", "An input or output has another order of axes than in the source, as was asked for."
+    LAYOUT = "layout", "An input or output has another order of axes than in the source, on request."
     LEGACY_ATTRIBUTE = "legacy attribute", "An attribute of an old release was taken in its meaning of then."
     LIST_LENGTH = "list length", "A list grows to the length that a loop writes."
     LOOP = "loop", "A loop is taken to run at least once."

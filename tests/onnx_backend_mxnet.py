@@ -328,7 +328,7 @@ def table(outcomes: Sequence[Outcome]) -> str:
         f"{passed - len(bound)} as they",
         f"are, {len(bound)} with inputs bound to the sample's data (`graphir.convert(..., constants=...)`) that MXNet "
         "takes as attributes.",
-        "Integers and truths are compared exactly. A dtype that MXNet does not have comes out as the wider one that holds it,",
+        "Integers and truths are compared exactly. A dtype that MXNet does not have becomes the wider one,",
         "which is compared by value and stands among the conversion's decisions.",
         "",
         "This page is written by `python tests/onnx_backend_mxnet.py --write`; a test fails when it is stale.",

@@ -51,7 +51,7 @@ OWN = {
     "attacks/test_live.py": 1, "converters/mxnet/mx/test_arrays_as_live.py": 2,
     "converters/mxnet/mx/test_executor.py": 1, "tensorflow/test_random_models.py": 4,
     "core/test_tensor.py": 1, "core/test_types.py": 1, "devices/device.py": 1,
-    "devices/test_operators.py": 1, "devices/test_sessions.py": 2, "requirements.py": 1,
+    "devices/test_lost.py": 1, "devices/test_operators.py": 1, "devices/test_sessions.py": 2, "requirements.py": 1,
     "tensorflow/test_mxnet.py": 1, "tensorflow/test_onnx.py": 1,
 }  # fmt: skip
 

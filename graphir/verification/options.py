@@ -24,7 +24,7 @@ AGAINST = ("auto", "live", "reference")
 @record
 class ComparisonOptions:
     """How two models are compared, the same for the library, the commands and the reports; see `graphir.verify`. `tell`
-    is told how far it is.
+    gets its progress.
 
     Raises ArgumentError for what does not say how to compare, and VerificationError for an unknown `against`.
     """

@@ -116,13 +116,14 @@ MODEL = (
 LINES = (
     f"convert {S} m.onnx {MODEL} {CUT} --opset 17 --weights inline --report r.html --verify {COMPARED} --keep-loss",
     f"convert {S} h.onnx --dtype float16 --io-dtype float32 --keep-float32 fc* --accuracy labelled.npz --verify -q",
-    f"convert {S} old-symbol.json --feeds feeds.npz --verify --json", f"convert {S} net.py --names names.json",
+    f"convert {S} old-symbol.json --feeds feeds.npz --verify --json",
+    f"convert {S} net.py --names names.json --training",
     "providers -v", "providers --json -q",
     "convert-all . --out out --to onnx --jobs 2 --timeout 100 --memory 2 --retry failed --opset 17 "
     f"--verify {COMPARED} -i data:1,1,8,8 --limits elements=1000000000 --plugin plugin.py {CUT} --state keep",
     "convert-all --list models.txt --list-root . --out again --to mxnet --format mxnet -p digits-0020.params "
     "--feeds feeds.npz --verify --json -q",
-    f"check {S} {MODEL} {CUT} --target onnx --opset 17 --output-format github -v",
+    f"check {S} {MODEL} {CUT} --target onnx --opset 17 --provider cpu --output-format github -v",
     f"check {S} --target mxnet --json -q", "check --list models.txt --list-root . -q",
     f"verify {S} {S} {MODEL} {CUT} {OTHER_CUT} {COMPARED} --report r.json --match data=data --reproduce parts",
     f"verify {S} {S} --feeds feeds.npz --json -q",
@@ -152,7 +153,7 @@ LINES = (
 # What starts the same children as the options above with other words, or needs what no test has.
 ELSEWHERE = {
     "--signature", "--other-signature",  # of SavedModels; read as the options above are
-    "--constant",  # for inputs that become constants
+    "--constant", "--layout",  # for inputs that become constants; of TensorFlow's models
     "--python", "--dask",  # tests of their own, below
     "--help",
 }  # fmt: skip

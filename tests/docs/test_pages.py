@@ -61,7 +61,7 @@ def test_the_module_that_runs_a_page_knows_it(page: str, module: str) -> None:
 
 def test_few_blocks_are_not_run() -> None:
     found = {name_of(page): told for page in PAGES if (told := reasons(page.read_text()))}
-    assert sum(map(len, found.values())) <= 24, found
+    assert sum(map(len, found.values())) <= 25, found
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
