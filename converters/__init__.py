@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,13 +11,13 @@ from graphir.converters.opening import read_model
 from graphir.converters.options import ModelOptions
 from graphir.converters.table import FORMATS, readable, writable
 from graphir.converters.writing import make_ready, only_text, target_format
+from graphir.safety.arguments import PathLike
 from graphir.safety.limits import Stated, bounded
 from graphir.safety.memory import memory_for
 
 if TYPE_CHECKING:
     from graphir.graph import Graph
 
-PathLike = str | os.PathLike[str]
 
 
 @bounded

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 
 from graphir.errors import ArgumentError
-from graphir.safety.arguments import expect, expect_items, expect_mapping, expect_path
+from graphir.safety.arguments import PathLike, expect, expect_items, expect_mapping, expect_path
 from graphir.structure.record import record
 
 KEEP, REFUSE = "keep", "refuse"
-PathLike = str | os.PathLike[str]
 
 
 @record

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphir.arrays import Array
 from graphir.converters.detection import detect_format
 from graphir.converters.opening import check_taken, read_model
 from graphir.converters.options import ModelOptions
@@ -28,7 +27,7 @@ from graphir.runtime.prepared import Prepared
 from graphir.runtime.providers import provider_names
 from graphir.runtime.session import OnnxSession
 from graphir.runtime.timing import Latency, ratio_of
-from graphir.safety.arguments import expect, expect_items, expect_path, short_forms, with_stated
+from graphir.safety.arguments import PathLike, expect, expect_items, expect_path, short_forms, with_stated
 from graphir.safety.foreign_text import one_line
 from graphir.safety.limits import Stated, bounded
 from graphir.safety.memory import memory_for
@@ -38,8 +37,6 @@ from graphir.verification.inputs.files import chosen, read_feeds
 from graphir.verification.inputs.seeded import make_feeds
 from graphir.verification.inputs.sizes import batch_sizes
 
-PathLike = str | os.PathLike[str]
-Array = NDArray[Any]
 # Threads of a session that has just run wait busily for the next run; those of another model would lose cores to them.
 IN_TURNS = {"session.force_spinning_stop": "1"}
 LETTERS = "AB"

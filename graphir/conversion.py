@@ -19,7 +19,7 @@ from graphir.converters.writing import after_writing, check_options, make_ready,
 from graphir.decisions import DecisionKind
 from graphir.errors import ArgumentError, ExportFailure, GraphirError, ProviderError, VerificationError
 from graphir.report import ConversionReport
-from graphir.safety.arguments import expect_mapping, short_forms, with_stated
+from graphir.safety.arguments import PathLike, expect_mapping, short_forms, with_stated
 from graphir.safety.limits import Stated, bounded
 from graphir.safety.memory import memory_for
 from graphir.structure.record import record
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from graphir.verification.inputs.given import Feeds
     from graphir.verification.report import VerificationReport
 
-PathLike = str | os.PathLike[str]
 BOUND = "the imported graph with its bound inputs was the reference, not the model that it came from"
 
 

@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import IO, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphir.arrays import Array
 from graphir.converters.kernel.live import (
     GIB,
     MEMORY,
@@ -45,7 +45,6 @@ try:
 except ImportError:  # only POSIX has it
     resource = None  # type: ignore[assignment]
 
-Array = NDArray[Any]
 read_array: Any = np.lib.format.read_array
 LIMITS = Path(__file__).with_name("child_limits.py")
 # Seconds that a child has to end by itself after it said what is no answer.

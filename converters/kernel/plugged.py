@@ -6,14 +6,12 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphir.arrays import Array
 from graphir.converters.kernel.importing import BaseImportNode, Imported
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.plugins import PluginError, SourceOperator, stated_operators
-
-Array = NDArray[Any]
 
 
 def refuse_known(format: str, known: Container[str]) -> None:

@@ -8,11 +8,10 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphir.arrays import Array
 from graphir.converters.formats import Judge, Reference
 from graphir.converters.kernel.live import Live, LiveFailed
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
@@ -26,7 +25,6 @@ from graphir.runtime.machine import has_exact_8_bit_products
 from graphir.tensor import Tensor
 from graphir.types import DType
 
-Array = NDArray[Any]
 PYTHON_VARIABLE = "GRAPHIR_MXNET_PYTHON"
 NEEDS_ONEDNN = frozenset({"RNN"})
 

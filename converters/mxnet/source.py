@@ -23,6 +23,7 @@ from graphir.decisions import DecisionKind
 from graphir.errors import FormatError, GraphirError, ImportFailure, ShapeError, UnsupportedOpError
 from graphir.graph import Decision, Graph, Value
 from graphir.inference.given import parse_dims
+from graphir.safety.arguments import PathLike
 from graphir.safety.collector import paused_collector
 from graphir.safety.foreign_text import listing, unicode_text
 from graphir.safety.limits import bounded
@@ -32,7 +33,6 @@ from graphir.tensor import Tensor
 if TYPE_CHECKING:
     from graphir.converters.mxnet.importing.importer import Importer
 
-PathLike = str | os.PathLike[str]
 BESIDE_SHOWN = 5
 
 

@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from numpy.typing import NDArray
-
+from graphir.arrays import Array
 from graphir.converters.kernel.plugged import as_results, referred
 from graphir.converters.onnx.files.records import DEFAULT_DOMAINS
 from graphir.errors import VerificationError
@@ -19,7 +18,6 @@ from graphir.ops.base import Operator
 from graphir.plugins import OwnOperator, own_operator, source_operator
 from graphir.types import DType
 
-Array = NDArray[Any]
 Start = Callable[[bytes], Any]
 
 

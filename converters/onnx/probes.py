@@ -7,9 +7,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from numpy.typing import NDArray
+from graphir.arrays import Array
 
-Array = NDArray[Any]
 PREFIX = "graphir_reached"
 # One side of zero each, as these do something else there.
 AT_ZERO = ("Relu", "LeakyRelu", "PRelu", "Elu", "Celu", "Selu", "Abs")

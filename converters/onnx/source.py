@@ -7,8 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import NDArray
-
+from graphir.arrays import Array
 from graphir.converters.formats import Judge, Reference, Source
 from graphir.ops.linear import Einsum, is_empty
 from graphir.safety.foreign_text import listing
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from graphir.graph import Graph, Value
     from graphir.runtime.session import OnnxSession
 
-Array = NDArray[Any]
 VALUES_AT_ONCE = 64
 NOT_RUN = "the imported graph was the reference, not the file, in which Einsum without elements ends onnxruntime"
 IMPORTED = "the imported graph was the reference, not the file, inside whose functions nothing can be cut"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from graphir.converters.table import FORMATS
 from graphir.graph import Decision, Graph
+from graphir.safety.arguments import PathLike
 from graphir.safety.foreign_text import one_line
 from graphir.structure.printed import Printed
 from graphir.structure.record import holder, record
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from graphir.verification.accuracy import AccuracyReport
     from graphir.verification.report import VerificationReport
 
-PathLike = str | os.PathLike[str]
 
 
 @record

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphir.arrays import Array
 from graphir.errors import ShapeError, VerificationError
 from graphir.types import DType
-
-Array = NDArray[Any]
 
 ONNXRUNTIME_NAMES = {"float": "float32", "double": "float64"}
 

@@ -10,6 +10,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 from graphir.errors import ArgumentError
 
+PathLike = str | os.PathLike[str]
 T = TypeVar("T")
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -103,6 +104,3 @@ def found_kind(value: object) -> str:
     if isinstance(value, str | int | float) and len(repr(value)) <= 40:
         return f"{type(value).__name__} {value!r}"
     return type(value).__name__
-
-
-__all__ = ["expect", "expect_items", "expect_mapping", "expect_path", "found_kind", "short_forms", "with_stated"]

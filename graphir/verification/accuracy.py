@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphir.arrays import Array
 from graphir.errors import VerificationError
 from graphir.safety.foreign_text import one_line
 from graphir.structure.printed import Printed
 
-Array = NDArray[Any]
 Run = Callable[[Mapping[str, Array]], Mapping[str, Array]]
 LABEL = "label"
 OPEN_BATCH = 64

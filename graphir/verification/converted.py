@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from graphir.errors import VerificationError
 from graphir.graph import Graph
+from graphir.safety.arguments import PathLike
 from graphir.safety.isolation import forwarded
 from graphir.verification.accuracy import AccuracyReport, compare_accuracy, split_labels
 from graphir.verification.devices import note_devices
@@ -30,7 +30,6 @@ from graphir.verification.running.references import hold_against, reference_of
 if TYPE_CHECKING:
     from graphir.converters.formats import Judge, Reference
 
-PathLike = str | os.PathLike[str]
 
 
 def verify_conversion(

@@ -9,10 +9,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from numpy.typing import NDArray
-
+from graphir.arrays import Array
 from graphir.converters.kernel.live import LiveFailed
 from graphir.errors import VerificationError
 from graphir.graph import Graph
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
     from graphir.converters.formats import Reference
     from graphir.converters.onnx.files.structure import Structure
 
-Array = NDArray[Any]
 # A model whose first comparison takes this process more seconds of work gets lighter sets, ...
 LONG = 0.8
 # ... and as many of them as this share of that time allows, which is no more than so many seconds.

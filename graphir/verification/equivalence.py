@@ -6,10 +6,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from numpy.typing import NDArray
-
+from graphir.arrays import Array
 from graphir.graph import Graph
 from graphir.runtime.providers import PROVIDERS
 
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
     from graphir.converters.formats import Reference
     from graphir.converters.onnx.files.structure import Structure
 
-Array = NDArray[Any]
 QUANTIZED = (
     "both models compute with 8-bit numbers: an output may differ by one step of them, taken as 1/127 of its largest "
     "magnitude, and a quantized value inside by 1, rarely 2; a wrong scale below that shows in no number"

@@ -19,7 +19,7 @@ from graphir.converters.options import ModelOptions
 from graphir.converters.table import FORMATS
 from graphir.errors import ArgumentError, ImportFailure, VerificationError
 from graphir.graph import Graph
-from graphir.safety.arguments import short_forms, with_stated
+from graphir.safety.arguments import PathLike, short_forms, with_stated
 from graphir.safety.limits import Stated, bounded
 from graphir.safety.memory import memory_for
 from graphir.verification.causes.minimal import check_folder
@@ -40,7 +40,6 @@ from graphir.verification.running.references import GoldenCapture, RuntimeRefere
 if TYPE_CHECKING:
     from graphir.converters.formats import Format, Reference
 
-PathLike = str | os.PathLike[str]
 CAPTURE = ".npz"
 
 

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphir.arrays import Array
 from graphir.converters.formats import Reference
 
 from .report import InputSet, VerificationReport, gravity
 from .running.references import GoldenCapture
-
-Array = NDArray[Any]
 
 
 @dataclass

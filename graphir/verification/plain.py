@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphir.arrays import Array
 from graphir.converters.kernel.live import LiveFailed
 from graphir.errors import VerificationError
 
@@ -23,8 +23,6 @@ from .grading.ranking import Ranking, rankings
 from .numbers.compare import Comparison
 from .running.bench import Asked, Bench
 from .verdict import Verdict
-
-Array = NDArray[Any]
 
 
 class Refused(Exception):

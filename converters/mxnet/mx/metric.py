@@ -8,11 +8,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy  # noqa: ICN001 - np is a function of this module
-from numpy.typing import NDArray as NumpyArray
 
+from graphir.arrays import Array
 from graphir.converters.mxnet.mx.ndarray import NDArray
 
-Array = NumpyArray[Any]
 SMALLEST = 1e-12
 
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphir.arrays import Array
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.reference import operators
 from graphir.converters.mxnet.reference.contract import (
@@ -32,7 +32,6 @@ from graphir.converters.mxnet.schema.values import OWN_RESULT
 from graphir.errors import Gap, UnsupportedOpError, VerificationError
 from graphir.plugins import source_operator
 
-Array = NDArray[Any]
 Entry = tuple[int, int]
 
 CASTS = ("Cast", "amp_cast", "amp_multicast")

@@ -9,8 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from numpy.typing import NDArray
-
 from graphir.errors import VerificationError
 from graphir.graph import Node, Value
 from graphir.report.text import plural
@@ -23,7 +21,6 @@ from graphir.verification.report import Cause, VerificationReport
 from graphir.verification.running.bench import Bench, before_head
 from graphir.verification.running.references import RuntimeReference
 
-Array = NDArray[Any]
 CHANGES_NAMED = 3
 FOLLOWING_NAMED = 1000
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphir.arrays import Array
 from graphir.errors import GraphirError, VerificationError
 from graphir.graph import Graph
 from graphir.runtime.providers import Choice, choose_providers
@@ -18,7 +18,6 @@ from graphir.safety.foreign_text import one_line
 from graphir.types import DType, TensorType
 from graphir.verification.regions.parts import Segment
 
-Array = NDArray[Any]
 SCRIPT = '''"""Runs reference.onnx and candidate.onnx on the numbers beside them and prints how their results differ.
 
 Needs numpy and onnxruntime. Ends with 0 if the difference is there, 1 if it is not.

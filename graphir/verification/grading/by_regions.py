@@ -9,17 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
-from numpy.typing import NDArray
-
+from graphir.arrays import Array
 from graphir.verification.numbers.compare import Comparison
 from graphir.verification.pairs.sides import Sides
 from graphir.verification.regions.judge import Judgement, NotRun, Regions, judge
 from graphir.verification.running.bench import Asked, Bench
 from graphir.verification.verdict import Verdict
 
-Array = NDArray[Any]
 Results = Mapping[str, Array]
 HIDDEN = "with onnxruntime's optimisations the other way it shows"
 

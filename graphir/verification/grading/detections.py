@@ -11,11 +11,11 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from graphir.arrays import Array
 from graphir.ops import traits_of
 from graphir.ops.traits import Decision
 from graphir.verification.numbers.compare import SUSPICIOUS_FACTOR, Comparison, noise_limit
@@ -23,7 +23,6 @@ from graphir.verification.numbers.limits import QUANTIZED_STEP, Limits
 from graphir.verification.running.bench import Asked, Bench, Pair
 from graphir.verification.verdict import Verdict
 
-Array = NDArray[Any]
 Floats = NDArray[np.float64]
 # What a row begins with: class, score, and the corners of a box. MXNet's tables may have the image before these.
 COLUMNS = (6, 7)

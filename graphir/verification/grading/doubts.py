@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from numpy.typing import NDArray
-
+from graphir.arrays import Array
 from graphir.verification.numbers.compare import Comparison
 from graphir.verification.pairs.sides import Sides
 from graphir.verification.regions.judge import judge
@@ -22,7 +21,6 @@ from .proof import FIXED, NUMB, Evidence, before, digest, doubt
 if TYPE_CHECKING:
     from graphir.converters.onnx.files.structure import Structure
 
-Array = NDArray[Any]
 LAYERS_INSIDE = 8
 
 

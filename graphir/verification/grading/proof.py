@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from numpy.typing import NDArray
+from graphir.arrays import Array
 
 if TYPE_CHECKING:
     from graphir.converters.onnx.files.structure import Structure
 
-Array = NDArray[Any]
 NUMB = "does not react to small changes of these inputs"
 EMPTY = "is empty for these inputs"
 FIXED = "depends on no input in the candidate"

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphir.arrays import Array
 from graphir.ops import traits_of
 from graphir.ops.traits import Rounding
 from graphir.verification.numbers.compare import Comparison
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from graphir.converters.onnx.files.structure import Structure
     from graphir.verification.running.bench import Asked, Bench
 
-Array = NDArray[Any]
 FEW, MANY = 1, 5
 # What a softmax gives are scores of classes; what a product gives are if there are as many as small data sets have.
 OF_SOFTMAX, OF_PRODUCT = 2, 10

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphir.arrays import Array
 from graphir.graph import Node, Value
 from graphir.types import DType
 
 from .roles import Role, Table, largest_threshold, numbers_met, role_of, table_of
 
-Array = NDArray[Any]
 # Sets that stretch floats: a number of standard deviations, drawn for each element from the least to the most. 5 brings
 # most elements beyond the 6 of a Relu6, 50 saturates gates and reaches bounds that are set for pixels.
 LEAST_STRETCH, MOST_STRETCH = 5, 50

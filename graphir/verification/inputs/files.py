@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphir.arrays import Array
 from graphir.errors import FormatError, VerificationError
 from graphir.extras import install_hint
 from graphir.files.reading import open_plain
+from graphir.safety.arguments import PathLike
 
-Array = NDArray[Any]
-PathLike = str | os.PathLike[str]
 UNREADABLE = (OSError, EOFError, ValueError, AttributeError, TypeError, FormatError)
 SUFFIXES = (".png", ".jpg", ".jpeg", ".bmp")
 MODES = {1: "L", 3: "RGB", 4: "RGBA"}

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphir.arrays import Array
 from graphir.errors import GraphirError, VerificationError
 from graphir.graph import Graph
+from graphir.safety.arguments import PathLike
 from graphir.structure.state import STATE
 from graphir.types import DType, TensorType, parse_shape
 
@@ -25,8 +26,6 @@ from .state import StateInput, state_inputs, with_state, without_state
 if TYPE_CHECKING:
     from graphir.runtime.session import OnnxSession
 
-Array = NDArray[Any]
-PathLike = str | os.PathLike[str]
 One = Mapping[str, Any] | PathLike
 Feeds = One | Sequence[One]
 Drawing = Callable[[Sequence[str]], Callable[[bool], Sequence[FeedSet]]]

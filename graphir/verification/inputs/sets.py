@@ -3,14 +3,12 @@ are given, by files or by the names of drawn ones."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from numpy.typing import NDArray
-
+from graphir.arrays import Array
 from graphir.converters.onnx.exporting.context import opset_of_source
 from graphir.graph import Graph
 
@@ -22,8 +20,6 @@ from .sizes import BATCHES, OpenSizes, Shapes, stated_sizes
 if TYPE_CHECKING:
     from .state import StateInput
 
-Array = NDArray[Any]
-PathLike = str | os.PathLike[str]
 Made = Callable[[], dict[str, Array]]
 ALL = "drawn"
 NAMES = (ALL, *DRAWS)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphir.arrays import Array
 from graphir.errors import VerificationError
 from graphir.structure.state import state_of
 from graphir.types import DType
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from graphir.converters.formats import Reference
     from graphir.graph import Graph
 
-Array = NDArray[Any]
 STEPS = 3
 CARRIED = "the sets of inputs are steps: each begins with the state that the reference left in the one before"
 

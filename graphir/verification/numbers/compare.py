@@ -9,14 +9,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphir.arrays import Array
 from graphir.errors import VerificationError
 from graphir.verification.verdict import Verdict
 
 from .local import Channel, local_limit, worst_channel
-
-Array = NDArray[Any]
 
 NOISE_LEAST = 5e-6
 NOISE_MOST = 1e-3

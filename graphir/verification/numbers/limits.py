@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphir.arrays import Array
 from graphir.verification.verdict import Verdict
 
 from .compare import (
@@ -24,7 +23,6 @@ from .compare import (
     noise_limit,
 )
 
-Array = NDArray[Any]
 # One step of 8 bits, relative to the largest magnitude that they hold.
 QUANTIZED_STEP = 1 / 127
 HARDLY_ANY = 1e-4

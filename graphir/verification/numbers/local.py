@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from graphir.arrays import Array
 
 # What is allowed in a channel whatever rounding was seen to do there: a sum that nearly cancels loses that much.
 LOCAL_LEAST = 2e-4

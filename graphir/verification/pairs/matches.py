@@ -14,13 +14,11 @@ from dataclasses import dataclass
 from itertools import islice, permutations
 from typing import Any
 
-from numpy.typing import NDArray
-
 from graphir.analysis.channels import Order, channel_moves, fits
+from graphir.arrays import Array
 from graphir.errors import VerificationError
 from graphir.verification.running.layouts import Fitting
 
-Array = NDArray[Any]
 MOST_TRIED = 24
 _AXES = re.compile(r"\d+(,\d+)+")
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from numpy.typing import NDArray
-
+from graphir.arrays import Array
 from graphir.errors import VerificationError
 from graphir.verification.numbers.limits import Limits
 from graphir.verification.options import ComparisonOptions
@@ -17,7 +16,6 @@ from .matches import Match, agreeing_outputs, other_fittings, question, split_ma
 if TYPE_CHECKING:
     from graphir.converters.formats import Reference
 
-Array = NDArray[Any]
 
 class Stated(NamedTuple):
     """What the user said that belongs together: inputs by the candidate's names, outputs by the reference's."""

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphir.analysis.channels import Order
+from graphir.arrays import Array
 from graphir.errors import GraphirError
 from graphir.graph import Value
 from graphir.ops.activation import LogSoftmax, Softmax
@@ -28,8 +27,6 @@ from graphir.verification.running.slices import HELD_OF_EACH, return_memory_of
 from graphir.verification.verdict import Verdict
 
 from .parts import CutCandidate, Known, Segment, Walks, as_in_graph, compared_inside, room_for, typed, unmoved
-
-Array = NDArray[Any]
 
 
 @dataclass

@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphir.analysis.channels import Order, channel_moves, channel_order
+from graphir.arrays import Array
 from graphir.graph import Graph, Node, Value
 from graphir.ops.activation import LogSoftmax, Sigmoid, Softmax
 from graphir.structure.extract import uses_of
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from graphir.verification.running.bench import Bench
     from graphir.verification.running.candidate import OnnxCandidate
 
-Array = NDArray[Any]
 Test = Callable[[Value], bool]
 # Of what one run of the reference gives, so many bytes stay for the next question, and no more than a quarter of the
 # memory budget.

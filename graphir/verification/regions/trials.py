@@ -14,12 +14,11 @@ import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphir.analysis.diff import Row
+from graphir.arrays import Array
 from graphir.errors import GraphirError
 from graphir.graph import Value
 from graphir.ops.shape import Shape
@@ -39,7 +38,6 @@ from .judge import Judgement, NotRun, Regions, judge
 from .parts import CutCandidate, Segment, as_in_graph, compared_inside, is_symmetric, unmoved
 from .ways import HERE, OWN, Way, ways_for
 
-Array = NDArray[Any]
 # Parts that differ on numbers which do not belong together are begun farther back, so often and up to so many nodes.
 ROUNDS, MOST_NODES = 8, 128
 MOST_HIDDEN = 8

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphir.analysis.diff import Row, Status
+from graphir.arrays import Array
 from graphir.graph import Value
 from graphir.ops.traits import Saturation
 from graphir.verification.inputs.roles import largest_threshold
@@ -18,7 +17,6 @@ from graphir.verification.numbers.compare import Comparison
 
 from .parts import Segment
 
-Array = NDArray[Any]
 # As many different numbers where some are to be equal, and by how much the usual range is exceeded.
 LEVELS = 3
 STRETCH = 8.0

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphir.arrays import Array
 from graphir.ops import traits, traits_of
 from graphir.verification.numbers.compare import NOISE_FACTOR, Comparison, Floor, difference, moves_too_much
 from graphir.verification.numbers.limits import Limits
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from graphir.converters.onnx.files.structure import Structure
     from graphir.verification.running.heads import Wiring
 
-Array = NDArray[Any]
 View = Callable[[Array], "Array | None"]
 # A difference that passes for the candidate's floor alone, and is twenty times what needs none: the reference is asked.
 FLOOR_ASKED_FROM = 1e-4

@@ -7,12 +7,11 @@ from itertools import islice, permutations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from graphir.analysis.channels import Order, channel_moves, channel_order, fits
+from graphir.arrays import Array
 from graphir.verification.numbers.compare import difference
 
-Array = NDArray[Any]
 Fitting = dict[str, tuple[str, Order]]
 MOST_ORDERS = 5040
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphir.arrays import Array
 from graphir.converters.session import lean_session
 from graphir.errors import ExportFailure, GraphirError, VerificationError
 from graphir.graph import Graph
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from graphir.converters.onnx.files.records import OnnxModel
     from graphir.converters.onnx.probes import Probes
 
-Array = NDArray[Any]
 # A value that is measured is copied once, as a number of another type; where it may be empty it is laid in a row and
 # joined with something twice.
 COPIES, GUARDED_COPIES = 1, 4

@@ -6,17 +6,15 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphir.arrays import Array
 from graphir.graph import Graph
 from graphir.verification.inputs.seeded import is_measured, perturbed
 
 from .candidate import KEPT_SHARE, OnnxCandidate
 
-Array = NDArray[Any]
 Feeds = Mapping[str, Array]
 NARROW = ("float16", "bfloat16")
 PERTURBATIONS = 3

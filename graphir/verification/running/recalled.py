@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from numpy.typing import NDArray
-
+from graphir.arrays import Array
 from graphir.converters.formats import Reference
 from graphir.verification.progress import Progress
 
 from .slices import RecentRuns
 
-Array = NDArray[Any]
 # Of so many feeds, the last ones, results are kept: those as they are, three that rounding moved, and one beside.
 FEEDS_KEPT = 5
 # Of each what takes no more than this share of the memory budget, a sixteenth of it in all.

@@ -3,17 +3,16 @@ onnxruntime without optimisations."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from numpy.typing import NDArray
-
+from graphir.arrays import Array
 from graphir.converters.formats import Reference
 from graphir.errors import VerificationError
 from graphir.graph import Graph
+from graphir.safety.arguments import PathLike
 from graphir.verification.inputs.files import npz_names, read_npz
 from graphir.verification.options import MEMORY_BUDGET
 from graphir.verification.report import VerificationReport
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from graphir.converters.formats import Judge
     from graphir.runtime.session import OnnxSession
 
-Array = NDArray[Any]
-PathLike = str | os.PathLike[str]
 IMPORT_NOT_PROVEN = "export checked, import not proven"
 
 

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from graphir.arrays import Array
 
 if TYPE_CHECKING:
     from graphir.converters.onnx.files.structure import Structure
 
-Array = NDArray[Any]
 # What is held of each value that is compared: the reference's, the candidate's, what rounding makes of it, and by how
 # much that moves each element.
 HELD_OF_EACH = 4

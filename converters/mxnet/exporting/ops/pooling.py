@@ -10,16 +10,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphir.arrays import Array
 from graphir.converters.mxnet.exporting.context import AnyNode, Entry, ExportFunction, ExportNode, row, table
 from graphir.converters.mxnet.exporting.ops.padding import lowest, padded, settled
 from graphir.converters.mxnet.exporting.ops.pooling_places import bind_places
 from graphir.converters.mxnet.exporting.ops.steps import cast, emit_as, held, is_used
 from graphir.ops import pooling as ir
 from graphir.types import DType
-
-Array = NDArray[Any]
 
 Windowed = ir.MaxPool | ir.AveragePool | ir.LpPool
 Global = ir.GlobalMaxPool | ir.GlobalAveragePool | ir.GlobalLpPool

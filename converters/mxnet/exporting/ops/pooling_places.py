@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphir.arrays import Array
 from graphir.converters.mxnet.exporting.context import AnyNode, Entry, ExportNode
 from graphir.converters.mxnet.exporting.ops.padding import padded
 from graphir.ops.pooling import MaxPool
 from graphir.types import DType
-
-Array = NDArray[Any]
 
 
 def bind_places(

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphir.arrays import Array
 from graphir.converters.mxnet.exporting.context import AnyNode, Entry
 from graphir.converters.mxnet.importing.recurrent_weights import GATE_ORDER
 from graphir.graph import Node, Value
@@ -16,8 +16,6 @@ from graphir.ops.indexing import Gather
 from graphir.ops.shape import Reshape
 from graphir.ops.shape_parts import Concat, Slice
 from graphir.tensor import Tensor
-
-Array = NDArray[Any]
 
 MOST_NUMBERED = 1 << 25
 """Of so many parameters without elements (128 MB of numbers) the order is found out."""

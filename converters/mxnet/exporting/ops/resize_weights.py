@@ -8,15 +8,13 @@ Source: ONNX Resize-19.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphir.arrays import Array
 from graphir.ops.resize import Coordinates, NearestMode, Resize, ResizeMode
 from graphir.safety.limits import charge_elements
 
-Array = NDArray[Any]
 ONE, HALF = np.float32(1), np.float32(0.5)
 
 

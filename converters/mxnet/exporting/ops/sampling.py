@@ -5,11 +5,10 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphir.arrays import Array
 from graphir.converters.mxnet.exporting.context import AnyNode, Entry, ExportNode, row, table
 from graphir.converters.mxnet.exporting.ops.steps import computing, emit_as, wide
 from graphir.ops.resize import AffineGrid, GridSample, SampleMode, SamplePadding
@@ -25,7 +24,6 @@ CUBIC_WEIGHTS = (
 )
 CHANNELS_LAST = (0, 2, 3, 1)
 
-Array = NDArray[Any]
 
 
 def export_grid_sample(node: ExportNode[GridSample]) -> None:

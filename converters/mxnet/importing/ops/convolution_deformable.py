@@ -7,11 +7,10 @@ the other interpolates with zeros: its offsets are limited to the last element, 
 from __future__ import annotations
 
 import itertools
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphir.arrays import Array
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
@@ -21,8 +20,6 @@ from graphir.ops.reduction import ReduceMin
 from graphir.ops.shape import Reshape
 from graphir.padding import symmetric
 from graphir.types import UNKNOWN, DType
-
-Array = NDArray[Any]
 
 
 def _operator(node: ImportNode) -> DeformConv:

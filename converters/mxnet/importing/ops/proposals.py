@@ -7,11 +7,11 @@ of which a box has one more than its corners are apart: NonMaxSuppression gets b
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from graphir.arrays import Array
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode, to_single
 from graphir.graph import Value
 from graphir.ops.creation import Range
@@ -25,7 +25,6 @@ from graphir.ops.shape_parts import Concat, Slice
 from graphir.types import UNKNOWN, Dim, DType
 
 SINGLE = DType.FLOAT32
-Array = NDArray[Any]
 
 
 class Side(NamedTuple):

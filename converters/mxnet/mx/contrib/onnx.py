@@ -10,8 +10,8 @@ from graphir.converters.mxnet.mx.ndarray import NDArray
 from graphir.converters.mxnet.mx.onnx import export_model as export
 from graphir.converters.mxnet.mx.symbol import load_json
 from graphir.errors import ImportFailure
+from graphir.safety.arguments import PathLike
 
-PathLike = str | os.PathLike[str]
 OPSET_PLACE = 6
 
 

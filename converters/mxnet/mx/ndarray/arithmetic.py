@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray as NumpyArray
 
+from graphir.arrays import Array
 from graphir.converters.mxnet.mx.arithmetic import OPERATIONS
 from graphir.converters.mxnet.mx.base import MXNetError
 from graphir.converters.mxnet.reference.elementwise import OPERATORS
 
-Array = NumpyArray[Any]
 NUMBERS = (bool, int, float, np.number, np.bool_)
 
 
