@@ -14,6 +14,7 @@ from .grading.ranking import Ranking
 from .numbers.compare import Comparison
 from .verdict import Verdict
 
+# Smaller ones are those of commands that fail.
 EXIT_DIFFERENT = 4
 EXIT_NOT_PROVEN = 5
 

@@ -46,3 +46,25 @@ def test_a_room_imports_only_from_those_before_it(room: str) -> None:
     taken = {(room, name) for path in paths for name in imports(path)}
     allowed = {(room, name) for name in ROOMS[: ROOMS.index(room) + 1]} | EXCEPTIONS.keys()
     assert taken <= allowed, taken - allowed
+
+
+# Whose constants stand beside their derivations, or beside the reason of a choice.
+DERIVED = ["numbers", "pairs", "regions", "grading", "causes"]
+
+
+def bare_constants(path: Path) -> Iterator[str]:
+    """Numeric constants of a module without a comment before them, or before the constants right above."""
+    text = path.read_text(encoding="utf-8")
+    lines, explained = text.splitlines(), set()
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]).strip("()").split(",")[0].isupper():
+            numbers = [part.value for part in ast.walk(node.value) if isinstance(part, ast.Constant)]
+            if lines[node.lineno - 2].startswith("#") or node.lineno - 1 in explained:
+                explained.add(node.end_lineno)
+            elif any(type(number) in (int, float) for number in numbers):
+                yield f"{path.relative_to(ROOT)}: {ast.unparse(node)}"
+
+
+@pytest.mark.parametrize("room", DERIVED)
+def test_every_constant_has_its_reason_beside_it(room: str) -> None:
+    assert [one for path in sorted((ROOT / room).glob("*.py")) for one in bare_constants(path)] == []

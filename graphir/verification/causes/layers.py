@@ -21,6 +21,7 @@ from graphir.verification.report import Cause, VerificationReport
 from graphir.verification.running.bench import Bench, before_head
 from graphir.verification.running.references import RuntimeReference
 
+# What fits into a line that people read, and how many names a report holds at most.
 CHANGES_NAMED = 3
 FOLLOWING_NAMED = 1000
 

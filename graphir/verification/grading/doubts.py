@@ -21,6 +21,7 @@ from .proof import FIXED, NUMB, Evidence, before, digest, doubt
 if TYPE_CHECKING:
     from graphir.converters.onnx.files.structure import Structure
 
+# The nearest values show an output best; each costs memory, and one that reacts suffices.
 LAYERS_INSIDE = 8
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from graphir.converters.onnx.files.structure import Structure
     from graphir.verification.running.bench import Asked, Bench
 
+# What is usually counted of classifiers: top-1 and top-5.
 FEW, MANY = 1, 5
 # What a softmax gives are scores of classes; what a product gives are if there are as many as small data sets have.
 OF_SOFTMAX, OF_PRODUCT = 2, 10

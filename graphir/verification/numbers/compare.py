@@ -16,14 +16,19 @@ from graphir.verification.verdict import Verdict
 
 from .local import Channel, local_limit, worst_channel
 
+# Adding up 84 numbers in another order: each addition loses up to half a unit in the last place of float32, 2**-24.
 NOISE_LEAST = 5e-6
+# A choice: agreement of what rounding alone moves by more than a thousandth of its scale proves nothing.
 NOISE_MOST = 1e-3
+# Honest conversions were seen to differ by up to 11 times the floor, the largest change of four runs: about twice that.
 NOISE_FACTOR = 20.0
 # Honest conversions were seen to differ by up to 11 times the floor; from here on layers are asked too.
 DOUBT_FACTOR = 10.0
 # Other kernels on another device: what onnxruntime's CPU kernels differ by is no measure of theirs.
 NOISE_LEAST_ELSEWHERE = 1e-5
 NOISE_FACTOR_ELSEWHERE = 50.0
+# A choice of words, not of exit codes: what differs by more than so many times the limit, or by half of the scale, is
+# called broken, the rest suspicious.
 SUSPICIOUS_FACTOR = 20.0
 BROKEN_FROM = 0.5
 # Some units in the last place of float32, as any other order of a sum makes them.
@@ -31,6 +36,7 @@ PLAIN_NOISE = 1e-6
 OF_ONE = "numbers so small that a sigmoid's rounding, some units in the last place of 1, is all that differs"
 # Limits in units of the element type's own precision, where that is coarse (float16, bfloat16).
 LEAST_STEPS = 4
+# Five binary digits of those that the type has: as many as 32 layers lose that round one after the other.
 MOST_STEPS = 32
 # What is compared is widened to float64 so many elements at a time: with what is made of them some 10 MB, which stay in
 # the processor's caches.

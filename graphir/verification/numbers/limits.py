@@ -25,6 +25,7 @@ from .compare import (
 
 # One step of 8 bits, relative to the largest magnitude that they hold.
 QUANTIZED_STEP = 1 / 127
+# Sums of what is a step apart were seen two steps apart in 2 of 147,456 elements (mobilenet1.0_int8).
 HARDLY_ANY = 1e-4
 
 

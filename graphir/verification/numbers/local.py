@@ -22,9 +22,11 @@ LOCAL_FACTOR = 40.0
 LOCAL_FACTOR_ELSEWHERE = 100.0
 # With fewer numbers a channel's own floor may be small by chance: that of the channels of about its magnitude counts.
 FEW = 16
+# So many on either side, so that the median is that of 17 floors: half of them may be small by chance.
 NEIGHBOURS = 8
 # An exact zero beside other numbers: some units in the last place of the largest of them.
 BESIDE_ZERO = 5e-7
+# A sigmoid is computed to some four units in the last place of 1, 2**-23 each.
 BESIDE_ONE = 5e-7
 
 

@@ -13,6 +13,7 @@ from graphir.ops.elementwise import Clip
 from graphir.ops.normalization import BatchNormalization
 from graphir.safety.foreign_text import one_line
 
+# What fits on a screen beside the verdict, and names in a line.
 MOST_LINES = 12
 NAMED = 3
 # An operator with many attributes fills a line; the whole of it is what `graphir diff` prints.

@@ -19,6 +19,7 @@ from graphir.arrays import Array
 from graphir.errors import VerificationError
 from graphir.verification.running.layouts import Fitting
 
+# Each is a run: all orders of four inputs.
 MOST_TRIED = 24
 _AXES = re.compile(r"\d+(,\d+)+")
 

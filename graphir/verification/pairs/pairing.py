@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from graphir.graph import Graph
     from graphir.verification.running.candidate import OnnxCandidate
 
+# Names in a line that people read.
 NAMED = 3
 
 

@@ -30,6 +30,7 @@ from graphir.verification.pairs.changes import row_text
 from graphir.verification.pairs.sides import Sides
 from graphir.verification.running.bench import Bench
 from graphir.verification.running.candidate import OnnxCandidate
+from graphir.verification.running.heads import COARSE
 from graphir.verification.running.references import RuntimeReference
 from graphir.verification.running.slices import return_memory_of
 from graphir.verification.verdict import Verdict
@@ -40,9 +41,8 @@ from .ways import HERE, OWN, Way, ways_for
 
 # Parts that differ on numbers which do not belong together are begun farther back, so often and up to so many nodes.
 ROUNDS, MOST_NODES = 8, 128
+# Sentences that people read: further parts that differ say no more about the verdict.
 MOST_HIDDEN = 8
-# The distance from 1 to the next number.
-NARROW_STEPS = {"float16": 2.0**-10, "bfloat16": 2.0**-7}
 
 
 Result = Comparison | NotRun | None
@@ -328,7 +328,7 @@ def _is_exact(trial: _Trial, array: Array) -> bool:
 def _as_one_kernel(trial: _Trial, result: Comparison, expected: Array, found: Array) -> Comparison:
     """The comparison of one node with one of the same operator where both give a narrow type: one kernel on the same
     numbers rounds each of them once, so no channel may differ by what many layers of that type may."""
-    step = NARROW_STEPS.get(expected.dtype.name, 0.0)
+    step = COARSE.get(expected.dtype.name, 0.0)
     if not (step and trial.is_single and result.verdict.passes) or expected.dtype != found.dtype:
         return result
     first, second = (nodes[0].op for nodes in trial.segment.nodes)

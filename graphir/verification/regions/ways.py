@@ -19,7 +19,9 @@ from .parts import Segment
 
 # As many different numbers where some are to be equal, and by how much the usual range is exceeded.
 LEVELS = 3
+# Three binary digits beyond the range: past 6 and other usual bounds for numbers that are drawn as normal ones.
 STRETCH = 8.0
+# e to the power of 89 overflows in float32, to the power of 12 in float16.
 STEEP = 128.0
 # Of few numbers behind a product, one draw in four or so has none beyond a threshold.
 DRAWS_BEYOND = 4

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from graphir.converters.onnx.files.structure import Structure
     from graphir.graph import Graph
 
+# The distance from 1 to the next number.
 COARSE = {"float16": 2.0**-10, "bfloat16": 2.0**-7}
 MOVING = frozenset({Rounding.VIEWS, Rounding.MOVES, Rounding.HOLDS})
 

@@ -14,14 +14,16 @@ from graphir.graph import Graph
 from graphir.verification.inputs.seeded import is_measured, perturbed
 
 from .candidate import KEPT_SHARE, OnnxCandidate
+from .heads import COARSE
 
 Feeds = Mapping[str, Array]
-NARROW = ("float16", "bfloat16")
+# Two moved runs may move a number alike by chance; each more costs a run of the model.
 PERTURBATIONS = 3
 # Inputs are moved by up to half of this to see whether a value reacts at all: far above any rounding, 8 bits included.
 STIRRED = 2.0**-4
 # Weights that are moved where inputs are integers: their copies are held beside the model.
 WEIGHTS_MOVED, WEIGHTS_CONSIDERED = 4, 32
+# Elements of a weight that is moved: 16 MB of float32.
 LARGEST_MOVED = 1 << 22
 
 
@@ -196,7 +198,7 @@ def infinite_values(candidate: OnnxCandidate, feeds: Mapping[str, Array]) -> Ite
     """The inner values of a narrow type in which there is an infinity or NaN; a few values at a time are held."""
     for names in candidate.slices(candidate.structure.producers, feeds, candidate.memory // 2):
         for name, array in candidate.run(feeds, names).items():
-            is_narrow = isinstance(array, np.ndarray) and array.dtype.name in NARROW
+            is_narrow = isinstance(array, np.ndarray) and array.dtype.name in COARSE
             if is_narrow and not np.isfinite(array.astype(np.float32)).all():
                 yield name
 
