@@ -233,10 +233,10 @@ class Export:
         self.layers[attribute] = Layer(attribute, constructor, dict(tensors))
         for name, value in owned.items():
             self.sources[f"{attribute}.{name}"] = value.name
-            own = f"self.{attribute}.{name}"
-            other = self._owners.setdefault(value, own)
-            if other != own and not _is_plain(value):
-                self.ties.append(f"{own} = {other}")
+            path = f"self.{attribute}.{name}"
+            other = self._owners.setdefault(value, path)
+            if other != path and not _is_plain(value):
+                self.ties.append(f"{path} = {other}")
         return Expr(f"self.{attribute}")
 
     def store(self, value: Value) -> Expr:

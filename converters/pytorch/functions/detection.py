@@ -119,9 +119,9 @@ def multibox_detection(
     boxes = boxes.clamp(0, 1) if clip else boxes
     best, label = scores[:, 1:].max(1)
     label = scores[:, 1:].argmax(1).to(scores.dtype)
-    found = torch.cat((label.unsqueeze(2), best.unsqueeze(2), boxes), dim=2)
-    result = torch.full_like(found, -1)
-    for image, rows in zip(result, found, strict=True):
+    sorted_rows = torch.cat((label.unsqueeze(2), best.unsqueeze(2), boxes), dim=2)
+    result = torch.full_like(sorted_rows, -1)
+    for image, rows in zip(result, sorted_rows, strict=True):
         rows = rows[rows[:, 1] >= threshold]
         if 0 < nms_threshold <= 1:
             count = len(rows) if topk <= 0 else min(topk, len(rows))

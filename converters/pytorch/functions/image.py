@@ -61,12 +61,12 @@ def correlation(
     high, wide = (size - 2 * reach for size in a.shape[2:])
     first = a[:, :, reach : reach + high, reach : reach + wide]
     most = reach // shift_stride
-    found = []
+    channels = []
     for down in range(-most, most + 1):
         top = reach + down * shift_stride
         for across in range(-most, most + 1):
             left = reach + across * shift_stride
             second = b[:, :, top : top + high, left : left + wide]
             both = first * second if multiply else (first - second).abs()
-            found.append(F.avg_pool2d(both.mean(1, keepdim=True), kernel, stride))
-    return torch.cat(found, dim=1)
+            channels.append(F.avg_pool2d(both.mean(1, keepdim=True), kernel, stride))
+    return torch.cat(channels, dim=1)

@@ -39,11 +39,11 @@ def read_text(folder, name):
 def read_tensors(torch, folder, what):
     """Stored tensors by name: numpy has some types only as the integers of their bits."""
     with np.load(os.path.join(folder, what + ".npz")) as archive:
-        found = {}
+        results = {}
         for index, (name, dtype) in enumerate(json.loads(read_text(folder, what + ".json"))):
             tensor = torch.from_numpy(np.array(archive[f"a{index}"]))
-            found[name] = tensor if str(tensor.dtype) == "torch." + dtype else tensor.view(getattr(torch, dtype))
-        return found
+            results[name] = tensor if str(tensor.dtype) == "torch." + dtype else tensor.view(getattr(torch, dtype))
+        return results
 
 
 def as_array(torch, tensor):
@@ -77,10 +77,10 @@ def evaluate(torch, nets, about, folder, output, recorded):
         torch.manual_seed(0)
         given = (nets["recording.py"] if inner else nets["module.py"])(*feeds)
     outputs = given if len(about["outputs"]) > 1 else [given]
-    found = dict(recorded.get("values", {}))
-    found.update(zip(about["outputs"], outputs, strict=True))
+    results = dict(recorded.get("values", {}))
+    results.update(zip(about["outputs"], outputs, strict=True))
     for name in wanted:
-        array, dtype = as_array(torch, found[name])
+        array, dtype = as_array(torch, results[name])
         say(output, {"name": dtype + " " + name})
         np.lib.format.write_array(Pipe(output), array, allow_pickle=False)
 

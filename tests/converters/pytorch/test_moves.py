@@ -11,7 +11,7 @@ from graphir.graph import Graph
 from graphir.ops.blocks import DepthOrder, DepthToSpace, SpaceToDepth
 from graphir.ops.elementwise import Sub
 from graphir.ops.extent import Pad, PadMode, Tile
-from graphir.ops.shape import Expand, Shape, Size, Squeeze, Unsqueeze
+from graphir.ops.shape import Expand, Shape, Size, Squeeze, Transpose, Unsqueeze
 from graphir.ops.shape_parts import Concat, ReverseSequence, Split, Trilu
 from graphir.ops.slicing import BEYOND, Slice
 from graphir.types import DType, TensorType, symbol
@@ -33,6 +33,10 @@ def computed(*numbers: int) -> Any:
 
 
 SHAPES = [
+    Case(Transpose(), X, batch=True, text="x.transpose(0, 2)"),
+    Case(Transpose((1, 2, 0)), X, text="x.permute(1, 2, 0)"),
+    Case(Transpose((0, 1, 2)), X),
+    Case(Transpose(), np.float32(2)),
     Case(Expand(), uniform(3, 1), ints(2, 1, 4), text="x.expand(2, 3, 4)"),
     Case(Expand(), uniform(3, 1), computed(2, 1, 4)),
     Case(Expand(), uniform(2, 3, 1), computed(3, 4)),

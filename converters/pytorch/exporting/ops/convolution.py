@@ -20,10 +20,10 @@ def settled(node: AnyNode, padding: Padding, kernel: Sequence[int], strides: Seq
             dilations: Sequence[int]) -> Explicit | None:  # fmt: skip
     """The pads as numbers; None where SAME depends on a size that is open."""
     shape = node.shape()
-    found = resolve(padding, shape[2:], kernel, strides, dilations)
-    if found is not None and not isinstance(padding, Explicit) and any(stride > 1 for stride in strides):
-        node.decide(DecisionKind.EXPLICIT_PADDING, f"{padding} became pads {found.pads} for {node.input(0).type}")
-    return found
+    resolved = resolve(padding, shape[2:], kernel, strides, dilations)
+    if resolved is not None and not isinstance(padding, Explicit) and any(stride > 1 for stride in strides):
+        node.decide(DecisionKind.EXPLICIT_PADDING, f"{padding} became pads {resolved.pads} for {node.input(0).type}")
+    return resolved
 
 
 def padded(node: AnyNode, data: Expr, pads: Sequence[tuple[object, object]], value: str | None = None) -> Expr:
@@ -54,13 +54,13 @@ def conv_parts(node: ExportNode[Any], data: Expr, slot: int) -> tuple[Expr, tupl
     kernel = node.fixed(weight[2:], f"the filters {node.input(slot).name}")
     strides, dilations = op.strides or (1,) * rank, op.dilations or (1,) * rank
     pads = (0,) * rank
-    found = settled(node, op.padding, kernel, strides, dilations)
-    if found is None:
+    resolved = settled(node, op.padding, kernel, strides, dilations)
+    if resolved is None:
         data = padded_same(node, data, op.padding, kernel, strides, dilations)
-    elif found.is_symmetric and all(before >= 0 for before, _ in found.pads):
-        pads = tuple(before for before, _ in found.pads) or pads
+    elif resolved.is_symmetric and all(before >= 0 for before, _ in resolved.pads):
+        pads = tuple(before for before, _ in resolved.pads) or pads
     else:
-        data = padded(node, data, found.pads)
+        data = padded(node, data, resolved.pads)
     options = {
         "stride": unless(1, strides), "padding": unless(0, pads), "dilation": unless(1, dilations),
         "groups": None if op.group == 1 else str(op.group),
@@ -94,18 +94,18 @@ def export_conv_transpose(node: ExportNode[ir.ConvTranspose]) -> None:
     kernel = node.fixed(weight[2:], f"the filters {node.input(1).name}")
     strides, dilations = op.strides or (1,) * rank, op.dilations or (1,) * rank
     extra = op.output_padding or (0,) * rank
-    found = resolve_transposed(op.padding, node.shape()[2:], kernel, strides, dilations, extra, op.output_shape)
-    if found is None:
+    resolved = resolve_transposed(op.padding, node.shape()[2:], kernel, strides, dilations, extra, op.output_shape)
+    if resolved is None:
         node.refuse(f"the output shape {list(op.output_shape)} needs the sizes of {node.input(0).name}")
-    pads, extra = found
+    pads, extra = resolved
     ends = pads.pads or ((0, 0),) * rank
     common = [max(0, min(pair)) for pair in ends]
     more = [size if size < max(stride, dilation) else 0 for size, stride, dilation in
             zip(extra, strides, dilations, strict=True)]  # fmt: skip
     # What is left to do at each end: a number above 0 adds zeros, one below it crops.
     rest = [
-        (crop - before, crop - after + size - own)
-        for (before, after), crop, size, own in zip(ends, common, extra, more, strict=True)
+        (crop - before, crop - after + size - added)
+        for (before, after), crop, size, added in zip(ends, common, extra, more, strict=True)
     ]
     options = {
         "stride": unless(1, strides), "padding": unless(0, common), "output_padding": unless(0, more),

@@ -59,13 +59,13 @@ def export_eye_like(node: ExportNode[ir.EyeLike]) -> None:
     """torch.eye; another diagonal is what two triangles share."""
     dtype, op = node.op.dtype or node.dtype(), node.op
     rows, columns = node.sizes_of()
-    made = DType.INT64 if dtype in UNSIGNED else dtype
+    wide = DType.INT64 if dtype in UNSIGNED else dtype
     sizes = [rows] if rows == columns and op.k == 0 else [rows, columns]
-    given = None if made is DType.FLOAT32 else dtype_text(made)
+    given = None if wide is DType.FLOAT32 else dtype_text(wide)
     name = "torch.ones" if op.k else "torch.eye"
     text = call(name, *sizes, dtype=given, device=node.device)
     text += f".triu({op.k}).tril({op.k})" if op.k else ""
-    node.emit(text if made is dtype else node.cast(text, dtype))
+    node.emit(text if wide is dtype else node.cast(text, dtype))
 
 
 def export_fill(node: ExportNode[ir.Fill]) -> None:

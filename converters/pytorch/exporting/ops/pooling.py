@@ -203,7 +203,7 @@ def export_max_unpool(node: ExportNode[ir.MaxUnpool]) -> None:
     ]
     text = call(node.function("max_unpool"), node.tensor(), node.tensor(1), list_of(_texts(node, [*shape[:2], *whole])))
     if node.optional(2) is not None:
-        more = [size - own for size, own in zip(node.shape(node.result)[2:], whole, strict=True)]
+        more = [size - size_so_far for size, size_so_far in zip(node.shape(node.result)[2:], whole, strict=True)]
         if any(more):
             text = call("F.pad", text, tuple_of(text for size in reversed(_texts(node, more)) for text in ("0", size)))
     node.emit(text)

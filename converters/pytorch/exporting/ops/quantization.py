@@ -75,12 +75,12 @@ def saturated(node: AnyNode, data: Expr, zero: Expr | None, dtype: DType, *, sat
 
 def export_quantize(node: ExportNode[ir.QuantizeLinear]) -> None:
     """A quotient in the dtype of the scale or in the one that is stated, rounded and saturated."""
-    op, dtype, own = node.op, node.dtype(), node.dtype(1)
-    wide = op.precision or (own if own in FLOATS else DType.FLOAT32 if own.is_float else DType.FLOAT64)
+    op, dtype, narrow = node.op, node.dtype(), node.dtype(1)
+    wide = op.precision or (narrow if narrow in FLOATS else DType.FLOAT32 if narrow.is_float else DType.FLOAT64)
     data, scale = node.tensor(), part_of(node, 1)
     if dtype is not wide and (dtype.is_float or wide is not DType.FLOAT32):
         data = Expr(node.cast(data, wide))
-    if scale != node.number(1) and own is not wide:
+    if scale != node.number(1) and narrow is not wide:
         scale = Expr(node.cast(scale, wide))
     zero = None if node.optional(2) is None or node.result_dtype() in LARGEST else part_of(node, 2)
     quotient = data if scale == "1.0" else binary("/", data, scale)
@@ -112,8 +112,8 @@ def export_dynamic(node: ExportNode[ir.DynamicQuantizeLinear]) -> None:
 def difference(node: AnyNode, slot: int, zero_slot: int, shape: str) -> Expr:
     """An operand less its zero point, in float64; a vector of zero points gets a shape by `shape`, a method's call."""
     data = Expr(f"{node.tensor(slot).atom}.double()")
-    held = node.weight(zero_slot)
-    if node.optional(zero_slot) is None or node.dtype(slot) in LARGEST or (held and not held.numpy().any()):
+    zeros = node.weight(zero_slot)
+    if node.optional(zero_slot) is None or node.dtype(slot) in LARGEST or (zeros and not zeros.numpy().any()):
         return data
     number = node.number(zero_slot)
     return less(data, along(node, zero_slot, shape) if number is None else number)
@@ -128,11 +128,11 @@ def along(node: AnyNode, slot: int, shape: str) -> Expr:
 
 def requantized(node: AnyNode, product: str, shapes: dict[int, str], zero_slot: int, zero_shape: str = "") -> None:
     """A sum of products times the first two scales by the third one, which are in the slots of `shapes`."""
-    held = [tensor for slot in shapes if (tensor := node.weight(slot)) is not None]
+    scales = [tensor for slot in shapes if (tensor := node.weight(slot)) is not None]
     x_scale, w_scale, y_scale = (along(node, slot, shape) for slot, shape in shapes.items())
     scale = binary("/", binary("*", x_scale, w_scale), y_scale)
-    if len(held) == 3 and all(tensor.size == 1 for tensor in held):
-        x, w, y = (np.float32(tensor.numpy().reshape(-1)[0]) for tensor in held)
+    if len(scales) == 3 and all(tensor.size == 1 for tensor in scales):
+        x, w, y = (np.float32(tensor.numpy().reshape(-1)[0]) for tensor in scales)
         scale = number_text(x * w / y, DType.FLOAT32)
     zero = node.number(zero_slot) or along(node, zero_slot, zero_shape)
     scaled = binary("*", node.step(f"{Expr(product).atom}.float()", "sums"), scale)

@@ -15,7 +15,9 @@ def export_transpose(node: ExportNode[ir.Transpose]) -> None:
     perm = node.op.perm or tuple(reversed(range(rank)))
     moved = [axis for axis in range(rank) if perm[axis] != axis]
     data = node.tensor().atom
-    if len(moved) == 2:
+    if not moved:
+        node.alias(node.tensor())
+    elif len(moved) == 2:
         node.emit(f"{data}.transpose({moved[0]}, {moved[1]})")
     else:
         node.emit(f"{data}.permute({', '.join(map(str, perm))})")
