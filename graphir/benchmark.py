@@ -33,8 +33,8 @@ from graphir.safety.limits import Stated, bounded
 from graphir.safety.memory import memory_for
 from graphir.structure.record import record
 from graphir.types import format_shape
+from graphir.verification.inputs.draws import make_feeds
 from graphir.verification.inputs.files import chosen, read_feeds
-from graphir.verification.inputs.seeded import make_feeds
 from graphir.verification.inputs.sizes import batch_sizes
 
 # Threads of a session that has just run wait busily for the next run; those of another model would lose cores to them.

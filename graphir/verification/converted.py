@@ -18,7 +18,7 @@ from graphir.verification.devices import note_devices
 from graphir.verification.driver import verify_sets
 from graphir.verification.inputs.files import read_npz
 from graphir.verification.inputs.given import Wanted, plan_of
-from graphir.verification.inputs.state import carried
+from graphir.verification.inputs.sets import carried
 from graphir.verification.isolated import compare_isolated, run_in_child
 from graphir.verification.options import ComparisonOptions
 from graphir.verification.pairs.sides import Sides

@@ -31,7 +31,7 @@ from .running.bench import Bench
 from .running.candidate import OnnxCandidate
 from .running.heads import Wiring
 from .running.measured import coverage
-from .running.recalled import Recalled
+from .running.references import Recalled
 from .verdict import Verdict
 
 if TYPE_CHECKING:

@@ -29,8 +29,7 @@ from .report import VerificationReport
 from .running.bench import Asked, Bench, before_head
 from .running.candidate import OnnxCandidate
 from .running.heads import Wiring, hides_errors, is_shiftless, scores, values_before_heads
-from .running.layouts import order_outside
-from .running.maps import check_keys
+from .running.layouts import check_keys, order_outside
 from .running.noise import Rounding
 from .verdict import Verdict
 

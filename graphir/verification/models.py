@@ -26,8 +26,7 @@ from graphir.verification.causes.minimal import check_folder
 from graphir.verification.devices import note_devices
 from graphir.verification.driver import verify_sets
 from graphir.verification.inputs.given import Feeds, Wanted, file_plan, golden_plan, plan_of
-from graphir.verification.inputs.sets import Plan
-from graphir.verification.inputs.state import carried
+from graphir.verification.inputs.sets import Plan, carried
 from graphir.verification.isolated import compare_isolated
 from graphir.verification.options import ComparisonOptions
 from graphir.verification.pairs.sides import Sides

@@ -13,7 +13,7 @@ from graphir.cli import main
 from graphir.decisions import DecisionKind
 from graphir.errors import ImportFailure
 from graphir.structure.state import state_of
-from graphir.verification.inputs.state import state_inputs
+from graphir.verification.inputs.sets import state_inputs
 from graphir.verification.verdict import Verdict
 from tests.equivalence.test_onnx import distance
 from tests.tensorflow.written import write_models

@@ -31,7 +31,7 @@ HANDLERS = {
     ),
     ("inputs/files.py", "_in_npz", "(*UNREADABLE, zipfile.BadZipFile, zlib.error)"): "VerificationError",
     ("inputs/sizes.py", "OpenSizes._is_possible", "ShapeError"): "other sizes are tried",
-    ("inputs/state.py", "_Steps.at", "VerificationError"): "the refused step is told; the state stays",
+    ("inputs/sets.py", "_Steps.at", "VerificationError"): "the refused step is told; the state stays",
     ("isolated.py", "compare_isolated", "OutOfRuntimeMemory"): "not proven",
     ("isolated.py", "compare_isolated", "RunEnded"): "not proven",
     ("running/measured.py", "measure", "suppress VerificationError, ExportFailure"): "a run without reductions",

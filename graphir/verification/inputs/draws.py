@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from graphir.arrays import Array
-from graphir.graph import Node, Value
+from graphir.errors import OutOfMemory
+from graphir.graph import Graph, Node, Value
+from graphir.tensor import why_unheld
 from graphir.types import DType
 
-from .roles import Role, Table, largest_threshold, numbers_met, role_of, table_of
+from .roles import Role, Table, largest_threshold, length_limit, numbers_met, role_of, table_of
+from .sizes import OpenSizes, unknown_rank
 
 # Sets that stretch floats: a number of standard deviations, drawn for each element from the least to the most. 5 brings
 # most elements beyond the 6 of a Relu6, 50 saturates gates and reaches bounds that are set for pixels.
@@ -52,6 +56,85 @@ EDGES = Draw("edges", integers="signed", rows="edges", truth=False)
 WIDE = Draw("wide", floats="wide", integers="full", truth=True)
 MASK = Draw("mask", floats="mask", integers="mask", rows="edges")
 DRAWS = {draw.name: draw for draw in (NORMAL, EDGES, WIDE, MASK)}
+
+
+def make_feeds(
+    graph: Graph,
+    *,
+    seed: int = 0,
+    sizes: Mapping[str, int] | OpenSizes | None = None,
+    shapes: Mapping[str, tuple[int, ...]] | None = None,
+    draw: Draw = NORMAL,
+) -> dict[str, Array]:
+    """Return values for every input from PCG64: standard normal floats, indices within their tables, small integers,
+    booleans, or what `draw` says.
+
+    The same seed gives the same values everywhere. `shapes` overrides the graph's, `sizes` the usual numbers of open
+    ones. Raises VerificationError for inputs of unknown rank, and OutOfMemory for shapes that no array can have.
+    """
+    generator = np.random.Generator(np.random.PCG64(seed))
+    chosen = dict(shapes or {})
+    if any(value.name not in chosen for value in graph.inputs):
+        open_sizes = sizes if isinstance(sizes, OpenSizes) else OpenSizes(graph, sizes)
+        chosen = open_sizes.usual() | chosen
+        if unknown := [name for name in open_sizes.unknown if name not in chosen]:
+            raise unknown_rank(graph, unknown)
+    feeds: dict[str, Array] = {}
+    for index, value in enumerate(graph.inputs):
+        shape = chosen[value.name]
+        if reason := why_unheld(DType.FLOAT64, shape):
+            raise OutOfMemory(f"the input {value.name} of the shape {list(shape)} {reason}")
+        feeds[value.name] = drawn(generator, value, shape, draw, index, _longest(graph, value, chosen))
+    return feeds
+
+
+def _longest(graph: Graph, value: Value, shapes: Mapping[str, tuple[int, ...]]) -> int | None:
+    """How long the sequences are, in these shapes, whose lengths the value gives; None if it gives none."""
+    limit = length_limit(value)
+    if limit is None:
+        return None
+    known: dict[object, int] = {}
+    for other in graph.inputs:
+        known |= zip(other.shape or (), shapes[other.name], strict=False)
+    return limit if isinstance(limit, int) else known.get(limit, 1)
+
+
+def perturbed(
+    graph: Graph, feeds: Mapping[str, Array], seed: int = 0, step: float = 0.0
+) -> dict[str, Array] | None:
+    """The feeds with every real number moved by up to one unit in its last place; None if nothing can be moved.
+
+    `step` is the relative step of a coarser type that the model computes in: numbers move by up to half of it, as
+    rounding to that type moves them, since less may vanish in the rounding and say nothing of the noise behind it.
+    Indices and lengths stay: they are no measured quantities.
+    """
+    generator = np.random.Generator(np.random.PCG64(seed + 1))
+    moved: dict[str, Array] = {}
+    changed = False
+    for name, array in feeds.items():
+        if array.size and is_measured(graph, name, array):
+            signs = generator.integers(-1, 2, array.shape).astype(array.dtype)
+            with np.errstate(all="ignore"):
+                size = np.abs(array)
+                unit = np.maximum(np.spacing(size), (size * (step / 2)).astype(array.dtype))
+                stepped = (array + signs * unit).astype(array.dtype)
+                moved[name] = np.where(np.isfinite(array) & np.isfinite(stepped), stepped, array)
+            changed = True
+        else:
+            moved[name] = array
+    return moved if changed else None
+
+
+def is_measured(graph: Graph, name: str, array: Array) -> bool:
+    """Whether what is fed is a measured quantity, which may be a little larger or smaller: real numbers, unless they
+    are indices or lengths, as MXNet has them."""
+    if not _is_real(array.dtype):
+        return False
+    return name not in graph or (table_of(graph[name]) is None and length_limit(graph[name]) is None)
+
+
+def _is_real(dtype: np.dtype[Any]) -> bool:
+    return dtype.kind == "f" or dtype.name == "bfloat16"
 
 
 def drawn(
@@ -193,4 +276,4 @@ def _span(dtype: DType, draw: Draw) -> tuple[int, int]:
     return (-high, high) if draw.integers == "full" else (-min(high, SMALL), min(high, SMALL - 1))
 
 
-__all__ = ["DRAWS", "EDGES", "MASK", "NORMAL", "WIDE", "Draw", "drawn", "drawn_floats"]
+__all__ = ["DRAWS", "EDGES", "MASK", "NORMAL", "WIDE", "Draw", "is_measured", "make_feeds", "perturbed"]

@@ -20,8 +20,20 @@ from graphir.types import DType, TensorType, parse_shape
 
 from .draws import DRAWS
 from .files import SUFFIXES, chosen, image_batches, read_feeds, read_npy
-from .sets import ALL, NAMES, FeedSet, Plan, about_settled, drawn_sets, joined, one_set
-from .state import StateInput, state_inputs, with_state, without_state
+from .sets import (
+    ALL,
+    NAMES,
+    FeedSet,
+    Plan,
+    StateInput,
+    about_settled,
+    drawn_sets,
+    joined,
+    one_set,
+    state_inputs,
+    with_state,
+    without_state,
+)
 
 if TYPE_CHECKING:
     from graphir.runtime.session import OnnxSession

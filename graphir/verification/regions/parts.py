@@ -15,7 +15,7 @@ from graphir.arrays import Array
 from graphir.graph import Graph, Node, Value
 from graphir.ops.activation import LogSoftmax, Sigmoid, Softmax
 from graphir.structure.extract import uses_of
-from graphir.verification.inputs.seeded import perturbed
+from graphir.verification.inputs.draws import perturbed
 from graphir.verification.numbers.compare import NOISE_FACTOR, Comparison, Floor
 from graphir.verification.numbers.limits import Limits
 from graphir.verification.numbers.local import BESIDE_ONE

@@ -22,8 +22,7 @@ from graphir.safety.isolation import subject
 from graphir.verification.options import MEMORY_BUDGET
 from graphir.verification.running.heads import beside_outputs
 
-from .layouts import Fitting, fit_inputs, fitted_feeds
-from .maps import Keys, as_arrays
+from .layouts import Fitting, Keys, as_arrays, fit_inputs, fitted_feeds
 from .slices import HELD_OF_EACH, WORTH_RETURNING, RecentRuns, held_at_once, in_slices, return_memory
 
 if TYPE_CHECKING:

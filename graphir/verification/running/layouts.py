@@ -1,8 +1,9 @@
-"""Two models of one network may want their data in other orders of axes: channels first or last."""
+"""Feeds and results in the form of the other model: the order of axes, channels first or last; maps and sequences as
+arrays, which are compared like any others."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from itertools import islice, permutations
 from typing import Any
 
@@ -10,9 +11,12 @@ import numpy as np
 
 from graphir.analysis.channels import Order, channel_moves, channel_order, fits
 from graphir.arrays import Array
+from graphir.errors import VerificationError
 from graphir.verification.numbers.compare import difference
 
 Fitting = dict[str, tuple[str, Order]]
+Keys = tuple[object, ...]
+# All orders of seven inputs.
 MOST_ORDERS = 5040
 
 
@@ -89,4 +93,42 @@ def order_inside(found: Array, expected: Array) -> Order:
     return min(orders, key=lambda order: difference(expected, found.transpose(order) if order else found)[1])
 
 
-__all__ = ["Fitting", "fit_inputs", "fitted_feeds", "order_inside", "order_outside"]
+def as_arrays(results: Mapping[str, Any], keys: MutableMapping[str, Keys]) -> dict[str, Array]:
+    """Return the results by name, a map or sequence as an array. `keys` gets what its elements belong to.
+
+    A sequence of maps with the same keys becomes a matrix: one row a map, one column a key, in the keys' order. Other
+    sequences become vectors of all elements, their keys those of each map or the shape of each tensor.
+    """
+    found: dict[str, Array] = {}
+    for name, value in results.items():
+        if isinstance(value, Mapping | list):
+            found[name], keys[name] = _as_array(value if isinstance(value, list) else [value])
+        else:
+            found[name] = value
+    return found
+
+
+def _as_array(values: Sequence[Any]) -> tuple[Array, Keys]:
+    if not all(isinstance(value, Mapping) for value in values):
+        arrays = [np.asarray(value) for value in values]
+        return np.concatenate([array.ravel() for array in arrays]), tuple(array.shape for array in arrays)
+    rows = [sorted(value) for value in values]
+    elements = [[value[key] for key in row] for value, row in zip(values, rows, strict=True)]
+    if all(row == rows[0] for row in rows):
+        return np.array(elements), tuple(rows[0]) if rows else ()
+    return np.concatenate([np.array(row) for row in elements]), tuple(map(tuple, rows))
+
+
+def check_keys(
+    pairs: Sequence[tuple[str, str]], reference: Mapping[str, Keys], candidate: Mapping[str, Keys]
+) -> None:
+    """Raise VerificationError for outputs of the two models whose maps have other keys."""
+    for source, name in pairs:
+        expected, found = reference.get(source), candidate.get(name)
+        if expected is not None and found is not None and expected != found:
+            raise VerificationError(
+                f"the models differ: the maps of output {source} have the keys {expected}, the candidate's {found}"
+            )
+
+
+__all__ = ["Fitting", "Keys", "as_arrays", "check_keys", "fit_inputs", "fitted_feeds", "order_inside", "order_outside"]

@@ -16,9 +16,8 @@ from graphir.converters.onnx import from_model
 from graphir.errors import OutOfMemory
 from graphir.graph import Graph
 from graphir.types import UNKNOWN, Dim, DType, TensorType, parse_shape, symbol
-from graphir.verification.inputs.draws import EDGES, MASK, NORMAL, WIDE, Draw
+from graphir.verification.inputs.draws import EDGES, MASK, NORMAL, WIDE, Draw, make_feeds, perturbed
 from graphir.verification.inputs.roles import Role, numbers_met, order_sensitive, role_of, table_of
-from graphir.verification.inputs.seeded import make_feeds, perturbed
 from graphir.verification.inputs.sets import drawn_sets
 from graphir.verification.inputs.sizes import OpenSizes
 from graphir.verification.running.candidate import OnnxCandidate

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphir.converters.formats import Reference
-from graphir.verification.running.recalled import FEEDS_KEPT, KEPT_SHARE, Recalled
+from graphir.verification.running.references import FEEDS_KEPT, KEPT_SHARE, Recalled
 
 Feeds = Mapping[str, NDArray[Any]]
 SIZES = {"small": 1, "middle": 100, "large": 1000}
