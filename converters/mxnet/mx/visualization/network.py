@@ -77,7 +77,8 @@ def _warn_of_repeated(names: list[str]) -> None:
     repeated = sorted(name for name, count in Counter(names).items() if count > 1)
     if repeated:
         warnings.warn(
-            f"several variables share a name, and one node of the picture stands for them: {','.join(repeated)}",
+            "There are multiple variables with the same name in your graph, this may result in cyclic graph. Repeated "
+            f"names: {','.join(repeated)}",
             RuntimeWarning,
             stacklevel=3,
         )

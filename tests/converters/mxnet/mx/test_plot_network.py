@@ -77,7 +77,7 @@ print(json.dumps([graphviz.__version__, made]))
 
 
 @pytest.mark.live
-@pytest.mark.filterwarnings("ignore:several variables share a name")
+@pytest.mark.filterwarnings("ignore:There are multiple variables with the same name")
 def test_as_live_mxnet_makes_it_of_real_models(shared: Path) -> None:
     """Every symbol that MXNet draws; at some of them it raises KeyError, where there is a text here."""
     paths = sorted((shared / "models").glob("mxnet*/*/*-symbol.json"))
@@ -118,7 +118,8 @@ def test_a_pooling_without_attributes_is_shown() -> None:
 
 
 def test_a_repeated_name_is_warned_of() -> None:
-    with pytest.warns(RuntimeWarning, match="several variables share a name, .*: x"):
+    text = "There are multiple variables with the same name in your graph, .* Repeated names: x"
+    with pytest.warns(RuntimeWarning, match=text):
         plot_network(mx.sym.load_json(SEVERAL % ("x", 2)))
 
 
