@@ -57,6 +57,3 @@ def _by_name(glance: Glance, rows: list[Format]) -> Format | None:
                 raise FormatError(f"JSON, but {what}", path=glance.path)
     named = [(len(suffix), row) for row in rows for suffix in row.suffixes if glance.path.name.endswith(suffix)]
     return max(named, key=lambda entry: entry[0])[1] if named else None
-
-
-__all__ = ["detect_format", "text_format"]

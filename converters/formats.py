@@ -309,7 +309,3 @@ class Format:
     def runs(self) -> bool:
         """Whether onnxruntime runs the files as they are."""
         return self.check_run is not None
-
-
-__all__ = ["Description", "Format", "Judge", "Manner", "PathLike", "Ready", "Reference", "Source", "StoredArray",
-           "StoredArrays", "Target"]  # fmt: skip

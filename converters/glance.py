@@ -105,6 +105,3 @@ class Glance:
     def has(self, text: bytes) -> bool:
         """Whether these bytes stand in the file."""
         return isinstance(self.content.obj, mmap.mmap) and self.content.obj.find(text) >= 0
-
-
-__all__ = ["Glance"]

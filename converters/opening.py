@@ -69,6 +69,3 @@ def check_taken(what: object, row: Format | None, options: ModelOptions) -> None
         raise ImportFailure(f"{what}: a signature can be chosen of {owners} models only")
     if row is not None and options.params is not None and "params" not in taken:
         raise ImportFailure(f"{what}: {row.brand} models hold their own parameters; leave the params out")
-
-
-__all__ = ["check_taken", "read_model"]

@@ -51,6 +51,3 @@ class ModelOptions:
     def is_cut(self) -> bool:
         """Whether a part of the model is meant, not the whole."""
         return bool(self.inputs) or self.outputs is not None
-
-
-__all__ = ["ModelOptions"]

@@ -84,5 +84,3 @@ FORMAT = Format(
     target=OwnTarget(),
     suffixes=(SUFFIX,),
 )
-
-__all__ = ["FORMAT"]

@@ -41,6 +41,3 @@ def split_given(options: ModelOptions, cuts: Mapping[str, str]) -> tuple[ModelOp
         replace(options, shapes=of_whole(options.shapes), dtypes=of_whole(options.dtypes)),
         replace(options, shapes=of_part(options.shapes), dtypes=of_part(options.dtypes)),
     )
-
-
-__all__ = ["cut_graph", "split_given"]

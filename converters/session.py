@@ -173,6 +173,3 @@ def _as_onnx(model: Model, opset: int | None, format: str | None) -> Iterator[by
         target = Path(folder) / "model.onnx"
         save(model, target, opset=opset, weights="auto")
         yield os.fspath(target)
-
-
-__all__ = ["Session", "lean_session", "quiet_session"]

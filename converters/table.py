@@ -53,6 +53,3 @@ def fixes_of(format: str) -> Fixes:
 
     make = FORMATS[format].fixes
     return PLAIN if make is None else make()
-
-
-__all__ = ["FORMATS", "fixes_of", "origin_of", "readable", "table", "writable"]

@@ -90,6 +90,3 @@ def after_writing(target: PathLike, what: str) -> Iterator[None]:
     except Exception as error:  # passed on as it is: only what is known about the target is added
         error.add_note(f"{target} was written; only {what} could not be made")
         raise
-
-
-__all__ = ["after_writing", "check_options", "example", "make_ready", "only_text", "target_format", "target_of"]

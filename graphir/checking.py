@@ -203,6 +203,3 @@ def _stand_in(graph: Graph) -> None:
 def zeros(dtype: DType, shape: tuple[int, ...]) -> Tensor:
     """A tensor of zeros that holds none of them."""
     return Tensor.computed(dtype, shape, lambda: np.zeros(shape, dtype.numpy()))
-
-
-__all__ = ["check", "checked", "open_parameters", "zeros"]

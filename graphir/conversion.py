@@ -330,6 +330,3 @@ def _open_sizes(graph: Graph) -> str:
 def _behind_batch(shape: tuple[Any, ...]) -> tuple[Any, ...]:
     """The sizes without the batch's, which tensors of three axes and more are taken to have first."""
     return shape[1:] if len(shape) > 2 else shape
-
-
-__all__ = ["Proof", "Wanted", "convert", "convert_model", "half_options"]

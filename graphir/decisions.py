@@ -251,6 +251,3 @@ class Decision:
             return cls(DecisionKind(kind), node, text)
         except ValueError:
             return cls(DecisionKind.OTHER, node, f"{kind}: {text}")
-
-
-__all__ = ["Decision", "DecisionKind"]

@@ -111,22 +111,3 @@ class UnsupportedOpError(ImportFailure, ExportFailure):
         self.problems = tuple(problems)
         lines = [message, *(f"  {gap}" for gap in self.gaps), *(f"  {problem}" for problem in self.problems)]
         super().__init__("\n".join(lines))
-
-
-__all__ = [
-    "ArgumentError",
-    "ExportFailure",
-    "FormatError",
-    "Gap",
-    "GraphError",
-    "GraphirError",
-    "ImportFailure",
-    "LimitError",
-    "OperatorError",
-    "OutOfMemory",
-    "ProviderError",
-    "RunError",
-    "ShapeError",
-    "UnsupportedOpError",
-    "VerificationError",
-]

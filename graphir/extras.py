@@ -32,6 +32,3 @@ def install_hint(extra: str) -> str:
     """
     wanted = " ".join(f"'{requirement}'" for requirement in EXTRAS[extra])
     return f"pip install {wanted} (graphir's extra `{extra}`)"
-
-
-__all__ = ["DRAWING", "EXTRAS", "install_hint"]

@@ -197,6 +197,3 @@ def opened(model: Model, options: ModelOptions, *, simplified: bool = True) -> S
         model = with_types(model, options.shapes)
     described = Description(model.name, model.name, origin_of(model.metadata))
     return Source("", model, (), described, count_operators(model))
-
-
-__all__ = ["diff", "padding", "shapes", "summary"]

@@ -176,6 +176,3 @@ def _report(
         for tensor in program.tensors:
             tensor.bits = 8 * sharing.element_bytes
     return MemoryReport(program, find_liveness(program), plan_blocks(program, sharing), wanted, found, symbol)
-
-
-__all__ = ["SECONDS", "MemoryReport", "Wanted", "memory", "memory_of"]

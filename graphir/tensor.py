@@ -314,12 +314,3 @@ def _packed(array: np.ndarray[Any, Any], dtype: DType) -> np.ndarray[Any, Any]:
     for slot in range(per_byte):
         packed |= codes[:, slot] << (dtype.bits * slot)
     return packed
-
-
-__all__ = [
-    "MOST_AXES",
-    "Tensor",
-    "byte_size",
-    "unpacked",
-    "why_unheld",
-]

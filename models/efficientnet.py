@@ -71,6 +71,3 @@ def _block(net: Network, x: Value, kernel: int, filters: int, expansion: int, st
     inner = net.multiply(inner, excited, f"{name}se_excite")
     inner = net.batch_norm(net.conv(inner, filters, (1, 1), f"{name}project_conv"), f"{name}project_bn")
     return net.add(inner, x, f"{name}add") if stride == 1 and channels == filters else inner
-
-
-__all__ = ["efficientnet_b0"]

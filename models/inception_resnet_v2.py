@@ -126,6 +126,3 @@ def _block8(net: _Builder, x: Value, name: str, scale: float, *, activate: bool 
     branches = [net.unit(x, 192, 1)]
     branches += [net.unit(net.unit(net.unit(x, 192, 1), 224, (1, 3)), 256, (3, 1))]
     return net.residual(x, branches, scale, name, activate=activate)
-
-
-__all__ = ["inception_resnet_v2"]

@@ -71,5 +71,3 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="A small network as Keras 3 writes it, without Keras.")
     parser.add_argument("path", metavar="PATH", help="the .keras file to write")
     save(parser.parse_args().path)
-
-__all__ = ["save"]

@@ -198,6 +198,3 @@ def _channels(x: Value) -> int:
     channels = x.shape[1]
     assert isinstance(channels, int)
     return channels
-
-
-__all__ = ["SAME", "Network", "Weights", "explicit", "seeded", "stored"]

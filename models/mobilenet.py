@@ -71,6 +71,3 @@ def _inverted_residual(net: Network, x: Value, filters: int, stride: int, expans
     inner = net.relu6(net.batch_norm(inner, f"{name}_depthwise_BN"), f"{name}_depthwise_relu")
     inner = net.batch_norm(net.conv(inner, filters, (1, 1), f"{name}_project"), f"{name}_project_BN")
     return net.add(x, inner, f"{name}_add") if stride == 1 and channels == filters else inner
-
-
-__all__ = ["mobilenet", "mobilenet_v2"]

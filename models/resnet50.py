@@ -42,6 +42,3 @@ def _block(net: Network, x: Value, filters: int, stride: int, name: str, *, proj
     x = net.conv(x, 4 * filters, (1, 1), f"{name}_3_conv", bias=True)
     x = net.batch_norm(x, f"{name}_3_bn", epsilon=EPSILON)
     return net.relu(net.add(shortcut, x, f"{name}_add"), f"{name}_out")
-
-
-__all__ = ["resnet50"]

@@ -383,6 +383,3 @@ def _end(child: subprocess.Popen[bytes], folder: tempfile.TemporaryDirectory[str
             except OSError:
                 continue  # what was still to be written is of no use to a process that has ended
     folder.cleanup()
-
-
-__all__ = ["ChildProcess"]

@@ -53,6 +53,3 @@ def table(*rows: tuple[type[Operator], F]) -> dict[type[Operator], F]:
         twice = sorted(op.__name__ for op, times in Counter(op for op, _ in rows).items() if times > 1)
         raise GraphirError(f"two export functions for {', '.join(twice)}")
     return found
-
-
-__all__ = ["BaseExportNode", "O", "P", "table"]

@@ -193,6 +193,3 @@ class BaseImportNode(NodeView):
     def decide(self, kind: DecisionKind, text: str) -> None:
         """Record a decision about this node."""
         self.importer.graph.decide(kind, self.name, text)
-
-
-__all__ = ["BaseImportNode", "BaseImporter", "Imported", "Trial"]

@@ -17,6 +17,3 @@ def refuse_impostors(head: bytes, impostors: Sequence[tuple[bytes, str]], wanted
     for prefix, what in impostors:
         if start.startswith(prefix) or (prefix == TF_LITE and head[4:8] == prefix):
             raise FormatError(f"not {wanted}: {what}", path=path, offset=0)
-
-
-__all__ = ["GIT_LFS", "TF_LITE", "refuse_impostors"]

@@ -96,9 +96,3 @@ class Live:
 def raises(name: str) -> str:
     """What to say of a limit that was reached."""
     return f"{OPTIONS[name]} or {name} raises the limit"
-
-
-__all__ = [
-    "DEFAULTS", "GIB", "MEMORY", "SECONDS", "Limits", "Live", "LiveCrashed", "LiveFailed", "LiveOutOfMemory",
-    "LiveTooSlow", "raises",
-]  # fmt: skip

@@ -82,6 +82,3 @@ class Maker:
         body.set_outputs([again, *made.states, *made.rows])
         op = Loop(len(made.states) + len(made.rows))
         return self.all(op, self.constant(count, DType.INT64), None, *starts, subgraphs=[body])
-
-
-__all__ = ["Maker", "Naming", "Step"]

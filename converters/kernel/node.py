@@ -157,6 +157,3 @@ class NodeView(ABC):
 
     def _value(self, operand: Operand) -> Value:
         return operand if isinstance(operand, Value) else self.input(operand)
-
-
-__all__ = ["NodeView", "Operand"]

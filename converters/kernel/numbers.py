@@ -26,6 +26,3 @@ def converted(number: float, dtype: DType) -> float | int | bool:
     kept = int(number) & ((1 << dtype.bits) - 1)
     is_signed = dtype.value.startswith("int")
     return kept - (1 << dtype.bits) if is_signed and kept >> (dtype.bits - 1) else kept
-
-
-__all__ = ["converted"]

@@ -77,6 +77,3 @@ def _ordered(nodes: Mapping[Hashable, StatedNode]) -> Iterable[StatedNode]:
                         ready.append(reader)
         if start in waits:
             ready.append(start)
-
-
-__all__ = ["Result", "StatedNode", "outline"]

@@ -64,6 +64,3 @@ def as_results(result: object, count: int, what: str) -> tuple[Array, ...]:
     if len(results) != count:
         raise PluginError(f"{what} computed {len(results)} results, expected {count}")
     return tuple(np.asarray(array) for array in results)
-
-
-__all__ = ["as_results", "import_by_plugin", "referred", "refuse_known", "results_of"]

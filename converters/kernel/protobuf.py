@@ -78,6 +78,3 @@ def outline(data: memoryview, position: int, end: int, message: str) -> Iterator
             number, wire_type, content, stop = read_field(data, position, end, message)
         yield number, wire_type, content, stop
         position = stop
-
-
-__all__ = ["BYTES", "FIXED32", "FIXED64", "VARINT", "outline", "read_field", "read_varint", "write_varint"]

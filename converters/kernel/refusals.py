@@ -90,6 +90,3 @@ def name_attributes(reason: str, operator: str, node: str, attributes: Mapping[s
         return reason
     stated = [f"{name}={shortened(value)}" for name, value in attributes.items()]
     return f"{reason}; it states {listing(stated, ATTRIBUTES_SHOWN)}"
-
-
-__all__ = ["NODE_ERRORS", "NeedsShape", "QuietRefusal", "Refusal", "Refusals", "name_attributes"]

@@ -267,5 +267,3 @@ FORMAT = Format(
     outline=outline_symbol,
     live="MXNet",
 )
-
-__all__ = ["FORMAT", "MXNetModel", "model_of", "open_arrays"]

@@ -93,6 +93,3 @@ def _mxnet_crops(left: Window, right: Window) -> str:
     pads = (0,) * len(ends)
     more = tuple(max(-after, 0) for _, after in ends)
     return f"pad={pads}, adj={more} and mx.sym.slice(begin={begin}, end={end}) behind"
-
-
-__all__ = ["MXNetFixes"]

@@ -79,6 +79,3 @@ def _only_held(opened: MXNetSource) -> MXNetSource:
         return opened
     held = {node.name for node in opened.symbol.nodes if node.op == VARIABLE}
     return replace(opened, tensors={name: tensor for name, tensor in opened.tensors.items() if name in held})
-
-
-__all__ = ["graph_of", "part_of"]

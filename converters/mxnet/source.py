@@ -264,6 +264,3 @@ def plain_names(params: PathLike | Mapping[str, object]) -> dict[str, Tensor]:
 def _as_tensor(value: object) -> Tensor:
     asnumpy = getattr(value, "asnumpy", None)
     return Tensor.of(asnumpy() if asnumpy is not None else value)
-
-
-__all__ = ["MXNetSource", "open_source", "plain_names"]

@@ -30,6 +30,3 @@ def count_protos(nodes: Iterable[Any]) -> dict[str, int]:
             found[node.op_type] += 1
             pending += [graph.node for graph in inner] if (inner := inner_graphs(node)) else ()
     return dict(found)
-
-
-__all__ = ["count_protos", "count_records"]

@@ -42,6 +42,3 @@ def code_of(dtype: DType | None, what: str) -> int:
     if dtype is None:
         raise ExportFailure(f"{what}: its dtype is unknown, and ONNX requires one; state it, as in -i name:1,3:float32")
     return CODES[dtype]
-
-
-__all__ = ["BY_CODE", "CODES", "code_of"]

@@ -30,6 +30,3 @@ def _export(graph: Graph, path: Path, opset: int | None) -> None:
     from graphir.converters.onnx import save
 
     save(graph, path, opset=opset)
-
-
-__all__ = ["onnx_evaluator", "onnx_terms"]

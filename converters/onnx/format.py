@@ -97,5 +97,3 @@ FORMAT = Format(
     asked_last=True,
     fixes=fixes,
 )
-
-__all__ = ["FORMAT"]

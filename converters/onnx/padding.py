@@ -23,6 +23,3 @@ def pad_attributes(padding: Padding) -> dict[str, Any]:
 def unless_all(values: tuple[int, ...], default: int) -> tuple[int, ...] | None:
     """The values, or None if every one is the default."""
     return values if any(value != default for value in values) else None
-
-
-__all__ = ["pad_attributes", "unless_all"]

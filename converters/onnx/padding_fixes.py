@@ -63,6 +63,3 @@ def _onnx_pad(left: Window, right: Window, parts: list[str]) -> str:
 def _ends(pads: Pads) -> list[int]:
     """ONNX's order: all before, then all after."""
     return [before for before, _ in pads] + [after for _, after in pads]
-
-
-__all__ = ["OnnxFixes"]

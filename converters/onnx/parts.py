@@ -12,6 +12,3 @@ def in_parts(source: str | bytes, start: Callable[[bytes], Any]) -> Any | None:
 
     model = plugged_model(source)
     return None if model is None else PluggedSession(model, start)
-
-
-__all__ = ["in_parts"]

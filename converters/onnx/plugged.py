@@ -215,6 +215,3 @@ def _item(value: Any) -> Item:
     )
     text = {"float32": "float", "float64": "double"}.get(str(dtype), str(dtype))
     return Item(value.name, "" if dtype is None else f"tensor({text})", shape)
-
-
-__all__ = ["PluggedSession", "computed", "plugged_model"]

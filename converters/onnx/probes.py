@@ -195,6 +195,3 @@ def never_reached(sights: Sequence[Sight], reached: Collection[int]) -> list[str
     if whole:
         lines.append(f"both ways of {', '.join(whole)} reached")
     return lines
-
-
-__all__ = ["Probes", "Sight", "extent_addition", "extent_names", "never_reached"]

@@ -108,6 +108,3 @@ class FilePart(Reference):
             self._told = True
             self.label += f", {', '.join(session.computed)} by the plugin's own numpy"
         return session
-
-
-__all__ = ["FilePart", "OnnxModel", "ends_onnxruntime"]

@@ -111,5 +111,3 @@ FORMAT = Format(
     target=PyTorchTarget(),
     live="PyTorch",
 )
-
-__all__ = ["FORMAT"]

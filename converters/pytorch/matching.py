@@ -246,6 +246,3 @@ def _is_ordered(first: Layer, second: Layer) -> bool:
     pairs = zip(_number_key(first), _number_key(second), strict=False)
     number, other = next(((one, two) for one, two in pairs if one != two), ((-1, ""), (-1, "")))
     return min(number[0], other[0]) >= 0
-
-
-__all__ = ["COUNTER", "Layer", "Match", "Network", "layers_of", "match_by_order", "match_graphs"]

@@ -190,5 +190,3 @@ FORMAT = Format(
     target=WeightsTarget(),
     live="PyTorch",
 )
-
-__all__ = ["FORMAT", "rename"]

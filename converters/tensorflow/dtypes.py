@@ -50,6 +50,3 @@ def codes_by_text() -> dict[str, int]:
         text = f"DT_{_TEXT_NAMES.get(name, name.upper())}"
         found |= {text: code, f"{text}_REF": code + REFERENCE}
     return found
-
-
-__all__ = ["DataType", "codes_by_text", "data_type", "named_type"]

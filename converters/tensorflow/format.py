@@ -90,5 +90,3 @@ FORMAT = Format(
     outline=outline_graph,
     live="TensorFlow",
 )
-
-__all__ = ["FORMAT"]

@@ -55,6 +55,3 @@ def _head(path: Path) -> bytes:
             return file.read(4)
     except OSError:
         return b""
-
-
-__all__ = ["open_model"]

@@ -41,6 +41,3 @@ def _tensorflow_crops(left: Window) -> str:
     if all(pair == split_same(max(sum(pair), 0), SameMode.UPPER) for pair in ends):
         return f"padding='SAME' and the spatial output shape {by(left.results)}"
     return f"padding='VALID' and a slice of the result that takes off {listed(tuple(ends))}"
-
-
-__all__ = ["TensorFlowFixes"]

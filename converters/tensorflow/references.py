@@ -59,6 +59,3 @@ def judges(
     if not named:
         gives_way[TensorFlowMissing] = "TensorFlow is there but not usable: {error}"
     return [Judge(running, gives_way), Judge(note=IMPORTED)]
-
-
-__all__ = ["judges"]

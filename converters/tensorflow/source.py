@@ -38,6 +38,3 @@ class TensorFlowModel(Source):
         assert not isinstance(self.source, bytes)
         outputs = [value.name for value in self.graph.outputs]
         return judges(self.source, outputs, self.signature, against, live, self.graph)
-
-
-__all__ = ["TensorFlowModel"]

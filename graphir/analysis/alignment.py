@@ -246,6 +246,3 @@ def _common(left: Sequence[Node], right: Sequence[Node]) -> list[tuple[Node, Nod
         else:
             j += 1
     return found
-
-
-__all__ = ["Alignment", "Key", "Pair", "align", "by_key", "in_order"]

@@ -113,6 +113,3 @@ def shown(value: object) -> str:
     if isinstance(value, Same):
         return f"SAME_{value.mode.name}"
     return str(value.value) if isinstance(value, enum.Enum) else str(value)
-
-
-__all__ = ["attributes_of", "described", "shown"]

@@ -35,6 +35,3 @@ def channel_moves(rank: int) -> tuple[Order, Order]:
 def fits(shape: Sequence[int], wanted: Sequence[Any]) -> bool:
     """Whether sizes are what is wanted; what is no number there takes any."""
     return all(not isinstance(other, int) or size == other for size, other in zip(shape, wanted, strict=True))
-
-
-__all__ = ["Order", "channel_moves", "channel_order", "fits"]

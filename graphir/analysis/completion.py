@@ -244,6 +244,3 @@ def _is_constant(value: Value) -> bool:
 
 def _alike(node: Node) -> Hashable:
     return node.op.name
-
-
-__all__ = ["Counterparts", "pair_inputs"]

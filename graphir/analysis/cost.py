@@ -127,6 +127,3 @@ def _size(count: Dim | None) -> int:
         return 0
     found = substitute(count, dict.fromkeys(count.symbols(), 1))
     return found if isinstance(found, int) else 0
-
-
-__all__ = ["Cost", "OperatorCost", "Uncounted", "cost"]

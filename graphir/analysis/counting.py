@@ -296,16 +296,3 @@ def elements_of(value: Value) -> int | None:
         return value.tensor.size
     count = value.type.elements() if isinstance(value.type, TensorType) else None
     return count if isinstance(count, int) else None
-
-
-__all__ = [
-    "Count",
-    "Counting",
-    "Layer",
-    "Tally",
-    "bytes_of",
-    "elements_of",
-    "trips",
-    "visible_outputs",
-    "work_of",
-]

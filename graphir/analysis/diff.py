@@ -395,6 +395,3 @@ def _both(left: str, right: str) -> str:
 def _listed(values: tuple[Value, ...]) -> str:
     names = [*(value.name for value in values[:4]), *["..."] * (len(values) > 4)]
     return f"{len(values)} ({', '.join(names)})" if values else "none"
-
-
-__all__ = ["Change", "Difference", "Row", "Status", "compare"]

@@ -71,6 +71,3 @@ def _wanted(node: Node, slot: int) -> Sequence[int] | None:
         width = shape[-1] if shape else None
         return (LENGTH, *rows(width))
     return None
-
-
-__all__ = ["LENGTH", "Reader", "example_shape", "example_sizes", "picture", "rows"]

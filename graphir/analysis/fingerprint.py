@@ -175,6 +175,3 @@ def _mixed_short(bits: ndarray[Any, Any], odd: int) -> ndarray[Any, Any]:
     mixed ^= mixed >> np.uint32(15)
     mixed *= np.uint32(0x85EBCA77)
     return mixed ^ (mixed >> np.uint32(13))
-
-
-__all__ = ["Fingerprints", "digest", "fingerprint"]

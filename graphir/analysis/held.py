@@ -51,6 +51,3 @@ def stored_bytes(tensor: Tensor) -> int:
         len(text if isinstance(text, bytes) else str(text).encode("utf-8", "surrogateescape"))
         for text in tensor.numpy().flat
     )
-
-
-__all__ = ["count_operators", "stored_bytes", "used_weights", "weights"]

@@ -66,6 +66,3 @@ def _result(graph: Graph, around: Mapping[Value, int], prints: Fingerprints) -> 
     read = {value: around[value] for value in captured(graph) if value in around}
     origins = _origins(graph, read, prints)
     return tuple(origins.get(value, 0) for value in graph.outputs)
-
-
-__all__ = ["COMMUTATIVE", "exact_labels"]

@@ -303,6 +303,3 @@ def _divides(window: Window) -> str:
     if window.include and any(map(any, window.pads or ())):
         return f"by the number of data and stated padding in the window, fewer than {whole} where rounding up adds more"
     return f"by the number of data in the window, fewer than {whole} at the border"
-
-
-__all__ = ["Compared", "Disagreement", "PaddingAudit", "Pair", "audit", "audit_graphs", "compare"]

@@ -101,5 +101,3 @@ def is_mode(fill: str) -> bool:
 
 
 PLAIN = Fixes()
-
-__all__ = ["LOWEST", "PLAIN", "Fixes", "by", "extra", "fill_of", "is_mode", "listed", "read_pads", "rounding"]

@@ -59,6 +59,3 @@ def _weights(node: Node) -> int:
     """The elements of the source's weights that a node reads."""
     read = dict.fromkeys(value for value in node.inputs if value is not None and value.is_parameter and value.sources)
     return sum(elements_of(value) or 0 for value in read)
-
-
-__all__ = ["INPUT", "Place", "matching", "places"]

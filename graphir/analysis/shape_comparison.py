@@ -61,6 +61,3 @@ def _are_numbers(*shapes: tuple[Dim, ...]) -> bool:
 
 def _numbers(shape: tuple[Dim, ...]) -> tuple[int, ...]:
     return tuple(size for size in shape if isinstance(size, int))
-
-
-__all__ = ["ShapePair", "compare_shapes"]

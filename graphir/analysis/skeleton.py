@@ -129,6 +129,3 @@ class Skeleton:
 
 def _is_transparent(node: Node, computed: tuple[int, ...]) -> bool:
     return len(set(computed)) == 1 and (type(node.op) in TRANSPARENT or type(node.op) in SCALING)
-
-
-__all__ = ["Skeleton", "coarse", "fine", "kind_of", "loose_kind"]

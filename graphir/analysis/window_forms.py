@@ -292,6 +292,3 @@ def _is_ones(value: Value) -> bool:
     if maker is not None and isinstance(maker.op, Expand):
         return _scalar(maker.inputs[0]) == 1
     return maker is not None and isinstance(maker.op, ConstantOfShape) and maker.op.value == 1
-
-
-__all__ = ["counted", "data_counts", "drop_lowest", "unite_windows"]

@@ -306,6 +306,3 @@ def _policy(padding: Padding) -> str:
     if isinstance(padding, Same):
         return f"SAME_{padding.mode.name}"
     return "VALID" if padding.is_zero else "explicit"
-
-
-__all__ = ["Pads", "Window", "find_windows", "prepared"]

@@ -110,6 +110,3 @@ def seconds(text: str) -> float:
     if not math.isfinite(found) or found <= 0:
         raise argparse.ArgumentTypeError(f"{text!r} is no time; write a number above 0, as in 2.5")
     return found
-
-
-__all__ = ["add_arguments", "run"]

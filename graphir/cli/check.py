@@ -90,6 +90,3 @@ def several(sources: Sequence[Source]) -> Search | None:
         return found
     right_here = [model for model in found.models if "/" not in model.name and not model.is_closed]
     return None if len(right_here) == 1 or not found.models else found
-
-
-__all__ = ["add_arguments", "run"]

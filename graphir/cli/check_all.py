@@ -219,6 +219,3 @@ def _gap_text(gap: Mapping[str, Any], *, verbose: bool) -> str:
 def _short(text: str) -> str:
     line = in_one_line(text)
     return line if len(line) <= CAUSE else line[: CAUSE - 4].rstrip() + " ..."
-
-
-__all__ = ["run_all"]

@@ -26,6 +26,3 @@ def checked_model(options: argparse.Namespace, stated: Mapping[str, Any], consol
 
     given = {spec.name: spec.shape for spec in options.inputs}
     return checked(options.source, open_with, given, options.target, stated, options.provider)
-
-
-__all__ = ["checked_model"]

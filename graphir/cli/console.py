@@ -240,6 +240,3 @@ def shortened(text: str, room: int) -> str:
         return text[:room]
     head = room // 3
     return f"{text[:head]}..{text[len(text) - (room - head - 2):]}"
-
-
-__all__ = ["Console", "Progress", "complain", "say"]

@@ -167,6 +167,3 @@ def run(options: argparse.Namespace, console: Console) -> int:
         console.cases(lambda: conversion_suite(report, options.source, options.target))
         console.flush()
     return 0 if report.verification is None else report.verification.exit_code
-
-
-__all__ = ["add_arguments", "run"]

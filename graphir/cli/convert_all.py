@@ -152,6 +152,3 @@ def _working(options: argparse.Namespace) -> Working:
     jobs = options.jobs or os.cpu_count() or 1
     memory = int(options.memory * UNITS) if options.memory else memory_for_each(jobs)
     return Working(jobs, Caps(options.timeout, memory), options.dask, tuple(options.retry))
-
-
-__all__ = ["add_arguments", "run"]

@@ -69,6 +69,3 @@ def _write(target: str, found: Cost, source: str, line: str) -> None:
         write_text(target, cost_csv(found))
     else:
         write_document(target, {"source": source, **cost_json(found)}, lambda: cost_html(found, line))
-
-
-__all__ = ["add_arguments", "run"]

@@ -48,6 +48,3 @@ def run(options: argparse.Namespace, console: Console) -> int:
     console.show(lambda: found.to_text(verbose=options.verbose > 0))
     console.cases(lambda: diff_suite(found, options.source, options.other))
     return 0 if found else 4
-
-
-__all__ = ["add_arguments", "run"]

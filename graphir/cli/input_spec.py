@@ -78,6 +78,3 @@ def _shape(shape: str, text: str) -> tuple[Any, ...]:
         return tuple(parse_shape(",".join(sizes)))
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"cannot read the shape {shape!r} in {text!r}: {error}") from None
-
-
-__all__ = ["SHAPE_EXAMPLE", "InputSpec", "input_spec"]

@@ -77,6 +77,3 @@ def _plain(place: Place) -> dict[str, Any]:
         "is_output": place.is_output,
         "sources": list(value.sources),
     }
-
-
-__all__ = ["add_arguments", "run"]

@@ -43,6 +43,3 @@ def add_live_options(group: argparse._ArgumentGroup) -> None:
         "--live-memory", metavar="GIB", type=above_zero,
         help="memory limit of the live framework (default 16), and of onnxruntime (default: all available)",
     )  # fmt: skip
-
-
-__all__ = ["above_zero", "add_live_options", "interpreter"]

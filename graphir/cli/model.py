@@ -21,6 +21,3 @@ def open_model(
     from graphir.converters.opening import read_model
 
     return read_model(options.source, model_options(options), Manner(simplified, settled, console.stage))
-
-
-__all__ = ["open_model"]

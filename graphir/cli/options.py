@@ -383,11 +383,3 @@ def constants_of(options: argparse.Namespace) -> dict[str, Any] | None:
 def dtypes_of(options: argparse.Namespace) -> dict[str, str] | None:
     """The dtypes that -i gave, None if there are none."""
     return {given.name: given.dtype for given in options.inputs if given.dtype is not None} or None
-
-
-__all__ = [
-    "add_comparison_options", "add_format_option", "add_model_options", "add_other_options",
-    "add_output_options", "add_plugin_option", "add_target_options", "comparison_options", "constant_value",
-    "constants_of", "dtypes_of", "limits", "model_options", "names", "need_feeds", "need_files", "one_of",
-    "opset", "other_options", "read_by", "shapes_of", "target_options", "tolerance", "whole_number",
-]  # fmt: skip

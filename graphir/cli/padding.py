@@ -60,6 +60,3 @@ def run(options: argparse.Namespace, console: Console) -> int:
         audited = found
         console.cases(lambda: padding_suite(audited, options.source, options.other))
     return 0 if found else 4
-
-
-__all__ = ["add_arguments", "run"]

@@ -249,6 +249,3 @@ def as_json(opened: StoredArrays) -> dict[str, Any]:
             for entry in opened.entries
         ],
     }
-
-
-__all__ = ["add_arguments", "as_json", "as_text", "named_arrays", "run", "write_arrays"]

@@ -129,6 +129,3 @@ def _read(path: str) -> object:
         return read_json(read_limited(path, LARGEST_REPORT))
     except NoJson as error:
         raise FormatError(f"{error}; expected a report that --report x.json wrote", path=path) from error
-
-
-__all__ = ["add_arguments", "run"]

@@ -76,6 +76,3 @@ def _answer(row: Provider) -> str:
         return "runs" if run_isolated(product, Caps(SECONDS)) else "runs, with a wrong product of two matrices"
     except GraphirError as error:
         return f"does not run: {str(error).splitlines()[0]}"
-
-
-__all__ = ["add_arguments", "run"]

@@ -113,6 +113,3 @@ def _compare(options: argparse.Namespace, model: Source, console: Console) -> in
     console.data({"first": options.source, "second": options.other, **found.to_json()})
     console.show(lambda: found.to_text(verbose=options.verbose > 0))
     return 0 if found else 4
-
-
-__all__ = ["add_arguments", "run"]

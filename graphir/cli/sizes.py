@@ -14,6 +14,3 @@ def size(text: str) -> int:
     if found is None or float(found[1]) <= 0:
         raise argparse.ArgumentTypeError(f"{text!r} is no size; write a number with a unit, as in 512MB or 1.5GB")
     return int(float(found[1]) * (1 << UNITS[found[2]]))
-
-
-__all__ = ["size"]

@@ -36,6 +36,3 @@ def sources_of(options: argparse.Namespace) -> list[Source]:
 def shown_sources(options: argparse.Namespace) -> list[str]:
     """The sources and the lists as they were named."""
     return [*options.sources, *options.lists]
-
-
-__all__ = ["add_sources", "shown_sources", "sources_of"]

@@ -34,6 +34,3 @@ def run(options: argparse.Namespace, console: Console) -> int:
     console.data({"source": options.source, **found.to_json()})
     console.show(found.to_text)
     return 0
-
-
-__all__ = ["add_arguments", "run"]

@@ -128,6 +128,3 @@ def _drawn(sides: Sequence[tuple[str, ModelOptions]]) -> Graph | None:
         except GraphirError:  # a golden capture, or a file that onnxruntime runs and no graph says
             continue
     return None
-
-
-__all__ = ["add_arguments", "run"]

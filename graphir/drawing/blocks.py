@@ -268,6 +268,3 @@ def operators_of(box: Box) -> dict[str, int]:
             counts[held.node.op.shown_name] += 1
         pending += reversed(held.children)
     return dict(counts)
-
-
-__all__ = ["MOST", "Box", "operators_of", "shared_start", "title_of", "tree_of"]

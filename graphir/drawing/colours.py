@@ -131,6 +131,3 @@ def _scoped(rules: str, scope: str) -> str:
     """
     found = _RULE.findall(rules)
     return "".join(",".join(f"{scope} {one}" for one in selectors.split(",")) + body for selectors, body in found)
-
-
-__all__ = ["CLASSES", "MARKS", "QUIET", "class_of", "style_sheet"]

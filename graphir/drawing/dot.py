@@ -73,6 +73,3 @@ def _inside(box: Box, side: Side, names: dict[Box, str], indent: str) -> Iterato
         if child.children:
             indent = indent[:-2]
             yield f"{indent}}}"
-
-
-__all__ = ["dot_of", "quoted"]

@@ -149,6 +149,3 @@ def _in_rows(places: dict[int, tuple[float, int]], count: int, routes: dict[Wire
         tuple(columns),
         {wire: tuple(number[places[point][0]] for point in way) for wire, way in sorted(routes.items())},
     )
-
-
-__all__ = ["Arrangement", "Arranger", "Cell", "PlotExtraMissing", "Wire", "need"]

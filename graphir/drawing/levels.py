@@ -84,6 +84,3 @@ def _enter(levels: dict[Box, Level], value: Value, box: Box) -> Box:
     assert box.parent is not None
     levels[box.parent].ins.setdefault(value, {})[box.place] = None
     return box.parent
-
-
-__all__ = ["Level", "levels_of"]

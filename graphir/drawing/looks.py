@@ -279,18 +279,3 @@ def fitted(text: str, *, small: bool = False, room: float = ROOM) -> str:
         else:
             high = middle - 1
     return f"{held[:low]}..{held[-low:]}"
-
-
-__all__ = [
-    "WIDTH",
-    "Cost",
-    "Look",
-    "Looks",
-    "fitted",
-    "label_width",
-    "short",
-    "sizes_of",
-    "text_width",
-    "title_lines",
-    "wire_label",
-]

@@ -135,6 +135,3 @@ def _padding(pair: Any, side: str) -> list[tuple[str, Mark]]:
     found = pair.get("disagreements")
     texts = tuple(str(held.get("text")) for held in found if isinstance(held, Mapping)) if found else ()
     return [(window["name"], Mark("padding" if texts else "agreed", texts))]
-
-
-__all__ = ["Mark", "Marks", "marks_of_difference", "marks_of_report", "names_of", "worst"]

@@ -25,6 +25,3 @@ def html_of(graph: Graph) -> str:
     more = [f"... and {len(lines) - MOST_LINES:,} more lines"] if len(lines) > MOST_LINES else []
     text = "\n".join(escape(line) for line in [*lines[:MOST_LINES], *more])
     return f"<p>{escape(note)}</p><pre>{text}</pre>"
-
-
-__all__ = ["html_of"]

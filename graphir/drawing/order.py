@@ -64,6 +64,3 @@ def crossings(order: Sequence[Node], wires: dict[Node, list[Value]]) -> list[int
         running += step
         found.append(running)
     return found
-
-
-__all__ = ["crossings", "drawn_order", "reads"]

@@ -123,6 +123,3 @@ def _counterparts(plot: Plot, side: Side, nodes: dict[Any, int]) -> dict[int, in
         order += box.children
     theirs = {box.node: number for number, box in enumerate(order) if box.node is not None}
     return {number: theirs[plot.pairs[node]] for node, number in nodes.items() if plot.pairs.get(node) in theirs}
-
-
-__all__ = ["page_of"]

@@ -186,6 +186,3 @@ def _side(graph: Graph, title: str, marks: Marks, like: Mapping[Node, Node]) -> 
     """One side; `like` are the counterparts of the second one's nodes, which it is collapsed like."""
     root = tree_of(graph, like=like)
     return Side(graph, title, root, levels_of(root), Looks(graph, root, marks), marks)
-
-
-__all__ = ["SUFFIXES", "Plot", "Side", "plot"]

@@ -139,6 +139,3 @@ def _columns(columns: tuple[float, ...], needs: list[tuple[int, int, float]]) ->
     for column in range(count - 2, -1, -1):
         latest[column] = min(latest[other] - least for other, least in behind[column])
     return [(low + high) / 2 for low, high in zip(earliest, latest, strict=True)]
-
-
-__all__ = ["GAP", "HEADER", "PADDING", "PIN_HEIGHT", "ROW_GAP", "Placed", "Spot", "place"]

@@ -24,6 +24,3 @@ def png_of(svg: str) -> bytes:
     sharp = min(SHARP, MOST_PIXELS / max(width, height), (MOST_AREA / (width * height)) ** 0.5)
     made: bytes = bytes(renderer.svg_to_bytes(svg_string=svg, background="white", width=max(1, round(width * sharp))))
     return made
-
-
-__all__ = ["png_of"]

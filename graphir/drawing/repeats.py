@@ -128,6 +128,3 @@ def _phased(start: int, stop: int, period: int, cuts: Sequence[float]) -> Run:
             best = (cost, -times, begin)
     assert best is not None
     return Run(best[2], best[2] - best[1] * period, period)
-
-
-__all__ = ["Run", "find_runs", "widened"]

@@ -151,6 +151,3 @@ def opened_at_first(root: Box, looks: dict[Box, Look], most: int = MOST_OPEN) ->
                 count += 1
                 heapq.heappush(waiting, (is_quiet, is_told, -child.leaves, count, child))
     return opened
-
-
-__all__ = ["Scene", "opened_at_first", "scenes_of", "with_rails"]

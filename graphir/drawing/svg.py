@@ -206,6 +206,3 @@ def _mark(spot: Spot, look: Look, *, framed: bool = True) -> Iterator[str]:
 def escape_lines(text: str) -> str:
     """Several lines for markup, each made safe."""
     return "\n".join(escape(line) for line in text.split("\n"))
-
-
-__all__ = ["Drawing", "escape", "number"]

@@ -148,6 +148,3 @@ class Folder:
         return ExportFailure(
             f"cannot use {self.path / name}: it is {kind}, expected {wanted}; remove it, or name another folder"
         )
-
-
-__all__ = ["Folder"]

@@ -46,6 +46,3 @@ def beside(model: str | os.PathLike[str], place: str | os.PathLike[str], what: s
     if not stat.S_ISREG(mode):
         raise FormatError(f"{what} is no file: {found}", path=model)
     return found
-
-
-__all__ = ["beside", "nothing_at"]

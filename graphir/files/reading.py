@@ -56,6 +56,3 @@ def read_limited(path: str | os.PathLike[str], limit: int) -> bytes:
     if len(data) > limit:
         raise FormatError(f"it has more than {limit:,} bytes, which are not read", path=path)
     return data
-
-
-__all__ = ["kind_of_file", "open_descriptor", "open_plain", "read_limited"]

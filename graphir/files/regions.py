@@ -198,6 +198,3 @@ def _copy_once(source: int, target: int, offset: int, count: int) -> int:
     while view:
         view = view[os.write(target, view) :]
     return len(data)
-
-
-__all__ = ["CHUNK", "SMALL", "FileRegion", "SourceFiles", "Stamp", "mapped", "stamp_of", "unchanged"]

@@ -61,6 +61,3 @@ def _entry(name: str, held: Any, has_rows: bool) -> str:
         return f"{json.dumps(name)}: {json.dumps(held)}"
     rows = ",\n".join(_entry(row, entry, has_rows=False) for row, entry in held.items())
     return f"{json.dumps(name)}: {{\n{rows}\n}}"
-
-
-__all__ = ["Rows", "read_rows", "rows_text"]

@@ -75,6 +75,3 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
 
 def _end(number: int, frame: FrameType | None) -> None:
     raise Ended(number)
-
-
-__all__ = ["ENDING", "Ended", "ended_by_signals", "signals_held", "was_interrupted"]

@@ -51,6 +51,3 @@ def forward_files(tell: Callable[[str, str], None]) -> None:
 def how_used(path: str | os.PathLike[str]) -> str | None:
     """What this command has done with a file: READ, WRITTEN, or nothing."""
     return (_FILES.get() or {}).get(os.path.realpath(path))
-
-
-__all__ = ["READ", "WRITTEN", "forward_files", "how_used", "remember", "sources_kept"]

@@ -345,6 +345,3 @@ def _said(target: Path) -> Iterator[None]:
     except OSError as error:
         reason = "its folder does not exist" if not target.parent.is_dir() else error.strerror or str(error)
         raise ExportFailure(f"cannot write {target}: {reason}") from error
-
-
-__all__ = ["PARTIAL", "WEIGHTS", "Pair", "partial_prefix", "replacing", "replacing_pair"]

@@ -62,6 +62,3 @@ def _meets(constraint: Constraint, sizes: Mapping[str, int]) -> bool:
         return substitute(constraint.size, sizes) == constraint.number
     except ZeroDivisionError:
         return False
-
-
-__all__ = ["Constraint", "find_constraints", "fits"]

@@ -383,6 +383,3 @@ class _Scan(_Iteration):
                 break
             states = after
         return states, states, slices
-
-
-__all__ = ["Inferred", "infer_subgraphs"]

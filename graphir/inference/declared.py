@@ -68,6 +68,3 @@ def check_given(given: Mapping[str, Shape | None], declared: Mapping[str, Shape 
         raise ImportFailure(problems[0])
     if problems:
         raise ImportFailure(f"{len(problems)} shapes contradict the model:\n  " + "\n  ".join(problems))
-
-
-__all__ = ["check_given", "contradiction", "nearest"]

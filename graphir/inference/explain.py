@@ -379,6 +379,3 @@ def _text(content: object) -> str:
         inner = ", ".join(map(str, content.elements))
         return f"[{inner}]" if content.shape else inner
     return str(content) if isinstance(content, DType | Sym | int | str) else repr(content)
-
-
-__all__ = ["Explanation", "Step", "all_values", "explain", "find_value", "subgraph_path"]

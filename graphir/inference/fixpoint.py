@@ -258,6 +258,3 @@ def _checked(value: Value, given: Type) -> Type:
         return unify(value.type, given)
     except ShapeError as error:
         raise ShapeError(f"{value.name} is {value.type} in the model, but was given as {given}: {error}") from None
-
-
-__all__ = ["Inference"]

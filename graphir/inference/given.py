@@ -56,6 +56,3 @@ def parse_dims(shape: object) -> tuple[Dim, ...] | None:
         if isinstance(dim, int) and dim < 0:
             raise ShapeError(f"not a shape: {shape!r}: the size {dim} is negative; an unknown size is None or '?'")
     return dims
-
-
-__all__ = ["given_types", "parse_dims"]

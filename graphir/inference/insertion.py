@@ -24,6 +24,3 @@ def infer_inserted(graph: Graph, node: Node) -> Inferred:
         set_type(value, type_)
         value.known = run.known[value]
     return results
-
-
-__all__ = ["infer_inserted"]

@@ -49,6 +49,3 @@ def _agree(left: Known, right: Known) -> bool:
 
 def _shown(known: Known) -> str:
     return f"[{', '.join(map(str, known.elements[:16]))}{', ...' if len(known.elements) > 16 else ''}]"
-
-
-__all__ = ["check_types"]

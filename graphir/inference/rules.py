@@ -114,6 +114,3 @@ def infer_values(op: Operator, operands: tuple[Type | None, ...], values: Values
         for known, type_ in zip(found, types, strict=True)
     ])
     return found if any(known is not None for known in found) else None
-
-
-__all__ = ["UNFIT", "infer_operands", "infer_outputs", "infer_values"]

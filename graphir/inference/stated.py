@@ -30,6 +30,3 @@ def with_types(graph: Graph, shapes: Mapping[str, Any], dtypes: Mapping[str, Any
         made.refine(inputs[name], unify(inputs[name].type, TensorType(dtype, shape)))
     infer_graph(made)
     return made
-
-
-__all__ = ["with_types"]

@@ -274,6 +274,3 @@ def _says(node: Node, view: _View, fact: Fact) -> bool:
 
 def _is_new(fact: Fact, wanted: Type | None, held: Type | None) -> bool:
     return holds(fact, wanted) and not holds(fact, held)
-
-
-__all__ = ["DTYPE", "ELEMENTS", "RANK", "Event", "Fact", "Reasons", "Tracing", "facts_of", "holds"]

@@ -381,16 +381,3 @@ class SwiGLU(Operator):
 
 
 OPERATORS = (Attention, RotaryEmbedding, TensorScatter, LinearAttention, CausalConvWithState, SwiGLU)
-
-__all__ = [
-    "OPERATORS",
-    "Attention",
-    "CausalConvWithState",
-    "ConvActivation",
-    "LinearAttention",
-    "RotaryEmbedding",
-    "SwiGLU",
-    "TensorScatter",
-    "UpdateRule",
-    "WriteMode",
-]

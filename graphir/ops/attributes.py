@@ -253,6 +253,3 @@ def taken(operator: str, attribute: str, kind: Kind, value: Any) -> Any:
             f"{operator}: the attribute {attribute} is {shown}, expected {kind.expected}" + (advice and f"; {advice}")
         )
     return found
-
-
-__all__ = ["ANYTHING", "UNFIT", "Kind", "kind_of", "kinds_of", "normalised", "taken"]

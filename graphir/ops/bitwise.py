@@ -138,16 +138,3 @@ class CastLike(Operator):
 
 
 OPERATORS = (BitwiseAnd, BitwiseOr, BitwiseXor, BitShift, BitwiseNot, BitCast, CastLike)
-
-__all__ = [
-    "OPERATORS",
-    "BitCast",
-    "BitShift",
-    "BitwiseAnd",
-    "BitwiseNot",
-    "BitwiseOr",
-    "BitwiseXor",
-    "CastLike",
-    "Direction",
-    "RoundMode",
-]

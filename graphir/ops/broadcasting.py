@@ -94,6 +94,3 @@ def wanted_shapes(operands: tuple[Operand, ...], result: Shape | None) -> list[S
         broadcast_operand(operand, (*operands[:slot], *operands[slot + 1 :]), result)
         for slot, operand in enumerate(operands)
     ]
-
-
-__all__ = ["broadcast", "broadcast_dim", "broadcast_operand", "wanted_shapes"]

@@ -122,5 +122,3 @@ def _common_shape(left: Shape | None, right: Shape | None) -> Shape | None:
 
 
 OPERATORS = (If, Loop, Scan)
-
-__all__ = ["OPERATORS", "If", "Loop", "Scan", "common_type", "declare"]

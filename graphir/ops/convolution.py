@@ -361,5 +361,3 @@ def _shape_only(operand: Operand) -> Operand:
 
 
 OPERATORS = (Conv, ConvTranspose, DeformConv)
-
-__all__ = ["OPERATORS", "Conv", "ConvTranspose", "DeformConv"]

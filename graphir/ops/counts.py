@@ -58,6 +58,3 @@ def counted_in(type_: Type) -> frozenset[str]:
         return counted_in(type_.element)
     shape: Shape = type_.shape or ()
     return frozenset().union(*map(counted, shape))
-
-
-__all__ = ["counted", "counted_in", "new_size", "with_names"]

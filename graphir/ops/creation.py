@@ -145,5 +145,3 @@ class Fill(Operator):
 
 
 OPERATORS = (Range, ConstantOfShape, EyeLike, Fill)
-
-__all__ = ["OPERATORS", "ConstantOfShape", "EyeLike", "Fill", "Range"]

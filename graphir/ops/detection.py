@@ -207,14 +207,3 @@ class MultiBoxDetection(Operator):
 
 
 OPERATORS = (NonMaxSuppression, RoiAlign, BoxNMS, MultiBoxDetection)
-
-__all__ = [
-    "OPERATORS",
-    "BoxFormat",
-    "BoxNMS",
-    "MultiBoxDetection",
-    "NonMaxSuppression",
-    "RoiAlign",
-    "RoiCoordinates",
-    "RoiMode",
-]

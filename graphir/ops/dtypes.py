@@ -32,29 +32,3 @@ COMMON = NUMBERS | COMPLEX | BOOL | TEXT
 CONVERTIBLE = frozenset(DType) - COMPLEX
 WITHOUT_2_BITS = frozenset(DType) - {DType.INT2, DType.UINT2}
 QUANTIZED = FLOATS_OF_8_BITS | SMALL_INTEGERS | BYTES | {DType.FLOAT4E2M1, DType.INT16, DType.UINT16}
-
-__all__ = [
-    "BOOL",
-    "BYTES",
-    "COMMON",
-    "COMPLEX",
-    "CONVERTIBLE",
-    "FLOAT32",
-    "FLOATS",
-    "FLOATS_OF_8_BITS",
-    "INDICES",
-    "INT32",
-    "INT64",
-    "INTEGERS",
-    "NUMBERS",
-    "QUANTIZED",
-    "SIGNED",
-    "SIGNED_INTEGERS",
-    "SINGLE_FLOATS",
-    "SMALL_INTEGERS",
-    "TEXT",
-    "UINT8",
-    "WIDE_NUMBERS",
-    "WITHOUT_2_BITS",
-    "DTypes",
-]

@@ -384,10 +384,3 @@ OPERATORS = (
     *(Abs, Acos, Acosh, Asin, Asinh, Atan, Atanh, Ceil, Cos, Cosh, Erf, Exp, Floor, Identity, Log, Neg, Not),
     *(Reciprocal, Round, Sign, Sin, Sinh, Sqrt, Tan, IsNaN, IsInf, Sum, Mean, Max, Min, Clip, Where, Cast),
 )
-
-__all__ = [
-    "OPERATORS", "Abs", "Acos", "Acosh", "Add", "And", "Asin", "Asinh", "Atan", "Atanh", "Cast", "Ceil", "Clip",
-    "Cos", "Cosh", "Div", "Equal", "Erf", "Exp", "Floor", "Greater", "GreaterOrEqual", "Identity", "IsInf", "IsNaN",
-    "Less", "LessOrEqual", "Log", "Max", "Mean", "Min", "Mod", "Mul", "Neg", "Not", "Or", "PRelu", "Pow",
-    "Reciprocal", "Round", "Sign", "Sin", "Sinh", "Sqrt", "Sub", "Sum", "Tan", "Where", "Xor",
-]  # fmt: skip

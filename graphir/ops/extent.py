@@ -159,6 +159,3 @@ class Pad(Operator):
                 total = pads[place] + pads[place + len(places)]
                 wanted[normalize_axis(axis, rank)] = shape[normalize_axis(axis, rank)] - total
         return (refine(x, tuple(wanted), results[0].dtype), *operands[1:])
-
-
-__all__ = ["Pad", "PadMode", "Tile"]

@@ -282,16 +282,3 @@ class SVD(Operator):
 
 
 OPERATORS = (Cholesky, Inverse, TriangularSolve, Solve, SignLogDet, LQ, SymmetricEigen, SVD)
-
-__all__ = [
-    "LQ",
-    "OPERATORS",
-    "SVD",
-    "WIDE_FLOATS",
-    "Cholesky",
-    "Inverse",
-    "SignLogDet",
-    "Solve",
-    "SymmetricEigen",
-    "TriangularSolve",
-]

@@ -66,6 +66,3 @@ class FamilyTable(Mapping[K, V], Generic[K, V]):
                 raise GraphirError(f"two families of {self._package} have {getattr(key, '__name__', key)}")
         self._found.update((key, self._made(key, entry)) for key, entry in entries.items())
         self._pending.remove(family)
-
-
-__all__ = ["FamilyTable"]

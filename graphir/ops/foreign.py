@@ -48,5 +48,3 @@ class Foreign(Operator):
 OPERATORS = (Foreign,)
 TRAITS_OF: Mapping[str, str] = {"FusedMatMul": "MatMul", "Upsample": "Resize"}
 """Operators of onnxruntime and of old opsets, by name, with the operator whose traits they have."""
-
-__all__ = ["OPERATORS", "TRAITS_OF", "Foreign"]

@@ -206,5 +206,3 @@ class Correlation(Operator):
 
 
 OPERATORS = (ImageDecoder, CenterCropPad, Col2Im, Correlation)
-
-__all__ = ["OPERATORS", "CenterCropPad", "Col2Im", "Correlation", "ImageDecoder", "PixelFormat"]

@@ -148,19 +148,3 @@ def converted(operands: tuple[Operand, ...], values: Values, to: DType | None) -
         return (None,)
     to_whole = truth if to is DType.BOOL else truncated
     return each(itself if to.is_float else to_whole, operands[:1], values[:1])
-
-
-__all__ = [
-    "LIMIT",
-    "array_of",
-    "choose",
-    "combined",
-    "converted",
-    "each",
-    "filled",
-    "folded",
-    "is_small",
-    "known_array",
-    "stored",
-    "unknown",
-]

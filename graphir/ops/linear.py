@@ -310,5 +310,3 @@ def is_empty(operands: Iterable[object]) -> bool:
 
 
 OPERATORS = (Gemm, MatMul, MatMulInteger, Einsum, Det)
-
-__all__ = ["OPERATORS", "Det", "Einsum", "Gemm", "MatMul", "MatMulInteger", "is_empty"]

@@ -289,15 +289,3 @@ OPERATORS = (
     *(BatchNormalization, InstanceNormalization, GroupNormalization, LayerNormalization, RMSNormalization, LRN),
     *(LpNormalization, MeanVarianceNormalization),
 )
-
-__all__ = [
-    "LRN",
-    "OPERATORS",
-    "BatchNormalization",
-    "GroupNormalization",
-    "InstanceNormalization",
-    "LayerNormalization",
-    "LpNormalization",
-    "MeanVarianceNormalization",
-    "RMSNormalization",
-]

@@ -140,13 +140,3 @@ class Multinomial(Operator):
 
 
 OPERATORS = (RandomNormal, RandomUniform, RandomNormalLike, RandomUniformLike, Bernoulli, Multinomial)
-
-__all__ = [
-    "OPERATORS",
-    "Bernoulli",
-    "Multinomial",
-    "RandomNormal",
-    "RandomNormalLike",
-    "RandomUniform",
-    "RandomUniformLike",
-]

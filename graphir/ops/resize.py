@@ -295,18 +295,3 @@ def all_factors(factors: Sequence[float], axes: Sequence[int], rank: int) -> tup
 
 
 OPERATORS = (Resize, GridSample, AffineGrid)
-
-__all__ = [
-    "OPERATORS",
-    "AffineGrid",
-    "AspectPolicy",
-    "Coordinates",
-    "GridSample",
-    "NearestMode",
-    "Resize",
-    "ResizeMode",
-    "SampleMode",
-    "SamplePadding",
-    "all_factors",
-    "scaled",
-]

@@ -321,19 +321,3 @@ OPERATORS = (
     *(SequenceConstruct, SequenceEmpty, SequenceAt, SequenceInsert, SequenceErase, SequenceLength),
     *(ConcatFromSequence, SplitToSequence, SequenceMap, Optional, OptionalGetElement, OptionalHasElement),
 )
-
-__all__ = [
-    "OPERATORS",
-    "ConcatFromSequence",
-    "Optional",
-    "OptionalGetElement",
-    "OptionalHasElement",
-    "SequenceAt",
-    "SequenceConstruct",
-    "SequenceEmpty",
-    "SequenceErase",
-    "SequenceInsert",
-    "SequenceLength",
-    "SequenceMap",
-    "SplitToSequence",
-]

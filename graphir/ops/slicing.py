@@ -185,6 +185,3 @@ def _entries(known: Known | None, count: int) -> tuple[Dim, ...]:
     if len(known.elements) != count:
         raise ShapeError(f"{len(known.elements)} bounds or steps for {count} axes")
     return known.dims()
-
-
-__all__ = ["BEYOND", "PythonSlice", "Slice", "places_taken", "python_slice", "slice_size"]

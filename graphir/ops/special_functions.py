@@ -44,5 +44,3 @@ class LogGamma(_Function):
 
 
 OPERATORS = (ErfInv, Gamma, LogGamma)
-
-__all__ = ["OPERATORS", "ErfInv", "Gamma", "LogGamma"]

@@ -182,14 +182,3 @@ class TfIdfVectorizer(Operator):
 
 
 OPERATORS = (StringConcat, StringNormalizer, StringSplit, RegexFullMatch, TfIdfVectorizer)
-
-__all__ = [
-    "OPERATORS",
-    "CaseChange",
-    "RegexFullMatch",
-    "StringConcat",
-    "StringNormalizer",
-    "StringSplit",
-    "TfIdfMode",
-    "TfIdfVectorizer",
-]

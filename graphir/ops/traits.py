@@ -87,8 +87,3 @@ class Saturation(enum.IntEnum):
     SATURATES = 2
     ONE_TO_ONE = 3
     SHIFTLESS = 4
-
-
-__all__ = [
-    "COORDINATES", "EXPONENTIALS", "ORDER_LOST", "OUT_OF_RANGE", "Decision", "Elementwise", "Rounding", "Saturation",
-]  # fmt: skip

@@ -30,6 +30,3 @@ class Windowed(Operator):
         group = held.get("group", 1)
         if group < 1:
             self.demand(False, "group", "1 or more")
-
-
-__all__ = ["Windowed"]

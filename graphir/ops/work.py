@@ -103,17 +103,3 @@ def is_open(count: Dim) -> bool:
 
 ONLY_MACS = Nothing("all that it computes are multiply-accumulates")
 INFERENCE = Nothing("at inference it hands its operand on")
-
-__all__ = [
-    "INFERENCE",
-    "ONLY_MACS",
-    "Counted",
-    "Each",
-    "EachRead",
-    "Nothing",
-    "Open",
-    "Work",
-    "elements",
-    "is_given",
-    "is_open",
-]

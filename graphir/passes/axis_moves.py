@@ -280,5 +280,3 @@ RULES: dict[type[Operator], Rule] = {
     Squeeze: _squeeze,
     Unsqueeze: _unsqueeze,
 }
-
-__all__ = ["Move", "Order", "find_move", "is_spreadable"]

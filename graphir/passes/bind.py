@@ -87,6 +87,3 @@ def _shown(tensor: Tensor) -> str:
     if tensor.size > SHOWN:
         return f"one tensor of {tensor.type}"
     return str(tensor.numpy().tolist())
-
-
-__all__ = ["bind_inputs"]

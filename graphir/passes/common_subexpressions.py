@@ -67,6 +67,3 @@ def _same_axis(node: Node, inner: Node) -> bool:
         return False
     rank = node.outputs[0].rank
     return node.op.axis == inner.op.axis or (rank is not None and node.op.axis % rank == inner.op.axis % rank)
-
-
-__all__ = ["merge_equal_nodes"]

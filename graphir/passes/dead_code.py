@@ -21,6 +21,3 @@ def remove_dead_code(graph: Graph) -> Outcome:
             graph.erase_value(value)
             outcome.note(value.name, WHY)
     return outcome
-
-
-__all__ = ["WHY", "remove_dead_code"]

@@ -18,6 +18,3 @@ class Evaluator(Protocol):
 
     def __call__(self, graph: Graph) -> dict[str, NDArray[Any]] | None:
         """The outputs of a graph that has no inputs, by name; None if it cannot compute one of its nodes."""
-
-
-__all__ = ["Evaluator"]

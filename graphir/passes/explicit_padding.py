@@ -121,6 +121,3 @@ def described(
     windows = f"kernel {'x'.join(map(str, kernel))}, stride {'x'.join(map(str, strides))}"
     pads = ", ".join(f"({before}, {after})" for before, after in found.pads)
     return f"{name}{shown}, {windows}: pads {pads} (before, after) of each axis"
-
-
-__all__ = ["KIND", "described", "has_open_padding", "kernel_of", "make_padding_explicit", "spatial_sizes"]

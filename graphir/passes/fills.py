@@ -176,6 +176,3 @@ class _Sizes:
     def _add(self, op: Operator, before: Node, *operands: Value | None) -> Value:
         name = f"{before.name}_{op.name.lower()}"
         return self.graph.add(op, *operands, name=name, output=self.graph.fresh_name(name), before=before)
-
-
-__all__ = ["resolve_fills"]

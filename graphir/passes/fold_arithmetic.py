@@ -164,6 +164,3 @@ def _reduced(name: str, arrays: tuple[Any, ...]) -> Any:
     import numpy as np
 
     return functools.reduce(getattr(np, name), arrays)
-
-
-__all__ = ["fold_arithmetic"]

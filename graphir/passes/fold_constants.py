@@ -282,6 +282,3 @@ def _replace(graph: Graph, value: Value, array: NDArray[Any]) -> None:
     else:
         graph.replace_uses(value, made)
         graph.rename(made, name)
-
-
-__all__ = ["LIMIT", "evaluated", "fold_constants", "fold_known"]

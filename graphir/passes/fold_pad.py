@@ -163,6 +163,3 @@ def _is_harmless(op: MaxPool, before: Node, fill: float) -> bool:
     if fill != 0 or data is None or data.producer is None or not isinstance(data.producer.op, NOT_NEGATIVE):
         return False
     return op.padding in (Explicit(), valid(len(op.kernel_shape))) and all(dilation == 1 for dilation in op.dilations)
-
-
-__all__ = ["fill_is_neutral", "fill_of", "fold_pads", "pad_in_front", "spatial_pads"]

@@ -226,6 +226,3 @@ def _take_place(graph: Graph, old: Value, new: Value) -> None:
         name = old.name
         graph.erase_value(old)
         graph.rename(new, name)
-
-
-__all__ = ["KIND", "fold_scales"]

@@ -138,6 +138,3 @@ def take_place(graph: Graph, node: Node, values: Sequence[Value], made: Iterable
     graph.erase(node)
     for new, name in renamed:
         graph.rename(new, name)
-
-
-__all__ = ["Body", "Names", "take_place"]

@@ -57,6 +57,3 @@ def _live_branch(node: Node) -> Graph | None:
     if numbers is None or len(numbers) != 1:
         return None
     return node.subgraphs[0 if numbers[0] else 1]
-
-
-__all__ = ["inline_branches"]

@@ -143,6 +143,3 @@ def write_in_floats(graph: Graph, node: Node, names: Names) -> list[Node]:
         made.body.take_back()
         raise
     return made.body.made
-
-
-__all__ = ["INTEGER_PRODUCTS", "write_in_floats"]

@@ -31,6 +31,3 @@ def keep_live_part(graph: Graph) -> Outcome:
                 outcome |= keep_live_part(inner)
     outcome |= remove_dead_code(graph)
     return outcome
-
-
-__all__ = ["has_dead_parts", "keep_live_part"]

@@ -90,6 +90,3 @@ class Network:
             self._room[edge] -= least
             self._room[edge ^ 1] += least
         return least
-
-
-__all__ = ["ENDLESS", "SINK", "SOURCE", "Network"]

@@ -192,6 +192,3 @@ def _renamed(type_: Type, sizes: Mapping[str, Dim]) -> Type:
     if not isinstance(type_, TensorType) or not any(isinstance(dim, Sym) for dim in type_.shape or ()):
         return type_
     return TensorType(type_.dtype, tuple(substitute(dim, sizes) for dim in type_.shape or ()))
-
-
-__all__ = ["BATCH", "KIND", "name_open_sizes"]

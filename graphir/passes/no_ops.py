@@ -132,5 +132,3 @@ NO_OPS: Rules = {
 
 # The same for training, which needs Dropout.
 NO_OPS_OF_TRAINING: Rules = {kind: rules for kind, rules in NO_OPS.items() if kind is not Dropout}
-
-__all__ = ["NO_OPS", "NO_OPS_OF_TRAINING"]

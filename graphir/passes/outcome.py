@@ -51,6 +51,3 @@ class Outcome:
         self.changes += other.changes
         self.reasons |= other.reasons
         return self
-
-
-__all__ = ["Change", "Outcome"]

@@ -203,18 +203,3 @@ def lowering(names: Names, evaluator: Evaluator | None) -> Pipeline:
         step(unroll_loops, names=names, evaluator=evaluator),
     )
     return Pipeline("lowering", steps, MOST_ROUNDS)
-
-
-__all__ = [
-    "Pipeline",
-    "Step",
-    "explicit_padding",
-    "export",
-    "for_pytorch",
-    "import_from_mxnet",
-    "import_from_tensorflow",
-    "lowering",
-    "run_step",
-    "simplification",
-    "step",
-]

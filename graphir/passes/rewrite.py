@@ -60,6 +60,3 @@ def put_in_place(graph: Graph, node: Node, value: Value) -> None:
     where that refuses."""
     if not bypass(graph, node, value):
         graph.replace(node, Identity(), (value,))
-
-
-__all__ = ["Accepted", "Rule", "Rules", "bypass", "put_in_place", "rewritten"]

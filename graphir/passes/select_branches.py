@@ -78,6 +78,3 @@ def have_same_shape(left: Value, right: Value) -> bool:
         return False
     known = left.shape is not None and not any(isinstance(dim, Unknown) for dim in left.shape)
     return known and left.shape == right.shape
-
-
-__all__ = ["as_scalar", "have_same_shape", "select_branches"]

@@ -276,5 +276,3 @@ RULES: Rules = {
     Flatten: (Rule("the two axes are there already", _drop_flatten), RESHAPE),
     **dict.fromkeys((Reshape, Squeeze, Unsqueeze), (RESHAPE,)),
 }
-
-__all__ = ["simplify"]

@@ -282,5 +282,3 @@ HANDLERS: Mapping[type, Handler] = {
     sq.OptionalHasElement: _has_element,
     Identity: _identity,
 }
-
-__all__ = ["resolve_structure"]

@@ -279,6 +279,3 @@ def _cost_if_joined(network: Network, made: int, wanted: Iterable[int]) -> None:
         network.connect(place, made, 1)
         for other in others:
             network.connect(other, place, ENDLESS)
-
-
-__all__ = ["inverse", "move_transposes"]

@@ -302,6 +302,3 @@ def _weight(node: Node, depth: int = 1) -> int:
 
 def _one_element(like: Value) -> tuple[int, ...]:
     return (1,) * (like.rank or 0)
-
-
-__all__ = ["LIMIT", "unroll_loops"]

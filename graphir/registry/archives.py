@@ -194,6 +194,3 @@ def _said(archive: str) -> Iterator[None]:
         raise FormatError(f"no archive that can be unpacked: {error}", path=archive) from error
     except (ValueError, OverflowError, UnicodeError) as error:  # numbers and names in headers
         raise FormatError(f"damaged: {error}", path=archive) from error
-
-
-__all__ = ["SUFFIXES", "is_archive", "place_in", "unpack"]

@@ -102,6 +102,3 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 def _asks_for_shapes(gap: Gap) -> bool:
     return SHAPES.search(gap.reason) is not None
-
-
-__all__ = ["Bucket", "bucket_of_error", "bucket_of_verdict", "exit_code", "operators_of"]

@@ -178,6 +178,3 @@ def failure(job: Job, bucket: Bucket, detail: str, operators: Sequence[str] = ()
         model.name, job.slug, model.shown, bucket, detail, tuple(operators), asked=job.asked, stamps=model.stamps,
         version=__version__,
     )  # fmt: skip
-
-
-__all__ = ["LAYOUT", "Job", "Outcome", "Plan", "failure", "jobs_of"]

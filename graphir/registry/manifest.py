@@ -177,6 +177,3 @@ def _is_below(path: str, root: str) -> bool:
     suffixes = ("", *(row.target.suffix for row in FORMATS.values() if row.target is not None))
     files = (os.path.realpath(path + suffix) for suffix in suffixes)
     return all(os.path.commonpath((file, root)) == root for file in files)
-
-
-__all__ = ["STATED", "ListFile", "read_manifest"]

@@ -46,6 +46,3 @@ def slugs_of(named: Sequence[tuple[str, str]]) -> list[str]:
 
 def _digest(*texts: str) -> str:
     return hashlib.sha256("\0".join(texts).encode(errors="surrogateescape")).hexdigest()[:8]
-
-
-__all__ = ["slug_of", "slugs_of"]

@@ -89,6 +89,3 @@ def _threads() -> int:
     from distributed import get_worker
 
     return max(1, int(get_worker().state.nthreads))
-
-
-__all__ = ["DaskWorkers"]

@@ -78,6 +78,3 @@ def forget() -> None:
     """Remove what is kept."""
     while _kept:
         shutil.rmtree(_kept.pop().folder, ignore_errors=True)
-
-
-__all__ = ["forget", "look_into", "opened"]

@@ -336,6 +336,3 @@ def _alarm(seconds: float) -> Iterator[None]:
         yield
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-
-
-__all__ = ["Caps", "Ended", "Workers", "memory_for_each", "serve"]

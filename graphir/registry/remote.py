@@ -69,6 +69,3 @@ class RemoteStore:
         system, root = opened_at(self.address)
         system.makedirs(root, exist_ok=True)
         system.pipe_file(f"{root}/{name}", text.encode("utf-8"))
-
-
-__all__ = ["RemoteStore"]

@@ -144,6 +144,3 @@ def fetch(address: str, folder: Path) -> None:
             unpack(packed, folder)
         finally:
             packed.unlink()
-
-
-__all__ = ["fetch", "is_remote", "listed", "local_path", "opened_at"]

@@ -71,6 +71,3 @@ def _row(outcome: Outcome) -> dict[str, Any]:
     for name in ("stamps", "read", "asked"):
         del found[name]
     return found
-
-
-__all__ = ["RegistryReport"]

@@ -199,6 +199,3 @@ def _write_index(store: Store, report: RegistryReport) -> None:
 
     store.write(INDEX_JSON, json.dumps(report.to_json(), indent=1) + "\n")
     store.write(INDEX_HTML, registry_html(report))
-
-
-__all__ = ["RETRIED", "Working", "convert_all"]

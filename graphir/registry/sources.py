@@ -289,7 +289,3 @@ def stamps_of(files: Iterable[str], folder: str) -> tuple[Stamp, ...]:
         if os.path.isfile(file):
             found.append((os.path.relpath(file, folder or "."), status.st_size, status.st_mtime_ns))
     return tuple(found)
-
-
-__all__ = ["EMPTY", "LINKS", "NESTED", "NO_MODEL", "PARTS", "UNREADABLE", "Found", "Search", "Source", "Stamp",
-           "closed", "kind_of", "model_at", "search", "stamps_of", "walk"]  # fmt: skip

@@ -202,7 +202,3 @@ def _umask() -> int:
     mask = os.umask(0o022)
     os.umask(mask)
     return mask
-
-
-__all__ = ["HTML", "INDEX_HTML", "INDEX_JSON", "JSON", "LARGEST_RECORD", "MODELS", "RECORD", "LocalStore", "Store",
-           "record_text", "whole"]  # fmt: skip

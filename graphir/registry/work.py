@@ -157,6 +157,3 @@ def _rename(report: ConversionReport, job: Job, names: dict[str, str]) -> None:
         found.reference, found.candidate = _renamed(found.reference, names), _renamed(found.candidate, names)
         found.notes = [_renamed(note, names) for note in found.notes]
         found.unproven = [_renamed(reason, names) for reason in found.unproven]
-
-
-__all__ = ["convert_one"]

@@ -231,6 +231,3 @@ def _pair_json(pair: Pair) -> dict[str, Any]:
         "rounds": found.rounds,
         "verdict": found.verdict,
     }
-
-
-__all__ = ["Benched", "BenchmarkReport", "Pair", "Row", "short"]

@@ -226,19 +226,3 @@ def _of_lines(group: str, name: str, kind: str, lines: Iterable[str]) -> Case:
         return Case(group, name, Result.PASSED)
     more = f" (and {len(said) - 1} more)" if len(said) > 1 else ""
     return Case(group, name, Result.FAILED, kind, first_line(said[0]) + more, "\n".join(said))
-
-
-__all__ = [
-    "Case",
-    "Result",
-    "Suite",
-    "check_suite",
-    "conversion_suite",
-    "diff_suite",
-    "failed_suite",
-    "first_line",
-    "models_suite",
-    "padding_suite",
-    "registry_suite",
-    "verification_suite",
-]

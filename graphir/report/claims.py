@@ -73,6 +73,3 @@ def _inputs(report: VerificationReport) -> str:
 
 def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "!", "?")) else ".")
-
-
-__all__ = ["NO_RUN", "not_shown", "shown"]

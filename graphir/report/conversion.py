@@ -244,6 +244,3 @@ def _versions() -> dict[str, str]:
     from graphir import __version__
 
     return {"graphir": __version__, "python": sys.version.split()[0], "numpy": np.__version__}
-
-
-__all__ = ["ConversionReport", "WrittenFile"]

@@ -178,6 +178,3 @@ def _exact_bytes(count: Dim | None) -> str:
 
 def _names(names: Sequence[str]) -> str:
     return "; ".join(map(one_line, names[:NAMES_SHOWN])) + ("; ..." if len(names) > NAMES_SHOWN else "")
-
-
-__all__ = ["COUNTS", "cost_csv", "cost_json", "cost_text", "exact", "not_counted", "plain", "share", "totals"]

@@ -110,6 +110,3 @@ def _amount(count: Dim | None) -> str | Cell:
 
 def _shown(count: Dim | None) -> str:
     return "" if count == 0 else f'<span class="whole">{escape(amount(count))}</span>'
-
-
-__all__ = ["cost_html"]

@@ -163,6 +163,3 @@ def _legend(is_shortened: bool) -> str:
     if is_shortened:
         said.append("Of each stretch of layers the worst is drawn.")
     return f'<p class="legend">{" ".join(said)}</p>'
-
-
-__all__ = ["badness", "depth_svg"]

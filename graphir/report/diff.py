@@ -163,6 +163,3 @@ def _cells(row: Row) -> tuple[str, ...]:
         described(right) if right is not None else "",
         "" if row.status is Status.SAME else Painted(row.status.value, STYLES[row.status]),
     )
-
-
-__all__ = ["diff_json", "diff_text", "summary", "title", "verdict_line"]

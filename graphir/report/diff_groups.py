@@ -115,6 +115,3 @@ def _words(key: tuple[str, ...]) -> str:
 
 _NAMELESS = ("attribute", "operator", "structure")
 _SENTENCES = {"weight": "weights differ", "operand": "operands differ", "type": "results differ"}
-
-
-__all__ = ["Group", "groups_of", "overview"]

@@ -91,6 +91,3 @@ def _node(node: Node | None, place: str) -> list[str]:
         return ["-", ""]
     results = ", ".join(str(value.type) for value in node.outputs if value.index == 0 or value.uses)
     return [f"{escape(place + node.name)}<br><small>{escape(described(node))}</small>", escape(results)]
-
-
-__all__ = ["diff_html"]

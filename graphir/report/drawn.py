@@ -198,6 +198,3 @@ def shortened(text: str, width: int) -> str:
             return made
         kept -= 1
     return GAP[:width]
-
-
-__all__ = ["Columns", "fitted", "shortened"]

@@ -34,6 +34,3 @@ def memory(nbytes: object) -> str:
     ('123.5 KB', '?')
     """
     return "?" if nbytes is None else size(nbytes) if isinstance(nbytes, int) else f"{nbytes} B"
-
-
-__all__ = ["amount", "memory"]

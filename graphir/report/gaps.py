@@ -145,9 +145,3 @@ def gaps_json(gaps: Sequence[Gap], step: str) -> list[dict[str, Any]]:
         }
         for gap in gaps
     ]
-
-
-__all__ = [
-    "NODES_SHOWN", "CheckReport", "fallbacks_json", "fallbacks_line", "fallbacks_text", "gaps_json", "gaps_text",
-    "made_up_text",
-]  # fmt: skip

@@ -220,6 +220,3 @@ def _operators(report: ConversionReport) -> str:
     target = report.target_name().partition(" ")[0]
     left = column(report.framework, report.source_operators)
     return f'<div class="columns">{left}{column(target, report.target_operators)}</div>'
-
-
-__all__ = ["conversion_html", "verification_html"]

@@ -172,6 +172,3 @@ class DiffReport(Printed):
         from .diff_html import diff_html
 
         return diff_html(self.found, *self.titles)
-
-
-__all__ = ["DiffReport", "PaddingReport", "ShapesReport", "SummaryReport", "ValuesReport", "WindowsReport"]

@@ -57,6 +57,3 @@ def _add_case(suite: ET.Element, case: Case, group: str) -> None:
         told.text = printable(case.details)
     elif case.details:
         ET.SubElement(held, "system-out").text = printable(case.details)
-
-
-__all__ = ["junit_xml"]

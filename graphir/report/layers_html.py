@@ -110,6 +110,3 @@ def position(value: float) -> float:
     if not math.isfinite(value):
         return 100.0
     return 100 * min(max((math.log10(value) - LOWEST) / -LOWEST, 0.01), 1.0)
-
-
-__all__ = ["LEGEND", "comparisons", "layers_section", "position", "row_ids"]

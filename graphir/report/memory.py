@@ -190,6 +190,3 @@ def _plan_json(found: Found) -> dict[str, Any]:
         "plans_measured": found.tried,
         "segments": [list(segment) for segment in found.segments],
     }
-
-
-__all__ = ["memory_json", "memory_text", "mib"]

@@ -174,6 +174,3 @@ def _words(report: MemoryReport, alive: Sequence[Alive]) -> str:
 
 def _shortened(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[: length - 3]}..."
-
-
-__all__ = ["COLUMNS", "columns", "timeline_html", "timeline_svg"]

@@ -179,19 +179,3 @@ def _plain(size: object) -> int | str | None:
     if isinstance(size, int):
         return size
     return None if str(size) == "?" else str(size)
-
-
-__all__ = [
-    "WINDOW_HEADER",
-    "audit_json",
-    "audit_text",
-    "by",
-    "names",
-    "pads",
-    "summary",
-    "title",
-    "verdict_line",
-    "window_cells",
-    "windows_json",
-    "windows_text",
-]

@@ -79,6 +79,3 @@ def _names(pair: Compared) -> str:
 def _pairs(text: str) -> str:
     """A cell whose lines end between pairs of numbers, not within one."""
     return re.sub(r"(\(-?\d+,) (-?\d+\))", r"\1&nbsp;\2", escape(text))
-
-
-__all__ = ["audit_html", "windows_html"]

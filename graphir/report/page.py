@@ -166,7 +166,3 @@ def footer() -> str:
     from graphir import __version__
 
     return f"graphir {__version__}"
-
-
-__all__ = ["PLAIN", "Cell", "Shape", "banner", "bar", "copied", "digest", "escape", "facts", "fold", "footer", "own",
-           "page", "section", "table"]  # fmt: skip

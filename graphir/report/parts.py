@@ -47,6 +47,3 @@ def by_count(operators: Mapping[str, int]) -> dict[str, int]:
 
 def _about(decision: Decision) -> str:
     return decision.text if decision.node in ("", "-") else f"{decision.node}: {decision.text}"
-
-
-__all__ = ["by_count", "decisions_text", "operators_text"]

@@ -49,6 +49,3 @@ def _judged(report: Mapping[str, object]) -> dict[str, object]:
 
 def _left_out(reason: str) -> str:
     return section("Picture", f"<p>Not drawn: {escape(reason)}. `graphir plot` draws a model on a page of its own.</p>")
-
-
-__all__ = ["MOST_NODES", "picture_of"]

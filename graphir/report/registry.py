@@ -109,6 +109,3 @@ def _models(outcomes: Sequence[Outcome]) -> str:
             )  # fmt: skip
         rows.append((outcome.name, _painted(outcome.bucket), *made))
     return table(("model", "outcome", "of", "size", "nodes", "decisions", "verdict", "took"), rows, right=(3, 5, 7))
-
-
-__all__ = ["headline", "registry_text", "remarks", "short", "skipped_text", "verdict_word"]

@@ -78,6 +78,3 @@ def _models(outcomes: Sequence[Outcome]) -> str:
     header = ("model", "outcome", "of", "size", "nodes", "decisions", "verdict", "took")
     ids = {place: escape(outcome.slug) for place, outcome in enumerate(outcomes)}
     return table(header, rows, Shape(right=(3, 4, 5, 7), told=1, find="models"), ids)
-
-
-__all__ = ["registry_html"]

@@ -77,6 +77,3 @@ def _plain(value: Value | None) -> dict[str, Any] | None:
         return None
     operator = None if value.producer is None else value.producer.op.name
     return {"name": value.name, "type": str(value.type), "operator": operator}
-
-
-__all__ = ["agree", "shapes_json", "shapes_text"]

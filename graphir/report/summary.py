@@ -109,6 +109,3 @@ def _count(macs: object) -> str:
 
 def _plain(macs: object) -> int | str | None:
     return macs if isinstance(macs, int) or macs is None else str(macs)
-
-
-__all__ = ["input_rows", "summary_json", "summary_text"]

@@ -153,6 +153,3 @@ def folded_text(folded: Mapping[str, int]) -> str:
         return ""
     names = ", ".join(map(one_line, list(folded)[:3])) + (", ..." if len(folded) > 3 else "")
     return f", {sum(folded.values()):,} of them folded into others ({names})"
-
-
-__all__ = ["WIDTH", "folded_text", "long_scope", "number", "plural", "size", "table", "wrapped"]

@@ -89,6 +89,3 @@ def _size(size: str, axis: int, rank: int) -> str:
     if size.isdecimal():
         return size
     return str(SAMPLE if axis == 0 or rank != 4 else EXTENT)
-
-
-__all__ = ["Input", "inputs_of", "option_of", "program"]

@@ -92,6 +92,3 @@ def describe_counts(counts: dict[str, int]) -> str:
         f"{counts['values']} values: {counts['known']} known in numbers, {counts['symbolic']} with symbolic sizes, "
         f"{counts['unknown']} not fully known"
     )
-
-
-__all__ = ["count_known", "describe_counts", "values", "values_text"]

@@ -274,8 +274,3 @@ def _comparison_json(found: Comparison) -> dict[str, Any]:
 
 def _finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
-
-
-__all__ = ["cause_text", "comparison_table", "describe_difference", "further_reasons", "has_floor", "headline",
-           "magnitudes", "meaning", "set_lines", "verdict_line", "verification_json", "verification_text",
-           "worst_sets"]  # fmt: skip

@@ -48,6 +48,3 @@ def _escaped(text: str) -> str:
 
 def _property(text: str) -> str:
     return _escaped(one_line(text)).replace(":", "%3A").replace(",", "%2C")
-
-
-__all__ = ["command", "workflow_commands"]

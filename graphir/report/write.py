@@ -48,6 +48,3 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
 def _write(path: str | os.PathLike[str], text: str) -> None:
     with replacing(path) as (file,):
         file.write(text.encode("utf-8"))
-
-
-__all__ = ["write_document", "write_report", "write_text"]

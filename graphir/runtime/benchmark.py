@@ -72,6 +72,3 @@ def _timed(call: Call, clock: Callable[[], float]) -> float:
     taken = clock() - start
     del result
     return taken
-
-
-__all__ = ["LEAST_ROUNDS", "MOST_ROUNDS", "Call", "Samples", "measure"]

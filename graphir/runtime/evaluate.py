@@ -56,6 +56,3 @@ class Evaluator:
 
 def _evaluated(model: Path) -> dict[str, NDArray[Any]]:
     return OnnxSession(model, providers="cpu", optimize=False, threads=1).run({})
-
-
-__all__ = ["Evaluator", "Export"]

@@ -147,6 +147,3 @@ def _logged(lines: list[str]) -> Iterator[None]:
             os.close(stderr)
         file.seek(0)
         lines += file.read().decode(errors="replace").splitlines()
-
-
-__all__ = ["Fallback", "Fallbacks", "describe_fallbacks", "find_fallbacks"]

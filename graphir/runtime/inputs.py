@@ -87,6 +87,3 @@ def _converted(name: str, array: Array, dtype: DType) -> Array:
             f"input {name} takes {dtype}, found {array.dtype} with values that it cannot hold, such as {bad}"
         )
     return found
-
-
-__all__ = ["dtype_of", "fitted"]

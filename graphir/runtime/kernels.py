@@ -92,6 +92,3 @@ def releases() -> tuple[Release, ...]:
             tables.append(ChainMap(document[f"{part} of {about['number']}"], *before))
         found.append(Release(about["number"], about["opset"], about["ir_version"], *tables))
     return tuple(found)
-
-
-__all__ = ["Release", "releases"]

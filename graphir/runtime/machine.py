@@ -100,8 +100,3 @@ def _said_by(*command: str) -> str:
     except (OSError, subprocess.SubprocessError, UnicodeDecodeError):
         return ""
     return str(done.stdout).strip()
-
-
-__all__ = [
-    "cpu_name", "gpu_names", "has_exact_8_bit_products", "load", "machine_facts", "processor_flags", "usable_cores",
-]  # fmt: skip

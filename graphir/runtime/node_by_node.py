@@ -63,6 +63,3 @@ def _operands(node: onnx.NodeProto) -> Iterator[str]:
             for inner in graph.node:
                 yield from _operands(inner)
             yield from (value.name for value in graph.output)
-
-
-__all__ = ["run_nodes"]

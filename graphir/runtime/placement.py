@@ -96,6 +96,3 @@ class Placement:
 
 def _counted(nodes: Sequence[PlacedNode]) -> dict[str, int]:
     return dict(Counter(node.provider for node in nodes))
-
-
-__all__ = ["PlacedNode", "Placement", "check_running"]

@@ -61,6 +61,3 @@ def plugin_devices() -> dict[str, tuple[Any, ...]]:
 def plugin_reasons() -> dict[str, str]:
     """Return why a plugin brings nothing, by onnxruntime's name of its provider."""
     return {plugin.provider: plugin.reason for plugin in installed_plugins() if plugin.reason}
-
-
-__all__ = ["Plugin", "installed_plugins", "plugin_devices", "plugin_reasons"]

@@ -86,6 +86,3 @@ def prepared_binding(
 
     fetch = binding.get_outputs if ort_values else binding.copy_outputs_to_cpu
     return Prepared(session, call, lambda _: list(fetch()), device, True)
-
-
-__all__ = ["Prepared", "device_of", "prepared_binding", "prepared_run"]

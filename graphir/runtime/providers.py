@@ -306,10 +306,3 @@ def count_cuda_devices() -> int:
     count = ctypes.c_int(0)
     failed = driver.cuInit(0) or driver.cuDeviceGetCount(ctypes.byref(count))
     return 0 if failed else count.value
-
-
-__all__ = [
-    "PROVIDERS", "TABLE", "TF32_VARIABLE", "Choice", "OutOfRuntimeMemory", "Provider", "available_providers",
-    "choose_providers", "count_cuda_devices", "gpu_provider", "import_onnxruntime", "parse_provider", "provider_names",
-    "ran_out_of_memory", "runtime_error", "told_by",
-]  # fmt: skip

@@ -101,6 +101,3 @@ def _resampled(pairs: NDArray[Any], seed: int) -> NDArray[Any]:
         medians = np.median(pairs[:, drawn], axis=2)
         found.append(medians[1] / medians[0])
     return np.concatenate(found)
-
-
-__all__ = ["LEAST_ROUNDS", "LEVEL", "RESOLUTION", "Latency", "Ratio", "ratio_of"]

@@ -143,6 +143,3 @@ def _end(owner: int, control: socket.socket, child: subprocess.Popen[bytes]) -> 
 
 def _is_safe(name: str, entry: str) -> bool:
     return os.path.isabs(entry) or bool(name in MAY_BE_NAMES and entry and "/" not in entry)
-
-
-__all__ = ["ForkServer", "child_environment", "find_program", "import_paths", "run_program", "start_python"]

@@ -18,6 +18,3 @@ def paused_collector() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
-
-
-__all__ = ["paused_collector"]

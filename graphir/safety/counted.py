@@ -82,6 +82,3 @@ def duration(seconds: float) -> str:
         return f"{whole} s"
     hours, minutes = divmod(round(whole / 60), 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min"
-
-
-__all__ = ["Count", "counted", "duration", "is_listened_to", "listening", "tell_count"]

@@ -117,7 +117,3 @@ def shortened(value: object) -> str:
     """What a file has in a place, in one short line of ASCII."""
     text = ascii(value)
     return text if len(text) <= 60 else f"{text[:60]}..."
-
-
-__all__ = ["csv_cell", "encodable", "in_one_line", "listing", "one_line", "printable", "shortened", "unicode_text",
-           "without_commands"]  # fmt: skip

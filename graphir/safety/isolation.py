@@ -338,6 +338,3 @@ def _ending(code: int) -> str:
         return f"ended the process that it ran in (status {code})"
     hint = "; the system may have had no memory left" if -code == signal.SIGKILL else ""
     return f"was ended by {signal.Signals(-code).name}{hint}"
-
-
-__all__ = ["Caps", "RunEnded", "current_subject", "forwarded", "is_traced", "run_isolated", "step", "subject"]

@@ -85,6 +85,3 @@ def _nests_deeper(text: str, allowed: int) -> bool:
             return True
         depth = int(depths[-1])
     return False
-
-
-__all__ = ["NoJson", "levels_allowed", "read_json"]

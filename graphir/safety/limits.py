@@ -187,19 +187,3 @@ def _excess(what: str, unit: str, found: int, allowed: int, name: str) -> LimitE
         f"{what}: {shown} {unit}, at most {allowed} are made; where this is meant, raise the limit {name!r} "
         f"(--limits {name}=NUMBER, limits= in the library)"
     )
-
-
-__all__ = [
-    "Limits",
-    "Stated",
-    "bounded",
-    "charge_elements",
-    "charge_list",
-    "charge_nodes",
-    "check_count",
-    "check_depth",
-    "check_expansion",
-    "current",
-    "hold_nodes",
-    "limited",
-]

@@ -184,6 +184,3 @@ def _enum_codec(cls: type[enum.Enum]) -> Codec:
         return found[raw]
 
     return Codec((cls,), frozenset({str}), encode, decode)
-
-
-__all__ = ["Field", "attributes_to_json", "fields_of", "operator_from_json"]

@@ -244,5 +244,3 @@ TAGGED: dict[Any, tuple[str | None, Codec]] = {
     (Sym, Unknown): ("dim", DIM),
     TYPES: ("type", TYPE),
 }
-
-__all__ = ["ANYTHING", "SCALARS", "Codec", "GetTensor", "PutTensor"]

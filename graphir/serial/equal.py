@@ -116,6 +116,3 @@ def _same_bytes(left: memoryview | bytes, right: memoryview | bytes) -> bool:
     if isinstance(left, bytes) and isinstance(right, bytes):
         return left == right
     return bool(np.array_equal(np.frombuffer(left, np.uint8), np.frombuffer(right, np.uint8)))
-
-
-__all__ = ["first_difference", "same_attribute", "same_tensor"]

@@ -129,6 +129,3 @@ def _raw_nodes(graph: Json) -> Iterator[dict[str, Json]]:
             inner = node.get("subgraphs")
             for subgraph in inner if isinstance(inner, list) else ():
                 yield from _raw_nodes(subgraph)
-
-
-__all__ = ["RULE_FAILURES", "VALUE_FIELDS", "add_plain", "key_of", "unknown_operators"]

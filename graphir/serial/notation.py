@@ -318,34 +318,3 @@ def known_sizes(shape: Shape | None) -> tuple[int, ...] | None:
         return None
     sizes = tuple([dim for dim in shape if isinstance(dim, int)])
     return sizes if len(sizes) == len(shape) else None
-
-
-__all__ = [
-    "FORMAT",
-    "MOST_AXES",
-    "MOST_ELEMENTS",
-    "SUFFIX",
-    "VERSION",
-    "WEIGHTS_SUFFIX",
-    "Json",
-    "Refused",
-    "Unencodable",
-    "bytes_from_json",
-    "bytes_to_json",
-    "dim_from_json",
-    "dim_to_json",
-    "dtype_from_json",
-    "float_from_json",
-    "float_to_json",
-    "items",
-    "kind",
-    "members",
-    "name_from_json",
-    "parse_json",
-    "static_type_from_json",
-    "tensor_type_from_json",
-    "text_from_json",
-    "text_to_json",
-    "type_from_json",
-    "type_to_json",
-]

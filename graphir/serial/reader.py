@@ -314,6 +314,3 @@ def _referred(graph: Graph, raw: Json, where: str) -> Value:
             return scope[name]
         scope = None if up else scope.parent
     raise Refused(where, f"{name!r} is no value that was produced before")
-
-
-__all__ = ["load_graph"]

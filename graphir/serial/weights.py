@@ -288,6 +288,3 @@ def elements_array(dtype: DType, shape: tuple[int, ...], elements: list[Any]) ->
 
 def _string(element: object) -> str | bytes:
     return element if isinstance(element, str) else bytes_from_json(element, "")
-
-
-__all__ = ["LARGEST_HEADER", "NAMES", "Store", "Weights", "elements_array", "stored_form"]

@@ -184,6 +184,3 @@ def _follow(graph: Graph, store: Store, weights: Path, replaced: set[str]) -> No
     for node in graph.nodes:
         for inner in node.subgraphs:
             _follow(inner, store, weights, replaced)
-
-
-__all__ = ["save_graph"]

@@ -104,6 +104,3 @@ def _check_results(node: Node, graph: Graph) -> None:
     for index, value in enumerate(node.outputs):
         if value.producer is not node or value.index != index or not graph.holds(value):
             raise GraphError(f"{value.name} is not what node {node.name} says it produces")
-
-
-__all__ = ["check_graph", "check_operands", "check_output_names"]

@@ -72,6 +72,3 @@ def clone_node(node: Node, copy: Graph, images: Images, rename: Callable[[str], 
 def of_images(held: Mapping[Value, Held], images: Images) -> dict[Value, Held]:
     """What is held of values, held of their images."""
     return {images.get(value, value): found for value, found in held.items()}
-
-
-__all__ = ["Images", "clone", "clone_into", "clone_node", "of_images", "take_over"]

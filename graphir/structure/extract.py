@@ -169,6 +169,3 @@ def _decisions(graph: Graph, part: Graph, cuts: Sequence[Value], needed: set[Val
         text = f"no output depends on {listing(idle)}"
         found.append(Decision(DecisionKind.UNUSED_INPUTS_REMOVED, "-", text))
     return found
-
-
-__all__ = ["extract"]

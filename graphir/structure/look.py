@@ -133,7 +133,3 @@ def verdict_style(word: str) -> Style:
     if word in DOUBTS:
         return Style.WARNING
     return Style.BAD if word.isupper() else Style.GOOD
-
-
-__all__ = ["PLAIN", "Look", "Painted", "Style", "harmless", "look", "look_of", "of_width", "paint", "shown_as",
-           "verdict", "verdict_style"]  # fmt: skip

@@ -112,6 +112,3 @@ def _is_inside(node: Node, name: str) -> bool:
             return True
         pending.extend(inner for held in graph.nodes for inner in held.subgraphs)
     return False
-
-
-__all__ = ["GraphLookup", "Lookup", "results_of"]

@@ -81,6 +81,3 @@ def value_names(graph: Graph) -> Iterator[str]:
         held = pending.pop()
         yield from (value.name for value in held.values)
         pending.extend(inner for node in held.nodes for inner in node.subgraphs)
-
-
-__all__ = ["Names", "free_name", "similar_names", "value_names"]

@@ -34,6 +34,3 @@ class Printed:
         from graphir.safety.foreign_text import printable
 
         return f"<pre>{escape(printable(self.to_text()))}</pre>"
-
-
-__all__ = ["Printed"]

@@ -182,5 +182,3 @@ _SHARED: dict[str, Callable[..., Any]] = {
     "__init__": _init, "__eq__": _eq, "__repr__": _repr, "__replace__": _replaced
 }  # fmt: skip
 _FROZEN: dict[str, Callable[..., Any]] = {"__hash__": _hash, "__setattr__": _set, "__delattr__": _delete}
-
-__all__ = ["annotated_fields", "holder", "record", "with_later_fields"]

@@ -58,6 +58,3 @@ def _check_results(node: Node, made: Node) -> None:
             raise ShapeError(
                 f"{made.op.name} cannot replace {node.name} ({node.op.name}), whose result others use: {error}"
             ) from None
-
-
-__all__ = ["replace"]

@@ -112,6 +112,3 @@ def _about(one: Carried, initial: Any) -> str:
         return f"initially {one_line(str(initial))}" + ("" if one.before.rank == 0 else " throughout")
     more = f" and {len(initial) - SHOWN} more" if len(initial) > SHOWN else ""
     return f"initially {one_line(', '.join(map(str, initial[:SHOWN])))}{more}"
-
-
-__all__ = ["MOST", "STATE", "Carried", "State", "record_state", "state_of"]

@@ -186,6 +186,3 @@ class GraphStore:
             self._last = node._previous
         node._graph = None
         self._count -= 1
-
-
-__all__ = ["REWRITTEN", "GraphStore"]

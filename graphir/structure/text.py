@@ -36,6 +36,3 @@ def format_node(node: Node) -> str:
     attributes = node.op.attributes()
     shown = ", ".join(f"{key}={getattr(value, 'value', value)}" for key, value in attributes.items())
     return one_line(f"{results} = {node.op.name}({operands})" + (f" {{{shown}}}" if shown else ""))
-
-
-__all__ = ["format_graph", "format_node"]

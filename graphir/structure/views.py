@@ -130,6 +130,3 @@ class Weights(Mapping[str, "np.ndarray[Any, Any]"]):
         shown = [f"{name}: {self._graph._values[name].type}" for name in islice(iter(self), FEW_SHOWN)]
         more = len(self) - len(shown)
         return f"Weights({', '.join(shown)}{f', and {more:,} more' if more else ''})"
-
-
-__all__ = ["Nodes", "Weights", "captured"]

@@ -48,6 +48,3 @@ def _below(call: Call, factor: int) -> list[tuple[int | Sym, int]]:
 
 def _term(mono: Monomial, factor: int) -> Sym:
     return Sym(((mono, factor),))
-
-
-__all__ = ["least"]

@@ -338,19 +338,3 @@ def _render(terms: tuple[tuple[Monomial, int], ...]) -> str:
 
 def _is_division(atom: Atom) -> bool:
     return isinstance(atom, Call) and atom.function == "floordiv"
-
-
-__all__ = [
-    "MAX_DEPTH",
-    "MAX_LENGTH",
-    "MAX_TERMS",
-    "Atom",
-    "Call",
-    "Dim",
-    "Monomial",
-    "Shape",
-    "Sym",
-    "call",
-    "lower_bound",
-    "symbol",
-]

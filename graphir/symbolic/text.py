@@ -115,6 +115,3 @@ def _dimension(dim: object) -> Dim:
     if isinstance(dim, str):
         return parse_dim(dim)
     return dim if isinstance(dim, Sym | Unknown) else index(cast("SupportsIndex", dim))
-
-
-__all__ = ["DIMENSIONS", "dimensions", "parse_dim"]

@@ -34,5 +34,3 @@ class Unknown:
 
 
 UNKNOWN = Unknown()
-
-__all__ = ["UNKNOWN", "Unknown"]

@@ -137,6 +137,3 @@ def compare_accuracy(
         differing += int((before != after).sum())
         done += count
     return name, correct[0], correct[1], differing
-
-
-__all__ = ["AccuracyReport", "batches", "compare_accuracy", "predicted", "split_labels"]

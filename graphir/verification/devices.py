@@ -88,6 +88,3 @@ def _distance(found: Array, other: Array) -> float:
     """The largest difference over the largest magnitude; infinite where shapes differ, or only one is finite."""
     scale, apart, _ = difference(other, found)
     return apart / scale if scale and apart else math.inf if apart else 0.0
-
-
-__all__ = ["note_devices"]

@@ -59,6 +59,3 @@ def _caps(live: Live | None) -> Caps:
 def _name(model: Any, role: str) -> str:
     """A model's path, or what it is to the comparison."""
     return role if isinstance(model, Graph | Mapping) else str(model)
-
-
-__all__ = ["compare_isolated", "run_in_child"]

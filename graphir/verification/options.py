@@ -74,6 +74,3 @@ class ComparisonOptions:
         from graphir.verification.pairs.matches import parse_match
 
         return [parse_match(text) for text in self.match]
-
-
-__all__ = ["AGAINST", "MEMORY_BUDGET", "ComparisonOptions"]

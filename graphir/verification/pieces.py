@@ -144,6 +144,3 @@ def _take_worst(report: VerificationReport, found: VerificationReport) -> None:
             report.outputs.append(one)
         elif (gravity(one), one.relative) > (gravity(report.outputs[place]), report.outputs[place].relative):
             report.outputs[place] = one
-
-
-__all__ = ["CapturePiece", "check_pieces", "pieces_of"]

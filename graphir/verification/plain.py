@@ -141,6 +141,3 @@ def _says_nothing(expected: Array, own: Array) -> bool:
         return False
     a, b = expected.astype(np.float64), own.astype(np.float64)
     return not np.isfinite(a).any() and bool(np.array_equal(a, b, equal_nan=True))
-
-
-__all__ = ["Outcome", "Plain", "Refused", "noted", "refusals"]

@@ -41,6 +41,3 @@ class Verdict(enum.Enum):
     def css_class(self) -> str:
         """The verdict as one word, for style sheets and other tables of names."""
         return self.value.replace(" ", "-")
-
-
-__all__ = ["Verdict"]

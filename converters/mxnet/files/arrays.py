@@ -107,6 +107,3 @@ class ParamsEntry:
     def storage(self) -> str:
         """`default`, `row_sparse` or `csr`."""
         return DENSE if self.sparse is None else self.sparse.storage
-
-
-__all__ = ["CSR", "DENSE", "NPY_MAGIC", "ROW_SPARSE", "ZIP_MAGICS", "ParamsEntry", "SparseArray"]

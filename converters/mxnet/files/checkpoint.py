@@ -258,13 +258,3 @@ def _fits(source: _Module, target: _Module) -> bool:
 def _shown(modules: Sequence[_Module]) -> str:
     names = [module.prefix or "(no prefix)" for module in modules[:4]]
     return ", ".join(names) + (", ..." if len(modules) > 4 else "") if names else "none"
-
-
-__all__ = [
-    "Checkpoint",
-    "arrays_beside",
-    "find_checkpoint",
-    "is_symbol_text",
-    "lone_parameters",
-    "match_structural_names",
-]

@@ -235,6 +235,3 @@ def _header(layout: str, tensor: Tensor) -> bytes:
     if layout == "V1":
         return struct.pack(f"<II{ndim}qiii", _V1, ndim, *tensor.shape, *end)
     return struct.pack(f"<Iii{ndim}qiii", _V3 if layout == "V3" else _V2, 0, ndim, *tensor.shape, *end)
-
-
-__all__ = ["LIST_MAGIC", "ListReader", "write_list"]

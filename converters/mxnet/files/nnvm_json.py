@@ -349,6 +349,3 @@ def _output_count(node: NNVMNode) -> int | None:
     if operator_schema(node.op).uncertain and node.op not in _CONTROL_FLOW_OUTPUTS:
         return None
     return len(node_signature(node).outputs) if is_readable(node) else None
-
-
-__all__ = ["parse_symbol", "read_parsed", "read_symbol", "to_json"]

@@ -238,6 +238,3 @@ def _arranged(flat: np.ndarray[Any, Any], header: _Header) -> np.ndarray[Any, An
     if header.fortran:
         return np.ascontiguousarray(flat.reshape(header.shape[::-1]).T)
     return flat.reshape(header.shape)
-
-
-__all__ = ["read_npy", "read_npz"]

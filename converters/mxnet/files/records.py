@@ -120,6 +120,3 @@ def count_operators(graph: NNVMGraph) -> dict[str, int]:
                 found[node.op] += 1
             pending.extend(node.subgraphs)
     return dict(found)
-
-
-__all__ = ["VARIABLE", "NNVMGraph", "NNVMNode", "Upgrade", "count_operators", "post_order"]

@@ -9,6 +9,3 @@ def script() -> str:
     """The text of the script: plain MXNet and numpy, for Python 2.7 and every later one."""
     text = Path(__file__).with_name("capture_script.py").read_text(encoding="ascii")
     return text[text.index('"""') :]
-
-
-__all__ = ["script"]

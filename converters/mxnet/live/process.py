@@ -72,6 +72,3 @@ def _as_mxnet_has_it(array: Array) -> Array:
     if DType.of(array.dtype) is DType.BFLOAT16:
         return np.ascontiguousarray(array).reshape(array.shape).view(BFLOAT16)
     return array.astype(np.float32)
-
-
-__all__ = ["LiveProcess", "MXNetMissing", "MXNetRefuses"]

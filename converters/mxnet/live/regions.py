@@ -43,6 +43,3 @@ def _around(node: NNVMNode, first: int) -> list[NNVMNode]:
         NNVMNode("zeros_like", f"{name}zeros", {}, {}, [(first + 4, 0)]),
         NNVMNode("where", node.name, {}, {}, [(first + 6, 0), (first + 4, 0), (first + 7, 0)]),
     ]
-
-
-__all__ = ["with_zeros_for_no_image"]

@@ -57,6 +57,3 @@ def _attributes(node: OnnxNode, plan: Plan, found: Signature, types: Mapping[str
         own = element(types.get(node.outputs[0], ""))
         return node.attributes | {"dtype": CODES[dtype_of(wide or own)]} if wide or own else node.attributes
     return node.attributes
-
-
-__all__ = ["cast_around"]

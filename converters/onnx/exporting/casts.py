@@ -128,6 +128,3 @@ def wider(kind: Kind, text: str) -> list[tuple[str, str]]:
 def dtype_of(text: str) -> DType:
     """The dtype that type constraints call so."""
     return _BY_TEXT[text]
-
-
-__all__ = ["NEVER", "Kind", "dtype_of", "kind_of", "wider"]

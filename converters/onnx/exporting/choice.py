@@ -118,6 +118,3 @@ def refusal(refused: Mapping[tuple[str, str], Sequence[Node]], where: str) -> Un
     gaps = [Gap(op, reason, tuple(node.name for node in nodes)) for (op, reason), nodes in refused.items()]
     count = sum(len(gap.nodes) for gap in gaps)
     return UnsupportedOpError(f"{count} node(s) cannot be written at {where}:", gaps)
-
-
-__all__ = ["casts_for", "decisions_of", "make_runnable", "note_raised", "note_start", "refusal"]

@@ -40,6 +40,3 @@ def composed(compose: Callable[[Maker, P, Sequence[Value]], Sequence[Value]]) ->
         node.inline(graph)
 
     return export_composed
-
-
-__all__ = ["composed"]

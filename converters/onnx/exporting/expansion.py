@@ -221,6 +221,3 @@ def _imported(node: Node, record: Any, definition: Definition) -> _Composition:
 
 def _one_line(error: Exception) -> str:
     return " ".join(str(error).split())
-
-
-__all__ = ["Definitions", "expand"]

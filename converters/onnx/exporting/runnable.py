@@ -161,6 +161,3 @@ def _choices(
     for wide, rounding in sorted(combined, key=lambda one: (len(one[1]), len(one[0]))):
         if wide:
             yield wide, "; ".join(rounding)
-
-
-__all__ = ["RUNS", "Plan", "element", "opening", "plan_for"]

@@ -66,6 +66,3 @@ def ones_like(node: AnyNode, data: str) -> str:
     """As many ones as the data have elements, in their dtype."""
     one = node.constant(np.ones(1, node.dtype().numpy()))
     return node.step("Expand", [one, node.step("Shape", [data], suffix="whole")], suffix="ones")
-
-
-__all__ = ["ones_like", "padded_at_run_time", "stated_padding"]

@@ -63,6 +63,3 @@ def _types(number: int) -> frozenset[str]:
 @cache
 def _document() -> Rows:
     return read_rows(Path(__file__).with_name("signatures.json"))
-
-
-__all__ = ["Formal", "Signature", "newest_opset", "onnx_release", "signature"]

@@ -109,6 +109,3 @@ def _first_that_takes(op_type: str, name: str, text: str, opset: int) -> int:
         if any(formal.name == name and text in formal.types for formal in formals):
             return newer
     return 0
-
-
-__all__ = ["dtype_text", "matched", "type_text", "types_of"]

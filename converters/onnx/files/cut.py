@@ -131,6 +131,3 @@ def _rename(node: Any, names: Mapping[str, str]) -> None:
             _rename(inner, outer)
         for result in body.output:
             result.name = outer.get(result.name, result.name)
-
-
-__all__ = ["CutModel"]

@@ -43,6 +43,3 @@ def count_nodes(nodes: Iterable[Any]) -> int:
             found += 1
             pending += [graph.node for graph in inner] if (inner := inner_graphs(node)) else ()
     return found
-
-
-__all__ = ["count_nodes", "inner_graphs", "names_of"]

@@ -108,6 +108,3 @@ def _is_utf8(name: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-__all__ = ["Mapped", "mapped_model"]

@@ -297,9 +297,3 @@ def _type(name: str, type_: Type, dims: Mapping[str, str]) -> bytes:
             sizes.append(_text(2, dims.get(str(dim), str(dim))) if isinstance(dim, Sym) else known)
         content += framed(2, b"".join([framed(1, size) for size in sizes]))
     return framed(8 if isinstance(type_, SparseTensorType) else 1, content)
-
-
-__all__ = [
-    *("Place", "framed", "graph_message", "header_of", "input_addition", "model_message", "output_addition"),
-    "tensor_header",
-]

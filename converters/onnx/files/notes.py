@@ -106,18 +106,3 @@ def needs_metadata(metadata: Mapping[str, str]) -> bool:
     """Whether there is metadata below the model's own, which old versions of ONNX's IR do not have."""
     starts = tuple(_key(kind, "metadata", "") for kind in (NODE, VALUE, TENSOR, GRAPH))
     return any(key.startswith(starts) for key in metadata)
-
-
-__all__ = [
-    "METADATA_SINCE",
-    "NODE",
-    "NOTHING",
-    "TENSOR",
-    "VALUE",
-    "Note",
-    "Notes",
-    "keep_graph_notes",
-    "keep_node_notes",
-    "needs_metadata",
-    "text_of",
-]

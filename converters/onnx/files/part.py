@@ -80,6 +80,3 @@ def _rename_results(nodes: Iterable[Any], inputs: Mapping[str, Any]) -> None:
 def _keep(field: Any, kept: Sequence[Any]) -> None:
     del field[:]
     field.extend(kept)
-
-
-__all__ = ["part_of_file"]

@@ -46,6 +46,3 @@ def _is_graph(view: memoryview, start: int, end: int) -> bool:
         if count >= _LOOKED_AT:
             break
     return True
-
-
-__all__ = ["looks_like_onnx"]

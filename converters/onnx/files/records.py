@@ -63,16 +63,3 @@ class OnnxModel(OnnxGraph):
     opset: int
     domains: dict[str, int] = field(default_factory=dict)
     ir_version: int = 8
-
-__all__ = [
-    "DEFAULT_DOMAINS",
-    "DIM_PARAM",
-    "FIELD",
-    "METADATA",
-    "OPSET",
-    "PRODUCER",
-    "OnnxGraph",
-    "OnnxModel",
-    "OnnxNode",
-    "SerializedAttribute",
-]

@@ -45,6 +45,3 @@ def dense(source: TensorSource, proto: Any, what: str) -> Tensor:
         return array
 
     return Tensor.computed(values.dtype, shape, fill)
-
-
-__all__ = ["dense"]

@@ -66,6 +66,3 @@ def stripped_content(content: memoryview, status: os.stat_result, path: Path) ->
         while len(_kept) > KEPT:
             _kept.popitem(last=False)
     return found
-
-
-__all__ = ["NOT_ONNX", "stripped_content", "stripped_file"]

@@ -274,6 +274,3 @@ def tensors_of(graph: Any, *bodies: Any) -> Iterator[Any]:
                 for sparse in (attribute.sparse_tensor, *attribute.sparse_tensors):
                     yield from (sparse.values, sparse.indices)
                 graphs += [attribute.g, *attribute.graphs] if attribute.HasField("g") else attribute.graphs
-
-
-__all__ = ["Structure", "check_external", "graph_message", "mapped_bytes", "read_structure", "tensors_of"]

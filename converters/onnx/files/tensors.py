@@ -164,6 +164,3 @@ def external_place(model: Path, location: str, what: str) -> Path:
         raise FormatError(f"{what}: external data at {location!r} climbs out of the model's folder", path=model)
     place = Path(os.path.abspath(model)).parent / location
     return beside(model, place, f"{what}: external data at {location[:200]!r}")
-
-
-__all__ = ["TensorSource", "external_place"]

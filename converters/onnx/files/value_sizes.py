@@ -66,6 +66,3 @@ def weight_bytes(path: str | os.PathLike[str]) -> int:
         for tensor in model.graph.initializer
         if tensor.data_type in known
     )
-
-
-__all__ = ["value_sizes", "weight_bytes"]

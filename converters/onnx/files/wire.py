@@ -83,6 +83,3 @@ def _mark(index: int) -> bytes:
     key, value = MARK.encode(), str(index).encode()
     entry = b"\x0a" + write_varint(len(key)) + key + b"\x12" + write_varint(len(value)) + value
     return write_varint(_EXTERNAL_DATA << 3 | BYTES) + write_varint(len(entry)) + entry
-
-
-__all__ = ["LARGE", "MARK", "Stripped", "strip_weights"]

@@ -210,18 +210,3 @@ def _make_fields(cls: type[Operator]) -> Fields:
             readers[field.name] = reader
     required = tuple(field.name for field in fields if field.default is dataclasses.MISSING)
     return Fields(readers, required, "padding" in hints)
-
-
-__all__ = [
-    "FIELDS",
-    "Fields",
-    "check_kind",
-    "dtype_of",
-    "enum_of",
-    "fields_of",
-    "padding_of",
-    "plain",
-    "schema_defaults",
-    "schema_kinds",
-    "stated",
-]

@@ -264,13 +264,3 @@ def attribute_as_operand(cls: type[Operator], name: str, slot: int, **renamed: s
         return node.emit(cls(**fields), *operands)
 
     return import_with_operand
-
-
-__all__ = [
-    "Direct",
-    "ImportFunction",
-    "ImportNode",
-    "ImportTable",
-    "attribute_as_operand",
-    "direct",
-]

@@ -34,6 +34,3 @@ def _kept(own: Dim, stated: Dim, symbols: Set[str]) -> Dim:
     if isinstance(own, int) and isinstance(stated, int) and own != stated:
         return UNKNOWN
     return stated
-
-
-__all__ = ["believable"]

@@ -126,6 +126,3 @@ def _fill_in_graph(graph: Any, around: Mapping[str, str], attributes: Mapping[st
     graph.node.extend(nodes)
     for info in (*graph.output, *graph.value_info):
         info.name = actual.get(info.name, info.name)
-
-
-__all__ = ["Call", "Functions", "Key", "expanded", "key_of", "shown"]

@@ -69,6 +69,3 @@ def _filled_in(function: Any, node: Any, schema: Any) -> list[Any]:
     call = expanded(function, node, stated, lambda name: name)
     copies = [type(node)(op_type="Identity", input=[value], output=[name]) for name, value in call.copies]
     return [*call.nodes, *copies]
-
-
-__all__ = ["Definition", "definition_of"]

@@ -126,6 +126,3 @@ class Importer(BaseImporter):
             graph.decide(
                 DecisionKind.PLACEMENT_DROPPED, "-", "on which devices nodes run does not change what is computed"
             )
-
-
-__all__ = ["Importer"]

@@ -41,6 +41,3 @@ def _fixed(value: Value, given: TensorType) -> Type:
         return unify(given, value.type)
     except ShapeError as error:
         raise ShapeError(f"{value.name} is {value.type} in the model, but was given as {given}: {error}") from error
-
-
-__all__ = ["fix_inputs"]

@@ -91,6 +91,3 @@ def _depth_first(nodes: Sequence[Any], needs: Sequence[Sequence[int]]) -> list[i
 
 def _name(node: Any) -> str:
     return str(node.name or next((name for name in node.output if name), node.op_type))
-
-
-__all__ = ["free_names", "names_read", "sorted_nodes"]

@@ -64,6 +64,3 @@ class PluginImport:
         for slot, value in enumerate([values] if isinstance(values, Value) else values):
             if slot < len(node.output_names) and node.output_names[slot]:
                 node.bind(slot, value)
-
-
-__all__ = ["PluggedNode", "PluginImport", "plugin_of", "refuse_own"]

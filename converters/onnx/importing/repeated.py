@@ -36,6 +36,3 @@ def _said(proto: Any) -> tuple[Any, ...]:
     if not attributes:
         return proto.domain, proto.op_type
     return proto.domain, proto.op_type, *[attribute.SerializeToString() for attribute in attributes]
-
-
-__all__ = ["Repeated"]

@@ -101,6 +101,3 @@ def type_proto(type_: Type) -> Any:
                 elif str(size) != "?":
                     dim.dim_param = str(size)
     return proto
-
-
-__all__ = ["inferred_types", "type_proto"]

@@ -389,6 +389,3 @@ class Scope:
         self.graph.rename(value, self.importer.fresh_name(f"{name}_value"))
         node = self.graph.add_node(Identity(), (value,), name=name, output_names=(name,))
         return node.output
-
-
-__all__ = ["Scope"]

@@ -95,6 +95,3 @@ class TypeReader:
         if clean != name:
             self.renamed[clean] = name
         return symbol(clean)
-
-
-__all__ = ["TypeReader"]

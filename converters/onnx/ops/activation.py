@@ -186,5 +186,3 @@ IMPORTS: ImportTable = {
     "Shrink": {9: import_direct(ir.Shrink)},
     "Dropout": {1: import_dropout_1, 7: import_dropout_7, 12: import_direct(ir.Dropout)},
 }
-
-__all__ = ["EXPORTS", "IMPORTS"]

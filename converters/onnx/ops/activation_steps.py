@@ -106,18 +106,3 @@ def compose_prelu(node: AnyNode) -> None:
     """slope * x where x is below 0, else x."""
     x, slope = node.input_names()
     node.emit("Where", [node.step("Less", [x, node.scalar(0)]), node.step("Mul", [x, slope]), x])
-
-
-__all__ = [
-    "compose_elu",
-    "compose_hard_sigmoid",
-    "compose_hard_swish",
-    "compose_leaky_relu",
-    "compose_mish",
-    "compose_prelu",
-    "compose_selu",
-    "compose_softplus",
-    "compose_softsign",
-    "compose_thresholded_relu",
-    "unless_composed",
-]

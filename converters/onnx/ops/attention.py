@@ -80,5 +80,3 @@ IMPORTS: ImportTable = {
     "CausalConvWithState": {27: import_direct(ir.CausalConvWithState)},
     "SwiGLU": {28: import_direct(ir.SwiGLU)},
 }
-
-__all__ = ["EXPORTS", "IMPORTS"]

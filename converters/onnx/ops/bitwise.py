@@ -112,5 +112,3 @@ IMPORTS: ImportTable = {
     "BitCast": {26: import_direct(ir.BitCast)},
     "CastLike": {15: import_direct(ir.CastLike)},
 }
-
-__all__ = ["EXPORTS", "IMPORTS"]

@@ -154,5 +154,3 @@ IMPORTS: ImportTable = {
     "Loop": {1: import_loop},
     "Scan": {8: import_scan_8, 9: import_scan},
 }
-
-__all__ = ["EXPORTS", "IMPORTS"]

@@ -80,5 +80,3 @@ IMPORTS: ImportTable = {
     "ConvTranspose": {1: direct(ConvTranspose)},
     "DeformConv": {19: direct(DeformConv)},
 }
-
-__all__ = ["EXPORTS", "IMPORTS"]

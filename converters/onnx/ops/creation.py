@@ -117,5 +117,3 @@ IMPORTS: ImportTable = {
     "Range": {11: import_direct(Range)},
     "EyeLike": {9: import_direct(EyeLike)},
 }
-
-__all__ = ["EXPORTS", "IMPORTS"]

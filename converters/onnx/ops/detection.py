@@ -314,5 +314,3 @@ IMPORTS: ImportTable = {
     "NonMaxSuppression": {10: import_direct(NonMaxSuppression)},
     "RoiAlign": {10: import_roi_align_10, 16: import_direct(RoiAlign, coordinates="coordinate_transformation_mode")},
 }
-
-__all__ = ["EXPORTS", "IMPORTS"]

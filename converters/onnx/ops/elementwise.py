@@ -155,5 +155,3 @@ IMPORTS: ImportTable = {
     "Clip": {1: import_clip_6, 11: import_direct(ir.Clip)},
     "Cast": {1: import_cast_1, 6: import_cast},
 }
-
-__all__ = ["EXPORTS", "IMPORTS"]

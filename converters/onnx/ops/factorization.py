@@ -223,5 +223,3 @@ EXPORTS = table(
     row(ir.TriangularSolve, composed(compose_triangular_solve)),
 )
 IMPORTS: ImportTable = {}
-
-__all__ = ["EXPORTS", "IMPORTS"]

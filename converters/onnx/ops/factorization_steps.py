@@ -63,6 +63,3 @@ def diagonal(make: Maker, matrix: Value) -> Value:
     size, _ = known_sizes(matrix)
     flat = make(Reshape(), matrix, make.vector(*[0] * (rank_of(matrix) - 2), size * size))
     return make(Gather(-1), flat, make.vector(*range(0, size * size, size + 1)))
-
-
-__all__ = ["diagonal", "known_sizes", "lower_triangle", "places_of", "rank_of", "turned", "unit_matrix", "unstacked"]

@@ -130,5 +130,3 @@ def _means_the_same(node: Any, own: int, target: int) -> bool:
 
 EXPORTS = table(row(Foreign, export_foreign))
 IMPORTS: ImportTable = {}
-
-__all__ = ["EXPORTS", "IMPORTS", "export_foreign", "export_own", "import_foreign", "import_own"]

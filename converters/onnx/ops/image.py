@@ -99,5 +99,3 @@ IMPORTS: ImportTable = {
     "CenterCropPad": {18: import_direct(CenterCropPad)},
     "Col2Im": {18: import_direct(Col2Im)},
 }
-
-__all__ = ["EXPORTS", "IMPORTS"]

@@ -110,5 +110,3 @@ IMPORTS: ImportTable = {
     "Scatter": {9: import_direct(ir.ScatterElements), 11: import_deprecated_scatter},
     "OneHot": {9: import_one_hot_9, 11: import_direct(ir.OneHot)},
 }
-
-__all__ = ["EXPORTS", "IMPORTS"]

@@ -207,6 +207,3 @@ def _svd(make: Maker, a: Value) -> Sequence[Value]:
     is_turned = _leads_below_zero(make, rows)
     rows, vectors = (make(Where(), is_turned, make(Neg(), value), value) for value in (rows, vectors))
     return [turned(make, vectors), lengths, rows]
-
-
-__all__ = ["compose_svd", "compose_symmetric_eigen", "rounds_of"]

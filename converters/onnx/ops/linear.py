@@ -53,5 +53,3 @@ IMPORTS: ImportTable = {
     **{op.__name__: {1: import_direct(op)} for op in (MatMul, MatMulInteger, Einsum, Det)},
     "Gemm": {1: import_gemm_1, 7: import_direct(Gemm)},
 }
-
-__all__ = ["EXPORTS", "IMPORTS"]

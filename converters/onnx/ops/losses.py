@@ -13,5 +13,3 @@ IMPORTS: ImportTable = {
     "NegativeLogLikelihoodLoss": {12: import_direct(NegativeLogLikelihoodLoss)},
     "SoftmaxCrossEntropyLoss": {12: import_direct(SoftmaxCrossEntropyLoss)},
 }
-
-__all__ = ["EXPORTS", "IMPORTS"]

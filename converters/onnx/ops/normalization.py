@@ -267,5 +267,3 @@ IMPORTS: ImportTable = {
     },
     "GroupNormalization": {18: import_group_normalization_18, 21: import_direct(ir.GroupNormalization)},
 }
-
-__all__ = ["EXPORTS", "IMPORTS"]

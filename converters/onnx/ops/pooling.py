@@ -236,5 +236,3 @@ IMPORTS: ImportTable = {
     "MaxRoiPool": {1: import_direct(MaxRoiPool)},
     "MaxUnpool": {9: import_direct(MaxUnpool)},
 }
-
-__all__ = ["EXPORTS", "IMPORTS"]

@@ -127,5 +127,3 @@ IMPORTS: ImportTable = {
     "ConvInteger": {10: import_direct(ir.ConvInteger)},
     "QLinearMatMul": {10: import_direct(ir.QLinearMatMul)},
 }
-
-__all__ = ["EXPORTS", "IMPORTS"]

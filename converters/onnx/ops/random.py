@@ -40,5 +40,3 @@ IMPORTS: ImportTable = {
     "Bernoulli": {15: import_direct(ir.Bernoulli)},
     "Multinomial": {7: import_direct(ir.Multinomial)},
 }
-
-__all__ = ["EXPORTS", "IMPORTS"]

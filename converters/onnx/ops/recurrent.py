@@ -77,5 +77,3 @@ def _batch_first(node: ImportNode, op: RNN | GRU | LSTM) -> None:
 
 
 IMPORTS: ImportTable = {cls.__name__: {1: import_recurrent(cls)} for cls in (RNN, GRU, LSTM)}
-
-__all__ = ["EXPORTS", "IMPORTS"]

@@ -75,5 +75,3 @@ IMPORTS: ImportTable = {
     "ArgMin": {1: import_direct(ir.ArgMin)},
     "TopK": {1: attribute_as_operand(ir.TopK, "k", 1), 10: import_direct(ir.TopK)},
 }
-
-__all__ = ["EXPORTS", "IMPORTS"]

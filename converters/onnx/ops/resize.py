@@ -366,5 +366,3 @@ IMPORTS: ImportTable = {
     "GridSample": {16: import_grid_sample},
     "AffineGrid": {20: import_direct(AffineGrid)},
 }
-
-__all__ = ["EXPORTS", "IMPORTS"]

@@ -65,6 +65,3 @@ def _places(node: AnyNode, data: str, axis: int) -> str:
     limit = node.step("Gather", [whole, node.constant(axis, DType.INT64)], suffix="size")
     limit = node.step("Cast", [limit], to=CODES[DType.FLOAT32], suffix="limit")
     return node.step("Range", [node.scalar(0, DType.FLOAT32), limit, node.scalar(1, DType.FLOAT32)], suffix="all")
-
-
-__all__ = ["export_by_places", "is_of_places"]

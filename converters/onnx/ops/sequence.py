@@ -103,5 +103,3 @@ IMPORTS: ImportTable = {
     "OptionalGetElement": {15: import_direct(ir.OptionalGetElement)},
     "OptionalHasElement": {15: import_direct(ir.OptionalHasElement)},
 }
-
-__all__ = ["EXPORTS", "IMPORTS"]

@@ -161,5 +161,3 @@ IMPORTS: ImportTable = {
     "Tile": {1: import_tile_1, 6: import_direct(Tile)},
     "Pad": {1: import_pad_2("paddings"), 2: import_pad_2("pads"), 11: import_direct(Pad)},
 }
-
-__all__ = ["EXPORTS", "IMPORTS"]

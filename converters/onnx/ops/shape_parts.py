@@ -146,5 +146,3 @@ IMPORTS: ImportTable = {
     "Split": {1: import_split_1, 2: import_split_2, 13: import_split},
     "Slice": {1: import_slice_1, 10: import_direct(Slice)},
 }
-
-__all__ = ["EXPORTS", "IMPORTS"]

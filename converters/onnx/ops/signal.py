@@ -84,5 +84,3 @@ IMPORTS: ImportTable = {
     "DFT": {17: import_dft_17, 20: import_direct(ir.DFT)},
     "STFT": {17: import_direct(ir.STFT)},
 }
-
-__all__ = ["EXPORTS", "IMPORTS"]

@@ -199,5 +199,3 @@ FUNCTIONS: dict[type[Operator], Callable[[Maker, Value], Value]] = {
 }
 EXPORTS = table(*(row(op, composed(_wide)) for op in FUNCTIONS))
 IMPORTS: ImportTable = {}
-
-__all__ = ["EXPORTS", "IMPORTS"]

@@ -28,5 +28,3 @@ IMPORTS: ImportTable = {
     "RegexFullMatch": {20: import_regex_full_match},
     "TfIdfVectorizer": {9: import_direct(ir.TfIdfVectorizer)},
 }
-
-__all__ = ["EXPORTS", "IMPORTS"]

@@ -154,6 +154,3 @@ def given_arguments(arguments: Mapping[str, Sequence[str]], place: int) -> Itera
 def default_of(argument: str) -> str | None:
     """The default of a block's argument, None for one that has to be stated."""
     return "False" if argument == "project" else DEFAULTS.get(argument)
-
-
-__all__ = ["block_arguments", "default_of", "given_arguments", "skeleton"]

@@ -53,6 +53,3 @@ def scopes_of(uses: Sequence[Piece]) -> list[str]:
     if len(set(scopes)) == len(scopes):
         scopes = [scope.rstrip("0123456789") for scope in scopes]
     return [scope or "blocks" for scope in scopes]
-
-
-__all__ = ["inner_names", "scopes_of"]

@@ -59,6 +59,3 @@ def _move_output(graph: Graph, value: Value, order: Order) -> None:
     graph.rename(value, graph.fresh_name(f"{name}_channels_last"))
     new = graph.add(Transpose(order), value, name=graph.fresh_name(f"{name}_channels_first"), output=name)
     graph.set_outputs([new if output is value else output for output in graph.outputs])
-
-
-__all__ = ["LAYOUTS", "Order", "move_borders"]

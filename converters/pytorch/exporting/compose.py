@@ -308,6 +308,3 @@ def input_names(values: Sequence[Value]) -> list[str]:
         return [CHAIN]
     names = Names(OF_FILE)
     return [names.take(value.name) for value in values]
-
-
-__all__ = ["CHAIN", "Body", "Parameter", "input_names", "near_readers", "needed_statements", "targets_of"]

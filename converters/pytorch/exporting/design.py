@@ -348,6 +348,3 @@ def _assigned(text: str, name: str, old: str) -> str:
     if text.startswith("nn.Identity()\n"):
         return f"self.{name}: nn.Module = {text}".replace("self.SHORTCUT", f"self.{name}")
     return f"self.{name} = {text}"
-
-
-__all__ = ["ClassDesign", "Design", "design", "drop_unused", "tensors_of"]

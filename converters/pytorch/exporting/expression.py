@@ -144,9 +144,3 @@ def replace_references(text: str, replacement: Callable[[int], Expr]) -> str:
         parts += [text[end : match.start()], value.within(level)]
         end = match.end()
     return "".join([*parts, text[end:]])
-
-
-__all__ = [
-    "ATOM", "LEVELS", "UNARY", "Expr", "Reference", "binary", "call", "expr", "level_of", "list_of", "references",
-    "replace_references", "short", "tuple_of", "unary",
-]  # fmt: skip

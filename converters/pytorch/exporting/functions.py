@@ -42,6 +42,3 @@ def functions_for(names: Iterable[str]) -> list[Function]:
             wanted.add(name)
             pending += table[name].reads
     return [function for name, function in table.items() if name in wanted]
-
-
-__all__ = ["Function", "functions_for"]

@@ -162,6 +162,3 @@ def _code(text: str, place: int = 0) -> Iterator[tuple[int, str]]:
         else:
             yield place, character
         place += 1
-
-
-__all__ = ["INDENT", "WIDTH", "arguments_of", "lines_of"]

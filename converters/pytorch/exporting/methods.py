@@ -129,6 +129,3 @@ def _scope(part: Sequence[Statement]) -> str:
         return "part"
     first, length = names[0], common_length(names)
     return f"run_{first[: first.rfind('_', 0, length)] if '_' in first[:length] else first}"
-
-
-__all__ = ["Method", "parts_of"]

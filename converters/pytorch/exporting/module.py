@@ -176,6 +176,3 @@ def _load_lines(name: str, *, training: bool) -> Iterator[str]:
     yield f"    net = {name}()"
     yield "    net.load_state_dict(load_file(path))"
     yield "    return net.train()" if training else "    return net.eval()"
-
-
-__all__ = ["is_annotated", "module_text", "recording_text"]

@@ -88,6 +88,3 @@ def without_common_scope(names: Iterable[str]) -> Mapping[str, str]:
     common = given[0][: common_length(given)] if len(given) > 1 else ""
     cut = max((common.rfind(mark) for mark in "/.:_"), default=-1) + 1
     return {name: name[cut:] or name for name in given}
-
-
-__all__ = ["OF_FILE", "OF_MODULES", "Names", "common_length", "common_scope", "identifier", "without_common_scope"]

@@ -122,6 +122,3 @@ def merged(pieces: Sequence[Piece]) -> Piece:
     inputs = tuple(dict.fromkeys(number for piece in pieces for number in piece.inputs if number not in given))
     attributes = tuple(dict.fromkeys(name for piece in pieces for name in piece.attributes))
     return Piece(statements, inputs, pieces[-1].output, attributes, None)
-
-
-__all__ = ["Branch", "Piece", "best_run", "branches_of", "merged", "without_branch"]

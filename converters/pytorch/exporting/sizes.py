@@ -55,6 +55,3 @@ def _atom(atom: str | Call, name: Callable[[str], str]) -> Expr:
 def symbols_of(dim: Dim) -> frozenset[str]:
     """The names of the symbols in a size."""
     return dim.symbols() if isinstance(dim, Sym) else frozenset()
-
-
-__all__ = ["size_text", "symbols_of"]

@@ -376,9 +376,3 @@ def shape_text(sizes: Sequence[str]) -> str:
 def texts(items: Iterable[object]) -> list[str]:
     """Each item as text."""
     return [str(item) for item in items]
-
-
-__all__ = [
-    "DTYPES", "Export", "Layer", "Statement", "Stored", "dtype_text", "layer_name", "literal", "number_text",
-    "shape_text", "texts",
-]  # fmt: skip

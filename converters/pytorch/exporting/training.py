@@ -65,6 +65,3 @@ def frozen_lines(frozen: Mapping[str, str], norms: int) -> list[str]:
         f"self.{key}.requires_grad = False" if key.count(".") == 1
         else f'self.get_parameter("{key}").requires_grad = False' for key in keys
     ]  # fmt: skip
-
-
-__all__ = ["LOSSES", "count_norms", "frozen_lines", "give_scores"]

@@ -47,6 +47,3 @@ def restored(node: AnyNode, text: str, *, compared: bool = False) -> str:
     if dtype is DType.UINT64 and compared:
         return f"{node.function('unsigned_order')}({text})"
     return f"{expr(text).atom}.to({dtype_text(dtype)})" if dtype in UNSIGNED else text
-
-
-__all__ = ["UNSIGNED", "comparable", "comparable_tensor", "computable", "computable_tensor", "restored"]

@@ -128,6 +128,3 @@ class LiveTorch(Reference):
         if self._process is not None:
             self._process.close()
             self._process = None
-
-
-__all__ = ["LiveTorch", "TorchMissing", "TorchRefuses", "live_python"]

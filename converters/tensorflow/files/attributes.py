@@ -59,6 +59,3 @@ def shape_of(message: Message) -> Shape | None:
         return None
     sizes = [dim.get("size", 0) for dim in message.get("dim", ())]
     return tuple(UNKNOWN if size < 0 else size for size in sizes)
-
-
-__all__ = ["plain", "shape_of"]

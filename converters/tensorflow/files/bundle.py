@@ -317,6 +317,3 @@ def _mapped(path: Path) -> memoryview:
             return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     except OSError as error:
         raise ImportFailure(f"cannot read {path}: {error.strerror or error}") from error
-
-
-__all__ = ["Bundle", "Entry", "parse_slice", "slice_key"]

@@ -91,6 +91,3 @@ def fields_by_name(message: str) -> dict[str, Field]:
 
 def _field(name: str, kind: str, number: str) -> Field:
     return Field(name, kind.rstrip("*{}"), int(number), kind.endswith("*"), kind.endswith("{}"))
-
-
-__all__ = ["SCALARS", "Field", "fields_by_name", "messages"]

@@ -169,6 +169,3 @@ def _function(message: Message, tensors: TensorSource) -> TFFunction:
         raise FormatError(f"the function {name!r} has no name, or two arguments or results of one", path=tensors.path)
     results, effects = (returned[output] for output in outputs), message.get("control_ret", {}).values()
     return TFFunction(name, arguments, tuple(outputs), tuple(results), nodes, effects=tuple(effects))
-
-
-__all__ = ["TFSource", "mapped", "open_bytes", "open_frozen", "read_graph", "read_message"]

@@ -103,6 +103,3 @@ def _is_saved_model(view: memoryview, start: int, end: int) -> bool:
         if number == 2:
             return _is_meta_graph(view, begin, stop)
     return False
-
-
-__all__ = ["looks_like_saved_model", "looks_like_tensorflow", "looks_like_text"]

@@ -125,17 +125,3 @@ class Argument:
     dtype_attr: str = ""
     count: str = ""
     is_list: bool = False
-
-
-__all__ = [
-    "Argument",
-    "Bound",
-    "Endpoint",
-    "FunctionCall",
-    "FunctionNode",
-    "Signature",
-    "TFFunction",
-    "TFGraph",
-    "TFNode",
-    "is_number",
-]

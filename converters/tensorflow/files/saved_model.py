@@ -341,6 +341,3 @@ def _keys_of_objects(meta: Message, bundle: Bundle) -> dict[str, str]:
             twice |= {name} & set(found)
             found[name] = keys[0]
     return {name: key for name, key in found.items() if name not in twice}
-
-
-__all__ = ["FILES", "HOLDERS", "open_meta_graph", "open_saved_model"]

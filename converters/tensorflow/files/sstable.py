@@ -145,6 +145,3 @@ def unmasked(stored: int) -> int:
     """The checksum that a masked one stands for: masked are sums of data that hold sums themselves."""
     rotated = (stored - 0xA282EAD8) & 0xFFFFFFFF
     return (rotated >> 17 | rotated << 15) & 0xFFFFFFFF
-
-
-__all__ = ["MAGIC", "crc32c", "read_table", "unmasked"]

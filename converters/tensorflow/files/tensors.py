@@ -118,6 +118,3 @@ def text_of(data: bytes) -> str | bytes:
         return data.decode("utf-8")
     except UnicodeDecodeError:
         return data
-
-
-__all__ = ["Splat", "TensorSource", "text_of"]

@@ -249,6 +249,3 @@ class _Parser:
             self._next()
         else:
             self._fail(f"found {self.token!r}, expected a value")
-
-
-__all__ = ["parse"]

@@ -126,6 +126,3 @@ def _text(data: memoryview, name: str, offset: int) -> str:
         return str(data, "utf-8")
     except UnicodeDecodeError as error:
         raise FormatError(f"{name} is no UTF-8 text: {bytes(data[:40])!r}", offset=offset) from error
-
-
-__all__ = ["Blob", "Message", "decode"]

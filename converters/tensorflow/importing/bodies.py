@@ -124,6 +124,3 @@ def close(node: ImportNode, graph: Graph, values: Sequence[Value]) -> None:
     remove_dead_code(graph)
     for value in graph.values:
         value.sources = ()
-
-
-__all__ = ["Body", "body_of", "close", "import_nodes"]

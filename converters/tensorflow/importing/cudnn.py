@@ -171,6 +171,3 @@ def _piece(stack: Stack, layer: int, way: int, name: str) -> tuple[int, tuple[in
     if name == "R":
         return start + stack.rows * width, (gates, stack.units, stack.units)
     return stack.bias_start(layer, way), (2, gates, stack.units)
-
-
-__all__ = ["import_cudnn_rnn"]

@@ -70,6 +70,3 @@ def _shape(node: TFNode, slot: int) -> Shape | None:
         shape: Shape | None = stated[slot]
         return shape
     return node.attrs.get("shape") if node.op in PLACEHOLDERS else None
-
-
-__all__ = ["PLACEHOLDERS", "cut_at"]

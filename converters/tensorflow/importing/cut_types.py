@@ -44,6 +44,3 @@ def types_at_cuts(
 def plain(name: str) -> str:
     """`x` for `x:0`."""
     return name.removesuffix(":0")
-
-
-__all__ = ["types_at_cuts"]

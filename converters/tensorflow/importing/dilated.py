@@ -126,6 +126,3 @@ def paddings_left(node: ImportNode, spatial: int) -> tuple[tuple[int, int], ...]
         pads[axis] = (differences[2 * place], differences[2 * place + 1])
     node.decide(DecisionKind.DILATION, f"SpaceToBatchND, {node.record.op} and BatchToSpaceND are one with dilations")
     return tuple(pads)
-
-
-__all__ = ["AXES", "fuse_dilated", "paddings_left"]

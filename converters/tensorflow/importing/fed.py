@@ -44,6 +44,3 @@ def feed_iterators(flat: Flat) -> list[str]:
 def _listed(attrs: Mapping[str, Any], name: str) -> tuple[Any, ...]:
     held = attrs.get(name)
     return held if isinstance(held, tuple) else ()
-
-
-__all__ = ["ITERATORS", "feed_iterators"]

@@ -390,6 +390,3 @@ class _Branch:
 
     result: Endpoint
     nodes: dict[str, TFNode]
-
-
-__all__ = ["lower_frames"]

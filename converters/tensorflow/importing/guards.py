@@ -159,6 +159,3 @@ def _join(paths: Iterable[Path]) -> Path:
         path += tuple(guard for guard in other if guard not in path)
     check_depth(len(path), "branches and loops of TensorFlow 1 in each other")
     return path
-
-
-__all__ = ["SWITCHES", "Guard", "Guards", "Path", "plain_op"]

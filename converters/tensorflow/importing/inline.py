@@ -195,6 +195,3 @@ def _slot(
             f"function {function.name} uses {text!r} of its node {node.name} ({node.op}); the results are {known}"
         )
     return slots.get(name, 0) + int(place or 0)
-
-
-__all__ = ["CALLS", "Flat", "body", "bound_attributes", "called", "flat_body", "flatten"]

@@ -169,6 +169,3 @@ def cut_before(
 def unless_all_one(numbers: tuple[int, ...]) -> tuple[int, ...]:
     """The numbers, or an empty tuple (the operators' default) if every one is 1."""
     return numbers if any(number != 1 for number in numbers) else ()
-
-
-__all__ = ["Layout", "channels_first", "cut_before", "finish", "layout_of", "padding_of", "unless_all_one"]

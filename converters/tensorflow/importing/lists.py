@@ -80,6 +80,3 @@ def vector_of(node: ImportNode, value: Value) -> Value:
     if known is not None and (numbers := known.integers()) is not None and len(numbers) == 1:
         return node.vector(numbers)
     return node.step(Reshape(), node.int64(value), node.vector([1]), suffix="vector")
-
-
-__all__ = ["ElementShape", "Reserved", "element_shape", "elements_of", "number_of", "vector_of"]

@@ -170,6 +170,3 @@ def _where(node: ImportNode, plan: Plan, place: int, writer: TFNode) -> str:
             return "counter"
     reserved = node.importer.reserved.get(plan.initial[place])
     return "over" if plan.number(body, index) == 0 and reserved is not None and reserved.size == 1 else ""
-
-
-__all__ = ["Plan", "Written", "plan_of"]

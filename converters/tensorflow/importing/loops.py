@@ -245,6 +245,3 @@ def _loose(type_: Type) -> Type:
 def _same_number(left: Value, right: Value) -> bool:
     number = number_of(left)
     return number is not None and number == number_of(right)
-
-
-__all__ = ["as_condition", "import_while"]

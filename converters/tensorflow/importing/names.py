@@ -52,6 +52,3 @@ def layer_name(loop: str) -> str:
     scopes = loop.split("/")
     places = [place for place, scope in enumerate(scopes) if place and re.fullmatch(r"while(_\d+)?", scope)]
     return "/".join(scopes[: places[-1]]) if places else loop
-
-
-__all__ = ["give_back_names", "layer_name"]

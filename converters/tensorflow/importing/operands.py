@@ -185,5 +185,3 @@ _FITS: Mapping[str, Callable[[tuple[Dim, ...]], bool]] = {
     "a scalar or a vector": lambda shape: len(shape) < 2,
     "a matrix of two columns": lambda shape: len(shape) == 2 and (shape[1] == 2 or not isinstance(shape[1], int)),
 }
-
-__all__ = ["RULES", "Rule", "check_operands"]

@@ -154,6 +154,3 @@ def _fail_cycle(name: str, around: list[str], nodes: Mapping[str, TFNode]) -> No
     if loops:
         raise ImportFailure(f"a while loop of TensorFlow 1 around {', '.join(loops[:SHOWN])} cannot be imported")
     raise ImportFailure(f"the graph has a cycle of {len(cycle)} nodes: {shown}")
-
-
-__all__ = ["NO_OUTPUTS", "check_cycles", "find_outputs", "sorted_nodes"]

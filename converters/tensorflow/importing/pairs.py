@@ -49,6 +49,3 @@ def with_zeros(node: ImportNode, value: Value) -> Value:
     wide = node.step(Unsqueeze(), value, node.vector([-1]), suffix="wide")
     nothing = node.step(Mul(), wide, node.scalar_like(value, 0.0), suffix="zeros")
     return as_pair(node, node.step(Concat(-1), wide, nothing, suffix="parts"))
-
-
-__all__ = ["COMPLEX", "as_pair", "pair", "with_zeros"]

@@ -21,6 +21,3 @@ def import_of_plugin(op: str) -> ImportFunction | None:
         return import_by_plugin(plugin, node, [name for name in stated if name not in kinds and name[:1] != "_"])
 
     return import_plugged
-
-
-__all__ = ["import_of_plugin"]

@@ -164,6 +164,3 @@ def _reason(operator: str, *, is_known: bool) -> str:
     if not is_known:
         return NOT_IN_TENSORFLOW
     return f"{NOT_CONVERTED}: {FEEDING}" if any(part in operator for part in FETCHING) else NOT_CONVERTED
-
-
-__all__ = ["NOT_CONVERTED", "NOT_IN_TENSORFLOW", "VARIABLES", "Scope"]

@@ -64,6 +64,3 @@ def rows_of(node: ImportNode, data: Value, rank: int) -> Value:
     rest = node.step(Shape(start=rank), data, suffix="rest")
     wanted = node.step(Concat(axis=0), node.vector([-1]), rest, suffix="wanted")
     return node.step(Reshape(), data, node.sizes_operand(wanted), suffix="rows")
-
-
-__all__ = ["Count", "as_vector", "known_length", "length_of", "rows_of", "size_at"]

@@ -263,6 +263,3 @@ class _Thread:
         version = self._seen(name, node.name)
         self._check_memory(name, text, self._shown(node.name), version)
         return self._value(name, version)
-
-
-__all__ = ["Written", "runs_writes", "thread_state"]

@@ -229,9 +229,3 @@ class Bodies:
             return "" if node.op in WRITES else "writes it in a way that graphir cannot convert yet"
         is_strange = node.op not in READS | PASSED_ON and any(variable.is_resource for variable in variables)
         return "takes it, which graphir cannot convert" if is_strange else ""
-
-
-__all__ = [
-    "BRANCHES", "FRAMES", "LOOPS", "PASSED_ON", "Bodies", "Body", "Variable", "calls_of", "variable_of",
-    "writing_nodes",
-]

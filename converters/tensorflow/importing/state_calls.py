@@ -73,6 +73,3 @@ def handed_over(bodies: Bodies, body: Body, node: FunctionNode, written: Mapping
     extra = [name for name in written if any(held.get(name) for held in uses)]
     given = [bodies.variables[name].dtype for name in extra]
     return HandedOver(inner, extra, (), len(inner[0].function.outputs), None, taken, given)
-
-
-__all__ = ["HandedOver", "handed_over"]

@@ -68,6 +68,3 @@ def versions(order: Sequence[FunctionNode], writes: set[str], reads: set[str]) -
         for name in waits_for(node):
             following[name] = min(own, following.get(name, own))
     return Versions([ordered[place] for place in range(len(ordered))], rank)
-
-
-__all__ = ["Versions", "nodes_that_run", "versions", "waits_for"]

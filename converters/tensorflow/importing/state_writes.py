@@ -153,6 +153,3 @@ def is_write(op: str) -> bool:
     schema = operator_schema(op)
     first = schema.inputs[0] if schema is not None and schema.inputs else None
     return first is not None and first.name in VARIABLE_ARGUMENTS and op not in READS
-
-
-__all__ = ["READS", "WRITES", "Write", "is_write", "read_value"]

@@ -74,6 +74,3 @@ def _shape_node(node: TFNode, shape: Shape | None) -> TFNode:
     sizes = -1 if shape is None else [-1 if isinstance(dim, Unknown) else dim for dim in shape]
     value = Tensor.of(np.array(sizes, np.int32))
     return TFNode(f"{node.name}/element_shape", "Const", (), (), {"value": value, "dtype": value.dtype})
-
-
-__all__ = ["lower_tensor_arrays"]

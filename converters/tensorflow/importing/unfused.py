@@ -91,6 +91,3 @@ def _chain(node: TFNode, steps: Sequence[tuple[str, Sequence[Endpoint], dict[str
         before = (Endpoint(found[-1].name),) if found else ()
         found.append(TFNode(name, op, (*before, *operands), node.controls if not found else (), attrs, node.device))
     return found
-
-
-__all__ = ["FUSED", "unfuse"]

@@ -46,6 +46,3 @@ def windows_of(
         ]
         data = node.step(Gather(axis=1 + 2 * axis), data, node.constant(places), suffix="windows")
     return data
-
-
-__all__ = ["windows_of"]

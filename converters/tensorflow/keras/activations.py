@@ -168,5 +168,3 @@ LAYERS: Mapping[str, Callable[[Layer], Any]] = {
     "Softmax": softmax,
     "ThresholdedReLU": thresholded_re_lu,
 }
-
-__all__ = ["LAYERS", "activated", "activation", "hide_scores", "zero_where_hidden"]

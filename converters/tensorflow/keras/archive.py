@@ -104,6 +104,3 @@ class Archive:
             what = "is another size or checksum than its header states"
             raise FormatError(f"{name}: what it inflates to {what}", path=self.path, offset=start)
         return found
-
-
-__all__ = ["Archive"]

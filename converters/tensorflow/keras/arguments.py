@@ -130,20 +130,3 @@ def several_arguments(layer: Layer, stated: Any) -> list[Endpoint]:
     if not found or not isinstance(stated, (list, tuple)) or len(found) != len(stated):
         raise Refusal("its argument is no list of values")
     return [held.value for held in found]
-
-
-__all__ = [
-    "align_operands",
-    "argument",
-    "bring_together",
-    "data_along",
-    "first_argument",
-    "flatten",
-    "operand",
-    "several_arguments",
-    "stated_axes",
-    "stated_axis",
-    "stated_shape",
-    "tensor_argument",
-    "whole_numbers",
-]

@@ -274,5 +274,3 @@ LAYERS: Mapping[str, Callable[[Layer], Any]] = {
     "GroupQueryAttention": grouped_query_attention,
     "MultiHeadAttention": multi_head_attention,
 }
-
-__all__ = ["LAYERS"]

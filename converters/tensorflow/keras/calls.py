@@ -216,9 +216,3 @@ def output_names(layers: Any) -> list[str]:
         held = listed(layers[key])
         found += [key] if len(held) == 1 else [f"{key}_{place}" for place in range(len(held))]
     return found
-
-
-__all__ = [
-    "Call", "Reference", "arguments_of", "count_from_zero", "execution_order", "listed", "mapped", "output_names",
-    "parsed", "references_in", "result_of",
-]

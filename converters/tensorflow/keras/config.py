@@ -236,6 +236,3 @@ def policy_name(config: Mapping[str, Any]) -> str | None:
         inner = held.get("config")
         held = inner.get("name") if isinstance(inner, Mapping) else None
     return None if held is None else str(held)
-
-
-__all__ = ["Settings", "check_layer", "check_tree", "compute_dtype", "is_dtype", "policy_name"]

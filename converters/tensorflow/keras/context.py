@@ -290,15 +290,3 @@ def activation_name(held: Any) -> tuple[str, Mapping[str, Any]]:
             return config, {}
         return str(held.get("class_name")), config if isinstance(config, Mapping) else {}
     return str(held or "linear"), {}
-
-
-__all__ = [
-    "KERAS_LAYER",
-    "Held",
-    "Layer",
-    "activation_name",
-    "flat",
-    "held_in",
-    "import_float",
-    "import_layer",
-]

@@ -153,5 +153,3 @@ ELEMENT_ROWS: Mapping[str, Callable[[Layer], Any]] = {
     **{name: _two(build) for name, build in TWO.items()},
     "Glu": glu,
 }
-
-__all__ = ["ELEMENT_ROWS", "Terms"]

@@ -98,6 +98,3 @@ def _major(text: Any, path: Path) -> int:
     if not is_number(number):
         raise FormatError(f"the version of Keras is {text!r}, expected one such as 3.0.0", path=path)
     return int(number)
-
-
-__all__ = ["HDF5", "ZIP", "open_keras"]

@@ -225,6 +225,3 @@ def _request(file: int, words: Sequence[int], path: Path) -> socket.socket:
             raise ImportFailure(f"{path}: cannot start {sys.executable} to read HDF5: {error}") from error
     ours.settimeout(PATIENCE)
     return ours
-
-
-__all__ = ["Bytes", "Group", "Hdf5"]

@@ -109,5 +109,3 @@ def _joined(parts: Sequence[Tensor]) -> Tensor:
 GATES = {"LSTM": (0, 2, 1, 3), "GRU": (0, 1, 2)}
 KERNELS = ("Conv1D", "Conv2D", "Conv2DTranspose", "Conv3D")
 _OLD = {*KEYS, "nb_row", "kernel_dim1", "concat_axis"}
-
-__all__ = ["modern", "old_weights"]

@@ -71,6 +71,3 @@ def _import_item(parts: Sequence[Any]) -> ImportFunction:
 
 def _is_ellipsis(part: Any) -> bool:
     return part is Ellipsis or (isinstance(part, Mapping) and part.get("class_name") == "__ellipsis__") or part == "..."
-
-
-__all__ = ["get_item"]

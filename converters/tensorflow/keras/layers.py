@@ -276,5 +276,3 @@ REFUSED = {
     **dict.fromkeys(("Hashing", "HashedCrossing", "IntegerLookup", "StringLookup", "TextVectorization"), _STRINGS),
     **dict.fromkeys(("TFSMLayer", "TorchModuleWrapper", "JaxLayer", "FlaxLayer"), "it holds another framework's code"),
 }
-
-__all__ = ["LAYERS", "PASS_MASKS", "RANDOM", "REFUSED"]

@@ -85,6 +85,3 @@ class Compact:
         wide = node.step(Unsqueeze(), places, node.vector([-1]), suffix="wide")
         shape = node.step(Shape(), value, suffix="whole")
         return node.step(GatherElements(0), value, node.step(Expand(), wide, shape), suffix="taken")
-
-
-__all__ = ["Compact"]

@@ -244,5 +244,3 @@ LAYERS: Mapping[str, Callable[[Layer], Any]] = {
     "Multiply": _masked("Mul", _product),
     "Subtract": subtract,
 }
-
-__all__ = ["LAYERS"]

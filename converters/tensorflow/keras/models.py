@@ -395,6 +395,3 @@ def _is_operation(entry: Entry) -> bool:
     nodes: list[Any] = entry.get("inbound_nodes") or []
     of_version_3 = bool(nodes) and isinstance(nodes[0], Mapping) and "args" in nodes[0]
     return of_version_3 and "trainable" not in entry["config"]
-
-
-__all__ = ["MODELS", "Reader"]

@@ -138,5 +138,3 @@ NORM_ROWS: Mapping[str, Build] = {
     "LayerNorm": layer_norm,
     "RMSNorm": rms_norm,
 }
-
-__all__ = ["NORM_ROWS"]

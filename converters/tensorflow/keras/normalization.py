@@ -230,5 +230,3 @@ LAYERS: Mapping[str, Callable[[Layer], Any]] = {
     "RMSNormalization": rms_normalization,
     "UnitNormalization": unit_normalization,
 }
-
-__all__ = ["LAYERS", "unit_length"]

@@ -294,5 +294,3 @@ ROWS: Mapping[str, Build] = {
     "Var": lambda layer: _variance(layer, _float(layer)),
     "Where": choose,
 }
-
-__all__ = ["ROWS"]

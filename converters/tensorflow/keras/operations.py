@@ -304,5 +304,3 @@ _ROWS: tuple[tuple[tuple[str, ...], Build], ...] = (
     (("ZerosLike",), _filled(0.0)),
 )
 OPERATIONS: Mapping[str, Build] = {**ROWS, **{name: build for names, build in _ROWS for name in names}}
-
-__all__ = ["OPERATIONS"]

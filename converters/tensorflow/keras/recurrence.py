@@ -286,6 +286,3 @@ def _merged(node: ImportNode, layer: Recurrence, outputs: list[Value]) -> list[V
         case _:
             total = node.step(ew.Add(), *outputs, suffix="sum")
             return [node.step(ew.Mul(), total, node.scalar_like(total, 0.5), suffix="mean")]
-
-
-__all__ = ["STATES", "Cell", "Function", "Recurrence"]

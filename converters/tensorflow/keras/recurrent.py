@@ -304,5 +304,3 @@ LAYERS: Mapping[str, Callable[[Layer], Any]] = {
     "RNN": rnn,
     "SimpleRNN": _layer_of("SimpleRNN"),
 }
-
-__all__ = ["LAYERS"]

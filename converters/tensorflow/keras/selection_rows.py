@@ -190,5 +190,3 @@ SELECTION_ROWS: Mapping[str, Build] = {
     "TakeAlongAxis": take_along_axis,
     "Trace": trace,
 }
-
-__all__ = ["SELECTION_ROWS"]

@@ -331,5 +331,3 @@ SHAPE_ROWS: Mapping[str, Build] = {
     "Vsplit": _split(0),
     "Vstack": _joined(0),
 }
-
-__all__ = ["SHAPE_ROWS"]

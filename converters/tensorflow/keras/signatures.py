@@ -107,6 +107,3 @@ def bind_arguments(
     if not first:
         first = [others.pop(name) for name in (names[0], *_FIRST) if name in others][:1]
     return first, others
-
-
-__all__ = ["Reads", "bind_arguments", "refuse_unread"]

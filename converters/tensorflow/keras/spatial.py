@@ -290,5 +290,3 @@ LAYERS: Mapping[str, Callable[[Layer], Any]] = {
     "CenterCrop": center_crop,
     "Resizing": resizing,
 }
-
-__all__ = ["LAYERS", "convolve", "convolve_depthwise", "convolve_separably", "pool", "resizing"]

@@ -94,5 +94,3 @@ LAYERS: Mapping[str, Callable[[Layer], Any]] = {
     "Dropout": dropout,
     **dict.fromkeys(LEFT_OUT, left_out),
 }
-
-__all__ = ["LAYERS"]

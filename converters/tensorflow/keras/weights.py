@@ -155,6 +155,3 @@ class StoredInGroups:
         if not isinstance(texts, list):
             raise FormatError(f"the weights of layer {name} have no list of their names", path=self._path)
         return [(text, group.tensor(text)) for text in texts]
-
-
-__all__ = ["StoredByClass", "StoredByName", "StoredInGroups", "Weights"]

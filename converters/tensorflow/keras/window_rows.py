@@ -205,5 +205,3 @@ WINDOW_ROWS: Mapping[str, Build] = {
         ), 2,
     ),
 }
-
-__all__ = ["WINDOW_ROWS"]

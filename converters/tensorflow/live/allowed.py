@@ -53,6 +53,3 @@ def keras_functions() -> list[str]:
     """The functions that a Keras model may name: activations, and what version 2 has of TensorFlow's."""
     names = {*PLAIN, *OPERATORS, *LAYERS_AS_ACTIVATIONS, *ACTIVATIONS}
     return sorted(names | {name for name in OPERATIONS if not name[:1].isupper()})
-
-
-__all__ = ["PARTS", "STRUCTURE", "keras_classes", "keras_functions", "operators"]

@@ -113,6 +113,3 @@ def why_not(found: TFSource) -> str:
         return f"the plugin has no reference for {', '.join(silent)}"
     within = sorted(plugins.keys() & set(inside))
     return f"{', '.join(within)} of a plugin stands inside functions, which run as a whole" if within else ""
-
-
-__all__ = ["PluggedTensorFlow", "plugin_of", "why_not"]

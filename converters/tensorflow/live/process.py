@@ -239,6 +239,3 @@ class _Process(ChildProcess):
         request = {"feeds": list(feeds), "fetches": list(fetches)}
         (self.place / "request.json").write_text(json.dumps(request), encoding="utf-8")
         yield from self.ask()
-
-
-__all__ = ["PYTHON_VARIABLE", "LiveTensorFlow", "TensorFlowMissing", "TensorFlowRefuses", "live_python"]

@@ -203,6 +203,3 @@ def _expected(argument: Argument, schema: OperatorSchema, attrs: Mapping[str, An
         return list(stated(argument.dtype_attr) or ())
     dtype = stated(argument.dtype_attr) if argument.dtype_attr else argument.dtype
     return [dtype] * counted(argument, schema, attrs)
-
-
-__all__ = ["AXES", "check_edges", "check_nodes"]

@@ -158,6 +158,3 @@ def _types(argument: Argument, attrs: Attributes) -> list[DataType | None]:
         dtype = None
     count = attrs[argument.count] if argument.count else 1
     return [dtype] * (count if isinstance(count, int) else 1)
-
-
-__all__ = ["Attributes", "OperatorSchema", "counted", "operator_schema", "output_slots", "output_types"]

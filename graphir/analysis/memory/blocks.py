@@ -154,6 +154,3 @@ class _Planner:
         self.clock += 1
         self.released[block] = number
         insort(self.free, (self.sizes[block], self.clock, block))
-
-
-__all__ = ["MATCH_RANGE", "Blocks", "Sharing", "plan_blocks"]

@@ -40,6 +40,3 @@ def _longest_path(sources: list[list[int]], score: list[int]) -> list[int]:
         path.append(start)
         start = following[start]
     return path
-
-
-__all__ = ["colour_steps"]

@@ -146,6 +146,3 @@ def _advice(inputs: list[Value], first: Value) -> str:
         f"they depend on the elements of tensors, as {first.producer.op.name} has it, not on the inputs' shapes; cut "
         "the model before it with --outputs"
     )
-
-
-__all__ = ["example_of", "inference_program"]

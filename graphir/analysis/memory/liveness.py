@@ -102,6 +102,3 @@ def alive_at(program: Program, liveness: Liveness, step: int) -> list[Alive]:
         if 0 <= made <= step <= last:
             found[liveness.owner[number]] = Alive(number, program.tensors[number].nbytes, made, last)
     return sorted(found.values(), key=lambda alive: (-alive.nbytes, alive.made))
-
-
-__all__ = ["Alive", "Liveness", "alive_at", "find_liveness"]

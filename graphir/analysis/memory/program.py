@@ -88,6 +88,3 @@ class Program:
     def nodes(self) -> int:
         """Steps and what is there before them."""
         return len(self.steps) + sum(1 for tensor in self.tensors if tensor.producer < 0)
-
-
-__all__ = ["PLANNED", "Held", "Kind", "Phase", "Program", "Step"]

@@ -243,6 +243,3 @@ def all_nodes(graph: Graph) -> Iterator[Node]:
         yield node
         for inner in node.subgraphs:
             yield from all_nodes(inner)
-
-
-__all__ = ["WIDE", "Choice", "Kept", "all_nodes", "is_concerned"]

@@ -95,6 +95,3 @@ def _label(node: Node) -> str:
 
 def _decide(graph: Graph, kind: DecisionKind, node: str, text: str) -> None:
     graph.decisions.append(Decision(kind, node, text))
-
-
-__all__ = ["HALF", "HalfOptions", "to_half"]

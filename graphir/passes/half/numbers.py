@@ -143,5 +143,3 @@ def narrowed(tensor: Tensor, dtype: DType) -> Tensor:
 
 
 SMALL = 1 << 10
-
-__all__ = ["FORMS", "HEADROOM", "Form", "form_of", "narrowed", "why_lost", "why_out_of_range"]

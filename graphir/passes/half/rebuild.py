@@ -165,6 +165,3 @@ class Rebuilder:
 def parameter_bytes(tensors: list[Tensor]) -> int:
     """The bytes of all of these."""
     return sum(tensor.nbytes for tensor in tensors)
-
-
-__all__ = ["Rebuilder", "parameter_bytes"]

@@ -59,6 +59,3 @@ def has_kernel(operator: str, dtype: DType) -> bool:
     if not rows:
         return dtype is DType.FLOAT16  # a composition of others
     return any(wanted in found for found in texts) or (dtype is DType.FLOAT16 and any("float" in one for one in texts))
-
-
-__all__ = ["LOOPS", "TO_WHOLE", "WIDE_SLOTS", "has_kernel", "is_heavy", "moves", "reads"]

@@ -185,6 +185,3 @@ def _reader(term: Bias, dtype: np.dtype[Any]) -> Callable[[], Array]:
 
 def _are_constant(views: Sequence[View]) -> bool:
     return all(view.value.tensor is not None for view in views)
-
-
-__all__ = ["Layer"]

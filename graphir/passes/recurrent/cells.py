@@ -261,6 +261,3 @@ def _checked(cell: Cell) -> Cell:
         if shapes != ((x.size, cell.hidden), (cell.hidden, cell.hidden)):
             raise Unlike(f"weights of the shapes {shapes[0]} and {shapes[1]}")
     return cell
-
-
-__all__ = ["Cell", "Gate", "find_cells"]

@@ -222,6 +222,3 @@ def _is_length(node: Node, sequence: Value) -> bool:
         return False
     before = counted(shape).producer
     return before is not None and isinstance(before.op, Shape) and not before.op.start and before.inputs[0] is sequence
-
-
-__all__ = ["Frame", "counted", "frame_of", "is_zero"]

@@ -332,6 +332,3 @@ def _rows(found: _Found | None) -> Value:
 
 def _size(value: Value, axis: int) -> Dim | None:
     return None if value.shape is None or axis >= len(value.shape) else value.shape[axis]
-
-
-__all__ = ["recognize_recurrent_loops"]

@@ -159,6 +159,3 @@ def is_reversal(node: Node, axis: int) -> bool:
     size = value.shape[axis]
     last, behind = (size - 1, -size - 1) if isinstance(size, int) else (_FAR, -_FAR)
     return (starts[0] == -1 or starts[0] >= last) and stops[0] <= behind
-
-
-__all__ = ["drop_whole_gathers", "filling", "forward_source", "last_takers", "reversals", "take_last"]

@@ -299,16 +299,3 @@ class Terms:
             else:
                 scale = scale * number if isinstance(node.op, ew.Mul) else scale / number if number else float("nan")
             columns = self.operand(left, columns)
-
-
-__all__ = [
-    "LINEAR",
-    "Bias",
-    "Columns",
-    "Function",
-    "Other",
-    "Product",
-    "Scaled",
-    "Term",
-    "Terms",
-]

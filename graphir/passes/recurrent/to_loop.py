@@ -328,6 +328,3 @@ class _Way:
 def _all_positive(lengths: Value) -> bool:
     """Whether all sequences are known to have an element."""
     return lengths.tensor is not None and bool((lengths.tensor.numpy() > 0).all())
-
-
-__all__ = ["write_as_loop"]

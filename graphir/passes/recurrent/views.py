@@ -209,6 +209,3 @@ def slice_starts(node: Node) -> dict[int, int] | None:
             return None
         found[place] = min(max(start + size if start < 0 else start, 0), size)
     return found
-
-
-__all__ = ["Range", "Unlike", "View", "integers", "number_of", "offset_of", "slice_starts", "through", "view_of"]

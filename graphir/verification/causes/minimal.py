@@ -194,6 +194,3 @@ def _differs(expected: Array, found: Array, limit: float) -> bool:
         return True
     scale = float(np.abs(a[finite]).max(initial=0.0))
     return float(np.abs(a[finite] - b[finite]).max(initial=0.0)) > limit * scale
-
-
-__all__ = ["check_folder", "write_minimal"]

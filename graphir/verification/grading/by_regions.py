@@ -128,6 +128,3 @@ def _passing_unoptimised(bench: Bench, differing: Sequence[Asked], expected: Res
     results = bench.candidate.twin.known_or_run(bench.feeds, [one.name for one in differing])
     compared = replace(bench, passing=True).compare(differing, expected, results)
     return {one.name for one in compared if one.verdict.passes}
-
-
-__all__ = ["can_judge", "grade_by_regions", "look_inside"]

@@ -246,6 +246,3 @@ def _with_rows(outputs: Mapping[str, Array], rows: Sequence[int], names: Sequenc
         name for name, array in outputs.items()
         if name not in names and array.shape[:2] == tuple(rows) and rows[1] > 1 and array.dtype.kind in "fiubV"
     )  # fmt: skip
-
-
-__all__ = ["Detections", "compare_as_sets", "compare_tables", "cuts_before", "find_detections", "pair_rows"]

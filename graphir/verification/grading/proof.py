@@ -111,9 +111,3 @@ def before(structure: Structure, output: str) -> list[str]:
         pending = list(dict.fromkeys(reached))
         found |= dict.fromkeys(pending)
     return list(found)
-
-
-__all__ = [
-    "DISCRETE", "EMPTY", "FAINT", "FIXED", "NUMB", "Evidence", "before", "digest", "doubt", "doubt_sentence",
-    "unproven",
-]

@@ -149,6 +149,3 @@ def _pillow() -> Any:
             f"images are read by Pillow, which is not installed: {install_hint('images')}"
         ) from error
     return Image
-
-
-__all__ = ["SUFFIXES", "chosen", "image_batches", "npz_names", "read_feeds", "read_npy", "read_npz"]

@@ -283,8 +283,3 @@ def order_sensitive(graph: Graph) -> list[str]:
     from graphir.analysis.held import count_operators
 
     return sorted(name for name in count_operators(graph) if traits_of(name).decides >= Decision.ORDERS)
-
-
-__all__ = [
-    "Role", "Table", "largest_threshold", "length_limit", "numbers_met", "order_sensitive", "role_of", "table_of",
-]  # fmt: skip

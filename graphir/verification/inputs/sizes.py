@@ -239,6 +239,3 @@ def _filled(shapes: Mapping[str, Sequence[Dim]], sizes: Mapping[str, int]) -> Sh
         dims = [substitute(dim, sizes) if isinstance(dim, Sym) else dim for dim in shape]
         filled[name] = tuple(dim for dim in dims if isinstance(dim, int))
     return filled
-
-
-__all__ = ["BATCH", "BATCHES", "OTHER_BATCH", "OpenSizes", "Shapes", "batch_sizes", "stated_sizes", "unknown_rank"]

@@ -101,6 +101,3 @@ def questions(
         if asked:
             yield asked
             return
-
-
-__all__ = ["Stated", "first_run", "fit", "questions"]

@@ -223,6 +223,3 @@ def _leads(value: Value, origin: Value, matched: Mapping[Node, Node]) -> bool:
 def _computed(graph: Graph) -> Iterator[Value]:
     for node in graph.nodes:
         yield from node.outputs
-
-
-__all__ = ["Sides", "by_name"]

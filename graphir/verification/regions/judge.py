@@ -385,6 +385,3 @@ def _can_be_fed(value: Value, known: Known) -> bool:
     other = known.pairs[value]
     is_number = other.dtype is None or other.dtype.numpy().kind in "fiubV"
     return is_number and not (other.producer is not None and isinstance(other.producer.op, Shape))
-
-
-__all__ = ["Judgement", "NotRun", "Regions", "judge"]

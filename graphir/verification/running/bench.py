@@ -348,6 +348,3 @@ def _larger(first: Array | None, second: Array | None) -> Array | None:
     if first is None or second is None:
         return second if first is None else first
     return np.maximum(first, second)
-
-
-__all__ = ["Asked", "Bench", "Pair", "same"]

@@ -133,6 +133,3 @@ def _reached(
         results = session.run(fitted_feeds(candidate.fitting, feed), list(probes.wanted))
         reached |= {place for place, sight in enumerate(probes.sights) if sight.reached(results)}
     return reached
-
-
-__all__ = ["coverage", "measure"]

@@ -101,8 +101,3 @@ def return_memory_of(arrays: Iterable[Array]) -> None:
     """The same where these arrays, which are done with or soon will be, are large enough for that."""
     if sum(array.nbytes for array in arrays) >= WORTH_RETURNING:
         return_memory()
-
-
-__all__ = [
-    "HELD_OF_EACH", "WORTH_RETURNING", "RecentRuns", "held_at_once", "in_slices", "return_memory", "return_memory_of",
-]  # fmt: skip

@@ -137,5 +137,3 @@ EXPORTS = table(
     row(ir.Dropout, export_dropout),
     row(ir.Shrink, export_shrink),
 )
-
-__all__ = ["EXPORTS"]

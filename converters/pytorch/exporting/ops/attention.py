@@ -68,5 +68,3 @@ def export_tensor_scatter(node: ExportNode[ir.TensorScatter]) -> None:
 
 
 EXPORTS = table(row(ir.Attention, export_attention), row(ir.TensorScatter, export_tensor_scatter))
-
-__all__ = ["EXPORTS"]

@@ -244,5 +244,3 @@ EXPORTS = table(
     row(ir.Loop, export_loop),
     row(ir.Scan, export_scan),
 )
-
-__all__ = ["EXPORTS", "Loop"]

@@ -153,5 +153,3 @@ EXPORTS = table(
     row(ir.ConvTranspose, export_conv_transpose),
     row(ir.DeformConv, export_deform_conv),
 )
-
-__all__ = ["EXPORTS", "conv_parts", "padded", "padded_same", "settled", "unless"]

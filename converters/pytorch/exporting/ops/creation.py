@@ -82,5 +82,3 @@ EXPORTS = table(
     row(ir.EyeLike, export_eye_like),
     row(ir.Fill, export_fill),
 )
-
-__all__ = ["EXPORTS", "filled"]

@@ -60,5 +60,3 @@ EXPORTS = table(
     row(ir.BoxNMS, export_box_nms),
     row(ir.MultiBoxDetection, export_multibox_detection),
 )
-
-__all__ = ["EXPORTS"]

@@ -370,5 +370,3 @@ EXPORTS = table(
     row(special_functions.LogGamma, function_of_one("torch.lgamma")),
     row(special_functions.Gamma, export_gamma),
 )
-
-__all__ = ["EXPORTS", "LARGEST", "converted"]

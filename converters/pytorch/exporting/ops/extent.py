@@ -74,5 +74,3 @@ EXPORTS = table(
     row(ir.Tile, export_tile),
     row(ir.Pad, export_pad),
 )
-
-__all__ = ["EXPORTS"]

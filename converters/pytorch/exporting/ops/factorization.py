@@ -57,5 +57,3 @@ EXPORTS = table(
     row(ir.SymmetricEigen, of_file("symmetric_eigen")),
     row(ir.SVD, of_file("svd")),
 )
-
-__all__ = ["EXPORTS"]

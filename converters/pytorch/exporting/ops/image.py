@@ -63,5 +63,3 @@ EXPORTS = table(
     row(ir.Col2Im, export_col2im),
     row(ir.Correlation, export_correlation),
 )
-
-__all__ = ["EXPORTS"]

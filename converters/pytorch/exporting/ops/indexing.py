@@ -219,5 +219,3 @@ EXPORTS = table(
     row(ir.CumSum, cumulative("cumsum", 0)),
     row(ir.CumProd, cumulative("cumprod", 1)),
 )
-
-__all__ = ["EXPORTS", "is_index_from_front", "subscript"]

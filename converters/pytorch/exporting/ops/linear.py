@@ -130,5 +130,3 @@ EXPORTS = table(
     row(ir.Gemm, export_gemm),
     row(ir.MatMul, export_matmul),
 )
-
-__all__ = ["EXPORTS"]

@@ -186,5 +186,3 @@ EXPORTS = table(
     row(ir.LpNormalization, export_lp_normalization),
     row(ir.MeanVarianceNormalization, export_mean_variance_normalization),
 )
-
-__all__ = ["EXPORTS"]

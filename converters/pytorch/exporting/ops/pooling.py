@@ -227,5 +227,3 @@ EXPORTS = table(
     row(ir.MaxRoiPool, export_max_roi_pool),
     row(ir.MaxUnpool, export_max_unpool),
 )
-
-__all__ = ["EXPORTS"]

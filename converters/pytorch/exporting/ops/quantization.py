@@ -174,5 +174,3 @@ EXPORTS = table(
     row(ir.ConvInteger, export_conv_integer),
     row(ir.QLinearMatMul, export_qlinear_matmul),
 )
-
-__all__ = ["EXPORTS"]

@@ -43,5 +43,3 @@ EXPORTS = table(
     row(ir.RandomUniform, export_uniform),
     row(ir.RandomUniformLike, export_uniform),
 )
-
-__all__ = ["EXPORTS"]

@@ -315,5 +315,3 @@ EXPORTS = table(
     row(ir.GRU, export_recurrent),
     row(ir.LSTM, export_recurrent),
 )
-
-__all__ = ["EXPORTS"]

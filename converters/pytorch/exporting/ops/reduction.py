@@ -209,5 +209,3 @@ EXPORTS = table(
     row(ir.ArgMin, position("argmin")),
     row(ir.TopK, export_topk),
 )
-
-__all__ = ["EXPORTS"]

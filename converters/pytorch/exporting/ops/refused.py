@@ -22,5 +22,3 @@ EXPORTS = table(
     *rows((ir.StringConcat, ir.StringNormalizer, ir.StringSplit, ir.RegexFullMatch), refuse_texts),
     row(Foreign, refuse_foreign),
 )
-
-__all__ = ["EXPORTS"]

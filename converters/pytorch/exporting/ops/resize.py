@@ -135,5 +135,3 @@ EXPORTS = table(
     row(ir.GridSample, export_grid_sample),
     row(ir.AffineGrid, export_affine_grid),
 )
-
-__all__ = ["EXPORTS"]

@@ -129,5 +129,3 @@ EXPORTS = table(
     row(ir.OptionalGetElement, export_get_element),
     row(ir.OptionalHasElement, export_has_element),
 )
-
-__all__ = ["EXPORTS", "integer"]

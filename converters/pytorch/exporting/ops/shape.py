@@ -132,5 +132,3 @@ EXPORTS = table(
     row(ir.Expand, export_expand),
     row(ir.Size, export_size),
 )
-
-__all__ = ["EXPORTS"]

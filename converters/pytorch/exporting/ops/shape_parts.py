@@ -84,5 +84,3 @@ EXPORTS = table(
     row(blocks.DepthToSpace, export_depth_to_space),
     row(blocks.SpaceToDepth, export_space_to_depth),
 )
-
-__all__ = ["EXPORTS"]

@@ -78,5 +78,3 @@ def export_mel(node: ExportNode[ir.MelWeightMatrix]) -> None:
 
 
 EXPORTS = table(row(ir.DFT, export_dft), row(ir.STFT, export_stft), row(ir.MelWeightMatrix, export_mel))
-
-__all__ = ["EXPORTS"]

@@ -95,5 +95,3 @@ def _subscript(parts: Sequence[str]) -> str | None:
 EXPORTS = table(
     row(ir.Slice, export_slice),
 )
-
-__all__ = ["EXPORTS"]

@@ -32,5 +32,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "Softsign": direct(act.Softsign),
     "Tanh": direct(act.Tanh),
 }
-
-__all__ = ["IMPORTS"]

@@ -68,5 +68,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "LeftShift": shifting(bw.Direction.LEFT),
     "RightShift": shifting(bw.Direction.RIGHT),
 }
-
-__all__ = ["IMPORTS"]

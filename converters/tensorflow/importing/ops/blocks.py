@@ -123,5 +123,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "SpaceToBatchND": import_space_to_batch,
     "SpaceToDepth": blocks(SpaceToDepth),
 }
-
-__all__ = ["IMPORTS"]

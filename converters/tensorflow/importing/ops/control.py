@@ -107,5 +107,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "StatelessWhile": import_while,
     "While": import_while,
 }
-
-__all__ = ["IMPORTS"]

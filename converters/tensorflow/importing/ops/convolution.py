@@ -257,5 +257,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "Conv3DBackpropInputV2": import_transposed_3d,
     "DepthwiseConv2dNative": import_depthwise,
 }
-
-__all__ = ["IMPORTS", "import_conv", "import_depthwise_conv"]

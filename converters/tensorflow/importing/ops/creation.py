@@ -181,5 +181,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "Range": import_range,
     "ZerosLike": constant_like(0.0),
 }
-
-__all__ = ["IMPORTS"]

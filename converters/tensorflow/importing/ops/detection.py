@@ -231,5 +231,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "NonMaxSuppressionV4": import_suppression_v4,
     "NonMaxSuppressionV5": import_suppression_v5,
 }
-
-__all__ = ["IMPORTS"]

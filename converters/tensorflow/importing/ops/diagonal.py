@@ -166,5 +166,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "MatrixSetDiagV2": import_matrix_set_diag,
     "MatrixSetDiagV3": import_matrix_set_diag,
 }
-
-__all__ = ["IMPORTS"]

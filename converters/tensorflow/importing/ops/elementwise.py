@@ -219,5 +219,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "Xlog1py": import_xlog1py,
     "Xlogy": import_xlogy,
 }
-
-__all__ = ["IMPORTS", "angle_of"]

@@ -107,5 +107,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "Square": import_square,
     "Tan": direct(ew.Tan),
 }
-
-__all__ = ["IMPORTS"]

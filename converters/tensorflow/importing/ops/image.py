@@ -156,5 +156,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "HSVToRGB": import_hsv_to_rgb,
     "RGBToHSV": import_rgb_to_hsv,
 }
-
-__all__ = ["IMPORTS"]

@@ -322,5 +322,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "UpperBound": import_upper_bound,
     "Where": import_where,
 }
-
-__all__ = ["IMPORTS"]

@@ -101,5 +101,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "MatrixDeterminant": direct(Det),
     "SparseMatMul": import_sparse_mat_mul,
 }
-
-__all__ = ["IMPORTS"]

@@ -57,5 +57,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "SoftmaxCrossEntropyWithLogits": import_cross_entropy,
     "SparseSoftmaxCrossEntropyWithLogits": import_sparse_cross_entropy,
 }
-
-__all__ = ["IMPORTS"]

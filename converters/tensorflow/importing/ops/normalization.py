@@ -63,5 +63,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "FusedBatchNormV3": import_fused_batch_norm,
     "LRN": import_lrn,
 }
-
-__all__ = ["IMPORTS"]

@@ -120,5 +120,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "MaxPoolV2": import_max_pool_v2,
     "MaxPoolWithArgmax": import_max_pool_with_argmax,
 }
-
-__all__ = ["IMPORTS", "import_pool"]

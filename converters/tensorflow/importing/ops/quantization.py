@@ -257,5 +257,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "QuantizeAndDequantizeV3": import_quantize_and_dequantize,
     "QuantizeAndDequantizeV4": import_quantize_and_dequantize,
 }
-
-__all__ = ["IMPORTS"]

@@ -139,5 +139,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "StatelessRandomUniformIntV2": import_uniform_integers,
     "StatelessRandomUniformV2": drawing(normal=False),
 }
-
-__all__ = ["IMPORTS"]

@@ -237,5 +237,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "GRUBlockCell": import_gru_cell,
     "LSTMBlockCell": import_lstm_cell,
 }
-
-__all__ = ["CUDNN", "IMPORTS"]

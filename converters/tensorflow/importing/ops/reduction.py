@@ -312,5 +312,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "UnsortedSegmentProd": import_unsorted_segment,
     "UnsortedSegmentSum": import_unsorted_segment,
 }
-
-__all__ = ["IMPORTS"]

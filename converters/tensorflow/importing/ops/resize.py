@@ -280,5 +280,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "ResizeBilinear": import_resize_bilinear,
     "ResizeNearestNeighbor": import_resize_nearest,
 }
-
-__all__ = ["IMPORTS"]

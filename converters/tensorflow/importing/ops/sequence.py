@@ -187,5 +187,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "TensorListSetItem": import_set_item,
     "TensorListStack": import_stack,
 }
-
-__all__ = ["IMPORTS"]

@@ -231,5 +231,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "Tile": import_tile,
     "Transpose": import_transpose,
 }
-
-__all__ = ["IMPORTS"]

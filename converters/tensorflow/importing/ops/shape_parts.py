@@ -167,5 +167,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "SplitV": import_split_v,
     "Unpack": import_unpack,
 }
-
-__all__ = ["IMPORTS"]

@@ -194,5 +194,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "Complex": import_complex,
     **{f"RFFT{suffix}": _rfft(axes) for axes, suffix in ((1, ""), (2, "2D"), (3, "3D"))},
 }
-
-__all__ = ["IMPORTS", "ON_PAIRS"]

@@ -178,5 +178,3 @@ IMPORTS: dict[str, ImportFunction] = {
     "Slice": import_slice,
     "StridedSlice": import_strided_slice,
 }
-
-__all__ = ["IMPORTS"]

@@ -5,5 +5,3 @@ from __future__ import annotations
 from graphir.converters.tensorflow.importing.context import ImportFunction
 
 IMPORTS: dict[str, ImportFunction] = {}
-
-__all__ = ["IMPORTS"]

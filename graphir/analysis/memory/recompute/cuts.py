@@ -198,7 +198,3 @@ def least_work(problem: Problem, budget: int) -> float:
         work += problem.works[node] * (1 - part)
         free -= problem.sizes[node]
     return work
-
-
-__all__ = ["Crossings", "crossings", "cut", "keep_more", "least", "least_work", "narrow_places", "plan_by_cuts",
-           "twice_by", "walk"]  # fmt: skip

@@ -42,6 +42,3 @@ class Found:
     is_optimal: bool
     tried: int
     segments: tuple[tuple[str, ...], ...]
-
-
-__all__ = ["Found", "Measured", "NoPlan"]

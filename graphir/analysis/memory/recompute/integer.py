@@ -134,6 +134,3 @@ def _memory(rows: _Rows, problem: Problem, places: dict[tuple[int, int], int], p
         kept = [(count + node, sizes[node]) for node in before]
         second = [(places[node, step], sizes[node]) for node in before if problem.first_need[node] >= 0]
         rows.add([*kept, *second, (peak, -1.0)], -problem.gradients[step] / scale)
-
-
-__all__ = ["LARGEST", "MissingSolver", "Solved", "solve"]

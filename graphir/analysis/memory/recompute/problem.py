@@ -126,6 +126,3 @@ def chain(sizes: Sequence[int], works: Sequence[int] | None = None) -> Problem:
     names = [f"layer{node}" for node in range(count)]
     return Problem(names, list(sizes), list(works or [1] * count), before,
                    [[*read, node] for node, read in enumerate(before)])  # fmt: skip
-
-
-__all__ = ["Choice", "Problem", "chain", "evaluate", "keep_all"]
