@@ -7,7 +7,7 @@ import enum
 from graphir.errors import ShapeError
 from graphir.types import Dim, DType, TensorType, product
 
-from .base import Operand, Operator, normalize_axis, operator, refine
+from .base import Operand, Operator, family, normalize_axis, operator, refine
 from .dtypes import BOOL, FLOATS, FLOATS_OF_8_BITS, NUMBERS, SIGNED
 from .traits import Decision, Elementwise, Rounding, Saturation
 from .work import INFERENCE, Each
@@ -153,6 +153,7 @@ class Tanh(_Activation):
     saturates = Saturation.ONE_TO_ONE
 
 
+@family
 class _AlongAxis(_Activation):
     """What the softmax family shares: one axis, which must exist."""
 
@@ -170,14 +171,12 @@ class _AlongAxis(_Activation):
 class Softmax(_AlongAxis):
     """exp(X) / sum exp(X) along `axis`. Source: ONNX Softmax-13."""
 
-    axis: int = -1
 
 
 @operator
 class LogSoftmax(_AlongAxis):
     """X - log sum exp(X) along `axis`. Source: ONNX LogSoftmax-13."""
 
-    axis: int = -1
 
 
 @operator
@@ -186,7 +185,6 @@ class Hardmax(_AlongAxis):
 
     rounding, decides, saturates = Rounding.EXACT, Decision.ORDERS, Saturation.SATURATES
     work = Each()
-    axis: int = -1
 
 
 @operator

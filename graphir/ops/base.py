@@ -269,13 +269,20 @@ O = TypeVar("O", bound=type[Operator])  # noqa: E741  one letter, as type variab
 
 
 @dataclass_transform(frozen_default=True)
+def family(cls: O) -> O:
+    """Make a class the base of operators: the attributes that it annotates are those of all of them."""
+    cls.field_names = tuple(dict.fromkeys((*cls.field_names, *annotated_fields(cls))))
+    return with_later_fields(cls)
+
+
+@dataclass_transform(frozen_default=True)
 def operator(cls: O) -> O:
     """Make a class of attributes an operator: frozen, compared by value, with a hash that is computed once."""
     if not cls.__doc__:
         raise GraphError(f"operator {cls.__name__} has no docstring")
     if cls.infer is Operator.infer:
         raise GraphError(f"operator {cls.__name__} states no inference rule")
-    cls.field_names = tuple(dict.fromkeys((*cls.field_names, *annotated_fields(cls))))
+    family(cls)
     cls.field_defaults = {name: getattr(cls, name) for name in cls.field_names if hasattr(cls, name)}
     cls.work = cls.work or cls.rounding.work
     if cls.stays_wide is None:
@@ -288,7 +295,7 @@ def operator(cls: O) -> O:
     cls.has_backward = cls.infer_inputs is not Operator.infer_inputs
     cls.backward_reads = "values" in cls.infer_inputs.__code__.co_varnames
     cls.propagates = cls.propagate is not Operator.propagate
-    return with_later_fields(cls)
+    return cls
 
 
 def same_dtype(*operands: Operand) -> DType | None:

@@ -9,7 +9,7 @@ from typing import Any
 from graphir.errors import ShapeError
 from graphir.types import UNKNOWN, Dim, Shape, TensorType, format_shape
 
-from .base import Operand, Operator, operator, refine
+from .base import Operand, Operator, family, operator, refine
 from .dtypes import COMMON
 from .traits import Rounding
 
@@ -24,6 +24,7 @@ class DepthOrder(enum.Enum):
 Image = tuple[Any, Any, Any, Any]
 
 
+@family
 class _Blocks(Operator):
     """What both directions share: the shape of the one image follows from that of the other."""
 
@@ -59,7 +60,6 @@ class _Blocks(Operator):
 class DepthToSpace(_Blocks):
     """(N, C * b * b, H, W) to (N, C, H * b, W * b) with b `blocksize`. Source: ONNX DepthToSpace-13."""
 
-    blocksize: int
     mode: DepthOrder = DepthOrder.DCR
 
     def _result(self, image: Image) -> Shape:
@@ -78,7 +78,6 @@ class DepthToSpace(_Blocks):
 class SpaceToDepth(_Blocks):
     """(N, C, H, W) to (N, b * b * C, H / b, W / b) with b `blocksize`. Source: ONNX SpaceToDepth-28."""
 
-    blocksize: int
     mode: DepthOrder = DepthOrder.DCR
 
     def _result(self, image: Image) -> Shape:

@@ -7,7 +7,7 @@ import enum
 from graphir.errors import ShapeError
 from graphir.types import UNKNOWN, DType, Shape, TensorType, format_shape, unify_dim, unify_shape
 
-from .base import Operand, Operator, operator, refine, same_dtype
+from .base import Operand, Operator, family, operator, refine, same_dtype
 from .dtypes import FLOATS, INDICES
 from .steps import of_cross_entropy, of_labels
 from .traits import Rounding
@@ -22,6 +22,7 @@ class LossReduction(enum.Enum):
     MEAN = "mean"
 
 
+@family
 class _Loss(Operator):
     """What the losses share: scores, labels, and a weight for each class."""
 
@@ -83,8 +84,6 @@ class NegativeLogLikelihoodLoss(_Loss):
     inputs = ("input", "target", "weight?")
     outputs = ("loss",)
     work = Counted(of_labels)
-    reduction: LossReduction = LossReduction.MEAN
-    ignore_index: int | None = None
 
     def infer(self, scores: TensorType, target: TensorType, weight: Operand = None) -> TensorType:
         return TensorType(same_dtype(scores, weight), self.loss_shape(scores, target, weight))
@@ -100,8 +99,6 @@ class SoftmaxCrossEntropyLoss(_Loss):
     inputs = ("scores", "labels", "weights?")
     outputs = ("output", "log_prob")
     work = Counted(of_cross_entropy)
-    reduction: LossReduction = LossReduction.MEAN
-    ignore_index: int | None = None
 
     def infer(self, scores: TensorType, labels: TensorType, weights: Operand = None) -> tuple[TensorType, ...]:
         dtype = same_dtype(scores, weights)

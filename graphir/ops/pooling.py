@@ -8,7 +8,7 @@ from graphir.errors import ShapeError
 from graphir.padding import Explicit, Padding, data_sizes, window_size
 from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, ceildiv, format_shape, unify_shape
 
-from .base import Operand, Operator, Values, operator, refine, same_dtype, same_rank
+from .base import Operand, Operator, Values, family, operator, refine, same_dtype, same_rank
 from .dtypes import BYTES, FLOATS, INT64
 from .steps import of_average, of_largest, of_norm
 from .traits import COORDINATES, ORDER_LOST, Decision, Rounding
@@ -16,6 +16,7 @@ from .windows import Windowed
 from .work import Counted, EachRead, Open
 
 
+@family
 class _WindowPool(Windowed):
     """What the windowed poolings share: the shape rule."""
 
@@ -65,7 +66,7 @@ class _WindowPool(Windowed):
         """Whether ceil mode gives a window more than there would be without it. Raises ShapeError where none fits."""
         found = self.windows(sizes)
         try:
-            return found != replace(self, ceil_mode=False).windows(sizes)  # type: ignore[type-var]
+            return found != replace(self, ceil_mode=False).windows(sizes)
         except ShapeError:  # without it there is none at all
             return True
 
@@ -94,11 +95,6 @@ class MaxPool(_WindowPool):
     takes = (FLOATS | BYTES,)
     rounding, decides = Rounding.EXACT, Decision.LIMITS
     work = Counted(of_largest)
-    kernel_shape: tuple[int, ...]
-    strides: tuple[int, ...] = ()
-    dilations: tuple[int, ...] = ()
-    padding: Padding = Explicit()
-    ceil_mode: bool = False
     storage_order: int = 0
 
     def infer(self, x: TensorType) -> tuple[TensorType, ...]:
@@ -117,11 +113,6 @@ class AveragePool(_WindowPool):
 
     rounding, stays_wide = Rounding.SUMS, ""
     work = Counted(of_average)
-    kernel_shape: tuple[int, ...]
-    strides: tuple[int, ...] = ()
-    dilations: tuple[int, ...] = ()
-    padding: Padding = Explicit()
-    ceil_mode: bool = False
     count_include_pad: bool = False
 
 
@@ -131,11 +122,6 @@ class LpPool(_WindowPool):
 
     rounding = Rounding.SUMS
     work = Counted(of_norm)
-    kernel_shape: tuple[int, ...]
-    strides: tuple[int, ...] = ()
-    dilations: tuple[int, ...] = ()
-    padding: Padding = Explicit()
-    ceil_mode: bool = False
     p: int = 2
 
 

@@ -17,7 +17,7 @@ from graphir.types import (
     unify_shape,
 )
 
-from .base import Operand, Operator, expect_number, normalize_axis, operator, refine
+from .base import Operand, Operator, expect_number, family, normalize_axis, operator, refine
 from .convolution import Conv
 from .dtypes import BYTES, FLOAT32, FLOATS_OF_8_BITS, INT32, QUANTIZED, SINGLE_FLOATS
 from .linear import MatMul
@@ -41,6 +41,7 @@ def _scale_shape(x: Shape | None, scale: Shape | None, axis: int, block_size: in
     return (x[normalize_axis(axis, len(x))],)
 
 
+@family
 class _Scaled(Operator):
     """What the two directions share: a scale and a zero point of one shape, where a scalar counts as one element."""
 
@@ -79,8 +80,6 @@ class QuantizeLinear(_Scaled):
     takes = (SINGLE_FLOATS | INT32, SINGLE_FLOATS | INT32 | {DType.FLOAT8E8M0}, QUANTIZED)
     rounding = Rounding.QUANTIZES
     work = Each(4)  # quotient, rounding, zero point, limits
-    axis: int = 1
-    block_size: int = 0
     output_dtype: DType | None = None
     precision: DType | None = None
     saturate: bool = True
@@ -114,8 +113,6 @@ class DequantizeLinear(_Scaled):
     takes = (QUANTIZED | INT32, SINGLE_FLOATS | {DType.FLOAT8E8M0}, QUANTIZED | INT32)
     rounding, stays_wide = Rounding.ROUNDS, Rounding.QUANTIZES.stays_wide
     work = Each(2)
-    axis: int = 1
-    block_size: int = 0
     output_dtype: DType | None = None
 
     def infer(self, x: TensorType, scale: TensorType, zero: Operand = None) -> TensorType:
@@ -163,6 +160,7 @@ def _without_dtype(operand: Operand) -> Operand:
     return None if operand is None else TensorType(None, operand.shape)
 
 
+@family
 class _QuantizedConv(Operator):
     """What the convolutions of integers share: the attributes of Conv and its shape rule."""
 
@@ -194,11 +192,6 @@ class QLinearConv(_QuantizedConv):
     takes = (BYTES, FLOAT32, BYTES, BYTES, FLOAT32, BYTES, FLOAT32, BYTES, INT32)
     rounding = Rounding.QUANTIZES
     work = Each(4)
-    kernel_shape: tuple[int, ...] = ()
-    strides: tuple[int, ...] = ()
-    dilations: tuple[int, ...] = ()
-    padding: Padding = Explicit()
-    group: int = 1
 
     def infer(self, *operands: TensorType) -> TensorType:
         x, _, x_zero, w, _, w_zero, _, y_zero = operands[:8]
@@ -221,11 +214,6 @@ class ConvInteger(_QuantizedConv):
     takes = (BYTES, BYTES, BYTES, BYTES)
     rounding, decides, stays_wide = Rounding.EXACT, Decision.NOTHING, Rounding.QUANTIZES.stays_wide
     work = ONLY_MACS
-    kernel_shape: tuple[int, ...] = ()
-    strides: tuple[int, ...] = ()
-    dilations: tuple[int, ...] = ()
-    padding: Padding = Explicit()
-    group: int = 1
 
     def infer(self, x: TensorType, w: TensorType, x_zero: Operand = None, w_zero: Operand = None) -> TensorType:
         for operand, zero, name in ((x, x_zero, "x"), (w, w_zero, "w")):

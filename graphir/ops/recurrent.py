@@ -13,7 +13,7 @@ from typing import ClassVar
 from graphir.errors import ShapeError
 from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, format_shape, product, unify_dim
 
-from .base import Operand, Operator, operator, refine, same_dtype, same_rank
+from .base import Operand, Operator, family, operator, refine, same_dtype, same_rank
 from .dtypes import FLOATS, INT32, DTypes
 from .steps import of_cell
 from .traits import Rounding
@@ -33,6 +33,7 @@ class Direction(enum.Enum):
         return 2 if self is Direction.BIDIRECTIONAL else 1
 
 
+@family
 class _Recurrent(Operator):
     """What the recurrent layers share: the shape rules."""
 
@@ -168,12 +169,6 @@ class RNN(_Recurrent):
     Source: ONNX RNN-22.
     """
 
-    hidden_size: int | None = None
-    direction: Direction = Direction.FORWARD
-    activations: tuple[str, ...] = ()
-    activation_alpha: tuple[float, ...] = ()
-    activation_beta: tuple[float, ...] = ()
-    clip: float | None = None
 
 
 @operator
@@ -185,12 +180,6 @@ class GRU(_Recurrent):
 
     gates = 3
     joins = 5
-    hidden_size: int | None = None
-    direction: Direction = Direction.FORWARD
-    activations: tuple[str, ...] = ()
-    activation_alpha: tuple[float, ...] = ()
-    activation_beta: tuple[float, ...] = ()
-    clip: float | None = None
     linear_before_reset: bool = False
 
 
@@ -208,12 +197,6 @@ class LSTM(_Recurrent):
     gates = 4
     joins = 5
     has_cell = True
-    hidden_size: int | None = None
-    direction: Direction = Direction.FORWARD
-    activations: tuple[str, ...] = ()
-    activation_alpha: tuple[float, ...] = ()
-    activation_beta: tuple[float, ...] = ()
-    clip: float | None = None
     input_forget: bool = False
 
 

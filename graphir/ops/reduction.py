@@ -10,7 +10,7 @@ from graphir.errors import ShapeError
 from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, format_shape
 
 from . import elements
-from .base import Known, Operand, Operator, Values, elements_of, expect_number, normalize_axis, operator, refine
+from .base import Known, Operand, Operator, Values, elements_of, expect_number, family, normalize_axis, operator, refine
 from .dtypes import BOOL, BYTES, INT64, NUMBERS, WIDE_NUMBERS, DTypes
 from .elements import Function
 from .known import folded
@@ -136,6 +136,7 @@ ReduceL1.work = ReduceL2.work = ReduceSumSquare.work = EachRead(2)
 ReduceLogSumExp.work = EachRead(4)  # largest, difference, exponential, sum
 
 
+@family
 class _ArgReduce(Operator):
     """What the positions of extremes share."""
 
@@ -172,9 +173,6 @@ class ArgMax(_ArgReduce):
     Source: ONNX ArgMax-13.
     """
 
-    axis: int = 0
-    keepdims: bool = True
-    select_last_index: bool = False
 
 
 @operator
@@ -184,9 +182,6 @@ class ArgMin(_ArgReduce):
     Source: ONNX ArgMin-13.
     """
 
-    axis: int = 0
-    keepdims: bool = True
-    select_last_index: bool = False
 
 
 @operator

@@ -17,6 +17,7 @@ from .base import (
     Values,
     elements_of,
     expect_number,
+    family,
     normalize_axis,
     operator,
     refine,
@@ -153,6 +154,7 @@ class Unique(Operator):
         return kept, vector, TensorType(DType.INT64, (x.shape[axis],)), vector
 
 
+@family
 class _Cumulative(Operator):
     """What the running sum and the running product share."""
 
@@ -202,8 +204,6 @@ class CumSum(_Cumulative):
     Source: ONNX CumSum-14.
     """
 
-    exclusive: bool = False
-    reverse: bool = False
     fold = elements.add_whole
     empty = 0
 
@@ -215,8 +215,6 @@ class CumProd(_Cumulative):
     With `reverse` it runs backwards. Source: ONNX CumProd-26.
     """
 
-    exclusive: bool = False
-    reverse: bool = False
     fold = elements.multiply_whole
     empty = 1
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from graphir.errors import ShapeError
 from graphir.types import UNKNOWN, Dim, DType, Shape, TensorType, dim_max, format_shape
 
-from .base import Operand, Operator, Values, normalize_axis, operator, refine, same_rank
+from .base import Operand, Operator, Values, family, normalize_axis, operator, refine, same_rank
 from .dtypes import FLOATS, INDICES, INT64
 from .steps import of_dft, of_stft
 from .traits import Rounding
@@ -20,6 +20,7 @@ def _size(values: Values, slot: int) -> Dim:
     return UNKNOWN if found is None else found.dims()[0]
 
 
+@family
 class Window(Operator):
     """A vector of `size` weights, a scalar operand; not `periodic`, it is the symmetric one."""
 
@@ -47,8 +48,6 @@ class HannWindow(Window):
     Source: ONNX HannWindow-17.
     """
 
-    output_datatype: DType = DType.FLOAT32
-    periodic: bool = True
 
 
 @operator
@@ -58,8 +57,6 @@ class HammingWindow(Window):
     Source: ONNX HammingWindow-17.
     """
 
-    output_datatype: DType = DType.FLOAT32
-    periodic: bool = True
 
 
 @operator
@@ -70,8 +67,6 @@ class BlackmanWindow(Window):
     """
 
     work = Each(7)
-    output_datatype: DType = DType.FLOAT32
-    periodic: bool = True
 
 
 @operator
