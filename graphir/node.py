@@ -26,7 +26,7 @@ def guarded(slot: str, advice: str, name: str = "") -> property:
     def refuse(holder: Any, value: object) -> None:
         raise GraphError(f"{holder!r}: {name or slot[1:]} cannot be assigned to; {advice}")
 
-    return property(attrgetter(slot), refuse)
+    return property(attrgetter(slot), refuse, None, "")  # else the getter's own text would describe it
 
 
 class Value:
