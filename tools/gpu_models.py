@@ -5,7 +5,7 @@ ResNet-50 (224 x 224), BERT-base (12 layers, 128 words) and an SSD on VGG-16 (30
 
 from __future__ import annotations
 
-import sys
+import argparse
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -97,7 +97,9 @@ def drawn(symbol: Any, **shapes: tuple[int, ...]) -> dict[str, Any]:
 
 def main() -> None:
     """Write the three files."""
-    folder = Path(sys.argv[1])
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("out", metavar="OUT", type=Path)
+    folder = parser.parse_args().out
     folder.mkdir(parents=True, exist_ok=True)
     save(resnet50(), folder / "resnet50.onnx")
     for name, symbol, inputs in (("bert", bert(), {"words": (1, WORDS)}), ("ssd", ssd(), {"data": (1, 3, 300, 300)})):
