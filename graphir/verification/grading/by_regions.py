@@ -40,15 +40,15 @@ def grade_by_regions(
     random values, and any where a region could not be run. Behind a coarse type an output passes where its own region
     agrees and what this region reads passes too.
     """
-    by_title = {one.title: one for one in asked}
-    differing = [one for one in compared if one.verdict.differs or one.verdict is Verdict.NOT_DETERMINISTIC]
+    by_title = {value.title: value for value in asked}
+    differing = [result for result in compared if result.verdict.differs or result.verdict is Verdict.NOT_DETERMINISTIC]
     if not differing or sides is None or sides.graphs is None or bench.limits.stated:
         return list(compared)
     judged = judge(bench, sides)
-    if isinstance(judged, NotRun) or any(one.is_random for one in differing):
+    if isinstance(judged, NotRun) or any(result.is_random for result in differing):
         return list(compared)
     regions, judgement = judged
-    titles = {one.name for one in differing if _ends_region(regions, by_title[one.name])}
+    titles = {result.name for result in differing if _ends_region(regions, by_title[result.name])}
     if judgement.causes or judgement.hidden or len(titles) < len(differing):
         return list(compared)
     if can_judge(bench, sides):
@@ -58,7 +58,7 @@ def grade_by_regions(
     else:
         note = "rounding before it: its own part gives the reference's result for the reference's numbers"
         titles = {title for title in titles if _is_magnified(bench, regions, judgement, by_title[title])}
-    return [_as_rounding(one, note) if one.name in titles else one for one in compared]
+    return [_as_rounding(result, note) if result.name in titles else result for result in compared]
 
 
 def look_inside(
@@ -70,7 +70,7 @@ def look_inside(
     model right, for onnxruntime alone. Where they cannot be judged, all values that both models know are compared.
     """
     quantized = bench.limits.quantized
-    in_doubt = any(not one.explained or (quantized and one.relative > 0) for one in compared)
+    in_doubt = any(not result.explained or (quantized and result.relative > 0) for result in compared)
     tells = sides is not None and sides.tells
     graded = list(compared)
     if not (in_doubt or tells):
@@ -91,40 +91,41 @@ def _behind_causes(
 ) -> list[Comparison]:
     """Return the comparisons, those of values behind a region that differs with its verdict."""
     reached = {cause: regions.walks[0].behind(cause) for cause in judgement.causes}
-    values = {one.title: regions.known.values.get(one.source) for one in asked}
+    values = {output.title: regions.known.values.get(output.source) for output in asked}
     graded = []
-    for one in compared:
-        first = next((cause for cause, behind in reached.items() if values.get(one.name) in behind), None)
-        if first is not None and one.verdict.passes:
+    for result in compared:
+        first = next((cause for cause, behind in reached.items() if values.get(result.name) in behind), None)
+        if first is not None and result.verdict.passes:
             alone = judgement.alone[first]
             note = f"{regions.known.names[first]} differs by itself, by {alone.relative:.2g} of its scale; {HIDDEN}"
-            one = replace(one, verdict=alone.verdict, note="; ".join(filter(None, (one.note, note))))
-        graded.append(one)
+            result = replace(result, verdict=alone.verdict, note="; ".join(filter(None, (result.note, note))))
+        graded.append(result)
     return graded
 
 
-def _as_rounding(one: Comparison, note: str) -> Comparison:
-    limit = max(one.limit, one.relative) if math.isfinite(one.relative) else one.limit
-    return replace(one, limit=limit, verdict=Verdict.NOISE, note="; ".join(filter(None, (one.note, note))), place="")
+def _as_rounding(result: Comparison, note: str) -> Comparison:
+    limit = max(result.limit, result.relative) if math.isfinite(result.relative) else result.limit
+    notes = "; ".join(filter(None, (result.note, note)))
+    return replace(result, limit=limit, verdict=Verdict.NOISE, note=notes, place="")
 
 
-def _ends_region(regions: Regions, one: Asked) -> bool:
-    return regions.has(regions.known.values.get(one.source), one.name)
+def _ends_region(regions: Regions, output: Asked) -> bool:
+    return regions.has(regions.known.values.get(output.source), output.name)
 
 
-def _is_magnified(bench: Bench, regions: Regions, judgement: Judgement, one: Asked) -> bool:
+def _is_magnified(bench: Bench, regions: Regions, judgement: Judgement, output: Asked) -> bool:
     """Return whether the region of an output agrees by itself, and all that it reads passes end to end."""
-    value = regions.known.values[one.source]
+    value = regions.known.values[output.source]
     segment = regions.segment(value)
     if segment is None or not segment.inner or not judgement.alone[value].verdict.passes:
         return False
     names = [regions.known.names[edge] for edge in segment.inner]
     _, before = bench.evaluate((), names)
-    return len(before) == len(names) and all(found.verdict.passes for found in before)
+    return len(before) == len(names) and all(result.verdict.passes for result in before)
 
 
 def _passing_unoptimised(bench: Bench, differing: Sequence[Asked], expected: Results) -> set[str]:
     """Return the titles of the outputs that pass with onnxruntime's optimisations the other way."""
-    results = bench.candidate.twin.known_or_run(bench.feeds, [one.name for one in differing])
+    results = bench.candidate.twin.known_or_run(bench.feeds, [output.name for output in differing])
     compared = replace(bench, passing=True).compare(differing, expected, results)
-    return {one.name for one in compared if one.verdict.passes}
+    return {result.name for result in compared if result.verdict.passes}

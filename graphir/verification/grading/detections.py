@@ -79,9 +79,9 @@ def compare_as_sets(
     bench: Bench, outputs: Sequence[Asked], graded: Sequence[Comparison], results: tuple[Mapping[str, Array], ...]
 ) -> list[Comparison]:
     """Return the comparisons of outputs, those that differ and hold detections compared as sets."""
-    pairs = {one.source: pair for one in outputs if (pair := bench.pair(one, *results)) is not None}
+    pairs = {output.source: pair for output in outputs if (pair := bench.pair(output, *results)) is not None}
     where = find_detections({source: pair.expected for source, pair in pairs.items()})
-    differing = {one.name for one in graded if not one.verdict.passes}
+    differing = {line.name for line in graded if not line.verdict.passes}
     if where is None or bench.limits.stated:
         return list(graded)
     group = [pairs[source] for source in (*where.names, *where.more)]
@@ -99,7 +99,7 @@ def compare_as_sets(
         for run in _runs(bench, group)
     ]
     result = compare_tables(tables[0], tables[1], again, bench.limits, max(pair.step for pair in group))
-    return [replace(result, name=one.name, shape=one.shape) if one.name in titles else one for one in graded]
+    return [replace(result, name=line.name, shape=line.shape) if line.name in titles else line for line in graded]
 
 
 def cuts_before(bench: Bench, output: str) -> bool:
@@ -122,7 +122,7 @@ def _runs(bench: Bench, group: Sequence[Pair]) -> Iterator[Mapping[str, Array]]:
 
 
 def compare_tables(
-    expected: Floats, found: Floats, again: Sequence[Floats], limits_of: Limits, step: float = 0.0
+    expected: Floats, candidate: Floats, again: Sequence[Floats], limits_of: Limits, step: float = 0.0
 ) -> Comparison:
     """Return the comparison of two tables; its numbers are those of the columns that come closest to their limit,
     infinite where a row has no counterpart and no reason."""
@@ -131,19 +131,21 @@ def compare_tables(
     least = QUANTIZED_STEP if limits_of.quantized else 0.0
     floors = np.zeros(len(PARTS))
     for run in again:
-        floors = np.maximum(floors, _changes(found, run, pair_rows(found, run, limit_of(math.inf) * scale)) / scale)
+        pairs = pair_rows(candidate, run, limit_of(math.inf) * scale)
+        floors = np.maximum(floors, _changes(candidate, run, pairs) / scale)
     limits = np.array([max(limit_of(floor), least) for floor in floors])
-    pairs = pair_rows(expected, found, limits * scale)
-    changes = _changes(expected, found, pairs) / scale
+    pairs = pair_rows(expected, candidate, limits * scale)
+    changes = _changes(expected, candidate, pairs) / scale
     turned: list[Place] = []
     open_rows: list[Place] = []
-    for place in _without_counterpart(expected, found, pairs):
-        (turned if _comes_and_goes((expected, found), place, again, limits * scale) else open_rows).append(place)
+    for place in _without_counterpart(expected, candidate, pairs):
+        (turned if _comes_and_goes((expected, candidate), place, again, limits * scale) else open_rows).append(place)
     verdict, relative = Verdict.NOISE, float(changes[np.argmax(changes / limits)])
-    moved = _is_laid_out_otherwise(expected, found, 2 * limits[0] * scale[0])
+    moved = _is_laid_out_otherwise(expected, candidate, 2 * limits[0] * scale[0])
     if open_rows or moved or (changes > limits).any():
         wide = SUSPICIOUS_FACTOR * limits
-        apart = set(_without_counterpart(expected, found, pair_rows(expected, found, wide * scale))) - set(turned)
+        nearly = pair_rows(expected, candidate, wide * scale)
+        apart = set(_without_counterpart(expected, candidate, nearly)) - set(turned)
         verdict = Verdict.BROKEN if moved or apart or (changes > wide).any() else Verdict.SUSPICIOUS
         relative = math.inf if open_rows and verdict is Verdict.BROKEN else relative
     note = f"{len(pairs)} of {int((expected[..., 0] >= 0).sum())} detections match"
@@ -164,11 +166,11 @@ def pair_rows(left: Floats, right: Floats, give: Floats) -> list[tuple[int, int,
     """
     pairs = []
     for image in range(len(left)):
-        held = [np.flatnonzero(table[image, :, 0] >= 0) for table in (left, right)]
-        by_score = held[1][np.argsort(right[image, held[1], 1], kind="stable")]
+        kept = [np.flatnonzero(table[image, :, 0] >= 0) for table in (left, right)]
+        by_score = kept[1][np.argsort(right[image, kept[1], 1], kind="stable")]
         scores = right[image, by_score, 1]
         taken: set[int] = set()
-        for row in held[0].tolist():
+        for row in kept[0].tolist():
             low, high = np.searchsorted(scores, left[image, row, 1] + np.array([-1, 1]) * give[0], side="left")
             near = np.sort(by_score[max(low - 1, 0) : high + 1])
             rows = near[_agree(left[image, row], right[image, near], give)]
@@ -181,12 +183,12 @@ def pair_rows(left: Floats, right: Floats, give: Floats) -> list[tuple[int, int,
 
 
 def _agree(row: Floats, others: Floats, give: Floats) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = others[:, 0] == row[0]
+    agree: NDArray[np.bool_] = others[:, 0] == row[0]
     with np.errstate(invalid="ignore"):
         for columns, most in zip(PARTS[:2], give, strict=False):
             apart = np.abs(others[:, columns] - row[columns])
-            found &= ((apart <= most) | (others[:, columns] == row[columns])).all(axis=1)
-    return found
+            agree &= ((apart <= most) | (others[:, columns] == row[columns])).all(axis=1)
+    return agree
 
 
 def _without_counterpart(left: Floats, right: Floats, pairs: Sequence[tuple[int, int, int]]) -> list[Place]:
@@ -206,14 +208,14 @@ def _comes_and_goes(tables: tuple[Floats, Floats], place: Place, again: Sequence
     return any(bool(_agree(wanted, run[image], give).any()) == (side == 0) for run in again)
 
 
-def _is_laid_out_otherwise(expected: Floats, found: Floats, tie: float) -> bool:
+def _is_laid_out_otherwise(expected: Floats, candidate: Floats, tie: float) -> bool:
     """Return whether scores rise where those of the reference do not, or rows without a detection hold other numbers
     than all of the reference's do."""
-    empty = [table[table[..., 0] < 0] for table in (expected, found)]
+    empty = [table[table[..., 0] < 0] for table in (expected, candidate)]
     alike = len(empty[0]) > 0 and (empty[0] == empty[0][0]).all()
     refilled = bool(alike) and not (empty[1] == empty[0][0]).all()
     rises = [float((scores - np.minimum.accumulate(scores, axis=1)).max(initial=0)) for scores in
-             (table[..., 1] for table in (expected, found))]  # fmt: skip
+             (table[..., 1] for table in (expected, candidate))]  # fmt: skip
     return refilled or rises[1] > rises[0] + tie
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from itertools import permutations
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import graphir
 from graphir.verification.grading.detections import Detections, compare_tables, find_detections
 from graphir.verification.numbers.compare import Comparison
 from graphir.verification.numbers.limits import Limits
 from graphir.verification.verdict import Verdict
+from tests.verification.regions.test_suppressions import AT_THE_LIMIT, detector, feeds
 
 Floats = NDArray[np.float64]
 EMPTY = [-1.0] * 6
@@ -164,3 +167,17 @@ def test_scores_may_come_before_classes() -> None:
     where = find_detections(outputs)
     assert where is not None
     assert where.names == ("classes", "scores", "boxes")
+
+
+@pytest.mark.parametrize(("fault", "passes"), [({"moved": -8e-6}, True), ({"moved": -8e-6, "box": 1.0}, False)])
+def test_a_capture_of_detections_is_a_set(tmp_path: Path, fault: dict[str, float], passes: bool) -> None:
+    """Rounding the inputs turns this overlap, and a capture has no values inside that would tell."""
+    fed = feeds(AT_THE_LIMIT + 4e-6)
+    (rows,) = graphir.Session(detector(tmp_path / "source.onnx", rows=True)).run(fed).values()
+    arrays = {**{f"input:{name}": array for name, array in fed.items()}, "output:0:rows": rows}
+    np.savez(tmp_path / "capture.npz", **arrays)
+    other = detector(tmp_path / "other.onnx", rows=True, **fault)  # type: ignore[arg-type]
+    (again,) = graphir.Session(other).run(fed).values()
+    assert again.shape != rows.shape
+    report = graphir.verify(tmp_path / "capture.npz", other)
+    assert report.verdict is (Verdict.NOISE if passes else Verdict.BROKEN), report.to_text()
