@@ -71,7 +71,8 @@ def marks_of_report(graph: Graph, report: object, *, second: bool = False) -> Ma
     for name, mark in said:
         for node in by_name.get(name, ()):
             found[node] = _both(found[node], mark) if node in found else mark
-    if said and not found:
+    # A provider may have all nodes of the model and leave to another only those that onnxruntime adds.
+    if said and not found and any(mark.kind != ELSEWHERE for _, mark in said):
         raise FormatError(f"the report speaks of {said[0][0]} and others, none of which is a layer of the model")
     return {node: _with_cut(node, mark, found) if mark.kind == ELSEWHERE else mark for node, mark in found.items()}
 
@@ -105,7 +106,8 @@ def _said(report: object, second: bool) -> list[tuple[str, Mark]]:
         return [_verdict(layer) for layer in listed]
     if isinstance(report, Mapping) and isinstance(report.get("placement"), Mapping):
         listed = report["placement"].get("elsewhere")
-        return [_elsewhere(item) for item in (listed if isinstance(listed, list) else ())]
+        marks = [_elsewhere(item) for item in (listed if isinstance(listed, list) else ())]
+        return [(name, mark) for name, mark in marks if name]
     raise FormatError(
         "no report that says anything of layers; expected the JSON of graphir verify --per-layer, convert --verify, "
         "check --provider or padding MODEL OTHER"

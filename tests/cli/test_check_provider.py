@@ -84,6 +84,19 @@ def test_the_cut_is_drawn(graphir: Command, model: Path, device: list[tuple[str,
         assert text in page
 
 
+@pytest.mark.parametrize("name", ["", "a_cast_of_onnxruntime"])
+def test_nodes_that_are_none_of_the_models_are_not_drawn(
+    graphir: Command, model: Path, name: str, tmp_path: Path
+) -> None:
+    unnamed = onnx.load(model)
+    unnamed.graph.node[0].ClearField("name")
+    onnx.save(unnamed, model)
+    report = tmp_path / "placed.json"
+    report.write_text(json.dumps({"placement": {"elsewhere": [{"name": name, "provider": CPU, "reason": ""}]}}))
+    told = graphir("plot", model, tmp_path / "model.svg", "--report", report)
+    assert (told.code, "elsewhere" in told.out) == (0, False)
+
+
 def test_live_on_the_cpu(graphir: Command, digits: Path) -> None:
     told = graphir("check", digits, "--provider", "cpu")
     assert (told.code, told.err) == (0, "")
