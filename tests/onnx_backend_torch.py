@@ -1,6 +1,6 @@
 """onnx's own backend suite in PyTorch: read by graphir, written as a module, run by torch.
 
-    python tests/onnx_backend_torch.py [-v] [OPERATOR ...]
+    python -m tests.onnx_backend_torch [-v] [OPERATOR ...]
 
 Says how many models give the suite's outputs within the suite's tolerances, which are refused and why, and which are
 wrong. With operators, only models that use one of them. Exit 1 if any is wrong that does not draw at random.
