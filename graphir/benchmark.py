@@ -364,6 +364,3 @@ def _types(feeds: Mapping[str, Array]) -> dict[str, str]:
 
 def _type_of(array: Array | None) -> tuple[Any, ...] | None:
     return None if array is None else (array.dtype, array.shape)
-
-
-__all__ = ["BenchOptions", "bench", "bench_models"]

@@ -236,28 +236,3 @@ OPERATORS = (
     *(Relu, LeakyRelu, ThresholdedRelu, Elu, Selu, Celu, Gelu, HardSigmoid, HardSwish, Mish, Softplus, Softsign),
     *(Sigmoid, Swish, Tanh, Softmax, LogSoftmax, Hardmax, Dropout, Shrink),
 )
-
-__all__ = [
-    "OPERATORS",
-    "Approximation",
-    "Celu",
-    "Dropout",
-    "Elu",
-    "Gelu",
-    "HardSigmoid",
-    "HardSwish",
-    "Hardmax",
-    "LeakyRelu",
-    "LogSoftmax",
-    "Mish",
-    "Relu",
-    "Selu",
-    "Shrink",
-    "Sigmoid",
-    "Softmax",
-    "Softplus",
-    "Softsign",
-    "Swish",
-    "Tanh",
-    "ThresholdedRelu",
-]

@@ -344,19 +344,3 @@ def refine(operand: Operand, shape: Shape | None = None, dtype: DType | None = N
         elif len(merged) == len(shape):
             merged = tuple(map(unify_dim, merged, shape))
     return TensorType(unify_dtype(operand.dtype, dtype), merged)
-
-
-__all__ = [
-    "Element",
-    "Known",
-    "Operand",
-    "Operator",
-    "Values",
-    "elements_of",
-    "expect_number",
-    "normalize_axis",
-    "operator",
-    "refine",
-    "same_dtype",
-    "same_rank",
-]

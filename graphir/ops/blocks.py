@@ -103,6 +103,3 @@ def _image(x: TensorType) -> Image:
     if x.shape is None or len(x.shape) != 4:
         raise ShapeError(f"X has the shape {format_shape(x.shape)}, expected 4 axes")
     return x.shape
-
-
-__all__ = ["DepthOrder", "DepthToSpace", "SpaceToDepth"]

@@ -106,5 +106,3 @@ class SoftmaxCrossEntropyLoss(_Loss):
 
 
 OPERATORS = (NegativeLogLikelihoodLoss, SoftmaxCrossEntropyLoss)
-
-__all__ = ["OPERATORS", "LossReduction", "NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"]

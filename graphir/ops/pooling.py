@@ -255,15 +255,3 @@ class MaxUnpool(Windowed):
 
 
 OPERATORS = (MaxPool, AveragePool, LpPool, GlobalMaxPool, GlobalAveragePool, GlobalLpPool, MaxRoiPool, MaxUnpool)
-
-__all__ = [
-    "OPERATORS",
-    "AveragePool",
-    "GlobalAveragePool",
-    "GlobalLpPool",
-    "GlobalMaxPool",
-    "LpPool",
-    "MaxPool",
-    "MaxRoiPool",
-    "MaxUnpool",
-]

@@ -264,13 +264,3 @@ class QLinearMatMul(Operator):
 
 
 OPERATORS = (QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear, QLinearConv, ConvInteger, QLinearMatMul)
-
-__all__ = [
-    "OPERATORS",
-    "ConvInteger",
-    "DequantizeLinear",
-    "DynamicQuantizeLinear",
-    "QLinearConv",
-    "QLinearMatMul",
-    "QuantizeLinear",
-]

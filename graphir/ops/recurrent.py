@@ -201,5 +201,3 @@ class LSTM(_Recurrent):
 
 
 OPERATORS = (RNN, GRU, LSTM)
-
-__all__ = ["GRU", "LSTM", "OPERATORS", "RNN", "Direction"]

@@ -225,21 +225,3 @@ OPERATORS = (
     *(ReduceSum, ReduceMean, ReduceMax, ReduceMin, ReduceProd, ReduceL1, ReduceL2, ReduceLogSum, ReduceLogSumExp),
     *(ReduceSumSquare, ArgMax, ArgMin, TopK),
 )
-
-__all__ = [
-    "OPERATORS",
-    "ArgMax",
-    "ArgMin",
-    "Reduce",
-    "ReduceL1",
-    "ReduceL2",
-    "ReduceLogSum",
-    "ReduceLogSumExp",
-    "ReduceMax",
-    "ReduceMean",
-    "ReduceMin",
-    "ReduceProd",
-    "ReduceSum",
-    "ReduceSumSquare",
-    "TopK",
-]

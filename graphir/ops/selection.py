@@ -217,6 +217,3 @@ class CumProd(_Cumulative):
 
     fold = elements.multiply_whole
     empty = 1
-
-
-__all__ = ["Compress", "CumProd", "CumSum", "NonZero", "Unique", "check_indices"]

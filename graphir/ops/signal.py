@@ -184,5 +184,3 @@ class STFT(Operator):
 
 
 OPERATORS = (HannWindow, HammingWindow, BlackmanWindow, MelWeightMatrix, DFT, STFT)
-
-__all__ = ["DFT", "OPERATORS", "STFT", "BlackmanWindow", "HammingWindow", "HannWindow", "MelWeightMatrix", "Window"]

@@ -128,6 +128,3 @@ def _fixed_batch(graph: Graph) -> int | None:
     if len(fixed) > 1:
         raise VerificationError(f"the inputs have different batch sizes: {sorted(fixed)}")
     return fixed.pop() if fixed else None
-
-
-__all__ = ["measure_accuracy", "verify_conversion"]

@@ -312,6 +312,3 @@ def _about_silence(name: str, outcome: Outcome) -> Iterator[str]:
 
 def _sentence(text: str) -> str:
     return text.splitlines()[0][:200]
-
-
-__all__ = ["verify_sets"]

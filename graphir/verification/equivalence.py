@@ -252,6 +252,3 @@ def _lacking(reference: Reference, pairs: Sequence[tuple[str, str]]) -> list[Com
         for name in reference.outputs
         if name not in paired and name not in reference.may_lack
     ]
-
-
-__all__ = ["Compared", "compare_models"]

@@ -270,6 +270,3 @@ def _check_whole(model: Any, options: ModelOptions) -> None:
     """Raise ImportFailure for a part of a golden capture."""
     if options.is_cut:
         raise ImportFailure(f"{model}: a golden capture holds the results of its own inputs only and cannot be cut")
-
-
-__all__ = ["verify", "verify_models"]

@@ -146,6 +146,3 @@ def gravity(one: Comparison) -> float:
     order = list(Verdict)
     is_steady = one.verdict is Verdict.SUSPICIOUS and one.floor <= one.limit
     return order.index(Verdict.NOT_DETERMINISTIC) + 0.5 if is_steady else order.index(one.verdict)
-
-
-__all__ = ["EXIT_DIFFERENT", "EXIT_NOT_PROVEN", "Cause", "InputSet", "VerificationReport", "gravity", "worst"]

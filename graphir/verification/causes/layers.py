@@ -181,6 +181,3 @@ class _Inquiry:
                 if len(found) > CHANGES_NAMED:
                     break
         return list(found.values())
-
-
-__all__ = ["explain"]

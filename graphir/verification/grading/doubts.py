@@ -193,6 +193,3 @@ def look_for_overflow(bench: Bench) -> tuple[list[Comparison], str]:
     unknown = sorted(suspects - set(narrow.values()))
     note = f"infinite in a narrow type, with nothing to compare: {', '.join(unknown[:5])}" if unknown else ""
     return overflown, note
-
-
-__all__ = ["Weighed", "gather_evidence", "look_for_overflow", "plain_evidence"]

@@ -142,6 +142,3 @@ def joined(held: Sequence[Ranking], more: Sequence[Ranking]) -> list[Ranking]:
     for one in more:
         found[one.name] = found[one.name].with_more(one) if one.name in found else one
     return list(found.values())
-
-
-__all__ = ["Ranking", "joined", "least_classes", "ranked", "rankings"]

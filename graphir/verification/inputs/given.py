@@ -222,7 +222,3 @@ def _state_of_file(read: Callable[[], Graph], session: OnnxSession) -> dict[str,
         return state_inputs(read())
     except GraphirError:
         return {}
-
-
-
-__all__ = ["Feeds", "Wanted", "feeds_of", "file_plan", "golden_plan", "plan_of"]

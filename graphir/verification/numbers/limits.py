@@ -119,6 +119,3 @@ def _hardly_any(reference: Array, candidate: Array) -> bool:
     """Whether two steps of 8 bits lie between next to no elements: sums of what is a step apart may be rounded so."""
     apart = np.abs(reference.astype(np.int16) - candidate.astype(np.int16)) > 1
     return bool(np.count_nonzero(apart) <= HARDLY_ANY * apart.size)
-
-
-__all__ = ["QUANTIZED_STEP", "Limits"]

@@ -135,6 +135,3 @@ def local_limit(channel: Channel) -> tuple[float, float]:
     if not channel.scale:
         return math.inf, 0.0
     return channel.max_abs / channel.scale, channel.allowed / channel.scale
-
-
-__all__ = ["Channel", "local_limit", "worst_channel"]

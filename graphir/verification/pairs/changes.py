@@ -183,6 +183,3 @@ def _arrow(text: str) -> str:
 def _short(text: str) -> str:
     said = one_line(text)
     return said if len(said) <= MOST_TEXT else f"{said[: MOST_TEXT - 3]}..."
-
-
-__all__ = ["changes_of", "partners", "row_text", "spoken"]

@@ -175,6 +175,3 @@ def question(fitting: Fitting, primary: Fitting, outputs: Sequence[Match], pairs
 
 def _listed(names: Sequence[str]) -> str:
     return ", ".join(names) or "none"
-
-
-__all__ = ["Match", "agreeing_outputs", "other_fittings", "parse_match", "question", "split_matches", "turned"]

@@ -156,6 +156,3 @@ def missing_layers(reference: Reference, layers: Mapping[str, str], sides: Sides
 def _some(names: Sequence[str]) -> str:
     more = f" and {len(names) - NAMED:,} more" if len(names) > NAMED else ""
     return ", ".join(names[:NAMED]) + more
-
-
-__all__ = ["layer_pairs", "missing_layers", "output_pairs"]

@@ -288,9 +288,3 @@ def is_symmetric(array: Array) -> bool:
     """Whether moving the channels changes nothing, so that no numbers tell where they are."""
     moved = [array.transpose(order) for order in channel_moves(array.ndim)] if array.ndim > 2 else []
     return any(array.shape == one.shape and bool(np.array_equal(array, one)) for one in moved)
-
-
-__all__ = [
-    "CutCandidate", "Known", "Segment", "Test", "Walks", "as_in_graph", "compared_inside", "is_symmetric", "room_for",
-    "typed", "unmoved",
-]  # fmt: skip

@@ -341,6 +341,3 @@ def _as_one_kernel(trial: _Trial, result: Comparison, expected: Array, found: Ar
         result, scale=channel.scale, max_abs=channel.max_abs, relative=relative, limit=limit,
         verdict=Verdict.SUSPICIOUS, place=str(channel),
     )  # fmt: skip
-
-
-__all__ = ["Tried", "try_changes"]

@@ -179,6 +179,3 @@ def _is_whole(array: Array) -> bool:
     wide = array.astype(np.float64)
     finite = wide[np.isfinite(wide)]
     return bool(finite.size) and bool((finite == np.round(finite)).all()) and float(np.ptp(finite)) > 1
-
-
-__all__ = ["HERE", "OWN", "Way", "ways_for"]

@@ -362,6 +362,3 @@ class OnnxCandidate:
             file.seek(length)
             file.write(addition)
         return model
-
-
-__all__ = ["OnnxCandidate"]

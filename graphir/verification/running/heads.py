@@ -150,8 +150,3 @@ def _heads(structure: Structure, outputs: Sequence[str]) -> list[str]:
 def _operand(structure: Structure, name: str) -> str:
     operands = structure.producers[name][1]
     return operands[0] if operands else ""
-
-
-__all__ = [
-    "Wiring", "beside_outputs", "hides_errors", "is_shiftless", "passes_on", "scores", "values_before_heads",
-]  # fmt: skip

@@ -201,6 +201,3 @@ def infinite_values(candidate: OnnxCandidate, feeds: Mapping[str, Array]) -> Ite
             is_narrow = isinstance(array, np.ndarray) and array.dtype.name in COARSE
             if is_narrow and not np.isfinite(array.astype(np.float32)).all():
                 yield name
-
-
-__all__ = ["PERTURBATIONS", "Rounding", "infinite_values"]

@@ -224,6 +224,3 @@ def _noted(report: VerificationReport, judge: Judge, notes: Sequence[str]) -> Ve
     else:
         report.notes += filter(None, (judge.note, *notes))
     return report
-
-
-__all__ = ["IMPORT_NOT_PROVEN", "GoldenCapture", "Recalled", "RuntimeReference", "hold_against", "reference_of"]
