@@ -168,16 +168,16 @@ def drawn(
 
 def _lengths(generator: np.random.Generator, shape: tuple[int, ...], longest: int, draw: Draw) -> Array:
     """Return lengths from 1 to the `longest`: both ends first in `normal` and `edges`, equal ones in the other sets."""
-    found: Array = generator.integers(1, longest + 1, int(np.prod(shape)))
+    lengths: Array = generator.integers(1, longest + 1, int(np.prod(shape)))
     match draw.integers:
         case "full":
-            found[:] = found[:1]
+            lengths[:] = lengths[:1]
         case "mask":
-            found[:] = longest
+            lengths[:] = longest
         case kind:
             ends = (1, longest) if kind == "signed" else (longest, 1)
-            found[:2] = ends[: found.size]
-    return found.reshape(shape)
+            lengths[:2] = ends[: lengths.size]
+    return lengths.reshape(shape)
 
 
 def drawn_floats(generator: np.random.Generator, shape: tuple[int, ...], draw: Draw) -> Array:

@@ -112,9 +112,9 @@ def _layout(name: str, shape: Sequence[object] | None) -> tuple[bool, int, Seque
             return False, int(str(second)), shape[2:]
         if last in MODES:
             return True, int(str(last)), shape[1:3]
-    found = "of unknown rank" if shape is None else f"[{', '.join(map(str, shape))}]"
+    shown = "of unknown rank" if shape is None else f"[{', '.join(map(str, shape))}]"
     raise VerificationError(
-        f"input {name} is {found}: images are fed to an input of four axes with 1, 3 or 4 channels second or last"
+        f"input {name} is {shown}: images are fed to an input of four axes with 1, 3 or 4 channels second or last"
     )
 
 

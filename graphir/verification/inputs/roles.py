@@ -120,8 +120,8 @@ def _uses(
     node's results, or None where nothing is followed; `whole` follows integers only."""
     pending, seen = [(value, mark)], {(value, mark)}
     while pending:
-        held, mark = pending.pop()
-        for node, slot in held.uses:
+        reached, mark = pending.pop()
+        for node, slot in reached.uses:
             yield node, slot, mark
             following = onward(node, slot, mark)
             for result in node.outputs if following is not None else ():

@@ -70,12 +70,12 @@ class Plan:
     state: Mapping[str, StateInput] = field(default_factory=dict)
 
     def first(self) -> FeedSet:
-        """The set on which everything is measured."""
+        """Return the set on which everything is measured."""
         return self.sets(False)[0]
 
 
 def one_set(name: str, feeds: Mapping[str, Array]) -> Plan:
-    """A plan of arrays that are there."""
+    """Return a plan of arrays that are there."""
     return Plan(lambda light: [FeedSet(name, (lambda: dict(feeds),))])
 
 
@@ -104,7 +104,7 @@ def drawn_sets(
 
 
 def about_settled(graph: Graph, other: Mapping[str, Sequence[object]]) -> list[str]:
-    """What is to be told where the other model insists on sizes that the graph leaves open: no others can be tried."""
+    """Return a note where the other model insists on sizes that the graph leaves open: no others can be tried."""
     settled = stated_sizes(graph, other)
     if not settled:
         return []
@@ -138,22 +138,22 @@ def _has_whole_numbers(graph: Graph) -> bool:
 
 
 def joined(parts: Sequence[Plan]) -> Plan:
-    """The sets of several plans, one after the other; names that come again are numbered."""
+    """Return the sets of several plans, one after the other; names that come again are numbered."""
 
     def sets(light: bool) -> Iterator[FeedSet]:
         counts: dict[str, int] = {}
         for part in parts:
-            for one in part.sets(light):
-                counts[one.name] = counts.get(one.name, 0) + 1
-                yield one if counts[one.name] == 1 else replace(one, name=f"{one.name} ({counts[one.name]})")
+            for each in part.sets(light):
+                counts[each.name] = counts.get(each.name, 0) + 1
+                yield each if counts[each.name] == 1 else replace(each, name=f"{each.name} ({counts[each.name]})")
 
     notes = [note for part in parts for note in part.notes]
     return Plan(lambda light: list(sets(light)), notes)
 
 
 def state_inputs(graph: Graph) -> dict[str, StateInput]:
-    """The inputs of a graph that are state. They begin with zeros where their initial value is not written down."""
-    found = {}
+    """Return the inputs of a graph that are state. They begin with zeros where no initial value is stated."""
+    inputs = {}
     for name, state in state_of(graph).items():
         value = graph[name]
         dtype = (value.dtype or DType.FLOAT32).numpy()
@@ -164,14 +164,14 @@ def state_inputs(graph: Graph) -> dict[str, StateInput]:
         if elements.ndim and elements.size != np.prod(shape):
             elements = np.zeros((), dtype)
         initial = elements.reshape(shape) if elements.ndim else np.full(shape, elements)
-        found[name] = StateInput(state.output, initial)
-    return found
+        inputs[name] = StateInput(state.output, initial)
+    return inputs
 
 
 def without_state(
     sets: Callable[[bool], Sequence[FeedSet]], state: Mapping[str, StateInput]
 ) -> Callable[[bool], Sequence[FeedSet]]:
-    """Sets that do not feed the state."""
+    """Return sets that do not feed the state."""
 
     def strip(make: Made) -> dict[str, Array]:
         return {name: array for name, array in make().items() if name not in state}
@@ -180,24 +180,24 @@ def without_state(
 
 
 def with_state(plan: Plan, state: Mapping[str, StateInput]) -> Plan:
-    """A plan whose sets begin with the initial state where they feed none."""
+    """Return a plan whose sets begin with the initial state where they feed none."""
     if not state:
         return plan
-    initial = {name: one.initial for name, one in state.items()}
+    initial = {name: each.initial for name, each in state.items()}
     sets = _each(plan.sets, lambda place, make: lambda: initial | make())
     return replace(plan, sets=sets, bare=plan.sets, state=state)
 
 
 def carried(plan: Plan, reference: Reference) -> Plan:
-    """A plan in which the state that the reference leaves after a set is fed to the next, three sets at least."""
+    """Return a plan in which the state that the reference leaves after a set is fed to the next; three sets or more."""
     if not plan.state:
         return plan
     steps = _Steps(plan.state, reference)
 
     def enough(light: bool) -> Sequence[FeedSet]:
-        found = list(plan.bare(light))
-        again = [replace(found[-1], name=f"{found[-1].name}, step {step}") for step in range(2, STEPS + 2 - len(found))]
-        return [*found, *again]
+        planned = list(plan.bare(light))
+        last, missing = planned[-1], STEPS - len(planned)
+        return [*planned, *(replace(last, name=f"{last.name}, step {step}") for step in range(2, missing + 2))]
 
     sets = _each(enough, lambda place, make: partial(steps.make, place, make))
     return replace(plan, sets=sets, notes=[*plan.notes, CARRIED])
@@ -213,24 +213,24 @@ class _Steps:
     begun: list[dict[str, Array]] = field(default_factory=list)
 
     def make(self, place: int, make: Made) -> dict[str, Array]:
-        """The inputs of a step."""
+        """Return the inputs of a step."""
         feeds = self.at(place) | make()
         self.fed[place] = feeds
         return feeds
 
     def at(self, place: int) -> dict[str, Array]:
-        """The state at the beginning of a step; a step that the reference does not take leaves it as it is."""
+        """Return the state at the beginning of a step; a step that the reference does not take leaves it as it is."""
         if not self.begun:
-            self.begun.append({name: one.initial for name, one in self.state.items()})
+            self.begun.append({name: each.initial for name, each in self.state.items()})
         while len(self.begun) <= place:
             after = self.begun[-1]
             feeds = self.fed.get(len(self.begun) - 1)
-            outputs = {one.output: name for name, one in self.state.items()}
+            outputs = {each.output: name for name, each in self.state.items()}
             try:
-                found = {} if feeds is None else self.reference.run(feeds, list(outputs))
+                results = {} if feeds is None else self.reference.run(feeds, list(outputs))
             except VerificationError:
-                found = {}
-            self.begun.append(after | {outputs[output]: array for output, array in found.items()})
+                results = {}
+            self.begun.append(after | {outputs[output]: array for output, array in results.items()})
         return self.begun[place]
 
 
@@ -239,8 +239,8 @@ def _each(
 ) -> Callable[[bool], Sequence[FeedSet]]:
     def changed(light: bool) -> list[FeedSet]:
         return [
-            replace(one, attempts=tuple(change(place, make) for make in one.attempts))
-            for place, one in enumerate(sets(light))
+            replace(each, attempts=tuple(change(place, make) for make in each.attempts))
+            for place, each in enumerate(sets(light))
         ]
 
     return changed

@@ -23,7 +23,7 @@ MOST_ORDERS = 5040
 def fit_inputs(
     feeds: Mapping[str, Array], inputs: Mapping[str, Sequence[Any]], stated: Fitting | None = None
 ) -> tuple[Fitting, list[str]]:
-    """Which feed each input of another model takes, and in which order of axes; and what is to be told about it.
+    """Return which feed each input of another model takes, and in which order of axes; and what is to be told about it.
 
     What is `stated` goes first. Inputs of the same names take those feeds; the rest go by position, or by their shapes
     if these allow one way only, if there are as many. A feed that fits an input only with its channels moved (from last
@@ -67,30 +67,30 @@ def _can_fit(shape: Sequence[int] | None, wanted: Sequence[Any]) -> bool:
 
 
 def fitted_feeds(fitting: Fitting, feeds: Mapping[str, Array]) -> dict[str, Array]:
-    """The feeds as the other model takes them; those that it has no place for go to it under their own names."""
+    """Return the feeds as the other model takes them; those that it has no place for go to it under their own names."""
     placed = {source for source, _ in fitting.values()}
-    found = {name: feed for name, feed in feeds.items() if name not in placed}
+    fitted = {name: feed for name, feed in feeds.items() if name not in placed}
     for name, (source, order) in fitting.items():
-        found[name] = np.ascontiguousarray(feeds[source].transpose(order)) if order else feeds[source]
-    return found
+        fitted[name] = np.ascontiguousarray(feeds[source].transpose(order)) if order else feeds[source]
+    return fitted
 
 
-def order_outside(found: Array, expected: Array) -> Order:
-    """The order of a result's axes that brings its channels to where those of the expected one are, () as it is."""
-    return channel_order(found.shape, expected.shape) if found.shape != expected.shape else ()
+def order_outside(result: Array, expected: Array) -> Order:
+    """Return the order of a result's axes that brings its channels to where the expected ones are, () as it is."""
+    return channel_order(result.shape, expected.shape) if result.shape != expected.shape else ()
 
 
-def order_inside(found: Array, expected: Array) -> Order:
-    """The same for a layer's values, which have the layout that suits their model.
+def order_inside(result: Array, expected: Array) -> Order:
+    """Return the same for a layer's values, which have the layout that suits their model.
 
     Where all sizes behind the batch are equal they do not tell the layout, and the order counts that differs least: the
     inside of two models may have different layouts, unlike their outputs.
     """
-    shape = found.shape
+    shape = result.shape
     if shape != expected.shape or len(shape) < 3 or len(set(shape[1:])) != 1:
-        return order_outside(found, expected)
+        return order_outside(result, expected)
     orders: tuple[Order, ...] = ((), *channel_moves(len(shape)))
-    return min(orders, key=lambda order: difference(expected, found.transpose(order) if order else found)[1])
+    return min(orders, key=lambda order: difference(expected, result.transpose(order) if order else result)[1])
 
 
 def as_arrays(results: Mapping[str, Any], keys: MutableMapping[str, Keys]) -> dict[str, Array]:
@@ -99,13 +99,13 @@ def as_arrays(results: Mapping[str, Any], keys: MutableMapping[str, Keys]) -> di
     A sequence of maps with the same keys becomes a matrix: one row a map, one column a key, in the keys' order. Other
     sequences become vectors of all elements, their keys those of each map or the shape of each tensor.
     """
-    found: dict[str, Array] = {}
+    arrays: dict[str, Array] = {}
     for name, value in results.items():
         if isinstance(value, Mapping | list):
-            found[name], keys[name] = _as_array(value if isinstance(value, list) else [value])
+            arrays[name], keys[name] = _as_array(value if isinstance(value, list) else [value])
         else:
-            found[name] = value
-    return found
+            arrays[name] = value
+    return arrays
 
 
 def _as_array(values: Sequence[Any]) -> tuple[Array, Keys]:
@@ -124,10 +124,10 @@ def check_keys(
 ) -> None:
     """Raise VerificationError for outputs of the two models whose maps have other keys."""
     for source, name in pairs:
-        expected, found = reference.get(source), candidate.get(name)
-        if expected is not None and found is not None and expected != found:
+        expected, keys = reference.get(source), candidate.get(name)
+        if expected is not None and keys is not None and expected != keys:
             raise VerificationError(
-                f"the models differ: the maps of output {source} have the keys {expected}, the candidate's {found}"
+                f"the models differ: the maps of output {source} have the keys {expected}, the candidate's {keys}"
             )
 
 

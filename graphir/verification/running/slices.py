@@ -54,38 +54,41 @@ class RecentRuns:
 
 
 def in_slices(names: Iterable[str], sizes: Mapping[str, int], most: int) -> list[list[str]]:
-    """The names in their order, in parts whose values take at most so many bytes; one that takes more is alone. A value
-    of unknown size is taken for as large as the largest.
+    """Return the names in their order, in parts whose values take at most so many bytes; one that takes more is alone.
+
+    A value of unknown size is taken for as large as the largest.
 
     >>> in_slices("abcde", {"a": 1, "b": 2, "c": 1, "e": 9}, 4)
     [['a', 'b', 'c'], ['d'], ['e']]
     """
     largest = max(sizes.values(), default=0)
     parts: list[list[str]] = []
-    held = 0
+    taken = 0
     for name in names:
         size = sizes.get(name, largest)
-        if not parts or held + size > most:
+        if not parts or taken + size > most:
             parts.append([])
-            held = 0
+            taken = 0
         parts[-1].append(name)
-        held += size
+        taken += size
     return parts
 
 
 def held_at_once(structure: Structure, sizes: Mapping[str, int]) -> int:
-    """The bytes that a run of the model holds of its values at most, each freed after its last use; those of unknown
-    size are not counted."""
+    """Return the bytes that a run of the model holds of its values at most, each freed after its last use.
+
+    Those of unknown size are not counted.
+    """
     last = {operand: name for name, (_, operands) in structure.producers.items() for operand in operands}
     freed: dict[str, list[str]] = {}
     for operand, reader in last.items():
         if operand in structure.producers and operand not in structure.outputs:
             freed.setdefault(reader, []).append(operand)
-    held = most = 0
+    taken = most = 0
     for name in structure.producers:
-        held += sizes.get(name, 0)
-        most = max(most, held)
-        held -= sum(sizes.get(operand, 0) for operand in freed.get(name, ()))
+        taken += sizes.get(name, 0)
+        most = max(most, taken)
+        taken -= sum(sizes.get(operand, 0) for operand in freed.get(name, ()))
     return most
 
 
