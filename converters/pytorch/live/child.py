@@ -67,18 +67,22 @@ def opened(torch, folder, file, about, weights, record):
 
 
 def evaluate(torch, nets, about, folder, output, recorded):
-    """Answer one request: from the module itself where outputs are all that is wanted."""
+    """Answer one request: outputs from the module itself, values inside from the one that records them."""
     wanted = json.loads(read_text(folder, "wanted.json"))
     feeds = list(read_tensors(torch, folder, "feeds").values())
     recorded.clear()
     inner = set(wanted) - set(about["outputs"])
     recorded["wanted"] = inner
+    results = {}
     with torch.no_grad():
-        torch.manual_seed(0)
-        given = (nets["recording.py"] if inner else nets["module.py"])(*feeds)
-    outputs = given if len(about["outputs"]) > 1 else [given]
-    results = dict(recorded.get("values", {}))
-    results.update(zip(about["outputs"], outputs, strict=True))
+        if inner:
+            torch.manual_seed(0)
+            nets["recording.py"](*feeds)
+            results.update(recorded.get("values", {}))
+        if set(wanted) - inner:
+            torch.manual_seed(0)
+            given = nets["module.py"](*feeds)
+            results.update(zip(about["outputs"], given if len(about["outputs"]) > 1 else [given], strict=True))
     for name in wanted:
         array, dtype = as_array(torch, results[name])
         say(output, {"name": dtype + " " + name})

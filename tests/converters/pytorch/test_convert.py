@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from functools import partial
@@ -119,3 +120,17 @@ def test_what_weights_are_called_on_both_sides(tmp_path: Path, capsys: pytest.Ca
     assert "is a file of the source" in capsys.readouterr().err
     assert main(["convert", str(DIGITS), str(tmp_path / "x.onnx"), "--names", str(tmp_path / "names.json")]) == 2
     assert "names is for PyTorch targets" in capsys.readouterr().err
+
+
+def test_two_runs_give_the_same_bytes(tmp_path: Path) -> None:
+    """In processes whose sets and hashes have different orders."""
+    files = {}
+    for seed in ("1", "2"):
+        folder = tmp_path / seed
+        folder.mkdir()
+        words = ["convert", str(DIGITS), str(folder / "net.py"), "--names", str(folder / "names.json"), "--training"]
+        command = [sys.executable, "-m", "graphir", *words]
+        subprocess.run(command, env={**os.environ, "PYTHONHASHSEED": seed}, check=True, capture_output=True)
+        files[seed] = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert set(files["1"]) == {"net.py", "net.safetensors", "names.json"}
+    assert files["1"] == files["2"]
