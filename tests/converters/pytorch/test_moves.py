@@ -33,6 +33,8 @@ def computed(*numbers: int) -> Any:
 
 
 SHAPES = [
+    Case(Split(axis=2, num_outputs=2), uniform(3, 2, 1), ints(1, 0), text="x.split((1, 0), dim=2)"),
+    Case(Split(axis=0, num_outputs=4), uniform(5, 2), ints(2, 2, 1, 0), text="x.split((2, 2, 1, 0))"),
     Case(Transpose(), X, batch=True, text="x.transpose(0, 2)"),
     Case(Transpose((1, 2, 0)), X, text="x.permute(1, 2, 0)"),
     Case(Transpose((0, 1, 2)), X),

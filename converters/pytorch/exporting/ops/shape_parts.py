@@ -29,17 +29,19 @@ def export_split(node: ExportNode[ir.Split]) -> None:
         return
     axis = None if op.axis == 0 else str(op.axis)
     size = node.shape()[op.axis]
-    is_even = isinstance(size, int) and node.known(1) == _chunks(size, op.num_outputs)
-    if node.optional(1) is None or is_even:
+    parts = _chunks(size, op.num_outputs) if isinstance(size, int) else None
+    is_stated = node.optional(1) is not None
+    # chunk gives no parts without elements.
+    if (parts is None and not is_stated) or (parts and parts[-1] and (not is_stated or node.known(1) == parts)):
         node.emit_all(call(f"{data.atom}.chunk", str(op.num_outputs), dim=axis))
         return
-    node.emit_all(call(f"{data.atom}.split", node.int_tuple(1), dim=axis))
+    node.emit_all(call(f"{data.atom}.split", node.int_tuple(1) if is_stated else tuple_of(parts or ()), dim=axis))
 
 
 def _chunks(size: int, count: int) -> tuple[int, ...]:
     """The sizes of the parts that chunk makes."""
     part = -(-size // count)
-    return (*(part,) * (count - 1), size - part * (count - 1))
+    return tuple(min(part, max(size - part * index, 0)) for index in range(count))
 
 
 def export_trilu(node: ExportNode[ir.Trilu]) -> None:
