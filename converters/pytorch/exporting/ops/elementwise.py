@@ -96,6 +96,9 @@ def export_div(node: ExportNode[ir.Div]) -> None:
     dtype = node.dtype()
     if dtype is DType.UINT64:
         node.emit(call(node.function("divide_uint64"), node.tensor(0), node.tensor(1)))
+    elif dtype.is_float and node.number(0) == node.operand(0) != "1.0":
+        # A number divided by a tensor is rounded twice in torch: it multiplies by the reciprocal.
+        node.emit(binary("/", node.tensor(0), node.operand(1)))
     elif dtype.is_float or dtype.value.startswith("u"):
         infix("/" if dtype.is_float else "//")(node)
     else:
