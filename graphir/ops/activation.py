@@ -172,11 +172,9 @@ class Softmax(_AlongAxis):
     """exp(X) / sum exp(X) along `axis`. Source: ONNX Softmax-13."""
 
 
-
 @operator
 class LogSoftmax(_AlongAxis):
     """X - log sum exp(X) along `axis`. Source: ONNX LogSoftmax-13."""
-
 
 
 @operator

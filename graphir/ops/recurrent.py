@@ -170,7 +170,6 @@ class RNN(_Recurrent):
     """
 
 
-
 @operator
 class GRU(_Recurrent):
     """Gated recurrent unit, gates in the order update, reset, hidden.

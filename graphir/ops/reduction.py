@@ -174,14 +174,12 @@ class ArgMax(_ArgReduce):
     """
 
 
-
 @operator
 class ArgMin(_ArgReduce):
     """The index (int64) of the smallest element along `axis`, the first or with `select_last_index` the last of equals.
 
     Source: ONNX ArgMin-13.
     """
-
 
 
 @operator

@@ -49,14 +49,12 @@ class HannWindow(Window):
     """
 
 
-
 @operator
 class HammingWindow(Window):
     """25/46 - 21/46 cos(2 pi n / N) for n < `size`, where N is the size, less 1 if not `periodic`.
 
     Source: ONNX HammingWindow-17.
     """
-
 
 
 @operator
