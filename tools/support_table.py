@@ -122,13 +122,14 @@ def summary() -> str:
         ("MXNet versions", "0.7 to 2.0: every symbol.json, `.params` V0 to V3, npz, npy, gluon `save_parameters`"),
         (
             "MXNet operators",
-            f"{len(imported())} of the {len(known())} of 1.9.1 used at inference, {len(set(later()) & set(import_table()))} "
-            "of 2.0's own; int8 graphs, mixed precision, NumPy-style networks",
+            f"{len(imported())} of the {len(known())} of 1.9.1 used at inference, "
+            f"{len(set(later()) & set(import_table()))} of 2.0's own; "
+            "int8 graphs, mixed precision, NumPy-style networks",
         ),
         (
             "ONNX opsets",
-            f"(versions of its operators) {OLDEST_OPSET} to the newest that onnx knows; by default an ONNX model's own, "
-            f"for others {DEFAULT_OPSET} or the lowest that has its operators",
+            f"(versions of its operators) {OLDEST_OPSET} to the newest that onnx knows; by default an ONNX model's "
+            f"own, for others {DEFAULT_OPSET} or the lowest that has its operators",
         ),
         ("TensorFlow operators", f"{len(tensorflow_operators())}, control flow of both versions, functions, variables"),
         (
