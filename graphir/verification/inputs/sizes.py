@@ -12,6 +12,7 @@ from functools import cached_property
 from graphir.errors import ShapeError, VerificationError
 from graphir.graph import Graph
 from graphir.inference import infer_types
+from graphir.ops.recurrent import GRU, LSTM, RNN
 from graphir.types import Dim, Sym, Unknown, substitute, symbol
 
 Shapes = dict[str, tuple[int, ...]]
@@ -27,7 +28,7 @@ BETWEEN_FIRSTS = 2
 ODD, EVEN = ((5, 8), (1, 2)), ((32, 32), (8, 8), (1, 1), (-1, -1))
 # Sizes for a model that does not take the usual ones: windows and reflected paddings may need more.
 LARGER = (64, 128, 256, 512, 1024)
-RECURRENT = ("RNN", "GRU", "LSTM")
+RECURRENT = (GRU, LSTM, RNN)
 
 
 class OpenSizes:
@@ -78,7 +79,7 @@ class OpenSizes:
     def _batches(self) -> list[str]:
         """Sizes that stand first, and those of the batch in what recurrent layers read, where it stands second."""
         firsts = [shape[:1] for shape in self._shapes.values()]
-        read = [node.inputs[0] for node in self._graph.nodes if node.op.name in RECURRENT]
+        read = [node.inputs[0] for node in self._graph.nodes if isinstance(node.op, RECURRENT)]
         seconds = [value.shape[1:2] for value in read if value is not None and value.shape is not None]
         named = _symbols([*firsts, *seconds])
         return [name for name in self._names if name in named]
