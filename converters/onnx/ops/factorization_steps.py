@@ -23,8 +23,9 @@ def known_sizes(value: Value) -> tuple[int, int]:
 
 
 def rank_of(value: Value) -> int:
-    """The number of axes, which is known where the sizes are."""
-    assert value.rank is not None
+    """The number of axes. Refuses an open one."""
+    if value.rank is None:
+        raise Refusal(f"the number of axes of {value.name} {value.type} is open; state the inputs' shapes")
     return value.rank
 
 
