@@ -117,7 +117,7 @@ LINES = (
     f"convert {S} m.onnx {MODEL} {CUT} --opset 17 --weights inline --report r.html --verify {COMPARED} --keep-loss",
     f"convert {S} h.onnx --dtype float16 --io-dtype float32 --keep-float32 fc* --accuracy labelled.npz --verify -q",
     f"convert {S} old-symbol.json --feeds feeds.npz --verify --json",
-    f"convert {S} net.py --names names.json --training",
+    f"convert {S} net.py --names names.json --training --strict",
     "providers -v", "providers --json -q",
     "convert-all . --out out --to onnx --jobs 2 --timeout 100 --memory 2 --retry failed --opset 17 "
     f"--verify {COMPARED} -i data:1,1,8,8 --limits elements=1000000000 --plugin plugin.py {CUT} --state keep",
@@ -153,7 +153,7 @@ LINES = (
 # What starts the same children as the options above with other words, or needs what no test has.
 ELSEWHERE = {
     "--signature", "--other-signature",  # of SavedModels; read as the options above are
-    "--constant", "--layout",  # for inputs that become constants; of TensorFlow's models
+    "--constant", "--layout", "--like", "--like-graph",  # inputs that become constants; of TensorFlow; of weights alone
     "--python", "--dask",  # tests of their own, below
     "--help",
 }  # fmt: skip
