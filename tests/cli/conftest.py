@@ -107,15 +107,20 @@ def converted(graphir: Command, digits: Path, tmp_path: Path) -> Path:
     return tmp_path / "m.onnx"
 
 
+def with_changed_weight(path: Path, name: str) -> Path:
+    """Write a model beside another one whose first output channel of a weight is changed; return its path."""
+    model = onnx.load(path)
+    (weight,) = (stored for stored in model.graph.initializer if stored.name == name)
+    array = onnx.numpy_helper.to_array(weight).copy()
+    array[0] += 1
+    weight.CopyFrom(onnx.numpy_helper.from_array(array, name))
+    target = path.with_name("wrong.onnx")
+    onnx.save(model, target)
+    return target
+
+
 @pytest.fixture
 def wrong(converted: Path) -> Path:
     """The same with one weight of the second convolution changed."""
-    model = onnx.load(converted)
-    (held,) = (one for one in model.graph.initializer if one.name == "conv2_weight")
-    array = onnx.numpy_helper.to_array(held).copy()
-    array[0] += 1
-    held.CopyFrom(onnx.numpy_helper.from_array(array, held.name))
-    target = converted.with_name("wrong.onnx")
-    onnx.save(model, target)
-    return target
+    return with_changed_weight(converted, "conv2_weight")
 

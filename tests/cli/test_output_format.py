@@ -11,7 +11,7 @@ import pytest
 
 from tests.report.judged import annotated, junit, results
 
-from .conftest import Command
+from .conftest import Command, with_changed_weight
 
 REFERENCE = ("--against", "reference")
 
@@ -44,7 +44,8 @@ def test_a_verification_that_fails(graphir: Command, digits: Path, converted: Pa
 
 def test_what_proves_nothing_fails_in_the_case_of_the_proof(graphir: Command, converted: Path, tmp_path: Path) -> None:
     np.savez(tmp_path / "zero.npz", data=np.zeros((2, 1, 8, 8), np.float32))
-    told = graphir("verify", converted, converted, "--feeds", tmp_path / "zero.npz", "--output-format", "junit")
+    other = with_changed_weight(converted, "conv1_weight")
+    told = graphir("verify", converted, other, "--feeds", tmp_path / "zero.npz", "--output-format", "junit")
     assert told.code == 5
     assert [name for name, result in results(junit(told.out)).items() if result != "passed"] == [
         "proof: what agrees is proven"
