@@ -115,13 +115,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options is None:
         _overview().print_help()
         return 2
-    from graphir.files.signals import Ended, ended_by_signals
-
-    try:
-        with ended_by_signals():
-            return _guarded(options)
-    except Ended as end:
-        return 128 + end.number
+    return _guarded(options)
 
 
 def _parsed(arguments: list[str]) -> argparse.Namespace | None:
@@ -167,9 +161,7 @@ def _formatter(prog: str) -> argparse.HelpFormatter:
 
 def _overview() -> Parser:
     """The parser of what stands before a command; the commands are named only."""
-    parser = Parser(
-        prog="graphir", description=DESCRIPTION, epilog=EPILOG, formatter_class=_formatter
-    )
+    parser = Parser(prog="graphir", description=DESCRIPTION, epilog=EPILOG, formatter_class=_formatter)
     parser.add_argument("--version", action=Version, nargs=0, help="print the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=Parser)
     for name, help_text in COMMANDS.items():
@@ -188,20 +180,22 @@ def _plugins(options: argparse.Namespace) -> AbstractContextManager[None]:
 
 
 def _guarded(options: argparse.Namespace) -> int:
-    """Run the chosen command; every failure becomes one clear text on stderr."""
+    """Run the chosen command; every failure becomes one clear text on stderr.
+
+    Signals raise exceptions only where these are handled: in the imports before that an interrupt ends the process.
+    """
     from graphir.errors import GraphirError
-    from graphir.files.signals import Ended, was_interrupted
+    from graphir.files.signals import Ended, ended_by_signals, was_interrupted
     from graphir.files.sources import sources_kept
     from graphir.safety.counted import listening
     from graphir.safety.limits import limited
 
     from .console import Console
 
-    console = Console(
-        options.output_format, verbose=options.verbose, quiet=options.quiet, command=options.command
-    )
+    console = Console(options.output_format, verbose=options.verbose, quiet=options.quiet, command=options.command)
+    limits = limited(getattr(options, "limits", None))
     try:
-        with limited(getattr(options, "limits", None)), sources_kept(), listening(console.count), _plugins(options):
+        with ended_by_signals(), limits, sources_kept(), listening(console.count), _plugins(options):
             code = _module(options.command).run(options, console)
         console.flush()
         return int(code)

@@ -62,10 +62,12 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def proof(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A report that says something of layers."""
+    """A report that says something of layers, and beside it weights that have keys."""
     folder = tmp_path_factory.mktemp("proof")
     words = ["convert", str(DIGITS / S), str(folder / "m.onnx"), "--verify", "--against", "reference"]
     assert main([*words, "--report", str(folder / "proof.json"), "-q"]) == 0
+    weights = ["params", str(DIGITS / "digits-0020.params"), "--to", str(folder / "like.safetensors")]
+    assert main([*weights, "--strip-prefix", "-q"]) == 0
     return folder / "proof.json"
 
 
@@ -80,6 +82,7 @@ def traps(tmp_path: Path, proof: Path) -> Iterator[Path]:
     with np.load(DIGITS / "digits-test.npz") as arrays:
         np.savez(folder / "feeds.npz", data=arrays["data"][:2])
     shutil.copy(proof, folder)
+    shutil.copy(proof.with_name("like.safetensors"), folder)
     (folder / "models.txt").write_text("digits-symbol.json\n")
     (folder / "plugin.py").write_text("def register(registry):\n    pass\n")
     lay_traps(folder)
@@ -103,6 +106,7 @@ def run(folder: Path, *words: str, command: tuple[str, ...] = ("-P", "-m", "grap
 
 
 CUT = "--inputs data --outputs fc1"
+BIAS = "--inputs fc2_bias --outputs softmax --constant fc2_bias=[1,2,3,4,5,6,7,8,9,10]"
 OTHER = "--other-format mxnet --other-params digits-0020.params --other-input data:1,1,8,8"
 OTHER_CUT = f"{OTHER} --other-outputs fc1 --other-inputs data"
 COMPARED = (
@@ -117,12 +121,15 @@ LINES = (
     f"convert {S} m.onnx {MODEL} {CUT} --opset 17 --weights inline --report r.html --verify {COMPARED} --keep-loss",
     f"convert {S} h.onnx --dtype float16 --io-dtype float32 --keep-float32 fc* --accuracy labelled.npz --verify -q",
     f"convert {S} old-symbol.json --feeds feeds.npz --verify --json",
-    f"convert {S} net.py --names names.json --training --strict",
+    f"convert {S} net.py --names names.json --training --strict --layout NCHW",
+    f"convert {S} weights.safetensors --like like.safetensors --like-graph {S}",
+    f"convert {S} c.onnx {BIAS}",
     "providers -v", "providers --json -q",
     "convert-all . --out out --to onnx --jobs 2 --timeout 100 --memory 2 --retry failed --opset 17 "
     f"--verify {COMPARED} -i data:1,1,8,8 --limits elements=1000000000 --plugin plugin.py {CUT} --state keep",
     "convert-all --list models.txt --list-root . --out again --to mxnet --format mxnet -p digits-0020.params "
     "--feeds feeds.npz --verify --json -q",
+    f"convert-all {S} --out third {BIAS}",
     f"check {S} {MODEL} {CUT} --target onnx --opset 17 --provider cpu --output-format github -v",
     f"check {S} --target mxnet --json -q", "check --list models.txt --list-root . -q",
     f"verify {S} {S} {MODEL} {CUT} {OTHER_CUT} {COMPARED} --report r.json --match data=data --reproduce parts",
@@ -153,7 +160,6 @@ LINES = (
 # What starts the same children as the options above with other words, or needs what no test has.
 ELSEWHERE = {
     "--signature", "--other-signature",  # of SavedModels; read as the options above are
-    "--constant", "--layout", "--like", "--like-graph",  # inputs that become constants; of TensorFlow; of weights alone
     "--python", "--dask",  # tests of their own, below
     "--help",
 }  # fmt: skip

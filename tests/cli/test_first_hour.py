@@ -113,6 +113,34 @@ def test_an_interrupt_is_quiet_from_the_start(digits: Path, after: float) -> Non
     assert said in ("", "graphir: error: interrupted\n")
 
 
+# An interrupt comes while the module is imported whose name is the first argument.
+INTERRUPTED_IMPORT = """
+import os, signal, sys
+import graphir.__main__
+class Finder:
+    def find_spec(self, name, *_):
+        if name == stop:
+            os.kill(os.getpid(), signal.SIGINT)
+stop = sys.argv.pop(1)
+sys.meta_path.insert(0, Finder())
+sys.exit(graphir.__main__.run())
+"""
+IMPORTED = (
+    "graphir.cli", "graphir.cli.verify", "graphir.errors", "graphir.files.sources", "graphir.safety.counted",
+    "graphir.safety.limits", "graphir.cli.console", "graphir.files.signals", "numpy", "graphir.verification",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("module", IMPORTED)
+def test_an_interrupt_is_quiet_in_an_import(digits: Path, module: str) -> None:
+    command = [sys.executable, "-c", INTERRUPTED_IMPORT, module, "verify", str(digits), str(digits)]
+    run = subprocess.run(
+        [*command, "--against", "reference"], capture_output=True, text=True, check=False, cwd=ROOT
+    )  # fmt: skip
+    assert run.returncode in (130, -signal.SIGINT)
+    assert run.stderr in ("", "graphir: error: interrupted\n")
+
+
 def test_long_scopes_are_left_out_of_tables(graphir: Command, tmp_path: Path) -> None:
     scope = "StatefulPartitionedCall_1/StatefulPartitionedCall/net_1/"
     graph = Graph("net")
