@@ -51,12 +51,17 @@ class Case:
 _seeds: dict[str, Sequence[Model]] = {}
 
 
+def format_seeds(format: Format) -> Sequence[Model]:
+    """Return the seeds of a format, which are made once."""
+    if format.name not in _seeds:
+        _seeds[format.name] = format.seeds()
+    return _seeds[format.name]
+
+
 def make_case(format: Format, seed: int, number: int) -> Case:
     """Case `number`, the same each time."""
     chance = random.Random(f"{format.name}:{seed}:{number}")
-    if format.name not in _seeds:
-        _seeds[format.name] = format.seeds()
-    seeds = _seeds[format.name]
+    seeds = format_seeds(format)
     return Case(format.mutate(chance, chance.choice(seeds), seeds), chance.choice(format.targets))
 
 
@@ -65,4 +70,4 @@ def number(chance: Random) -> int:
     return chance.choice(NUMBERS) if chance.random() < 0.9 else chance.getrandbits(chance.choice((8, 16, 32, 64)))
 
 
-__all__ = ["NUMBERS", "Case", "Format", "Model", "Random", "make_case", "number"]
+__all__ = ["NUMBERS", "Case", "Format", "Model", "Random", "format_seeds", "make_case", "number"]

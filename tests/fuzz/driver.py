@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests.fuzz.worker import HANG, Order, Outcome, serve
 
-START = 120.0  # seconds that a worker may take to import everything on a busy machine
+START = 120.0  # seconds that a worker may take on a busy machine to import everything, or to make a format's seeds
 
 
 @dataclass
@@ -68,14 +68,14 @@ class Worker:
         self.process = context.Process(target=serve, args=(theirs, str(self.dump)), daemon=True)
         self.process.start()
         theirs.close()
-        self.patience = START + HANG
+        self.ready: set[str] = set()  # formats whose seeds are made
 
     def run(self, order: Order) -> Outcome:
         """Run a case. The process is a new one after a case that hangs or ends it."""
-        number = order[2] if isinstance(order, tuple) else 0
+        name, _, number = order if isinstance(order, tuple) else ("", 0, 0)
         try:
             self.connection.send(order)
-            if not self.connection.poll(self.patience):
+            if not self.connection.poll(HANG if name in self.ready else START + HANG):
                 found = self._stack()
                 self.close()
                 self._start()
@@ -87,7 +87,7 @@ class Worker:
             self.close()
             self._start()
             return Outcome(number, "died", f"exit status {status}")
-        self.patience = HANG
+        self.ready.add(name)
         assert isinstance(outcome, Outcome)
         return outcome
 

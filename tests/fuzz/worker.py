@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from graphir.errors import OutOfMemory
-from tests.fuzz.case import Case, Model, make_case
+from tests.fuzz.case import Case, Model, format_seeds, make_case
 
 SLOW = 2.0  # seconds of CPU that a case may take
 HANG = 30.0  # seconds after which the worker is ended
@@ -43,6 +43,7 @@ Order = tuple[str, int, int] | Case
 def serve(connection: Connection, dump: str) -> None:
     """Run what comes in until None comes: format, seed and number, or a case. `dump` receives the stack of a hang."""
     import graphir
+    from tests.fuzz.formats import FORMATS
 
     warm_up()
     soft = _status("VmData") + CAP
@@ -51,6 +52,8 @@ def serve(connection: Connection, dump: str) -> None:
     assert graphir.__file__ is not None
     with open(dump, "w") as stacks, tempfile.TemporaryDirectory(prefix="graphir-fuzz-") as folder:
         while (order := connection.recv()) is not None:
+            if isinstance(order, tuple):
+                format_seeds(FORMATS[order[0]])
             faulthandler.dump_traceback_later(HANG - 2, file=stacks)
             outcome = _run(order, Path(folder, "case"))
             faulthandler.cancel_dump_traceback_later()
