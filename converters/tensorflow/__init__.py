@@ -75,18 +75,18 @@ def read(
         opened = open_model(source, signature, outputs, training=options.training)
         operators = opened.operators()
         graph = Importer(opened, shapes, dtypes=dtypes, inputs=inputs, outputs=outputs, state=options.state).run()
-        held = {name: tensor for name, tensor in weights(graph).items() if tensor.dtype.is_float and tensor.shape}
+        floats = {name: tensor for name, tensor in weights(graph).items() if tensor.dtype.is_float and tensor.shape}
         if simplified:
             pipeline = import_from_tensorflow(
                 layer_name, give_back_names, fold_weights=fold_weights, training=options.training
             )
             pipeline.run(graph)
     left = {name for value in used_weights(graph) for name in (value.name, *value.sources)}
-    folded = {name: tensor for name, tensor in held.items() if name not in left}
-    place = "" if isinstance(source, bytes) else Path(source).name
+    folded = {name: tensor for name, tensor in floats.items() if name not in left}
+    file_name = "" if isinstance(source, bytes) else Path(source).name
     return TensorFlowModel(
-        "tensorflow", graph, list(opened.files), Description(graph.name, place, opened.kind), operators, folded,
-        source=source, signature=signature, held=held,
+        "tensorflow", graph, list(opened.files), Description(graph.name, file_name, opened.kind), operators, folded,
+        source=source, signature=signature, held=floats,
     )  # fmt: skip
 
 

@@ -45,8 +45,8 @@ def named_type(name: str) -> DataType:
 
 def codes_by_text() -> dict[str, int]:
     """The numbers by their names in text files: `DT_FLOAT` is 1, `DT_FLOAT_REF` 101."""
-    found = {"DT_INVALID": 0}
+    codes = {"DT_INVALID": 0}
     for code, name in NAMES.items():
         text = f"DT_{_TEXT_NAMES.get(name, name.upper())}"
-        found |= {text: code, f"{text}_REF": code + REFERENCE}
-    return found
+        codes |= {text: code, f"{text}_REF": code + REFERENCE}
+    return codes

@@ -24,10 +24,10 @@ def open_model(path: PathLike, options: ModelOptions, manner: Manner) -> Source:
     from graphir.converters.tensorflow import read
     from graphir.passes.pipelines import explicit_padding
 
-    found = read(path, options)
+    model = read(path, options)
     if manner.simplified:
-        explicit_padding().run(found.graph)
-    return found
+        explicit_padding().run(model.graph)
+    return model
 
 
 def outline_graph(path: PathLike, options: ModelOptions) -> Graph:

@@ -29,10 +29,10 @@ class TensorFlowFixes(Fixes):
         value = LOWEST if left.operator == "MaxPool" and not left.fill else left.fill
         filled = f", constant_values={value}" if value and not is_mode(value) else ""
         named = f"{right.pad_node} as " if right.pad_node else ""
-        made = f"{named}tf.pad(data, {around}{mode}{filled}) in front and padding='VALID'"
+        advice = f"{named}tf.pad(data, {around}{mode}{filled}) in front and padding='VALID'"
         if left.operator == "AveragePool" and not left.include and any(map(any, pads)):
-            made += ", divided by the same average of such padded ones"
-        return made
+            advice += ", divided by the same average of such padded ones"
+        return advice
 
 
 def _tensorflow_crops(left: Window) -> str:

@@ -44,7 +44,7 @@ def judges(
     state = {} if graph is None else state_of(graph)
     running: Callable[..., LiveTensorFlow]
     running = partial(LiveTensorFlow, path, outputs, python, signature, live, state=state)
-    if graph is not None and any(made.kind is DecisionKind.PLUGIN for made in graph.decisions):
+    if graph is not None and any(decision.kind is DecisionKind.PLUGIN for decision in graph.decisions):
         from graphir.converters.tensorflow.live.plugged import PluggedTensorFlow, why_not
 
         reason = "the model keeps state" if state else why_not(open_model(path, signature, outputs))

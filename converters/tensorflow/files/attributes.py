@@ -20,12 +20,12 @@ _LISTS = ("s", "i", "f", "b", "type", "shape", "tensor", "func")
 
 def plain(value: Message, tensors: TensorSource, what: str) -> Any:
     """The value of an AttrValue. Raises FormatError for one that states nothing or a broken tensor."""
-    for kind, held in value.items():
+    for kind, content in value.items():
         if kind == "list":
-            return _listed(held, tensors, what)
+            return _listed(content, tensors, what)
         if kind == "placeholder":
-            return Bound(held)
-        return _single(kind, held, tensors, what)
+            return Bound(content)
+        return _single(kind, content, tensors, what)
     return ()  # an empty list states nothing at all
 
 
@@ -33,24 +33,24 @@ def _listed(value: Message, tensors: TensorSource, what: str) -> tuple[Any, ...]
     stated = [kind for kind in _LISTS if value.get(kind)]
     if len(stated) > 1:
         raise FormatError(f"{what}: a list of both {' and '.join(stated)}", path=tensors.path)
-    return tuple(_single(kind, held, tensors, what) for kind in stated for held in value[kind])
+    return tuple(_single(kind, content, tensors, what) for kind in stated for content in value[kind])
 
 
-def _single(kind: str, held: Any, tensors: TensorSource, what: str) -> Any:
+def _single(kind: str, content: Any, tensors: TensorSource, what: str) -> Any:
     if kind == "s":
-        return text_of(held)
+        return text_of(content)
     if kind == "type":
-        return data_type(held)
+        return data_type(content)
     if kind == "shape":
-        return shape_of(held)
+        return shape_of(content)
     if kind == "tensor":
-        return tensors.tensor(held, what)
+        return tensors.tensor(content, what)
     if kind == "func":
         return FunctionCall(
-            held.get("name", ""),
-            {name: plain(inner, tensors, f"{what}.{name}") for name, inner in held.get("attr", {}).items()},
+            content.get("name", ""),
+            {name: plain(inner, tensors, f"{what}.{name}") for name, inner in content.get("attr", {}).items()},
         )
-    return held
+    return content
 
 
 def shape_of(message: Message) -> Shape | None:

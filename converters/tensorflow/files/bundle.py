@@ -103,9 +103,9 @@ class Bundle:
             shape, wanted = parse_slice(part, name, self.index)
             if shape != entry.shape:
                 raise FormatError(f"{name} has the shape {list(entry.shape)}, expected {list(shape)}", path=self.index)
-            for held in entry.slices:
-                if _resolved(held, shape) == wanted:
-                    return self._stored(self._entry(slice_key(name, held), name), name)
+            for stored_slice in entry.slices:
+                if _resolved(stored_slice, shape) == wanted:
+                    return self._stored(self._entry(slice_key(name, stored_slice), name), name)
             whole = self.tensor(name)
             sizes = tuple(size for _, size in wanted)
             if sizes == whole.shape:
@@ -124,11 +124,11 @@ class Bundle:
             raise FormatError(f"{name}: its slices do not make up its shape {list(entry.shape)}", path=self.index)
         parts = []
         for part, stated in zip(resolved, entry.slices, strict=True):
-            held = self._stored(self._entry(slice_key(name, stated), name), name)
+            piece = self._stored(self._entry(slice_key(name, stated), name), name)
             sizes = tuple(size for _, size in part)
-            if (held.dtype, held.shape) != (dtype, sizes):
-                raise FormatError(f"{name}: a slice of {dtype}{list(sizes)} is {held.type}", path=self.index)
-            parts.append((part, held))
+            if (piece.dtype, piece.shape) != (dtype, sizes):
+                raise FormatError(f"{name}: a slice of {dtype}{list(sizes)} is {piece.type}", path=self.index)
+            parts.append((part, piece))
 
         def compute() -> NDArray[Any]:
             whole = np.empty(entry.shape, dtype.numpy())
@@ -180,8 +180,8 @@ class Bundle:
                 f"{name}: texts of {sum(lengths)} bytes in a place for {end - position}", path=path, offset=entry.offset
             )
         texts = np.empty(count, object)
-        for place, length in enumerate(lengths):
-            texts[place] = text_of(bytes(data[position : position + length]))
+        for index, length in enumerate(lengths):
+            texts[index] = text_of(bytes(data[position : position + length]))
             position += length
         return Tensor.of(texts.reshape(entry.shape))
 
@@ -269,12 +269,12 @@ def _tiles(parts: Sequence[Slice], shape: tuple[int, ...]) -> bool:
     if not cut:
         return len(parts) == 1
     (axis,) = cut
-    place = 0
+    end = 0
     for start, size in sorted(part[axis] for part in parts):
-        if start != place or size < 0:
+        if start != end or size < 0:
             return False
-        place += size
-    return place == shape[axis]
+        end += size
+    return end == shape[axis]
 
 
 def _region(part: Slice) -> tuple[slice, ...]:

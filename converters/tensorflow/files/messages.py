@@ -73,14 +73,14 @@ class Field:
 @functools.cache
 def messages() -> dict[str, dict[int, Field]]:
     """The fields of every message, by number."""
-    found: dict[str, dict[int, Field]] = {}
+    by_message: dict[str, dict[int, Field]] = {}
     for line in _MESSAGES.strip().replace("\n ", " ").splitlines():
         name, _, fields = line.partition(":")
-        found[name] = {}
+        by_message[name] = {}
         for text in fields.split(","):
             field = _field(*text.split())
-            found[name][field.number] = field
-    return found
+            by_message[name][field.number] = field
+    return by_message
 
 
 @functools.cache

@@ -158,13 +158,14 @@ def _function(message: Message, tensors: TensorSource) -> TFFunction:
     nodes = []
     seen = set(arguments := tuple(argument.get("name", "") for argument in signature.get("input_arg", ())))
     for entry in message.get("node_def", ()):
-        own, op = _named(entry, tensors)
-        if own in seen:
-            raise FormatError(f"two nodes or arguments of function {name} are called {own!r}", path=tensors.path)
-        seen.add(own)
+        label, op = _named(entry, tensors)
+        if label in seen:
+            raise FormatError(f"two nodes or arguments of function {name} are called {label!r}", path=tensors.path)
+        seen.add(label)
         texts = tuple(text for text in entry.get("input", ()) if not text.startswith("^"))
         controls = tuple(text[1:] for text in entry.get("input", ()) if text.startswith("^"))
-        nodes.append(FunctionNode(own, op, texts, _attrs(entry, tensors, f"node {own} of function {name}"), controls))
+        attrs = _attrs(entry, tensors, f"node {label} of function {name}")
+        nodes.append(FunctionNode(label, op, texts, attrs, controls))
     if not name or len(seen) != len(arguments) + len(nodes) or len(set(outputs)) != len(outputs):
         raise FormatError(f"the function {name!r} has no name, or two arguments or results of one", path=tensors.path)
     results, effects = (returned[output] for output in outputs), message.get("control_ret", {}).values()

@@ -97,8 +97,8 @@ def _open(
     variables, files = _variables(meta, graph, _reached(nodes, wanted, controls=True), prefix, path)
     reached = _reached(nodes, [*chosen.inputs.values(), *wanted], controls=writes)
     placed, chosen, names = _renamed(reached, chosen)
-    held = TFGraph(placed, graph.functions, graph.producer)
-    return TFSource(held, name, chosen, [str(path), *files], variables, names, kind)
+    subgraph = TFGraph(placed, graph.functions, graph.producer)
+    return TFSource(subgraph, name, chosen, [str(path), *files], variables, names, kind)
 
 
 def _signature(
@@ -135,10 +135,10 @@ def _signature(
                 f"{path}: {', '.join(nameless)} of signature {chosen} is a sparse or composite tensor, which is not "
                 "supported"
             )
-    places = {node.name: place for place, node in enumerate(graph.nodes)}
+    positions = {node.name: position for position, node in enumerate(graph.nodes)}
     given = {name: Endpoint.of(info["name"]) for name, info in entry.get("inputs", {}).items()}
     gives = {name: Endpoint.of(info["name"]) for name, info in entry.get("outputs", {}).items()}
-    in_file = sorted(given, key=lambda name: (places.get(given[name].node, len(places)), name))
+    in_file = sorted(given, key=lambda name: (positions.get(given[name].node, len(positions)), name))
     return Signature(
         chosen,
         {name: given[name] for name in _in_sequence(in_file)},
@@ -155,10 +155,10 @@ def _in_sequence(names: Sequence[str]) -> list[str]:
     (['output_0', 'output_2', 'output_10'], ['b', 'a_1', 'a'])
     """
     parts = [re.fullmatch(r"(.*?)(?:_(\d+))?", name, re.DOTALL) for name in names]
-    found = [(part[1], int(part[2] or 0), part[0]) for part in parts if part]
-    if len({stem for stem, *_ in found}) != 1:
+    stems = [(part[1], int(part[2] or 0), part[0]) for part in parts if part]
+    if len({stem for stem, *_ in stems}) != 1:
         return list(names)
-    return [name for *_, name in sorted(found)]
+    return [name for *_, name in sorted(stems)]
 
 
 def _endpoints(entry: Message) -> tuple[tuple[str, str], ...]:
@@ -198,16 +198,16 @@ def _check_endpoints(signature: Signature, nodes: Mapping[str, TFNode], path: Pa
 def _reached(nodes: Mapping[str, TFNode], wanted: Iterable[Endpoint], *, controls: bool = False) -> list[TFNode]:
     """The nodes that the endpoints need, with `controls` also those that these wait for, in the graph's order. What
     does not exist is left to the importer."""
-    found: set[str] = set()
+    names: set[str] = set()
     pending = [endpoint.node for endpoint in wanted]
     while pending:
         name = pending.pop()
-        if name in found or name not in nodes:
+        if name in names or name not in nodes:
             continue
-        found.add(name)
+        names.add(name)
         pending += [endpoint.node for endpoint in nodes[name].inputs]
         pending += nodes[name].controls if controls else ()
-    return [node for name, node in nodes.items() if name in found]
+    return [node for name, node in nodes.items() if name in names]
 
 
 def _renamed(nodes: list[TFNode], signature: Signature) -> tuple[list[TFNode], Signature, dict[str, str]]:
@@ -252,7 +252,7 @@ def _variables(
     bundle = Bundle(prefix, path)
     restored = _restored(graph)
     by_object: dict[str, str] | None = None
-    found: dict[str, Tensor] = {}
+    tensors: dict[str, Tensor] = {}
     for node in holders:
         key, part = restored.get(node.name, ("", ""))
         if not key:
@@ -262,9 +262,9 @@ def _variables(
             known = (by_object.get(shared, ""), shared, node.name, f"{shared}/.ATTRIBUTES/{VALUE}")
             key = next((name for name in known if name in bundle), "")
         if key in bundle:
-            found[node.name] = tensor = bundle.tensor(key, part)
+            tensors[node.name] = tensor = bundle.tensor(key, part)
             _check(node, tensor, key, bundle)
-    return found, bundle.files
+    return tensors, bundle.files
 
 
 def _check(node: TFNode, tensor: Tensor, key: str, bundle: Bundle) -> None:
@@ -297,7 +297,7 @@ def _restored(graph: TFGraph) -> dict[str, tuple[str, str]]:
         if call is None or call.name in restoring:
             kept.append(node)
     nodes = {node.name: node for node in flatten(TFGraph(kept, graph.functions, graph.producer)).nodes}
-    found: dict[str, tuple[str, str]] = {}
+    restores: dict[str, tuple[str, str]] = {}
     for node in nodes.values():
         if node.op not in _ASSIGNS or len(node.inputs) < 2:
             continue
@@ -307,17 +307,17 @@ def _restored(graph: TFGraph) -> dict[str, tuple[str, str]]:
         restore = nodes.get(source.node)
         if restore is not None and restore.op == "RestoreV2":
             name, part = (_text(nodes, restore.inputs[slot], source.slot) for slot in (1, 2))
-            found.setdefault(node.inputs[0].node, (name, part))
-    return found
+            restores.setdefault(node.inputs[0].node, (name, part))
+    return restores
 
 
-def _text(nodes: Mapping[str, TFNode], endpoint: Endpoint, place: int) -> str:
+def _text(nodes: Mapping[str, TFNode], endpoint: Endpoint, index: int) -> str:
     """One element of a constant of texts, "" where it is none."""
     node = nodes.get(endpoint.node)
     value = None if node is None else node.attrs.get("value")
-    if not isinstance(value, Tensor) or place >= value.size:
+    if not isinstance(value, Tensor) or index >= value.size:
         return ""
-    text = value.numpy().reshape(-1)[place]
+    text = value.numpy().reshape(-1)[index]
     return text if isinstance(text, str) else ""
 
 
@@ -329,15 +329,15 @@ def _keys_of_objects(meta: Message, bundle: Bundle) -> dict[str, str]:
     tensor = bundle.tensor(OBJECT_GRAPH)
     if tensor.dtype is not DType.STRING or tensor.size != 1:
         raise FormatError(f"{OBJECT_GRAPH} is {tensor.type}, expected one text", path=bundle.index)
-    held = tensor.numpy().reshape(-1)[0]
-    data = held.encode() if isinstance(held, str) else held
+    text = tensor.numpy().reshape(-1)[0]
+    data = text.encode() if isinstance(text, str) else text
     tracked = decode(memoryview(data), "TrackableObjectGraph").get("nodes", ())
-    found: dict[str, str] = {}
+    keys_by_name: dict[str, str] = {}
     twice: set[str] = set()
     for saved_object, entry in zip(saved, tracked, strict=False):
         name = saved_object.get("variable", {}).get("name", "")
         keys = [part.get("checkpoint_key", "") for part in entry.get("attributes", ()) if part.get("name") == VALUE]
         if name and keys:
-            twice |= {name} & set(found)
-            found[name] = keys[0]
-    return {name: key for name, key in found.items() if name not in twice}
+            twice |= {name} & set(keys_by_name)
+            keys_by_name[name] = keys[0]
+    return {name: key for name, key in keys_by_name.items() if name not in twice}

@@ -48,21 +48,21 @@ def read_table(data: memoryview, path: Path) -> dict[bytes, bytes]:
     try:
         position = _handle(data, footer, len(data) - 8)[1]
         index, _ = _handle(data, position, len(data) - 8)
-        found: dict[bytes, bytes] = {}
+        table: dict[bytes, bytes] = {}
         last, end = b"", 0
         for _, value in _entries(*_block(data, index)):
             handle, _ = _handle(memoryview(value), 0, len(value))
             if handle.offset < end:
                 raise FormatError("the blocks of the index overlap, or stand in another order", offset=handle.offset)
             end = handle.offset + handle.size
-            for key, held in _entries(*_block(data, handle)):
-                if found and key <= last:
+            for key, content in _entries(*_block(data, handle)):
+                if table and key <= last:
                     reason = "the keys of the index are not in order, or one comes twice"
                     raise FormatError(reason, offset=handle.offset)
-                found[key], last = held, key
+                table[key], last = content, key
     except FormatError as error:
         raise FormatError(str(error).partition(" (at byte")[0], path=path, offset=error.offset) from None
-    return found
+    return table
 
 
 def _handle(data: memoryview, position: int, end: int) -> tuple[_Handle, int]:
@@ -105,28 +105,28 @@ def _entries(block: memoryview, start: int) -> Iterator[tuple[bytes, bytes]]:
     while position < end:
         begin = position
         shared, position = read_varint(block, position, end)
-        own, position = read_varint(block, position, end)
+        suffix_length, position = read_varint(block, position, end)
         length, position = read_varint(block, position, end)
-        if shared > len(key) or position + own + length > end:
+        if shared > len(key) or position + suffix_length + length > end:
             raise FormatError("an entry of the index does not fit into its block", offset=start + begin)
-        left -= shared + own
+        left -= shared + suffix_length
         if left < 0:
             raise FormatError(f"the keys of a block of {len(block)} bytes share too much", offset=start + begin)
-        key = key[:shared] + bytes(block[position : position + own])
-        position += own
+        key = key[:shared] + bytes(block[position : position + suffix_length])
+        position += suffix_length
         yield key, bytes(block[position : position + length])
         position += length
 
 
 @functools.cache
 def _crc_table() -> tuple[int, ...]:
-    found = []
+    table = []
     for byte in range(256):
         value = byte
         for _ in range(8):
             value = value >> 1 ^ (_POLYNOMIAL if value & 1 else 0)
-        found.append(value)
-    return tuple(found)
+        table.append(value)
+    return tuple(table)
 
 
 def crc32c(data: bytes | memoryview) -> int:

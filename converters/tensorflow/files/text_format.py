@@ -31,8 +31,8 @@ DIGITS = 60
 def parse(text: str, message: str) -> Message:
     """The message that a text holds. Raises FormatError naming the line."""
     parser = _Parser(text)
-    found = parser.message(message, "", 0)
-    return found
+    content = parser.message(message, "", 0)
+    return content
 
 
 class _Parser:
@@ -74,49 +74,49 @@ class _Parser:
         if depth > DEEPEST:
             self._fail(f"messages are nested more than {DEEPEST} levels deep")
         fields = fields_by_name(message)
-        found: Message = {}
+        content: Message = {}
         while not (closing and self._take(closing)):
             if not self.kind:
                 if closing:
                     self._fail(f"the text ends inside {message}; {closing!r} is missing")
-                return found
+                return content
             if self.kind != "name":
                 self._fail(f"found {self.token!r}, expected the name of a field of {message}")
             field = fields.get(self.token)
             if field is None:
                 self._fail(f"{message} has no field {self.token!r}; it has {', '.join(fields)}")
             self._next()
-            self._field(field, found, depth)
+            self._field(field, content, depth)
             if not self._take(","):
                 self._take(";")
-        return found
+        return content
 
-    def _field(self, field: Field, found: Message, depth: int) -> None:
+    def _field(self, field: Field, content: Message, depth: int) -> None:
         colon = self._take(":")
         if (colon or field.kind not in SCALARS) and self._take("["):
             if not self._take("]"):
-                self._add(field, found, depth)
+                self._add(field, content, depth)
                 while self._take(","):
-                    self._add(field, found, depth)
+                    self._add(field, content, depth)
                 if not self._take("]"):
                     self._fail(f"found {self.token!r} in the list {field.name}, expected ',' or ']'")
             return
         if not colon and self.token not in _CLOSING:
             self._fail(f"found {self.token!r} after {field.name}, expected ':' or '{{'")
-        self._add(field, found, depth)
+        self._add(field, content, depth)
 
-    def _add(self, field: Field, found: Message, depth: int) -> None:
+    def _add(self, field: Field, content: Message, depth: int) -> None:
         if field.kind == "any":
             self._skip(depth)
         elif field.is_map:
             key, value = self._entry(field, depth)
-            found.setdefault(field.name, {})[key] = value
+            content.setdefault(field.name, {})[key] = value
         elif field.repeated:
-            found.setdefault(field.name, []).append(self._value(field, depth))
-        elif field.name in found:
+            content.setdefault(field.name, []).append(self._value(field, depth))
+        elif field.name in content:
             self._fail(f"{field.name} is stated twice")
         else:
-            found[field.name] = self._value(field, depth)
+            content[field.name] = self._value(field, depth)
 
     def _opening(self, name: str) -> str:
         closing = _CLOSING.get(self.token, "") if self.kind == "sign" else ""
@@ -146,10 +146,10 @@ class _Parser:
     def _value(self, field: Field, depth: int) -> Any:
         kind = field.kind
         if kind in ("string", "bytes", "blob"):
-            held = self._string()
+            data = self._string()
             if kind == "string":
-                return held.decode("utf-8", "replace")
-            return Blob(memoryview(held)) if kind == "blob" else held
+                return data.decode("utf-8", "replace")
+            return Blob(memoryview(data)) if kind == "blob" else data
         if kind in ("float", "double"):
             return self._float(field.name)
         if kind in ("int", "uint"):
@@ -170,23 +170,23 @@ class _Parser:
         return b"".join(pieces)
 
     def _unescaped(self, body: str) -> bytes:
-        found, last = [], 0
+        parts, last = [], 0
         for match in _ESCAPE.finditer(body):
-            found.append(body[last : match.start()].encode())
+            parts.append(body[last : match.start()].encode())
             octal, hexadecimal, short, long, plain = match.groups()
             if octal or hexadecimal:
                 code = int(octal, 8) if octal else int(hexadecimal, 16)
-                found.append(bytes([code & 255]))
+                parts.append(bytes([code & 255]))
             elif short or long:
                 code = int(short or long, 16)
                 if code > sys.maxunicode:
                     self._fail(f"found \\U{long}, which is no character")
-                found.append(chr(code).encode("utf-8", "replace"))
+                parts.append(chr(code).encode("utf-8", "replace"))
             else:
-                found.append(_SIMPLE.get(plain, plain).encode())
+                parts.append(_SIMPLE.get(plain, plain).encode())
             last = match.end()
-        found.append(body[last:].encode())
-        return b"".join(found)
+        parts.append(body[last:].encode())
+        return b"".join(parts)
 
     def _float(self, name: str) -> float:
         text = self.token.lower()

@@ -41,7 +41,7 @@ def _decode(data: memoryview, position: int, end: int, message: str, depth: int)
     if depth > DEEPEST:
         raise FormatError(f"messages are nested more than {DEEPEST} levels deep", offset=position)
     fields = messages()[message]
-    found: Message = {}
+    values: Message = {}
     while position < end:
         start = position
         number, wire_type, content, position = read_field(data, position, end, message)
@@ -50,17 +50,17 @@ def _decode(data: memoryview, position: int, end: int, message: str, depth: int)
             continue
         if field.is_map:
             key, value = _entry(data, content, position, field, depth)
-            found.setdefault(field.name, {})[key] = value
+            values.setdefault(field.name, {})[key] = value
         elif field.repeated and wire_type == BYTES and field.kind in _WIRE_TYPES:
-            found.setdefault(field.name, []).extend(_packed(data, content, position, field))
+            values.setdefault(field.name, []).extend(_packed(data, content, position, field))
         else:
             _check_wire_type(field, wire_type, message, start)
             value = _value(data, content, position, field, depth)
             if field.repeated:
-                found.setdefault(field.name, []).append(value)
+                values.setdefault(field.name, []).append(value)
             else:
-                found[field.name] = value
-    return found
+                values[field.name] = value
+    return values
 
 
 def _check_wire_type(field: Field, wire_type: int, message: str, start: int) -> None:

@@ -74,11 +74,11 @@ def body_of(node: ImportNode, attribute: str | FunctionCall, suffix: str = "") -
         nodes, results = flat_body(
             function, call.attrs, prefix, dict(zip(function.arguments, arguments, strict=True)), functions
         )
-        held = fuse_dilated({inner.name: inner for inner in lower_tensor_arrays(nodes)})
-        found, now = lower_frames(held, results, functions)
+        by_name = fuse_dilated({inner.name: inner for inner in lower_tensor_arrays(nodes)})
+        inner_nodes, now = lower_frames(by_name, results, functions)
     except ImportFailure as error:
         node.refuse(str(error))
-    return Body(call.name, arguments, found, [now(result) for result in results])
+    return Body(call.name, arguments, inner_nodes, [now(result) for result in results])
 
 
 def import_nodes(

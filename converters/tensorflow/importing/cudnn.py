@@ -99,12 +99,12 @@ def import_cudnn_rnn(node: ImportNode) -> Sequence[Value]:
         results = node.steps(_operator(stack), x, *weights, lengths, *begin, suffix=f"layer_{layer}")
         x = node.step(Transpose((0, 2, 1, 3)), results[0], suffix="batch_first")
         x = node.step(Reshape(), x, node.vector([0, 0, directions * units]), suffix="output")
-        for held, value in zip(last, results[1:], strict=False):
-            held.append(value)
-    found = [x, *(_joined(node, values) for values in last if values)]
+        for values, value in zip(last, results[1:], strict=False):
+            values.append(value)
+    outputs = [x, *(_joined(node, values) for values in last if values)]
     if not time_major:
-        found = [node.step(Transpose((1, 0, 2)), value, suffix="samples_first") for value in found]
-    return found if mode == "lstm" else [*found, cell]
+        outputs = [node.step(Transpose((1, 0, 2)), value, suffix="samples_first") for value in outputs]
+    return outputs if mode == "lstm" else [*outputs, cell]
 
 
 def _operator(stack: Stack) -> Any:
@@ -151,12 +151,12 @@ def _weight(node: ImportNode, params: Value, stack: Stack, layer: int, name: str
         return node.step(Reshape(), _joined(node, parts), node.vector(flat), suffix=f"layer_{layer}_{name}")
 
     def compute() -> NDArray[Any]:
-        found = []
+        parts = []
         for start, shape in pieces:
             part = whole.numpy()[start : start + int(np.prod(shape))].reshape(shape)
             part = part[:, gates].reshape(-1) if name == "B" else part[gates].reshape(stack.rows, -1)
-            found.append(part)
-        return np.stack(found)
+            parts.append(part)
+        return np.stack(parts)
 
     width = (2 * stack.rows,) if name == "B" else (stack.rows, pieces[0][1][-1])
     tensor = Tensor.computed(whole.dtype, (stack.directions, *width), compute)

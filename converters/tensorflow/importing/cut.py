@@ -26,7 +26,7 @@ def cut_at(flat: Flat, name: str, dtypes: Mapping[str, DType]) -> str:
     nodes = {node.name: node for node in flat.nodes}
     node = nodes.get(value.node)
     if node is None:
-        hint = similar_names(value.node, [*(held.node for held in flat.aliases), *nodes])
+        hint = similar_names(value.node, [*(other.node for other in flat.aliases), *nodes])
         raise ImportFailure(f"the graph has no node {value.node!r} that could become an input{hint}")
     if node.op in PLACEHOLDERS and not node.inputs:
         return f"it is a {node.op} in the file"
@@ -36,19 +36,20 @@ def cut_at(flat: Flat, name: str, dtypes: Mapping[str, DType]) -> str:
         raise ImportFailure(
             f"nothing states the dtype of {name}, a result of {node.op}; give it, as in -i {name}:1,224,224,3:float32"
         )
-    own = node.name
-    if own == name:  # other results of the node may still be used
+    cut_name = node.name
+    if cut_name == name:  # other results of the node may still be used
         node.name = next(f"{name}__cut{mark}" for mark in ("", *range(len(nodes))) if f"{name}__cut{mark}" not in nodes)
 
     def moved(endpoint: Endpoint) -> Endpoint:
         if endpoint == value:
             return placed
-        return Endpoint(node.name, endpoint.slot) if endpoint.node == own else endpoint
+        return Endpoint(node.name, endpoint.slot) if endpoint.node == cut_name else endpoint
 
-    for held in flat.nodes:
-        held.inputs = tuple(map(moved, held.inputs))
+    for other in flat.nodes:
+        other.inputs = tuple(map(moved, other.inputs))
     flat.aliases = {old: moved(new) for old, new in flat.aliases.items() if old != placed}
-    flat.aliases |= {Endpoint(own, slot): Endpoint(node.name, slot) for slot in range(1, len(types)) if own == name}
+    if cut_name == name:
+        flat.aliases |= {Endpoint(name, slot): Endpoint(node.name, slot) for slot in range(1, len(types))}
     if value != placed:
         flat.aliases[value] = placed
     flat.nodes.append(TFNode(name, "Placeholder", (), (), {"dtype": dtype, "shape": _shape(node, value.slot)}))

@@ -31,7 +31,7 @@ def types_at_cuts(
     stated = {plain(name) for name in found_shapes}, {plain(name) for name in found_dtypes}
     meant = {plain(str(source.results.get(name, name))): name for name in cuts}
     for value in whole.values:
-        for name in {meant[held] for held in map(plain, value.sources) if held in meant}:
+        for name in {meant[source_name] for source_name in map(plain, value.sources) if source_name in meant}:
             if not isinstance(value.type, TensorType):
                 continue
             if value.shape is not None and name not in stated[0]:

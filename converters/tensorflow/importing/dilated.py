@@ -30,14 +30,14 @@ AXES = "graphir.dilated_axes"
 
 def fuse_dilated(nodes: Mapping[str, TFNode]) -> dict[str, TFNode]:
     """The nodes, with one operator in place of each such group; its BatchToSpaceND becomes an Identity of it."""
-    found = dict(nodes)
+    new_nodes = dict(nodes)
     if not any(node.op == "BatchToSpaceND" for node in nodes.values()):
-        return found
+        return new_nodes
     uses = Counter(endpoint for node in nodes.values() for endpoint in node.inputs)
     for node in nodes.values():
         if node.op == "BatchToSpaceND" and len(node.inputs) == 3:
-            _fuse(node, found, uses)
-    return found
+            _fuse(node, new_nodes, uses)
+    return new_nodes
 
 
 def _fuse(last: TFNode, nodes: dict[str, TFNode], uses: Mapping[Endpoint, int]) -> None:
@@ -49,9 +49,9 @@ def _fuse(last: TFNode, nodes: dict[str, TFNode], uses: Mapping[Endpoint, int]) 
     first = _above(expand or convolution, nodes, uses, "SpaceToBatchND")
     if first is None or len(first.inputs) != 3 or (squeeze is None) != (expand is None):
         return
-    blocks, again = (_numbers(nodes, node.inputs[1]) for node in (first, last))
+    blocks, last_blocks = (_numbers(nodes, node.inputs[1]) for node in (first, last))
     axes = _axes(convolution, expand, nodes)
-    if blocks is None or blocks != again or axes is None or len(axes) != len(blocks):
+    if blocks is None or blocks != last_blocks or axes is None or len(axes) != len(blocks):
         return
     spatial = SPATIAL[convolution.op]
     dilations = [1] * spatial
@@ -72,8 +72,8 @@ def _fuse(last: TFNode, nodes: dict[str, TFNode], uses: Mapping[Endpoint, int]) 
 def _above(node: TFNode, nodes: Mapping[str, TFNode], uses: Mapping[Endpoint, int], *ops: str) -> TFNode | None:
     """The node of one of these operators that gives the first input, if nothing else uses that."""
     source = node.inputs[0]
-    found = nodes.get(source.node)
-    return found if found is not None and found.op in ops and uses.get(source) == 1 else None
+    producer = nodes.get(source.node)
+    return producer if producer is not None and producer.op in ops and uses.get(source) == 1 else None
 
 
 def _is_plain(node: TFNode) -> bool:
@@ -93,8 +93,8 @@ def _axes(convolution: TFNode, expand: TFNode | None, nodes: Mapping[str, TFNode
     added = _numbers(nodes, expand.inputs[1])
     if added is None or len(added) != 1:
         return None
-    place = added[0] - 1 if added[0] >= 0 else added[0] + spatial + 1
-    return tuple(axis for axis in range(spatial) if axis != place) if 0 <= place < spatial else None
+    new_axis = added[0] - 1 if added[0] >= 0 else added[0] + spatial + 1
+    return tuple(axis for axis in range(spatial) if axis != new_axis) if 0 <= new_axis < spatial else None
 
 
 def _numbers(nodes: Mapping[str, TFNode], endpoint: Endpoint) -> tuple[int, ...] | None:
@@ -122,7 +122,7 @@ def paddings_left(node: ImportNode, spatial: int) -> tuple[tuple[int, int], ...]
     if any(number < 0 for number in differences):
         node.refuse("BatchToSpaceND crops more than SpaceToBatchND pads")
     pads = [(0, 0)] * spatial
-    for place, axis in enumerate(axes):
-        pads[axis] = (differences[2 * place], differences[2 * place + 1])
+    for index, axis in enumerate(axes):
+        pads[axis] = (differences[2 * index], differences[2 * index + 1])
     node.decide(DecisionKind.DILATION, f"SpaceToBatchND, {node.record.op} and BatchToSpaceND are one with dilations")
     return tuple(pads)

@@ -19,7 +19,7 @@ def feed_iterators(flat: Flat) -> list[str]:
     Linear in nodes.
     """
     nodes: list[TFNode] = []
-    made: list[str] = []
+    names: list[str] = []
     moved: dict[Endpoint, Endpoint] = {}
     for node in flat.nodes:
         if node.op not in ITERATORS:
@@ -30,7 +30,7 @@ def feed_iterators(flat: Flat) -> list[str]:
             name = result_name(node.name, slot)
             attrs = {"dtype": dtype, "shape": shapes[slot] if slot < len(shapes) else None}
             nodes.append(TFNode(name, "Placeholder", (), (), attrs))
-            made.append(name)
+            names.append(name)
             if slot:
                 moved[Endpoint(node.name, slot)] = Endpoint(name)
     if moved:
@@ -38,9 +38,9 @@ def feed_iterators(flat: Flat) -> list[str]:
             node.inputs = tuple(moved.get(endpoint, endpoint) for endpoint in node.inputs)
         flat.aliases = {old: moved.get(new, new) for old, new in flat.aliases.items()} | moved
     flat.nodes = nodes
-    return made
+    return names
 
 
 def _listed(attrs: Mapping[str, Any], name: str) -> tuple[Any, ...]:
-    held = attrs.get(name)
-    return held if isinstance(held, tuple) else ()
+    values = attrs.get(name)
+    return values if isinstance(values, tuple) else ()

@@ -66,8 +66,10 @@ def lower_frames(
     }
     lowering = _Lowering(plain, functions)
     lowering.reach(wanted)
-    found = {name: replace(node, inputs=tuple(map(lowering.now, node.inputs))) for name, node in lowering.nodes.items()}
-    return found, lowering.now
+    nodes = lowering.nodes
+    return {
+        name: replace(node, inputs=tuple(map(lowering.now, node.inputs))) for name, node in nodes.items()
+    }, lowering.now
 
 
 class _Lowering:
@@ -144,12 +146,12 @@ class _Lowering:
         while stack:
             node = self.nodes.get(stack.pop())
             for source in () if node is None else node.inputs:
-                held = self.now(source).node
-                if held in others:
+                producer = self.now(source).node
+                if producer in others:
                     return True
-                if held not in seen and self.order.get(held, first) >= first:
-                    seen.add(held)
-                    stack.append(held)
+                if producer not in seen and self.order.get(producer, first) >= first:
+                    seen.add(producer)
+                    stack.append(producer)
         return False
 
     def _is_conditional(self, node: TFNode) -> bool:
@@ -201,8 +203,8 @@ class _Lowering:
             for node in region.nodes.values()
         ]
         texts = tuple(region.text(self.now(result)) for result in results)
-        outputs = tuple(f"result_{place}" for place in range(len(texts)))
-        arguments = tuple(f"@{place}" for place in range(count))
+        outputs = tuple(f"result_{index}" for index in range(len(texts)))
+        arguments = tuple(f"@{index}" for index in range(count))
         self.functions[name] = TFFunction(name, arguments, outputs, texts, nodes, is_made=True)
         return FunctionCall(name)
 
@@ -230,14 +232,14 @@ class _Lowering:
                 known, operands = self._sides(other)
                 if known.condition != guard.condition:
                     continue
-                found = [self._branch(operand, replace(guard, side=side)) for side, operand in enumerate(operands)]
+                sides = [self._branch(operand, replace(guard, side=side)) for side, operand in enumerate(operands)]
             except ImportFailure:
                 if other is merge:
                     raise
                 continue
             if Endpoint(name) not in self.aliases:
                 members.append(other)
-                branches.append(found)
+                branches.append(sides)
         self.active.discard(merge.name)
         self._add_conditional(members, guard, branches)
 
@@ -269,9 +271,9 @@ class _Lowering:
         calls = []
         for side in range(guard.sides):
             region = _Region()
-            for found in branches:
-                region.nodes.update(found[side].nodes)
-            results = [found[side].result for found in branches]
+            for sides in branches:
+                region.nodes.update(sides[side].nodes)
+            results = [sides[side].result for sides in branches]
             for member in members:
                 results += self._value_index(member, replace(guard, side=side))
             for endpoint in [*(source for node in region.nodes.values() for source in node.inputs), *results]:
@@ -303,9 +305,9 @@ class _Lowering:
         """Which of a Merge's operands it gives on a side, as a constant; nothing where that is not used."""
         if merge.name not in self.indexed:
             return []
-        place = merge.inputs.index(self._sides(merge)[1][guard.side])
-        name = self._names.fresh(f"{merge.name}/value_index_{place}")
-        value = Tensor.of(np.array(place, np.int32))
+        index = merge.inputs.index(self._sides(merge)[1][guard.side])
+        name = self._names.fresh(f"{merge.name}/value_index_{index}")
+        value = Tensor.of(np.array(index, np.int32))
         self.nodes[name] = TFNode(name, "Const", (), (), {"value": value, "dtype": value.dtype})
         return [Endpoint(name)]
 
@@ -320,21 +322,21 @@ class _Lowering:
         switches = self.loops[condition]
         variables = [self._loop_variable(switch) for switch in switches]
         following = [variable.following for variable in variables]
-        places = {Endpoint(switch.name, TRUE): place for place, switch in enumerate(switches)}
-        places |= {Endpoint(variable.merge): place for place, variable in enumerate(variables)}
+        indices = {Endpoint(switch.name, TRUE): index for index, switch in enumerate(switches)}
+        indices |= {Endpoint(variable.merge): index for index, variable in enumerate(variables)}
         test = self.nodes[condition].inputs[0]
-        regions = [self._loop_region(wanted, condition, places) for wanted in ([test], following)]
+        regions = [self._loop_region(wanted, condition, indices) for wanted in ([test], following)]
         extras: dict[Endpoint, int] = {}
         for region, edges in regions:
             for endpoint, stands_for in edges.items():
                 if isinstance(stands_for, Endpoint):
-                    place = extras.setdefault(stands_for, len(switches) + len(extras))
+                    index = extras.setdefault(stands_for, len(switches) + len(extras))
                 else:
-                    place = stands_for if stands_for is not None else 0
-                region.names[endpoint] = f"@{place}"
+                    index = stands_for if stands_for is not None else 0
+                region.names[endpoint] = f"@{index}"
         name = self._names.fresh(f"{condition}/loop")
         count = len(switches) + len(extras)
-        kept = [Endpoint(f"@{place}") for place in range(len(switches), count)]
+        kept = [Endpoint(f"@{index}") for index in range(len(switches), count)]
         regions[1][0].names.update({endpoint: endpoint.node for endpoint in kept})
         attrs = {
             "cond": self._add_function(f"{name}/cond", count, regions[0][0], [test]),
@@ -343,9 +345,9 @@ class _Lowering:
         inputs = (*(self._settled(variable.start) for variable in variables), *extras)
         self.nodes[name] = TFNode(name, "While", inputs, (), attrs)
         self.guards.set_node(name, self.guards.of_node(exit_.name))
-        for place, switch in enumerate(switches):
+        for index, switch in enumerate(switches):
             for left in self.exits.get(Endpoint(switch.name, FALSE), ()):
-                self.aliases[Endpoint(left)] = Endpoint(name, place)
+                self.aliases[Endpoint(left)] = Endpoint(name, index)
 
     def _loop_variable(self, switch: TFNode) -> _LoopVariable:
         """The variable of a loop that a Switch takes apart."""
@@ -357,13 +359,13 @@ class _Lowering:
         return _LoopVariable(merge.name, by_op["Enter"].inputs[0], by_op["NextIteration"].inputs[0])
 
     def _loop_region(
-        self, wanted: Sequence[Endpoint], condition: str, places: Mapping[Endpoint, int]
+        self, wanted: Sequence[Endpoint], condition: str, indices: Mapping[Endpoint, int]
     ) -> tuple[_Region, dict[Endpoint, Outside]]:
         """The nodes of a loop behind some endpoints; `places` are its variables."""
 
         def outside(endpoint: Endpoint, node: TFNode | None) -> Outside:
-            if endpoint in places:
-                return places[endpoint]
+            if endpoint in indices:
+                return indices[endpoint]
             if node is None or node.op in ("Const", "Placeholder"):
                 return endpoint
             if node.op == "Enter":

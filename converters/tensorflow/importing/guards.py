@@ -86,7 +86,7 @@ class Guards:
         """
         paths = list(map(self.of, merge.inputs))
         for guard in reversed(max(paths, key=len, default=())):
-            taken = [[held.side for held in path if held.condition == guard.condition] for path in paths]
+            taken = [[step.side for step in path if step.condition == guard.condition] for path in paths]
             if guard.sides == len(paths) and sorted(taken) == [[side] for side in range(guard.sides)]:
                 return guard, [merge.inputs[taken.index([side])] for side in range(guard.sides)]
         return None
@@ -119,7 +119,8 @@ class Guards:
                     opened.add(name)
                     stack.append((name, True))
                     if plain_op(node) != "NextIteration":
-                        stack += [(held, False) for held in (*(source.node for source in node.inputs), *node.controls)]
+                        before = (*(source.node for source in node.inputs), *node.controls)
+                        stack += [(other, False) for other in before]
 
     def _path(self, node: TFNode) -> Path:
         op = plain_op(node)
@@ -130,7 +131,8 @@ class Guards:
         if op == "Merge":
             ends = self.sides(node)
             ended = None if ends is None else ends[0].condition
-            return () if ended is None else tuple(held for held in self._around(node.inputs) if held.condition != ended)
+            path = self._around(node.inputs) if ended is not None else ()
+            return tuple(guard for guard in path if guard.condition != ended)
         path = _join([self._around(node.inputs), *map(self.of_node, node.controls)])
         if op == "Enter":
             return _join([path, (Guard(Endpoint(str(node.attrs.get("frame_name")))),)])

@@ -98,8 +98,8 @@ class Importer(BaseImporter):
         flat.nodes = unfuse(flat.nodes)
         if self.source.results:
             names = {node.name for node in flat.nodes}
-            layers = {name: held for name, held in self.source.results.items() if name not in names}
-            flat.aliases |= {Endpoint(name): held for name, held in layers.items()}
+            layers = {name: endpoint for name, endpoint in self.source.results.items() if name not in names}
+            flat.aliases |= {Endpoint(name): endpoint for name, endpoint in layers.items()}
         fed = feed_iterators(flat)
         if fed:
             self.graph.decide(DecisionKind.INPUTS_FED, "-", f"what an iterator gives is fed as inputs: {listing(fed)}")
@@ -107,14 +107,14 @@ class Importer(BaseImporter):
             self.graph.decide(DecisionKind.INPUTS_CHOSEN, _plain(name), cut_at(flat, _plain(name), self.dtypes))
         nodes = fuse_dilated({node.name: node for node in lower_tensor_arrays(flat.nodes)})
         outputs = self._outputs(flat, nodes)
-        last = [flat.resolve(one.last) for one in written]
+        last = [flat.resolve(item.last) for item in written]
         nodes, now = lower_frames(nodes, [*outputs.values(), *last], self.functions)
         outputs = {name: now(endpoint) for name, endpoint in outputs.items()}
         last = list(map(now, last))
         order = sorted_nodes(nodes, [*outputs.values(), *last])
         self._check_given(nodes)
         listed = self._listed_inputs(flat, nodes)
-        self._place_inputs(order, nodes, listed, {one.variable.name for one in written})
+        self._place_inputs(order, nodes, listed, {item.variable.name for item in written})
         scope = Scope(self, self.graph)
         scope.run(order, [*outputs.values(), *last])
         self._raise_problems()
@@ -131,7 +131,7 @@ class Importer(BaseImporter):
     def _name_sizes(self) -> None:
         """Give the open sizes of inputs their names. A Keras model has one batch."""
         inputs = {value.name: value for value in self.graph.inputs}
-        opened = {name: (inputs[held], axis) for name, (held, axis) in self.opened.items() if held in inputs}
+        opened = {name: (inputs[source], axis) for name, (source, axis) in self.opened.items() if source in inputs}
         one_batch = self.source.kind.startswith("Keras")
         name_open_sizes(self.graph, opened, size_letter, one_batch=one_batch)
 
@@ -166,12 +166,12 @@ class Importer(BaseImporter):
             sorted_nodes(nodes, map(Endpoint, nodes))
             ops = sorted({node.op for node in nodes.values()})
             raise ImportFailure(f"{self.source.name}: nothing in it computes an output; its nodes are {listing(ops)}")
-        found = {name: flat.resolve(endpoint) for name, endpoint in stated.items()}
-        missing = [name for name, endpoint in found.items() if endpoint.node not in nodes]
+        outputs = {name: flat.resolve(endpoint) for name, endpoint in stated.items()}
+        missing = [name for name, endpoint in outputs.items() if endpoint.node not in nodes]
         if missing:
-            hint = similar_names(str(found[missing[0]].node), [*self.source.results, *nodes])
+            hint = similar_names(str(outputs[missing[0]].node), [*self.source.results, *nodes])
             raise ImportFailure(f"no node gives the output {', '.join(missing)}{hint}")
-        return found
+        return outputs
 
     def _check_given(self, nodes: Mapping[str, TFNode]) -> None:
         """Raise ImportFailure for what is given for other names than inputs', and for shapes that contradict theirs."""
@@ -183,7 +183,7 @@ class Importer(BaseImporter):
                 problems.append(contradiction(name, self.shapes.get(name), declared))
                 continue
             hint = "" if Endpoint.of(name).node not in nodes else f" (inputs=[{name!r}] or --inputs makes it one)"
-            known = [held for held, node in inputs.items() if not node.inputs]
+            known = [input_name for input_name, node in inputs.items() if not node.inputs]
             problems.append(f"a shape or dtype was given for {name!r}, which is no input{hint}; {nearest(name, known)}")
         problems = [text for text in problems if text]
         if problems:
@@ -196,10 +196,10 @@ class Importer(BaseImporter):
         """
         stated = [flat.resolve(Endpoint.of(_plain(name))).node for name in self._stated_inputs]
         signature = self.source.signature
-        signed = [] if signature is None else [flat.resolve(held).node for held in signature.inputs.values()]
-        own = [name for name, node in nodes.items() if node.op in PLACEHOLDERS]
-        known = set(own)
-        return [name for name in dict.fromkeys([*stated, *signed, *own]) if name in known]
+        signed = [] if signature is None else [flat.resolve(endpoint).node for endpoint in signature.inputs.values()]
+        placeholders = [name for name, node in nodes.items() if node.op in PLACEHOLDERS]
+        known = set(placeholders)
+        return [name for name in dict.fromkeys([*stated, *signed, *placeholders]) if name in known]
 
     def _place_inputs(
         self, order: list[TFNode], nodes: Mapping[str, TFNode], listed: Sequence[str], state: Set[str]
@@ -217,10 +217,10 @@ class Importer(BaseImporter):
         signature = self.source.signature
         if signature is None or self._stated_outputs is not None or self._stated_inputs:
             return set()
-        found = {held.node for held in signature.inputs.values()}
+        names = {endpoint.node for endpoint in signature.inputs.values()}
         return {
             name
-            for name in found
+            for name in names
             if name in nodes
             and nodes[name].op in PLACEHOLDERS
             and isinstance(nodes[name].attrs.get("dtype"), DType)
@@ -229,19 +229,19 @@ class Importer(BaseImporter):
 
     def _order_inputs(self, listed: Sequence[str]) -> None:
         """Put the inputs into the order of their placeholders."""
-        found = {source: value for value in self.graph.inputs for source in value.sources}
-        ordered = dict.fromkeys(found[f"{name}:0"] for name in listed if f"{name}:0" in found)
+        by_source = {source: value for value in self.graph.inputs for source in value.sources}
+        ordered = dict.fromkeys(by_source[f"{name}:0"] for name in listed if f"{name}:0" in by_source)
         self.graph.order_inputs([*ordered, *(value for value in self.graph.inputs if value not in ordered)])
 
     def _carry(self, written: Sequence[Written], last: Sequence[Endpoint], scope: Scope) -> None:
         """Take the variables that are written for state. Raises ImportFailure for any state if it is to be refused."""
         inputs = {source: value for value in self.graph.inputs for source in value.sources}
-        for one, endpoint in zip(written, last, strict=True):
-            name = one.variable.name
-            before, initial = inputs[f"{name}:0"], self.source.variables.get(name, one.variable.frozen)
-            self.carried.append(Carried(name, before, scope.value(endpoint), initial, f"{one.writer} writes it"))
+        for item, endpoint in zip(written, last, strict=True):
+            name = item.variable.name
+            before, initial = inputs[f"{name}:0"], self.source.variables.get(name, item.variable.frozen)
+            self.carried.append(Carried(name, before, scope.value(endpoint), initial, f"{item.writer} writes it"))
         if self.carried and self._refuses_state:
-            shown = "\n  ".join(f"{one.holder}: {one.reason}" for one in self.carried)
+            shown = "\n  ".join(f"{item.holder}: {item.reason}" for item in self.carried)
             raise ImportFailure(f"the model keeps state from run to run, and state is to be refused:\n  {shown}")
 
     def _set_outputs(self, outputs: Mapping[str, Endpoint], scope: Scope) -> None:
@@ -254,8 +254,8 @@ class Importer(BaseImporter):
             if value in self.pairs:
                 raise ImportFailure(f"output {name} is complex64, which no target takes: name Real and Imag of it")
             chosen.append(self._as_output(value, name, chosen))
-        for one in self.carried:
-            value = self._as_output(one.after, self.fresh_name(f"{one.before.name}_next"), chosen)
+        for state in self.carried:
+            value = self._as_output(state.after, self.fresh_name(f"{state.before.name}_next"), chosen)
             chosen.append(value)
         self.graph.set_outputs(chosen)
         record_state(self.graph, self.carried)

@@ -39,7 +39,7 @@ class Flat:
         passed: dict[Endpoint, None] = {}
         while endpoint in self.aliases:
             if endpoint in passed:
-                shown = " -> ".join(str(held) for held in (*passed, endpoint))
+                shown = " -> ".join(str(call) for call in (*passed, endpoint))
                 raise ImportFailure(f"the graph has a cycle of {len(passed)} calls: {shown}")
             passed[endpoint] = None
             endpoint = self.aliases[endpoint]
@@ -144,18 +144,18 @@ def body(
     """
     charge_nodes(len(function.nodes), f"the function {function.name} as {prefix}")
     bound = {node.name: bound_attributes(node.attrs, attrs) for node in function.nodes}
-    held = {node.name: node for node in function.nodes}
+    by_name = {node.name: node for node in function.nodes}
 
     def endpoint(text: str) -> Endpoint:
         name, _, rest = text.partition(":")
         if name in arguments:
             return arguments[name]
-        if name not in held:
+        if name not in by_name:
             raise ImportFailure(f"function {function.name} uses {text!r}, which is neither argument nor node")
-        return Endpoint(prefix + name, _slot(function, held[name], bound[name], rest, functions))
+        return Endpoint(prefix + name, _slot(function, by_name[name], bound[name], rest, functions))
 
     def controls(node: FunctionNode) -> tuple[str, ...]:
-        inside = tuple(prefix + name for name in node.controls if name in held)
+        inside = tuple(prefix + name for name in node.controls if name in by_name)
         return inside if node.inputs or not control else (*inside, control)
 
     what = f" of function {function.name}"
@@ -171,27 +171,27 @@ def body(
 
 def bound_attributes(attrs: Mapping[str, Any], call: Mapping[str, Any]) -> dict[str, Any]:
     """The attributes with those of the call for those that name one; left out where the call states none."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for name, value in attrs.items():
         if not isinstance(value, Bound):
-            found[name] = value
+            values[name] = value
         elif value.name in call:
-            found[name] = call[value.name]
-    return found
+            values[name] = call[value.name]
+    return values
 
 
 def _slot(
     function: TFFunction, node: FunctionNode, attrs: Mapping[str, Any], text: str, functions: Mapping[str, TFFunction]
 ) -> int:
     """The slot that `output:1` means among the node's results. Raises ImportFailure for a result that it has not."""
-    name, _, place = text.partition(":")
-    if not text or (not place and is_number(name)):
+    name, _, index = text.partition(":")
+    if not text or (not index and is_number(name)):
         return int(text or 0)
     called = functions.get(node.op)
-    slots = output_slots(node.op, attrs) if called is None else {held: at for at, held in enumerate(called.outputs)}
-    if (slots and name not in slots) or (place and not is_number(place)):
+    slots = output_slots(node.op, attrs) if called is None else {output: at for at, output in enumerate(called.outputs)}
+    if (slots and name not in slots) or (index and not is_number(index)):
         known = ", ".join(slots) or "none"
         raise ImportFailure(
             f"function {function.name} uses {text!r} of its node {node.name} ({node.op}); the results are {known}"
         )
-    return slots.get(name, 0) + int(place or 0)
+    return slots.get(name, 0) + int(index or 0)

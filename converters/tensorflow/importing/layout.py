@@ -109,15 +109,15 @@ def padding_of(
     if shape is None or len(shape) != layout.spatial + 2:
         return policy
     sizes = [shape[axis] for axis in layout.spatial_axes]
-    found = resolve(policy, sizes, kernel, strides, dilations)
-    if found is None:
+    padding = resolve(policy, sizes, kernel, strides, dilations)
+    if padding is None:
         node.decide(
             DecisionKind.PADDING, f"SAME stays a policy: the sizes {[str(size) for size in sizes]} are not known"
         )
         return policy
-    if any(stride > 1 for stride in strides) or not found.is_symmetric:
-        node.decide(KIND, described(policy, sizes, kernel, strides, found))
-    return Explicit() if found.is_zero else found
+    if any(stride > 1 for stride in strides) or not padding.is_symmetric:
+        node.decide(KIND, described(policy, sizes, kernel, strides, padding))
+    return Explicit() if padding.is_zero else padding
 
 
 def _explicit(node: ImportNode, layout: Layout) -> Explicit:
@@ -127,8 +127,8 @@ def _explicit(node: ImportNode, layout: Layout) -> Explicit:
     pairs = list(zip(numbers[::2], numbers[1::2], strict=True))
     if any(pair != (0, 0) for axis, pair in enumerate(pairs) if axis not in layout.spatial_axes):
         node.refuse(f"explicit_paddings {list(numbers)} pad batch or channels")
-    found = Explicit(tuple(pairs[axis] for axis in layout.spatial_axes))
-    return Explicit() if found.is_zero else found
+    padding = Explicit(tuple(pairs[axis] for axis in layout.spatial_axes))
+    return Explicit() if padding.is_zero else padding
 
 
 def cut_before(

@@ -59,17 +59,17 @@ def elements_of(node: ImportNode, value: Value, like: Value | None = None) -> Va
 
     Refuses a reserved list whose elements' shape nothing tells.
     """
-    held = node.importer.reserved.get(value)
-    if held is None:
+    reservation = node.importer.reserved.get(value)
+    if reservation is None:
         return value
     if like is not None:
-        sizes = node.step(Concat(0), vector_of(node, held.length), node.step(Shape(), like), suffix="list_shape")
-    elif held.shape is not None and None not in held.shape:
-        rest = node.vector([size for size in held.shape if size is not None])
-        sizes = node.step(Concat(0), vector_of(node, held.length), rest, suffix="list_shape")
+        sizes = node.step(Concat(0), vector_of(node, reservation.length), node.step(Shape(), like), suffix="list_shape")
+    elif reservation.shape is not None and None not in reservation.shape:
+        rest = node.vector([size for size in reservation.shape if size is not None])
+        sizes = node.step(Concat(0), vector_of(node, reservation.length), rest, suffix="list_shape")
     else:
         node.refuse("a list that is used before anything was written, whose elements' shape is not known")
-    return node.step(ConstantOfShape(0.0, held.dtype), sizes, suffix="list")
+    return node.step(ConstantOfShape(0.0, reservation.dtype), sizes, suffix="list")
 
 
 def vector_of(node: ImportNode, value: Value) -> Value:

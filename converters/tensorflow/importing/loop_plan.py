@@ -66,7 +66,7 @@ class Plan:
     def carried(self) -> list[int]:
         """The variables that have to be carried from one iteration to the next."""
         settled = self.kept | set(self.lists) | (set(self.counters) if self.counted else set())
-        return [place for place in range(len(self.initial)) if place not in settled]
+        return [index for index in range(len(self.initial)) if index not in settled]
 
 
 def plan_of(node: ImportNode) -> Plan:
@@ -84,24 +84,24 @@ def plan_of(node: ImportNode) -> Plan:
 
 
 def _find_kept_and_counters(plan: Plan) -> None:
-    for place, (argument, result) in enumerate(zip(plan.body.arguments, plan.body.results, strict=True)):
+    for index, (argument, result) in enumerate(zip(plan.body.arguments, plan.body.results, strict=True)):
         if plan.body.source(result) == argument:
-            plan.kept.add(place)
-    for place, result in enumerate(plan.body.results):
-        step = 0 if place in plan.kept else _step(plan, place, plan.body.node(result))
+            plan.kept.add(index)
+    for index, result in enumerate(plan.body.results):
+        step = 0 if index in plan.kept else _step(plan, index, plan.body.node(result))
         if step:
-            plan.counters[place] = step
+            plan.counters[index] = step
 
 
-def _step(plan: Plan, place: int, node: TFNode | None) -> int:
+def _step(plan: Plan, index: int, node: TFNode | None) -> int:
     """The positive integer that a node adds to a variable, a scalar; 0 for anything else."""
-    initial = plan.initial[place]
+    initial = plan.initial[index]
     if node is None or node.op not in _ADD or len(node.inputs) != 2:
         return 0
     if initial.rank != 0 or initial.dtype not in (DType.INT32, DType.INT64):
         return 0
     sources = [plan.body.source(endpoint) for endpoint in node.inputs]
-    argument = plan.body.arguments[place]
+    argument = plan.body.arguments[index]
     if argument not in sources:
         return 0
     return max(0, plan.number(plan.body, sources[1 - sources.index(argument)]) or 0)
@@ -113,23 +113,23 @@ def _find_limits(node: ImportNode, plan: Plan) -> None:
     if len(condition.results) != 1:
         node.refuse(f"its condition gives {len(condition.results)} values, expected one")
     pending = [condition.results[0]]
-    found: list[tuple[int, Value, int]] = []
+    limits: list[tuple[int, Value, int]] = []
     while pending:
-        held = condition.node(pending.pop())
-        if held is not None and held.op == "LogicalAnd":
-            pending += held.inputs
+        test = condition.node(pending.pop())
+        if test is not None and test.op == "LogicalAnd":
+            pending += test.inputs
             continue
-        limit = None if held is None else _limit(node, plan, held)
+        limit = None if test is None else _limit(node, plan, test)
         if limit is None:
             return
-        found.append(limit)
-    plan.limits = found
+        limits.append(limit)
+    plan.limits = limits
 
 
-def _limit(node: ImportNode, plan: Plan, held: TFNode) -> tuple[int, Value, int] | None:
-    if held.op not in ("Less", "LessEqual", "Greater", "GreaterEqual") or len(held.inputs) != 2:
+def _limit(node: ImportNode, plan: Plan, test: TFNode) -> tuple[int, Value, int] | None:
+    if test.op not in ("Less", "LessEqual", "Greater", "GreaterEqual") or len(test.inputs) != 2:
         return None
-    left, right = held.inputs if held.op.startswith("Less") else reversed(held.inputs)
+    left, right = test.inputs if test.op.startswith("Less") else reversed(test.inputs)
     arguments = plan.condition.arguments
     source = plan.condition.source(left)
     if source not in arguments or (counter := arguments.index(source)) not in plan.counters:
@@ -140,26 +140,26 @@ def _limit(node: ImportNode, plan: Plan, held: TFNode) -> tuple[int, Value, int]
         value = node.constant(number, plan.initial[counter].dtype)
     if value is None:
         return None
-    return counter, value, int(held.op.endswith("Equal"))
+    return counter, value, int(test.op.endswith("Equal"))
 
 
 def _find_lists(node: ImportNode, plan: Plan) -> None:
     body = plan.body
-    for place, (argument, result) in enumerate(zip(body.arguments, body.results, strict=True)):
+    for index, (argument, result) in enumerate(zip(body.arguments, body.results, strict=True)):
         writer = body.node(result)
-        if place in plan.kept or writer is None or not writer.inputs or body.source(writer.inputs[0]) != argument:
+        if index in plan.kept or writer is None or not writer.inputs or body.source(writer.inputs[0]) != argument:
             continue
         if body.users(argument) != [writer] or body.users(Endpoint(writer.name)):
             continue
         if writer.op == "TensorListPushBack":
-            plan.lists[place] = Written(writer, writer.inputs[1], "end")
+            plan.lists[index] = Written(writer, writer.inputs[1], "end")
         elif writer.op == "TensorListSetItem":
-            where = _where(node, plan, place, writer)
+            where = _where(node, plan, index, writer)
             if where:
-                plan.lists[place] = Written(writer, writer.inputs[2], where)
+                plan.lists[index] = Written(writer, writer.inputs[2], where)
 
 
-def _where(node: ImportNode, plan: Plan, place: int, writer: TFNode) -> str:
+def _where(node: ImportNode, plan: Plan, variable: int, writer: TFNode) -> str:
     """Which place of a list a node writes, "" for any other."""
     body = plan.body
     index = body.source(writer.inputs[1])
@@ -168,5 +168,5 @@ def _where(node: ImportNode, plan: Plan, place: int, writer: TFNode) -> str:
         start = plan.initial[counter].known
         if plan.counters.get(counter) == 1 and start is not None and start.integers() == (0,):
             return "counter"
-    reserved = node.importer.reserved.get(plan.initial[place])
+    reserved = node.importer.reserved.get(plan.initial[variable])
     return "over" if plan.number(body, index) == 0 and reserved is not None and reserved.size == 1 else ""

@@ -35,7 +35,7 @@ class _Lowering:
         self.node = node
         self.plan = plan
         self.graph = node.graph
-        self.initial = {place: elements_of(node, plan.initial[place]) for place in plan.carried}
+        self.initial = {index: elements_of(node, plan.initial[index]) for index in plan.carried}
         self.trips = self._trips() if plan.counted else None
 
     def run(self) -> list[Value]:
@@ -46,31 +46,31 @@ class _Lowering:
         else:  # without variables the condition has to be stated: ONNX wants two operands
             start = None if plan.carried else node.constant(True, DType.BOOL)
         graph = self._body()
-        operands = [self.trips, start, *(self.initial[place] for place in plan.carried)]
+        operands = [self.trips, start, *(self.initial[index] for index in plan.carried)]
         op = Loop(len(plan.carried) + len(plan.lists))
-        places = [*plan.carried, *plan.lists]
-        names = [node.fresh_name(f"{node.name}_{'list_' if place in plan.lists else ''}{place}") for place in places]
-        made = self.graph.add_node(op, operands, name=node.name, output_names=names, subgraphs=[graph])
-        behind = dict(zip(places, made.outputs, strict=True))
-        return [self._result(place, behind) for place in range(len(plan.initial))]
+        indices = [*plan.carried, *plan.lists]
+        names = [node.fresh_name(f"{node.name}_{'list_' if index in plan.lists else ''}{index}") for index in indices]
+        loop = self.graph.add_node(op, operands, name=node.name, output_names=names, subgraphs=[graph])
+        behind = dict(zip(indices, loop.outputs, strict=True))
+        return [self._result(index, behind) for index in range(len(plan.initial))]
 
-    def _result(self, place: int, behind: Mapping[int, Value]) -> Value:
+    def _result(self, index: int, behind: Mapping[int, Value]) -> Value:
         node, plan = self.node, self.plan
-        if place in plan.lists:
-            return self._list(place, behind[place]) if node.used(place) else plan.initial[place]
-        if place in behind:
-            return behind[place]
-        if place in plan.counters and node.used(place):
-            return self._last_count(place)
-        return plan.initial[place]
+        if index in plan.lists:
+            return self._list(index, behind[index]) if node.used(index) else plan.initial[index]
+        if index in behind:
+            return behind[index]
+        if index in plan.counters and node.used(index):
+            return self._last_count(index)
+        return plan.initial[index]
 
     def _trips(self) -> Value:
         """How many iterations there are, an int64 scalar; below 0 there is none."""
-        found: list[Value] = []
+        counts: list[Value] = []
         for counter, limit, inclusive in self.plan.limits:
-            found.append(self._difference(counter, limit, inclusive))
+            counts.append(self._difference(counter, limit, inclusive))
         distinct: list[Value] = []
-        for value in found:
+        for value in counts:
             if not any(value is other or _same_number(value, other) for other in distinct):
                 distinct.append(value)
         numbers = [number_of(value) for value in distinct]
@@ -95,9 +95,9 @@ class _Lowering:
             value = node.step(ew.Div(), value, node.constant(step, DType.INT64), suffix="iterations")
         return value
 
-    def _last_count(self, place: int) -> Value:
+    def _last_count(self, index: int) -> Value:
         """A counter behind the loop."""
-        node, start, step = self.node, self.plan.initial[place], self.plan.counters[place]
+        node, start, step = self.node, self.plan.initial[index], self.plan.counters[index]
         assert self.trips is not None
         trips: Value = self.trips
         if not isinstance(number_of(trips), int):
@@ -112,11 +112,11 @@ class _Lowering:
             trips = node.cast(trips, dtype, suffix="counted")
         return trips if first == 0 else node.step(ew.Add(), start, trips, suffix="count")
 
-    def _list(self, place: int, stacked: Value) -> Value:
+    def _list(self, index: int, stacked: Value) -> Value:
         """A list behind the loop, of what the iterations wrote."""
-        node, initial = self.node, self.plan.initial[place]
+        node, initial = self.node, self.plan.initial[index]
         reserved = node.importer.reserved.get(initial)
-        where = self.plan.lists[place].where
+        where = self.plan.lists[index].where
         trips = None if self.trips is None else number_of(self.trips)
         if where == "over":
             if not isinstance(trips, int) or trips < 1:
@@ -131,7 +131,7 @@ class _Lowering:
             return node.step(Concat(0), initial, stacked, suffix="list")
         if reserved is None:
             node.refuse("a list that held elements before is written by the loop at its counter's place")
-        return self._filled(stacked, reserved, self.plan.lists[place].writer)
+        return self._filled(stacked, reserved, self.plan.lists[index].writer)
 
     def _filled(self, stacked: Value, reserved: Reserved, writer: TFNode) -> Value:
         """A list that is written at the counter's place, with zeros at the places that the loop does not reach."""
@@ -162,18 +162,18 @@ class _Lowering:
     def _holds(self, graph: Graph, values: Mapping[int, Value]) -> Value:
         """The condition for these variables, a boolean scalar."""
         node, condition = self.node, self.plan.condition
-        bound = {condition.arguments[place]: value for place, value in values.items()}
+        bound = {condition.arguments[index]: value for index, value in values.items()}
         (value,) = import_nodes(node, graph, condition, bound, condition.results)
         return as_condition(node, graph, value)
 
     def _body(self) -> Graph:
         """The body. Types that an iteration changes are found by trials: each starts from what the last one left."""
-        types: list[Type] = [self.initial[place].type for place in self.plan.carried]
+        types: list[Type] = [self.initial[index].type for index in self.plan.carried]
         for _ in range(TRIALS):
             with self.node.importer.trial() as trial:
                 graph = self._attempt(types)
                 after = [value.type for value in graph.outputs[1 : len(types) + 1]]
-                common = [common_type(before, found) for before, found in zip(types, after, strict=True)]
+                common = [common_type(before, type_) for before, type_ in zip(types, after, strict=True)]
                 trial.kept = common == types
             if trial.kept:
                 return graph
@@ -187,34 +187,34 @@ class _Lowering:
         graph = Graph(f"{node.name}_body", parent=self.graph)
         number = graph.add_input(node.fresh_name(f"{node.name}__iteration"), TensorType(DType.INT64, ()))
         running = graph.add_input(node.fresh_name(f"{node.name}__running"), TensorType(DType.BOOL, ()))
-        values = {place: plan.initial[place] for place in plan.kept}
-        for place, type_ in zip(plan.carried, types, strict=True):
-            value = graph.add_input(node.fresh_name(f"{node.name}__variable_{place}"), _loose(type_))
+        values = {index: plan.initial[index] for index in plan.kept}
+        for index, type_ in zip(plan.carried, types, strict=True):
+            value = graph.add_input(node.fresh_name(f"{node.name}__variable_{index}"), _loose(type_))
             value.graph.retype(value, type_)
-            values[place] = value
-            if self.initial[place] in node.importer.broken:
+            values[index] = value
+            if self.initial[index] in node.importer.broken:
                 node.importer.broken.add(value)
         if plan.counted:
-            used = {source for held in plan.body.nodes.values() for source in map(plan.body.source, held.inputs)}
-            for place in plan.counters:
-                if plan.body.arguments[place] in used:
-                    values[place] = self._count(graph, number, place)
-        bound = {plan.body.arguments[place]: value for place, value in values.items()}
-        wanted = [plan.body.results[place] for place in plan.carried]
+            used = {source for inner in plan.body.nodes.values() for source in map(plan.body.source, inner.inputs)}
+            for index in plan.counters:
+                if plan.body.arguments[index] in used:
+                    values[index] = self._count(graph, number, index)
+        bound = {plan.body.arguments[index]: value for index, value in values.items()}
+        wanted = [plan.body.results[index] for index in plan.carried]
         wanted += [written.item for written in plan.lists.values()]
-        found = import_nodes(node, graph, plan.body, bound, wanted)
-        after = dict(zip(plan.carried, found, strict=False))
-        again = running if plan.counted else self._holds(graph, values | after)
-        close(node, graph, [again, *found])
+        results = import_nodes(node, graph, plan.body, bound, wanted)
+        after = dict(zip(plan.carried, results, strict=False))
+        condition = running if plan.counted else self._holds(graph, values | after)
+        close(node, graph, [condition, *results])
         return graph
 
-    def _count(self, graph: Graph, number: Value, place: int) -> Value:
+    def _count(self, graph: Graph, number: Value, index: int) -> Value:
         """A counter inside the body."""
-        node, start, step = self.node, self.plan.initial[place], self.plan.counters[place]
+        node, start, step = self.node, self.plan.initial[index], self.plan.counters[index]
         dtype, value = start.dtype or DType.INT32, number
 
         def add(op: ew.Add | ew.Mul | ew.Cast, *operands: Value) -> Value:
-            name = node.fresh_name(f"{node.name}__count_{place}")
+            name = node.fresh_name(f"{node.name}__count_{index}")
             return graph.add(op, *operands, name=name, output=name)
 
         if step != 1:

@@ -50,5 +50,5 @@ def layer_name(loop: str) -> str:
     ('model/lstm_1', 'rnn', 'while')
     """
     scopes = loop.split("/")
-    places = [place for place, scope in enumerate(scopes) if place and re.fullmatch(r"while(_\d+)?", scope)]
-    return "/".join(scopes[: places[-1]]) if places else loop
+    indices = [index for index, scope in enumerate(scopes) if index and re.fullmatch(r"while(_\d+)?", scope)]
+    return "/".join(scopes[: indices[-1]]) if indices else loop

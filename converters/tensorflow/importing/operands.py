@@ -137,8 +137,8 @@ def check_operands(op: str, operands: Sequence[Value]) -> None:
         value = _operand(operands, slot)
         known = None if value is None or value.known is None else value.known.integers()
         if value is not None and (_count(operands, slot) not in (2, None) or (known and min(known) < 1)):
-            found = known or value.type
-            raise ShapeError(f"operand {slot} ({value.name}) is {found}, expected two sizes of at least 1")
+            actual = known or value.type
+            raise ShapeError(f"operand {slot} ({value.name}) is {actual}, expected two sizes of at least 1")
     _check_counts(rule, operands)
 
 

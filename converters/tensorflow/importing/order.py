@@ -28,17 +28,17 @@ def find_outputs(nodes: Iterable[TFNode]) -> list[str]:
     loop, its counter for one, if something uses another of them; nor a conditional that the outputs wait for, which is
     there for its effects; nor the copy of its condition that TensorFlow 1 puts beside every conditional.
     """
-    held = {node.name: node for node in nodes}
-    used = {endpoint.node for node in held.values() for endpoint in node.inputs}
-    guards = Guards(held)
-    left = {guards.loop_of(held[name]) for name in used if name in held and plain_op(held[name]) == "Exit"}
-    unused = [node for node in held.values() if node.name not in used and plain_op(node) not in SWITCHES]
+    by_name = {node.name: node for node in nodes}
+    used = {endpoint.node for node in by_name.values() for endpoint in node.inputs}
+    guards = Guards(by_name)
+    left = {guards.loop_of(by_name[name]) for name in used if name in by_name and plain_op(by_name[name]) == "Exit"}
+    unused = [node for node in by_name.values() if node.name not in used and plain_op(node) not in SWITCHES]
     unused = [node for node in unused if not guards.of_node(node.name) and _gives_something(node)]
     unused = [node for node in unused if plain_op(node) != "Exit" or guards.loop_of(node) not in left]
-    conditions = {_condition(node, guards) for node in held.values() if plain_op(node) == "Switch"}
+    conditions = {_condition(node, guards) for node in by_name.values() if plain_op(node) == "Switch"}
     unused = [node for node in unused if plain_op(node) != "Identity" or _copy(node, guards) not in conditions]
-    waited = _nodes_before(unused, held)
-    sources = {name: held.get(guards.behind_identities(Endpoint(name)).node) for name in waited}
+    waited = _nodes_before(unused, by_name)
+    sources = {name: by_name.get(guards.behind_identities(Endpoint(name)).node) for name in waited}
     effects = {name for name, node in sources.items() if node is not None and plain_op(node) in CONDITIONALS}
     return [node.name for node in unused if node.name not in effects]
 
@@ -56,16 +56,16 @@ def _copy(identity: TFNode, guards: Guards) -> tuple[str, Endpoint]:
     return identity.name.rpartition("/")[0], guards.behind_identities(Endpoint(identity.name))
 
 
-def _nodes_before(nodes: Iterable[TFNode], held: Mapping[str, TFNode]) -> set[str]:
+def _nodes_before(nodes: Iterable[TFNode], by_name: Mapping[str, TFNode]) -> set[str]:
     """The nodes that run before any of these, because it uses them or waits for them. Linear."""
-    found: set[str] = set()
+    names: set[str] = set()
     stack = [name for node in nodes for name in (*node.controls, *(source.node for source in node.inputs))]
     while stack:
         name = stack.pop()
-        if name not in found and name in held:
-            found.add(name)
-            stack += [*held[name].controls, *(source.node for source in held[name].inputs)]
-    return found
+        if name not in names and name in by_name:
+            names.add(name)
+            stack += [*by_name[name].controls, *(source.node for source in by_name[name].inputs)]
+    return names
 
 
 def _gives_something(node: TFNode) -> bool:
@@ -88,11 +88,11 @@ def sorted_nodes(
 
     Raises ImportFailure for a node that does not exist and for a cycle, which it names.
     """
-    found: list[TFNode] = []
+    order: list[TFNode] = []
     done = {endpoint.node for endpoint in given}
     for endpoint in wanted:
-        _visit(endpoint.node, nodes, done, found)
-    return found
+        _visit(endpoint.node, nodes, done, order)
+    return order
 
 
 def check_cycles(nodes: Mapping[str, TFNode]) -> None:
@@ -120,7 +120,7 @@ def check_cycles(nodes: Mapping[str, TFNode]) -> None:
                     stack.append((following.node, iter(node.inputs)))
 
 
-def _visit(start: str, nodes: Mapping[str, TFNode], done: set[str], found: list[TFNode]) -> None:
+def _visit(start: str, nodes: Mapping[str, TFNode], done: set[str], order: list[TFNode]) -> None:
     if start in done:
         return
     open_: dict[str, None] = {start: None}
@@ -132,7 +132,7 @@ def _visit(start: str, nodes: Mapping[str, TFNode], done: set[str], found: list[
             stack.pop()
             del open_[name]
             done.add(name)
-            found.append(nodes[name])
+            order.append(nodes[name])
         elif following.node in open_:
             _fail_cycle(following.node, list(open_), nodes)
         elif following.node not in done:

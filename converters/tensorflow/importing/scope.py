@@ -60,9 +60,9 @@ class Scope(BaseScope[str]):
 
     def value(self, endpoint: Endpoint) -> Value:
         """The value of an endpoint. Raises Refusal where its node gave no such result."""
-        found = self._arguments.get(endpoint)
-        if found is not None:
-            return found
+        argument = self._arguments.get(endpoint)
+        if argument is not None:
+            return argument
         results = self.results[endpoint.node]
         if endpoint.slot >= len(results):
             raise Refusal(f"it uses result {endpoint.slot} of {endpoint.node}, which is not available")
@@ -78,7 +78,7 @@ class Scope(BaseScope[str]):
         if record is None or endpoint.slot or self._users[endpoint] != 1 or record.name not in self.results:
             return None
         attrs = Attributes(record.attrs, operator_schema(record.op), f"{record.name} ({record.op})")
-        return ImportNode(self, record, attrs, [self.value(held) for held in record.inputs])
+        return ImportNode(self, record, attrs, [self.value(source) for source in record.inputs])
 
     def _import(self, record: TFNode, function: ImportFunction | None) -> None:
         importer = self.importer

@@ -18,10 +18,9 @@ Count = Union[int, Value]
 
 def size_at(node: ImportNode, value: Value, axis: int) -> Count:
     """The size of an axis; negative axes count from the end."""
-    rank = node.rank(value)
-    place = node.axis(axis, rank)
-    size = node.shape(value)[place]
-    return size if isinstance(size, int) else node.step(Shape(start=place, end=place + 1), value, suffix="size")
+    axis = node.axis(axis, node.rank(value))
+    size = node.shape(value)[axis]
+    return size if isinstance(size, int) else node.step(Shape(start=axis, end=axis + 1), value, suffix="size")
 
 
 def as_vector(node: ImportNode, counts: Sequence[Count]) -> Value:

@@ -59,26 +59,26 @@ def thread_state(
     threading = _Threading(bodies, [*graph.functions, *nodes])
     for node in bodies.lost.values():
         threading.refuse(node.name, f"this {node.op} writes a variable that {_why_lost(bodies, node)}")
-    made, last = threading.main()
+    replacements, last = threading.main()
     if threading.problems:
         shown = "\n  ".join(threading.problems)
         raise ImportFailure(f"variables that the model writes cannot become inputs and outputs:\n  {shown}")
     if not last:
         return graph, []
     left_out = _dependents(nodes, threading.written, {node.name for node in bodies.main.order} | set(cut))
-    found: list[TFNode] = []
+    new_nodes: list[TFNode] = []
     for outer in graph.nodes:
-        if outer.name in made:
-            found += [_as_outer(new, outer) for new in made[outer.name]]
+        if outer.name in replacements:
+            new_nodes += [_as_outer(new, outer) for new in replacements[outer.name]]
         elif outer.name not in left_out:
-            found.append(outer)
+            new_nodes.append(outer)
     written = [
         Written(bodies.variables[name], writer, Endpoint.of(last[name])) for name, writer in threading.written.items()
     ]
-    for one in written:
-        attrs = {"dtype": one.variable.dtype, "shape": one.variable.shape}
-        found.append(TFNode(one.variable.name, "Placeholder", (), (), attrs))
-    return TFGraph(found, threading.functions, graph.producer), written
+    for item in written:
+        attrs = {"dtype": item.variable.dtype, "shape": item.variable.shape}
+        new_nodes.append(TFNode(item.variable.name, "Placeholder", (), (), attrs))
+    return TFGraph(new_nodes, threading.functions, graph.producer), written
 
 
 def _why_lost(bodies: Bodies, node: FunctionNode) -> str:
@@ -93,22 +93,22 @@ def _why_lost(bodies: Bodies, node: FunctionNode) -> str:
 
 def _dependents(nodes: Mapping[str, FunctionNode], written: Mapping[str, str], running: Set[str]) -> set[str]:
     """The nodes that take a variable that is written, and do not run."""
-    found = set(written)
+    names = set(written)
     for node in nodes_that_run(nodes, nodes):
-        if node.name not in running and any(text.partition(":")[0] in found for text in node.inputs):
-            found.add(node.name)
-    return found
+        if node.name not in running and any(text.partition(":")[0] in names for text in node.inputs):
+            names.add(node.name)
+    return names
 
 
 def _roots(nodes: Mapping[str, FunctionNode], wanted: Sequence[Endpoint]) -> list[str]:
     """The nodes that compute the endpoints; of one inside of a function that is called, the call."""
-    found = []
+    names = []
     for endpoint in wanted:
         name = endpoint.node
         while name and name not in nodes:
             name = name.rpartition("/")[0]
-        found.append(name)
-    return found
+        names.append(name)
+    return names
 
 
 def _as_inner(node: TFNode) -> FunctionNode:
@@ -137,22 +137,22 @@ class _Threading:
         """What became of the nodes of the graph that take a variable, and the last value of each variable."""
         body = self.bodies.main
         thread = _Thread(self, body, {name: f"{name}:0" for name in self.written})
-        made = {node.name: new for node in body.order if (new := thread.rewritten(node)) != [node]}
+        replacements = {node.name: new for node in body.order if (new := thread.rewritten(node)) != [node]}
         thread.results()
-        return made, {name: thread.last(name) for name in self.written}
+        return replacements, {name: thread.last(name) for name in self.written}
 
     def instance(self, body: Body, extra: Sequence[str]) -> str:
         """The name of a function that is the body's with values for variables, and the last ones of `extra` as further
         results."""
         function = body.function
-        bound = {name: held for name, held in body.binding.items() if held in self.written}
+        bound = {name: variable for name, variable in body.binding.items() if variable in self.written}
         key = id(body), tuple(bound.items()), tuple(extra)
         if key not in self._made:
             name = self._made[key] = self._names.fresh(f"{function.name}__state")
-            thread = _Thread(self, body, {held: argument for argument, held in reversed(bound.items())})
+            thread = _Thread(self, body, {variable: argument for argument, variable in reversed(bound.items())})
             nodes = [new for node in body.order for new in thread.rewritten(node)]
-            results = (*thread.results(), *(thread.last(held) for held in extra))
-            outputs = (*function.outputs, *(f"@{held}" for held in extra))
+            results = (*thread.results(), *(thread.last(variable) for variable in extra))
+            outputs = (*function.outputs, *(f"@{variable}" for variable in extra))
             self.functions[name] = replace(function, name=name, nodes=nodes, outputs=outputs, results=results)
         return self._made[key]
 
@@ -173,12 +173,12 @@ class _Thread:
         self._renewed = {node.name for node in taking if not calls_of(node, owner.bodies.functions)}
         self._versions: dict[str, Versions] = {}
         for name, (reads, writes) in owner.bodies.uses_by_node(body, owner.written).items():
-            found = versions(body.order, writes, reads)
-            if isinstance(found, tuple):
-                left, right = found
+            order = versions(body.order, writes, reads)
+            if isinstance(order, tuple):
+                left, right = order
                 owner.refuse(name, f"{self._shown(left)} and {self._shown(right)}: {UNDETERMINED}")
-                found = Versions([], {})
-            self._versions[name] = found
+                order = Versions([], {})
+            self._versions[name] = order
 
     def _shown(self, name: str) -> str:
         ops = {node.name: node.op for node in self.body.order}
@@ -187,31 +187,31 @@ class _Thread:
 
     def last(self, name: str) -> str:
         """The last value of a variable."""
-        found = self._versions.get(name)
-        return self._value(name, len(found.writes) if found is not None else 0)
+        order = self._versions.get(name)
+        return self._value(name, len(order.writes) if order is not None else 0)
 
     def _value(self, name: str, version: int) -> str:
         """The value of a variable after so many writes."""
-        found = self._versions.get(name)
-        if not version or found is None or version > len(found.writes):
+        order = self._versions.get(name)
+        if not version or order is None or version > len(order.writes):
             return self._first[name]
-        writer = self.body.nodes[found.writes[version - 1]]
+        writer = self.body.nodes[order.writes[version - 1]]
         return f"{writer.name}:{handed_over(self.owner.bodies, self.body, writer, self.owner.written).slot(name)}"
 
     def _seen(self, name: str, node: str) -> int:
-        found = self._versions.get(name)
-        return 0 if found is None else found.seen.get(node, 0)
+        order = self._versions.get(name)
+        return 0 if order is None else order.seen.get(node, 0)
 
     def results(self) -> list[str]:
         """The results of the body."""
-        found = []
+        texts = []
         for text in self.body.function.results:
             name = self._variable(text)
-            found.append(self._text(text) if name is None else self.last(name))
+            texts.append(self._text(text) if name is None else self.last(name))
             if name is not None:
-                held = self._versions.get(name)
-                self._check_memory(name, text, "the result", 0 if held is None else len(held.writes))
-        return found
+                order = self._versions.get(name)
+                self._check_memory(name, text, "the result", 0 if order is None else len(order.writes))
+        return texts
 
     def _text(self, text: str) -> str:
         """An endpoint that is a value, by number where its node is another operator now."""
@@ -251,7 +251,7 @@ class _Thread:
         if handed.functions:
             for name in handed.refused:
                 owner.refuse(name, f"the condition of the loop {self._shown(node.name)} writes it")
-            instances = {held.function.name: owner.instance(held, handed.extra) for held in handed.functions}
+            instances = {inner.function.name: owner.instance(inner, handed.extra) for inner in handed.functions}
             return [handed.call(new, instances)]
         if names[0] is None:
             return [new]

@@ -59,9 +59,9 @@ def calls_of(node: FunctionNode, functions: Mapping[str, TFFunction]) -> list[Fu
     """The functions that a node calls: of a loop the condition, then the body."""
     if node.op in functions:
         return [FunctionCall(node.op, node.attrs)]
-    held = [node.attrs.get(name) for name, operators in CALLED.items() if node.op in operators]
-    held += (node.attrs.get("branches") or ()) if node.op in BRANCHES else ()
-    return [call for call in held if isinstance(call, FunctionCall) and call.name in functions]
+    calls = [node.attrs.get(name) for name, operators in CALLED.items() if node.op in operators]
+    calls += (node.attrs.get("branches") or ()) if node.op in BRANCHES else ()
+    return [call for call in calls if isinstance(call, FunctionCall) and call.name in functions]
 
 
 def writing_nodes(functions: Mapping[str, TFFunction]) -> Callable[[FunctionNode], bool]:
@@ -118,8 +118,8 @@ class Bodies:
         self.functions = functions
         self._may_write = writing_nodes(functions)
         taken = {text.partition(":")[0] for node in main.nodes if self._may_write(node) for text in node.inputs}
-        found = [variable_of(node) for node in main.nodes if node.op != "Const" or node.name in taken]
-        self.variables = {variable.name: variable for variable in found if variable is not None}
+        variables = [variable_of(node) for node in main.nodes if node.op != "Const" or node.name in taken]
+        self.variables = {variable.name: variable for variable in variables if variable is not None}
         self.lost: dict[str, FunctionNode] = {}  # the nodes that write what is no variable here
         self._bodies: dict[tuple[object, ...], Body] = {}
         self._uses: dict[int, dict[str, bool]] = {}
@@ -127,15 +127,15 @@ class Bodies:
 
     def written(self) -> dict[str, str]:
         """The variables that are written when the graph runs, in the graph's order, and which node does it."""
-        found = [name for name, is_written in self.uses(self.main).items() if is_written]
-        place = {node.name: place for place, node in enumerate(self.main.function.nodes)}
-        return {name: self._writer(self.main, name) for name in sorted(found, key=place.__getitem__)}
+        names = [name for name, is_written in self.uses(self.main).items() if is_written]
+        position = {node.name: position for position, node in enumerate(self.main.function.nodes)}
+        return {name: self._writer(self.main, name) for name in sorted(names, key=position.__getitem__)}
 
     def _writer(self, body: Body, name: str) -> str:
         """A node that writes a variable, in words, with the calls around it before its name."""
         _, writes = self.uses_by_node(body)[name]
-        node = body.nodes[min(writes, key=lambda held: (not is_write(body.nodes[held].op), held))]
-        inner = next((held for held in self.called(body, node) if self.uses(held).get(name)), None)
+        node = body.nodes[min(writes, key=lambda writer: (not is_write(body.nodes[writer].op), writer))]
+        inner = next((inner_body for inner_body in self.called(body, node) if self.uses(inner_body).get(name)), None)
         return f"{node.name} ({node.op})" if inner is None else f"{node.name}/{self._writer(inner, name)}"
 
     def _body(self, function: TFFunction, binding: Mapping[str, str], depth: int, attrs: Mapping[str, Any]) -> Body:
@@ -164,7 +164,7 @@ class Bodies:
             sources = list(map(body.handle, node.inputs))
         elif node.op in CALLS or node.op in self.functions:
             inner = self.called(body, node)
-            sources = [held.handle(text) for held in inner[:1] for text in held.function.results]
+            sources = [callee.handle(text) for callee in inner[:1] for text in callee.function.results]
         else:
             name = body.handle(node.inputs[0]) if node.inputs else None
             variable = self.variables.get(name or "")
@@ -178,13 +178,13 @@ class Bodies:
         """The bodies of the functions that a node calls."""
         operands = node.inputs[1:] if node.op in BRANCHES else node.inputs
         names = list(map(body.handle, operands))
-        found = []
+        bodies = []
         for call in calls_of(node, self.functions):
             function = self.functions[call.name]
             pairs = zip(function.arguments, names, strict=False)
             binding = {argument: name for argument, name in pairs if name}
-            found.append(self._body(function, binding, body.depth + 1, call.attrs))
-        return found
+            bodies.append(self._body(function, binding, body.depth + 1, call.attrs))
+        return bodies
 
     def uses(self, body: Body) -> dict[str, bool]:
         """The variables that a body reads or writes, and whether it writes them."""
@@ -195,18 +195,18 @@ class Bodies:
 
     def uses_by_node(self, body: Body, among: Mapping[str, str] | None = None) -> Uses:
         """By variable the nodes of a body that read and those that write it."""
-        found: Uses = {}
+        uses: Uses = {}
         for node in body.order:
             for name, is_written in self._uses_of(body, node):
                 if among is None or name in among:
-                    found.setdefault(name, (set(), set()))[is_written].add(node.name)
-        return found
+                    uses.setdefault(name, (set(), set()))[is_written].add(node.name)
+        return uses
 
     def _uses_of(self, body: Body, node: FunctionNode) -> list[tuple[str, bool]]:
         inner = self.called(body, node)
         if inner:
-            return [use for held in inner for use in self.uses(held).items()]
-        found = []
+            return [use for callee in inner for use in self.uses(callee).items()]
+        uses = []
         for slot, text in enumerate(node.inputs):
             name = body.handle(text)
             if name is None:
@@ -214,10 +214,10 @@ class Bodies:
                     self.lost[node.name] = node
                 continue
             if slot == 0 and is_write(node.op):
-                found.append((name, True))
+                uses.append((name, True))
             elif not (self.variables[name].is_resource and node.op in PASSED_ON):
-                found.append((name, False))
-        return found
+                uses.append((name, False))
+        return uses
 
     def refusal(self, node: FunctionNode, variables: Sequence[Variable]) -> str:
         """Why a node cannot take these variables, "" if it can."""

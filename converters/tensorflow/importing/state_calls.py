@@ -52,7 +52,7 @@ class HandedOver:
                 attrs[key] = tuple(map(renamed, value))
         types = "T" if node.op in LOOPS else "Tin"
         taken = self.taken or {}
-        attrs[types] = tuple(taken.get(place, dtype) for place, dtype in enumerate(attrs[types]))
+        attrs[types] = tuple(taken.get(slot, dtype) for slot, dtype in enumerate(attrs[types]))
         if node.op not in LOOPS:
             attrs["Tout"] = (*attrs["Tout"], *self.given)
         return replace(node, attrs=attrs)
@@ -61,15 +61,15 @@ class HandedOver:
 def handed_over(bodies: Bodies, body: Body, node: FunctionNode, written: Mapping[str, str]) -> HandedOver:
     """What a node of a body hands over of the variables that are written."""
     operands = node.inputs[1:] if node.op in BRANCHES else node.inputs
-    handles = {place: name for place, text in enumerate(operands) if (name := body.handle(text)) in written and name}
+    handles = {slot: name for slot, text in enumerate(operands) if (name := body.handle(text)) in written and name}
     inner = bodies.called(body, node) if handles else []
     if not inner:
         return HandedOver()
-    uses = [bodies.uses(held) for held in inner]
-    taken = {place: bodies.variables[name].dtype for place, name in handles.items()}
+    uses = [bodies.uses(callee) for callee in inner]
+    taken = {slot: bodies.variables[name].dtype for slot, name in handles.items()}
     if node.op in LOOPS:
         refused = [name for name in written if uses[0].get(name)]
-        return HandedOver(inner, (), refused, 0, {name: place for place, name in handles.items()}, taken)
-    extra = [name for name in written if any(held.get(name) for held in uses)]
+        return HandedOver(inner, (), refused, 0, {name: slot for slot, name in handles.items()}, taken)
+    extra = [name for name in written if any(callee.get(name) for callee in uses)]
     given = [bodies.variables[name].dtype for name in extra]
     return HandedOver(inner, extra, (), len(inner[0].function.outputs), None, taken, given)

@@ -64,7 +64,7 @@ def versions(order: Sequence[FunctionNode], writes: set[str], reads: set[str]) -
         least = following.get(node.name, len(writes))
         if node.name in reads and node.name not in writes and least > rank[node.name] < len(writes):
             return node.name, ordered[rank[node.name]]
-        own = rank[node.name] if node.name in writes else least
+        least_write = rank[node.name] if node.name in writes else least
         for name in waits_for(node):
-            following[name] = min(own, following.get(name, own))
-    return Versions([ordered[place] for place in range(len(ordered))], rank)
+            following[name] = min(least_write, following.get(name, least_write))
+    return Versions([ordered[version] for version in range(len(ordered))], rank)

@@ -82,27 +82,27 @@ def _assign_slice(write: Write) -> list[FunctionNode]:
     """The slice of the elements' own numbers says where the value's elements go."""
     _, begin, end, strides, value = write.node.inputs
     masks = {key: number for key, number in write.node.attrs.items() if key.endswith("_mask")}
-    made: list[FunctionNode] = []
+    nodes: list[FunctionNode] = []
 
     def add(node: FunctionNode) -> str:
-        made.append(node)
+        nodes.append(node)
         return f"{node.name}:0"
 
     def reshape(text: str, dtype: DType, shape: str) -> str:
         return add(write.step("Reshape", text, shape, T=dtype, Tshape=DType.INT32))
 
-    zero, one, flat, last = (add(write.constant(number)) for number in (0, 1, [-1], -1))
+    zero, unit, flat, last = (add(write.constant(number)) for number in (0, 1, [-1], -1))
     shape = add(write.step("Shape", write.before, T=write.dtype, out_type=DType.INT32))
     size = add(write.step("Size", write.before, T=write.dtype, out_type=DType.INT32))
-    numbers = reshape(add(write.step("Range", zero, size, one, Tidx=DType.INT32)), DType.INT32, shape)
+    numbers = reshape(add(write.step("Range", zero, size, unit, Tidx=DType.INT32)), DType.INT32, shape)
     index = write.node.attrs["Index"]
     cut = add(write.step("StridedSlice", numbers, begin, end, strides, T=DType.INT32, Index=index, **masks))
-    places = reshape(cut, DType.INT32, flat)
-    vectors = add(write.step("ExpandDims", places, last, T=DType.INT32, Tdim=DType.INT32))
+    indices = reshape(cut, DType.INT32, flat)
+    vectors = add(write.step("ExpandDims", indices, last, T=DType.INT32, Tdim=DType.INT32))
     elements, given = reshape(write.before, write.dtype, flat), reshape(value, write.dtype, flat)
     operands = (elements, vectors, given)
     written = add(write.step("TensorScatterUpdate", *operands, T=write.dtype, Tindices=DType.INT32))
-    return [*made, write.result("Reshape", written, shape, Tshape=DType.INT32)]
+    return [*nodes, write.result("Reshape", written, shape, Tshape=DType.INT32)]
 
 
 _SCATTERED = {

@@ -35,19 +35,20 @@ def lower_tensor_arrays(nodes: Iterable[TFNode]) -> list[TFNode]:
     listed = list(nodes)
     if not any(node.op in ARRAYS for node in listed):
         return listed
-    found: list[TFNode] = []
+    new_nodes: list[TFNode] = []
     flows = {Endpoint(node.name, 1): Endpoint(node.name) for node in listed if node.op in ARRAYS}
     for node in listed:
         if node.op in ARRAYS:
             shape = _shape_node(node, node.attrs.get("element_shape"))
             attrs = {"element_dtype": node.attrs.get("dtype"), "shape_type": "int32"}
-            found += [shape, TFNode(node.name, "TensorListReserve", (Endpoint(shape.name), *node.inputs), (), attrs)]
+            inputs = (Endpoint(shape.name), *node.inputs)
+            new_nodes += [shape, TFNode(node.name, "TensorListReserve", inputs, (), attrs)]
         elif node.op in OPERATORS:
-            found += _lowered(node)
+            new_nodes += _lowered(node)
         else:
-            found.append(node)
+            new_nodes.append(node)
     return [
-        replace(node, inputs=tuple(flows.get(endpoint, endpoint) for endpoint in node.inputs)) for node in found
+        replace(node, inputs=tuple(flows.get(endpoint, endpoint) for endpoint in node.inputs)) for node in new_nodes
     ]
 
 
@@ -58,15 +59,15 @@ def _lowered(node: TFNode) -> list[TFNode]:
     attrs: dict[str, Any] = {} if not dtype else {"element_dtype": node.attrs.get(dtype)}
     if op == "TensorListSetItem":
         attrs["may_grow"] = True  # whether the array's size is dynamic is not stated here
-    made: list[TFNode] = []
+    shapes: list[TFNode] = []
     inputs: list[Endpoint] = []
     for slot in slots:
         if isinstance(slot, int):
             inputs.append(node.inputs[slot])
         else:
-            made.append(_shape_node(node, node.attrs.get("element_shape")))
-            inputs.append(Endpoint(made[-1].name))
-    return [*made, TFNode(node.name, op, tuple(inputs), node.controls, attrs)]
+            shapes.append(_shape_node(node, node.attrs.get("element_shape")))
+            inputs.append(Endpoint(shapes[-1].name))
+    return [*shapes, TFNode(node.name, op, tuple(inputs), node.controls, attrs)]
 
 
 def _shape_node(node: TFNode, shape: Shape | None) -> TFNode:

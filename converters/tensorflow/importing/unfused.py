@@ -35,12 +35,12 @@ def unfuse(nodes: Iterable[TFNode]) -> list[TFNode]:
 
     Raises FormatError for one whose parts do not fit their operators.
     """
-    found: list[TFNode] = []
+    new_nodes: list[TFNode] = []
     for node in nodes:
         parts = _parts(node)
         check_nodes((part.name, part.op, part.attrs, len(part.inputs)) for part in parts)
-        found += parts or [node]
-    return found
+        new_nodes += parts or [node]
+    return new_nodes
 
 
 def _parts(node: TFNode) -> list[TFNode]:
@@ -50,25 +50,25 @@ def _parts(node: TFNode) -> list[TFNode]:
     names = attrs.get("fused_ops") or ()
     if node.op not in FUSED or not all(name in FOLLOWING for name in names):
         return []
-    held = {key: attrs.get(key) for key in OWN if attrs.get(key) is not None}
-    steps = [(FUSED[node.op], node.inputs[:2], held)]
-    place = 2
+    common_attrs = {key: attrs.get(key) for key in OWN if attrs.get(key) is not None}
+    steps = [(FUSED[node.op], node.inputs[:2], common_attrs)]
+    slot = 2
     for name in names:
         count, op = FOLLOWING[name]
-        steps.append((op, node.inputs[place : place + count], _attributes(name, attrs)))
-        place += count
+        steps.append((op, node.inputs[slot : slot + count], _attributes(name, attrs)))
+        slot += count
     return _chain(node, steps)
 
 
 def _attributes(name: str, attrs: Attributes) -> dict[str, Any]:
-    found: dict[str, Any] = {"T": attrs.get("T")}
+    values: dict[str, Any] = {"T": attrs.get("T")}
     if name in ("BiasAdd", "FusedBatchNorm"):
-        found["data_format"] = "NCHW" if str(attrs.get("data_format", "")).startswith("NC") else "NHWC"
+        values["data_format"] = "NCHW" if str(attrs.get("data_format", "")).startswith("NC") else "NHWC"
     if name == "FusedBatchNorm":
-        found |= {"U": DType.FLOAT32, "epsilon": attrs.get("epsilon"), "is_training": False}
+        values |= {"U": DType.FLOAT32, "epsilon": attrs.get("epsilon"), "is_training": False}
     if name == "LeakyRelu":
-        found["alpha"] = attrs.get("leakyrelu_alpha")
-    return found
+        values["alpha"] = attrs.get("leakyrelu_alpha")
+    return values
 
 
 def _norm(node: TFNode) -> list[TFNode]:
@@ -76,8 +76,8 @@ def _norm(node: TFNode) -> list[TFNode]:
     mode = attrs.get("activation_mode")
     if mode not in ("Identity", "Relu") or len(node.inputs) not in (5, 6):
         return []
-    held = {key: attrs.get(key) for key in ("T", "U", "epsilon", "is_training", "data_format")}
-    steps: list[tuple[str, Sequence[Endpoint], dict[str, Any]]] = [("FusedBatchNormV3", node.inputs[:5], held)]
+    norm_attrs = {key: attrs.get(key) for key in ("T", "U", "epsilon", "is_training", "data_format")}
+    steps: list[tuple[str, Sequence[Endpoint], dict[str, Any]]] = [("FusedBatchNormV3", node.inputs[:5], norm_attrs)]
     if len(node.inputs) == 6:
         steps.append(("AddV2", node.inputs[5:], {"T": attrs.get("T")}))
     return _chain(node, [*steps, (mode, (), {"T": attrs.get("T")})])
@@ -85,9 +85,9 @@ def _norm(node: TFNode) -> list[TFNode]:
 
 def _chain(node: TFNode, steps: Sequence[tuple[str, Sequence[Endpoint], dict[str, Any]]]) -> list[TFNode]:
     """Nodes in a row, each taking the one before for its first input; the last has the fused one's name."""
-    found: list[TFNode] = []
-    for place, (op, operands, attrs) in enumerate(steps):
-        name = node.name if place == len(steps) - 1 else f"{node.name}__{op}"
-        before = (Endpoint(found[-1].name),) if found else ()
-        found.append(TFNode(name, op, (*before, *operands), node.controls if not found else (), attrs, node.device))
-    return found
+    parts: list[TFNode] = []
+    for number, (op, operands, attrs) in enumerate(steps):
+        name = node.name if number == len(steps) - 1 else f"{node.name}__{op}"
+        before = (Endpoint(parts[-1].name),) if parts else ()
+        parts.append(TFNode(name, op, (*before, *operands), node.controls if not parts else (), attrs, node.device))
+    return parts

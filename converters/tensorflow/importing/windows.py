@@ -41,8 +41,8 @@ def windows_of(
         if count < 1:
             node.refuse(f"no window of {kernel[axis]} fits on spatial axis {axis} of size {size}")
         charge_elements(count * kernel[axis], f"the windows of node {node.name} ({node.op})")
-        places = [
-            [window * strides[axis] + place * rates[axis] for place in range(kernel[axis])] for window in range(count)
+        indices = [
+            [window * strides[axis] + offset * rates[axis] for offset in range(kernel[axis])] for window in range(count)
         ]
-        data = node.step(Gather(axis=1 + 2 * axis), data, node.constant(places), suffix="windows")
+        data = node.step(Gather(axis=1 + 2 * axis), data, node.constant(indices), suffix="windows")
     return data

@@ -68,14 +68,14 @@ class Archive:
 
     def content(self, name: str) -> bytes:
         """A member's bytes, of which there must not be too many for a text."""
-        place = self.place(name)
-        if place.size > TEXT:
-            raise FormatError(f"{name} has {place.size} bytes, expected at most {TEXT}", path=self.path)
-        if place.data is not None:
-            return bytes(place.data)
+        member = self.place(name)
+        if member.size > TEXT:
+            raise FormatError(f"{name} has {member.size} bytes, expected at most {TEXT}", path=self.path)
+        if member.data is not None:
+            return bytes(member.data)
         with open_plain(self.path) as file:
-            file.seek(place.start)
-            return file.read(place.size)
+            file.seek(member.start)
+            return file.read(member.size)
 
     def _start(self, info: zipfile.ZipInfo, name: str) -> int:
         with open_plain(self.path) as file:
@@ -83,11 +83,11 @@ class Archive:
             head = file.read(_LOCAL.size)
             if len(head) < _LOCAL.size or not head.startswith(b"PK\x03\x04") or info.header_offset < 0:
                 raise FormatError(f"{name} has no header where the directory says", path=self.path)
-            _, own, extra = _LOCAL.unpack(head)
-            stated = file.read(own)
+            _, name_length, extra = _LOCAL.unpack(head)
+            stated = file.read(name_length)
         if stated != info.orig_filename.encode("utf-8" if info.flag_bits & 0x800 else "cp437", "replace"):
             raise FormatError(f"the header of {name} names {stated[:80]!r}", path=self.path)
-        return int(info.header_offset + _LOCAL.size + own + extra)
+        return int(info.header_offset + _LOCAL.size + name_length + extra)
 
     def _inflated(self, info: zipfile.ZipInfo, name: str, start: int) -> bytes:
         """The bytes that a member stands for: as many as it states, and not far more than it is stored in."""
@@ -97,10 +97,10 @@ class Archive:
             stored = file.read(info.compress_size)
         engine = zlib.decompressobj(-15)
         try:
-            found = engine.decompress(stored, info.file_size + 1)
+            data = engine.decompress(stored, info.file_size + 1)
         except zlib.error as error:
             raise FormatError(f"{name} cannot be inflated: {error}", path=self.path, offset=start) from error
-        if len(found) != info.file_size or zlib.crc32(found) != info.CRC:
+        if len(data) != info.file_size or zlib.crc32(data) != info.CRC:
             what = "is another size or checksum than its header states"
             raise FormatError(f"{name}: what it inflates to {what}", path=self.path, offset=start)
-        return found
+        return data

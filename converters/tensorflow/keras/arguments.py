@@ -28,10 +28,10 @@ def first_argument(layer: Layer) -> Any:
     return next((layer.kwargs[name] for name in FIRST if name in layer.kwargs), None)
 
 
-def argument(layer: Layer, place: int, *names: str) -> Any:
+def argument(layer: Layer, index: int, *names: str) -> Any:
     """An argument by its place or one of its names; None if it is not given."""
-    if place < len(layer.args):
-        return layer.args[place]
+    if index < len(layer.args):
+        return layer.args[index]
     return next((layer.kwargs[name] for name in names if layer.kwargs.get(name) is not None), None)
 
 
@@ -43,17 +43,17 @@ def tensor_argument(layer: Layer) -> Endpoint:
     return value.value
 
 
-def whole_numbers(held: Any, what: str) -> list[int]:
+def whole_numbers(numbers: Any, what: str) -> list[int]:
     """A list of whole numbers, refused otherwise."""
-    if not isinstance(held, (list, tuple)) or not all(isinstance(number, int) for number in held):
-        raise Refusal(f"{what} are {str(held)[:40]}, expected whole numbers")
-    return list(held)
+    if not isinstance(numbers, (list, tuple)) or not all(isinstance(number, int) for number in numbers):
+        raise Refusal(f"{what} are {str(numbers)[:40]}, expected whole numbers")
+    return list(numbers)
 
 
 def stated_axes(layer: Layer, name: str = "axis") -> list[int] | None:
     """The axes that an operation states, None if it states none."""
-    held = layer.kwargs.get(name)
-    return None if held is None else [held] if isinstance(held, int) else whole_numbers(held, "its axes")
+    axes = layer.kwargs.get(name)
+    return None if axes is None else [axes] if isinstance(axes, int) else whole_numbers(axes, "its axes")
 
 
 def data_along(layer: Layer) -> tuple[Endpoint, int]:
@@ -72,9 +72,9 @@ def flatten(layer: Layer, data: Endpoint) -> Endpoint:
     return layer.add("Reshape", f"flat_{count}", [data, layer.constant(f"flat_shape_{count}", [-1])])
 
 
-def operand(layer: Layer, place: int, name: str, dtype: type = np.float32) -> Endpoint:
+def operand(layer: Layer, index: int, name: str, dtype: type = np.float32) -> Endpoint:
     """An argument that is a value of the model or a constant."""
-    stated = argument(layer, place, name)
+    stated = argument(layer, index, name)
     if isinstance(stated, Held):
         return stated.value
     if stated is None:
@@ -99,34 +99,34 @@ def bring_together(node: ImportNode, pair: Sequence[Any]) -> list[Value]:
     """Both operands in one dtype: numbers take the other's, and of an integer and a float the float's is taken."""
     values = list(node.inputs)
     like = next((value for value in values if value.dtype is not None and value.dtype.is_float), values[0])
-    found: list[Value] = []
+    operands: list[Value] = []
     for side in pair:
         if not isinstance(side, Held):
             number = np.asarray(side)
             if number.dtype.kind == "f" and like.dtype is not None and like.dtype.is_integer:
                 node.refuse("a float and integers; convert the integers first")
-            found.append(node.constant(number.astype((like.dtype or DType.FLOAT32).numpy())))
+            operands.append(node.constant(number.astype((like.dtype or DType.FLOAT32).numpy())))
             continue
         value = values.pop(0)
         if value.dtype is not None and like.dtype is not None and value.dtype is not like.dtype:
             value = node.step(ew.Cast(like.dtype), value, suffix="converted")
-        found.append(value)
-    return found
+        operands.append(value)
+    return operands
 
 
 def align_operands(layer: Layer, pair: Sequence[Any] | None = None) -> list[Endpoint]:
     """Two operands, the first two arguments if none are named, in one dtype (see `bring_together`)."""
     sides = [first_argument(layer), argument(layer, 1, "x2", "y")] if pair is None else pair
-    held = [side.value for side in sides if isinstance(side, Held)]
-    if not held or any(isinstance(side, (str, Mapping, list)) or side is None for side in sides):
+    endpoints = [side.value for side in sides if isinstance(side, Held)]
+    if not endpoints or any(isinstance(side, (str, Mapping, list)) or side is None for side in sides):
         raise Refusal("its arguments are not two values or numbers")
-    together = layer.apply(lambda node: tuple(bring_together(node, sides)), "operands", held)
+    together = layer.apply(lambda node: tuple(bring_together(node, sides)), "operands", endpoints)
     return [together, Endpoint(together.node, 1)]
 
 
 def several_arguments(layer: Layer, stated: Any) -> list[Endpoint]:
     """A list of values of the model; anything else is refused."""
-    found = list(held_in(stated))
-    if not found or not isinstance(stated, (list, tuple)) or len(found) != len(stated):
+    values = list(held_in(stated))
+    if not values or not isinstance(stated, (list, tuple)) or len(values) != len(stated):
         raise Refusal("its argument is no list of values")
-    return [held.value for held in found]
+    return [value.value for value in values]

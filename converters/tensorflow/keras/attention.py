@@ -58,36 +58,36 @@ def _attend(layer: Layer, function: _Heads) -> list[Endpoint]:
     names = ["query", "key", *(["gate"] if layer.config.get("use_gate") else []), "value", "output"]
     use_bias = bool(layer.config.get("use_bias", True))
     parts = {
-        name: [layer.converted(tensor) for tensor in layer.stored.part(f"{name}_dense", place, len(names)).tensors()]
-        for place, name in enumerate(names)
+        name: [layer.converted(tensor) for tensor in layer.stored.part(f"{name}_dense", index, len(names)).tensors()]
+        for index, name in enumerate(names)
     }
     if any(len(part) != 1 + use_bias for part in parts.values()):
         raise Refusal(f"its file has other weights than those of {', '.join(names)}")
     rows = (("query", query), ("key", key or value), ("value", value))
-    operands = [_project(layer, name, held, parts[name]) for name, held in rows]
+    operands = [_project(layer, name, operand, parts[name]) for name, operand in rows]
     mask = _attention_mask(layer, query, key, value)
     if layer.takes_masks and query.mask is None and layer.given("query_mask") is not None:
         function = replace(function, unseen=True)
-    found = layer.apply(function, "attention", [*operands, *([] if mask is None else [mask])])
-    weights, tensors = Endpoint(found.node, 1), parts["output"]
+    means = layer.apply(function, "attention", [*operands, *([] if mask is None else [mask])])
+    weights, tensors = Endpoint(means.node, 1), parts["output"]
     if "gate" in parts:
         gate = layer.add("Sigmoid", "gate_open", [_project(layer, "gate", query, parts["gate"])])
-        found = layer.add("Mul", "gated", [found, gate])
+        means = layer.add("Mul", "gated", [means, gate])
     kernel = _flat(layer, tensors[0], (tensors[0].shape[0] * tensors[0].shape[1], -1))
-    result = layer.add("MatMul", "output", [found, layer.constant("output_kernel", kernel)])
+    result = layer.add("MatMul", "output", [means, layer.constant("output_kernel", kernel)])
     if use_bias:
         result = layer.add("AddV2", "output_bias_add", [result, layer.constant("output_bias", tensors[1])])
     return [result, weights] if layer.kwargs.get("return_attention_scores") else [result]
 
 
-def _project(layer: Layer, name: str, held: Held, tensors: Sequence[Tensor]) -> Endpoint:
+def _project(layer: Layer, name: str, operand: Held, tensors: Sequence[Tensor]) -> Endpoint:
     """(N, steps, heads * size) of values (N, steps, C) by a kernel (C, heads, size)."""
     kernel = _flat(layer, tensors[0], (tensors[0].shape[0], -1))
-    found = layer.add("MatMul", name, [held.value, layer.constant(f"{name}_kernel", kernel)])
+    product = layer.add("MatMul", name, [operand.value, layer.constant(f"{name}_kernel", kernel)])
     if len(tensors) > 1:
         bias = layer.constant(f"{name}_bias", _flat(layer, tensors[1], (-1,)))
-        found = layer.add("AddV2", f"{name}_bias_add", [found, bias])
-    return found
+        product = layer.add("AddV2", f"{name}_bias_add", [product, bias])
+    return product
 
 
 def _flat(layer: Layer, tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
@@ -173,8 +173,8 @@ def _attention_mask(layer: Layer, query: Held, key: Held | None, value: Held) ->
     if not parts:
         return None
     whole = parts[0]
-    for place, part in enumerate(parts[1:]):
-        whole = layer.add("LogicalAnd", f"mask_{place}", [whole, part])
+    for index, part in enumerate(parts[1:]):
+        whole = layer.add("LogicalAnd", f"mask_{index}", [whole, part])
     return layer.apply(_over_heads, "mask", [whole])
 
 
@@ -205,9 +205,9 @@ def _indices(node: ImportNode) -> list[Value]:
     ends = []
     for value, axis in zip(node.inputs, (2, 1), strict=True):
         size = node.step(Gather(0), node.step(Shape(), value), node.constant(1, DType.INT64), suffix="size")
-        zero, one = node.constant(0, DType.INT64), node.constant(1, DType.INT64)
-        places = node.step(Range(), zero, size, one, suffix="places")
-        ends.append(node.step(Unsqueeze(), places, node.vector([0, axis]), suffix="spread"))
+        zero, step = node.constant(0, DType.INT64), node.constant(1, DType.INT64)
+        indices = node.step(Range(), zero, size, step, suffix="places")
+        ends.append(node.step(Unsqueeze(), indices, node.vector([0, axis]), suffix="spread"))
     return ends
 
 
@@ -227,10 +227,10 @@ def additive_attention(layer: Layer) -> list[Endpoint]:
     query, value, key = _query_value_key(layer)
     rows = layer.add("ExpandDims", "rows", [query.value, layer.constant("row_axis", -2)])
     columns = layer.add("ExpandDims", "columns", [key.value, layer.constant("column_axis", -3)])
-    found = layer.add("Tanh", "tanh", [layer.add("AddV2", "sum", [rows, columns])])
+    total = layer.add("Tanh", "tanh", [layer.add("AddV2", "sum", [rows, columns])])
     if layer.config.get("use_scale", True):
-        found = layer.add("Mul", "scaled", [found, layer.weight(0)])
-    scores = layer.add("Sum", "scores", [found, layer.constant("score_axis", [-1])], keep_dims=False)
+        total = layer.add("Mul", "scaled", [total, layer.weight(0)])
+    scores = layer.add("Sum", "scores", [total, layer.constant("score_axis", [-1])], keep_dims=False)
     return _weighted(layer, scores, query, value)
 
 
@@ -256,12 +256,12 @@ def _weighted(layer: Layer, scores: Endpoint, query: Held, value: Held) -> list[
         whole = parts[0] if len(parts) == 1 else layer.add("LogicalAnd", "mask", parts)
         scores = layer.apply(_import_hidden, "masked", [scores, whole])
     weights = layer.add("Softmax", "weights", [scores])
-    found = layer.add("BatchMatMulV2", "mean", [weights, value.value], adj_x=False, adj_y=False)
+    mean = layer.add("BatchMatMulV2", "mean", [weights, value.value], adj_x=False, adj_y=False)
     if query_mask is not None:
         kept = layer.add("ExpandDims", "kept", [query_mask, layer.constant("kept_axis", -1)])
-        found = layer.add("Mul", "kept_mean", [found, layer.add("Cast", "ones", [kept], DstT=layer.dtype)])
+        mean = layer.add("Mul", "kept_mean", [mean, layer.add("Cast", "ones", [kept], DstT=layer.dtype)])
         layer.mask = query_mask
-    return [found, weights] if layer.kwargs.get("return_attention_scores") else [found]
+    return [mean, weights] if layer.kwargs.get("return_attention_scores") else [mean]
 
 
 def _import_hidden(node: ImportNode) -> Imported:

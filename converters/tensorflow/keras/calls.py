@@ -137,13 +137,13 @@ def mapped(structure: Any, function: Any) -> Any:
     return structure
 
 
-def result_of(held: Reference, results: Mapping[tuple[str, int], Sequence[Held]]) -> Held:
+def result_of(reference: Reference, results: Mapping[tuple[str, int], Sequence[Held]]) -> Held:
     """What a call gave. Raises FormatError for a layer, a call or a result that there is not."""
-    found = results.get((held.layer, held.call), ())
-    if held.result >= len(found):
-        what = f"result {held.result} of call {held.call} of {held.layer!r}"
+    values = results.get((reference.layer, reference.call), ())
+    if reference.result >= len(values):
+        what = f"result {reference.result} of call {reference.call} of {reference.layer!r}"
         raise FormatError(f"the model uses {what}, which is not there")
-    return found[held.result]
+    return values[reference.result]
 
 
 def count_from_zero(
@@ -158,14 +158,14 @@ def count_from_zero(
 
     def mover(references: Iterable[Reference], surely: Collection[str] = ()) -> Callable[[Reference], Reference]:
         used: dict[str, set[int]] = {}
-        for held in references:
-            used.setdefault(held.layer, set()).add(held.call)
-        late = {name for name, held in used.items() if counts[name] in held or (name in surely and 0 not in held)}
-        return lambda held: held._replace(call=held.call - 1) if held.layer in late and held.call else held
+        for ref in references:
+            used.setdefault(ref.layer, set()).add(ref.call)
+        late = {name for name, ref in used.items() if counts[name] in ref or (name in surely and 0 not in ref)}
+        return lambda ref: ref._replace(call=ref.call - 1) if ref.layer in late and ref.call else ref
 
-    inner = [held for call in calls for held in references_in(call[2:])]
+    inner = [ref for call in calls for ref in references_in(call[2:])]
     move = mover(inner if nested is not None else [*inner, *outputs])
-    moved = [(name, place, mapped(args, move), mapped(kwargs, move)) for name, place, args, kwargs in calls]
+    moved = [(name, number, mapped(args, move), mapped(kwargs, move)) for name, number, args, kwargs in calls]
     return moved, list(map(move if nested is None else mover(outputs, nested), outputs))
 
 
@@ -173,9 +173,9 @@ def execution_order(calls: Sequence[Call], outputs: Sequence[Reference]) -> list
     """The calls in the order in which version 3 runs them: by their distance from the outputs, then as a walk from the
     last output back meets them. Calls that no output needs come last. Source: Keras's `map_graph`."""
     by_key = {call[:2]: call for call in calls}
-    parents = {key: [held[:2] for held in references_in(call[2:])] for key, call in by_key.items()}
+    parents = {key: [reference[:2] for reference in references_in(call[2:])] for key, call in by_key.items()}
     finished: dict[tuple[str, int], None] = {}  # each after what it needs
-    stack = [(held[:2], False) for held in reversed(outputs)]
+    stack = [(reference[:2], False) for reference in reversed(outputs)]
     waiting: set[tuple[str, int]] = set()
     while stack:
         key, is_done = stack.pop()
@@ -184,14 +184,14 @@ def execution_order(calls: Sequence[Call], outputs: Sequence[Reference]) -> list
         elif key not in waiting:
             waiting.add(key)
             stack.append((key, True))
-            stack += [(held, False) for held in reversed(parents.get(key, []))]
+            stack += [(reference, False) for reference in reversed(parents.get(key, []))]
     depths: dict[tuple[str, int], int] = {}
     of_layers: dict[str, int] = {}
     for key in reversed(finished):
         depth = max(depths.setdefault(key, 0), of_layers.get(key[0], 0))
         of_layers[key[0]] = depths[key] = depth
-        for held in parents.get(key, []):
-            depths[held] = max(depth + 1, depths.get(held, 0))
+        for reference in parents.get(key, []):
+            depths[reference] = max(depth + 1, depths.get(reference, 0))
     ordered = [by_key[key] for key in sorted(depths, key=lambda key: -depths[key]) if key in by_key]
     return ordered + [call for key, call in by_key.items() if key not in depths]
 
@@ -211,8 +211,8 @@ def output_names(layers: Any) -> list[str]:
     """The names of the outputs: their keys, or those of their layers."""
     if not isinstance(layers, Mapping):
         return [reference.layer for reference in listed(layers)]
-    found: list[str] = []
+    names: list[str] = []
     for key in sorted(layers):
-        held = listed(layers[key])
-        found += [key] if len(held) == 1 else [f"{key}_{place}" for place in range(len(held))]
-    return found
+        references = listed(layers[key])
+        names += [key] if len(references) == 1 else [f"{key}_{index}" for index in range(len(references))]
+    return names

@@ -117,14 +117,14 @@ def check_tree(config: Any, path: Path, what: str) -> int:
     if not isinstance(config, Mapping) or not isinstance(config.get("class_name"), str):
         raise FormatError(f"{what} is not as Keras writes it: no object with a class_name", path=path)
     count = 0
-    for place, part in _parts(config, path, what):
+    for location, part in _parts(config, path, what):
         if not isinstance(part, Mapping):
             continue
         name = part.get("class_name", "")
         if not isinstance(name, str):
-            raise FormatError(f"not as Keras writes it: class_name is {shortened(name)}", path=path, json_path=place)
+            raise FormatError(f"not as Keras writes it: class_name is {shortened(name)}", path=path, json_path=location)
         if "layers" in part and "class_name" not in part:
-            _check_layers(part["layers"], path, place)
+            _check_layers(part["layers"], path, location)
             count += len(part["layers"])
     listed = config.get("config")
     if isinstance(listed, list):  # a Sequential model of version 1
@@ -133,14 +133,14 @@ def check_tree(config: Any, path: Path, what: str) -> int:
     return count
 
 
-def _check_layers(layers: Any, path: Path, place: str) -> None:
+def _check_layers(layers: Any, path: Path, location: str) -> None:
     """The entries of a model: each an object with a configuration and a name."""
     if not isinstance(layers, list):
-        raise FormatError(f"not as Keras writes it: layers is {shortened(layers)}", path=path, json_path=place)
+        raise FormatError(f"not as Keras writes it: layers is {shortened(layers)}", path=path, json_path=location)
     names: set[str] = set()
     for slot, entry in enumerate(layers):
         config = entry.get("config") if isinstance(entry, Mapping) else None
-        where = f"{place}.layers[{slot}]"
+        where = f"{location}.layers[{slot}]"
         if not isinstance(entry, Mapping) or not isinstance(entry.get("class_name"), str):
             raise FormatError(f"not as Keras writes it: {shortened(entry)}", path=path, json_path=where)
         name = entry.get("name") or (config.get("name") if isinstance(config, Mapping) else None)
@@ -158,22 +158,22 @@ def _parts(tree: Any, path: Path, what: str) -> Iterator[tuple[str, Any]]:
     """Every part of a document with its place. Raises FormatError where it goes too deep."""
     left: list[tuple[str, Any, int]] = [(what, tree, 0)]
     while left:
-        place, part, depth = left.pop()
+        location, part, depth = left.pop()
         if depth > DEEPEST:
             raise FormatError(f"{what} nests more than {DEEPEST} levels deep", path=path)
-        yield place, part
+        yield location, part
         if isinstance(part, Mapping):
-            left += [(f"{place}.{key}"[:200], held, depth + 1) for key, held in part.items()]
+            left += [(f"{location}.{key}"[:200], value, depth + 1) for key, value in part.items()]
         elif isinstance(part, list):
-            left += [(f"{place}[{slot}]"[:200], held, depth + 1) for slot, held in enumerate(part)]
+            left += [(f"{location}[{slot}]"[:200], value, depth + 1) for slot, value in enumerate(part)]
 
 
 def check_layer(entry: Mapping[str, Any], name: str, path: Path | None = None) -> None:
     """Raise FormatError, naming the layer and the setting, for one of another kind than Keras writes."""
     class_name, config = entry["class_name"], entry.get("config")
     if not isinstance(config, Mapping):
-        found = shortened(config)
-        raise FormatError(f"layer {name} ({class_name}): its config is {found}, expected an object", path=path)
+        shown = shortened(config)
+        raise FormatError(f"layer {name} ({class_name}): its config is {shown}, expected an object", path=path)
     for key, (wanted, fits) in KINDS.items():
         value = config.get(key)
         wanted, fits = OWN_KINDS.get((key, class_name), (wanted, fits))
@@ -191,8 +191,8 @@ def check_layer(entry: Mapping[str, Any], name: str, path: Path | None = None) -
 class Settings(Reads):
     """A layer's configuration. One that is left out and has no default is a FormatError that names it."""
 
-    def __init__(self, held: Mapping[str, Any], layer: str) -> None:
-        super().__init__(held)
+    def __init__(self, settings: Mapping[str, Any], layer: str) -> None:
+        super().__init__(settings)
         self._layer = layer
 
     def __getitem__(self, key: str) -> Any:
@@ -205,9 +205,9 @@ class Settings(Reads):
         """The setting, `default` where the file has none. A flag that is null is false, as Keras takes it; another
         setting with a default that is null is a FormatError."""
         self._read.add(key)
-        held = self._held.get(key, default)
-        if held is not None or default is None:
-            return held
+        value = self._held.get(key, default)
+        if value is not None or default is None:
+            return value
         if isinstance(default, bool):
             return False
         raise FormatError(f"layer {self._layer} states null for {key!r}")
@@ -231,8 +231,8 @@ def compute_dtype(config: Mapping[str, Any]) -> DType:
 
 
 def policy_name(config: Mapping[str, Any]) -> str | None:
-    held = config.get("dtype")
-    if isinstance(held, Mapping):
-        inner = held.get("config")
-        held = inner.get("name") if isinstance(inner, Mapping) else None
-    return None if held is None else str(held)
+    policy = config.get("dtype")
+    if isinstance(policy, Mapping):
+        inner = policy.get("config")
+        policy = inner.get("name") if isinstance(inner, Mapping) else None
+    return None if policy is None else str(policy)

@@ -152,8 +152,8 @@ class Layer:
         key = self.owner, suffix, tensor.type
         if not self.owner or key not in self.shared:
             self.shared[key] = self.add("Const", suffix, (), value=tensor, dtype=tensor.dtype)
-        found: Endpoint = self.shared[key]
-        return found
+        endpoint: Endpoint = self.shared[key]
+        return endpoint
 
     def tensor(self, slot: int) -> Tensor:
         """The elements of a weight. Raises FormatError if the file holds fewer."""
@@ -185,11 +185,11 @@ class Layer:
         imported = direct_operator(function) if isinstance(function, Operator) else function
         return self.add(KERAS_LAYER, suffix, inputs, function=imported, **attrs)
 
-    def autocast(self, held: Held) -> Held:
+    def autocast(self, operand: Held) -> Held:
         """The value as the layer takes it: floats in the dtype that it computes in."""
         name = f"{self.name}/cast_{len(self.nodes)}"
-        self.nodes.append(TFNode(name, KERAS_LAYER, (held.value,), (), {"function": cast_floats(self.dtype)}))
-        return Held(Endpoint(name), held.mask)
+        self.nodes.append(TFNode(name, KERAS_LAYER, (operand.value,), (), {"function": cast_floats(self.dtype)}))
+        return Held(Endpoint(name), operand.mask)
 
     @property
     def operands(self) -> list[Held]:
@@ -199,7 +199,7 @@ class Layer:
     @property
     def inputs(self) -> list[Endpoint]:
         """The same without masks."""
-        return [held.value for held in self.operands]
+        return [operand.value for operand in self.operands]
 
     @property
     def data(self) -> Endpoint:
@@ -209,10 +209,10 @@ class Layer:
     @property
     def first(self) -> Held:
         """The same with its mask. Raises FormatError for a call without values."""
-        found = self.operands
-        if not found:
+        operands = self.operands
+        if not operands:
             raise FormatError(f"layer {self.name} is called without a value")
-        return found[0]
+        return operands[0]
 
     def given(self, name: str) -> Held | None:
         """A value of the model that the call gives as an argument; None if it gives none. Refuses anything else."""
@@ -231,7 +231,7 @@ class Layer:
         stated = self.kwargs.get(name)
         if not isinstance(stated, list):
             raise Refusal(f"its argument {name} is no list of masks")
-        return [None if held is None else self._mask(f"{name}_{slot}", held) for slot, held in enumerate(stated)]
+        return [None if mask is None else self._mask(f"{name}_{slot}", mask) for slot, mask in enumerate(stated)]
 
     def _mask(self, name: str, stated: Any, least: float = 0.0) -> Endpoint:
         if isinstance(stated, (list, np.ndarray)) and not any(held_in(stated)):
@@ -248,11 +248,11 @@ class Layer:
 
     def numbers(self, key: str, axes: int, default: int = 1) -> list[int]:
         """A number for each of the spatial axes."""
-        held = self.config.get(key, default)
-        found = [held] * axes if isinstance(held, int) else list(held or ())
-        if len(found) != axes:
-            raise FormatError(f"layer {self.name}: {key} is {str(held)[:60]}, expected one number or {axes}")
-        return found
+        setting = self.config.get(key, default)
+        numbers = [setting] * axes if isinstance(setting, int) else list(setting or ())
+        if len(numbers) != axes:
+            raise FormatError(f"layer {self.name}: {key} is {str(setting)[:60]}, expected one number or {axes}")
+        return numbers
 
     @property
     def channels_first(self) -> bool:
@@ -270,13 +270,13 @@ class Layer:
 
     def padding(self) -> str:
         """TensorFlow's padding."""
-        held = self.config.get("padding", "valid")
-        if held not in ("same", "valid"):
-            raise Refusal(f"padding {held!r}")
-        return str(held).upper()
+        padding = self.config.get("padding", "valid")
+        if padding not in ("same", "valid"):
+            raise Refusal(f"padding {padding!r}")
+        return str(padding).upper()
 
 
-def activation_name(held: Any) -> tuple[str, Mapping[str, Any]]:
+def activation_name(activation: Any) -> tuple[str, Mapping[str, Any]]:
     """The name of an activation and what is set of it, from a name, an object's entry, or None.
 
     >>> activation_name("relu"), activation_name({"class_name": "LeakyReLU", "config": {"negative_slope": 0.1}})
@@ -284,9 +284,9 @@ def activation_name(held: Any) -> tuple[str, Mapping[str, Any]]:
     >>> activation_name({"class_name": "function", "config": "gelu"}), activation_name(None)
     (('gelu', {}), ('linear', {}))
     """
-    if isinstance(held, Mapping):
-        config = held.get("config")
+    if isinstance(activation, Mapping):
+        config = activation.get("config")
         if isinstance(config, str):
             return config, {}
-        return str(held.get("class_name")), config if isinstance(config, Mapping) else {}
-    return str(held or "linear"), {}
+        return str(activation.get("class_name")), config if isinstance(config, Mapping) else {}
+    return str(activation or "linear"), {}

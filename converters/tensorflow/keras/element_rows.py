@@ -25,7 +25,7 @@ class Terms:
         self._like = like
 
     def __call__(self, op: str, *operands: Endpoint | float, **attrs: Any) -> Endpoint:
-        values = [self.number(held) if isinstance(held, int | float) else held for held in operands]
+        values = [self.number(operand) if isinstance(operand, int | float) else operand for operand in operands]
         return self._layer.add(op, f"{op}_{len(self._layer.nodes)}", values, **attrs)
 
     def number(self, number: float) -> Endpoint:
@@ -41,10 +41,10 @@ class Terms:
 
         return self._layer.apply(import_extreme, f"{name}_{len(self._layer.nodes)}", [self._like])
 
-    def setting(self, name: str, place: int = sys.maxsize) -> float | None:
+    def setting(self, name: str, index: int = sys.maxsize) -> float | None:
         """A number that the operation states, or the call as this argument; None if neither does."""
-        found = argument(self._layer, place, name)
-        return None if found is None else float(found)
+        number = argument(self._layer, index, name)
+        return None if number is None else float(number)
 
 
 def _not_nan(op: str) -> Callable[[Terms, Endpoint, Endpoint], Endpoint]:
@@ -74,11 +74,11 @@ def _sinc(t: Terms, x: Endpoint) -> Endpoint:
 
 def _nan_to_num(t: Terms, x: Endpoint) -> Endpoint:
     """Stated numbers for NaN and the infinities, for which the largest and smallest ones are usual."""
-    found = t("SelectV2", t("IsNan", x), t.setting("nan") or 0.0, x)
+    result = t("SelectV2", t("IsNan", x), t.setting("nan") or 0.0, x)
     for name, sign, usual in (("posinf", INFINITY, "max"), ("neginf", -INFINITY, "min")):
         stated = t.setting(name)
-        found = t("SelectV2", t("Equal", x, sign), t.extreme(usual) if stated is None else stated, found)
-    return found
+        result = t("SelectV2", t("Equal", x, sign), t.extreme(usual) if stated is None else stated, result)
+    return result
 
 
 def _sparse_plus(t: Terms, x: Endpoint) -> Endpoint:
@@ -133,11 +133,11 @@ def glu(layer: Layer) -> Endpoint:
 
 
 def _one(build: Callable[[Terms, Endpoint], Endpoint]) -> Callable[[Layer], Endpoint]:
-    def one(layer: Layer) -> Endpoint:
+    def build_row(layer: Layer) -> Endpoint:
         data = layer.apply(import_float, "float", [tensor_argument(layer)])
         return build(Terms(layer, data), data)
 
-    return one
+    return build_row
 
 
 def _two(build: Callable[[Terms, Endpoint, Endpoint], Endpoint]) -> Callable[[Layer], Endpoint]:

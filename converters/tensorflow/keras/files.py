@@ -35,16 +35,16 @@ def open_keras(path: Path, *, training: bool = False) -> TFSource:
     with open_plain(path) as file:
         head, size = file.read(4), file.seek(0, 2)
     if head != ZIP:
-        with Hdf5(Bytes(path, 0, size)) as held:
-            return _of_hdf5(path, held.root, training=training)
+        with Hdf5(Bytes(path, 0, size)) as hdf5:
+            return _of_hdf5(path, hdf5.root, training=training)
     archive = Archive(path)
     config = _parsed(archive.content(CONFIG), path, CONFIG)
     version = 3
     if METADATA in archive:
         stated = _parsed(archive.content(METADATA), path, METADATA)
         version = _major(stated.get("keras_version") if isinstance(stated, Mapping) else None, path)
-    with Hdf5(archive.place(WEIGHTS)) as held:
-        return _source(path, config, Reader(path, version, training=training), StoredByClass(held.root))
+    with Hdf5(archive.place(WEIGHTS)) as hdf5:
+        return _source(path, config, Reader(path, version, training=training), StoredByClass(hdf5.root))
 
 
 def _of_hdf5(path: Path, root: Group, *, training: bool) -> TFSource:
@@ -62,8 +62,8 @@ def _of_hdf5(path: Path, root: Group, *, training: bool) -> TFSource:
 
 def _source(path: Path, config: Any, reader: Reader, weights: Weights) -> TFSource:
     inputs, outputs = reader.run(config, weights)
-    held = config["config"]
-    name = str((held.get("name") if isinstance(held, dict) else None) or unicode_text(path.stem))
+    settings = config["config"]
+    name = str((settings.get("name") if isinstance(settings, dict) else None) or unicode_text(path.stem))
     kind = f"Keras {reader.version} model"
     return TFSource(
         TFGraph(reader.nodes, {}, PRODUCER), name, Signature("", inputs, outputs), [str(path)], kind=kind,
@@ -73,7 +73,7 @@ def _source(path: Path, config: Any, reader: Reader, weights: Weights) -> TFSour
 
 def layer_counts(config: Any) -> dict[str, int]:
     """How many layers a model has of each class, those of models inside it included."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     pending = list(config["config"].get("layers", ())) if isinstance(config["config"], dict) else []
     while pending:
         layer = pending.pop()
@@ -81,8 +81,8 @@ def layer_counts(config: Any) -> dict[str, int]:
         if isinstance(inner, list):
             pending.extend(inner)
         elif layer["class_name"] != "InputLayer":
-            found[str(layer["class_name"])] += 1
-    return dict(found)
+            counts[str(layer["class_name"])] += 1
+    return dict(counts)
 
 
 def _parsed(text: str | bytes, path: Path, what: str) -> Any:

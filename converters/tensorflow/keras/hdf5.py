@@ -92,10 +92,10 @@ class Hdf5:
 
     def _line(self) -> bytes:
         """What the child says first."""
-        found = bytearray()
-        while not found.endswith(b"\n"):
-            found += self._piece(1 << 20)
-        return bytes(found)
+        line = bytearray()
+        while not line.endswith(b"\n"):
+            line += self._piece(1 << 20)
+        return bytes(line)
 
     def _piece(self, count: int) -> bytes:
         """Some bytes of what the child says. Raises FormatError if it ends or says nothing for long."""
@@ -119,8 +119,8 @@ class Hdf5:
         if "damaged" in answer:
             raise FormatError(f"its HDF5 is damaged: {answer['damaged']}", path=path, offset=self.source.start)
         if "refused" in answer:
-            place = answer["at"] or "/"
-            raise FormatError(f"its HDF5 holds {answer['refused']} (at {place}), which is not read", path=path)
+            location = answer["at"] or "/"
+            raise FormatError(f"its HDF5 holds {answer['refused']} (at {location}), which is not read", path=path)
         return answer
 
     def names(self, group: str) -> list[str]:
@@ -141,21 +141,21 @@ class Hdf5:
 
     def tensor(self, path: str) -> Tensor:
         """The elements of a data set. Raises FormatError for what are no numbers."""
-        held = self._arrays[path]
-        if held["dtype"] is None:
-            raise FormatError(f"{path} is no array of numbers ({held['kind']})", path=self.source.path)
-        dtype, shape, offset = np.dtype(held["dtype"]), tuple(held["shape"]), held["offset"]
+        entry = self._arrays[path]
+        if entry["dtype"] is None:
+            raise FormatError(f"{path} is no array of numbers ({entry['kind']})", path=self.source.path)
+        dtype, shape, offset = np.dtype(entry["dtype"]), tuple(entry["shape"]), entry["offset"]
         try:
-            own = DType.of(dtype.newbyteorder("="))
+            native = DType.of(dtype.newbyteorder("="))
             if offset is None:
                 return Tensor.of(np.frombuffer(self._given(path), dtype).reshape(shape))
             if self.source.data is not None:
                 count = int(np.prod(shape, dtype=np.int64))
                 return Tensor.of(np.frombuffer(self.source.data, dtype, count, offset).reshape(shape))
             if not dtype.isnative:
-                raw = Tensor.at(self.source.path, self.source.start + offset, own, shape)
-                return Tensor.computed(own, shape, lambda: raw.numpy().view(dtype).astype(dtype.newbyteorder("=")))
-            return Tensor.at(self.source.path, self.source.start + offset, own, shape)
+                raw = Tensor.at(self.source.path, self.source.start + offset, native, shape)
+                return Tensor.computed(native, shape, lambda: raw.numpy().view(dtype).astype(dtype.newbyteorder("=")))
+            return Tensor.at(self.source.path, self.source.start + offset, native, shape)
         except (GraphError, ValueError) as error:
             raise FormatError(f"{path} is no tensor: {error}", path=self.source.path) from error
 
@@ -168,8 +168,8 @@ class Hdf5:
         begun = b""
         while b"\n" not in begun:
             begun += self._piece(64)
-        header, _, found = begun.partition(b"\n")
-        data = bytearray(found)
+        header, _, start = begun.partition(b"\n")
+        data = bytearray(start)
         while len(data) < int(header):
             data += self._piece(min(int(header) - len(data), 1 << 20))
         return data

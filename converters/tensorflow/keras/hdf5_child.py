@@ -102,45 +102,45 @@ class Walk:
         seen: set[Any] = set()
         pending = [("", self.h5py.h5g.open(self.file.id, b"/"))]
         while pending:
-            path, held = pending.pop()
-            address = self.h5py.h5o.get_info(held).addr
+            path, group = pending.pop()
+            address = self.h5py.h5o.get_info(group).addr
             if address in seen:
                 raise Refused("a group that stands in two places, or in itself", path)
             seen.add(address)
             if len(self.groups) + len(self.arrays) > OBJECTS:
                 raise Refused(f"more than {OBJECTS} objects", path)
-            self.groups[path] = self._attributes(path, held)
-            for name in held:
+            self.groups[path] = self._attributes(path, group)
+            for name in group:
                 inner = f"{path}/{_text(name)}"
                 if not name or b"/" in name:
                     raise Refused("a link whose name is none", inner)
-                self._check_link(held, name, inner)
-                found = self.h5py.h5o.open(held, name)
-                if isinstance(found, self.h5py.h5g.GroupID):
-                    pending.append((inner, found))
-                elif isinstance(found, self.h5py.h5d.DatasetID):
-                    self.arrays[inner] = self._array(inner, found)
+                self._check_link(group, name, inner)
+                item = self.h5py.h5o.open(group, name)
+                if isinstance(item, self.h5py.h5g.GroupID):
+                    pending.append((inner, item))
+                elif isinstance(item, self.h5py.h5d.DatasetID):
+                    self.arrays[inner] = self._array(inner, item)
         return {"groups": self.groups, "arrays": self.arrays}
 
-    def _check_link(self, held: Any, name: bytes, path: str) -> None:
-        kind = held.links.get_info(name).type
+    def _check_link(self, group: Any, name: bytes, path: str) -> None:
+        kind = group.links.get_info(name).type
         h5l = self.h5py.h5l
         if kind == h5l.TYPE_HARD:
             return
         names = {h5l.TYPE_SOFT: "a soft link", h5l.TYPE_EXTERNAL: "an external link, which leads to another file"}
         raise Refused(names.get(kind, "a link of a kind that a program defines"), path)
 
-    def _attributes(self, path: str, held: Any) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+    def _attributes(self, path: str, item: Any) -> dict[str, Any]:
+        values: dict[str, Any] = {}
         for name in ATTRIBUTES:
-            if self.h5py.h5a.exists(held, name.encode()):
-                found[name] = self._attribute(f"{path}@{name}", held, name)
-        return found
+            if self.h5py.h5a.exists(item, name.encode()):
+                values[name] = self._attribute(f"{path}@{name}", item, name)
+        return values
 
     def _attribute(self, place: str, owner: Any, name: str) -> Any:
         """A text, or the list of texts of a vector; None for what is neither."""
-        held = self.h5py.h5a.open(owner, name.encode())
-        kind, shape = held.get_type(), held.shape
+        attribute = self.h5py.h5a.open(owner, name.encode())
+        kind, shape = attribute.get_type(), attribute.shape
         count = 1
         for size in shape:
             count *= size
@@ -159,50 +159,50 @@ class Walk:
             raise Refused(f"attributes of more than {TEXT} characters", place)
         return texts if shape else texts[0]
 
-    def _array(self, path: str, held: Any) -> dict[str, Any]:
+    def _array(self, path: str, data_set: Any) -> dict[str, Any]:
         """A data set: its dtype (None for what is no number), its shape, and where it lies (None: not as it is)."""
-        properties = held.get_create_plist()
+        properties = data_set.get_create_plist()
         if properties.get_external_count():
             raise Refused("a data set whose elements are in other files (external storage)", path)
         layout = properties.get_layout()
         if layout == self.h5py.h5d.VIRTUAL:
             raise Refused("a virtual data set, whose elements are in other files", path)
-        for place in range(properties.get_nfilters()):
-            code = properties.get_filter(place)[0]
+        for index in range(properties.get_nfilters()):
+            code = properties.get_filter(index)[0]
             if code not in FILTERS:
                 known = ", ".join(FILTERS.values())
                 raise Refused(f"a data set behind the filter {code}; only {known} are read, no plugins", path)
-        kind = held.get_type()
+        kind = data_set.get_type()
         classes = (self.h5py.h5t.TypeIntegerID, self.h5py.h5t.TypeFloatID, self.h5py.h5t.TypeEnumID)
-        space = held.get_space().get_simple_extent_type()
-        shape = list(held.shape or ())
+        space = data_set.get_space().get_simple_extent_type()
+        shape = list(data_set.shape or ())
         if not isinstance(kind, classes) or space == self.h5py.h5s.NULL:
             return {"dtype": None, "shape": shape, "kind": type(kind).__name__}
-        dtype = held.dtype
-        found: dict[str, Any] = {"dtype": dtype.str, "shape": shape, "offset": None}
+        dtype = data_set.dtype
+        entry: dict[str, Any] = {"dtype": dtype.str, "shape": shape, "offset": None}
         count = dtype.itemsize
         for size in shape:
             count *= size
-        if layout == self.h5py.h5d.CONTIGUOUS and held.get_offset() is not None:
-            found["offset"] = held.get_offset()
-            if found["offset"] + count > self.size:
+        if layout == self.h5py.h5d.CONTIGUOUS and data_set.get_offset() is not None:
+            entry["offset"] = data_set.get_offset()
+            if entry["offset"] + count > self.size:
                 raise Refused(f"a data set of {count} bytes, of which the file holds fewer: it is cut short", path)
-            return found
-        stored = held.get_storage_size()
+            return entry
+        stored = data_set.get_storage_size()
         if stored > self.size or count > dtype.itemsize * self.elements + self.expansion * stored:
             raise Refused(f"a data set of {count} bytes, of which {stored} are stored (see --limits)", path)
-        return found
+        return entry
 
     def give(self, path: str, answers: Any) -> None:
         """Write the elements of an array in C order."""
         import numpy as np
 
-        held = self.h5py.Dataset(self.h5py.h5o.open(self.file.id, path.encode("utf-8", "surrogateescape")))
-        answers.write(f"{int(held.nbytes)}\n".encode())
-        rows = max(1, PIECE // max(1, int(held.nbytes) // max(1, held.shape[0] if held.shape else 1)))
-        _allow(MOST + int(held.nbytes) // PACE)
-        for start in range(0, held.shape[0] if held.shape else 1, rows):
-            part = held[start : start + rows] if held.shape else held[()]
+        data_set = self.h5py.Dataset(self.h5py.h5o.open(self.file.id, path.encode("utf-8", "surrogateescape")))
+        answers.write(f"{int(data_set.nbytes)}\n".encode())
+        rows = max(1, PIECE // max(1, int(data_set.nbytes) // max(1, data_set.shape[0] if data_set.shape else 1)))
+        _allow(MOST + int(data_set.nbytes) // PACE)
+        for start in range(0, data_set.shape[0] if data_set.shape else 1, rows):
+            part = data_set[start : start + rows] if data_set.shape else data_set[()]
             answers.write(np.ascontiguousarray(part).tobytes())
         answers.flush()
 
@@ -233,8 +233,8 @@ def _cap_memory() -> None:
         return
     try:
         with open("/proc/self/statm") as file:
-            held = int(file.read().split()[0]) * resource.getpagesize()
-        resource.setrlimit(resource.RLIMIT_AS, (held + MEMORY, held + MEMORY))
+            size = int(file.read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (size + MEMORY, size + MEMORY))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     except (ValueError, OSError):
         return  # as above
@@ -245,8 +245,8 @@ def answer(h5py: Any, file: int, pipe: socket.socket, words: list[int]) -> None:
     start, size, elements, expansion = words
     answers = pipe.makefile("wb")
 
-    def tell(found: dict[str, Any]) -> None:
-        answers.write(json.dumps(found).encode("ascii") + b"\n")
+    def tell(message: dict[str, Any]) -> None:
+        answers.write(json.dumps(message).encode("ascii") + b"\n")
         answers.flush()
 
     if isinstance(h5py, ImportError):

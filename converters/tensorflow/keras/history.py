@@ -57,19 +57,19 @@ def modern(entry: Mapping[str, Any]) -> Mapping[str, Any]:
     name = CLASSES.get(entry["class_name"], entry["class_name"])
     if not isinstance(config, Mapping) or (name == entry["class_name"] and not config.keys() & _OLD):
         return entry
-    found = {KEYS.get(key, key): value for key, value in config.items()}
+    settings = {KEYS.get(key, key): value for key, value in config.items()}
     if "nb_row" in config:
-        found["kernel_size"] = [config["nb_row"], config["nb_col"]]
+        settings["kernel_size"] = [config["nb_row"], config["nb_col"]]
     if "kernel_dim1" in config:
-        found["kernel_size"] = [config[f"kernel_dim{axis}"] for axis in (1, 2, 3)]
-    if found.get("data_format") in ORDERINGS:
-        found["data_format"] = ORDERINGS[found["data_format"]]
-    if name in UNITS and "units" not in found and "output_dim" in found:
-        found["units"] = found["output_dim"]
+        settings["kernel_size"] = [config[f"kernel_dim{axis}"] for axis in (1, 2, 3)]
+    if settings.get("data_format") in ORDERINGS:
+        settings["data_format"] = ORDERINGS[settings["data_format"]]
+    if name in UNITS and "units" not in settings and "output_dim" in settings:
+        settings["units"] = settings["output_dim"]
     if name == "Merge":
-        name = MERGES.get(found.get("mode", ""), "Merge")
-        found["axis"] = found.get("concat_axis", -1) if name == "Concatenate" else found.get("dot_axes", -1)
-    return {**entry, "class_name": name, "config": found}
+        name = MERGES.get(settings.get("mode", ""), "Merge")
+        settings["axis"] = settings.get("concat_axis", -1) if name == "Concatenate" else settings.get("dot_axes", -1)
+    return {**entry, "class_name": name, "config": settings}
 
 
 def old_weights(class_name: str, config: Mapping[str, Any], weights: Sequence[Tensor]) -> list[Tensor]:
@@ -78,14 +78,14 @@ def old_weights(class_name: str, config: Mapping[str, Any], weights: Sequence[Te
     Kernels of layers with channels first are (out, in, K...), those of one axis have a second one of size 1, and each
     gate has weights of its own: update, reset, new (GRU) and input, new, forget, output (LSTM).
     """
-    found = list(weights)
-    if class_name in GATES and len(found) == 3 * len(GATES[class_name]):
+    tensors = list(weights)
+    if class_name in GATES and len(tensors) == 3 * len(GATES[class_name]):
         order = GATES[class_name]
-        return [_joined([found[3 * gate + kind] for gate in order]) for kind in range(3)]
-    if class_name in KERNELS and found:
+        return [_joined([tensors[3 * gate + kind] for gate in order]) for kind in range(3)]
+    if class_name in KERNELS and tensors:
         first = config.get("data_format") == "channels_first" or class_name == "Conv1D"
-        found[0] = _moved(class_name, found[0], first=first, filters=config.get("filters"))
-    return found
+        tensors[0] = _moved(class_name, tensors[0], first=first, filters=config.get("filters"))
+    return tensors
 
 
 def _moved(class_name: str, kernel: Tensor, *, first: bool, filters: object) -> Tensor:

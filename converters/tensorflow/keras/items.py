@@ -35,25 +35,25 @@ def _import_item(parts: Sequence[Any]) -> ImportFunction:
     def import_item(node: ImportNode) -> Imported:
         value = node.input(0)
         rest = node.rank(value) - sum(part is not None and not _is_ellipsis(part) for part in parts)
-        axis, place = 0, 0
+        axis, result_axis = 0, 0
         cuts: list[tuple[int, int, int, int]] = []
         gone: list[int] = []
-        made: list[int] = []
+        new_axes: list[int] = []
         far = np.iinfo(np.int64).max
         for part in parts:
             if _is_ellipsis(part):
-                axis, place = axis + rest, place + rest
+                axis, result_axis = axis + rest, result_axis + rest
                 continue
             if part is None:
-                made.append(place)
-                place += 1
+                new_axes.append(result_axis)
+                result_axis += 1
                 continue
             if isinstance(part, Mapping):
                 step = part.get("step") or 1
                 begin, end = (0, far) if step > 0 else (far, -far)
                 begin = begin if part.get("start") is None else int(part["start"])
                 end = end if part.get("stop") is None else int(part["stop"])
-                place += 1
+                result_axis += 1
             else:
                 step, begin, end = 1, int(part), int(part) + 1 or far
                 gone.append(axis)
@@ -64,7 +64,7 @@ def _import_item(parts: Sequence[Any]) -> ImportFunction:
             value = node.step(Slice(), value, *map(node.vector, zip(*cuts, strict=True)), suffix="part")
         if gone:
             value = node.step(Squeeze(), value, node.vector(gone), suffix="squeezed")
-        return node.step(Unsqueeze(), value, node.vector(made), suffix="item") if made else value
+        return node.step(Unsqueeze(), value, node.vector(new_axes), suffix="item") if new_axes else value
 
     return import_item
 

@@ -138,22 +138,22 @@ def _sizes(node: ImportNode, shape: Value, first: int) -> Value:
 
 def wrapped(layer: Layer) -> list[Endpoint]:
     """A wrapper that acts in training only."""
-    found = layer.call(layer.config["layer"], "layer", layer.stored.part("layer"), layer.operands)
-    layer.mask = found[0].mask
-    return [held.value for held in found]
+    results = layer.call(layer.config["layer"], "layer", layer.stored.part("layer"), layer.operands)
+    layer.mask = results[0].mask
+    return [result.value for result in results]
 
 
 def _batch(layer: Layer) -> Endpoint:
     shape = layer.add("Shape", "sizes", [layer.data], out_type=DType.INT32)
-    places = [layer.constant(name, [number]) for name, number in (("first", 0), ("second", 1), ("step", 1))]
+    bounds = [layer.constant(name, [number]) for name, number in (("first", 0), ("second", 1), ("step", 1))]
     return layer.add(
-        "StridedSlice", "batch", [shape, *places], begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0,
+        "StridedSlice", "batch", [shape, *bounds], begin_mask=0, end_mask=0, ellipsis_mask=0, new_axis_mask=0,
         shrink_axis_mask=1,
     )  # fmt: skip
 
 
 def _reshaped(layer: Layer, data: Endpoint, sizes: Sequence[int]) -> Endpoint:
-    parts = [_batch(layer), *(layer.constant(f"size_{place}", size) for place, size in enumerate(sizes))]
+    parts = [_batch(layer), *(layer.constant(f"size_{index}", size) for index, size in enumerate(sizes))]
     return layer.add("Reshape", "reshape", [data, layer.add("Pack", "shape", parts, axis=0, N=len(parts))])
 
 

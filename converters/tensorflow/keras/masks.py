@@ -37,9 +37,9 @@ class Compact:
             shape = node.step(Shape(), self._mask, suffix="mask_shape")
             steps = node.step(Gather(0), shape, node.vector([0]), suffix="steps")
             count = node.step(Squeeze(), steps, node.vector([0]), suffix="step_count")
-            zero, one = node.constant(0, DType.INT64), node.constant(1, DType.INT64)
-            places = node.step(Range(), zero, count, one, suffix="places")
-            later = node.step(Unsqueeze(), node.step(ew.Sub(), count, places), node.vector([1]), suffix="later")
+            zero, unit = node.constant(0, DType.INT64), node.constant(1, DType.INT64)
+            indices = node.step(Range(), zero, count, unit, suffix="places")
+            later = node.step(Unsqueeze(), node.step(ew.Sub(), count, indices), node.vector([1]), suffix="later")
             keys = node.step(ew.Add(), node.step(ew.Mul(), self._numbers, count), later, suffix="keys")
             self._order = node.steps(TopK(axis=0), keys, steps, suffix="order")[1]
         return self._taken(value, self._order)
@@ -53,12 +53,12 @@ class Compact:
         node = self._node
         if backward:
             # behind the last step that counts the operator gives 0 itself
-            found = self._taken(value, node.step(ew.Sub(), self._counts, self._numbers, suffix="places_from"))
-            return self._where(self._mask, found) if zeros else found
+            outputs = self._taken(value, node.step(ew.Sub(), self._counts, self._numbers, suffix="places_from"))
+            return self._where(self._mask, outputs) if zeros else outputs
         before = node.step(ew.Sub(), self._counts, node.constant(1, DType.INT64), suffix="places_before")
-        places = node.step(ew.Max(), before, node.constant(0, DType.INT64), suffix="places_from")
+        sources = node.step(ew.Max(), before, node.constant(0, DType.INT64), suffix="places_from")
         counted = node.step(ew.Greater(), self._counts, node.constant(0, DType.INT64), suffix="begun")
-        return self._where(self._mask if zeros else counted, self._taken(value, places))
+        return self._where(self._mask if zeros else counted, self._taken(value, sources))
 
     def last(self, value: Value, *, backward: bool, zeros: bool) -> Value:
         """The last output (N, units): 0 where no step counts or, with `zeros`, where the last one does not."""
@@ -80,8 +80,8 @@ class Compact:
         wide = node.step(Unsqueeze(), condition, node.vector([-1]), suffix="condition")
         return node.step(ew.Where(), wide, value, other or node.scalar_like(value, 0.0), suffix="kept")
 
-    def _taken(self, value: Value, places: Value) -> Value:
+    def _taken(self, value: Value, indices: Value) -> Value:
         node = self._node
-        wide = node.step(Unsqueeze(), places, node.vector([-1]), suffix="wide")
+        wide = node.step(Unsqueeze(), indices, node.vector([-1]), suffix="wide")
         shape = node.step(Shape(), value, suffix="whole")
         return node.step(GatherElements(0), value, node.step(Expand(), wide, shape), suffix="taken")

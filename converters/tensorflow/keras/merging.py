@@ -31,8 +31,8 @@ def _folded(op: str) -> Callable[[Layer], Endpoint]:
     def folded(layer: Layer) -> Endpoint:
         operands = _aligned(layer)
         value = operands[0]
-        for place, other in enumerate(operands[1:]):
-            value = layer.add(op, f"step_{place}", [value, other])
+        for index, other in enumerate(operands[1:]):
+            value = layer.add(op, f"step_{index}", [value, other])
         layer.mask = _either(layer)
         return value
 
@@ -44,7 +44,7 @@ def _aligned(layer: Layer) -> list[Endpoint]:
     inputs = layer.inputs
     if not inputs:
         raise Refusal("a call without values")
-    return [layer.apply(_with_ones, f"operand_{place}", [held, *inputs]) for place, held in enumerate(inputs)]
+    return [layer.apply(_with_ones, f"operand_{index}", [operand, *inputs]) for index, operand in enumerate(inputs)]
 
 
 def _with_ones(node: ImportNode) -> Imported:
@@ -62,15 +62,15 @@ def _either(layer: Layer) -> Endpoint | None:
     In version 3 what one of the operands' masks lets through, none if an operand has none; before, what all of the
     masks that there are let through.
     """
-    stated = [held.mask for held in layer.operands]
+    stated = [operand.mask for operand in layer.operands]
     masks = [mask for mask in stated if mask is not None]
     if not masks or (layer.keras >= 3 and len(masks) < len(stated)):
         return None
-    op, found = "LogicalOr" if layer.keras >= 3 else "LogicalAnd", masks[0]
-    for place, mask in enumerate(masks[1:]):
-        if mask != found:
-            found = layer.add(op, f"mask_{place}", [found, mask])
-    return found
+    op, result = "LogicalOr" if layer.keras >= 3 else "LogicalAnd", masks[0]
+    for index, mask in enumerate(masks[1:]):
+        if mask != result:
+            result = layer.add(op, f"mask_{index}", [result, mask])
+    return result
 
 
 def _masked(op: str, combine: _Combine) -> Callable[[Layer], Endpoint]:
@@ -78,7 +78,7 @@ def _masked(op: str, combine: _Combine) -> Callable[[Layer], Endpoint]:
 
     def merged(layer: Layer) -> Endpoint:
         operands = layer.operands
-        masks = [held.mask for held in operands if held.mask is not None]
+        masks = [operand.mask for operand in operands if operand.mask is not None]
         if layer.keras < 3 or not masks:
             return _folded(op)(layer)
         layer.mask = _either(layer)
@@ -87,7 +87,7 @@ def _masked(op: str, combine: _Combine) -> Callable[[Layer], Endpoint]:
             values, rest = node.inputs[: len(operands)], list(node.inputs[len(operands) :])
             if len({node.rank(value) for value in values}) > 1:
                 node.refuse("values with masks that have different numbers of axes")
-            wide = [None if held.mask is None else _unsqueezed(node, rest.pop(0)) for held in operands]
+            wide = [None if operand.mask is None else _unsqueezed(node, rest.pop(0)) for operand in operands]
             return combine(node, values, wide)
 
         return layer.apply(import_merged, "merged", [*layer.inputs, *masks])
@@ -154,7 +154,7 @@ def concatenate(layer: Layer) -> Endpoint:
     axis = layer.config.get("axis", -1)
     if not isinstance(axis, int):
         raise FormatError(f"layer {layer.name}: axis is {str(axis)[:60]}, expected one")
-    masks = [held.mask for held in layer.operands]
+    masks = [operand.mask for operand in layer.operands]
     if any(mask is not None for mask in masks):
         layer.mask = _joined_mask(layer, axis)
     value = layer.constant("axis", axis)
@@ -163,15 +163,15 @@ def concatenate(layer: Layer) -> Endpoint:
 
 def _joined_mask(layer: Layer, axis: int) -> Endpoint | None:
     if axis in (-1, 2):
-        masks = [held.mask for held in layer.operands]
+        masks = [operand.mask for operand in layer.operands]
         if layer.keras >= 3 and any(mask is None for mask in masks):
             return layer.apply(_all_true, "mask", [layer.data])
         return _either(layer)
     if axis not in (1, -2):
         raise Refusal(f"a concatenation of masked values along the axis {axis}; 1 and -1 are read")
     parts = [
-        held.mask if held.mask is not None else layer.apply(_all_true, f"mask_{place}", [held.value])
-        for place, held in enumerate(layer.operands)
+        operand.mask if operand.mask is not None else layer.apply(_all_true, f"mask_{index}", [operand.value])
+        for index, operand in enumerate(layer.operands)
     ]
 
     def import_joined(node: ImportNode) -> Imported:
@@ -197,8 +197,8 @@ def dot(layer: Layer) -> Endpoint:
     operands = list(layer.inputs)
     if layer.config.get("normalize"):
         operands = [
-            unit_length(layer, held, [axis], 1e-12 if layer.keras >= 3 else 1e-6, f"unit_{place}")
-            for place, (held, axis) in enumerate(zip(operands, stated, strict=True))
+            unit_length(layer, operand, [axis], 1e-12 if layer.keras >= 3 else 1e-6, f"unit_{index}")
+            for index, (operand, axis) in enumerate(zip(operands, stated, strict=True))
         ]
 
     def import_dot(node: ImportNode) -> Imported:
@@ -210,11 +210,11 @@ def dot(layer: Layer) -> Endpoint:
 def _batch_dot(node: ImportNode, axes: Sequence[int]) -> Imported:
     left, right = node.inputs
     ranks = node.rank(left), node.rank(right)
-    places = [node.axis(axis, rank) for axis, rank in zip(axes, ranks, strict=True)]
+    dot_axes = [node.axis(axis, rank) for axis, rank in zip(axes, ranks, strict=True)]
     if max(ranks) > 3:
         node.refuse(f"products of values with {ranks[0]} and {ranks[1]} axes; up to 3 are read")
-    left = _last(node, left, places[0], ranks[0], "left")
-    right = _last(node, right, places[1], ranks[1], "right")
+    left = _last(node, left, dot_axes[0], ranks[0], "left")
+    right = _last(node, right, dot_axes[1], ranks[1], "right")
     if ranks[0] == 2:
         left = node.step(Unsqueeze(), left, node.vector([1]), suffix="row")
     right = node.step(Transpose((0, 2, 1)), right) if ranks[1] == 3 else node.step(

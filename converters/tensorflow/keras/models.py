@@ -78,31 +78,31 @@ class Reader:
         self._casts = any(name in json.dumps(entry["config"]) for name in CASTING)
         inputs: dict[str, Endpoint] = {}
         if entry["class_name"] == "Sequential":
-            found = self._sequential(config, stored, "", None, inputs)
-            names = [_name(config["layers"][-1], self.path)] if len(found) == 1 else []
+            results = self._sequential(config, stored, "", None, inputs)
+            names = [_name(config["layers"][-1], self.path)] if len(results) == 1 else []
         else:
-            found = self._functional(config, stored, "", None, inputs)
+            results = self._functional(config, stored, "", None, inputs)
             self._order_inputs(listed(config.get("input_layers")), inputs)
             names = output_names(config.get("output_layers"))
         self._refusals.raise_gaps(
             "layer(s) of the model cannot be read (model.export writes a SavedModel, which may say it):"
         )
-        if not found:
+        if not results:
             raise ImportFailure(f"{self.path}: the model has no outputs")
         outputs: dict[str, Endpoint] = {}
-        for place, held in enumerate(found):
-            name = names[place] if place < len(names) else f"output_{place}"
-            outputs[free_name(name, outputs, {})] = held.value
+        for index, result in enumerate(results):
+            name = names[index] if index < len(names) else f"output_{index}"
+            outputs[free_name(name, outputs, {})] = result.value
         return inputs, outputs
 
     def _order_inputs(self, stated: Sequence[Reference], inputs: dict[str, Endpoint]) -> None:
         """Put the inputs, and their nodes, into the model's order, which may not be that of its layers."""
-        names = [held.layer for held in stated if held.layer in inputs]
-        order = {name: place for place, name in enumerate(dict.fromkeys([*names, *inputs]))}
-        held = {name: inputs.pop(name) for name in sorted(inputs, key=order.__getitem__)}
-        inputs.update(held)
-        places = {endpoint.node: order[name] for name, endpoint in held.items()}
-        self.nodes.sort(key=lambda node: places.get(node.name, len(places)))
+        names = [reference.layer for reference in stated if reference.layer in inputs]
+        order = {name: position for position, name in enumerate(dict.fromkeys([*names, *inputs]))}
+        by_name = {name: inputs.pop(name) for name in sorted(inputs, key=order.__getitem__)}
+        inputs.update(by_name)
+        positions = {endpoint.node: order[name] for name, endpoint in by_name.items()}
+        self.nodes.sort(key=lambda node: positions.get(node.name, len(positions)))
 
     def _sequential(
         self,
@@ -116,8 +116,8 @@ class Reader:
         if not entries:
             raise FormatError("a Sequential model without layers", path=self.path)
         if operands is None and entries[0]["class_name"] != "InputLayer":
-            held = entries[0]["config"]
-            stated = held.get("batch_input_shape") if isinstance(held, Mapping) else None
+            settings = entries[0]["config"]
+            stated = settings.get("batch_input_shape") if isinstance(settings, Mapping) else None
             shape = stated or config.get("build_input_shape")
             if shape is None:
                 raise ImportFailure(f"{self.path}: the model was never built: its file states no input shape")
@@ -147,8 +147,8 @@ class Reader:
         inputs: dict[str, Endpoint],
     ) -> list[Held]:
         entries = {_name(entry, self.path): entry for entry in config["layers"]}
-        own = {name: entry["class_name"] for name, entry in entries.items() if not _is_operation(entry)}
-        weights = dict(zip(own, stored.layers(list(own.items())), strict=True))
+        classes = {name: entry["class_name"] for name, entry in entries.items() if not _is_operation(entry)}
+        weights = dict(zip(classes, stored.layers(list(classes.items())), strict=True))
         sources = [reference.layer for reference in listed(config.get("input_layers"))]
         results: dict[tuple[str, int], list[Held]] = {}
         calls: list[tuple[str, int, list[Any], dict[str, Any]]] = []
@@ -156,37 +156,37 @@ class Reader:
             if entry["class_name"] == "InputLayer":
                 results[name, 0] = [self._source(entry, name, prefix, sources, operands, inputs)]
                 continue
-            for place, call in enumerate(entry.get("inbound_nodes") or [[]]):
+            for number, call in enumerate(entry.get("inbound_nodes") or [[]]):
                 args, kwargs = arguments_of(call, entries)
-                calls.append((name, place, args, kwargs))
+                calls.append((name, number, args, kwargs))
         nested = [name for name, entry in entries.items() if entry["class_name"] in FUNCTIONAL]
         ends = listed(config.get("output_layers"))
         calls, outputs = count_from_zero(calls, ends, nested if self.version >= 3 else None)
         calls = execution_order(calls, outputs)
         while calls:
             left = []
-            for name, place, args, kwargs in calls:
+            for name, number, args, kwargs in calls:
                 wanted = list(references_in([args, kwargs]))
-                if not all((held.layer, held.call) in results for held in wanted):
-                    left.append((name, place, args, kwargs))
+                if not all((reference.layer, reference.call) in results for reference in wanted):
+                    left.append((name, number, args, kwargs))
                     continue
-                title = prefix + (name if place == 0 else f"{name}_call_{place}")
+                title = prefix + (name if number == 0 else f"{name}_call_{number}")
                 given = self._filled(args, results), self._filled(kwargs, results)
                 self._owners[f"{title}/"] = f"{self._owners.get(prefix, prefix)}{name}/"
-                made = self._call(entries[name], weights.get(name, stored), title, *given)
-                results[name, place] = made
+                values = self._call(entries[name], weights.get(name, stored), title, *given)
+                results[name, number] = values
             if len(left) == len(calls):
                 shown = ", ".join(name for name, *_ in left[:5])
                 raise FormatError(f"its layers {shown} wait for each other", path=self.path)
             calls = left
-        return [result_of(held, results) for held in outputs]
+        return [result_of(reference, results) for reference in outputs]
 
     def _filled(self, structure: Any, results: Mapping[tuple[str, int], list[Held]]) -> Any:
         """The structure with what calls gave, with the masks that it has after the calls since."""
 
         def fill(reference: Reference) -> Held:
-            held = result_of(reference, results)
-            return Held(held.value, self._masks.get(held.value, held.mask), reference.dtype, reference.shape)
+            value = result_of(reference, results)
+            return Held(value.value, self._masks.get(value.value, value.mask), reference.dtype, reference.shape)
 
         return mapped(structure, fill)
 
@@ -201,14 +201,14 @@ class Reader:
     ) -> Held:
         """An input: of the whole model, or what a nested one is called on."""
         if operands is None:
-            held = self._input(entry, prefix + name)
-            inputs[name] = held.value
-            return held
-        place = sources.index(name) if name in sources else len(operands)
-        found = operands[place] if place < len(operands) else None
-        if found is None:
+            value = self._input(entry, prefix + name)
+            inputs[name] = value.value
+            return value
+        index = sources.index(name) if name in sources else len(operands)
+        operand = operands[index] if index < len(operands) else None
+        if operand is None:
             raise FormatError(f"the nested model {prefix} is called without its input {name}", path=self.path)
-        return found
+        return operand
 
     def _input(self, entry: Entry, name: str) -> Held:
         check_layer(entry, name, self.path)
@@ -256,8 +256,8 @@ class Reader:
         stated = config if isinstance(config, Mapping) else {}
         if not self._refusals.take(entry["class_name"], error, name, stated):
             self._refusals.refuse(entry["class_name"], str(error), name)
-        found = list(held_in([args, kwargs]))
-        return [found[0] if found else Held(Endpoint(name))] * 8
+        operands = list(held_in([args, kwargs]))
+        return [operands[0] if operands else Held(Endpoint(name))] * 8
 
     def _told(self, name: str, results: list[Held]) -> list[Held]:
         """The results of a call, the first of which is what its name means."""
@@ -280,16 +280,17 @@ class Reader:
             argument = [argument.get(reference.layer) for reference in listed(layers)]
         operands = list(flat(argument))
         for slot, mask in enumerate(masks[: len(operands)]):
-            held = operands[slot]
-            if mask is not None and held is not None:
-                operands[slot] = Held(held.value, mask.value)
-                self._masks[held.value] = mask.value
+            value = operands[slot]
+            if mask is not None and value is not None:
+                operands[slot] = Held(value.value, mask.value)
+                self._masks[value.value] = mask.value
         if entry["class_name"] == "Sequential":
-            found = self._sequential(config, stored, f"{name}/", [held for held in operands if held is not None], {})
+            given = [value for value in operands if value is not None]
+            results = self._sequential(config, stored, f"{name}/", given, {})
         else:
-            found = self._functional(config, stored, f"{name}/", operands, {})
+            results = self._functional(config, stored, f"{name}/", operands, {})
         self._depth -= 1
-        return found
+        return results
 
     def _layer(
         self, entry: Entry, stored: Weights, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], owner: str
@@ -300,12 +301,12 @@ class Reader:
         if self.backend == "theano" and "Conv" in class_name:
             raise Refusal("the file was written with Theano, whose convolutions turn their kernels round")
         if self.version == 1:
-            stored = StoredByName([("", held) for held in old_weights(class_name, config, stored.tensors())], name)
+            stored = StoredByName([("", tensor) for tensor in old_weights(class_name, config, stored.tensors())], name)
         function = self.layers.get(class_name)
         if function is None:
             raise Refusal(REFUSED.get(class_name, "graphir does not know this layer"))
-        told = kwargs.get("training") is True and class_name in RANDOM
-        if told and self.version < 3:
+        is_training = kwargs.get("training") is True and class_name in RANDOM
+        if is_training and self.version < 3:
             raise Refusal("it is called with training=True, so that it does at inference what training does")
         odd = [key for key in ("lora_rank", "quantization_config", "quantization_mode") if config.get(key)]
         if odd:
@@ -315,19 +316,19 @@ class Reader:
             name, Settings(config, name), stored, first, Reads(others), self.version, class_name,
             dtype=compute_dtype(config), owner=owner, shared=self._shared,
         )  # fmt: skip
-        layer.call = lambda inner, suffix, part, held: self._inner(layer, inner, suffix, part, held)
+        layer.call = lambda inner, suffix, part, operands: self._inner(layer, inner, suffix, part, operands)
         if self._casts:
             layer.args = mapped(first, layer.autocast)
             layer.kwargs = Reads(mapped(others, layer.autocast))
-        found = function(layer)
-        results = [found] if isinstance(found, Endpoint) else list(found)
-        if told:
+        result = function(layer)
+        results = [result] if isinstance(result, Endpoint) else list(result)
+        if is_training:
             results[0] = layer.apply(_import_told, "inference", results[:1])
         if layer.mask is None and class_name in PASS_MASKS:
             layer.mask = layer.stated_mask()
         self.nodes += layer.nodes
         if layer.takes_masks:
-            self._masks |= dict.fromkeys(held.value for held in held_in([first, others]))
+            self._masks |= dict.fromkeys(operand.value for operand in held_in([first, others]))
         refuse_unread(layer.kwargs, layer.config, "" if self.version == 1 or function is same else class_name)
         masks = [layer.mask] * layer.masked + [None] * len(results)
         return [Held(value, mask) for value, mask in zip(results, masks, strict=False)]
@@ -353,11 +354,11 @@ class Reader:
             raise Refusal(f"graphir does not know the operation {title}")
         given = Reads({**config, **kwargs} if self.version >= 3 else kwargs)
         layer = Layer(name, Settings(config, name), stored, args, given, self.version, title)
-        found = function(layer)
+        result = function(layer)
         self.nodes += layer.nodes
         refuse_unread(layer.kwargs)
-        masks = {held.value: held.mask for held in held_in([args, kwargs])}  # of what is handed on as it is
-        return [Held(value, masks.get(value)) for value in ([found] if isinstance(found, Endpoint) else found)]
+        masks = {operand.value: operand.mask for operand in held_in([args, kwargs])}  # of what is handed on as it is
+        return [Held(value, masks.get(value)) for value in ([result] if isinstance(result, Endpoint) else result)]
 
 
 def _import_told(node: ImportNode) -> Imported:

@@ -46,11 +46,11 @@ class _Norm:
         epsilon = self._layer.kwargs.get("epsilon")
         return self.terms("Rsqrt", self.terms("AddV2", value, EPSILON if epsilon is None else float(epsilon)))
 
-    def along(self, place: int, name: str) -> Endpoint | None:
+    def along(self, index: int, name: str) -> Endpoint | None:
         """An argument whose elements stand along the axes; None if it is not given."""
-        if argument(self._layer, place, name) is None:
+        if argument(self._layer, index, name) is None:
             return None
-        value = operand(self._layer, place, name)
+        value = operand(self._layer, index, name)
         if self.axes == [len(self.shape) - 1]:
             return value
         sizes = [self.shape[axis] if axis in self.axes else 1 for axis in range(len(self.shape))]
@@ -87,7 +87,7 @@ def batch_norm(layer: Layer) -> Endpoint:
     norm = _Norm(layer)
     t = norm.terms
     mean, variance, offset, scale = (
-        norm.along(place, name) for place, name in enumerate(("mean", "variance", "offset", "scale"), 1)
+        norm.along(index, name) for index, name in enumerate(("mean", "variance", "offset", "scale"), 1)
     )
     if mean is None or variance is None:
         raise Refusal("no mean or no variance")

@@ -22,8 +22,8 @@ from graphir.types import DType
 
 
 def _axes(layer: Layer, default: int = -1) -> list[int]:
-    held = layer.config.get("axis", default)
-    return [held] if isinstance(held, int) else list(held)
+    axes = layer.config.get("axis", default)
+    return [axes] if isinstance(axes, int) else list(axes)
 
 
 def batch_normalization(layer: Layer) -> Endpoint:
@@ -78,8 +78,8 @@ def _weights(layer: Layer) -> tuple[Tensor | None, Tensor | None]:
 
 def _constants(layer: Layer, gamma: Tensor | None, beta: Tensor | None) -> tuple[list[Endpoint], list[str]]:
     """The weights that there are, as nodes, and their names."""
-    held = [(name, tensor) for name, tensor in (("gamma", gamma), ("beta", beta)) if tensor is not None]
-    return [layer.constant(name, tensor) for name, tensor in held], [name for name, _ in held]
+    tensors = [(name, tensor) for name, tensor in (("gamma", gamma), ("beta", beta)) if tensor is not None]
+    return [layer.constant(name, tensor) for name, tensor in tensors], [name for name, _ in tensors]
 
 
 def layer_normalization(layer: Layer) -> Endpoint:
@@ -88,16 +88,16 @@ def layer_normalization(layer: Layer) -> Endpoint:
     names, parts = ["x"], [layer.data]
     if layer.config.get("rms_scaling"):
         raise Refusal("rms_scaling, which scales by the variance; use RMSNormalization")
-    held, held_names = _constants(layer, gamma, beta)
-    op_of = _LayerNorm(_axes(layer), float(layer.config.get("epsilon", 1e-3)), (*names, *held_names), rms=False)
-    return layer.apply(op_of, "normalized", [*parts, *held])
+    constants, constant_names = _constants(layer, gamma, beta)
+    op_of = _LayerNorm(_axes(layer), float(layer.config.get("epsilon", 1e-3)), (*names, *constant_names), rms=False)
+    return layer.apply(op_of, "normalized", [*parts, *constants])
 
 
 def rms_normalization(layer: Layer) -> Endpoint:
     """x / sqrt(mean(x^2) + epsilon), times a weight."""
-    held = layer.weight(0)
+    gamma = layer.weight(0)
     op_of = _LayerNorm(_axes(layer), float(layer.config.get("epsilon", 1e-6)), ("x", "gamma"), rms=True)
-    return layer.apply(op_of, "normalized", [layer.data, held])
+    return layer.apply(op_of, "normalized", [layer.data, gamma])
 
 
 class _LayerNorm:
@@ -108,15 +108,15 @@ class _LayerNorm:
 
     def __call__(self, node: ImportNode) -> Imported:
         """The node's result."""
-        held = dict(zip(self.names, node.inputs, strict=True))
-        x = held["x"]
+        parts = dict(zip(self.names, node.inputs, strict=True))
+        x = parts["x"]
         rank = node.rank(x)
         axes = sorted(node.axis(axis, rank) for axis in self.axes)
         first = rank - len(axes)
         order = (*(axis for axis in range(rank) if axis not in axes), *axes)
         in_place = axes == list(range(first, rank))
         moved = x if in_place else node.step(Transpose(order), x, suffix="moved")
-        weights = [held.get(name) for name in ("gamma", "beta")]
+        weights = [parts.get(name) for name in ("gamma", "beta")]
         gamma = weights[0] if weights[0] is not None else _ones(node, moved, len(axes))
         stash = DType.FLOAT64 if x.dtype is DType.FLOAT64 else DType.FLOAT32
         if self.rms:
@@ -144,7 +144,7 @@ def group_normalization(layer: Layer) -> Endpoint:
     if layer.keras < 3 and layer.stated_mask() is not None:
         raise Refusal("a mask, by which version 2 weighs the statistics")
     gamma, beta = _weights(layer)
-    held, names = _constants(layer, gamma, beta)
+    constants, names = _constants(layer, gamma, beta)
     groups, axis = int(layer.config.get("groups", 32)), _axes(layer)[0]
     epsilon = float(layer.config.get("epsilon", 1e-3))
 
@@ -152,20 +152,20 @@ def group_normalization(layer: Layer) -> Endpoint:
         parts = dict(zip(("x", *names), node.inputs, strict=True))
         x = parts["x"]
         rank = node.rank(x)
-        place = node.axis(axis, rank)
-        channels = node.sizes(x, (place,))[0]
+        channel_axis = node.axis(axis, rank)
+        channels = node.sizes(x, (channel_axis,))[0]
         dtype = (x.dtype or DType.FLOAT32).numpy()
         node.charge_table(2 * channels)
         scale = parts.get("gamma") or node.constant(np.ones(channels, dtype))
         bias = parts.get("beta") or node.constant(np.zeros(channels, dtype))
         op = ir.GroupNormalization(channels if groups == -1 else groups, epsilon)
-        if place == 1:
+        if channel_axis == 1:
             return node.emit(op, x, scale, bias)
-        order = (0, place, *(other for other in range(1, rank) if other != place))
-        found = node.step(op, node.step(Transpose(order), x, suffix="moved"), scale, bias, suffix="first")
-        return node.emit(Transpose(tuple(order.index(other) for other in range(rank))), found)
+        order = (0, channel_axis, *(other for other in range(1, rank) if other != channel_axis))
+        result = node.step(op, node.step(Transpose(order), x, suffix="moved"), scale, bias, suffix="first")
+        return node.emit(Transpose(tuple(order.index(other) for other in range(rank))), result)
 
-    return layer.apply(import_group, "normalized", [layer.data, *held])
+    return layer.apply(import_group, "normalized", [layer.data, *constants])
 
 
 def unit_normalization(layer: Layer) -> Endpoint:
@@ -193,12 +193,12 @@ def normalization(layer: Layer) -> Endpoint:
         values = [layer.tensor(slot).numpy() for slot in (0, 1)]
     else:
         values = [layer.config[name] for name in ("mean", "variance")]
-    mean, variance = (layer.constant(f"statistic_{place}", held, np.float32) for place, held in enumerate(values))
+    mean, variance = (layer.constant(f"statistic_{index}", array, np.float32) for index, array in enumerate(values))
     least = layer.constant("least", 1e-7, np.float32)
     deviation = layer.add("Maximum", "deviation", [layer.add("Sqrt", "root", [variance]), least])
     data = layer.apply(import_float, "float", [layer.data])
     along = _beside(axes)
-    shaped = [layer.apply(along, f"along_{place}", [part, data]) for place, part in enumerate((mean, deviation))]
+    shaped = [layer.apply(along, f"along_{index}", [part, data]) for index, part in enumerate((mean, deviation))]
     if layer.config.get("invert"):
         return layer.add("AddV2", "restored", [layer.add("Mul", "scaled", [data, shaped[1]]), shaped[0]])
     return layer.add("RealDiv", "normalized", [layer.add("Sub", "centered", [data, shaped[0]]), shaped[1]])
@@ -208,16 +208,16 @@ def _beside(axes: Sequence[int]) -> ImportFunction:
     """Statistics in the shape that broadcasts along these axes of the second operand."""
 
     def import_beside(node: ImportNode) -> Imported:
-        held, x = node.input(0), node.input(1)
-        if not node.rank(held):
-            return held
+        statistic, x = node.input(0), node.input(1)
+        if not node.rank(statistic):
+            return statistic
         rank = node.rank(x)
         kept = [node.axis(axis, rank) for axis in axes]
         sizes = list(node.sizes(x, kept)) if kept else []
         shape = [1] * rank
         for axis, size in zip(kept, sizes, strict=True):
             shape[axis] = size
-        return node.emit(Reshape(), held, node.vector(shape))
+        return node.emit(Reshape(), statistic, node.vector(shape))
 
     return import_beside
 

@@ -147,10 +147,10 @@ def _without_nan(op: str, neutral: float) -> Build:
         data = tensor_argument(layer)
         t = Terms(layer, data)
         missing = t("IsNan", data)
-        found = _with_axes(op, t("SelectV2", missing, neutral, data), layer, "kept")
+        result = _with_axes(op, t("SelectV2", missing, neutral, data), layer, "kept")
         if math.isfinite(neutral):
-            return found
-        return t("SelectV2", _with_axes("All", missing, layer, "every"), math.nan, found)
+            return result
+        return t("SelectV2", _with_axes("All", missing, layer, "every"), math.nan, result)
 
     return reduction
 
@@ -160,8 +160,8 @@ def _mean_without_nan(layer: Layer, data: Endpoint, suffix: str, *, keep: bool |
     missing = t("IsNan", data)
     parts = (("total", data), ("count", 1.0))
     return t("RealDiv", *(
-        _with_axes("Sum", t("SelectV2", missing, 0.0, held), layer, f"{suffix}_{name}", keep=keep)
-        for name, held in parts
+        _with_axes("Sum", t("SelectV2", missing, 0.0, part), layer, f"{suffix}_{name}", keep=keep)
+        for name, part in parts
     ))  # fmt: skip
 
 
@@ -225,12 +225,12 @@ def norm(layer: Layer) -> Endpoint:
 def _arg(op: str) -> Build:
     def arg(layer: Layer) -> Endpoint:
         data, axis = data_along(layer)
-        place = layer.constant("axis", axis)
-        found = layer.add(op, "indices", [data, place], output_type=DType.INT32)
+        axis_value = layer.constant("axis", axis)
+        indices = layer.add(op, "indices", [data, axis_value], output_type=DType.INT32)
         if not layer.kwargs.get("keepdims"):
-            return found
+            return indices
         axes = [axis] if stated_axes(layer) is not None else list(range(len(stated_shape(layer))))
-        return layer.apply(lambda node: node.emit(Unsqueeze(), node.input(0), node.vector(axes)), "value", [found])
+        return layer.apply(lambda node: node.emit(Unsqueeze(), node.input(0), node.vector(axes)), "value", [indices])
 
     return arg
 
@@ -250,8 +250,8 @@ def _cumulative(op: str) -> Build:
 def top_k(layer: Layer) -> list[Endpoint]:
     """The largest along the last axis, and their indices."""
     k = layer.constant("k", layer.kwargs["k"])
-    found = layer.add("TopKV2", "value", [tensor_argument(layer), k], sorted=bool(layer.kwargs.get("sorted", True)))
-    return [found, Endpoint(found.node, 1)]
+    largest = layer.add("TopKV2", "value", [tensor_argument(layer), k], sorted=bool(layer.kwargs.get("sorted", True)))
+    return [largest, Endpoint(largest.node, 1)]
 
 
 ROWS: Mapping[str, Build] = {

@@ -46,28 +46,28 @@ def _binary(op: Operator, *, negated: bool = False) -> Build:
 
     def build(layer: Layer) -> Endpoint:
         pair = [first_argument(layer), argument(layer, 1, "x2", "y", "b")]
-        held = [side.value for side in pair if isinstance(side, Held)]
-        if not held or any(isinstance(side, (str, Mapping, list)) or side is None for side in pair):
+        endpoints = [side.value for side in pair if isinstance(side, Held)]
+        if not endpoints or any(isinstance(side, (str, Mapping, list)) or side is None for side in pair):
             raise Refusal("its arguments are not two values or numbers")
 
         def import_binary(node: ImportNode) -> Imported:
             sides = bring_together(node, pair)
             return node.emit(ew.Not(), node.step(op, *sides, suffix="opposite")) if negated else node.emit(op, *sides)
 
-        return layer.apply(import_binary, "value", held)
+        return layer.apply(import_binary, "value", endpoints)
 
     return build
 
 
 def _axes(layer: Layer) -> list[int] | None:
-    held = argument(layer, 1, "axis", "axes", "reduction_indices")
-    return None if held is None else [held] if isinstance(held, int) else whole_numbers(held, "its axes")
+    axes = argument(layer, 1, "axis", "axes", "reduction_indices")
+    return None if axes is None else [axes] if isinstance(axes, int) else whole_numbers(axes, "its axes")
 
 
 def _axis(layer: Layer) -> int:
     """One axis, the first if none is stated."""
-    held = argument(layer, 1, "axis")
-    return whole_numbers([0 if held is None else held], "its axis")[0]
+    axis = argument(layer, 1, "axis")
+    return whole_numbers([0 if axis is None else axis], "its axis")[0]
 
 
 def _reduction(cls: type[Operator]) -> Build:
@@ -76,8 +76,8 @@ def _reduction(cls: type[Operator]) -> Build:
 
         def import_reduction(node: ImportNode) -> Imported:
             value = node.input(0)
-            places = range(node.rank(value)) if axes is None else axes
-            return node.emit(cls(keepdims=keep), value, node.vector(places))
+            dims = range(node.rank(value)) if axes is None else axes
+            return node.emit(cls(keepdims=keep), value, node.vector(dims))
 
         return layer.apply(import_reduction, "value", [tensor_argument(layer)])
 

@@ -92,9 +92,9 @@ class Recurrence:
         runs = _runs(node, self, first, None if compact is None else compact.lengths, operands)
         joined = len(runs) == 2 and runs[0].results is runs[1].results and self.merge == "concat"
         if joined and compact is None and not any(self.flips):
-            found = [_side_by_side(node, self, runs[0].results)]
+            outputs = [_side_by_side(node, self, runs[0].results)]
         else:
-            found = _merged(node, self, [self._output(node, run, place, compact) for place, run in enumerate(runs)])
+            outputs = _merged(node, self, [self._output(node, run, index, compact) for index, run in enumerate(runs)])
         after: list[Value] = []
         for run, begin in zip(runs, _given(self, operands), strict=True) if self.states or kept else ():
             last = run.states(node)
@@ -104,11 +104,11 @@ class Recurrence:
         zero = Tensor.of(np.zeros((), node.dtype(0).numpy()))
         for name, before, value in zip(self.kept, kept, after, strict=False):
             node.importer.carried.append(Carried(name, before, value, zero, "the layer is stateful"))
-        return found + after if self.states else found
+        return outputs + after if self.states else outputs
 
     def _kept(self, node: ImportNode, x: Value) -> list[Value]:
         """The inputs for the states that the layer keeps. Refuses a second call of it."""
-        if any(one.holder in self.kept for one in node.importer.carried):
+        if any(state.holder in self.kept for state in node.importer.carried):
             node.refuse("a stateful layer that is called more than once: which call comes first is not in the file")
         units = [cell.units for cell in self.cells for _ in range(STATES[cell.kind])]
         batch = UNKNOWN if x.shape is None else x.shape[1 if self.time_major else 0]
@@ -117,9 +117,9 @@ class Recurrence:
             for name, size in zip(self.kept, units, strict=False)
         ]
 
-    def _output(self, node: ImportNode, run: Run, place: int, compact: Compact | None) -> Value:
+    def _output(self, node: ImportNode, run: Run, index: int, compact: Compact | None) -> Value:
         """One cell's output: (N, units), or the sequence as Keras gives it."""
-        cell = self.cells[place]
+        cell = self.cells[index]
         if not self.sequences:
             last = run.last(node)
             if compact is None or not (self.begun or self.zero_masked):
@@ -128,7 +128,7 @@ class Recurrence:
         value = run.sequence(node)
         if compact is not None:
             value = compact.spread(value, backward=cell.backward, zeros=self.zero_masked)
-        if self.flips[place]:
+        if self.flips[index]:
             far = np.iinfo(np.int64).min
             ends = [node.vector([-1]), node.vector([far]), node.vector([0]), node.vector([-1])]
             value = node.step(Slice(), value, *ends, suffix="reversed")
@@ -197,11 +197,11 @@ def _given(layer: Recurrence, states: Sequence[Value]) -> list[Sequence[Value]]:
     """The states that each cell begins with, none if none are given."""
     if not states:
         return [()] * len(layer.cells)
-    found, start = [], 0
+    groups, start = [], 0
     for cell in layer.cells:
-        found.append(states[start : start + STATES[cell.kind]])
+        groups.append(states[start : start + STATES[cell.kind]])
         start += STATES[cell.kind]
-    return found
+    return groups
 
 
 def _operator(
@@ -213,22 +213,22 @@ def _operator(
     direction: Direction,
 ) -> tuple[Value, ...]:
     cell = cells[0]
-    names = tuple(name for held in cells for name, _, _ in held.activations)
+    names = tuple(name for item in cells for name, _, _ in item.activations)
     fields: dict[str, Any] = {"hidden_size": cell.units, "direction": direction}
     if names != USUAL[cell.kind] * len(cells):
         fields["activations"] = names
-        fields["activation_alpha"] = tuple(x for held in cells for _, alpha, _ in held.activations for x in alpha)
-        fields["activation_beta"] = tuple(x for held in cells for _, _, beta in held.activations for x in beta)
+        fields["activation_alpha"] = tuple(x for item in cells for _, alpha, _ in item.activations for x in alpha)
+        fields["activation_beta"] = tuple(x for item in cells for _, _, beta in item.activations for x in beta)
     if cell.kind == "GRU":
         fields["linear_before_reset"] = cell.reset_after
-    parts = [("W", [held.weight for held in cells]), ("R", [held.recurrent for held in cells])]
+    parts = [("W", [item.weight for item in cells]), ("R", [item.recurrent for item in cells])]
     operands: list[Value | None] = [x]
     operands += [_stacked(node, cell, tensors, name) for name, tensors in parts]
-    biases = [held.bias for held in cells if held.bias is not None]
+    biases = [item.bias for item in cells if item.bias is not None]
     operands.append(_biases(node, cell, biases) if biases else None)
     operands.append(lengths)
     for slot in range(STATES[cell.kind]):
-        rows = [held[slot] for held in states if held]
+        rows = [item[slot] for item in states if item]
         wide = [node.step(Unsqueeze(), row, node.vector([0]), suffix=f"begin_{slot}") for row in rows]
         operands.append(None if not wide else wide[0] if len(wide) == 1 else node.step(Concat(0), *wide))
     while operands[-1] is None:
@@ -240,13 +240,13 @@ def _stacked(node: ImportNode, cell: Cell, tensors: Sequence[Tensor], suffix: st
     """The directions' weights in one parameter, computed when it is needed; `cell` is the first one's, which keeps it
     for other calls of the layer."""
     key = suffix, len(tensors)
-    held = _held(node, cell, key)
-    if held is not None:
-        return held
+    previous = _held(node, cell, key)
+    if previous is not None:
+        return previous
     tensor = tensors[0]
     if len(tensors) > 1:
         shape = (len(tensors), *tensor.shape[1:])
-        tensor = Tensor.computed(tensor.dtype, shape, lambda: np.concatenate([held.numpy() for held in tensors]))
+        tensor = Tensor.computed(tensor.dtype, shape, lambda: np.concatenate([part.numpy() for part in tensors]))
     value = node.graph.add_parameter(node.fresh_name(f"{node.name}_{suffix}"), tensor)
     value.sources = (f"{value.name}:0",)  # a weight of the model, of its size, though in another order
     cell.made[key] = value
@@ -259,9 +259,9 @@ def _biases(node: ImportNode, cell: Cell, tensors: Sequence[Tensor]) -> Value:
     if tensors[0].shape[1] != wide:
         return _stacked(node, cell, tensors, "B")
     key = "biases", len(tensors)
-    held = _held(node, cell, key)
-    if held is not None:
-        return held
+    previous = _held(node, cell, key)
+    if previous is not None:
+        return previous
     zeros = node.graph.constant(np.zeros((len(tensors), wide), tensors[0].dtype.numpy()), name=f"{node.name}_zeros")
     cell.made[key] = node.step(Concat(1), _stacked(node, cell, tensors, "B"), zeros, suffix="biases")
     return cell.made[key]
@@ -269,8 +269,8 @@ def _biases(node: ImportNode, cell: Cell, tensors: Sequence[Tensor]) -> Value:
 
 def _held(node: ImportNode, cell: Cell, key: tuple[str, int]) -> Value | None:
     """What an earlier call of the layer made, where it can be used."""
-    held = cell.made.get(key)
-    return held if held is not None and held.graph is node.graph and node.graph.holds(held) else None
+    value = cell.made.get(key)
+    return value if value is not None and value.graph is node.graph and node.graph.holds(value) else None
 
 
 def _merged(node: ImportNode, layer: Recurrence, outputs: list[Value]) -> list[Value]:

@@ -36,16 +36,16 @@ OLD_HARD_SIGMOID: Function = ("HardSigmoid", (0.2,), (0.5,))
 
 
 def _cell(
-    layer: Layer, config: Mapping[str, Any], kind: str, stored: Weights, *, backward: bool, place: int = 0
+    layer: Layer, config: Mapping[str, Any], kind: str, stored: Weights, *, backward: bool, number: int = 0
 ) -> Cell:
-    """A cell from its configuration, the layer's cell number `place`: all calls of the layer have the first one's.
+    """A cell from its configuration, the layer's cell number `number`: all calls of the layer have the first one's.
 
     Raises Refusal for what the graph's operators cannot say.
     """
     names = ("recurrent_activation", "activation") if kind != "SimpleRNN" else ("activation",)
-    found = [_activation(layer, config.get(name, usual)) for name, usual in zip(names, USUAL[kind], strict=True)]
+    functions = [_activation(layer, config.get(name, usual)) for name, usual in zip(names, USUAL[kind], strict=True)]
     if kind == "LSTM":
-        found.append(found[1])
+        functions.append(functions[1])
     tensors = stored.tensors()
     use_bias = bool(config.get("use_bias", True))
     if len(tensors) < 2 + use_bias:
@@ -62,13 +62,13 @@ def _cell(
     reset_after = bool(config.get("reset_after", False)) if kind == "GRU" else False
     weight, recurrent = (_ordered(tensor, gates, layer.dtype) for tensor in tensors[:2])
     bias = _bias(tensors[2], gates, units, layer.dtype) if use_bias else None
-    cell = Cell(kind, units, tuple(found), reset_after, backward, weight, recurrent, bias)
-    shared: Cell = layer.shared.setdefault((layer.owner, "cell", place), cell) if layer.owner else cell
+    cell = Cell(kind, units, tuple(functions), reset_after, backward, weight, recurrent, bias)
+    shared: Cell = layer.shared.setdefault((layer.owner, "cell", number), cell) if layer.owner else cell
     return shared
 
 
-def _activation(layer: Layer, held: Any) -> Function:
-    name, _ = activation_name(held)
+def _activation(layer: Layer, activation: Any) -> Function:
+    name, _ = activation_name(activation)
     if name == "hard_sigmoid":
         return HARD_SIGMOID if layer.keras >= 3 else OLD_HARD_SIGMOID
     if name not in ACTIVATIONS:
@@ -82,8 +82,8 @@ def _ordered(tensor: Tensor, gates: Sequence[int], dtype: DType) -> Tensor:
 
     def compute() -> NDArray[Any]:
         blocks = np.split(tensor.numpy().astype(dtype.numpy(), copy=False).T, len(gates))
-        found: NDArray[Any] = np.concatenate([blocks[gate] for gate in gates])[None]
-        return found
+        array: NDArray[Any] = np.concatenate([blocks[gate] for gate in gates])[None]
+        return array
 
     return Tensor.computed(dtype, (1, wide, inner), compute)
 
@@ -93,8 +93,8 @@ def _bias(tensor: Tensor, gates: Sequence[int], units: int, dtype: DType) -> Ten
 
     def compute() -> NDArray[Any]:
         rows = tensor.numpy().astype(dtype.numpy(), copy=False).reshape(-1, len(gates), units)[:, list(gates)]
-        found: NDArray[Any] = rows.reshape(1, -1)
-        return found
+        array: NDArray[Any] = rows.reshape(1, -1)
+        return array
 
     return Tensor.computed(dtype, (1, tensor.size), compute)
 
@@ -122,7 +122,7 @@ def _recurrent(
     if mask is not None and backwards and config.get("unroll") and config.get("zero_output_for_mask"):
         raise Refusal("unroll=True backwards over masked steps: Keras zeroes the outputs by the mask turned round")
     # the second of two is given back to front, and Bidirectional turns it round
-    flips = tuple(not natural and cell.backward != (place == 1) for place, cell in enumerate(cells))
+    flips = tuple(not natural and cell.backward != (index == 1) for index, cell in enumerate(cells))
     sequences = bool(config.get("return_sequences"))
     function = Recurrence(
         tuple(cells),
@@ -149,8 +149,8 @@ def _begin(layer: Layer) -> list[Endpoint]:
     """The states that the call states: an argument of its own, or values behind the data."""
     stated = layer.kwargs.get("initial_state")
     if stated is None or isinstance(stated, bool):
-        return [held.value for held in layer.operands[1:]]
-    return [held.value for held in held_in(stated)]
+        return [state.value for state in layer.operands[1:]]
+    return [state.value for state in held_in(stated)]
 
 
 def _mask(layer: Layer) -> Endpoint | None:
@@ -178,8 +178,8 @@ def _cudnn(kind: str) -> Callable[[Layer], list[Endpoint]]:
     def recurrent(layer: Layer) -> list[Endpoint]:
         config = {**layer.config, "recurrent_activation": "sigmoid", "activation": "tanh", "reset_after": True}
         weights = [layer.tensor(slot) for slot in range(3)]
-        held = StoredByName([("", tensor) for tensor in _from_cudnn(weights, kind)], layer.name)
-        cell = _cell(layer, config, kind, held, backward=bool(config.get("go_backwards")))
+        stored = StoredByName([("", tensor) for tensor in _from_cudnn(weights, kind)], layer.name)
+        cell = _cell(layer, config, kind, stored, backward=bool(config.get("go_backwards")))
         return _recurrent(layer, [cell], config)
 
     return recurrent
@@ -206,7 +206,7 @@ def _from_cudnn(weights: Sequence[Tensor], kind: str) -> list[Tensor]:
     else:
         biases = bias.reshaped((2, wide))
     pairs = ((kernel, kernels), (recurrent, recurrents))
-    return [*(Tensor.computed(held.dtype, held.shape, make) for held, make in pairs), biases]
+    return [*(Tensor.computed(tensor.dtype, tensor.shape, make) for tensor, make in pairs), biases]
 
 
 def _cell_kind(entry: Mapping[str, Any]) -> str:
@@ -247,18 +247,18 @@ def rnn(layer: Layer) -> list[Endpoint]:
         count = 2 + bool(inner["config"].get("use_bias", True))
         key = f"{title}_{number}" if number else title
         stored = layer.stored.count_from(start, count, "cell", "cells", key)
-        cells.append(_cell(layer, inner["config"], kind, stored, backward=backward, place=len(cells)))
+        cells.append(_cell(layer, inner["config"], kind, stored, backward=backward, number=len(cells)))
         start += count
     mask = _mask(layer)
     value = layer.data
-    for place, cell in enumerate(cells[:-1]):
-        name = f"{layer.name}/cell_{place}"
+    for depth, cell in enumerate(cells[:-1]):
+        name = f"{layer.name}/cell_{depth}"
         inner_layer = Layer(
             name, Settings({}, name), layer.stored, [Held(value, mask)], keras=layer.keras, dtype=layer.dtype,
             owner=layer.owner,
         )  # fmt: skip
         config = {**layer.config, "return_sequences": True, "zero_output_for_mask": False}
-        first = sum(STATES[below.kind] for below in cells[:place])
+        first = sum(STATES[below.kind] for below in cells[:depth])
         value = _recurrent(inner_layer, [cell], config, natural=True, first_state=first)[0]
         layer.nodes += inner_layer.nodes
     layer.args = [Held(value, mask)]
@@ -279,15 +279,15 @@ def bidirectional(layer: Layer) -> list[Endpoint]:
     if merge not in ("concat", "sum", "mul", "ave", None):
         raise Refusal(f"merge_mode {merge!r}")
     cells: list[Cell] = []
-    for place, (entry, title) in enumerate(((forward, "forward_layer"), (backward, "backward_layer"))):
-        inner, stored = entry["config"], layer.stored.part(title, place, 2).part("cell")
+    for index, (entry, title) in enumerate(((forward, "forward_layer"), (backward, "backward_layer"))):
+        inner, stored = entry["config"], layer.stored.part(title, index, 2).part("cell")
         kind = entry["class_name"]
         if kind == "RNN":
             cell = _checked(layer, inner.get("cell"))
             kind, inner = _cell_kind(cell), {**cell["config"], "go_backwards": inner.get("go_backwards")}
         if kind not in GATES:
             raise Refusal(f"two directions of a {kind}; LSTM, GRU and SimpleRNN are read")
-        cells.append(_cell(layer, inner, kind, stored, backward=bool(inner.get("go_backwards")), place=len(cells)))
+        cells.append(_cell(layer, inner, kind, stored, backward=bool(inner.get("go_backwards")), number=len(cells)))
     if any(config.get(key) != backward["config"].get(key) for key in ("return_sequences", "return_state")):
         raise Refusal("two directions that return different things")
     # version 2 does not write this down, both do it

@@ -48,10 +48,10 @@ def take_along_axis(layer: Layer) -> Endpoint:
 
     def import_elements(node: ImportNode) -> Imported:
         value, indices = node.input(0), node.int64(node.input(1))
-        place = node.axis(axis, node.rank(value))
-        if not _is_alike(value, indices, place):
-            value, indices = _spread(node, value, indices, place), _spread(node, indices, value, place)
-        return node.emit(GatherElements(place), value, indices)
+        positive_axis = node.axis(axis, node.rank(value))
+        if not _is_alike(value, indices, positive_axis):
+            value, indices = _spread(node, value, indices, positive_axis), _spread(node, indices, value, positive_axis)
+        return node.emit(GatherElements(positive_axis), value, indices)
 
     return layer.apply(import_elements, "value", [data, operand(layer, 1, "indices", np.int64)])
 
@@ -61,7 +61,7 @@ def _is_alike(value: Value, other: Value, axis: int) -> bool:
     if value.shape is None or other.shape is None or len(value.shape) != len(other.shape):
         return False
     pairs = enumerate(zip(value.shape, other.shape, strict=True))
-    return all(place == axis or size == wanted for place, (size, wanted) in pairs)
+    return all(other_axis == axis or size == wanted for other_axis, (size, wanted) in pairs)
 
 
 def _spread(node: ImportNode, value: Value, other: Value, axis: int) -> Value:
@@ -80,10 +80,10 @@ def _ordered(slot: int) -> Build:
 
         def import_ordered(node: ImportNode) -> Imported:
             value = node.input(0)
-            place = node.axis(axis, node.rank(value))
-            size = node.step(Shape(start=place, end=place + 1), value, suffix="size")
-            found = node.steps(TopK(axis=place, largest=False), value, size, suffix="ordered")[slot]
-            return node.emit(ew.Cast(DType.INT32), found) if slot else found
+            positive_axis = node.axis(axis, node.rank(value))
+            size = node.step(Shape(start=positive_axis, end=positive_axis + 1), value, suffix="size")
+            result = node.steps(TopK(axis=positive_axis, largest=False), value, size, suffix="ordered")[slot]
+            return node.emit(ew.Cast(DType.INT32), result) if slot else result
 
         return layer.apply(import_ordered, "value", [data])
 
@@ -116,8 +116,8 @@ def diagonal(layer: Layer) -> Endpoint:
 
     def import_last(node: ImportNode) -> Imported:
         rank = node.rank(node.input(0))
-        places = [node.axis(axis, rank) for axis in pair]
-        return node.emit(Transpose((*(axis for axis in range(rank) if axis not in places), *places)), node.input(0))
+        axes = [node.axis(axis, rank) for axis in pair]
+        return node.emit(Transpose((*(axis for axis in range(rank) if axis not in axes), *axes)), node.input(0))
 
     data = layer.apply(import_last, "matrices", [tensor_argument(layer)])
     operands = [layer.constant("offset", int(layer.kwargs.get("offset", 0))), layer.constant("padding", 0, np.float32)]

@@ -86,8 +86,8 @@ def repeat(layer: Layer) -> Endpoint:
     shape = layer.add("Shape", "sizes", [data], out_type=DType.INT32)
     size = layer.add("GatherV2", "size", [shape, layer.constant("place", axis[0]), layer.constant("first_axis", 0)])
     total = layer.add("Mul", "total", [size, layer.constant("count", count)])
-    places = layer.add("Range", "places", [layer.constant("zero", 0), total, layer.constant("one", 1)])
-    owners = layer.add("FloorDiv", "owners", [places, layer.constant("repeats", count)])
+    indices = layer.add("Range", "places", [layer.constant("zero", 0), total, layer.constant("one", 1)])
+    owners = layer.add("FloorDiv", "owners", [indices, layer.constant("repeats", count)])
     return layer.add("GatherV2", "value", [data, owners, layer.constant("axis", axis[0])], batch_dims=0)
 
 
@@ -96,8 +96,8 @@ def roll(layer: Layer) -> Endpoint:
     shift, axes = stated_axes(layer, "shift"), stated_axes(layer)
     if axes is None or shift is None:
         raise Refusal("a roll of all elements; state an axis")
-    places = [layer.constant("shift", shift), layer.constant("axes", axes)]
-    return layer.add("Roll", "value", [tensor_argument(layer), *places])
+    operands = [layer.constant("shift", shift), layer.constant("axes", axes)]
+    return layer.add("Roll", "value", [tensor_argument(layer), *operands])
 
 
 def pad(layer: Layer) -> Endpoint:
@@ -121,13 +121,13 @@ def _split(usual: int = 0) -> Callable[[Layer], list[Endpoint]]:
         stated, axis = layer.kwargs["indices_or_sections"], layer.constant("axis", stated_axis(layer, usual))
         data = tensor_argument(layer)
         if isinstance(stated, int):
-            found, count = layer.add("Split", "value", [axis, data], num_split=stated), stated
+            parts, count = layer.add("Split", "value", [axis, data], num_split=stated), stated
         else:
             ends = [0, *whole_numbers(stated, "its indices")]
             sizes = [after - before for before, after in pairwise(ends)]
             lengths, count = layer.constant("sizes", [*sizes, -1]), len(ends)
-            found = layer.add("SplitV", "value", [data, lengths, axis], num_split=count, Tlen=DType.INT32)
-        return [Endpoint(found.node, slot) for slot in range(count)]
+            parts = layer.add("SplitV", "value", [data, lengths, axis], num_split=count, Tlen=DType.INT32)
+        return [Endpoint(parts.node, slot) for slot in range(count)]
 
     return split
 
@@ -137,8 +137,8 @@ def unstack(layer: Layer) -> list[Endpoint]:
     count = layer.kwargs.get("num")
     if not isinstance(count, int):
         raise Refusal("as many values as there are; state num")
-    found = layer.add("Unpack", "value", [tensor_argument(layer)], num=count, axis=stated_axis(layer, 0))
-    return [Endpoint(found.node, slot) for slot in range(count)]
+    parts = layer.add("Unpack", "value", [tensor_argument(layer)], num=count, axis=stated_axis(layer, 0))
+    return [Endpoint(parts.node, slot) for slot in range(count)]
 
 
 def one_hot(layer: Layer) -> Endpoint:
@@ -148,14 +148,14 @@ def one_hot(layer: Layer) -> Endpoint:
     dtype = DType.of(layer.kwargs.get("dtype") or "float32")
     ends = [layer.constant(name, number, dtype.numpy().type) for name, number in (("on", 1), ("off", 0))]
     depth = layer.constant("depth", layer.kwargs["num_classes"])
-    places = layer.add("Cast", "places", [tensor_argument(layer)], DstT=DType.INT64)
-    return layer.add("OneHot", "value", [places, depth, *ends], axis=stated_axis(layer))
+    indices = layer.add("Cast", "places", [tensor_argument(layer)], DstT=DType.INT64)
+    return layer.add("OneHot", "value", [indices, depth, *ends], axis=stated_axis(layer))
 
 
 def einsum(layer: Layer) -> Endpoint:
     """A product by an equation."""
-    held = several_arguments(layer, layer.args)
-    return layer.add("Einsum", "value", held, equation=layer.kwargs["subscripts"], N=len(held))
+    operands = several_arguments(layer, layer.args)
+    return layer.add("Einsum", "value", operands, equation=layer.kwargs["subscripts"], N=len(operands))
 
 
 Pairs = tuple[Sequence[int], Sequence[int]]
@@ -194,7 +194,7 @@ def _pairs_of_tensordot(layer: Layer) -> Callable[[int, int], Pairs]:
         return lambda left, _: (range(left - stated, left), range(stated))
     if not isinstance(stated, list) or len(stated) != 2:
         raise Refusal(f"the axes {str(stated)[:40]}, expected a number or two lists")
-    firsts, seconds = (whole_numbers([held] if isinstance(held, int) else held, "its axes") for held in stated)
+    firsts, seconds = (whole_numbers([axes] if isinstance(axes, int) else axes, "its axes") for axes in stated)
     return lambda *_: (firsts, seconds)
 
 
@@ -281,8 +281,8 @@ def full_like(layer: Layer) -> Endpoint:
 
 def _joined(axis: int) -> Build:
     def joined(layer: Layer) -> Endpoint:
-        held = several_arguments(layer, first_argument(layer))
-        return layer.add("ConcatV2", "value", [*held, layer.constant("axis", axis)], N=len(held))
+        operands = several_arguments(layer, first_argument(layer))
+        return layer.add("ConcatV2", "value", [*operands, layer.constant("axis", axis)], N=len(operands))
 
     return joined
 

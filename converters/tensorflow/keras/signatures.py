@@ -54,8 +54,8 @@ _HARMLESS_IN: Mapping[str, frozenset[str]] = {
 class Reads(Mapping[str, Any]):
     """A mapping that knows which of its entries were read."""
 
-    def __init__(self, held: Mapping[str, Any]) -> None:
-        self._held = held
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self._held = values
         self._read: set[str] = set()
 
     def __getitem__(self, key: str) -> Any:
@@ -76,16 +76,16 @@ class Reads(Mapping[str, Any]):
 def refuse_unread(arguments: Reads, settings: Reads | None = None, class_name: str = "") -> None:
     """Raise Refusal for what a call states and nobody read, or with the class of a layer its settings that may matter:
     it would be dropped silently."""
-    found = [key for key in arguments.unread() if key not in ("name", "trainable", "training")]
-    if found:
-        raise Refusal(f"its call states {', '.join(found)}, which graphir does not read here")
+    names = [key for key in arguments.unread() if key not in ("name", "trainable", "training")]
+    if names:
+        raise Refusal(f"its call states {', '.join(names)}, which graphir does not read here")
     if settings is None or not class_name:
         return
     harmless = _HARMLESS | _HARMLESS_IN.get(class_name, frozenset())
     left = [key for key in settings.unread() if key not in harmless and not key.endswith(_HARMLESS_ENDS)]
-    found = [key for key in left if (key, settings[key]) != ("groups", 1)]
-    if found:
-        raise Refusal(f"the setting {', '.join(found)}, which graphir does not read here")
+    names = [key for key in left if (key, settings[key]) != ("groups", 1)]
+    if names:
+        raise Refusal(f"the setting {', '.join(names)}, which graphir does not read here")
 
 
 def _is_empty(value: Any) -> bool:

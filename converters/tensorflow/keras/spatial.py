@@ -95,10 +95,10 @@ def _transposed(axes: int) -> Callable[[Layer], Endpoint]:
         spans = [(width - 1) * dilation + 1 for width, dilation in zip(kernel, dilations, strict=True)]
         stated = layer.config.get("output_padding")
         cuts, extra = [], []
-        for place, (span, stride) in enumerate(zip(spans, strides, strict=True)):
+        for index, (span, stride) in enumerate(zip(spans, strides, strict=True)):
             if stated is not None:
                 half = span // 2 if layer.padding() == "SAME" else 0
-                total = 2 * half - layer.numbers("output_padding", axes)[place]
+                total = 2 * half - layer.numbers("output_padding", axes)[index]
             else:
                 total = span - stride if layer.padding() == "SAME" else -max(stride - span, 0)
             cuts.append(split_same(max(total, 0), SameMode.UPPER))
@@ -154,30 +154,30 @@ def _pooling(kind: str, axes: int) -> Callable[[Layer], Endpoint]:
 def _global_pooling(op: str, axes: int) -> Callable[[Layer], Endpoint]:
     def pooling(layer: Layer) -> Endpoint:
         first = 2 if layer.channels_first else 1
-        places = layer.constant("axes", list(range(first, first + axes)))
+        spatial = layer.constant("axes", list(range(first, first + axes)))
         keep = bool(layer.config.get("keepdims", False))
         mask = layer.stated_mask() if op == "Mean" and axes == 1 else None
         if mask is None:
-            return layer.add(op, "pool", [layer.data, places], keep_dims=keep)
+            return layer.add(op, "pool", [layer.data, spatial], keep_dims=keep)
         last = 1 if layer.channels_first else 2
         kept = layer.add("Cast", "kept", [mask], DstT=layer.dtype)
         kept = layer.add("ExpandDims", "kept_steps", [kept, layer.constant("last", last)])
-        total = layer.add("Sum", "total", [layer.add("Mul", "masked", [layer.data, kept]), places], keep_dims=keep)
-        return layer.add("RealDiv", "pool", [total, layer.add("Sum", "count", [kept, places], keep_dims=keep)])
+        total = layer.add("Sum", "total", [layer.add("Mul", "masked", [layer.data, kept]), spatial], keep_dims=keep)
+        return layer.add("RealDiv", "pool", [total, layer.add("Sum", "count", [kept, spatial], keep_dims=keep)])
 
     return pooling
 
 
 def _pairs(layer: Layer, key: str, axes: int) -> list[list[int]]:
     """(before, after) of the spatial axes, from one number, one for each, or pairs."""
-    held = layer.config[key]
-    if isinstance(held, int):
-        return [[held, held]] * axes
-    if axes == 1 and len(held) == 2 and isinstance(held[0], int):
-        return [list(held)]
-    if isinstance(held, str) or len(held) != axes:
-        raise FormatError(f"layer {layer.name}: {key} is {str(held)[:60]}, expected one or two for each of {axes}")
-    return [[side, side] if isinstance(side, int) else list(side) for side in held]
+    setting = layer.config[key]
+    if isinstance(setting, int):
+        return [[setting, setting]] * axes
+    if axes == 1 and len(setting) == 2 and isinstance(setting[0], int):
+        return [list(setting)]
+    if isinstance(setting, str) or len(setting) != axes:
+        raise FormatError(f"layer {layer.name}: {key} is {str(setting)[:60]}, expected one or two for each of {axes}")
+    return [[side, side] if isinstance(side, int) else list(side) for side in setting]
 
 
 def _zero_padding(axes: int) -> Callable[[Layer], Endpoint]:

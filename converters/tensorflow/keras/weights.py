@@ -22,8 +22,8 @@ class Weights(Protocol):
     def tensors(self) -> list[Tensor]:
         """All of them, in Keras's order."""
 
-    def part(self, attribute: str, place: int = 0, parts: int = 1) -> Weights:
-        """Those of an object that a layer holds; where weights have names only, the `place`-th of equal parts."""
+    def part(self, attribute: str, index: int = 0, parts: int = 1) -> Weights:
+        """Those of an object that a layer holds; where weights have names only, the `index`-th of equal parts."""
 
     def layers(self, entries: Sequence[tuple[str, str]]) -> list[Weights]:
         """Those of the layers of a model, stated as (name, class)."""
@@ -46,12 +46,12 @@ class StoredByClass:
         values = self._inside("vars")
         if values is None:
             return []
-        return [values.tensor(str(place)) for place in range(len(values))]
+        return [values.tensor(str(index)) for index in range(len(values))]
 
-    def part(self, attribute: str, place: int = 0, parts: int = 1) -> StoredByClass:
+    def part(self, attribute: str, index: int = 0, parts: int = 1) -> StoredByClass:
         """The group of that name; with a line before it, as version 2 has it, or behind it."""
         names = (attribute, f"_{attribute}", attribute.removeprefix("_"))
-        return StoredByClass(next((found for found in map(self._inside, names) if found is not None), None))
+        return StoredByClass(next((group for group in map(self._inside, names) if group is not None), None))
 
     def layers(self, entries: Sequence[tuple[str, str]]) -> list[Weights]:
         """The groups of the model's layers."""
@@ -59,20 +59,20 @@ class StoredByClass:
         if groups is None:
             groups = self._inside("_layer_checkpoint_dependencies")
         counts: Counter[str] = Counter()
-        found: list[Weights] = []
+        stored: list[Weights] = []
         for _, class_name in entries:
             snake = _snake_case(PYTHON_CLASSES.get(class_name, class_name))
             key = f"{snake}_{counts[snake]}" if counts[snake] else snake
             counts[snake] += 1
-            found.append(StoredByClass(None if groups is None else groups.group(key)))
-        return found
+            stored.append(StoredByClass(None if groups is None else groups.group(key)))
+        return stored
 
     def count_from(self, start: int, count: int, *path: str) -> StoredByClass:
         """The group at that path."""
-        found: StoredByClass = self
+        stored: StoredByClass = self
         for name in path:
-            found = found.part(name)
-        return found
+            stored = stored.part(name)
+        return stored
 
     def _inside(self, name: str) -> Group | None:
         return None if self._group is None else self._group.group(name)
@@ -92,21 +92,21 @@ def _snake_case(name: str) -> str:
 class StoredByName:
     """Weights with their names (`lstm/lstm_cell/kernel:0`), in the order in which the file lists them."""
 
-    def __init__(self, held: Sequence[tuple[str, Tensor]], owner: str) -> None:
-        self._held = list(held)
+    def __init__(self, tensors: Sequence[tuple[str, Tensor]], owner: str) -> None:
+        self._held = list(tensors)
         self._owner = owner
 
     def tensors(self) -> list[Tensor]:
         """All of them: a layer's list holds those of its parts too."""
         return [tensor for _, tensor in self._held]
 
-    def part(self, attribute: str, place: int = 0, parts: int = 1) -> StoredByName:
-        """The `place`-th of equal parts. Raises FormatError if there are none."""
+    def part(self, attribute: str, index: int = 0, parts: int = 1) -> StoredByName:
+        """The `index`-th of equal parts. Raises FormatError if there are none."""
         size, left = divmod(len(self._held), parts)
         if left:
             count = len(self._held)
             raise FormatError(f"layer {self._owner} has {count} weights, expected {parts} equal parts of them")
-        return StoredByName(self._held[place * size : (place + 1) * size], self._owner)
+        return StoredByName(self._held[index * size : (index + 1) * size], self._owner)
 
     def count_from(self, start: int, count: int, *path: str) -> StoredByName:
         """Those of that number."""
@@ -135,7 +135,7 @@ class StoredInGroups:
         """A model has none of its own."""
         return []
 
-    def part(self, attribute: str, place: int = 0, parts: int = 1) -> StoredInGroups:
+    def part(self, attribute: str, index: int = 0, parts: int = 1) -> StoredInGroups:
         """A model has no parts but its layers."""
         return self
 

@@ -73,7 +73,7 @@ def _margins(layer: Layer, kind: str) -> Callable[[ImportNode], list[tuple[int, 
     axes, sign = _image_axes(layer), 1 if kind == "padding" else -1
 
     def margins(node: ImportNode) -> list[tuple[int, int]]:
-        found: list[tuple[int, int]] = []
+        sides: list[tuple[int, int]] = []
         for axis, (before, after, target) in zip(axes, stated, strict=True):
             if before is None or after is None:
                 if target is None:
@@ -81,8 +81,8 @@ def _margins(layer: Layer, kind: str) -> Callable[[ImportNode], list[tuple[int, 
                 (size,) = node.sizes(node.input(0), (axis,))
                 rest = sign * (target - size) - (before or after or 0)
                 before, after = (rest if before is None else before), (rest if after is None else after)
-            found.append((before, after))
-        return found
+            sides.append((before, after))
+        return sides
 
     return margins
 

@@ -33,30 +33,30 @@ def tensor_of(reference):
 
 def needed(nodes, wanted, fed):
     """The names of the nodes that run when the tensors are wanted: over data and control inputs, up to what is fed."""
-    found = set()
+    names = set()
     pending = [reference for reference in wanted if tensor_of(reference) not in fed]
     while pending:
         name = node_of(pending.pop())
-        if name in found:
+        if name in names:
             continue
         if name not in nodes:
             raise Refused("the graph has no node " + name)
-        found.add(name)
+        names.add(name)
         pending += [reference for reference in nodes[name].input if tensor_of(reference) not in fed]
-    return found
+    return names
 
 
 def called(node, functions):
     """The functions that a node names: as its operator, which functions come before, or anywhere in its attributes."""
-    found = {node.op} & functions.keys()
+    names = {node.op} & functions.keys()
     pending = list(node.attr.values())
     while pending:
         value = pending.pop()
         for function in (value.func, *value.list.func):
             if function.name:
-                found.add(function.name)
+                names.add(function.name)
                 pending += function.attr.values()
-    return found
+    return names
 
 
 def reached_functions(nodes, functions, allowed):
@@ -82,11 +82,11 @@ def reached_functions(nodes, functions, allowed):
 
 def part_of(graph, keep, functions):
     """A graph of these nodes and functions only, on no particular device, without settings of its own."""
-    made = type(graph)()
-    made.versions.CopyFrom(graph.versions)
-    made.node.extend(node for node in graph.node if node.name in keep)
-    made.library.function.extend(held for held in graph.library.function if held.signature.name in functions)
-    for node in (*made.node, *(node for held in made.library.function for node in held.node_def)):
+    part = type(graph)()
+    part.versions.CopyFrom(graph.versions)
+    part.node.extend(node for node in graph.node if node.name in keep)
+    part.library.function.extend(library for library in graph.library.function if library.signature.name in functions)
+    for node in (*part.node, *(node for library in part.library.function for node in library.node_def)):
         node.device = ""
         for name in SETTINGS:
             node.attr.pop(name, None)
@@ -94,7 +94,7 @@ def part_of(graph, keep, functions):
             node.op = "NoOp"
             node.input[:] = [reference for reference in node.input if reference.startswith("^")]
             node.attr.clear()
-    return made
+    return part
 
 
 def fed_apart(graph, feeds):
@@ -102,10 +102,10 @@ def fed_apart(graph, feeds):
 
     `feeds` are types by tensor. What a placeholder gives is fed as it is.
     """
-    own = {node.name + ":0" for node in graph.node if node.op in PLACEHOLDERS}
+    placeholders = {node.name + ":0" for node in graph.node if node.op in PLACEHOLDERS}
     moved = {}
     for index, (tensor, dtype) in enumerate(feeds.items()):
-        if tensor not in own:
+        if tensor not in placeholders:
             moved[tensor] = "graphir_feed_%d" % index
             graph.node.add(name=moved[tensor], op="Placeholder").attr["dtype"].type = dtype
     for node in graph.node:
@@ -117,12 +117,12 @@ def runnable(graph, wanted, feeds, allowed):
     """The part of a graph that computes what is wanted, and what to feed for each of the feeds. Raises Refused for
     whatever is not allowed in it."""
     nodes = {node.name: node for node in graph.node}
-    functions = {held.signature.name: held for held in graph.library.function}
+    functions = {function.signature.name: function for function in graph.library.function}
     placeholders = {node_of(name) for name in feeds} & {node.name for node in graph.node if node.op in PLACEHOLDERS}
     keep = needed(nodes, wanted, set(feeds)) | placeholders
     reached = reached_functions([nodes[name] for name in keep], functions, allowed)
-    made = part_of(graph, keep, reached)
-    return made, fed_apart(made, feeds)
+    part = part_of(graph, keep, reached)
+    return part, fed_apart(part, feeds)
 
 
 def cleaned(entry):
@@ -138,21 +138,21 @@ def check_keras(entry, classes, functions):
     checked = cleaned(entry)
     pending = [checked]
     while pending:
-        held = pending.pop()
-        if isinstance(held, list):
-            pending += held
-        if not isinstance(held, dict):
+        value = pending.pop()
+        if isinstance(value, list):
+            pending += value
+        if not isinstance(value, dict):
             continue
-        name, config = held.get("class_name"), held.get("config")
-        if "class_name" in held:
-            check_object(held, name, config, classes, functions)
-        pending += held.values()
+        name, config = value.get("class_name"), value.get("config")
+        if "class_name" in value:
+            check_object(value, name, config, classes, functions)
+        pending += value.values()
     return checked
 
 
-def check_object(held, name, config, classes, functions):
+def check_object(entry, name, config, classes, functions):
     """Raise Refused unless an object's entry is of a known class in a module of Keras."""
-    module, registered = held.get("module"), held.get("registered_name")
+    module, registered = entry.get("module"), entry.get("registered_name")
     known = classes | {"function", "TFOpLambda", "SlicingOpLambda"}
     if not isinstance(name, str) or name not in known or registered not in (None, name):
         raise Refused("the class %r is not on the list of Keras's own" % (registered or name))

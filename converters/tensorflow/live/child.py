@@ -46,35 +46,35 @@ class Session:
     def run(self, fetches, feeds):
         """The tensors, and what variables hold afterwards."""
         fed = {self._feeds[name]: array for name, array in feeds.items() if name not in self._state}
-        for name, (place, setting, _) in self._state.items():
+        for name, (feed, setting, _) in self._state.items():
             if name in feeds:
-                self._session.run(setting, {place: feeds[name]})
+                self._session.run(setting, {feed: feeds[name]})
         plain = [self._feeds.get(name, name) for name in fetches if name not in self._state]
         further = self._outputs if self._state else []
-        found = dict(zip(plain, self._session.run(plain + further, fed)))
+        values = dict(zip(plain, self._session.run(plain + further, fed)))
         for name in fetches:
             if name in self._state:
-                found[name] = self._session.run(self._state[name][2])
-        return [found[self._feeds.get(name, name)] for name in fetches]
+                values[name] = self._session.run(self._state[name][2])
+        return [values[self._feeds.get(name, name)] for name in fetches]
 
 
 def state_of(tf, graph, names):
     """By variable's name what its value is fed at, what sets it to that, and what reads it."""
-    found = {}
+    state = {}
     with graph.as_default():
         for name in names:
             variable = graph.get_tensor_by_name(name + ":0")
             operation = variable.op
             dtype = tf.as_dtype(operation.get_attr("dtype"))
-            place = tf.compat.v1.placeholder(dtype)
+            feed = tf.compat.v1.placeholder(dtype)
             if variable.dtype == tf.resource:
-                setting = tf.raw_ops.AssignVariableOp(resource=variable, value=place)
+                setting = tf.raw_ops.AssignVariableOp(resource=variable, value=feed)
                 reading = tf.raw_ops.ReadVariableOp(resource=variable, dtype=dtype)
             else:
-                setting = tf.raw_ops.Assign(ref=variable, value=place, validate_shape=False).op
+                setting = tf.raw_ops.Assign(ref=variable, value=feed, validate_shape=False).op
                 reading = variable
-            found["state:" + name] = place, setting, reading
-    return found
+            state["state:" + name] = feed, setting, reading
+    return state
 
 
 class Keras:
@@ -108,10 +108,10 @@ class Keras:
 
     def _recording(self, call, name):
         def recording(*args, **kwargs):
-            found = call(*args, **kwargs)
+            result = call(*args, **kwargs)
             if name in self._wanted and name not in self._seen:
-                self._seen[name] = import_module("tensorflow").nest.flatten(found)[0]
-            return found
+                self._seen[name] = import_module("tensorflow").nest.flatten(result)[0]
+            return result
 
         return recording
 
@@ -123,7 +123,7 @@ class Keras:
             layer = layer.get_layer(part)
         nest = import_module("tensorflow").nest
         directions = [getattr(layer, side) for side in ("forward_layer", "backward_layer") if hasattr(layer, side)]
-        states = [state for one in directions or [layer] for state in nest.flatten(one.states)]
+        states = [state for direction in directions or [layer] for state in nest.flatten(direction.states)]
         return states[int(number[len("state_"):])]
 
     def run(self, fetches, feeds):
@@ -134,13 +134,13 @@ class Keras:
         fed = [name for name in feeds if name not in self._state]
         operands = [feeds["input:{}".format(index)] for index in range(len(fed))]
         self._wanted, self._seen = frozenset(fetches), {}
-        found = self._model(operands[0] if len(operands) == 1 else operands, training=False)
-        if isinstance(found, dict):
-            found = list(found.values())
-        results = found if isinstance(found, (list, tuple)) else [found]
-        found = dict(self._state, **self._seen)
-        found.update(("output:{}".format(index), result) for index, result in enumerate(results))
-        return [np.asarray(found[name]) for name in fetches]
+        outputs = self._model(operands[0] if len(operands) == 1 else operands, training=False)
+        if isinstance(outputs, dict):
+            outputs = list(outputs.values())
+        results = outputs if isinstance(outputs, (list, tuple)) else [outputs]
+        outputs = dict(self._state, **self._seen)
+        outputs.update(("output:{}".format(index), result) for index, result in enumerate(results))
+        return [np.asarray(outputs[name]) for name in fetches]
 
 
 def keras(old):
@@ -182,24 +182,24 @@ def open_session(tf, kind, model, allowed, folder):
     v1 = tf.compat.v1
     feeds = {name: tf.as_dtype(dtype).as_datatype_enum for name, dtype in allowed["feeds"].items()}
     graph = read_graph(v1, kind, model)
-    part, places = checks().runnable(graph, allowed["wanted"], feeds, frozenset(allowed["operators"]))
+    part, feed_names = checks().runnable(graph, allowed["wanted"], feeds, frozenset(allowed["operators"]))
     if allowed["inline"]:
         part = inlined(tf, part)
     session = v1.Session(graph=tf.Graph(), config=plain_kernels(v1))
     with session.graph.as_default():
         v1.import_graph_def(part, name="")
     load_variables(tf, session, {node.name for node in part.node}, allowed["variables"], folder)
-    return Session(session, places, state_of(tf, session.graph, allowed["state"]), allowed["wanted"])
+    return Session(session, feed_names, state_of(tf, session.graph, allowed["state"]), allowed["wanted"])
 
 
 def inlined(tf, graph):
     """The graph with the nodes of functions, named CALL/NODE, in front of an IdentityN in place of their call."""
-    made, library = type(graph)(), type(graph)()
-    made.versions.CopyFrom(graph.versions)
+    flat, library = type(graph)(), type(graph)()
+    flat.versions.CopyFrom(graph.versions)
     library.versions.CopyFrom(graph.versions)
     library.library.CopyFrom(graph.library)
-    made.library.CopyFrom(graph.library)
-    functions = {held.signature.name: held for held in graph.library.function}
+    flat.library.CopyFrom(graph.library)
+    functions = {item.signature.name: item for item in graph.library.function}
     convert = import_module("tensorflow.python.framework.function_def_to_graph").function_def_to_graph_def
     pending = list(graph.node)
     with tf.Graph().as_default():
@@ -211,23 +211,23 @@ def inlined(tf, graph):
                 function = functions[name]
                 body, names = convert(function)
                 pending += called_body(node, function, body)
-                types = [held.type for held in function.signature.output_arg]
-                results = [function.ret[held.name] for held in function.signature.output_arg]
-                ends = made.node.add(name=node.name, op="IdentityN" if types else "NoOp")
+                types = [item.type for item in function.signature.output_arg]
+                results = [function.ret[item.name] for item in function.signature.output_arg]
+                ends = flat.node.add(name=node.name, op="IdentityN" if types else "NoOp")
                 if types:
                     ends.attr["T"].list.type.extend(types)
-                arguments = dict(zip((held.name for held in function.signature.input_arg), node.input))
+                arguments = dict(zip((item.name for item in function.signature.input_arg), node.input))
                 ends.input.extend(placed(names[text], node.name, arguments) for text in results)
                 waits = dict(getattr(function, "control_ret", {}))  # since TensorFlow 1.14
-                ends.input.extend("^{}/{}".format(node.name, held) for held in waits.values())
+                ends.input.extend("^{}/{}".format(node.name, item) for item in waits.values())
             else:
-                made.node.add().CopyFrom(node)
-    return made
+                flat.node.add().CopyFrom(node)
+    return flat
 
 
 def called_body(node, function, body):
     """The nodes of a function, by the names and with the operands that they have in place of its call."""
-    arguments = dict(zip((held.name for held in function.signature.input_arg), node.input))
+    arguments = dict(zip((argument.name for argument in function.signature.input_arg), node.input))
     waits = [reference for reference in node.input if reference.startswith("^")]
     nodes = [inner for inner in body.node if inner.name not in arguments]
     for inner in nodes:
@@ -251,10 +251,10 @@ def load_variables(tf, session, nodes, names, folder):
     for index, name in enumerate(names):
         path = os.path.join(folder, "{}.npy".format(index))
         if name in nodes:
-            ((place, setting, _),) = state_of(tf, session.graph, [name]).values()
+            ((feed, setting, _),) = state_of(tf, session.graph, [name]).values()
             value = np.load(path)
-            kind = place.dtype.as_numpy_dtype
-            session.run(setting, {place: value.view(kind) if value.dtype.kind == "V" else value})
+            kind = feed.dtype.as_numpy_dtype
+            session.run(setting, {feed: value.view(kind) if value.dtype.kind == "V" else value})
         os.remove(path)
 
 
@@ -272,17 +272,17 @@ def plain_kernels(v1):
 def read_graph(v1, kind, path):
     """The GraphDef in a binary or text file; of a SavedModel the one that is served."""
     if kind == "saved_model":
-        made = import_module("tensorflow.core.protobuf.saved_model_pb2").SavedModel()
+        message = import_module("tensorflow.core.protobuf.saved_model_pb2").SavedModel()
     else:
-        made = v1.MetaGraphDef() if kind == "meta" else v1.GraphDef()
+        message = v1.MetaGraphDef() if kind == "meta" else v1.GraphDef()
     with open(path, "rb") as file:
         data = file.read()
     try:
-        made.ParseFromString(data)
+        message.ParseFromString(data)
     except import_module("google.protobuf.message").DecodeError:  # no text is a binary message
-        made.Clear()
-        import_module("google.protobuf.text_format").Parse(data.decode(), made)
-    return made if kind == "graph" else (served(made) if kind == "saved_model" else made).graph_def
+        message.Clear()
+        import_module("google.protobuf.text_format").Parse(data.decode(), message)
+    return message if kind == "graph" else (served(message) if kind == "saved_model" else message).graph_def
 
 
 def served(model):
@@ -298,9 +298,9 @@ def answer(out, header, array = None):
     if array is None:
         out.write(line)
     else:
-        held = io.BytesIO()  # numpy asks a file for its position, which a pipe has not
-        write_array(held, array, allow_pickle=False)
-        out.write(line + held.getvalue())
+        buffer = io.BytesIO()  # numpy asks a file for its position, which a pipe has not
+        write_array(buffer, array, allow_pickle=False)
+        out.write(line + buffer.getvalue())
     out.flush()
 
 

@@ -69,33 +69,33 @@ class PluggedTensorFlow(LiveTensorFlow):
         known = dict(fed)
         for node, plugin in self._own:
             operands = [self._held(endpoint) for endpoint in node.inputs]
-            asked = [name for name in dict.fromkeys(operands) if name not in known]
-            known |= _asked(process, known, asked)
-            found = referred(plugin, plugin.fitted(node.attrs), [known[name] for name in operands])
-            known |= {self._held(Endpoint(node.name, slot)): array for slot, array in enumerate(found)}
-            for name in asked:
+            missing = [name for name in dict.fromkeys(operands) if name not in known]
+            known |= _asked(process, known, missing)
+            results = referred(plugin, plugin.fitted(node.attrs), [known[name] for name in operands])
+            known |= {self._held(Endpoint(node.name, slot)): array for slot, array in enumerate(results)}
+            for name in missing:
                 del known[name]
-        asked = [name for name in wanted if name not in known]
-        found_now = _asked(process, known, asked)
+        missing = [name for name in wanted if name not in known]
+        found_now = _asked(process, known, missing)
         yield from (known[name] if name in known else found_now[name] for name in wanted)
 
 
 def _asked(process: _Process, fed: Mapping[str, Array], names: Sequence[str]) -> dict[str, Array]:
     """The tensors by name, of what is fed."""
-    found = (array for _, array in process.evaluate(fed, names)) if names else ()
-    return dict(zip(names, found, strict=True))
+    arrays = (array for _, array in process.evaluate(fed, names)) if names else ()
+    return dict(zip(names, arrays, strict=True))
 
 
 def _behind(nodes: Mapping[str, TFNode], name: str) -> set[str]:
     """The nodes that a node depends on."""
-    found: set[str] = set()
+    names: set[str] = set()
     pending = [endpoint.node for endpoint in nodes[name].inputs]
     while pending:
-        held = pending.pop()
-        if held in nodes and held not in found:
-            found.add(held)
-            pending += [endpoint.node for endpoint in nodes[held].inputs]
-    return found
+        name_before = pending.pop()
+        if name_before in nodes and name_before not in names:
+            names.add(name_before)
+            pending += [endpoint.node for endpoint in nodes[name_before].inputs]
+    return names
 
 
 def plugin_of(op: str) -> SourceOperator | None:
@@ -103,10 +103,10 @@ def plugin_of(op: str) -> SourceOperator | None:
     return None if op in import_table() else source_operator("tensorflow", op)
 
 
-def why_not(found: TFSource) -> str:
+def why_not(source: TFSource) -> str:
     """Why live TensorFlow cannot compute a model with operators of plugins, in words; "" if it can."""
-    inside = [node.op for function in found.graph.functions.values() for node in function.nodes]
-    around = [node.op for node in found.graph.nodes]
+    inside = [node.op for function in source.graph.functions.values() for node in function.nodes]
+    around = [node.op for node in source.graph.nodes]
     plugins = {op: plugin for op in {*inside, *around} if (plugin := plugin_of(op)) is not None}
     silent = sorted(op for op, plugin in plugins.items() if plugin.reference is None)
     if silent:

@@ -83,8 +83,8 @@ class LiveTensorFlow(Reference):
         self._path = Path(path)
         self._source: TFSource = open_model(path, signature, outputs)
         self._process: _Process | None = None
-        self._state = {name: one.holder for name, one in (state or {}).items()}
-        self._state |= {one.output: one.holder for one in (state or {}).values()}
+        self._state = {name: item.holder for name, item in (state or {}).items()}
+        self._state |= {item.output: item.holder for item in (state or {}).values()}
 
     def values(self) -> list[str]:
         """The results of the nodes that the outputs need as `node:slot`, those of functions with the calls' names
@@ -92,15 +92,15 @@ class LiveTensorFlow(Reference):
         run."""
         if self._is_keras:
             return [*self._layers, *self.outputs]
-        found: list[str] = []
+        names: list[str] = []
         for node in self._needed():
             try:
                 types = output_types(node.op, node.attrs) or []
             except FormatError:
                 types = []
-            found += [f"{node.name}:{slot}" for slot, dtype in enumerate(types) if isinstance(dtype, DType)]
-        known = set(found)
-        return [*found, *(name for name in self.outputs if f"{name}:0" not in known)]
+            names += [f"{node.name}:{slot}" for slot, dtype in enumerate(types) if isinstance(dtype, DType)]
+        known = set(names)
+        return [*names, *(name for name in self.outputs if f"{name}:0" not in known)]
 
     def stream(self, feeds: Mapping[str, Array], names: Iterable[str]) -> Iterator[tuple[str, Array]]:
         """The named values. Raises TensorFlowMissing if the interpreter cannot import TensorFlow, and VerificationError
@@ -140,8 +140,8 @@ class LiveTensorFlow(Reference):
         if self._is_keras:
             allowed |= {"classes": keras_classes(), "functions": keras_functions()}
         kind, path = KINDS.get(self._source.kind, "keras"), Path(self._source.files[0])
-        held = self._source.variables.items()
-        variables = {name: tensor for name, tensor in held if tensor.dtype is not DType.STRING}
+        tensors = self._source.variables.items()
+        variables = {name: tensor for name, tensor in tensors if tensor.dtype is not DType.STRING}
         return _Process(self._python, kind, path, allowed, variables, self._has_channels_first, self._live)
 
     def _apart(self) -> tuple[list[str], dict[str, str]]:
@@ -157,11 +157,11 @@ class LiveTensorFlow(Reference):
     def _layers(self) -> dict[str, str]:
         """By value the name of the Keras layer that gives it first, of layers that are called once: which call of
         another is which is not known."""
-        found = {str(endpoint): name for name, endpoint in self._source.results.items()}
-        again = {name.partition("_call_")[0] for name in self._source.results if "_call_" in name}
+        layers = {str(endpoint): name for name, endpoint in self._source.results.items()}
+        repeated = {name.partition("_call_")[0] for name in self._source.results if "_call_" in name}
         kept = {
-            value: name for value, name in found.items()
-            if "_call_" not in name and not any(name == held or name.startswith(f"{held}/") for held in again)
+            value: name for value, name in layers.items()
+            if "_call_" not in name and not any(name == layer or name.startswith(f"{layer}/") for layer in repeated)
         }  # fmt: skip
         inputs = {} if self._source.signature is None else self._source.signature.inputs
         return {value: name for value, name in kept.items() if value not in map(str, inputs.values())}
@@ -169,16 +169,16 @@ class LiveTensorFlow(Reference):
     def _needed(self) -> list[TFNode]:
         """The nodes that the outputs depend on, in the graph's order."""
         nodes = {node.name: node for node in self._flat.nodes}
-        found: set[str] = set()
+        names: set[str] = set()
         signature = self._source.signature
         stated = {} if signature is None else signature.outputs
         pending = [self._flat.resolve(stated.get(name, Endpoint.of(name))).node for name in self.outputs]
         while pending:
             name = pending.pop()
-            if name not in found and name in nodes:
-                found.add(name)
+            if name not in names and name in nodes:
+                names.add(name)
                 pending += [*(endpoint.node for endpoint in nodes[name].inputs), *nodes[name].controls]
-        return [node for name, node in nodes.items() if name in found]
+        return [node for name, node in nodes.items() if name in names]
 
     @property
     def _is_inlined(self) -> bool:

@@ -65,19 +65,19 @@ _OTHERS = {"_output_shapes": "list(shape)"}
 def check_nodes(nodes: Iterable[tuple[str, str, Mapping[str, Any], int]], path: object = None) -> None:
     """Raise FormatError, naming the first of them, if nodes do not fit; each is given as its name, operator, attributes
     and number of inputs. The results that they state are charged."""
-    found: list[str] = []
+    shown: list[str] = []
     count = 0
     for name, op, attrs, inputs in nodes:
         schema = operator_schema(op)
         faults = [] if schema is None else list(_faults(schema, attrs, inputs))
         count += bool(faults)
-        if faults and len(found) < SHOWN:
-            found.append(f"node {name} ({op}): {'; '.join(faults[:SHOWN])}")
+        if faults and len(shown) < SHOWN:
+            shown.append(f"node {name} ({op}): {'; '.join(faults[:SHOWN])}")
         if schema is not None and not faults and not op.startswith("_"):
             _charge(schema, attrs, f"the results of node {name} ({op})")
-    if found:
+    if shown:
         more = f"\n  and {count - SHOWN} more" if count > SHOWN else ""
-        listed = "\n  ".join(found)
+        listed = "\n  ".join(shown)
         raise FormatError(f"{count} node(s) do not fit TensorFlow's operators:\n  {listed}{more}", path=path)
 
 
@@ -189,10 +189,10 @@ def _edge_fault(endpoint: Endpoint, wanted: Any, op: str, types: list[Any] | Non
         return ""
     if endpoint.slot >= len(types):
         return f"is result {endpoint.slot} of {endpoint.node} ({op}), which has {len(types)}"
-    found = types[endpoint.slot]
-    if found is None or wanted is None or found == wanted:
+    dtype = types[endpoint.slot]
+    if dtype is None or wanted is None or dtype == wanted:
         return ""
-    return f"is {endpoint}, a result of the dtype {found}, expected {wanted}"
+    return f"is {endpoint}, a result of the dtype {dtype}, expected {wanted}"
 
 
 def _expected(argument: Argument, schema: OperatorSchema, attrs: Mapping[str, Any]) -> list[Any]:

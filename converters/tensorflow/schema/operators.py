@@ -53,9 +53,9 @@ class Attributes(Mapping[str, Any]):
 
     def get(self, name: str, default: Any = None) -> Any:
         """The attribute, or `default` where neither the file nor TensorFlow states one."""
-        for held in (self._stated, self._defaults):
-            if name in held:
-                return held[name]
+        for attributes in (self._stated, self._defaults):
+            if name in attributes:
+                return attributes[name]
         return default
 
     def __contains__(self, name: object) -> bool:
@@ -129,10 +129,10 @@ def output_types(op: str, attrs: Mapping[str, Any]) -> list[DataType | None] | N
     if schema is None:
         return None
     known = Attributes(attrs, schema, op)
-    found: list[DataType | None] = []
+    types: list[DataType | None] = []
     for output in schema.outputs:
-        found += _types(output, known)
-    return found
+        types += _types(output, known)
+    return types
 
 
 def output_slots(op: str, attrs: Mapping[str, Any]) -> dict[str, int]:
@@ -142,12 +142,12 @@ def output_slots(op: str, attrs: Mapping[str, Any]) -> dict[str, int]:
     plugin = source_operator("tensorflow", op) if schema is None else None
     if plugin is not None:
         return {name: slot for slot, name in enumerate(plugin.outputs)}
-    found: dict[str, int] = {}
+    slots: dict[str, int] = {}
     slot = 0
     for output in () if schema is None else schema.outputs:
-        found[output.name] = slot
+        slots[output.name] = slot
         slot += len(_types(output, Attributes(attrs, schema, op)))
-    return found
+    return slots
 
 
 def _types(argument: Argument, attrs: Attributes) -> list[DataType | None]:

@@ -17,34 +17,34 @@ def shifting(direction: bw.Direction) -> ImportFunction:
     """
 
     def import_shift(node: ImportNode) -> Value:
-        data, places = node.inputs
+        data, distance = node.inputs
         dtype = node.dtype()
         known = node.known(1)
         is_in_range = known is not None and all(0 <= count < dtype.bits for count in known)
         if dtype.value.startswith("u"):
-            return node.emit(bw.BitShift(direction), data, places if is_in_range else _limited(node, places, dtype))
+            return node.emit(bw.BitShift(direction), data, distance if is_in_range else _limited(node, distance, dtype))
         node.decide(
             DecisionKind.SHIFT, f"a shift of {dtype} is computed by a power of two in int64; up to 62 places are exact"
         )
         if dtype is not DType.INT64:
-            data, places = (node.cast(value, DType.INT64, suffix="wide") for value in (data, places))
+            data, distance = (node.cast(value, DType.INT64, suffix="wide") for value in (data, distance))
         if not is_in_range:
-            places = _limited(node, places, DType.INT64, dtype.bits)
-        power = node.step(Pow(), node.constant(2, DType.INT64), places, suffix="power")
+            distance = _limited(node, distance, DType.INT64, dtype.bits)
+        power = node.step(Pow(), node.constant(2, DType.INT64), distance, suffix="power")
         if direction is bw.Direction.LEFT:
-            found = node.step(Mul(), data, power, suffix="moved")
+            result = node.step(Mul(), data, power, suffix="moved")
         else:
             rest = node.step(Mod(), data, power, suffix="rest")
-            found = node.step(Div(), node.step(Sub(), data, rest, suffix="whole"), power, suffix="moved")
-        return found if dtype is DType.INT64 else node.emit(Cast(dtype), found)
+            result = node.step(Div(), node.step(Sub(), data, rest, suffix="whole"), power, suffix="moved")
+        return result if dtype is DType.INT64 else node.emit(Cast(dtype), result)
 
     return import_shift
 
 
-def _limited(node: ImportNode, places: Value, dtype: DType, bits: int = 0) -> Value:
+def _limited(node: ImportNode, distance: Value, dtype: DType, bits: int = 0) -> Value:
     """How many places are shifted: from 0 to one less than there are bits, as in TensorFlow's kernels."""
     limits = (node.constant(limit, dtype) for limit in (0, (bits or dtype.bits) - 1))
-    return node.step(Clip(), places, *limits, suffix="places")
+    return node.step(Clip(), distance, *limits, suffix="places")
 
 
 def import_bitcast(node: ImportNode) -> Value:

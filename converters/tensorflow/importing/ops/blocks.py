@@ -40,8 +40,8 @@ def import_space_to_batch(node: ImportNode) -> Value:
         ends = [0, *pads[::2], *behind, 0, *pads[1::2], *behind]
         data = node.step(Pad(), data, node.vector(ends), suffix="padded")
     for axis, size in enumerate(block, start=1):
-        found = node.sizes_if_known(data, [axis])
-        if found is not None and found[0] % size:
+        sizes_known = node.sizes_if_known(data, [axis])
+        if sizes_known is not None and sizes_known[0] % size:
             node.refuse(f"axis {axis} of {data.type}, padded, does not divide by the block of {size}")
     sizes: list[Count] = [size_at(node, data, 0)]
     for axis, size in enumerate(block, start=1):
@@ -65,7 +65,7 @@ def import_batch_to_space(node: ImportNode) -> Value:
     spatial = [size_at(node, data, axis) for axis in range(1, count + 1)]
     rest = [size_at(node, data, axis) for axis in range(count + 1, rank)]
     apart = _reshape(node, data, [*block, batch, *spatial, *rest], "apart")
-    pairs = [place for axis in range(count) for place in (count + 1 + axis, axis)]
+    pairs = [axis_index for axis in range(count) for axis_index in (count + 1 + axis, axis)]
     moved = node.step(Transpose((count, *pairs, *range(2 * count + 1, rank + count))), apart, suffix="moved")
     grown = [_scaled(node, size, factor, Mul()) for size, factor in zip(spatial, block, strict=True)]
     if not any(crops):
@@ -78,18 +78,18 @@ def import_batch_to_space(node: ImportNode) -> Value:
 
 def _block(node: ImportNode) -> tuple[int, ...]:
     """The sizes of a block: an input of the operators of any rank, an attribute for images."""
-    found = node.integers(1, "the block's shape") if node.op.endswith("ND") else (int(node.attrs["block_size"]),) * 2
-    if min(found, default=1) < 1:
-        node.refuse(f"the block's shape is {str(found)[:60]}, expected sizes of at least 1")
-    return found
+    sizes = node.integers(1, "the block's shape") if node.op.endswith("ND") else (int(node.attrs["block_size"]),) * 2
+    if min(sizes, default=1) < 1:
+        node.refuse(f"the block's shape is {str(sizes)[:60]}, expected sizes of at least 1")
+    return sizes
 
 
 def _ends(node: ImportNode, what: str, count: int) -> tuple[int, ...]:
     """What is added or cut before and behind each axis of the block."""
-    found = node.integers(len(node) - 1, what)
-    if len(found) != 2 * count or min(found, default=0) < 0:
-        node.refuse(f"{what} are {str(found)[:60]}, expected {2 * count} numbers of at least 0")
-    return found
+    numbers = node.integers(len(node) - 1, what)
+    if len(numbers) != 2 * count or min(numbers, default=0) < 0:
+        node.refuse(f"{what} are {str(numbers)[:60]}, expected {2 * count} numbers of at least 0")
+    return numbers
 
 
 def _scaled(node: ImportNode, size: Count, factor: int, op: Mul | Div) -> Count:
@@ -99,15 +99,15 @@ def _scaled(node: ImportNode, size: Count, factor: int, op: Mul | Div) -> Count:
 
 
 def _product(numbers: Sequence[int]) -> int:
-    found = 1
+    product = 1
     for number in numbers:
-        found *= number
-    return found
+        product *= number
+    return product
 
 
 def _reshape(node: ImportNode, data: Value, sizes: Sequence[Count], suffix: str) -> Value:
     """The data with these sizes; a single one that is computed is left to the Reshape."""
-    computed = [place for place, size in enumerate(sizes) if not isinstance(size, int)]
+    computed = [index for index, size in enumerate(sizes) if not isinstance(size, int)]
     shape = list(sizes)
     if len(computed) == 1 and 0 not in shape:
         shape[computed[0]] = -1

@@ -53,24 +53,24 @@ def import_case(node: ImportNode) -> Sequence[Value]:
     calls: Sequence[FunctionCall] = node.attrs["branches"]
     known = node.known(0)
     if known is not None and len(known) == 1:
-        place = known[0] if 0 <= known[0] < len(calls) else len(calls) - 1
-        node.decide(DecisionKind.CONDITIONAL, f"its index is {known[0]}: only branch {place} is imported")
-        return _run(node, node.graph, body_of(node, calls[place]))
-    bodies = [body_of(node, call, f"branch{place}/") for place, call in enumerate(calls)]
+        number = known[0] if 0 <= known[0] < len(calls) else len(calls) - 1
+        node.decide(DecisionKind.CONDITIONAL, f"its index is {known[0]}: only branch {number} is imported")
+        return _run(node, node.graph, body_of(node, calls[number]))
+    bodies = [body_of(node, call, f"branch{number}/") for number, call in enumerate(calls)]
     return _cases(node, node.graph, bodies, 0)
 
 
-def _cases(node: ImportNode, graph: Graph, bodies: Sequence[Body], place: int) -> Sequence[Value]:
+def _cases(node: ImportNode, graph: Graph, bodies: Sequence[Body], case: int) -> Sequence[Value]:
     """The results of the branch at the index, which is `place` or more; conditionals inside each other."""
-    if place == len(bodies) - 1:
-        return _run(node, graph, bodies[place])
+    if case == len(bodies) - 1:
+        return _run(node, graph, bodies[case])
     index = node.input(0)
-    number = graph.constant(place, index.dtype or DType.INT32, name=node.fresh_name(f"{node.name}__place"))
-    name = node.fresh_name(f"{node.name}__is_{place}")
+    number = graph.constant(case, index.dtype or DType.INT32, name=node.fresh_name(f"{node.name}__place"))
+    name = node.fresh_name(f"{node.name}__is_{case}")
     chosen = as_condition(node, graph, graph.add(Equal(), index, number, name=name, output=name))
-    first, rest = (Graph(f"{node.name}_{kind}_{place}", parent=graph) for kind in ("branch", "behind"))
-    close(node, first, _run(node, first, bodies[place]))
-    close(node, rest, _cases(node, rest, bodies, place + 1))
+    first, rest = (Graph(f"{node.name}_{kind}_{case}", parent=graph) for kind in ("branch", "behind"))
+    close(node, first, _run(node, first, bodies[case]))
+    close(node, rest, _cases(node, rest, bodies, case + 1))
     return _conditional(node, graph, chosen, [first, rest])
 
 

@@ -141,8 +141,8 @@ def _import_transposed(node: ImportNode, spatial: int) -> Value:
     weight, kernel = _filter(node, 1, layout)
     data = node.input(2)
     strides, dilations = _per_axis(node, layout, "strides"), _per_axis(node, layout, "dilations")
-    found = _transposed_padding(node, layout, kernel, strides, dilations)
-    padding, extra = found or (Explicit(), tuple(stride - 1 for stride in strides))
+    transposed_padding = _transposed_padding(node, layout, kernel, strides, dilations)
+    padding, extra = transposed_padding or (Explicit(), tuple(stride - 1 for stride in strides))
     op = ConvTranspose(
         kernel_shape=kernel,
         strides=unless_all_one(strides),
@@ -152,7 +152,7 @@ def _import_transposed(node: ImportNode, spatial: int) -> Value:
     )
     first = channels_first(node, layout, data)
     turned = node.step(Transpose(_swapped(spatial)), weight, suffix="weight")
-    if found is not None:
+    if transposed_padding is not None:
         return finish(node, layout, op, first, turned)
     whole = node.step(op, first, turned, suffix="whole")
     cut = _cut_to_size(node, layout, whole, strides)
@@ -212,8 +212,8 @@ def _stated_sizes(node: ImportNode, layout: Layout) -> list[Dim] | None:
         )
     if known is None:
         return None
-    found = known.dims()
-    return [found[axis] for axis in layout.spatial_axes] if len(found) == layout.spatial + 2 else list(found)
+    sizes = known.dims()
+    return [sizes[axis] for axis in layout.spatial_axes] if len(sizes) == layout.spatial + 2 else list(sizes)
 
 
 def _cut_to_size(node: ImportNode, layout: Layout, whole: Value, strides: Sequence[int]) -> Value:
@@ -227,8 +227,8 @@ def _cut_to_size(node: ImportNode, layout: Layout, whole: Value, strides: Sequen
         sizes = node.step(Gather(0), sizes, chosen, suffix="sizes")
     begin = node.vector([0] * spatial)
     if node.attrs["padding"] == "SAME":
-        made = node.step(Shape(start=2), whole, suffix="made")
-        natural = node.step(Sub(), made, node.vector([stride - 1 for stride in strides]), suffix="natural")
+        actual = node.step(Shape(start=2), whole, suffix="made")
+        natural = node.step(Sub(), actual, node.vector([stride - 1 for stride in strides]), suffix="natural")
         too_many = node.step(Max(), node.step(Sub(), natural, sizes, suffix="more"), begin, suffix="too_many")
         begin = node.step(Div(), too_many, node.vector([2] * spatial), suffix="begin")
     elif node.attrs["padding"] == "EXPLICIT":

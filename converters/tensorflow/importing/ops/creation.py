@@ -62,15 +62,15 @@ def _with_names(node: ImportNode, shape: Shape | None) -> Shape | None:
     """The shape with a symbol for each size that is open; the importer gives them their names in the end."""
     if shape is None:
         return None
-    found: list[Dim] = []
+    dims: list[Dim] = []
     for axis, dim in enumerate(shape):
         if isinstance(dim, Unknown):
             name = _axis_name(node.name, axis)
             node.importer.opened[name] = node.name, axis
-            found.append(symbol(name))
+            dims.append(symbol(name))
         else:
-            found.append(dim)
-    return tuple(found)
+            dims.append(dim)
+    return tuple(dims)
 
 
 def _axis_name(name: str, axis: int) -> str:
@@ -118,9 +118,9 @@ def _number(value: Value) -> float | None:
     return _exact(value.tensor.numpy().reshape(-1)[0].item())
 
 
-def _exact(held: int | float) -> float | None:
+def _exact(number: int | float) -> float | None:
     """A number as a float that is the same, None where there is none."""
-    return float(held) if float(held) == held else None
+    return float(number) if float(number) == number else None
 
 
 def constant_like(number: float) -> ImportFunction:
@@ -160,12 +160,12 @@ def import_lin_space(node: ImportNode) -> Value:
     start, stop, num = node.inputs
     dtype = node.dtype()
     count = node.int64(num) if num.shape == () else node.step(Reshape(), node.int64(num), node.vector([]))
-    one = node.constant(1, DType.INT64)
-    steps = node.step(Max(), node.step(Sub(), count, one, suffix="steps"), one, suffix="divisor")
+    unit = node.constant(1, DType.INT64)
+    steps = node.step(Max(), node.step(Sub(), count, unit, suffix="steps"), unit, suffix="divisor")
     distance = node.step(Sub(), stop, start, suffix="distance")
     width = node.step(Div(), distance, node.cast(steps, dtype, suffix="float_steps"), suffix="width")
-    places = node.step(Range(), node.constant(0, DType.INT64), count, one, suffix="places")
-    moved = node.step(Mul(), node.cast(places, dtype, suffix="float_places"), width, suffix="moved")
+    indices = node.step(Range(), node.constant(0, DType.INT64), count, unit, suffix="places")
+    moved = node.step(Mul(), node.cast(indices, dtype, suffix="float_places"), width, suffix="moved")
     return node.emit(Add(), start, moved)
 
 

@@ -59,14 +59,14 @@ def _filled(node: ImportNode, vector: Value, count: Value) -> Value:
 def _suppressed_to(node: ImportNode, scores: Value | None) -> tuple[Value, ...]:
     """The numbers of the boxes, their scores where they are given, and how many these are, filled up if wanted."""
     selected = _selected(node, node.input(3), node.input(4))
-    found = [node.cast(selected, DType.INT32, suffix="numbers")]
+    results = [node.cast(selected, DType.INT32, suffix="numbers")]
     if scores is not None:
-        found.append(node.step(Gather(), scores, selected, suffix="scores"))
+        results.append(node.step(Gather(), scores, selected, suffix="scores"))
     valid = node.cast(node.step(Size(), selected), DType.INT32, suffix="valid")
     if node.attrs["pad_to_max_output_size"]:
         count = node.step(Reshape(), node.int64(node.input(2)), node.vector([1]), suffix="count")
-        found = [_filled(node, vector, count) for vector in found]
-    return *found, valid
+        results = [_filled(node, vector, count) for vector in results]
+    return *results, valid
 
 
 def import_suppression_v4(node: ImportNode) -> tuple[Value, ...]:
@@ -99,13 +99,13 @@ def import_combined_suppression(node: ImportNode) -> tuple[Value, ...]:
     count = node.integer(3, "max_total_size")
     if node.attrs["pad_per_class"]:
         count = min(count, node.integer(2, "max_output_size_per_class") * classes)
-    batch, places = size_at(node, node.input(1), 0), size_at(node, node.input(1), 1)
+    batch, box_count = size_at(node, node.input(1), 0), size_at(node, node.input(1), 1)
     scores = node.step(Transpose((0, 2, 1)), node.input(1), suffix="by_class")
     boxes = node.step(Transpose((0, 2, 1, 3)), boxes, suffix="boxes")
-    kept_boxes = node.step(Reshape(), boxes, as_vector(node, [-1, places, 4]), suffix="boxes")
+    kept_boxes = node.step(Reshape(), boxes, as_vector(node, [-1, box_count, 4]), suffix="boxes")
     kept_scores = scores
     if kinds != 1:  # each class has its own boxes, so that it counts as an image
-        kept_scores = node.step(Reshape(), scores, as_vector(node, [-1, 1, places]), suffix="scores")
+        kept_scores = node.step(Reshape(), scores, as_vector(node, [-1, 1, box_count]), suffix="scores")
     rows = node.step(NonMaxSuppression(), kept_boxes, kept_scores, node.int64(node.input(2)), overlap, least)
     nothing = node.step(ConstantOfShape(float("-inf")), node.step(Shape(), kept_scores), suffix="nothing")
     kept = node.step(ScatterND(), nothing, rows, node.step(GatherND(), kept_scores, rows), suffix="kept")
@@ -116,18 +116,18 @@ def import_combined_suppression(node: ImportNode) -> tuple[Value, ...]:
     zero = node.constant(0.0, DType.FLOAT32)
     valid = node.step(ew.Greater(), best, node.constant(float("-inf"), DType.FLOAT32), suffix="valid")
     index = node.step(ew.Where(), valid, index, node.constant(0, DType.INT64), suffix="index")
-    length = as_vector(node, [places])
+    length = as_vector(node, [box_count])
     of_class = node.cast(node.step(ew.Div(), index, length), DType.FLOAT32, suffix="class")
-    place = index if kinds != 1 else node.step(ew.Mod(), index, length, suffix="place")
-    place = node.step(Unsqueeze(), place, node.vector([2]), suffix="place")
+    box_index = index if kinds != 1 else node.step(ew.Mod(), index, length, suffix="place")
+    box_index = node.step(Unsqueeze(), box_index, node.vector([2]), suffix="place")
     every = node.step(Reshape(), boxes, as_vector(node, [batch, -1, 4]), suffix="every")
-    found = node.step(GatherND(batch_dims=1), every, place, suffix="found")
+    nmsed_boxes = node.step(GatherND(batch_dims=1), every, box_index, suffix="found")
     if node.attrs["clip_boxes"]:
-        found = node.step(ew.Clip(), found, zero, node.constant(1.0, DType.FLOAT32), suffix="clipped")
+        nmsed_boxes = node.step(ew.Clip(), nmsed_boxes, zero, node.constant(1.0, DType.FLOAT32), suffix="clipped")
     wide = node.step(Unsqueeze(), valid, node.vector([2]), suffix="valid")
     numbers = node.cast(valid, DType.INT32, suffix="numbers")
     return (
-        node.step(ew.Where(), wide, found, zero, suffix="nmsed_boxes"),
+        node.step(ew.Where(), wide, nmsed_boxes, zero, suffix="nmsed_boxes"),
         node.step(ew.Where(), valid, best, zero, suffix="nmsed_scores"),
         node.step(ew.Where(), valid, of_class, zero, suffix="nmsed_classes"),
         node.step(ReduceSum(keepdims=False), numbers, node.vector([1]), suffix="valid_detections"),
@@ -155,11 +155,11 @@ def import_crop_and_resize(node: ImportNode) -> Value:
     def gathered(row: Value, column: Value) -> Value:
         begin = node.step(ew.Mul(), node.step(ew.Add(), first, row), width, suffix="begin")
         begin = node.step(Unsqueeze(), begin, node.vector([2]))
-        place = node.step(ew.Add(), begin, node.step(Unsqueeze(), column, node.vector([1])), suffix="place")
-        return node.step(Gather(), flat, place, suffix="neighbours")
+        positions = node.step(ew.Add(), begin, node.step(Unsqueeze(), column, node.vector([1])), suffix="place")
+        return node.step(Gather(), flat, positions, suffix="neighbours")
 
     if nearest:
-        found = gathered(rows.before, columns.before)
+        samples = gathered(rows.before, columns.before)
     else:
         across, down = (
             node.step(Unsqueeze(), share, node.vector(axes), suffix="share")
@@ -169,7 +169,7 @@ def import_crop_and_resize(node: ImportNode) -> Value:
             _between(node, gathered(row, columns.before), gathered(row, columns.behind), across)
             for row in (rows.before, rows.behind)
         )
-        found = _between(node, above, below, down)
+        samples = _between(node, above, below, down)
     inside = node.step(
         ew.And(),
         node.step(Unsqueeze(), rows.inside, node.vector([2, 3])),
@@ -177,7 +177,7 @@ def import_crop_and_resize(node: ImportNode) -> Value:
         suffix="inside",
     )
     outside = node.constant(node.attrs["extrapolation_value"], DType.FLOAT32)
-    return node.emit(ew.Where(), inside, found, outside)
+    return node.emit(ew.Where(), inside, samples, outside)
 
 
 class _Positions:

@@ -47,11 +47,11 @@ def _offsets(node: ImportNode, rows: Count, columns: Count) -> Value:
 
 def _numbers(node: ImportNode, count: Count) -> Value:
     """0, 1, 2... as an int64 vector."""
-    zero, one = (node.constant(number, DType.INT64) for number in (0, 1))
+    zero, unit = (node.constant(number, DType.INT64) for number in (0, 1))
     if isinstance(count, int):
         return node.vector(range(count))
     limit = node.step(Reshape(), count, node.vector([]), suffix="limit")
-    return node.step(Range(), zero, limit, one, suffix="numbers")
+    return node.step(Range(), zero, limit, unit, suffix="numbers")
 
 
 def _on_diagonal(node: ImportNode, rows: Count, columns: Count, k: int) -> Value:
@@ -131,13 +131,13 @@ def import_matrix_diag_part(node: ImportNode) -> Value:
             node.refuse(f"diagonal {k} of {data.type} does not exist")
         first = max(k, 0) + max(-k, 0) * columns
         node.charge_table(count)
-        return node.emit(Gather(axis=-1), flat, node.vector([first + place * (columns + 1) for place in range(count)]))
+        return node.emit(Gather(axis=-1), flat, node.vector([first + index * (columns + 1) for index in range(count)]))
     tall, wide = as_vector(node, [rows]), as_vector(node, [columns])
     down = node.step(ew.Sub(), tall, node.vector([max(-k, 0)]), suffix="down")
     across = node.step(ew.Sub(), wide, node.vector([max(k, 0)]), suffix="across")
-    places = _numbers(node, node.step(ew.Min(), down, across, suffix="length"))
+    indices = _numbers(node, node.step(ew.Min(), down, across, suffix="length"))
     step = node.step(ew.Add(), wide, node.vector([1]), suffix="stride")
-    along = node.step(ew.Mul(), places, step, suffix="along")
+    along = node.step(ew.Mul(), indices, step, suffix="along")
     skipped = node.step(ew.Mul(), wide, node.vector([max(-k, 0)]), suffix="skipped")
     start = node.step(ew.Add(), skipped, node.vector([max(k, 0)]), suffix="first")
     return node.emit(Gather(axis=-1), flat, node.step(ew.Add(), along, start, suffix="places"))

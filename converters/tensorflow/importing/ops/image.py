@@ -129,12 +129,12 @@ def _import_patches(node: ImportNode, spatial: int) -> Value:
     kernel = layout.spatial_of(node, "ksizes", node.attrs["ksizes"])
     strides = layout.spatial_of(node, "strides", node.attrs["strides"])
     rates = layout.spatial_of(node, "rates", node.attrs.get("rates") or (1,) * spatial)
-    found = windows_of(node, layout, data, kernel, strides, rates)
+    patches = windows_of(node, layout, data, kernel, strides, rates)
     windows, inside = range(1, 2 * spatial, 2), range(2, 2 * spatial + 1, 2)
-    found = node.step(Transpose((0, *windows, *inside, 2 * spatial + 1)), found, suffix="patches")
-    sizes = [size_at(node, found, axis) for axis in range(spatial + 1)]
+    patches = node.step(Transpose((0, *windows, *inside, 2 * spatial + 1)), patches, suffix="patches")
+    sizes = [size_at(node, patches, axis) for axis in range(spatial + 1)]
     length = prod([*kernel, *node.sizes(data, (-1,))])
-    return node.emit(Reshape(), found, as_vector(node, [*sizes, length]))
+    return node.emit(Reshape(), patches, as_vector(node, [*sizes, length]))
 
 
 def import_patches(node: ImportNode) -> Value:

@@ -54,11 +54,11 @@ def _gathered(node: ImportNode, axis: int) -> Value:
     vectors = node.step(Unsqueeze(), node.int64(indices), node.vector([-1]), suffix="vectors")
     if batch == axis:
         return node.emit(ix.GatherND(batch_dims=batch), data, vectors)
-    found = node.step(ix.GatherND(batch_dims=batch), data, vectors)
-    places = node.rank(indices) - batch
-    middle = range(batch + places, batch + places + axis - batch)
-    rest = range(middle.stop, rank + places - 1)
-    return node.emit(Transpose((*range(batch), *middle, *range(batch, batch + places), *rest)), found)
+    rows = node.step(ix.GatherND(batch_dims=batch), data, vectors)
+    index_axes = node.rank(indices) - batch
+    middle = range(batch + index_axes, batch + index_axes + axis - batch)
+    rest = range(middle.stop, rank + index_axes - 1)
+    return node.emit(Transpose((*range(batch), *middle, *range(batch, batch + index_axes), *rest)), rows)
 
 
 def _indices(node: ImportNode, slot: int) -> Value:
@@ -109,23 +109,23 @@ def _are_apart(node: ImportNode, indices: Value) -> bool:
     if known is None or indices.known is None or not indices.known.shape:
         return False
     length = indices.known.shape[-1]
-    vectors = [known[place : place + length] for place in range(0, len(known), max(length, 1))]
+    vectors = [known[start : start + length] for start in range(0, len(known), max(length, 1))]
     return length > 0 and len(set(vectors)) == len(vectors)
 
 
 def import_sparse_to_dense(node: ImportNode) -> Value:
     """SparseToDense: values at places of a tensor that is `default` elsewhere; indices of rank 0, 1 or 2."""
-    indices, shape, held, default = node.inputs
+    indices, shape, values, default = node.inputs
     vectors = node.int64(indices)
     rank = node.rank(indices)
     if rank < 2:
         axes = [0, 1] if rank == 0 else [1]
         vectors = node.step(Unsqueeze(), vectors, node.vector(axes), suffix="vectors")
-    if node.rank(held) == 0:
+    if node.rank(values) == 0:
         count = size_at(node, vectors, 0)
-        held = node.step(Expand(), held, as_vector(node, [count]), suffix="values")
+        values = node.step(Expand(), values, as_vector(node, [count]), suffix="values")
     filled = node.step(Expand(), default, node.int64(shape), suffix="filled")
-    return node.emit(ix.ScatterND(), filled, vectors, held)
+    return node.emit(ix.ScatterND(), filled, vectors, values)
 
 
 def import_one_hot(node: ImportNode) -> Value:
@@ -139,13 +139,13 @@ def import_one_hot(node: ImportNode) -> Value:
         if behind:
             numbers = node.step(Unsqueeze(), numbers, node.vector(range(1, behind + 1)), suffix="numbers")
         return node.emit(ew.Where(), node.step(ew.Equal(), spread, numbers), on, off)
-    places = node.int64(indices)
+    hot_indices = node.int64(indices)
     if node.dtype() is not DType.UINT8 and not _is_natural(node, 0):
-        negative = node.step(ew.Less(), places, _int64(node, 0), suffix="negative")
-        places = node.step(ew.Where(), negative, _int64(node, BEYOND), places, suffix="places")
+        negative = node.step(ew.Less(), hot_indices, _int64(node, 0), suffix="negative")
+        hot_indices = node.step(ew.Where(), negative, _int64(node, BEYOND), hot_indices, suffix="places")
     pair = [node.step(Unsqueeze(), value, node.vector([0]), suffix="value") for value in (off, on)]
     values = node.step(Concat(axis=0), *pair, suffix="values")
-    return node.emit(ix.OneHot(axis), places, node.int64(depth), values)
+    return node.emit(ix.OneHot(axis), hot_indices, node.int64(depth), values)
 
 
 def _int64(node: ImportNode, number: int) -> Value:
@@ -170,23 +170,23 @@ def import_unique(node: ImportNode) -> tuple[Value, ...]:
         axis = axes[0] if axes else None
         if axis is not None and node.rank(node.input(0)) == 1:
             axis = None
-    found, _, places, counts = node.steps(ix.Unique(axis=axis, sorted=False), node.input(0))
+    elements, _, indices, counts = node.steps(ix.Unique(axis=axis, sorted=False), node.input(0))
     wanted = node.attrs["out_idx"]
     if wanted is not DType.INT64:
-        places = node.cast(places, wanted, suffix="places")
+        indices = node.cast(indices, wanted, suffix="places")
         if node.op.startswith("UniqueWithCounts"):
             counts = node.cast(counts, wanted, suffix="counts")
-    return (found, places, counts)
+    return (elements, indices, counts)
 
 
 def import_invert_permutation(node: ImportNode) -> Value:
     """InvertPermutation: y[x[i]] = i."""
-    places = node.input(0)
-    count = length_of(node, places)
+    permutation = node.input(0)
+    count = length_of(node, permutation)
     numbers = node.step(Range(), _int64(node, 0), count, _int64(node, 1))
-    if places.dtype is not DType.INT64:
+    if permutation.dtype is not DType.INT64:
         numbers = node.cast(numbers, DType.INT32, suffix="numbers")
-    return node.emit(ix.ScatterElements(axis=0), places, places, numbers)
+    return node.emit(ix.ScatterElements(axis=0), permutation, permutation, numbers)
 
 
 def import_bincount(node: ImportNode) -> Value:
@@ -229,20 +229,20 @@ def _scalar(node: ImportNode, value: Value) -> Value:
 def import_dynamic_stitch(node: ImportNode) -> Value:
     """DynamicStitch: row i of the data goes to place indices[i]; the last one at a place stays."""
     half = len(node) // 2
-    places, rows = [], []
+    index_vectors, rows = [], []
     for indices, data in zip(node.inputs[:half], node.inputs[half:], strict=True):
         rank = node.rank(indices)
-        places.append(node.step(Reshape(), node.int64(indices), node.vector([-1]), suffix="places"))
+        index_vectors.append(node.step(Reshape(), node.int64(indices), node.vector([-1]), suffix="places"))
         rows.append(rows_of(node, data, rank))
-    place = places[0] if half == 1 else node.step(Concat(axis=0), *places, suffix="all_places")
+    all_indices = index_vectors[0] if half == 1 else node.step(Concat(axis=0), *index_vectors, suffix="all_places")
     row = rows[0] if half == 1 else node.step(Concat(axis=0), *rows, suffix="all_rows")
-    last = node.step(ReduceMax(keepdims=True), place, node.vector([0]), suffix="last")
+    last = node.step(ReduceMax(keepdims=True), all_indices, node.vector([0]), suffix="last")
     sizes = node.step(Shape(start=1), row, suffix="row")
     count = node.step(ew.Add(), last, node.vector([1]), suffix="count")
     shape = node.step(Concat(axis=0), count, sizes, suffix="shape")
     node.decide(DecisionKind.PLACES, "places that no index names are 0; TensorFlow leaves them undefined")
     zeros = node.step(ConstantOfShape(0.0, node.dtype(-1)), shape, suffix="zeros")
-    vectors = node.step(Unsqueeze(), place, node.vector([1]), suffix="vectors")
+    vectors = node.step(Unsqueeze(), all_indices, node.vector([1]), suffix="vectors")
     return node.emit(ix.ScatterND(), zeros, vectors, row)
 
 
@@ -252,11 +252,11 @@ def import_dynamic_partition(node: ImportNode) -> tuple[Value, ...]:
     rank = node.rank(partitions)
     rows = rows_of(node, data, rank)
     numbers = partitions if rank == 1 else node.step(Reshape(), partitions, node.vector([-1]), suffix="numbers")
-    found = []
+    parts = []
     for number in range(node.attrs["num_partitions"]):
         chosen = node.step(ew.Equal(), numbers, node.constant(number, DType.INT32), suffix=f"is_{number}")
-        found.append(node.step(ix.Compress(axis=0), rows, chosen, suffix=f"part_{number}"))
-    return tuple(found)
+        parts.append(node.step(ix.Compress(axis=0), rows, chosen, suffix=f"part_{number}"))
+    return tuple(parts)
 
 
 def import_bucketize(node: ImportNode) -> Value:
@@ -281,9 +281,9 @@ def import_upper_bound(node: ImportNode) -> Value:
 
 
 def _search(node: ImportNode, compare: ew.Less | ew.LessOrEqual) -> Value:  # type: ignore[valid-type]
-    held = node.step(Unsqueeze(), node.input(0), node.vector([1]), suffix="sorted")
+    sequences = node.step(Unsqueeze(), node.input(0), node.vector([1]), suffix="sorted")
     values = node.step(Unsqueeze(), node.input(1), node.vector([2]), suffix="values")
-    return _count_true(node, node.step(compare, held, values), node.attrs["out_type"])
+    return _count_true(node, node.step(compare, sequences, values), node.attrs["out_type"])
 
 
 def _count_true(node: ImportNode, condition: Value, dtype: DType) -> Value:

@@ -79,21 +79,21 @@ def import_max_pool_with_argmax(node: ImportNode) -> Value | tuple[Value, ...]:
     strides = layout.spatial_of(node, "strides", stated_strides)
     padding = padding_of(node, layout, data, kernel, strides, (1, 1))
     op = MaxPool(kernel_shape=kernel, strides=unless_all_one(strides), padding=padding)
-    largest, places = node.steps(op, channels_first(node, layout, data), suffix="nchw")
+    largest, indices = node.steps(op, channels_first(node, layout, data), suffix="nchw")
     area = node.constant(height * width, DType.INT64)
     count = node.constant(channels, DType.INT64)
-    place = node.step(ew.Mul(), node.step(ew.Mod(), places, area), count, suffix="pixel")
+    argmax = node.step(ew.Mul(), node.step(ew.Mod(), indices, area), count, suffix="pixel")
     node.charge_table(channels)
     each = node.constant([[[channel]] for channel in range(channels)], DType.INT64)
-    place = node.step(ew.Add(), place, each, suffix="place")
+    argmax = node.step(ew.Add(), argmax, each, suffix="place")
     if node.attrs["include_batch_in_index"]:
         whole = node.constant(height * width * channels, DType.INT64)
-        sample = node.step(ew.Mul(), node.step(ew.Div(), places, whole, suffix="sample"), whole, suffix="sample_first")
-        place = node.step(ew.Add(), place, sample, suffix="place_in_batch")
+        sample = node.step(ew.Mul(), node.step(ew.Div(), indices, whole, suffix="sample"), whole, suffix="sample_first")
+        argmax = node.step(ew.Add(), argmax, sample, suffix="place_in_batch")
     wanted = node.attrs["Targmax"]
     if wanted is not DType.INT64:
-        place = node.cast(place, wanted, suffix="argmax")
-    return tuple(node.step(Transpose(layout.to_last), value, suffix="nhwc") for value in (largest, place))
+        argmax = node.cast(argmax, wanted, suffix="argmax")
+    return tuple(node.step(Transpose(layout.to_last), value, suffix="nhwc") for value in (largest, argmax))
 
 
 def import_dilation(node: ImportNode) -> Value:
@@ -105,9 +105,9 @@ def import_dilation(node: ImportNode) -> Value:
     dtype = node.dtype()
     if not dtype.is_float:
         node.refuse(f"a dilation of {dtype}; only floats have a number below all others for the padding")
-    found = windows_of(node, layout, data, kernel, strides, rates, float("-inf"))
+    windows = windows_of(node, layout, data, kernel, strides, rates, float("-inf"))
     shape = node.vector([1, kernel[0], 1, kernel[1], -1])
-    moved = node.step(ew.Add(), found, node.step(Reshape(), weight, shape, suffix="filter"), suffix="moved")
+    moved = node.step(ew.Add(), windows, node.step(Reshape(), weight, shape, suffix="filter"), suffix="moved")
     return node.emit(ReduceMax(keepdims=False), moved, node.vector([2, 4]))
 
 

@@ -74,7 +74,7 @@ def _fake_quantized(node: ImportNode, low: ndarray[Any, Any], high: ndarray[Any,
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # what is not finite is refused below
         steps = steps_of(low, high, bits, narrow)
     numbers = (steps.scale, steps.zero, steps.lowest, steps.highest)
-    if not all(np.all(np.isfinite(held)) for held in numbers) or np.any(steps.scale == 0):
+    if not all(np.all(np.isfinite(array)) for array in numbers) or np.any(steps.scale == 0):
         node.refuse(f"float32 holds no steps of the range {low.tolist()} to {high.tolist()}")
     data = node.input(0)
     empty = bool(np.any(steps.lowest == steps.highest))
@@ -105,9 +105,9 @@ def _by_arithmetic(node: ImportNode, data: Value, steps: Steps) -> Value:
 
 def _rounded_to_steps(node: ImportNode, data: Value, scale: Value, lowest: Value, highest: Value) -> Value:
     data = node.step(ew.Min(), node.step(ew.Max(), data, lowest, suffix="above"), highest, suffix="below")
-    place = node.step(ew.Div(), node.step(ew.Sub(), data, lowest, suffix="shifted"), scale, suffix="place")
-    place = node.step(ew.Floor(), node.step(ew.Add(), place, node.scalar_like(data, 0.5), suffix="up"))
-    return node.emit(ew.Add(), node.step(ew.Mul(), place, scale, suffix="scaled"), lowest)
+    steps = node.step(ew.Div(), node.step(ew.Sub(), data, lowest, suffix="shifted"), scale, suffix="place")
+    steps = node.step(ew.Floor(), node.step(ew.Add(), steps, node.scalar_like(data, 0.5), suffix="up"))
+    return node.emit(ew.Add(), node.step(ew.Mul(), steps, scale, suffix="scaled"), lowest)
 
 
 def import_fake_quant_args(node: ImportNode) -> Value:
@@ -130,10 +130,10 @@ def _over_computed_range(node: ImportNode) -> Value:
     least = 1 if node.attrs["narrow_range"] else 0
     most = 2 ** _fake_bits(node) - 1
     width = node.step(ew.Sub(), high, low, suffix="width")
-    nothing, one = node.scalar_like(low, 0), node.scalar_like(low, 1)
+    nothing, unit = node.scalar_like(low, 0), node.scalar_like(low, 1)
     empty = node.step(ew.Equal(), width, nothing, suffix="empty")
     scale = node.step(ew.Div(), width, node.scalar_like(low, most - least), suffix="scale")
-    scale = node.step(ew.Where(), empty, one, scale, suffix="scale")
+    scale = node.step(ew.Where(), empty, unit, scale, suffix="scale")
     first = node.scalar_like(low, least)
     zero = node.step(ew.Sub(), first, node.step(ew.Div(), low, scale), suffix="zero")
     zero = node.step(ew.Floor(), node.step(ew.Add(), zero, node.scalar_like(low, 0.5)))
@@ -161,7 +161,7 @@ def import_quantize_and_dequantize(node: ImportNode) -> Value:
     if given:
         ends = tuple(_along(node, node.input(slot), axis) for slot in (1, 2))
     else:
-        others = [] if axis == -1 else [node.vector([place for place in range(node.rank(data)) if place != axis])]
+        others = [] if axis == -1 else [node.vector([other for other in range(node.rank(data)) if other != axis])]
         ends = node.step(ReduceMin(), data, *others, suffix="low"), node.step(ReduceMax(), data, *others, suffix="high")
     step = _step_of(node, ends, least, most)
     node.decide(
@@ -169,14 +169,14 @@ def import_quantize_and_dequantize(node: ImportNode) -> Value:
         "x is divided by the size of a step, TensorFlow multiplies by its inverse: what is within float32's precision "
         "of the middle between two steps may become the other one",
     )
-    place = node.step(ew.Div(), data, step, suffix="place")
+    steps = node.step(ew.Div(), data, step, suffix="place")
     if node.attrs.get("round_mode", "HALF_TO_EVEN") == "HALF_TO_EVEN":
-        place = node.step(ew.Round(), place)
+        steps = node.step(ew.Round(), steps)
     else:
-        place = node.step(ew.Floor(), node.step(ew.Add(), place, node.scalar_like(data, 0.5), suffix="up"))
+        steps = node.step(ew.Floor(), node.step(ew.Add(), steps, node.scalar_like(data, 0.5), suffix="up"))
     if given:
-        place = node.step(ew.Clip(), place, node.scalar_like(data, least), node.scalar_like(data, most), suffix="kept")
-    return node.emit(ew.Mul(), place, step)
+        steps = node.step(ew.Clip(), steps, node.scalar_like(data, least), node.scalar_like(data, most), suffix="kept")
+    return node.emit(ew.Mul(), steps, step)
 
 
 def _along(node: ImportNode, end: Value, axis: int) -> Value:
@@ -207,27 +207,27 @@ def import_dequantize(node: ImportNode) -> Value:
     if axis != -1 and mode == "MIN_FIRST":
         node.refuse("mode MIN_FIRST along an axis, which TensorFlow does not compute either")
     low, high = (_along(node, node.input(slot), axis) for slot in (1, 2))
-    found = node.cast(node.input(0), DType.FLOAT32, suffix="float")
+    real = node.cast(node.input(0), DType.FLOAT32, suffix="float")
     count = 2**dtype.bits
     signed = dtype in (DType.INT8, DType.INT16, DType.INT32)
     least = -(count // 2) if signed else 0
     if mode == "MIN_COMBINED":
         step = node.step(ew.Div(), node.step(ew.Sub(), high, low), node.scalar_like(low, count - 1), suffix="step")
         if least:
-            found = node.step(ew.Add(), found, node.scalar_like(found, -least), suffix="from_zero")
-        found = node.step(ew.Add(), node.step(ew.Mul(), found, step), low, suffix="found")
+            real = node.step(ew.Add(), real, node.scalar_like(real, -least), suffix="from_zero")
+        real = node.step(ew.Add(), node.step(ew.Mul(), real, step), low, suffix="found")
     elif mode == "MIN_FIRST":
-        found = _from_first(node, found, (low, high), count, least)
+        real = _from_first(node, real, (low, high), count, least)
     elif mode == "SCALED":
         least += bool(node.attrs["narrow_range"]) and signed
         step = node.step(ew.Div(), high, node.scalar_like(high, count - 1 - (count // 2 if least else 0)))
         if least:
             below = node.step(ew.Div(), low, node.scalar_like(low, least), suffix="step_below")
             step = node.step(ew.Max(), step, below, suffix="step")
-        found = node.step(ew.Mul(), found, step, suffix="found")
+        real = node.step(ew.Mul(), real, step, suffix="found")
     else:
         node.refuse(f"mode {mode!r}; TensorFlow has MIN_COMBINED, MIN_FIRST and SCALED")
-    return node.emit(ew.Cast(wanted), found)
+    return node.emit(ew.Cast(wanted), real)
 
 
 def _from_first(node: ImportNode, data: Value, ends: tuple[Value, Value], count: int, least: int) -> Value:
@@ -236,16 +236,16 @@ def _from_first(node: ImportNode, data: Value, ends: tuple[Value, Value], count:
     width = node.cast(node.step(ew.Sub(), high, low, suffix="width"), DType.FLOAT64, suffix="wide")
     step = node.step(ew.Div(), width, node.constant(float(count - 1), DType.FLOAT64), suffix="wide_step")
     step = node.cast(step, DType.FLOAT32, suffix="step")
-    place = node.step(ew.Div(), low, step, suffix="place")
-    size = node.step(ew.Add(), node.step(ew.Abs(), place), node.scalar_like(place, 0.5), suffix="size")
-    rounded = node.step(ew.Mul(), node.step(ew.Sign(), place), node.step(ew.Floor(), size), suffix="rounded")
+    steps = node.step(ew.Div(), low, step, suffix="place")
+    size = node.step(ew.Add(), node.step(ew.Abs(), steps), node.scalar_like(steps, 0.5), suffix="size")
+    rounded = node.step(ew.Mul(), node.step(ew.Sign(), steps), node.step(ew.Floor(), size), suffix="rounded")
     first = node.step(ew.Mul(), rounded, step, suffix="first")
     if least:
         start = node.step(ew.Mul(), step, node.scalar_like(step, least), suffix="start")
         first = node.step(ew.Sub(), first, start, suffix="first")
-    found = node.step(ew.Add(), node.step(ew.Mul(), data, step), first, suffix="found")
+    real = node.step(ew.Add(), node.step(ew.Mul(), data, step), first, suffix="found")
     empty = node.step(ew.Equal(), low, high, suffix="empty")
-    return node.step(ew.Where(), empty, low, found, suffix="chosen")
+    return node.step(ew.Where(), empty, low, real, suffix="chosen")
 
 
 IMPORTS: dict[str, ImportFunction] = {

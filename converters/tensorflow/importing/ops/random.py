@@ -19,18 +19,18 @@ EXACT_RANGE = 1 << 20
 
 def _seed(node: ImportNode) -> float | None:
     """The seed that is stated, as one number; None where TensorFlow would draw anew each time."""
-    found: tuple[int, ...] | None
+    numbers: tuple[int, ...] | None
     if node.attrs.get("seed", 0) or node.attrs.get("seed2", 0):
-        found = (int(node.attrs["seed"]), int(node.attrs["seed2"]))
+        numbers = (int(node.attrs["seed"]), int(node.attrs["seed2"]))
     else:
-        place = SEED_SLOTS.get(node.op)
-        found = None if place is None else node.known(place)
+        slot = SEED_SLOTS.get(node.op)
+        numbers = None if slot is None else node.known(slot)
     node.decide(
         DecisionKind.RANDOM_NUMBERS,
         "every runtime draws its own: the numbers are not TensorFlow's"
-        + (f", the seed {list(found)} only makes runs of one runtime alike" if found else ""),
+        + (f", the seed {list(numbers)} only makes runs of one runtime alike" if numbers else ""),
     )
-    return None if not found else float((found[0] * 31 + found[-1]) % (1 << 24))
+    return None if not numbers else float((numbers[0] * 31 + numbers[-1]) % (1 << 24))
 
 
 SEED_SLOTS = {
@@ -113,8 +113,8 @@ def import_key_counter(node: ImportNode) -> tuple[Value, ...]:
     node.decide(
         DecisionKind.RANDOM_NUMBERS, "the generator's key and counter are zeros; only operators that draw may use them"
     )
-    found = [node.constant([0], DType.UINT64), node.constant([0, 0], DType.UINT64)]
-    return (*found, node.constant(1, DType.INT32))
+    state = [node.constant([0], DType.UINT64), node.constant([0, 0], DType.UINT64)]
+    return (*state, node.constant(1, DType.INT32))
 
 
 def import_algorithm(node: ImportNode) -> Value:

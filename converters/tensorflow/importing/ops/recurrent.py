@@ -48,7 +48,7 @@ class Weights:
 
 def _weights(node: ImportNode, first: int, order: tuple[int, ...]) -> Weights:
     """Those of a node, of whose inputs w is number `first`."""
-    peepholes = tuple(node.input(first + place) for place in (1, 2, 3)) if node.attrs["use_peephole"] else ()
+    peepholes = tuple(node.input(first + offset) for offset in (1, 2, 3)) if node.attrs["use_peephole"] else ()
     forget_bias = float(node.attrs.get("forget_bias", 0.0))
     clip = float(node.attrs["cell_clip"])
     w, bias = node.input(first), node.input(first + 4)
@@ -59,7 +59,7 @@ def _weights(node: ImportNode, first: int, order: tuple[int, ...]) -> Weights:
     return Weights(w, bias, peepholes, order, forget_bias, clip)
 
 
-def _lstm_step(add: Add, graph: Graph, x: Value, cell: Value, state: Value, held: Weights) -> tuple[Value, ...]:
+def _lstm_step(add: Add, graph: Graph, x: Value, cell: Value, state: Value, weights: Weights) -> tuple[Value, ...]:
     """i, cs, f, o, ci, co and h of one step; `add(op, *operands)` adds an operator."""
 
     def number(size: float) -> Value:
@@ -67,20 +67,20 @@ def _lstm_step(add: Add, graph: Graph, x: Value, cell: Value, state: Value, held
         with np.errstate(over="ignore"):  # infinite in float16, as in TensorFlow
             return graph.constant(np.array(size, dtype.numpy()), name=graph.fresh_name("number"))
 
-    product = add(ew.Add(), add(MatMul(), add(Concat(-1), x, state), held.w), held.bias)
+    product = add(ew.Add(), add(MatMul(), add(Concat(-1), x, state), weights.w), weights.bias)
     parts = add(Split(4, -1), product, results=4)
-    i, new, f, o = (parts[place] for place in held.order)
-    if held.forget_bias:
-        f = add(ew.Add(), f, number(held.forget_bias))
-    if held.peepholes:
-        i = add(ew.Add(), i, add(ew.Mul(), cell, held.peepholes[0]))
-        f = add(ew.Add(), f, add(ew.Mul(), cell, held.peepholes[1]))
+    i, new, f, o = (parts[gate] for gate in weights.order)
+    if weights.forget_bias:
+        f = add(ew.Add(), f, number(weights.forget_bias))
+    if weights.peepholes:
+        i = add(ew.Add(), i, add(ew.Mul(), cell, weights.peepholes[0]))
+        f = add(ew.Add(), f, add(ew.Mul(), cell, weights.peepholes[1]))
     i, f, new = add(act.Sigmoid(), i), add(act.Sigmoid(), f), add(act.Tanh(), new)
     after = add(ew.Add(), add(ew.Mul(), new, i), add(ew.Mul(), cell, f))
-    if held.cell_clip > 0:
-        after = add(ew.Clip(), after, number(-held.cell_clip), number(held.cell_clip))
-    if held.peepholes:
-        o = add(ew.Add(), o, add(ew.Mul(), after, held.peepholes[2]))
+    if weights.cell_clip > 0:
+        after = add(ew.Clip(), after, number(-weights.cell_clip), number(weights.cell_clip))
+    if weights.peepholes:
+        o = add(ew.Add(), o, add(ew.Mul(), after, weights.peepholes[2]))
     o = add(act.Sigmoid(), o)
     bent = add(act.Tanh(), after)
     return i, after, f, o, new, bent, add(ew.Mul(), bent, o)
@@ -90,8 +90,8 @@ def _in(node: ImportNode) -> Add:
     """Adding steps of the node itself."""
 
     def add(op: Any, *operands: Value, results: int = 1) -> Any:
-        found = node.steps(op, *operands)
-        return found if results > 1 else found[0]
+        outputs = node.steps(op, *operands)
+        return outputs if results > 1 else outputs[0]
 
     return add
 
@@ -102,8 +102,8 @@ def _inside(node: ImportNode, graph: Graph) -> Add:
     def add(op: Any, *operands: Value, results: int = 1) -> Any:
         name = node.fresh_name(f"{node.name}__{op.name.lower()}")
         names = [name, *(node.fresh_name(f"{name}:{slot}") for slot in range(1, op.output_count))]
-        found = graph.add_node(op, operands, name=name, output_names=names).outputs
-        return found if results > 1 else found[0]
+        outputs = graph.add_node(op, operands, name=name, output_names=names).outputs
+        return outputs if results > 1 else outputs[0]
 
     return add
 
@@ -130,13 +130,13 @@ def import_gru_cell(node: ImportNode) -> Sequence[Value]:
 def _block_lstm(order: tuple[int, ...]) -> ImportFunction:
     def import_block_lstm(node: ImportNode) -> Sequence[Value]:
         """The layer over (steps, batch, features); what lies behind `seq_len_max` is 0."""
-        held = _weights(node, 4, order)
-        tensors = [value.tensor for value in (held.w, held.bias, *held.peepholes)]
+        weights = _weights(node, 4, order)
+        tensors = [value.tensor for value in (weights.w, weights.bias, *weights.peepholes)]
         used = [slot for slot in range(7) if node.used(slot)]
         known = [tensor for tensor in tensors if tensor is not None]
-        if used == [H_ALONE] and held.cell_clip <= 0 and len(known) == len(tensors):
-            return _as_lstm(node, held, known)
-        return _as_scan(node, held)
+        if used == [H_ALONE] and weights.cell_clip <= 0 and len(known) == len(tensors):
+            return _as_lstm(node, weights, known)
+        return _as_scan(node, weights)
 
     return import_block_lstm
 
@@ -150,26 +150,26 @@ def _covers(node: ImportNode, x: Value) -> bool:
     return most == steps or (isinstance(most, int) and isinstance(steps, int) and most >= steps)
 
 
-def _as_lstm(node: ImportNode, held: Weights, tensors: Sequence[Tensor]) -> Sequence[Value]:
+def _as_lstm(node: ImportNode, weights: Weights, tensors: Sequence[Tensor]) -> Sequence[Value]:
     x, cell, state = (node.input(slot) for slot in range(1, 4))
     whole, bias = tensors[:2]
     units = whole.shape[1] // 4
     width = whole.shape[0] - units
-    gates = [held.order[place] for place in (0, 3, 2, 1)]  # the graph's: input, output, forget, cell
+    gates = [weights.order[gate] for gate in (0, 3, 2, 1)]  # the graph's: input, output, forget, cell
 
     def rows(start: int, stop: int) -> Tensor:
         def compute() -> NDArray[Any]:
             blocks = np.split(whole.numpy()[start:stop].T, 4)
-            found: NDArray[Any] = np.concatenate([blocks[gate] for gate in gates])[None]
-            return found
+            array: NDArray[Any] = np.concatenate([blocks[gate] for gate in gates])[None]
+            return array
 
         return Tensor.computed(whole.dtype, (1, 4 * units, stop - start), compute)
 
     def biases() -> NDArray[Any]:
         blocks = np.split(bias.numpy(), 4)
-        blocks[held.order[2]] = blocks[held.order[2]] + np.asarray(held.forget_bias, bias.numpy().dtype)
-        found: NDArray[Any] = np.concatenate([*(blocks[gate] for gate in gates), np.zeros_like(bias.numpy())])[None]
-        return found
+        blocks[weights.order[2]] = blocks[weights.order[2]] + np.asarray(weights.forget_bias, bias.numpy().dtype)
+        array: NDArray[Any] = np.concatenate([*(blocks[gate] for gate in gates), np.zeros_like(bias.numpy())])[None]
+        return array
 
     parts = [
         node.graph.add_parameter(node.fresh_name(f"{node.name}_{name}"), tensor)
@@ -186,16 +186,16 @@ def _as_lstm(node: ImportNode, held: Weights, tensors: Sequence[Tensor]) -> Sequ
         lengths = node.step(Expand(), stated, batch, suffix="lengths")
     begin = [node.step(Unsqueeze(), value, node.vector([0]), suffix="begin") for value in (state, cell)]
     operands = [x, *parts, lengths, *begin]
-    if held.peepholes:
-        i, f, o = held.peepholes
+    if weights.peepholes:
+        i, f, o = weights.peepholes
         joined = node.step(Concat(0), i, o, f, suffix="peepholes")
         operands.append(node.step(Unsqueeze(), joined, node.vector([0]), suffix="P"))
-    found = node.step(LSTM(hidden_size=units), *operands, suffix="lstm")
-    result = node.emit(Squeeze(), found, node.vector([1]))
+    sequence = node.step(LSTM(hidden_size=units), *operands, suffix="lstm")
+    result = node.emit(Squeeze(), sequence, node.vector([1]))
     return [result] * 7
 
 
-def _as_scan(node: ImportNode, held: Weights) -> Sequence[Value]:
+def _as_scan(node: ImportNode, weights: Weights) -> Sequence[Value]:
     x, cell, state = (node.input(slot) for slot in range(1, 4))
     covered = _covers(node, x)
     run = x
@@ -206,15 +206,15 @@ def _as_scan(node: ImportNode, held: Weights) -> Sequence[Value]:
     before = [body.add_input(node.fresh_name(f"{node.name}__before"), value.type) for value in (cell, state)]
     shape = None if x.shape is None else x.shape[1:]
     step = body.add_input(node.fresh_name(f"{node.name}__step"), TensorType(x.dtype, shape))
-    results = _lstm_step(_inside(node, body), body, step, before[0], before[1], held)
+    results = _lstm_step(_inside(node, body), body, step, before[0], before[1], weights)
     body.set_outputs([_copy(node, body, value) for value in (results[1], results[6], *results)])
-    names = [node.fresh_name(f"{node.name}__scan_{place}") for place in range(9)]
-    found = node.graph.add_node(
+    names = [node.fresh_name(f"{node.name}__scan_{slot}") for slot in range(9)]
+    outputs = node.graph.add_node(
         Scan(1, 9), [cell, state, run], name=node.name, output_names=names, subgraphs=[body]
     ).outputs[2:]
     if covered:
-        return found
-    return [_filled(node, value, x) for value in found]
+        return outputs
+    return [_filled(node, value, x) for value in outputs]
 
 
 def _copy(node: ImportNode, body: Graph, value: Value) -> Value:
@@ -224,7 +224,7 @@ def _copy(node: ImportNode, body: Graph, value: Value) -> Value:
 
 def _filled(node: ImportNode, value: Value, x: Value) -> Value:
     """With zeros behind the steps that were run."""
-    steps = [node.step(Slice(), node.step(Shape(), held), node.vector([0]), node.vector([1])) for held in (x, value)]
+    steps = [node.step(Slice(), node.step(Shape(), other), node.vector([0]), node.vector([1])) for other in (x, value)]
     missing = node.step(ew.Sub(), *steps, suffix="missing")
     pads = node.step(Concat(0), node.vector([0, 0, 0]), missing, node.vector([0, 0]), suffix="pads")
     return node.step(Pad(), value, pads, suffix="filled")

@@ -75,8 +75,8 @@ def reducing_truth(cls: type[Operator]) -> ImportFunction:
         if not axes:
             return data
         whole = node.cast(data, DType.INT32, suffix="whole")
-        found = node.step(cls(keepdims=bool(node.attrs["keep_dims"])), whole, node.vector(axes))
-        return node.emit(ew.Cast(DType.BOOL), found)
+        result = node.step(cls(keepdims=bool(node.attrs["keep_dims"])), whole, node.vector(axes))
+        return node.emit(ew.Cast(DType.BOOL), result)
 
     return import_truth
 
@@ -98,8 +98,8 @@ def arg_reducing(cls: type[Operator]) -> ImportFunction:
         if data.dtype is DType.BOOL:
             data = node.cast(data, DType.UINT8, suffix="bytes")
         axis = node.integer(1, "the dimension")
-        found = node.step(cls(axis=axis, keepdims=False), data)
-        return node.as_attribute(found, "output_type", DType.INT64)
+        indices = node.step(cls(axis=axis, keepdims=False), data)
+        return node.as_attribute(indices, "output_type", DType.INT64)
 
     return import_arg
 
@@ -110,25 +110,25 @@ def import_top_k(node: ImportNode) -> tuple[Value, ...]:
     count = node.step(Reshape(), node.int64(node.input(1)), node.vector([1]), suffix="k")
     if not node.attrs["sorted"]:
         node.decide(DecisionKind.ORDER, "the results may come in any order (sorted is not set); they are sorted")
-    found, places = node.steps(red.TopK(axis=-1), data, count)
+    largest, indices = node.steps(red.TopK(axis=-1), data, count)
     wanted = node.attrs.get("index_type", DType.INT32)
-    return (found, places if wanted is DType.INT64 else node.cast(places, wanted, suffix="indices"))
+    return (largest, indices if wanted is DType.INT64 else node.cast(indices, wanted, suffix="indices"))
 
 
 def import_nth_element(node: ImportNode) -> Value:
     """NthElement: the n-th smallest (or with `reverse` largest) element along the last axis, n from 0."""
-    place = node.step(Reshape(), node.int64(node.input(1)), node.vector([1]), suffix="n")
-    count = node.step(ew.Add(), place, node.vector([1]), suffix="count")
-    found, _ = node.steps(red.TopK(axis=-1, largest=bool(node.attrs["reverse"])), node.input(0), count)
-    return node.emit(Squeeze(), node.step(Gather(axis=-1), found, place, suffix="nth"), node.vector([-1]))
+    index = node.step(Reshape(), node.int64(node.input(1)), node.vector([1]), suffix="n")
+    count = node.step(ew.Add(), index, node.vector([1]), suffix="count")
+    extremes, _ = node.steps(red.TopK(axis=-1, largest=bool(node.attrs["reverse"])), node.input(0), count)
+    return node.emit(Squeeze(), node.step(Gather(axis=-1), extremes, index, suffix="nth"), node.vector([-1]))
 
 
 def import_in_top_k(node: ImportNode) -> Value:
     """InTopK: whether fewer than k predictions (batch, classes) are above the target's, and all are finite."""
     predictions, targets = node.inputs[:2]
     node.decide(DecisionKind.TARGETS, "targets are taken to be classes; for others TensorFlow gives False")
-    places = node.step(Unsqueeze(), targets, node.vector([1]), suffix="targets")
-    wanted = node.step(GatherElements(axis=1), predictions, places, suffix="wanted")
+    columns = node.step(Unsqueeze(), targets, node.vector([1]), suffix="targets")
+    wanted = node.step(GatherElements(axis=1), predictions, columns, suffix="wanted")
     above = node.cast(node.step(ew.Greater(), predictions, wanted, suffix="above"), DType.INT32)
     count = node.step(red.ReduceSum(keepdims=False), above, node.vector([1]), suffix="count")
     if node.op == "InTopK":
@@ -185,9 +185,9 @@ def import_segment(node: ImportNode) -> Value:
 
 def import_sparse_segment(node: ImportNode) -> Value:
     """SparseSegmentSum, Mean and SqrtN: the same of rows that are looked up first. Their number may be stated."""
-    data, places, ids, *stated = node.inputs
+    data, indices, ids, *stated = node.inputs
     ids = node.int64(ids)
-    rows = node.step(Gather(axis=0), data, places, suffix="rows")
+    rows = node.step(Gather(axis=0), data, indices, suffix="rows")
     if stated:
         count = node.step(Reshape(), node.int64(stated[0]), node.vector([1]), suffix="segments")
     else:
@@ -216,8 +216,8 @@ def import_unsorted_segment(node: ImportNode) -> Value:
     outside = node.step(ew.Less(), ids, node.constant(0, DType.INT64), suffix="outside")
     ids = node.step(ew.Where(), outside, count, ids, suffix="inside")
     more = node.step(ew.Add(), count, node.vector([1]), suffix="more")
-    found = _scattered(node, kind, data, ids, more)
-    return node.emit(Slice(), found, node.vector([0]), count, node.vector([0]))
+    segments = _scattered(node, kind, data, ids, more)
+    return node.emit(Slice(), segments, node.vector([0]), count, node.vector([0]))
 
 
 def _neutral(dtype: DType, reduction: Reduction) -> float:
@@ -253,9 +253,9 @@ def _sizes_behind(node: ImportNode, data: Value) -> Sequence[Count]:
 
 def _segments(node: ImportNode, kind: str, data: Value, ids: Value, count: Value) -> Value:
     """The same with 0 for segments without a row, as the sorted operators have it, and with means."""
-    found = _scattered(node, kind, data, ids, count)
+    totals = _scattered(node, kind, data, ids, count)
     if kind in ("Sum", "Prod"):
-        return found
+        return totals
     dtype = node.dtype(0)
     ones = node.step(Expand(), node.constant(1, dtype), _row_count(node, ids), suffix="ones")
     zeros = node.step(Expand(), node.constant(0, dtype), count, suffix="zeros")
@@ -266,11 +266,11 @@ def _segments(node: ImportNode, kind: str, data: Value, ids: Value, count: Value
         rows = node.step(Unsqueeze(), rows, node.vector(range(1, rank)), suffix="rows_apart")
     if kind in ("Max", "Min"):
         is_empty = node.step(ew.Equal(), rows, node.constant(0, dtype), suffix="empty")
-        return node.emit(ew.Where(), is_empty, node.constant(0, dtype), found)
+        return node.emit(ew.Where(), is_empty, node.constant(0, dtype), totals)
     divisor = node.step(ew.Max(), rows, node.constant(1, dtype), suffix="divisor")
     if kind == "SqrtN":
         divisor = node.step(ew.Sqrt(), divisor)
-    return node.emit(ew.Div(), found, divisor)
+    return node.emit(ew.Div(), totals, divisor)
 
 
 def _row_count(node: ImportNode, ids: Value) -> Value:

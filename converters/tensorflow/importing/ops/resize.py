@@ -60,15 +60,15 @@ def _whole_factors(node: ImportNode) -> tuple[float, ...]:
     known, shape = node.input(1).known, node.input(0).shape
     if known is None or shape is None or len(shape) != 4 or len(known.elements) != 2:
         return ()
-    found: list[float] = []
+    factors: list[float] = []
     for old, new in zip(shape[1:3], known.elements, strict=True):
         if not isinstance(old, Sym) or not isinstance(new, Sym):
             return ()
         factor = next((count for count in range(1, MOST_FACTOR + 1) if old * count == new), None)
         if factor is None:
             return ()
-        found.append(float(factor))
-    return tuple(found)
+        factors.append(float(factor))
+    return tuple(factors)
 
 
 def _floats(node: ImportNode) -> Value:
@@ -119,17 +119,17 @@ def import_resize_nearest(node: ImportNode) -> Value:
     old, new = node.sizes_if_known(data, (1, 2)), node.known(1)
     if old is not None and new is not None and len(new) == 2:
         node.charge_table(3 * sum(new))
-        places = [nearest_places(coordinates, *pair) for pair in zip(old, new, strict=True)]
+        indices = [nearest_places(coordinates, *pair) for pair in zip(old, new, strict=True)]
         exact, divided = (
             [function(coordinates, *pair) for pair in zip(old, new, strict=True)]
             for function in (_exact_places, _divided_places)
         )
-        if places != exact or places != divided:
+        if indices != exact or indices != divided:
             node.decide(
                 DecisionKind.ROUNDING, "elements are picked as TensorFlow's float32 positions round, unlike Resize's"
             )
-            rows = node.step(Gather(axis=1), data, node.vector(places[0]), suffix="rows")
-            return node.emit(Gather(axis=2), rows, node.vector(places[1]))
+            rows = node.step(Gather(axis=1), data, node.vector(indices[0]), suffix="rows")
+            return node.emit(Gather(axis=2), rows, node.vector(indices[1]))
     else:
         node.decide(
             DecisionKind.ROUNDING, "sizes are open: positions are taken as exact, TensorFlow rounds them to float32"
@@ -153,10 +153,10 @@ def nearest_places(coordinates: Coordinates, old: int, new: int) -> list[int]:
     positions = (np.arange(new, dtype=np.float32) + shift) * scale
     if coordinates is Coordinates.ALIGN_CORNERS:
         fraction = positions - np.floor(positions)
-        found = np.floor(positions) + (fraction >= single(0.5))
+        indices = np.floor(positions) + (fraction >= single(0.5))
     else:
-        found = np.floor(positions)
-    return [int(place) for place in np.clip(found, 0, max(old - 1, 0))]
+        indices = np.floor(positions)
+    return [int(index) for index in np.clip(indices, 0, max(old - 1, 0))]
 
 
 def _exact_places(coordinates: Coordinates, old: int, new: int) -> list[int]:
@@ -164,10 +164,10 @@ def _exact_places(coordinates: Coordinates, old: int, new: int) -> list[int]:
     if coordinates is Coordinates.ALIGN_CORNERS:
         if new == 1:
             return [0]
-        return [(2 * place * (old - 1) + new - 1) // (2 * (new - 1)) for place in range(new)]
+        return [(2 * index * (old - 1) + new - 1) // (2 * (new - 1)) for index in range(new)]
     if coordinates is Coordinates.HALF_PIXEL:
-        return [(2 * place + 1) * old // (2 * new) for place in range(new)]
-    return [place * old // new for place in range(new)]
+        return [(2 * index + 1) * old // (2 * new) for index in range(new)]
+    return [index * old // new for index in range(new)]
 
 
 def _divided_places(coordinates: Coordinates, old: int, new: int) -> list[int]:
@@ -182,8 +182,8 @@ def _divided_places(coordinates: Coordinates, old: int, new: int) -> list[int]:
     shift = single(0.5) if coordinates is Coordinates.HALF_PIXEL else single(0)
     positions = (np.arange(new, dtype=np.float32) + shift) / (single(new) / single(old)) - shift
     whole = np.floor(positions)
-    found = whole + (positions - whole >= single(0.5)) if shift else whole
-    return [int(place) for place in np.clip(found, 0, max(old - 1, 0))]
+    indices = whole + (positions - whole >= single(0.5)) if shift else whole
+    return [int(index) for index in np.clip(indices, 0, max(old - 1, 0))]
 
 
 def import_resize_area(node: ImportNode) -> Value:
@@ -226,9 +226,9 @@ def _cubic(coordinates: Coordinates, old: int, new: int) -> list[Sequence[float]
     aligned = coordinates is Coordinates.ALIGN_CORNERS and new > 1
     scale = single(old - 1) / single(new - 1) if aligned else single(old) / single(new)
     shift, sharpness = single(0.5 if keys else 0), -0.5 if keys else -0.75
-    found: list[Sequence[float]] = []
-    for place in range(new):
-        position = (single(place) + shift) * scale - shift
+    rows: list[Sequence[float]] = []
+    for index in range(new):
+        position = (single(index) + shift) * scale - shift
         first = int(np.floor(position))
         part = float(np.rint((position - single(first)) * single(1024))) / 1024
         weights = [0.0] * old
@@ -237,8 +237,8 @@ def _cubic(coordinates: Coordinates, old: int, new: int) -> list[Sequence[float]
             if not keys or 0 <= source < old:
                 weights[min(max(source, 0), old - 1)] += weight
         total = sum(weights) if keys else 1.0
-        found.append([weight / total for weight in weights])
-    return found
+        rows.append([weight / total for weight in weights])
+    return rows
 
 
 def _keys_cubic(distance: float, sharpness: float) -> float:
@@ -263,15 +263,15 @@ def _covered(old: int, new: int, aligned: bool) -> list[Sequence[float]]:
         return [[1.0]] * new
     single = np.float32
     scale = single(old - 1) / single(new - 1) if aligned and new > 1 else single(old) / single(new)
-    found = []
-    for place in range(new):
-        begin, end = single(place) * scale, single(place + 1) * scale
+    rows = []
+    for index in range(new):
+        begin, end = single(index) * scale, single(index + 1) * scale
         weights = [0.0] * old
         for source in range(int(np.floor(begin)), int(np.ceil(end))):
             part = min(float(end), source + 1.0) - max(float(begin), float(source))
             weights[min(source, old - 1)] += part / float(scale)
-        found.append(weights)
-    return found  # type: ignore[return-value]
+        rows.append(weights)
+    return rows  # type: ignore[return-value]
 
 
 IMPORTS: dict[str, ImportFunction] = {

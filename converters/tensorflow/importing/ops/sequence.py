@@ -54,12 +54,12 @@ def import_get_item(node: ImportNode) -> Value:
 def import_set_item(node: ImportNode) -> Value:
     """TensorListSetItem: the list with one element replaced."""
     item = node.input(2)
-    held = elements_of(node, node.input(0), like=item)
+    elements = elements_of(node, node.input(0), like=item)
     if node.attrs["resize_if_index_out_of_bounds"]:
         node.refuse("a list that grows when it is written outside of a counted loop")
     index = node.step(Reshape(), node.int64(node.input(1)), node.vector([1, 1]), suffix="index")
     row = node.step(Unsqueeze(), item, node.vector([0]), suffix="row")
-    return node.emit(ScatterND(), held, index, row)
+    return node.emit(ScatterND(), elements, index, row)
 
 
 def import_length(node: ImportNode) -> Value:
@@ -104,17 +104,17 @@ def import_gather(node: ImportNode) -> Value:
 
 def import_scatter_existing(node: ImportNode) -> Value:
     """TensorListScatterIntoExistingList: rows of a tensor put at these places."""
-    held, tensor, indices = node.inputs
+    elements, tensor, indices = node.inputs
     known = node.known(2)
-    reserved = node.importer.reserved.get(held)
+    reserved = node.importer.reserved.get(elements)
     if reserved is not None and known == tuple(range(len(known or ()))) and reserved.size in (len(known or ()), None):
         return tensor
     if reserved is not None and _is_range_of(indices, tensor):
         return tensor
     if reserved is not None:
         node.refuse("rows that are scattered into a list in another order than 0, 1, 2 and so on")
-    places = node.step(Unsqueeze(), node.int64(indices), node.vector([1]), suffix="places")
-    return node.emit(ScatterND(), held, places, tensor)
+    vectors = node.step(Unsqueeze(), node.int64(indices), node.vector([1]), suffix="places")
+    return node.emit(ScatterND(), elements, vectors, tensor)
 
 
 def _is_range_of(indices: Value, tensor: Value) -> bool:

@@ -94,13 +94,13 @@ def import_mirror_pad(node: ImportNode) -> Value:
 def _mirrored(node: ImportNode, data: Value, axis: int, before: int, after: int) -> Value:
     """The data with its first and last slices again before and behind it, in reverse order."""
     parts = [data]
-    place, back = node.vector([axis]), node.vector([-1])
+    axes, back = node.vector([axis]), node.vector([-1])
     if before:
         first = (node.vector([before - 1]), node.vector([-BEYOND]))
-        parts.insert(0, node.step(Slice(), data, *first, place, back, suffix="before"))
+        parts.insert(0, node.step(Slice(), data, *first, axes, back, suffix="before"))
     if after:
         last = (node.vector([-1]), node.vector([-after - 1]))
-        parts.append(node.step(Slice(), data, *last, place, back, suffix="after"))
+        parts.append(node.step(Slice(), data, *last, axes, back, suffix="after"))
     return data if len(parts) == 1 else node.step(Concat(axis=axis), *parts, suffix="mirrored")
 
 
@@ -125,18 +125,18 @@ def import_broadcast_args(node: ImportNode) -> Value:
         ones = node.vector([1] * (longest - length))
         both.append(whole if length == longest else node.step(Concat(axis=0), ones, whole, suffix="aligned"))
     is_one = node.step(Equal(), both[0], node.vector([1]))
-    found = node.step(Where(), is_one, both[1], both[0])
-    return node.as_attribute(found, "T")
+    sizes = node.step(Where(), is_one, both[1], both[0])
+    return node.as_attribute(sizes, "T")
 
 
 def import_shape_n(node: ImportNode) -> list[Value]:
     """The sizes of several tensors."""
     wanted = node.attrs["out_type"]
-    found = []
+    shapes = []
     for value in node.inputs:
         sizes = node.step(Shape(), value, suffix="sizes")
-        found.append(sizes if wanted is DType.INT64 else node.cast(sizes, wanted, suffix="sizes_cast"))
-    return found
+        shapes.append(sizes if wanted is DType.INT64 else node.cast(sizes, wanted, suffix="sizes_cast"))
+    return shapes
 
 
 def import_rank(node: ImportNode) -> Value:
@@ -156,10 +156,10 @@ def import_ensure_shape(node: ImportNode) -> Value:
     if len(stated) != len(data.shape):
         node.refuse(f"{data.name} has {len(data.shape)} axes, expected {len(stated)}")
     open_axes = []
-    for axis, (wanted, found) in enumerate(zip(stated, data.shape, strict=True)):
-        if isinstance(wanted, int) and isinstance(found, int) and wanted != found:
-            node.refuse(f"axis {axis} of {data.name} has size {found}, expected {wanted}")
-        if isinstance(wanted, int) and not isinstance(found, int):
+    for axis, (wanted, actual) in enumerate(zip(stated, data.shape, strict=True)):
+        if isinstance(wanted, int) and isinstance(actual, int) and wanted != actual:
+            node.refuse(f"axis {axis} of {data.name} has size {actual}, expected {wanted}")
+        if isinstance(wanted, int) and not isinstance(actual, int):
             open_axes.append(axis)
     if open_axes:
         node.decide(
@@ -188,9 +188,9 @@ def import_list_diff(node: ImportNode) -> tuple[Value, ...]:
     wanted = node.attrs["out_idx"]
     left, right = node.known(0), node.known(1)
     if left is not None and right is not None:
-        places = [place for place, element in enumerate(left) if element not in right]
-        found = node.constant([left[place] for place in places], node.dtype())
-        return found, node.constant(places, wanted)
+        indices = [index for index, element in enumerate(left) if element not in right]
+        elements = node.constant([left[index] for index in indices], node.dtype())
+        return elements, node.constant(indices, wanted)
     apart = node.step(Unsqueeze(), x, node.vector([1]), suffix="apart")
     hits = node.cast(node.step(Equal(), apart, y, suffix="same"), DType.INT32, suffix="hits")
     count = node.step(ReduceSum(keepdims=False), hits, node.vector([1]), suffix="times")

@@ -44,11 +44,11 @@ def import_pack(node: ImportNode) -> Value:
 def import_unpack(node: ImportNode) -> list[Value]:
     """The slices along an axis, one by one, without it."""
     data, axis = node.input(0), int(node.attrs["axis"])
-    found = []
+    parts = []
     for number in range(node.attrs["num"]):
-        place = node.constant(number, DType.INT64)
-        found.append(node.step(Gather(axis=axis), data, place, suffix=f"part_{number}"))
-    return found
+        index = node.constant(number, DType.INT64)
+        parts.append(node.step(Gather(axis=axis), data, index, suffix=f"part_{number}"))
+    return parts
 
 
 def import_split(node: ImportNode) -> tuple[Value, ...]:
@@ -88,19 +88,19 @@ def import_split_v(node: ImportNode) -> tuple[Value, ...]:
 
 def _sliced(node: ImportNode, data: Value, axis: int, sizes: tuple[int, ...]) -> tuple[Value, ...]:
     """The parts as slices: bounds before the open part count from the front, those behind it from the end."""
-    place = sizes.index(-1)
-    found = []
+    open_part = sizes.index(-1)
+    parts = []
     for number, size in enumerate(sizes):
-        if number < place:
+        if number < open_part:
             start = sum(sizes[:number])
             end = start + size
-        elif number == place:
+        elif number == open_part:
             start, end = sum(sizes[:number]), -sum(sizes[number + 1 :]) or TO_THE_END
         else:
             start, end = -sum(sizes[number:]), -sum(sizes[number + 1 :]) or TO_THE_END
         bounds = (node.vector([start]), node.vector([end]), node.vector([axis]))
-        found.append(node.step(Slice(), data, *bounds, suffix=f"part_{number}"))
-    return tuple(found)
+        parts.append(node.step(Slice(), data, *bounds, suffix=f"part_{number}"))
+    return tuple(parts)
 
 
 def import_reverse(node: ImportNode) -> Value:
@@ -126,8 +126,8 @@ def import_reverse_sequence(node: ImportNode) -> Value:
         return node.emit(ReverseSequence(batch_axis=batch, time_axis=time), data, lengths)
     order = (batch, time, *(axis for axis in range(rank) if axis not in (batch, time)))
     first = node.step(Transpose(order), data, suffix="batch_first")
-    found = node.step(ReverseSequence(batch_axis=0, time_axis=1), first, lengths)
-    return node.emit(Transpose(tuple(order.index(axis) for axis in range(rank))), found)
+    result = node.step(ReverseSequence(batch_axis=0, time_axis=1), first, lengths)
+    return node.emit(Transpose(tuple(order.index(axis) for axis in range(rank))), result)
 
 
 def import_roll(node: ImportNode) -> Value:
@@ -142,15 +142,15 @@ def import_roll(node: ImportNode) -> Value:
 def _rolled(node: ImportNode, data: Value, axis: int, shift: int) -> Value:
     size = size_at(node, data, axis)
     if isinstance(size, int):
-        places = shift % size if size else 0
-        if not places:
+        distance = shift % size if size else 0
+        if not distance:
             return data
-        start = node.vector([size - places])
+        start = node.vector([size - distance])
     else:
         start = node.step(Sub(), size, node.step(Mod(), node.vector([shift]), size, suffix="shift"), suffix="start")
-    place = node.vector([axis])
-    head = node.step(Slice(), data, start, node.vector([TO_THE_END]), place, suffix="head")
-    tail = node.step(Slice(), data, node.vector([0]), start, place, suffix="tail")
+    axes = node.vector([axis])
+    head = node.step(Slice(), data, start, node.vector([TO_THE_END]), axes, suffix="head")
+    tail = node.step(Slice(), data, node.vector([0]), start, axes, suffix="tail")
     return node.step(Concat(axis=axis), head, tail, suffix="rolled")
 
 

@@ -37,10 +37,10 @@ def _fft(axes: int, *, inverse: bool) -> ImportFunction:
 
 
 def _lengths(node: ImportNode, axes: int) -> tuple[int, ...]:
-    found = node.integers(1, "fft_length")
-    if len(found) != axes or min(found) < 1:
-        node.refuse(f"fft_length {list(found)}; expected {axes} positive number(s)")
-    return found
+    lengths = node.integers(1, "fft_length")
+    if len(lengths) != axes or min(lengths) < 1:
+        node.refuse(f"fft_length {list(lengths)}; expected {axes} positive number(s)")
+    return lengths
 
 
 def _rfft(axes: int) -> ImportFunction:
@@ -84,9 +84,9 @@ def _conjugate(node: ImportNode, value: Value) -> Value:
     return node.step(ew.Mul(), value, signs, suffix="conjugate")
 
 
-def _part(node: ImportNode, value: Value, place: int) -> Value:
-    cut = node.step(Slice(), value, *map(node.vector, ([place], [place + 1], [-1])), suffix="part")
-    return node.step(Squeeze(), cut, node.vector([-1]), suffix="imaginary" if place else "real")
+def _part(node: ImportNode, value: Value, index: int) -> Value:
+    cut = node.step(Slice(), value, *map(node.vector, ([index], [index + 1], [-1])), suffix="part")
+    return node.step(Squeeze(), cut, node.vector([-1]), suffix="imaginary" if index else "real")
 
 
 def import_complex(node: ImportNode) -> Value:
@@ -132,7 +132,7 @@ def import_conjugate(node: ImportNode) -> Value:
 def import_product(node: ImportNode) -> Value:
     """Mul: (a + bi) (c + di) = ac - bd + (ad + bc) i."""
     left, right = pair(node, 0), pair(node, 1)
-    (a, b), (c, d) = ([_part(node, value, place) for place in (0, 1)] for value in (left, right))
+    (a, b), (c, d) = ([_part(node, value, index) for index in (0, 1)] for value in (left, right))
     products = [node.step(ew.Mul(), *both, suffix="product") for both in ((a, c), (b, d), (a, d), (b, c))]
     real = node.step(ew.Sub(), *products[:2], suffix="real_part")
     imaginary = node.step(ew.Add(), *products[2:], suffix="imaginary_part")

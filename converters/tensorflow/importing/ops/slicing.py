@@ -109,23 +109,23 @@ class _Bounds:
         self.elements = None if known is None else known.elements
         self.count = len(known.elements) if known is not None else node.sizes(self.value, [0])[0]
 
-    def number(self, place: int) -> int | None:
+    def number(self, index: int) -> int | None:
         """The number at a place, None if it is computed."""
-        element = None if self.elements is None else self.elements[place]
+        element = None if self.elements is None else self.elements[index]
         return element if isinstance(element, int) else None
 
-    def vector(self, place: int) -> Count:
+    def vector(self, index: int) -> Count:
         """The same, as a vector of one element where it is computed."""
-        number = self.number(place)
+        number = self.number(index)
         if number is not None:
             return number
-        bounds = (self.node.vector([place]), self.node.vector([place + 1]), self.node.vector([0]))
+        bounds = (self.node.vector([index]), self.node.vector([index + 1]), self.node.vector([0]))
         return self.node.step(Slice(), self.node.int64(self.value), *bounds, suffix="bound")
 
-    def scalar(self, place: int) -> Value:
+    def scalar(self, index: int) -> Value:
         """What is computed, as a scalar."""
         whole = self.node.int64(self.value)
-        return self.node.step(Gather(axis=0), whole, self.node.constant(place, DType.INT64), suffix="index")
+        return self.node.step(Gather(axis=0), whole, self.node.constant(index, DType.INT64), suffix="index")
 
 
 def _read_cut(node: ImportNode, data: Value) -> _Cut:
@@ -135,40 +135,40 @@ def _read_cut(node: ImportNode, data: Value) -> _Cut:
         name: int(node.attrs[f"{name}_mask"]) for name in ("begin", "end", "ellipsis", "new_axis", "shrink_axis")
     }
 
-    def is_set(name: str, place: int) -> bool:
-        return bool(masks[name] >> place & 1)
+    def is_set(name: str, index: int) -> bool:
+        return bool(masks[name] >> index & 1)
 
-    taken = sum(not is_set("ellipsis", place) and not is_set("new_axis", place) for place in range(begin.count))
+    taken = sum(not is_set("ellipsis", index) and not is_set("new_axis", index) for index in range(begin.count))
     if data.shape is not None and taken > len(data.shape):
         node.refuse(f"it cuts {taken} axes of {data.name}, which is {data.type}")
     cut = _Cut()
     axis = result = 0
-    for place in range(begin.count):
-        if is_set("ellipsis", place):
-            later = sum(not is_set("new_axis", other) for other in range(place + 1, begin.count))
+    for index in range(begin.count):
+        if is_set("ellipsis", index):
+            later = sum(not is_set("new_axis", other) for other in range(index + 1, begin.count))
             skipped = node.rank(data) - axis - later
             axis, result = axis + skipped, result + skipped
-        elif is_set("new_axis", place):
+        elif is_set("new_axis", index):
             cut.added.append(result)
             result += 1
-        elif is_set("shrink_axis", place):
-            _take(cut, axis, begin, place)
+        elif is_set("shrink_axis", index):
+            _take(cut, axis, begin, index)
             axis += 1
         else:
-            step = strides[place]
+            step = strides[index]
             first, last = (0, TO_THE_END) if step > 0 else (TO_THE_END, -TO_THE_END)
-            start = first if is_set("begin", place) else begin.vector(place)
+            start = first if is_set("begin", index) else begin.vector(index)
             size = UNKNOWN if data.shape is None else data.shape[axis]
-            cut.add(axis, start, last if is_set("end", place) else end.vector(place), step, size)
+            cut.add(axis, start, last if is_set("end", index) else end.vector(index), step, size)
             axis, result = axis + 1, result + 1
     return cut
 
 
-def _take(cut: _Cut, axis: int, begin: _Bounds, place: int) -> None:
+def _take(cut: _Cut, axis: int, begin: _Bounds, index: int) -> None:
     """One index of an axis, which goes away."""
-    start = begin.number(place)
+    start = begin.number(index)
     if start is None:
-        cut.taken[axis] = begin.scalar(place)
+        cut.taken[axis] = begin.scalar(index)
     else:
         cut.add(axis, start, start + 1 if start != -1 else TO_THE_END, 1)
         cut.dropped.append(axis)
