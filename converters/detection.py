@@ -27,9 +27,9 @@ def detect_format(path: PathLike) -> str:
     if glance.mode is not None and not glance.is_file and not glance.is_folder:
         raise FormatError("is no regular file", path=glance.path)
     rows = sorted((row for row in FORMATS.values() if row.source is not None), key=lambda row: row.asked_last)
-    found = next((row for row in rows if row.recognizes(glance)), None) or _by_name(glance, rows)
-    if found is not None:
-        return found.name
+    result = next((row for row in rows if row.recognizes(glance)), None) or _by_name(glance, rows)
+    if result is not None:
+        return result.name
     if glance.mode is None:
         raise ImportFailure(nothing_at(glance.path, "no such file, folder or checkpoint prefix"))
     reads = f"not a model that graphir reads ({', '.join(readable().values())})"

@@ -97,10 +97,10 @@ class Glance:
             return {}
         try:
             with paused_collector():
-                found = read_json(bytes(self.content))
+                document = read_json(bytes(self.content))
         except NoJson:
             return {}
-        return found if isinstance(found, dict) else {}
+        return document if isinstance(document, dict) else {}
 
     def has(self, text: bytes) -> bool:
         """Whether these bytes stand in the file."""

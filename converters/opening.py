@@ -27,10 +27,10 @@ def read_model(path: PathLike, options: ModelOptions | None = None, manner: Mann
     with memory_for(f"reading {path}"):
         row = FORMATS[options.format or detect_format(path)]
         check_taken(path, row, options)
-        found = _opened(path, row, options, manner)
-        if found.description.framework:
-            return found
-        return replace(found, description=replace(found.description, framework=origin_of(found.graph.metadata)))
+        model = _opened(path, row, options, manner)
+        if model.description.framework:
+            return model
+        return replace(model, description=replace(model.description, framework=origin_of(model.graph.metadata)))
 
 
 def _opened(path: PathLike, row: Format, options: ModelOptions, manner: Manner) -> Source:

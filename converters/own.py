@@ -61,8 +61,8 @@ def _write(graph: Graph, target: Path, options: Mapping[str, Any]) -> list[Path]
     from graphir.serial import WEIGHTS_SUFFIX, save_graph
 
     save_graph(graph, target, **options)
-    beside = target.with_name(target.name.removesuffix(SUFFIX) + WEIGHTS_SUFFIX)
-    return [target, beside] if beside.is_file() else [target]
+    weights_path = target.with_name(target.name.removesuffix(SUFFIX) + WEIGHTS_SUFFIX)
+    return [target, weights_path] if weights_path.is_file() else [target]
 
 
 def recognizes(glance: Glance) -> bool:

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 def table(*rows: Format) -> dict[str, Format]:
     """The rows by name, in the order in which they are asked. Raises ArgumentError for a name that comes twice."""
-    found: dict[str, Format] = {}
+    formats: dict[str, Format] = {}
     for row in rows:
-        if row.name in found:
+        if row.name in formats:
             raise ArgumentError(f"two formats are called {row.name!r}")
-        found[row.name] = row
-    return found
+        formats[row.name] = row
+    return formats
 
 
 FORMATS = table(mxnet.FORMAT, onnx.FORMAT, tensorflow.FORMAT, own.FORMAT, pytorch.FORMAT, pytorch_weights.FORMAT)

@@ -130,8 +130,10 @@ def bench(
     chosen = with_stated(model_options, ModelOptions, "model_options", params=params, shapes=shapes)
     models = [(model, chosen)]
     if other is not None:
-        own = with_stated(other_options, ModelOptions, "other_options")
-        models.append((other, replace(own, shapes=chosen.shapes) if own.shapes is None else own))
+        chosen_options = with_stated(other_options, ModelOptions, "other_options")
+        if chosen_options.shapes is None:
+            chosen_options = replace(chosen_options, shapes=chosen.shapes)
+        models.append((other, chosen_options))
     return bench_models(models, how)
 
 
@@ -142,17 +144,17 @@ def bench_models(models: Sequence[tuple[Any, ModelOptions]], how: BenchOptions) 
     facts = machine_facts(gpu=any(provider.lower() != "cpu" for provider in how.providers))
     with memory_for("the benchmark"), tempfile.TemporaryDirectory(prefix="graphir-") as folder:
         opened = [
-            _opened(LETTERS[place], model, options, Path(folder), how)
-            for place, (model, options) in enumerate(models)
+            _opened(LETTERS[index], model, options, Path(folder), how)
+            for index, (model, options) in enumerate(models)
         ]
-        found = _Bench(opened, how)
+        bench_run = _Bench(opened, how)
         for provider in how.providers:
-            found.on(provider)
+            bench_run.on(provider)
     return BenchmarkReport(
-        [contestant.about for contestant in opened], found.rows, found.pairs, {**facts, "load_after": load()},
+        [contestant.about for contestant in opened], bench_run.rows, bench_run.pairs, {**facts, "load_after": load()},
         {"providers": list(how.providers), "batches": list(how.batches), "seconds": how.seconds,
          "warm_up": how.warm_up, "threads": how.threads, "seed": how.seed, "tf32": how.tf32},
-        list(dict.fromkeys(found.notes)),
+        list(dict.fromkeys(bench_run.notes)),
     )  # fmt: skip
 
 
@@ -249,23 +251,23 @@ class _Bench:
         self.how.progress(f"timing on {short(provider)}{of}")
         fed = self._feeds(batch, opened)
         calls = [
-            found.session.prepared(feeds, bound=self.how.io_binding)
-            for found, (feeds, _) in zip(opened, fed, strict=True)
+            model.session.prepared(feeds, bound=self.how.io_binding)
+            for model, (feeds, _) in zip(opened, fed, strict=True)
         ]
         cells = len(self.how.providers) * max(1, len(self.how.batches))
         placed: list[dict[str, int]] = []
         with _named(provider, batch, {} if self.how.feeds is not None else _types(fed[0][0])):
             samples = measure(
                 calls, seconds=self.how.seconds / cells, seed=self.how.seed, warm_up=self.how.warm_up,
-                before_timing=lambda: placed.extend(found.session.placement() for found in opened),
+                before_timing=lambda: placed.extend(model.session.placement() for model in opened),
             )  # fmt: skip
             self._look_at(calls, opened)
-        for place, found in enumerate(opened):
-            feeds, items = fed[place]
+        for index, model in enumerate(opened):
+            feeds, items = fed[index]
             row = Row(
-                found.contestant.about.letter, provider, items, _types(feeds), found.session.providers, placed[place],
-                calls[place].bound, found.seconds, samples.first[place], samples.warm_ups,
-                Latency.of(samples.timed[place]),
+                model.contestant.about.letter, provider, items, _types(feeds), model.session.providers, placed[index],
+                calls[index].bound, model.seconds, samples.first[index], samples.warm_ups,
+                Latency.of(samples.timed[index]),
             )  # fmt: skip
             self.rows.append(row)
         if len(opened) > 1:
@@ -275,8 +277,8 @@ class _Bench:
     def _feeds(self, batch: int | None, opened: Sequence[_Opened]) -> list[tuple[dict[str, Array], int | None]]:
         """Each model's feeds and batch. Inputs of the same name and type are fed with the same numbers."""
         fed: list[tuple[dict[str, Array], int | None]] = []
-        for found in opened:
-            feeds, items = self._own_feeds(batch, found)
+        for model in opened:
+            feeds, items = self._own_feeds(batch, model)
             for before, _ in fed:
                 same = {name for name, array in feeds.items() if _type_of(before.get(name)) == _type_of(array)}
                 feeds |= {name: before[name] for name in same}
@@ -286,8 +288,8 @@ class _Bench:
             self.notes.append("the models' inputs differ in their sizes: the ratio compares different work")
         return fed
 
-    def _own_feeds(self, batch: int | None, found: _Opened) -> tuple[dict[str, Array], int | None]:
-        session, contestant = found.session, found.contestant
+    def _own_feeds(self, batch: int | None, model: _Opened) -> tuple[dict[str, Array], int | None]:
+        session, contestant = model.session, model.contestant
         if self.how.feeds is not None:
             return chosen(read_feeds(self.how.feeds), list(session.inputs)), None
         graph = contestant.graph
@@ -305,14 +307,14 @@ class _Bench:
 
     def _look_at(self, calls: Sequence[Prepared], opened: Sequence[_Opened]) -> None:
         """Outputs that are no numbers may come from numbers that cost another time."""
-        for call, found in zip(calls, opened, strict=True):
+        for call, model in zip(calls, opened, strict=True):
             names = [
                 name
-                for name, array in zip(found.session.outputs, call.outputs(), strict=True)
+                for name, array in zip(model.session.outputs, call.outputs(), strict=True)
                 if isinstance(array, np.ndarray) and array.dtype.kind == "f" and not np.isfinite(array).all()
             ]
             if names:
-                about = found.contestant.about
+                about = model.contestant.about
                 self.notes.append(f"{about.letter} gives infinities or NaN on these inputs ({', '.join(names)})")
 
 

@@ -83,7 +83,7 @@ def checked(
     """The check of a model that `open_with` opens, with more shapes of inputs than those that are `given`. Raises what
     reading and writing it raise, but for operators that are not supported; ArgumentError for a `provider` and a target
     that onnxruntime does not run."""
-    asked = target_of(target).named(options)
+    named_options = target_of(target).named(options)
     if provider is not None and not FORMATS[target].runs:
         raise ArgumentError(f"--provider starts onnxruntime, which runs no {FORMATS[target].brand}; leave it out")
     step, made_up = "reading", dict[str, str]()
@@ -98,11 +98,11 @@ def checked(
         ready = make_ready(reading.graph, example(target), target, options)
     except UnsupportedOpError as error:
         return CheckReport(
-            name, target, asked, options.get("opset"), error.gaps, step, made_up, problems=error.problems
+            name, target, named_options, options.get("opset"), error.gaps, step, made_up, problems=error.problems
         )
     needs = wanted if FORMATS[target].runs else []
     fallbacks = _fallbacks(reading, target, options, provider) if provider is not None else None
-    return CheckReport(name, target, asked, ready.opset, (), "", made_up, reading, ready, (), needs, fallbacks)
+    return CheckReport(name, target, named_options, ready.opset, (), "", made_up, reading, ready, (), needs, fallbacks)
 
 
 def _fallbacks(reading: Source, target: str, options: Mapping[str, Any], provider: str) -> Fallbacks:
@@ -128,11 +128,11 @@ def _with_sizes(reading: Source, open_with: Opening, given: Mapping[str, object]
     for made_up in _attempts(reading.graph):
         more = {name: shape for name, shape in made_up.items() if name not in given}
         try:
-            found = open_with(more)
+            model = open_with(more)
         except GraphirError:
             continue  # these sizes do not fit the model; what is wrong with them says nothing about the model
-        if not open_parameters(found.graph):
-            return found, {name: str(found.graph[name].type) for name in more if name in found.graph}
+        if not open_parameters(model.graph):
+            return model, {name: str(model.graph[name].type) for name in more if name in model.graph}
     return reading, {}
 
 

@@ -196,11 +196,11 @@ def _keep_source(source: PathLike, model: Source, wanted: Wanted) -> None:
     """Raise ExportFailure for a target or a report that would overwrite a file of the source, or the other one."""
     files = {os.path.realpath(file) for file in (source, *model.files)}
     targets = target_of(wanted.format).places(wanted.target)
-    reports = [beside for beside in (wanted.report, wanted.options.get("names")) if beside is not None]
-    for place in (*targets, *reports):
-        if os.path.realpath(place) in files:
-            raise ExportFailure(f"{place} is a file of the source; write the result elsewhere")
-    if {os.path.realpath(place) for place in targets} & {os.path.realpath(place) for place in reports}:
+    reports = [path for path in (wanted.report, wanted.options.get("names")) if path is not None]
+    for path in (*targets, *reports):
+        if os.path.realpath(path) in files:
+            raise ExportFailure(f"{path} is a file of the source; write the result elsewhere")
+    if {os.path.realpath(path) for path in targets} & {os.path.realpath(path) for path in reports}:
         raise ExportFailure(f"{wanted.report} is a file of the target; write the report elsewhere")
 
 
@@ -214,16 +214,16 @@ def _in_half(graph: Graph, half: HalfOptions, how: ComparisonOptions | None) -> 
     measured: dict[str, float] = {}
     reason = ""
     try:
-        own = ComparisonOptions() if how is None else how
-        measured = run_in_child(partial(measure, graph, own.feeds, own.seed), own)
+        comparison = ComparisonOptions() if how is None else how
+        measured = run_in_child(partial(measure, graph, comparison.feeds, comparison.seed), comparison)
     except (VerificationError, ExportFailure, ProviderError) as error:
         reason = str(error).splitlines()[0]
-    made = to_half(graph, half, measured)
+    converted = to_half(graph, half, measured)
     if reason:
-        made.decide(
+        converted.decide(
             DecisionKind.HALF_PRECISION, "-", f"the model could not be run to measure its activations: {reason}"
         )
-    return made
+    return converted
 
 
 def _ready(model: Source, graph: Graph, wanted: Wanted) -> Ready:

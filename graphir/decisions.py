@@ -16,10 +16,10 @@ class DecisionKind(StrEnum):
 
     def __new__(cls, text: str, meaning: str = "") -> DecisionKind:
         """A member of this text; without a meaning, the one that there is."""
-        made = str.__new__(cls, text)
-        made._value_ = text
-        made.meaning = meaning
-        return made
+        kind = str.__new__(cls, text)
+        kind._value_ = text
+        kind.meaning = meaning
+        return kind
 
     ADAPTIVE_POOLING = (
         "adaptive pooling",

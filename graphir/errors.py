@@ -40,10 +40,10 @@ class FormatError(GraphirError):
     def __init__(
         self, message: str, *, path: object = None, offset: int | None = None, json_path: str | None = None
     ) -> None:
-        place = "" if path is None else f"{path}: "
+        prefix = "" if path is None else f"{path}: "
         where = "" if json_path is None else f" (at {json_path})"
         where += "" if offset is None else f" (at byte {offset})"
-        super().__init__(f"{place}{message}{where}")
+        super().__init__(f"{prefix}{message}{where}")
         self.path = path
         self.offset = offset
         self.json_path = json_path

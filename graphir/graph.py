@@ -47,7 +47,7 @@ class Graph(GraphStore):
         chosen = list(values)
         if len(chosen) != len(self._inputs) or set(chosen) != set(self._inputs):
             raise GraphError(
-                f"cannot order the inputs of {self.name}: they are {', '.join(held.name for held in self._inputs)}; "
+                f"cannot order the inputs of {self.name}: they are {', '.join(value.name for value in self._inputs)}; "
                 f"given were {', '.join(value.name for value in chosen)}"
             )
         self._inputs = chosen
@@ -132,13 +132,13 @@ class Graph(GraphStore):
             if output_names:
                 check_output_names(self, shown, op, output_names, len(results))
             if subgraphs:
-                results, found = self._infer_subgraphs(node, subgraphs)
+                results, elements = self._infer_subgraphs(node, subgraphs)
             else:
-                found = infer_values(op, types, knowns)
+                elements = infer_values(op, types, knowns)
         except ShapeError as error:
             raise ShapeError(describe_failure(name, op, operands, error)) from error
         self._link(node, before)
-        self._make_results(node, results, found, output_names)
+        self._make_results(node, results, elements, output_names)
         for slot, operand in enumerate(operands):
             if operand is not None:
                 operand._uses[node, slot] = None
@@ -155,20 +155,20 @@ class Graph(GraphStore):
         return infer_inserted(self, node)
 
     def _make_results(
-        self, node: Node, types: tuple[Type, ...], found: Sequence[Known | None] | None, names: Sequence[str]
+        self, node: Node, types: tuple[Type, ...], elements: Sequence[Known | None] | None, names: Sequence[str]
     ) -> None:
         """The values of a new node, under these names or under fresh ones after the node's."""
-        made = []
+        values = []
         for index, type_ in enumerate(types):
             name = names[index] if names else self.fresh_name(f"{node.name}_{index}" if len(types) > 1 else node.name)
             value = Value(self, name, type_, node, index)
-            if found is not None:
-                value.known = found[index]
+            if elements is not None:
+                value.known = elements[index]
             self._values[name] = value
-            made.append(value)
-        node._outputs = tuple(made)
+            values.append(value)
+        node._outputs = tuple(values)
         if node.op.counts:
-            for value, type_ in zip(made, with_names(types, made[0].name), strict=True):
+            for value, type_ in zip(values, with_names(types, values[0].name), strict=True):
                 value._type = type_
 
     def add(
@@ -197,8 +197,8 @@ class Graph(GraphStore):
                 raise GraphError(f"{value.name} belongs to another graph and cannot be an output of {self.name}")
         for value in self._outputs:
             value.graph._holders[value].pop(self, None)
-        for place, value in enumerate(chosen):
-            value.graph._holders.setdefault(value, {}).setdefault(self, []).append(place)
+        for index, value in enumerate(chosen):
+            value.graph._holders.setdefault(value, {}).setdefault(self, []).append(index)
         self._outputs = chosen
 
     def is_output(self, value: Value) -> bool:
@@ -236,9 +236,9 @@ class Graph(GraphStore):
         new._uses.update(old._uses)
         old._uses.clear()
         if outputs:
-            for holder, places in self._holders.pop(old, {}).items():
-                holder._replace_outputs(places, new)
-                new.graph._holders.setdefault(new, {}).setdefault(holder, []).extend(places)
+            for holder, indices in self._holders.pop(old, {}).items():
+                holder._replace_outputs(indices, new)
+                new.graph._holders.setdefault(new, {}).setdefault(holder, []).extend(indices)
             new.sources = tuple(dict.fromkeys((*new.sources, *old.sources)))
 
     def replace_input(self, node: Node, slot: int, new: Value | None) -> None:
@@ -320,7 +320,7 @@ class Graph(GraphStore):
         if value in self._parameters:
             del self._parameters[value]
         else:
-            self._inputs = [held for held in self._inputs if held is not value]
+            self._inputs = [item for item in self._inputs if item is not value]
 
     def can_use(self, value: Value) -> bool:
         """Whether the value is one of this graph or of a graph around it, and has not been erased."""

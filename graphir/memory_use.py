@@ -163,16 +163,16 @@ def _planned(planned: Planned, wanted: Wanted) -> MemoryReport:
     switches = replace(given, training=wanted.training, sharing=sharing)
     if not wanted.plans:
         return _report(planned.program(switches), wanted, sharing)
-    found = Search(planned, switches).find(wanted.budget, wanted.seconds)
-    program = planned.program(switches, found.best.marks)
-    text = to_json(with_marks(planned.graph, dict.fromkeys(found.best.marks, True)))
-    return _report(program, wanted, sharing, found, text)
+    result = Search(planned, switches).find(wanted.budget, wanted.seconds)
+    program = planned.program(switches, result.best.marks)
+    text = to_json(with_marks(planned.graph, dict.fromkeys(result.best.marks, True)))
+    return _report(program, wanted, sharing, result, text)
 
 
 def _report(
-    program: Program, wanted: Wanted, sharing: Sharing | None = None, found: Found | None = None, symbol: str = ""
+    program: Program, wanted: Wanted, sharing: Sharing | None = None, result: Found | None = None, symbol: str = ""
 ) -> MemoryReport:
     if sharing is not None and sharing.element_bytes:
         for tensor in program.tensors:
             tensor.bits = 8 * sharing.element_bytes
-    return MemoryReport(program, find_liveness(program), plan_blocks(program, sharing), wanted, found, symbol)
+    return MemoryReport(program, find_liveness(program), plan_blocks(program, sharing), wanted, result, symbol)

@@ -156,10 +156,10 @@ class Node:
     @property
     def inputs(self) -> tuple[Value | None, ...]:
         """The operands by slot; None stands for one that is absent."""
-        held = self._inputs
-        if type(held) is list:
-            held = self._inputs = tuple(held)
-        return held  # type: ignore[return-value]
+        inputs = self._inputs
+        if type(inputs) is list:
+            inputs = self._inputs = tuple(inputs)
+        return inputs  # type: ignore[return-value]
 
     @inputs.setter
     def inputs(self, values: object) -> None:
@@ -167,10 +167,10 @@ class Node:
 
     def _replace(self, slot: int, value: Value | None) -> None:
         """Take another operand. A tuple is made again when it is read: a wide node may change in many slots before."""
-        held = self._inputs
-        if type(held) is not list:
-            held = self._inputs = list(held)
-        held[slot] = value
+        inputs = self._inputs
+        if type(inputs) is not list:
+            inputs = self._inputs = list(inputs)
+        inputs[slot] = value
 
     @property
     def output(self) -> Value:
@@ -205,8 +205,8 @@ def known_of(tensor: Tensor) -> Known | None:
     limit = FLOATS_LIMIT if dtype.is_float else KNOWN_LIMIT if dtype.is_integer or dtype is DType.BOOL else 0
     if dtype.bits < 8 or tensor.size > limit:
         return None
-    found = tensor.numpy().reshape(-1).tolist()
-    return Known(tensor.shape, tuple([whole(float(element)) if dtype.is_float else int(element) for element in found]))
+    numbers = tensor.numpy().reshape(-1).tolist()
+    return Known(tensor.shape, tuple([whole(float(number)) if dtype.is_float else int(number) for number in numbers]))
 
 
 def describe_failure(name: str, op: Operator, operands: Sequence[Value | None], error: Exception) -> str:

@@ -226,18 +226,18 @@ def data_sizes(
     >>> data_sizes([6, 3], [3, 3], [1, 2], [], Explicit(((1, 1), (1, 1))))
     (6, UNKNOWN)
     """
-    found: list[Dim] = []
+    sizes: list[Dim] = []
     for axis, count in enumerate(windows):
         stride = strides[axis] if axis < len(strides) else 1
         dilation = dilations[axis] if axis < len(dilations) else 1
         if stride != 1:
-            found.append(UNKNOWN)
+            sizes.append(UNKNOWN)
         elif isinstance(padding, Explicit):
             pads = padding.pads[axis] if axis < len(padding.pads) else (0, 0)
-            found.append(count - 1 + (kernel[axis] - 1) * dilation + 1 - sum(pads))
+            sizes.append(count - 1 + (kernel[axis] - 1) * dilation + 1 - sum(pads))
         else:
-            found.append(count)
-    return tuple(found)
+            sizes.append(count)
+    return tuple(sizes)
 
 
 __all__ = [

@@ -192,9 +192,9 @@ class Registry:
 
     def _guard(self, cls: type[Operator], rule: str) -> None:
         """Let what fails in a rule of the class be told with its line."""
-        own = cls.__dict__.get(rule)
-        if own is not None and not hasattr(own, "__wrapped__"):
-            setattr(cls, rule, self._called(own))
+        method = cls.__dict__.get(rule)
+        if method is not None and not hasattr(method, "__wrapped__"):
+            setattr(cls, rule, self._called(method))
 
     def _called(self, function: Callable[..., Any]) -> Callable[..., Any]:
         if not callable(function):
@@ -259,17 +259,17 @@ def use(*files: str | os.PathLike[str] | Callable[[Registry], None]) -> None:
 
 
 def _joined(known: tuple[Registry, ...], added: list[Registry]) -> tuple[Registry, ...]:
-    found = list(known)
+    registries = list(known)
     for registry in added:
-        if registry in found:
+        if registry in registries:
             continue
-        for other in found:
+        for other in registries:
             twice = [name for _, name in registry.sources.keys() & other.sources.keys()]
             twice += registry.operators.keys() & other.operators.keys()
             if twice:
                 raise PluginError(f"{registry.name} and {other.name} both state {', '.join(sorted(twice))}")
-        found.append(registry)
-    return tuple(found)
+        registries.append(registry)
+    return tuple(registries)
 
 
 def _registry(plugin: str | os.PathLike[str] | Callable[[Registry], None]) -> Registry:
@@ -326,7 +326,7 @@ def _installed() -> tuple[Registry, ...]:
     """What installed packages state, looked up when a model has an operator that nothing else knows."""
     from importlib.metadata import entry_points
 
-    found: tuple[Registry, ...] = ()
+    registries: tuple[Registry, ...] = ()
     for entry in entry_points(group=GROUP):
         name = f"{entry.value} (installed as {entry.name})"
         registry = Registry(name)
@@ -336,8 +336,8 @@ def _installed() -> tuple[Registry, ...]:
             raise PluginError(_place(name, error)) from error
         with _told(name, register):
             register(registry)
-        found = _joined(found, [registry])
-    return found
+        registries = _joined(registries, [registry])
+    return registries
 
 
 def _registries() -> Iterator[Registry]:
@@ -357,15 +357,15 @@ def source_operator(format: str, name: str) -> SourceOperator | None:
 def stated_operators(format: str) -> Iterator[SourceOperator]:
     """The operators of a format that the plugins in use state, without those of installed ones, which nobody named."""
     for registry in (*_named.get(), *_used):
-        yield from (found for (of, _), found in registry.sources.items() if of == format)
+        yield from (operator for (of, _), operator in registry.sources.items() if of == format)
 
 
 def own_operator(name: str, domain: str | None = None) -> OwnOperator | None:
     """The operator class of a plugin by its name, and its domain if that is given; None if there is none."""
     for registry in _registries():
-        found = registry.operators.get(name)
-        if found is not None and domain in (None, found.cls.domain):
-            return found
+        entry = registry.operators.get(name)
+        if entry is not None and domain in (None, entry.cls.domain):
+            return entry
     return None
 
 

@@ -194,8 +194,8 @@ class Tensor:
         if self.region is not None:
             if sources is not None:
                 return sources.copy(self.region, file)
-            with SourceFiles() as own:
-                return own.copy(self.region, file)
+            with SourceFiles() as files:
+                return files.copy(self.region, file)
         written = 0
         with unchanged():
             for chunk in self.chunks():
@@ -254,9 +254,9 @@ def _as_integers(array: np.ndarray[Any, Any], dtype: DType) -> np.ndarray[Any, A
         return array
     if array.size and array.dtype.kind in "iufO":
         least = 0 if dtype.value.startswith("u") else -(1 << dtype.bits - 1)
-        for found in (array.min(), array.max()):
-            if not 0 <= int(found) - least < 1 << dtype.bits:
-                raise OverflowError(f"{found} is too large or too small for {dtype}")
+        for extreme in (array.min(), array.max()):
+            if not 0 <= int(extreme) - least < 1 << dtype.bits:
+                raise OverflowError(f"{extreme} is too large or too small for {dtype}")
     return array.astype(dtype.numpy())
 
 
@@ -290,8 +290,8 @@ def unpacked(raw: np.ndarray[Any, Any], dtype: DType, shape: tuple[int, ...]) ->
     codes = np.stack([(raw >> (dtype.bits * slot)) & mask for slot in range(per_byte)], axis=1).reshape(-1)[:count]
     if dtype.value.startswith("int"):
         codes = ((codes.astype(np.int8) ^ (1 << (dtype.bits - 1))) - (1 << (dtype.bits - 1))).astype(np.int8)
-    found: np.ndarray[Any, Any] = codes.astype(dtype.numpy()) if dtype.is_integer else codes.view(dtype.numpy())
-    return found.reshape(shape)
+    array: np.ndarray[Any, Any] = codes.astype(dtype.numpy()) if dtype.is_integer else codes.view(dtype.numpy())
+    return array.reshape(shape)
 
 
 def _as_floats(array: np.ndarray[Any, Any], dtype: DType) -> np.ndarray[Any, Any]:

@@ -90,19 +90,19 @@ class DType(enum.Enum):
         if isinstance(value, DType):
             return value
         name = value if isinstance(value, str) else str(getattr(value, "name", value))
-        found = _BY_NAME.get(name)
-        if found is None:
+        dtype = _BY_NAME.get(name)
+        if dtype is None:
             import numpy as np
 
             elements = (np.generic, bool, int, float, complex, str)
             if value is not None and (not isinstance(value, type) or issubclass(value, elements)):
                 try:
-                    found = _BY_NAME.get(np.dtype(value).name)  # type: ignore[call-overload]
+                    dtype = _BY_NAME.get(np.dtype(value).name)  # type: ignore[call-overload]
                 except (TypeError, ValueError):
-                    found = None
-        if found is None:
+                    dtype = None
+        if dtype is None:
             raise ShapeError(f"no such dtype: {value!r}; expected one of {', '.join(sorted(_BY_NAME))}")
-        return found
+        return dtype
 
 
 _ML_DTYPES = {
@@ -153,11 +153,11 @@ class TensorType:
     shape: Shape | None = None
 
     def __init__(self, dtype: DType | None = None, shape: Sequence[Dim | str | None] | None = None) -> None:
-        held = self.__dict__
+        fields = self.__dict__
         if shape is not None and not (type(shape) is tuple and DIMENSIONS.issuperset(map(type, shape))):
             shape = dimensions(shape)
-        held["dtype"] = dtype
-        held["shape"] = shape
+        fields["dtype"] = dtype
+        fields["shape"] = shape
 
     def __str__(self) -> str:
         return f"{self.dtype or '?'}{format_shape(self.shape)}"
@@ -280,10 +280,10 @@ def _without_brackets(text: str) -> str:
     if not text.startswith(("[", "(")):
         return text
     depth = 0
-    for place, character in enumerate(text):
+    for index, character in enumerate(text):
         depth += (character in "([") - (character in ")]")
         if depth == 0:
-            whole = place == len(text) - 1 and text[0] + text[-1] in ("[]", "()")
+            whole = index == len(text) - 1 and text[0] + text[-1] in ("[]", "()")
             return text[1:-1] if whole else text
     return text
 

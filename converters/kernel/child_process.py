@@ -211,10 +211,10 @@ class ChildProcess:
         unread = self._unread = _Unread(self.place)
         try:
             while unread is self._unread:
-                found = self._next()
-                if found is None:
+                answer = self._next()
+                if answer is None:
                     return
-                yield found
+                yield answer
             yield from unread.taken()
         except GeneratorExit:
             unread.wanted = False
@@ -239,14 +239,14 @@ class ChildProcess:
         unread = self._unread
         while unread is not None and unread is self._unread:
             try:
-                found = self._next()
+                answer = self._next()
             except VerificationError as error:
                 unread.error = error
                 if isinstance(error, LiveFailed):
                     raise
                 return
-            if found is not None:
-                unread.keep(*found)
+            if answer is not None:
+                unread.keep(*answer)
 
     @property
     def is_done(self) -> bool:
@@ -268,14 +268,14 @@ class ChildProcess:
 
     def _answer(self) -> dict[str, Any]:
         try:
-            found = read_json(self._answers.readline())
+            answer = read_json(self._answers.readline())
         except _TooLong:
             raise self._too_long() from None
         except NoJson as error:
             raise self._ended() from error
-        if not isinstance(found, dict):
+        if not isinstance(answer, dict):
             raise self._ended()
-        return found
+        return answer
 
     def _array(self) -> Array:
         try:
@@ -330,8 +330,8 @@ class ChildProcess:
         """The last line on standard error, behind a colon."""
         self._listener.join(GRACE)
         lines = b"".join(self._words).decode(errors="replace").strip().splitlines()
-        told = next((line for line in reversed(lines) if TOO_LITTLE.search(line)), lines[-1] if lines else "")
-        return f": {told[:300]}" if told else ""
+        last_line = next((line for line in reversed(lines) if TOO_LITTLE.search(line)), lines[-1] if lines else "")
+        return f": {last_line[:300]}" if last_line else ""
 
 
 def _signal_name(number: int) -> str:

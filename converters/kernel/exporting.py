@@ -48,8 +48,8 @@ class BaseExportNode(NodeView, Generic[O]):
 
 def table(*rows: tuple[type[Operator], F]) -> dict[type[Operator], F]:
     """A family's export functions by operator. Raises GraphirError for an operator that comes twice."""
-    found = dict(rows)
-    if len(found) != len(rows):
+    entries = dict(rows)
+    if len(entries) != len(rows):
         twice = sorted(op.__name__ for op, times in Counter(op for op, _ in rows).items() if times > 1)
         raise GraphirError(f"two export functions for {', '.join(twice)}")
-    return found
+    return entries

@@ -41,16 +41,16 @@ class Limits:
     @staticmethod
     def of_environment() -> Limits:
         """The defaults, or what the environment says (seconds, and memory in GiB). Raises VerificationError."""
-        found = {}
+        limits = {}
         for name, default in DEFAULTS.items():
             text = os.environ.get(name) or str(default)
             try:
-                found[name] = float(text)
+                limits[name] = float(text)
             except ValueError:
-                found[name] = 0
-            if not 0 < found[name] < 1e9:
+                limits[name] = 0
+            if not 0 < limits[name] < 1e9:
                 raise VerificationError(f"{name} is {text!r}, expected a number above 0")
-        return Limits(found[SECONDS], int(found[MEMORY] * GIB))
+        return Limits(limits[SECONDS], int(limits[MEMORY] * GIB))
 
 
 @record
@@ -86,10 +86,10 @@ class Live:
 
     def limits(self) -> Limits:
         """The limits that are stated, for others those of the environment."""
-        found = Limits.of_environment()
+        limits = Limits.of_environment()
         return Limits(
-            found.seconds if self.seconds is None else self.seconds,
-            found.memory if self.memory is None else int(self.memory * GIB),
+            limits.seconds if self.seconds is None else self.seconds,
+            limits.memory if self.memory is None else int(self.memory * GIB),
         )
 
 

@@ -21,7 +21,7 @@ class Step(NamedTuple):
 
     states: Sequence[Value]
     rows: Sequence[Value] = ()
-    again: Value | None = None
+    condition: Value | None = None
 
 
 class Maker:
@@ -77,8 +77,8 @@ class Maker:
         number = body.add_input(self._name("number"), TensorType(DType.INT64, ()))
         running = body.add_input(self._name("running"), TensorType(DType.BOOL, ()))
         states = [body.add_input(self._name("state"), start.type) for start in starts]
-        made = step(inner, number, states)
-        again = inner(Identity(), running) if made.again is None else made.again
-        body.set_outputs([again, *made.states, *made.rows])
-        op = Loop(len(made.states) + len(made.rows))
+        result = step(inner, number, states)
+        condition = inner(Identity(), running) if result.condition is None else result.condition
+        body.set_outputs([condition, *result.states, *result.rows])
+        op = Loop(len(result.states) + len(result.rows))
         return self.all(op, self.constant(count, DType.INT64), None, *starts, subgraphs=[body])

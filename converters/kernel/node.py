@@ -74,17 +74,17 @@ class NodeView(ABC):
 
     def integers(self, slot: int, what: str) -> tuple[int, ...]:
         """The same, refused with `what` in the reason where they are not known."""
-        found = self.known(slot)
-        if found is None:
+        elements = self.known(slot)
+        if elements is None:
             self.refuse(f"{what} ({self.input(slot).name}) must be constant, or follow from the shapes of the inputs")
-        return found
+        return elements
 
     def integer(self, slot: int, what: str) -> int:
         """One number that is known, refused otherwise."""
-        found = self.integers(slot, what)
-        if len(found) != 1:
-            self.refuse(f"{what} ({self.input(slot).name}) has {len(found)} elements, expected one")
-        return found[0]
+        integers = self.integers(slot, what)
+        if len(integers) != 1:
+            self.refuse(f"{what} ({self.input(slot).name}) has {len(integers)} elements, expected one")
+        return integers[0]
 
     def dtype(self, slot: int = 0) -> DType:
         """The dtype of an operand. Refuses if it is unknown."""
@@ -109,13 +109,13 @@ class NodeView(ABC):
     def sizes(self, operand: Operand = 0, axes: Sequence[int] | None = None) -> tuple[int, ...]:
         """The sizes of an operand or value (on `axes`, or all) as numbers. Raises ShapeError for fewer axes."""
         value = self._value(operand)
-        found = self.sizes_if_known(value, axes)
-        if found is None:
+        sizes = self.sizes_if_known(value, axes)
+        if sizes is None:
             self.infer_now()
-            found = self.sizes_if_known(value, axes)
-        if found is None:
+            sizes = self.sizes_if_known(value, axes)
+        if sizes is None:
             self.lacks(f"the sizes of {value.name}, found {value.type}")
-        return found
+        return sizes
 
     def sizes_if_known(self, operand: Operand = 0, axes: Sequence[int] | None = None) -> tuple[int, ...] | None:
         """The same, None where one is symbolic or unknown."""

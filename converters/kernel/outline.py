@@ -36,9 +36,9 @@ def outline(
     """Return the graph of the nodes. `inputs` and `weights` are names by key; an operand that nothing gives, and one
     that closes a circle, is left out. Linear in nodes and operands."""
     graph = Graph(name)
-    known: dict[Result, Value] = {(key, 0): graph.add_input(graph.fresh_name(held)) for key, held in inputs.items()}
-    for key, (held, tensor) in weights.items():
-        known[key, 0] = graph.add_parameter(graph.fresh_name(held), tensor)
+    known: dict[Result, Value] = {(key, 0): graph.add_input(graph.fresh_name(label)) for key, label in inputs.items()}
+    for key, (label, tensor) in weights.items():
+        known[key, 0] = graph.add_parameter(graph.fresh_name(label), tensor)
     pending = {node.key: node for node in nodes}
     results: dict[Hashable, int] = defaultdict(lambda: 1)
     for key, slot in [*(read for node in pending.values() for read in node.inputs), *outputs]:
@@ -46,8 +46,8 @@ def outline(
     for node in _ordered(pending):
         read = [known[result] for result in node.inputs if result in known]
         op = Foreign("", node.operator, node.attributes, results[node.key])
-        made = graph.add_node(op, read or [None], name=graph.fresh_name(node.name))
-        known.update({(node.key, slot): value for slot, value in enumerate(made.outputs)})
+        copy = graph.add_node(op, read or [None], name=graph.fresh_name(node.name))
+        known.update({(node.key, slot): value for slot, value in enumerate(copy.outputs)})
     ends = [known[result] for result in outputs if result in known]
     ends = ends or [value for value in graph.values if value.producer is not None and not value.uses]
     graph.set_outputs(list(dict.fromkeys(ends)))

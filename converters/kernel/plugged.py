@@ -54,8 +54,8 @@ def referred(
     assert plugin.reference is not None
     read = [array for name, array in zip(plugin.inputs, operands, strict=False) if name not in plugin.unread]
     with np.errstate(all="ignore"):
-        found = plugin.reference(attributes, *read)
-    return as_results(found, len(plugin.outputs), f"{plugin.plugin}: {plugin.name}")
+        results = plugin.reference(attributes, *read)
+    return as_results(results, len(plugin.outputs), f"{plugin.plugin}: {plugin.name}")
 
 
 def as_results(result: object, count: int, what: str) -> tuple[Array, ...]:

@@ -74,11 +74,11 @@ class Refusals:
 
     def copy(self) -> Refusals:
         """What is gathered so far."""
-        made = Refusals()
-        made.problems += self.problems
-        made.cause = self.cause
-        made._refused = {key: list(nodes) for key, nodes in self._refused.items()}
-        return made
+        copy = Refusals()
+        copy.problems += self.problems
+        copy.cause = self.cause
+        copy._refused = {key: list(nodes) for key, nodes in self._refused.items()}
+        return copy
 
 
 def name_attributes(reason: str, operator: str, node: str, attributes: Mapping[str, object]) -> str:

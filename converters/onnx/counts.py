@@ -12,21 +12,21 @@ from graphir.converters.onnx.files.records import OnnxGraph
 
 def count_records(graph: OnnxGraph) -> dict[str, int]:
     """The nodes of a graph in records."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     pending = [graph]
     while pending:
         for node in pending.pop().nodes:
-            found[node.op_type] += 1
+            counts[node.op_type] += 1
             pending.extend(value for value in node.attributes.values() if isinstance(value, OnnxGraph))
-    return dict(found)
+    return dict(counts)
 
 
 def count_protos(nodes: Iterable[Any]) -> dict[str, int]:
     """The nodes of a GraphProto's list."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     pending = [nodes]
     while pending:
         for node in pending.pop():
-            found[node.op_type] += 1
+            counts[node.op_type] += 1
             pending += [graph.node for graph in inner] if (inner := inner_graphs(node)) else ()
-    return dict(found)
+    return dict(counts)

@@ -59,10 +59,10 @@ def _own(node: Any) -> Own | None:
     if not node.domain or node.domain in DEFAULT_DOMAINS:
         return None
     names = tuple(node.input), tuple(node.output)
-    own = own_operator(node.op_type, node.domain)
-    if own is not None and own.compute is not None:
-        op = own.cls(**{name: _field(value) for name, value in _stated_attributes(node).items()})
-        return Own(f"{op.domain}.{op.name}", partial(computed, op, own), *names)
+    operator = own_operator(node.op_type, node.domain)
+    if operator is not None and operator.compute is not None:
+        op = operator.cls(**{name: _field(value) for name, value in _stated_attributes(node).items()})
+        return Own(f"{op.domain}.{op.name}", partial(computed, op, operator), *names)
     read = source_operator("onnx", f"{node.domain}:{node.op_type}")
     if read is None or read.reference is None:
         return None
@@ -116,10 +116,10 @@ class PluggedSession:
                 operands = [values[name] if name else None for name in step.inputs]
                 values.update(zip(step.outputs, step.compute(operands), strict=False))
             else:
-                found = self._session(index, step, values).run(
+                results = self._session(index, step, values).run(
                     step.outputs, {name: values[name] for name in step.inputs}
                 )
-                values.update(zip(step.outputs, found, strict=True))
+                values.update(zip(step.outputs, results, strict=True))
         for name in names:
             if name not in values and name in self._initializers:
                 values[name] = onnx.numpy_helper.to_array(self._initializers[name])
@@ -132,9 +132,9 @@ class PluggedSession:
     def _split(self) -> list[Own | Part]:
         steps: list[Own | Part] = []
         for node in self._model.graph.node:
-            own = _own(node)
-            if own is not None:
-                steps.append(own)
+            operator = _own(node)
+            if operator is not None:
+                steps.append(operator)
                 continue
             if not steps or isinstance(steps[-1], Own):
                 steps.append(Part([], [], []))
@@ -149,10 +149,10 @@ class PluggedSession:
             if isinstance(step, Own):
                 wanted |= set(step.inputs)
                 continue
-            made = {name for node in step.nodes for name in node.output if name}
+            outputs = {name for node in step.nodes for name in node.output if name}
             read = {name for node in step.nodes for name in _reads(node)}
-            step.outputs.extend(sorted(made & wanted))
-            step.inputs.extend(sorted(name for name in read - made if name and name not in self._initializers))
+            step.outputs.extend(sorted(outputs & wanted))
+            step.inputs.extend(sorted(name for name in read - outputs if name and name not in self._initializers))
             wanted |= read
 
     def _session(self, index: int, part: Part, values: Mapping[str, Array]) -> Any:
@@ -164,8 +164,8 @@ class PluggedSession:
             inputs = [_stated(name, values[name]) for name in part.inputs]
             outputs = [onnx.ValueInfoProto(name=name) for name in part.outputs]
             read = {name for node in part.nodes for name in _reads(node)}
-            held = [tensor for name, tensor in self._initializers.items() if name in read]
-            graph = onnx.helper.make_graph(part.nodes, f"part{index}", inputs, outputs, held)
+            initializers = [tensor for name, tensor in self._initializers.items() if name in read]
+            graph = onnx.helper.make_graph(part.nodes, f"part{index}", inputs, outputs, initializers)
             model = onnx.helper.make_model(
                 graph, opset_imports=self._model.opset_import, ir_version=self._model.ir_version,
                 functions=self._model.functions,
@@ -182,14 +182,14 @@ def computed(op: Operator, plugin: OwnOperator, operands: Sequence[Array | None]
 
 def _reads(node: Any) -> set[str]:
     """The values that a node reads, those of graphs inside it included."""
-    found = set(node.input)
+    names = set(node.input)
     for attribute in node.attribute:
         for inner in (*((attribute.g,) if attribute.HasField("g") else ()), *attribute.graphs):
-            own = {value.name for value in inner.input} | {tensor.name for tensor in inner.initializer}
-            own |= {name for one in inner.node for name in one.output}
-            found |= {name for one in inner.node for name in _reads(one)} - own
-            found |= {value.name for value in inner.output} - own
-    return found
+            inner_names = {value.name for value in inner.input} | {tensor.name for tensor in inner.initializer}
+            inner_names |= {name for child in inner.node for name in child.output}
+            names |= {name for child in inner.node for name in _reads(child)} - inner_names
+            names |= {value.name for value in inner.output} - inner_names
+    return names
 
 
 def _field(value: Any) -> Any:

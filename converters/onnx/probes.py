@@ -65,29 +65,29 @@ class Probes:
             yield from self._clip(node, name)
         elif kind in AT_ZERO:
             low, high = self._span(operands[0])
-            yield Sight(kind, "anything below 0", name, lambda found: bool(found[low] < 0))
-            yield Sight(kind, "anything above 0", name, lambda found: bool(found[high] > 0))
+            yield Sight(kind, "anything below 0", name, lambda values: bool(values[low] < 0))
+            yield Sight(kind, "anything above 0", name, lambda values: bool(values[high] > 0))
         elif kind == "HardSwish":
             low, high = self._span(operands[0])
-            yield Sight(kind, "anything below -3", name, lambda found: bool(found[low] < -3))
-            yield Sight(kind, "anything above 3", name, lambda found: bool(found[high] > 3))
+            yield Sight(kind, "anything below -3", name, lambda values: bool(values[low] < -3))
+            yield Sight(kind, "anything above 3", name, lambda values: bool(values[high] > 3))
         elif kind in ("HardSigmoid", "QuantizeLinear"):
             yield from self._saturates(kind, name, node.output[0])
         elif kind == "Gather":
             yield from self._table(node, name)
         elif kind in ("Where", "If") and operands[0] not in self._constants:
             low, high = self._span(operands[0])
-            yield Sight(kind, "a condition that is false", name, lambda found: bool(found[low] == 0))
-            yield Sight(kind, "a condition that is true", name, lambda found: bool(found[high] == 1))
+            yield Sight(kind, "a condition that is false", name, lambda values: bool(values[low] == 0))
+            yield Sight(kind, "a condition that is true", name, lambda values: bool(values[high] == 1))
         elif kind == "Mod":
             low, _ = self._span(operands[0])
-            yield Sight(kind, "a negative number", name, lambda found: bool(found[low] < 0))
+            yield Sight(kind, "a negative number", name, lambda values: bool(values[low] < 0))
         elif kind == "NonMaxSuppression":
             shape = self._shape(node.output[0])
-            yield Sight(kind, "a box that is kept", name, lambda found: bool(found[shape][0] > 0))
+            yield Sight(kind, "a box that is kept", name, lambda values: bool(values[shape][0] > 0))
         elif kind == "Loop" and operands[0] and operands[0] not in self._constants:
             low, high = self._span(operands[0])
-            yield Sight(kind, "more than one round", name, lambda found: bool(found[high] > 1))
+            yield Sight(kind, "more than one round", name, lambda values: bool(values[high] > 1))
 
     def _clip(self, node: Any, name: str) -> Iterator[Sight]:
         """Bounds that are there, and no stand-in for infinity."""
@@ -96,18 +96,18 @@ class Probes:
         (low, high), (least, most) = self._span(operands[0]), self._span(node.output[0])
         if operands[1] or stated.get("min"):
             bound = self._span(operands[1])[0] if operands[1] else ""
-            yield Sight("Clip", "its lower bound", name, lambda found: bool(
-                found[low] < found[least] or (bound and found[bound] <= -ENDLESS)))  # fmt: skip
+            yield Sight("Clip", "its lower bound", name, lambda values: bool(
+                values[low] < values[least] or (bound and values[bound] <= -ENDLESS)))  # fmt: skip
         if operands[2] or stated.get("max"):
             end = self._span(operands[2])[1] if operands[2] else ""
-            yield Sight("Clip", "its upper bound", name, lambda found: bool(
-                found[high] > found[most] or (end and found[end] >= ENDLESS)))  # fmt: skip
+            yield Sight("Clip", "its upper bound", name, lambda values: bool(
+                values[high] > values[most] or (end and values[end] >= ENDLESS)))  # fmt: skip
 
     def _saturates(self, kind: str, name: str, result: str) -> Iterator[Sight]:
         low, high = self._span(result)
         ends = ((0, -128), (255, 127)) if kind == "QuantizeLinear" else ((0,), (1,))
-        yield Sight(kind, "its least value", name, lambda found: float(found[low]) in ends[0])
-        yield Sight(kind, "its largest value", name, lambda found: float(found[high]) in ends[1])
+        yield Sight(kind, "its least value", name, lambda values: float(values[low]) in ends[0])
+        yield Sight(kind, "its largest value", name, lambda values: float(values[high]) in ends[1])
 
     def _table(self, node: Any, name: str) -> Iterator[Sight]:
         """Of a table that is a weight and looked up along its first axis."""
@@ -116,8 +116,8 @@ class Probes:
         if table not in self._constants or index in self._constants or axis != 0:
             return
         (low, high), shape = self._span(index, DOUBLE), self._shape(table)
-        yield Sight("table", "its first row", name, lambda found: float(found[low]) in (0, -found[shape][0]))
-        yield Sight("table", "its last row", name, lambda found: float(found[high]) in (-1, found[shape][0] - 1))
+        yield Sight("table", "its first row", name, lambda values: float(values[low]) in (0, -values[shape][0]))
+        yield Sight("table", "its last row", name, lambda values: float(values[high]) in (-1, values[shape][0] - 1))
 
     def _span(self, value: str, code: int = FLOAT) -> tuple[str, str]:
         """The names of the least and the largest element."""
@@ -143,10 +143,10 @@ class Probes:
         ]
         ends = []
         for what, number in (("infinity", float("inf")), ("opposite", float("-inf"))):
-            held, joined = f"{value}_{what}", f"{flat}_{what}"
+            constant, joined = f"{value}_{what}", f"{flat}_{what}"
             nodes += [
-                make("Constant", [], [held], value=tensor(held, code, [1], [number])),
-                make("Concat", [flat, held], [joined], axis=0),
+                make("Constant", [], [constant], value=tensor(constant, code, [1], [number])),
+                make("Concat", [flat, constant], [joined], axis=0),
             ]
             ends.append(joined)
         return ends
@@ -183,15 +183,15 @@ def never_reached(sights: Sequence[Sight], reached: Collection[int]) -> list[str
     """A line for each way that operators of a kind were never brought to, and one for the kinds seen in full."""
     ways: dict[tuple[str, str], list[str]] = {}
     kinds: dict[str, set[str]] = {}
-    for place, sight in enumerate(sights):
+    for index, sight in enumerate(sights):
         kinds.setdefault(sight.kind, set()).add(sight.name)
-        if place not in reached:
+        if index not in reached:
             ways.setdefault((sight.kind, sight.way), []).append(sight.name)
     lines = []
     for (kind, way), names in ways.items():
         shown = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
         lines.append(f"{kind}: {way} never reached in {len(names)} of {len(kinds[kind])} ({shown})")
-    whole = [f"{len(names)} {kind}" for kind, names in kinds.items() if not any(kind == one for one, _ in ways)]
+    whole = [f"{len(names)} {kind}" for kind, names in kinds.items() if not any(kind == name for name, _ in ways)]
     if whole:
         lines.append(f"both ways of {', '.join(whole)} reached")
     return lines

@@ -107,25 +107,25 @@ class _Aligner:
         labels = [skeleton.labels(label, ROUNDS, sort=sort) for skeleton in self.skeletons]
         for step in range(ROUNDS, 0, -1):
             sides = [
-                self._open(skeleton, found[step], matched)
-                for skeleton, found, matched in zip(
+                self._open(skeleton, nodes[step], matched)
+                for skeleton, nodes, matched in zip(
                     self.skeletons, labels, (self.forward, self.backward), strict=True
                 )
             ]
-            for key, places in sides[0].items():
+            for key, indices in sides[0].items():
                 others = sides[1].get(key, ())
-                if len(places) == len(others):
-                    self._pair_in_order(places, others)
+                if len(indices) == len(others):
+                    self._pair_in_order(indices, others)
 
     @staticmethod
     def _open(
         skeleton: Skeleton, labels: Sequence[Hashable], matched: dict[Node, Node]
     ) -> dict[Hashable, list[tuple[int, Node]]]:
-        found: dict[Hashable, list[tuple[int, Node]]] = defaultdict(list)
-        for place, node in enumerate(skeleton.nodes):
+        nodes_by_label: dict[Hashable, list[tuple[int, Node]]] = defaultdict(list)
+        for index, node in enumerate(skeleton.nodes):
             if node not in matched:
-                found[labels[place]].append((skeleton.depth[place], node))
-        return found
+                nodes_by_label[labels[index]].append((skeleton.depth[index], node))
+        return nodes_by_label
 
     def _pair_in_order(self, left: Sequence[tuple[int, Node]], right: Sequence[tuple[int, Node]]) -> None:
         """Nodes of one label: by name if the names are the same, else in the order of their depth."""
@@ -143,8 +143,8 @@ class _Aligner:
         while self._fresh:
             left, right = self._fresh.popleft()
             self._spread_back(left, right)
-            for made, other in zip(left.outputs, right.outputs, strict=False):
-                self._spread_ahead(made, other)
+            for value, other in zip(left.outputs, right.outputs, strict=False):
+                self._spread_ahead(value, other)
 
     def _spread_back(self, left: Node, right: Node) -> None:
         sources = [_producers(node) for node in (left, right)]
@@ -154,23 +154,23 @@ class _Aligner:
             return
         self._pair_single([a for a in sources[0] if a not in self.forward], sources[1])
 
-    def _spread_ahead(self, made: Value, other: Value) -> None:
-        self._pair_single([user for user in made.users() if user not in self.forward], other.users())
-        self._pair_single(_readers(made), _readers(other))
+    def _spread_ahead(self, value: Value, other: Value) -> None:
+        self._pair_single([user for user in value.users() if user not in self.forward], other.users())
+        self._pair_single(_readers(value), _readers(other))
 
     def _pair_single(self, left: Iterable[Node], right: Iterable[Node]) -> None:
         """Pair the nodes that are the only ones of their kind on both sides, by what they are exactly or roughly."""
-        one, two = list(left), list(right)
+        first, second = list(left), list(right)
         for key in (fine, coarse, kind_of, loose_kind):
-            self._pair_unique(one, two, key)
+            self._pair_unique(first, second, key)
 
     def _pair_unique(self, left: Iterable[Node], right: Iterable[Node], key: Key) -> None:
         """Pair the nodes whose key comes once on each side, among those that have no counterpart yet."""
-        found = by_key((node for node in left if node not in self.forward), key)
+        groups = by_key((node for node in left if node not in self.forward), key)
         others = by_key((node for node in right if node not in self.backward), key)
-        for held, nodes in found.items():
-            if len(nodes) == len(others.get(held, ())) == 1:
-                self._pair(nodes[0], others[held][0])
+        for label, nodes in groups.items():
+            if len(nodes) == len(others.get(label, ())) == 1:
+                self._pair(nodes[0], others[label][0])
 
     def _by_names(self) -> None:
         """What is left: nodes of one kind and one name."""
@@ -178,7 +178,7 @@ class _Aligner:
 
     def _by_order(self) -> None:
         """What is still left of the skeletons between two pairs that follow each other: in order, kind by kind."""
-        ends = {node: place for place, node in enumerate(self.skeletons[1].nodes)}
+        ends = {node: index for index, node in enumerate(self.skeletons[1].nodes)}
         start = 0
         waiting: list[Node] = []
         for node in [*self.skeletons[0].nodes, None]:
@@ -188,19 +188,19 @@ class _Aligner:
             other = None if node is None else self.forward[node]
             stop = len(ends) if other is None else ends.get(other, start)
             if waiting and stop > start:
-                between = [held for held in self.skeletons[1].nodes[start:stop] if held not in self.backward]
-                for one, two in _common(waiting, between):
-                    self._pair(one, two)
+                between = [node for node in self.skeletons[1].nodes[start:stop] if node not in self.backward]
+                for first, second in _common(waiting, between):
+                    self._pair(first, second)
             waiting, start = [], max(start, stop)
 
 def by_key(nodes: Iterable[Node], key: Key) -> dict[Hashable, list[Node]]:
     """Nodes of one key together; those whose key is None are left out."""
-    found: dict[Hashable, list[Node]] = defaultdict(list)
+    groups: dict[Hashable, list[Node]] = defaultdict(list)
     for node in nodes:
-        held = key(node)
-        if held is not None:
-            found[held].append(node)
-    return found
+        label = key(node)
+        if label is not None:
+            groups[label].append(node)
+    return groups
 
 
 def _is_weight(tensor: Tensor) -> bool:
@@ -213,12 +213,12 @@ def _name_key(node: Node) -> Hashable:
 
 def _readers(value: Value) -> list[Node]:
     """The nodes that read a value, and those that read it over transposes."""
-    found = []
+    readers = []
     for user in value.users():
-        found.append(user)
+        readers.append(user)
         if isinstance(user.op, Transpose):
-            found += user.outputs[0].users()
-    return found
+            readers += user.outputs[0].users()
+    return readers
 
 
 def _producers(node: Node) -> list[Node]:
@@ -236,13 +236,13 @@ def _common(left: Sequence[Node], right: Sequence[Node]) -> list[tuple[Node, Nod
         for j in range(len(right) - 1, -1, -1):
             same = kinds[0][i] == kinds[1][j]
             longest[i][j] = longest[i + 1][j + 1] + 1 if same else max(longest[i + 1][j], longest[i][j + 1])
-    found, i, j = [], 0, 0
+    pairs, i, j = [], 0, 0
     while i < len(left) and j < len(right):
         if kinds[0][i] == kinds[1][j]:
-            found.append((left[i], right[j]))
+            pairs.append((left[i], right[j]))
             i, j = i + 1, j + 1
         elif longest[i + 1][j] >= longest[i][j + 1]:
             i += 1
         else:
             j += 1
-    return found
+    return pairs

@@ -27,20 +27,20 @@ def attributes_of(node: Node) -> dict[str, Any]:
     known.
     """
     op = node.op
-    found = {name: _single(getattr(op, name)) for name in op.field_names if name not in SAID_OF_SHAPES}
+    attributes = {name: _single(getattr(op, name)) for name in op.field_names if name not in SAID_OF_SHAPES}
     if isinstance(op, WINDOWED):
         kernel = kernel_of(node)
         if kernel is not None:
-            found["kernel_shape"] = kernel
-            _fill_window(node, found, kernel)
-        if found.get("ceil_mode") and not _adds_windows(node):
-            found["ceil_mode"] = False
-    if found.get("noop_with_empty_axes") and _has_elements(node.inputs[1:2]):
-        found["noop_with_empty_axes"] = False
-    axis, first = found.get("axis"), node.inputs[0] if node.inputs else None
+            attributes["kernel_shape"] = kernel
+            _fill_window(node, attributes, kernel)
+        if attributes.get("ceil_mode") and not _adds_windows(node):
+            attributes["ceil_mode"] = False
+    if attributes.get("noop_with_empty_axes") and _has_elements(node.inputs[1:2]):
+        attributes["noop_with_empty_axes"] = False
+    axis, first = attributes.get("axis"), node.inputs[0] if node.inputs else None
     if type(axis) is int and axis < 0 and first is not None and first.rank is not None:
-        found["axis"] = axis + first.rank
-    return found
+        attributes["axis"] = axis + first.rank
+    return attributes
 
 
 def described(node: Node) -> str:
@@ -75,18 +75,18 @@ def _single(value: object) -> object:
     return value
 
 
-def _fill_window(node: Node, found: dict[str, Any], kernel: tuple[int, ...]) -> None:
+def _fill_window(node: Node, attributes: dict[str, Any], kernel: tuple[int, ...]) -> None:
     ones = (1,) * len(kernel)
     for name in ("strides", "dilations"):
-        if name in found:
-            found[name] = found[name] or ones
-    padding: Padding | None = found.get("padding")
+        if name in attributes:
+            attributes[name] = attributes[name] or ones
+    padding: Padding | None = attributes.get("padding")
     if isinstance(padding, Same) and not isinstance(node.op, ConvTranspose):
-        sizes, dilations = spatial_sizes(node, len(kernel)), found.get("dilations", ones)
-        numbers = None if sizes is None else resolve(padding, sizes, kernel, found["strides"], dilations)
-        found["padding"] = padding if numbers is None else numbers
+        sizes, dilations = spatial_sizes(node, len(kernel)), attributes.get("dilations", ones)
+        numbers = None if sizes is None else resolve(padding, sizes, kernel, attributes["strides"], dilations)
+        attributes["padding"] = padding if numbers is None else numbers
     elif padding == Explicit():
-        found["padding"] = valid(len(kernel))
+        attributes["padding"] = valid(len(kernel))
 
 
 def _adds_windows(node: Node) -> bool:

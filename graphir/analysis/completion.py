@@ -65,13 +65,13 @@ class Counterparts:
 
     def _pair_exactly(self) -> None:
         """Nodes that do the same in the same place; those that can take each other's places, consistently."""
-        around = {value: place for place, value in enumerate(self.values.values())}
+        around = {value: index for index, value in enumerate(self.values.values())}
         outer = {value: around[other] for value, other in self.values.items()}
         labels = exact_labels(self.graphs[0], outer, self.prints) | exact_labels(self.graphs[1], around, self.prints)
         sides = [by_key(graph.nodes, labels.__getitem__) for graph in self.graphs]
-        for held, nodes in sides[0].items():
-            if len(nodes) == len(sides[1].get(held, ())) == 1:
-                self._pair(nodes[0], sides[1][held][0])
+        for label, nodes in sides[0].items():
+            if len(nodes) == len(sides[1].get(label, ())) == 1:
+                self._pair(nodes[0], sides[1][label][0])
         self._pair_sources(labels.__getitem__)
         self._settle(labels.__getitem__)
 
@@ -82,8 +82,8 @@ class Counterparts:
             for graph, matched in zip(self.graphs, (self.forward, self.backward), strict=True)
         ]
         others = by_key(sides[1], key)
-        for held, nodes in by_key(sides[0], key).items():
-            for node, partner in zip(nodes, others.get(held, ()), strict=False):
+        for label, nodes in by_key(sides[0], key).items():
+            for node, partner in zip(nodes, others.get(label, ()), strict=False):
                 self._pair(node, partner)
 
     def _settle(self, key: Key, *, through: bool = False) -> None:
@@ -116,8 +116,8 @@ class Counterparts:
         ready = by_key(users, lambda node: self._place(node, key, mapped=True))
         waiting = by_key(others, lambda node: self._place(node, key, mapped=False))
         left = False
-        for held, nodes in ready.items():
-            partners = waiting.get(held, [])
+        for label, nodes in ready.items():
+            partners = waiting.get(label, [])
             if single and partners and len(nodes) + len(partners) > 2:
                 left = True
                 continue
@@ -130,9 +130,9 @@ class Counterparts:
         if type(node.op) in COMMUTATIVE:
             sources = by_key(self._open_makers(node.inputs, 0), key)
             others = by_key(self._open_makers(partner.inputs, 1), key)
-            for held, nodes in sources.items():
-                if len(nodes) == len(others.get(held, ())) == 1:
-                    self._pair(nodes[0], others[held][0])
+            for label, nodes in sources.items():
+                if len(nodes) == len(others.get(label, ())) == 1:
+                    self._pair(nodes[0], others[label][0])
             return
         for value, other in zip(node.inputs, partner.inputs, strict=False):
             self._pair_makers(value, other, key)
@@ -158,12 +158,12 @@ class Counterparts:
 
     def _users(self, value: Value, side: int) -> list[Node]:
         """What reads a value in its graph, and in the last round also what reads it through one node of its own."""
-        found = list(self._readers[side].get(value, ()))
+        users = list(self._readers[side].get(value, ()))
         if self._through:
             matched = self.backward if side else self.forward
-            alone = [user for user in found if user not in matched]
-            found += [behind for user in alone for made in user.outputs for behind in made.users()]
-        return list(dict.fromkeys(found))
+            alone = [user for user in users if user not in matched]
+            users += [behind for user in alone for output in user.outputs for behind in output.users()]
+        return list(dict.fromkeys(users))
 
     def _place(self, node: Node, key: Key, *, mapped: bool) -> Hashable:
         """The key and the computed values that a node reads, in the second graph's terms; None if one has none."""
@@ -204,7 +204,7 @@ class Counterparts:
             if len(users) != 1 or len(others) != 1:
                 continue
             node, partner = users[0], others[0]
-            if [self.values.get(held) for held in self._computed(node)] != self._computed(partner):
+            if [self.values.get(value) for value in self._computed(node)] != self._computed(partner):
                 continue
             if self._behind(node, first=True) == self._behind(partner, first=False):
                 self._pair(node, partner)
@@ -213,29 +213,29 @@ class Counterparts:
         """What reads a node: the second graph's node, or its kind where it has no counterpart yet."""
         users = dict.fromkeys(user for value in node.outputs for user in value.users())
         if first:
-            found = [(self.forward.get(user), user.op.name) for user in users]
+            rows = [(self.forward.get(user), user.op.name) for user in users]
         else:
-            found = [(user if user in self.backward else None, user.op.name) for user in users]
-        return sorted((id(user), "" if user is not None else kind) for user, kind in found)
+            rows = [(user if user in self.backward else None, user.op.name) for user in users]
+        return sorted((id(user), "" if user is not None else kind) for user, kind in rows)
 
 
 def _readers(graph: Graph) -> dict[Value, list[Node]]:
     """What reads each value in a graph. A value around it may have readers in any number of other graphs."""
-    found: dict[Value, list[Node]] = defaultdict(list)
+    readers: dict[Value, list[Node]] = defaultdict(list)
     for node in graph.nodes:
         for value in dict.fromkeys(node.inputs):
             if value is not None:
-                found[value].append(node)
-    return found
+                readers[value].append(node)
+    return readers
 
 
 def pair_inputs(left: Sequence[Value], right: Sequence[Value]) -> list[tuple[Value, Value]]:
     """Inputs of two graphs: by name where names are shared, the others in order."""
     named = {value.name: value for value in right}
-    found = [(value, named[value.name]) for value in left if value.name in named]
-    taken = {value for pair in found for value in pair}
+    pairs = [(value, named[value.name]) for value in left if value.name in named]
+    taken = {value for pair in pairs for value in pair}
     rest = [[value for value in side if value not in taken] for side in (left, right)]
-    return found + list(zip(*rest, strict=False))
+    return pairs + list(zip(*rest, strict=False))
 
 
 def _is_constant(value: Value) -> bool:

@@ -74,8 +74,8 @@ class Cost(Printed):
 
     def to_json(self) -> dict[str, Any]:
         """The cost as plain data."""
-        found: dict[str, Any] = _printer().cost_json(self)
-        return found
+        entries: dict[str, Any] = _printer().cost_json(self)
+        return entries
 
 
 def _printer() -> Any:
@@ -105,13 +105,13 @@ def cost(
 
 
 def _operators(total: Tally) -> tuple[OperatorCost, ...]:
-    found = [
+    rows = [
         OperatorCost(
             name, count.nodes, count.parameters, kept(count.macs), kept(count.flops), kept(count.activation_bytes)
         )
         for name, count in total.operators.items()
     ]
-    return tuple(sorted(found, key=lambda row: (-_size(row.flops), -row.nodes, row.operator)))
+    return tuple(sorted(rows, key=lambda row: (-_size(row.flops), -row.nodes, row.operator)))
 
 
 def kept(count: Dim) -> Dim | None:
@@ -125,5 +125,5 @@ def _size(count: Dim | None) -> int:
         return count
     if not isinstance(count, Sym):
         return 0
-    found = substitute(count, dict.fromkeys(count.symbols(), 1))
-    return found if isinstance(found, int) else 0
+    size = substitute(count, dict.fromkeys(count.symbols(), 1))
+    return size if isinstance(size, int) else 0

@@ -109,20 +109,20 @@ class Counting:
 
     def _node(self, node: Node, around: str, total: Tally) -> None:
         """Add a node's layer, and those of its subgraphs, to the layers and to the total."""
-        own, auxiliary, shared = self._parameters(node)
+        parameters, auxiliary, shared = self._parameters(node)
         visible = visible_outputs(node)
         macs, steps, why = work_of(node)
         size = bytes_of(visible)
         layer = Layer(
-            f"{around}{node.name}", node.op.shown_name, tuple([str(value.type) for value in visible]), own, shared,
-            macs, auxiliary, None if macs is None or steps is None else macs * 2 + steps, size, why,
+            f"{around}{node.name}", node.op.shown_name, tuple([str(value.type) for value in visible]), parameters,
+            shared, macs, auxiliary, None if macs is None or steps is None else macs * 2 + steps, size, why,
         )  # fmt: skip
-        count = Count(1, own, macs or 0, steps or 0, size or 0, macs is not None)
-        place = len(self.layers)
+        count = Count(1, parameters, macs or 0, steps or 0, size or 0, macs is not None)
+        index = len(self.layers)
         self.layers.append(layer)
         total.take(node.op.name, count)
         if node.subgraphs:
-            self.layers[place] = self._with_subgraphs(node, around, layer, total)
+            self.layers[index] = self._with_subgraphs(node, around, layer, total)
 
     def _with_subgraphs(self, node: Node, around: str, layer: Layer, total: Tally) -> Layer:
         from graphir.inference.explain import subgraph_path
@@ -133,9 +133,9 @@ class Counting:
         runs = 1 if isinstance(node.op, If) else self._runs(node, inner)
         chosen = _most(inner)
         work = Tally()
-        for found in inner:
-            for name, count in found.operators.items():
-                work.take(name, count if found is chosen or chosen is None else count.without_work(), runs)
+        for body in inner:
+            for name, count in body.operators.items():
+                work.take(name, count if body is chosen or chosen is None else count.without_work(), runs)
         if chosen is None:  # which branch computes the most depends on sizes: they count as the If's own
             work.macs, work.steps = _largest([each.macs for each in inner]), _largest([each.steps for each in inner])
             for count in work.operators.values():
@@ -151,14 +151,14 @@ class Counting:
     def _runs(self, node: Node, inner: Iterable[Tally]) -> Dim:
         """How often a loop runs; once where only a run can tell, which is noted if it computes anything."""
         runs = trips(node)
-        if runs is None and any(found.macs != 0 or found.steps != 0 for found in inner):
+        if runs is None and any(body.macs != 0 or body.steps != 0 for body in inner):
             self.open_loops.append(node.name)
         return 1 if runs is None else runs
 
     def _parameters(self, node: Node) -> tuple[int, int, int]:
         """The elements of the source's weights that a node is the first to read, of those the running statistics, and
         the elements that another has counted."""
-        own = auxiliary = shared = 0
+        parameters = auxiliary = shared = 0
         seen: set[Value] = set()
         for slot, value in enumerate(node.inputs):
             if value is None or value in seen or not self._is_weight(value):
@@ -173,10 +173,10 @@ class Counting:
                 self.unsized.append(value.name)
                 continue
             fresh = self._fresh(value, elements)
-            own, shared = own + fresh, shared + elements - fresh
+            parameters, shared = parameters + fresh, shared + elements - fresh
             auxiliary += fresh if slot in STATISTICS and isinstance(node.op, BatchNormalization) else 0
             self.nbytes += _stored(value, elements) if fresh else 0
-        return own, auxiliary, shared
+        return parameters, auxiliary, shared
 
     def _is_weight(self, value: Value) -> bool:
         """Whether a value is one of the source's weights, or a part of one, and no constant of its own."""
@@ -190,9 +190,9 @@ class Counting:
         """How many elements no layer has counted yet, of this value or of another that is the same weight."""
         name = next((name for name in _names(value) if name in self._left), None)
         if name is not None:
-            found = min(elements, self._left[name])
-            self._left[name] -= found
-            return found
+            count = min(elements, self._left[name])
+            self._left[name] -= count
+            return count
         key = (value.graph, value.sources, value.shape) if value.tensor is None else id(value.tensor)
         is_known = key in self._seen
         self._seen.add(key)
@@ -207,17 +207,17 @@ def _most(inner: list[Tally]) -> Tally | None:
     """The one that computes the most; None where that depends on sizes."""
     if len(inner) == 1:
         return inner[0]
-    counts = [(found.macs, found.flops) for found in inner]
+    counts = [(body.macs, body.flops) for body in inner]
     if not all(isinstance(count, int) for pair in counts for count in pair):
         return inner[0] if all(pair == counts[0] for pair in counts) else None
-    return max(inner, key=lambda found: (found.macs, found.flops))
+    return max(inner, key=lambda body: (body.macs, body.flops))
 
 
 def _largest(counts: list[Dim]) -> Dim:
-    found: Dim = 0
+    largest: Dim = 0
     for count in counts:
-        found = dim_max(found, count)
-    return found
+        largest = dim_max(largest, count)
+    return largest
 
 
 def trips(node: Node) -> Dim | None:

@@ -74,13 +74,13 @@ class Difference:
         return sum(row.status is status for row in self.rows)
 
 
-def compare(left: Graph, right: Graph, found: Counterparts | None = None) -> Difference:
-    """What differs between two models, whose nodes were paired before if `found` is given. Both stay as they are.
+def compare(left: Graph, right: Graph, counterparts: Counterparts | None = None) -> Difference:
+    """Return what differs between two models, with their pairs of nodes if `counterparts` has them. Neither changes.
 
     Weights are read one at a time, those of aligned nodes once more to compare them. Near linear in nodes and linear
     in weights. Raises what reading weights raises.
     """
-    comparison = _Comparison(left, right, {}, "", found=found)
+    comparison = _Comparison(left, right, {}, "", counterparts=counterparts)
     rows = tuple(comparison.rows())
     return Difference(rows, tuple(comparison.ends()))
 
@@ -89,11 +89,11 @@ class _Comparison:
     """Two graphs whose nodes have been paired; `names` maps symbolic sizes of the first to those of the second."""
 
     def __init__(
-        self, left: Graph, right: Graph, outer: dict[Value, Value], place: str, names: dict[str, str] | None = None,
-        found: Counterparts | None = None,
+        self, left: Graph, right: Graph, outer: dict[Value, Value], path: str, names: dict[str, str] | None = None,
+        counterparts: Counterparts | None = None,
     ) -> None:  # fmt: skip
-        self.left, self.right, self.place = left, right, place
-        self.found = Counterparts(left, right, outer) if found is None else found
+        self.left, self.right, self.path = left, right, path
+        self.counterparts = Counterparts(left, right, outer) if counterparts is None else counterparts
         self.names = {} if names is None else names
         self._sources: dict[Value, Value] = {}
         for value, other in pair_inputs(left.inputs, right.inputs):
@@ -101,30 +101,30 @@ class _Comparison:
 
     def rows(self) -> Iterator[Row]:
         """All nodes; those of subgraphs behind the node that holds them."""
-        for node, other in self.found.alignment().pairs:
+        for node, other in self.counterparts.alignment().pairs:
             if node is None or other is None:
                 status = Status.FIRST if other is None else Status.SECOND
-                yield Row(node, other, status, tuple(self._alone(node, other)), self.place)
+                yield Row(node, other, status, tuple(self._alone(node, other)), self.path)
                 continue
             changes = tuple(self._changes(node, other))
-            yield Row(node, other, Status.CHANGED if changes else Status.SAME, changes, self.place)
-            for slot, (inner, held) in enumerate(zip(node.subgraphs, other.subgraphs, strict=False)):
-                place = f"{self.place}{node.name}[{slot}]/"
-                nested = _Comparison(inner, held, self._around(inner, held), place, self.names)
+            yield Row(node, other, Status.CHANGED if changes else Status.SAME, changes, self.path)
+            for slot, (inner, partner) in enumerate(zip(node.subgraphs, other.subgraphs, strict=False)):
+                path = f"{self.path}{node.name}[{slot}]/"
+                nested = _Comparison(inner, partner, self._around(inner, partner), path, self.names)
                 yield from nested.rows()
                 ends = tuple(nested.ends())
                 if ends:
-                    yield Row(node, other, Status.CHANGED, ends, place)
+                    yield Row(node, other, Status.CHANGED, ends, path)
 
-    def _around(self, inner: Graph, held: Graph) -> dict[Value, Value]:
+    def _around(self, inner: Graph, partner: Graph) -> dict[Value, Value]:
         """The pairs of values of this graph and those around it that two subgraphs use."""
-        used = [*captured(inner), *(self._partners[value] for value in captured(held) if value in self._partners)]
-        return {value: self.found.values[value] for value in used if value in self.found.values}
+        used = [*captured(inner), *(self._partners[value] for value in captured(partner) if value in self._partners)]
+        return {value: self.counterparts.values[value] for value in used if value in self.counterparts.values}
 
     @cached_property
     def _partners(self) -> dict[Value, Value]:
         """The values of the first graph by those of the second."""
-        return {other: value for value, other in self.found.values.items()}
+        return {other: value for value, other in self.counterparts.values.items()}
 
     def ends(self) -> Iterator[Change]:
         """What differs about inputs and outputs."""
@@ -137,12 +137,13 @@ class _Comparison:
                 name = _both(value.name, other.name)
                 yield Change("input", f"{name} is {value.type} in the first, {other.type} in the second")
         pairs = self._output_pairs()
-        for slot, place in pairs.items():
-            value, other = self.left.outputs[slot], self.right.outputs[place]
+        for slot, index in pairs.items():
+            value, other = self.left.outputs[slot], self.right.outputs[index]
             if not self._same_output(value, other):
-                source, held = self._source(value, first=True), self._source(other, first=False)
+                origin = _origin(self._source(value, first=True))
+                other_origin = _origin(self._source(other, first=False))
                 name = _both(value.name, other.name)
-                yield Change("output", f"{name} is {_origin(source)} in the first, {_origin(held)} in the second")
+                yield Change("output", f"{name} is {origin} in the first, {other_origin} in the second")
         if list(pairs.values()) != sorted(pairs.values()):
             orders = [[value.name for value in graph.outputs] for graph in (self.left, self.right)]
             first, second = (", ".join(names) for names in orders)
@@ -151,39 +152,39 @@ class _Comparison:
     def _output_pairs(self) -> dict[int, int]:
         """The places of outputs by those in the first: the same results, then the same names, the others in order. Of
         several that would do the one at the same place is taken."""
-        found: dict[int, int] = {}
+        pairs: dict[int, int] = {}
         taken: set[int] = set()
         keys: tuple[Callable[[Value, bool], Hashable], ...] = (
             self._result_key, lambda value, first: value.name, lambda value, first: None
         )  # fmt: skip
         for key in keys:
-            places: dict[Hashable, list[int]] = {}
-            for place, value in reversed(list(enumerate(self.right.outputs))):
-                if place not in taken:
-                    places.setdefault(key(value, False), []).append(place)
-            theirs = {place: name for name, alike in places.items() for place in alike}
+            indices: dict[Hashable, list[int]] = {}
+            for index, value in reversed(list(enumerate(self.right.outputs))):
+                if index not in taken:
+                    indices.setdefault(key(value, False), []).append(index)
+            theirs = {index: name for name, alike in indices.items() for index in alike}
             for slot, value in enumerate(self.left.outputs):
-                if slot in found:
+                if slot in pairs:
                     continue
                 name = key(value, True)
-                free = places.get(name, [])
+                free = indices.get(name, [])
                 while free and free[-1] in taken:
                     free.pop()
                 if free:
-                    found[slot] = slot if slot not in taken and theirs.get(slot, self) == name else free.pop()
-                    taken.add(found[slot])
-        return dict(sorted(found.items()))
+                    pairs[slot] = slot if slot not in taken and theirs.get(slot, self) == name else free.pop()
+                    taken.add(pairs[slot])
+        return dict(sorted(pairs.items()))
 
     def _result_key(self, value: Value, first: bool) -> Hashable:
         """What outputs with the same result share."""
         source = self._source(value, first=first)
         if source.tensor is not None and source.producer is None:
-            return self.found.prints.number(source.tensor)
+            return self.counterparts.prints.number(source.tensor)
         return self._counterpart(source) or source if first else source
 
     def _same_output(self, value: Value, other: Value) -> bool:
-        source, held = self._source(value, first=True), self._source(other, first=False)
-        return self._counterpart(source) is held or _same_constants(source, held)
+        source, other_source = self._source(value, first=True), self._source(other, first=False)
+        return self._counterpart(source) is other_source or _same_constants(source, other_source)
 
     def _alone(self, node: Node | None, other: Node | None) -> Iterator[Change]:
         """A hint at why a node has no counterpart, where there is a likely one."""
@@ -192,7 +193,7 @@ class _Comparison:
         if not isinstance(present.op, BatchNormalization):
             return
         producer = present.inputs[0].producer if present.inputs[0] is not None else None
-        pairs = self.found.forward if node is not None else self.found.backward
+        pairs = self.counterparts.forward if node is not None else self.counterparts.backward
         partner = None if producer is None else pairs.get(producer)
         if producer is not None and partner is not None and _weights_differ(producer, partner):
             yield Change("structure", f"its scale is most likely part of the weights of {partner.name} there")
@@ -231,10 +232,11 @@ class _Comparison:
                     assert present is not None
                     yield Change("operand", f"{name} ({present.name}) is there in the {where} only")
                 continue
-            tensor, held = _constants(node, other, slot)
-            if tensor is not None and held is not None:
-                if type(node.op) not in SCALING or not _same_scalar(tensor, held):
-                    yield from _weight_changes(_both(ours.name, theirs.name), tensor, held, self.found.prints)
+            tensor, other_tensor = _constants(node, other, slot)
+            if tensor is not None and other_tensor is not None:
+                if type(node.op) not in SCALING or not _same_scalar(tensor, other_tensor):
+                    names = _both(ours.name, theirs.name)
+                    yield from _weight_changes(names, tensor, other_tensor, self.counterparts.prints)
                 continue
             if _is_parameter(ours) and _is_parameter(theirs):
                 yield from self._unfilled_changes(ours, theirs)
@@ -256,7 +258,7 @@ class _Comparison:
 
     def _source(self, value: Value, *, first: bool) -> Value:
         """The value over nodes that only its own model has. Each such node is looked at once."""
-        pairs = self.found.forward if first else self.found.backward
+        pairs = self.counterparts.forward if first else self.counterparts.backward
         graph = self.left if first else self.right
         passed = []
         while value not in self._sources and value.producer is not None and value.graph is graph:
@@ -270,7 +272,7 @@ class _Comparison:
         return source
 
     def _counterpart(self, value: Value) -> Value | None:
-        return self.found.values.get(value)
+        return self.counterparts.values.get(value)
 
     def _unfilled_changes(self, ours: Value, theirs: Value) -> Iterator[Change]:
         """What differs between two parameters of which one or both have no elements."""
@@ -282,10 +284,10 @@ class _Comparison:
 
     def _learn_names(self, value: Value, other: Value) -> None:
         """Symbolic sizes of an input stand for those in the same place of the other."""
-        for dim, held in zip(value.shape or (), other.shape or (), strict=False):
-            open_sizes = isinstance(dim, Sym) and isinstance(held, Sym)
-            if open_sizes and WORD.fullmatch(str(dim)) and WORD.fullmatch(str(held)):
-                self.names.setdefault(str(dim), str(held))
+        for dim, other_dim in zip(value.shape or (), other.shape or (), strict=False):
+            open_sizes = isinstance(dim, Sym) and isinstance(other_dim, Sym)
+            if open_sizes and WORD.fullmatch(str(dim)) and WORD.fullmatch(str(other_dim)):
+                self.names.setdefault(str(dim), str(other_dim))
 
     def _same_type(self, left: Type, right: Type) -> bool:
         translated = WORD.sub(lambda word: self.names.get(word[0], word[0]), str(left))
@@ -309,10 +311,10 @@ def _constant(node: Node, slot: int) -> Tensor | None:
 
 def _constants(node: Node, other: Node, slot: int) -> tuple[Tensor | None, Tensor | None]:
     """The elements of an operand of both nodes; the weights of two Gemms as they are multiplied if that differs."""
-    tensor, held = _constant(node, slot), _constant(other, slot)
+    tensor, other_tensor = _constant(node, slot), _constant(other, slot)
     if slot == 1 and isinstance(node.op, Gemm) and isinstance(other.op, Gemm) and node.op.transB != other.op.transB:
-        return _multiplied(node.op, tensor), _multiplied(other.op, held)
-    return tensor, held
+        return _multiplied(node.op, tensor), _multiplied(other.op, other_tensor)
+    return tensor, other_tensor
 
 
 def _multiplied(op: Gemm, tensor: Tensor | None) -> Tensor | None:
@@ -350,10 +352,10 @@ def _elements(left: Tensor, right: Tensor) -> str:
         count += int(where.sum())
     if count == 0:
         return "the same numbers, not the same bits (-0 and 0, or another NaN)"
-    place = ", ".join(str(int(axis)) for axis in np.unravel_index(first, left.shape or (1,)))
+    position = ", ".join(str(int(axis)) for axis in np.unravel_index(first, left.shape or (1,)))
     values = f"{_number(ours[first])} and {_number(theirs[first])}"
     noun = "element differs" if left.size == 1 else "elements differ"
-    text = f"{count:,} of {left.size:,} {noun}, at [{place}] they are {values}"
+    text = f"{count:,} of {left.size:,} {noun}, at [{position}] they are {values}"
     return f"{text}; by {most:.3g} at most" if left.dtype.is_float and count > 1 else text
 
 

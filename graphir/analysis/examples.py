@@ -36,8 +36,8 @@ def example_sizes(start: V, readers: Callable[[V], Iterable[Reader[V]]]) -> str:
 
 def picture(axes: int, channels: object = None) -> tuple[int, ...] | None:
     """Return the shape of a picture with so many spatial axes."""
-    found = channels if isinstance(channels, int) and channels > 0 else CHANNELS
-    return (1, found, *SPATIAL[axes]) if axes in SPATIAL else None
+    count = channels if isinstance(channels, int) and channels > 0 else CHANNELS
+    return (1, count, *SPATIAL[axes]) if axes in SPATIAL else None
 
 
 def rows(width: object = None) -> tuple[int, ...]:

@@ -57,11 +57,11 @@ class Fingerprints:
         key = _key(tensor)
         if key not in self._numbered:
             alike = self._alike.setdefault((str(tensor.type), tuple(_sample(tensor))), [])
-            found: Hashable = next((number for other, number in alike if same_tensor(tensor, other)), None)
-            if found is None and len(alike) < ALIKE:
-                found = len(self._numbered)
-                alike.append((tensor, found))
-            self._numbered[key] = tensor, self.digest(tensor) if found is None else found
+            result: Hashable = next((number for other, number in alike if same_tensor(tensor, other)), None)
+            if result is None and len(alike) < ALIKE:
+                result = len(self._numbered)
+                alike.append((tensor, result))
+            self._numbered[key] = tensor, self.digest(tensor) if result is None else result
         return self._numbered[key][1]
 
     def same(self, left: Tensor, right: Tensor) -> bool:
@@ -77,8 +77,8 @@ class Fingerprints:
 
 
 def _key(tensor: Tensor) -> Hashable:
-    place = tensor.place
-    return id(tensor) if place is None else (place, tensor.type)
+    location = tensor.place
+    return id(tensor) if location is None else (location, tensor.type)
 
 
 def _sample(tensor: Tensor) -> Iterator[bytes]:
@@ -110,14 +110,14 @@ def digest(tensor: Tensor) -> Hashable:
 
     if tensor.dtype is DType.STRING:
         return fingerprint(tensor)
-    found = hashlib.blake2b(str(tensor.type).encode(), digest_size=16)
+    hasher = hashlib.blake2b(str(tensor.type).encode(), digest_size=16)
     for chunk in tensor.chunks():
         whole = len(chunk) // (ROW * WORD) * ROW
         table = np.frombuffer(chunk, np.uint64, whole).reshape(-1, ROW)
         for axis in (0, 1):
-            found.update(table.sum(axis=axis, dtype=np.uint64).tobytes())
-        found.update(chunk[whole * WORD :])
-    return found.digest()
+            hasher.update(table.sum(axis=axis, dtype=np.uint64).tobytes())
+        hasher.update(chunk[whole * WORD :])
+    return hasher.digest()
 
 
 def fingerprint(tensor: Tensor) -> tuple[str, int, int, int]:

@@ -12,12 +12,12 @@ from graphir.types import DType
 
 def weights(graph: Graph, *, used: bool = True) -> dict[str, Tensor]:
     """The elements of the source's weights, those in subgraphs included, by name; of those that are `used` only."""
-    found: dict[str, Tensor] = {}
+    tensors: dict[str, Tensor] = {}
     for value in used_weights(graph) if used else _parameters(graph):
         if value.sources and value.tensor is not None:
-            name = value.name if value.name not in found else f"{value.graph.name}/{value.name}"
-            found[name] = value.tensor
-    return found
+            name = value.name if value.name not in tensors else f"{value.graph.name}/{value.name}"
+            tensors[name] = value.tensor
+    return tensors
 
 
 def used_weights(graph: Graph) -> Iterator[Value]:
@@ -34,13 +34,13 @@ def _parameters(graph: Graph) -> Iterator[Value]:
 
 def count_operators(graph: Graph) -> dict[str, int]:
     """How many nodes there are of each operator, those of subgraphs included."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     pending = [graph]
     while pending:
         for node in pending.pop().nodes:
-            found[node.op.shown_name] += 1
+            counts[node.op.shown_name] += 1
             pending.extend(node.subgraphs)
-    return dict(found)
+    return dict(counts)
 
 
 def stored_bytes(tensor: Tensor) -> int:

@@ -28,33 +28,33 @@ def exact_labels(
     """
     origins = _origins(graph, around or {}, prints)
     uses: dict[Node, list[int]] = defaultdict(list)
-    for place, result in enumerate(graph.outputs):
+    for index, result in enumerate(graph.outputs):
         if result.producer is not None:
-            uses[result.producer].append(hash(("output", place, result.index)))
+            uses[result.producer].append(hash(("output", index, result.index)))
     labels: dict[Node, int] = {}
     for node in reversed(list(graph.nodes)):
         fate = hash(tuple(sorted(uses[node])))
-        own = labels[node] = hash((_origin_of(node, origins), fate))
+        label = labels[node] = hash((_origin_of(node, origins), fate))
         for slot, value in enumerate(node.inputs):
             if value is not None and value.producer is not None:
                 at = -1 if type(node.op) in COMMUTATIVE else slot
-                uses[value.producer].append(hash((own, at, value.index)))
+                uses[value.producer].append(hash((label, at, value.index)))
     return labels
 
 
 def _origins(graph: Graph, around: Mapping[Value, int], prints: Fingerprints) -> dict[Value, int]:
     """What every value is computed from, as one number."""
-    found = {value: hash(("input", place)) for place, value in enumerate(graph.inputs)} | dict(around)
+    origins = {value: hash(("input", index)) for index, value in enumerate(graph.inputs)} | dict(around)
     for value in graph.parameters:
-        held = None if value.tensor is None else prints.number(value.tensor)
-        found[value] = hash(("parameter", str(value.type), held))
+        number = None if value.tensor is None else prints.number(value.tensor)
+        origins[value] = hash(("parameter", str(value.type), number))
     for node in graph.nodes:
-        read = [found.get(value, 0) if value is not None else None for value in node.inputs]
+        read = [origins.get(value, 0) if value is not None else None for value in node.inputs]
         operands = tuple(sorted(read, key=str) if type(node.op) in COMMUTATIVE else read)
-        inner = tuple(_result(subgraph, found, prints) for subgraph in node.subgraphs)
-        own = hash((node.op.name, repr(attributes_of(node)), operands, inner))
-        found.update({value: hash((own, value.index)) for value in node.outputs})
-    return found
+        inner = tuple(_result(subgraph, origins, prints) for subgraph in node.subgraphs)
+        origin = hash((node.op.name, repr(attributes_of(node)), operands, inner))
+        origins.update({value: hash((origin, value.index)) for value in node.outputs})
+    return origins
 
 
 def _origin_of(node: Node, origins: Mapping[Value, int]) -> int:

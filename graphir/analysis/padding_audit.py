@@ -51,7 +51,7 @@ class PaddingAudit:
 
     def count(self, kind: str) -> int:
         """How many disagreements of a kind there are."""
-        return sum(found.kind == kind for pair in self.pairs for found in pair.disagreements)
+        return sum(disagreement.kind == kind for pair in self.pairs for disagreement in pair.disagreements)
 
 
 def audit_graphs(left: Graph, right: Graph, fixes: Fixes = PLAIN) -> PaddingAudit:
@@ -62,17 +62,18 @@ def audit_graphs(left: Graph, right: Graph, fixes: Fixes = PLAIN) -> PaddingAudi
     an operator that always reads all (a global pooling, a matrix product), neither pads, and there is no pair. Raises
     what reading weights raises.
     """
-    (one, windows), (two, others) = prepared(left), prepared(right)
+    (first, windows), (second, others) = prepared(left), prepared(right)
     sides = {node: window for window, node in windows}, {node: window for window, node in others}
     pairs: list[Pair] = []
-    for node, other in align(one, two).pairs:
-        found = sides[0].pop(node, None) if node is not None else None
-        held = sides[1].pop(other, None) if other is not None else None
-        if (found is None) == (held is None) or not _reads_all(found or held, node if held else other):
-            pairs.append((found, held))
+    for node, other in align(first, second).pairs:
+        window = sides[0].pop(node, None) if node is not None else None
+        other_window = sides[1].pop(other, None) if other is not None else None
+        is_alone = (window is None) != (other_window is None)
+        if not is_alone or not _reads_all(window or other_window, node if other_window else other):
+            pairs.append((window, other_window))
     pairs = [pair for pair in pairs if pair != (None, None)]
     pairs += [(window, None) for window in sides[0].values()] + [(None, window) for window in sides[1].values()]
-    return replace(audit(pairs, fixes), notes=tuple(_notes(pairs, (one, two))))
+    return replace(audit(pairs, fixes), notes=tuple(_notes(pairs, (first, second))))
 
 
 def _reads_all(window: Window | None, other: Node | None) -> bool:
@@ -126,20 +127,20 @@ def compare(left: Window | None, right: Window | None, fixes: Fixes = PLAIN) -> 
         text = f"{left.operator} in the first model, {right.operator} in the second"
         return [Disagreement("operator", text, f"make it a {left.operator}")]
     left, right = _same_axes(left, right)
-    found = []
+    disagreements = []
     for kind, name in (("kernel", "kernel"), ("stride", "strides"), ("dilation", "dilations")):
-        wanted, held = getattr(left, name), getattr(right, name)
-        if wanted != held and not _is_unread(kind, left, right):
-            text = f"{kind} {by(wanted)} in the first model, {by(held)} in the second"
-            found.append(Disagreement(kind, text, fixes.attribute(kind, wanted)))
-    if not found:
-        found += _padding(left, right, fixes)
-        found += _divisor(left, right, fixes)
+        wanted, actual = getattr(left, name), getattr(right, name)
+        if wanted != actual and not _is_unread(kind, left, right):
+            text = f"{kind} {by(wanted)} in the first model, {by(actual)} in the second"
+            disagreements.append(Disagreement(kind, text, fixes.attribute(kind, wanted)))
+    if not disagreements:
+        disagreements += _padding(left, right, fixes)
+        disagreements += _divisor(left, right, fixes)
     numbers = isinstance(left.filters, int) and isinstance(right.filters, int)
     if numbers and left.filters != right.filters and "Conv" in left.operator:
         text = f"{left.filters} filters in the first model, {right.filters} in the second"
-        found.append(Disagreement("filters", text, fixes.filter_count(left.filters)))
-    return found
+        disagreements.append(Disagreement("filters", text, fixes.filter_count(left.filters)))
+    return disagreements
 
 
 def _same_axes(left: Window, right: Window) -> tuple[Window, Window]:
@@ -190,21 +191,21 @@ def _missing(left: Window | None, right: Window | None) -> Disagreement:
 
 
 def _padding(left: Window, right: Window, fixes: Fixes) -> list[Disagreement]:
-    wanted, held = left.effective_pads, right.effective_pads
-    exact = wanted is not None and held is not None
+    wanted, actual = left.effective_pads, right.effective_pads
+    exact = wanted is not None and actual is not None
     if left.around != right.around:
         text = f"the first model has {left.around or 'no Pad'} in front, the second {right.around or 'no Pad'}"
         fix = f"take out the Pad {right.pad_node}" if right.around else f"{left.around} in front"
         return [Disagreement("padding", text, fix)]
     if not exact:
-        wanted, held = left.pads, right.pads
+        wanted, actual = left.pads, right.pads
     if left.sizes != right.sizes and _same_rule(left, right):
         return []
     rounds = exact or left.ceil_mode == right.ceil_mode
-    same = wanted == held and rounds and (exact or _extra(left) == _extra(right)) and left.results == right.results
+    same = wanted == actual and rounds and (exact or _extra(left) == _extra(right)) and left.results == right.results
     if same and (_same_fill(left, right) or not _pads_something(wanted)):
         return []
-    if wanted is None or held is None:
+    if wanted is None or actual is None:
         if left.policy == right.policy != "computed" and left.pads == right.pads:
             return []
         text = f"{_stated(left)}; the second model has {_stated(right)}: whether they agree depends on the input's size"
@@ -213,7 +214,7 @@ def _padding(left: Window, right: Window, fixes: Fixes) -> list[Disagreement]:
     if same:
         effect = f"the first model fills them with {fill_of(left)}, the second with {fill_of(right)}"
         return [Disagreement("padding", f"{_stated(left)}, as in the second model; {effect}: other borders", fix)]
-    effect = _effect(left, right, wanted, held)
+    effect = _effect(left, right, wanted, actual)
     if left.pads == right.pads and left.ceil_mode != right.ceil_mode:
         ways = f"the first model rounds the number of windows {rounding(left)}, the second {rounding(right)}"
         return [Disagreement("ceil", f"{ways}: {effect}", fix)]
@@ -260,12 +261,12 @@ def _stated(window: Window) -> str:
     return f"{at} {verb} {listed(window.pads)}{extra}" if window.pads is not None else f"{at}, in numbers open"
 
 
-def _effect(left: Window, right: Window, wanted: Pads, held: Pads) -> str:
+def _effect(left: Window, right: Window, wanted: Pads, actual: Pads) -> str:
     if left.results != right.results:
         if left.sizes != right.sizes:
             return f"{by(left.results)} becomes {by(right.results)}, on an input of {by(right.sizes)}"
         return f"{by(left.results)} becomes {by(right.results)}"
-    shifts = [abs(before - other) for (before, _), (other, _) in zip(wanted, held, strict=True)]
+    shifts = [abs(before - other) for (before, _), (other, _) in zip(wanted, actual, strict=True)]
     pixels = max(shifts)
     if not pixels:
         return "same shape, other data under the last windows"
@@ -276,11 +277,11 @@ def _effect(left: Window, right: Window, wanted: Pads, held: Pads) -> str:
 def _divisor(left: Window, right: Window, fixes: Fixes) -> list[Disagreement]:
     if left.operator != "AveragePool":
         return []
-    wanted, held = left.divisors, right.divisors
-    if wanted is None or held is None or left.results != right.results:
+    wanted, actual = left.divisors, right.divisors
+    if wanted is None or actual is None or left.results != right.results:
         differ = left.divisor != right.divisor and left.divisor and right.divisor and _reads_padding(left, right)
     else:
-        differ = wanted != held
+        differ = wanted != actual
     if not differ:
         return []
     sides = f"the first model divides {_divides(left)}; the second {_divides(right)}"

@@ -42,8 +42,8 @@ class Fixes:
 
     def divisor(self, left: Window, right: Window) -> str:
         """The divisor of `left` for `right`, whose padding is right."""
-        own = not right.pad_node and left.pads == right.pads and left.ceil_mode == right.ceil_mode
-        return (self.include(left) if own else "") or self.padding(left, right)
+        has_same_pads = not right.pad_node and left.pads == right.pads and left.ceil_mode == right.ceil_mode
+        return (self.include(left) if has_same_pads else "") or self.padding(left, right)
 
     def padding(self, left: Window, right: Window) -> str:
         """The padding of `left` for `right`, with rounding, divisor, fill and output padding where the two differ."""

@@ -33,23 +33,23 @@ def places(graph: Graph) -> list[Place]:
     """
     outputs = set(graph.outputs)
     known = any(value.sources for node in graph.nodes for value in node.outputs)
-    found = [Place(value.name, value.name, INPUT, value, 0, value in outputs) for value in graph.inputs]
+    entries = [Place(value.name, value.name, INPUT, value, 0, value in outputs) for value in graph.inputs]
     open_count = 0  # of layers that became several nodes, the one that gives the result has the weights of all
     for node in graph.nodes:
         shown = [value for value in results_of([node]) if value.sources or not known]
         open_count += _weights(node)
         for value in shown:
-            found.append(Place(value.name, node.name, node.op.name, value, open_count, value in outputs))
+            entries.append(Place(value.name, node.name, node.op.name, value, open_count, value in outputs))
         if shown:
             open_count = 0
-    return found
+    return entries
 
 
-def matching(found: Iterable[Place], patterns: Sequence[str]) -> list[Place]:
+def matching(candidates: Iterable[Place], patterns: Sequence[str]) -> list[Place]:
     """Those whose name, layer or operator is like one of the patterns (`*`, `?`, `[abc]`); all without a pattern."""
     return [
         place
-        for place in found
+        for place in candidates
         if not patterns
         or any(fnmatchcase(text, pattern) for pattern in patterns for text in (place.name, place.layer, place.operator))
     ]

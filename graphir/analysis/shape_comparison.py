@@ -28,30 +28,30 @@ def compare_shapes(left: Graph, right: Graph) -> list[ShapePair]:
 
     Raises what reading weights raises, which anchor the models to each other.
     """
-    found = []
+    pairs = []
     for node, other in align(left, right).pairs:
-        one = None if node is None else node.outputs[0]
-        two = None if other is None else other.outputs[0]
-        found.append(ShapePair(one, two, _verdict(one, two)))
-    return found
+        first = None if node is None else node.outputs[0]
+        second = None if other is None else other.outputs[0]
+        pairs.append(ShapePair(first, second, _verdict(first, second)))
+    return pairs
 
 
 def _verdict(left: Value | None, right: Value | None) -> str:
     if left is None or right is None:
         return "alone"
-    one, two = left.type, right.type
-    if not isinstance(one, TensorType) or not isinstance(two, TensorType):
-        return "same" if one == two else "differs"
-    if one.shape is None or two.shape is None:
+    first, second = left.type, right.type
+    if not isinstance(first, TensorType) or not isinstance(second, TensorType):
+        return "same" if first == second else "differs"
+    if first.shape is None or second.shape is None:
         return "open"
-    if one.shape == two.shape:
+    if first.shape == second.shape:
         return "same"
-    if len(one.shape) != len(two.shape):
+    if len(first.shape) != len(second.shape):
         return "differs"
-    order = channel_order(_numbers(two.shape), _numbers(one.shape)) if _are_numbers(one.shape, two.shape) else ()
-    if order:
+    if _are_numbers(first.shape, second.shape) and channel_order(_numbers(second.shape), _numbers(first.shape)):
         return "layout"
-    clash = any(isinstance(a, int) and isinstance(b, int) and a != b for a, b in zip(one.shape, two.shape, strict=True))
+    pairs = zip(first.shape, second.shape, strict=True)
+    clash = any(isinstance(a, int) and isinstance(b, int) and a != b for a, b in pairs)
     return "differs" if clash else "open"
 
 

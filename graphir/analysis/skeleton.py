@@ -49,10 +49,10 @@ def loose_kind(node: Node) -> str:
 
 def _covers_all(node: Node) -> bool:
     """Whether a window without padding holds all data."""
-    data, made, weight = node.inputs[0], node.outputs[0].shape, node.inputs[1] if len(node.inputs) > 1 else None
+    data, result, weight = node.inputs[0], node.outputs[0].shape, node.inputs[1] if len(node.inputs) > 1 else None
     kernel = getattr(node.op, "kernel_shape", ()) or (weight.shape[2:] if weight is not None and weight.shape else ())
     plain = getattr(node.op, "padding", None) in (Explicit(), valid(len(kernel)))
-    return plain and data is not None and made is not None and data.shape is not None and data.shape[2:] == kernel
+    return plain and data is not None and result is not None and data.shape is not None and data.shape[2:] == kernel
 
 
 def coarse(node: Node) -> Hashable:
@@ -69,8 +69,8 @@ def coarse(node: Node) -> Hashable:
 
 def fine(node: Node) -> Hashable:
     """`coarse` with the number of channels and the spread of the kernel."""
-    op, made = node.op, node.outputs[0].shape
-    channels = str(made[1]) if made is not None and len(made) > 1 else ""
+    op, result = node.op, node.outputs[0].shape
+    channels = str(result[1]) if result is not None and len(result) > 1 else ""
     spread = tuple(step for step in getattr(op, "dilations", ()) if step != 1)
     return coarse(node), channels, spread, getattr(op, "group", 1)
 
@@ -95,36 +95,36 @@ class Skeleton:
             if not computed:
                 continue
             if _is_transparent(node, computed):
-                place = computed[0]
+                index = computed[0]
             else:
-                place = len(self.nodes)
+                index = len(self.nodes)
                 self.nodes.append(node)
                 self.before.append(computed)
                 self.behind.append([])
                 self.depth.append(1 + max((self.depth[source] for source in computed if source >= 0), default=0))
                 for source in dict.fromkeys(computed):
                     if source >= 0:
-                        self.behind[source].append(place)
-            origin.update(dict.fromkeys(node.outputs, place))
+                        self.behind[source].append(index)
+            origin.update(dict.fromkeys(node.outputs, index))
 
     def labels(self, label: Label, rounds: int, *, sort: bool) -> list[list[Hashable]]:
         """Labels of every node that know what lies 0, 1, ... `rounds` steps around it. `sort` forgets operands' order.
 
         Labels of two skeletons can be compared. Linear in nodes for each round.
         """
-        found: list[list[Hashable]] = [[label(node) for node in self.nodes]]
+        labels: list[list[Hashable]] = [[label(node) for node in self.nodes]]
         for _ in range(rounds):
-            last = found[-1]
+            last = labels[-1]
             current: list[Hashable] = []
-            for place, node in enumerate(self.nodes):
-                read = self.before[place]
+            for index, node in enumerate(self.nodes):
+                read = self.before[index]
                 sources: list[Hashable] = [last[source] if source >= 0 else "input" for source in read]
                 if sort or not isinstance(node.op, Concat):
                     sources = sorted(sources, key=hash)
-                users = sorted((last[user] for user in self.behind[place]), key=hash)
-                current.append(hash((last[place], tuple(sources), tuple(users))))
-            found.append(current)
-        return found
+                users = sorted((last[user] for user in self.behind[index]), key=hash)
+                current.append(hash((last[index], tuple(sources), tuple(users))))
+            labels.append(current)
+        return labels
 
 
 def _is_transparent(node: Node, computed: tuple[int, ...]) -> bool:

@@ -69,12 +69,12 @@ def totals(
     unused = {
         name: tensor.size for name, tensor in (stored or {}).items() if name not in known and name not in gone
     }
-    held = [tensor for name, tensor in (stored or {}).items() if name not in unused]
+    tensors = [tensor for name, tensor in (stored or {}).items() if name not in unused]
     is_whole = not gone  # else the layers hold what was made of the file's weights
     return Summary(
         layers=tuple(count.layers),
-        parameters=sum(layer.parameters for layer in count.layers) if is_whole else sum(each.size for each in held),
-        parameter_bytes=count.nbytes if is_whole else sum(map(stored_bytes, held)),
+        parameters=sum(layer.parameters for layer in count.layers) if is_whole else sum(each.size for each in tensors),
+        parameter_bytes=count.nbytes if is_whole else sum(map(stored_bytes, tensors)),
         macs=total.macs if total.is_whole else None,
         unsized=tuple(count.unsized),
         unused=tuple(unused),

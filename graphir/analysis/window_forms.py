@@ -56,13 +56,13 @@ def drop_lowest(graph: Graph) -> None:
 
 
 def _take_lowest(graph: Graph, node: Node) -> None:
-    data, held = node.inputs
+    data, minimum = node.inputs
     if data is None or data.producer is None or data.dtype is None or not isinstance(data.producer.op, Pad):
         return
-    if held is None or held.tensor is None or held.shape != ():
+    if minimum is None or minimum.tensor is None or minimum.shape != ():
         return
     lowest = -math.inf if data.dtype.is_float else np.iinfo(data.dtype.numpy()).min
-    if held.tensor.numpy() == lowest and bypass(graph, node, data):
+    if minimum.tensor.numpy() == lowest and bypass(graph, node, data):
         data.producer.name = node.name
 
 
@@ -74,18 +74,18 @@ def _take_narrow_pad(graph: Graph, node: Node) -> None:
     if pad is None or wide is None or not isinstance(pad.op, Pad) or not isinstance(wide.op, Unsqueeze):
         return
     data = wide.inputs[0]
-    places, same = (_numbers(maker.inputs[1]) if len(maker.inputs) > 1 else None for maker in (wide, node))
+    axes, same = (_numbers(maker.inputs[1]) if len(maker.inputs) > 1 else None for maker in (wide, node))
     amounts = _numbers(pad.inputs[1])
-    if data is None or data.rank is None or places is None or len(places) != 1:
+    if data is None or data.rank is None or axes is None or len(axes) != 1:
         return
     if amounts is None or len(pad.inputs) > 3:
         return
-    rank, place = data.rank, places[0] % (data.rank + 1)
-    if same is None or [axis % (rank + 1) for axis in same] != [place]:
+    rank, index = data.rank, axes[0] % (data.rank + 1)
+    if same is None or [axis % (rank + 1) for axis in same] != [index]:
         return
-    if len(amounts) != 2 * (rank + 1) or amounts[place] or amounts[place + rank + 1]:
+    if len(amounts) != 2 * (rank + 1) or amounts[index] or amounts[index + rank + 1]:
         return
-    kept = [number for axis, number in enumerate(amounts) if axis % (rank + 1) != place]
+    kept = [number for axis, number in enumerate(amounts) if axis % (rank + 1) != index]
     narrow = graph.constant(kept, DType.INT64)
     graph.replace(node, pad.op, (data, narrow, *pad.inputs[2:])).name = pad.name
 
@@ -100,20 +100,20 @@ def _take_policy(graph: Graph, node: Node, op: Conv | MaxPool | AveragePool | Lp
     if amounts is None or amounts.known is None or data is None or data.shape is None or len(before.inputs) > 3:
         return
     rank = len(kernel)
-    found = amounts.known.dims()
-    if len(found) != 2 * (rank + 2) or not isinstance(before.op, Pad) or before.op.mode is not PadMode.CONSTANT:
+    sizes = amounts.known.dims()
+    if len(sizes) != 2 * (rank + 2) or not isinstance(before.op, Pad) or before.op.mode is not PadMode.CONSTANT:
         return
-    if not any(isinstance(size, Sym) for size in found) or not fill_is_neutral(op, before):
+    if not any(isinstance(size, Sym) for size in sizes) or not fill_is_neutral(op, before):
         return
     ones = (1,) * rank
     spans = data.shape[2:], kernel, op.strides or ones, op.dilations or ones
     for mode in SameMode:
         pairs = [_halves(same_total(*axis), mode) for axis in zip(*spans, strict=True)]
-        if found == (0, 0, *(first for first, _ in pairs), 0, 0, *(last for _, last in pairs)):
-            made = replace(op, padding=Same(mode))
-            if isinstance(made, AveragePool):
-                made = replace(made, count_include_pad=True)
-            graph.replace(node, made, (data, *node.inputs[1:]))
+        if sizes == (0, 0, *(first for first, _ in pairs), 0, 0, *(last for _, last in pairs)):
+            operator = replace(op, padding=Same(mode))
+            if isinstance(operator, AveragePool):
+                operator = replace(operator, count_include_pad=True)
+            graph.replace(node, operator, (data, *node.inputs[1:]))
             return
 
 
@@ -124,12 +124,12 @@ def _halves(total: Dim, mode: SameMode) -> tuple[Dim, Dim]:
 
 def _take_crop(graph: Graph, node: Node, op: ConvTranspose) -> None:
     """A Slice of the spatial axes behind becomes part of what is cropped."""
-    made = node.outputs[0]
-    users = made.users()
-    if len(users) != 1 or graph.is_output(made) or not isinstance(users[0].op, Slice) or users[0].graph is not graph:
+    result = node.outputs[0]
+    users = result.users()
+    if len(users) != 1 or graph.is_output(result) or not isinstance(users[0].op, Slice) or users[0].graph is not graph:
         return
     kernel = kernel_of(node)
-    if kernel is None or not isinstance(op.padding, Explicit) or op.output_shape or users[0].inputs[0] is not made:
+    if kernel is None or not isinstance(op.padding, Explicit) or op.output_shape or users[0].inputs[0] is not result:
         return
     crops = _crops(users[0], len(kernel))
     if crops is None:
@@ -151,14 +151,14 @@ def _crops(node: Node, rank: int) -> tuple[tuple[int, int], ...] | None:
         return None
     if len(node.inputs) > 3 and node.inputs[3] is not None and axes is None:
         return None
-    found = [(0, 0)] * (rank + 2)
+    pairs = [(0, 0)] * (rank + 2)
     chosen = [axis % (rank + 2) for axis in axes] if axes else range(len(starts))
-    for place, axis in enumerate(chosen):
-        pair = _ends(data.shape[axis], starts[place], ends[place])
-        if pair is None or (steps and steps[place] != 1):
+    for index, axis in enumerate(chosen):
+        pair = _ends(data.shape[axis], starts[index], ends[index])
+        if pair is None or (steps and steps[index] != 1):
             return None
-        found[axis] = pair
-    return None if any(map(any, found[:2])) else tuple(found[2:])
+        pairs[axis] = pair
+    return None if any(map(any, pairs[:2])) else tuple(pairs[2:])
 
 
 def _ends(size: Dim, start: int, end: int) -> tuple[int, int] | None:
@@ -214,8 +214,10 @@ def _is_share(divisor: Value, pool: Node, scale: float) -> bool:
     for axis in counts:
         shares = shares[..., None] * np.asarray(axis, np.float64)
     wanted = shares * scale / math.prod(op.kernel_shape)
-    held = divisor.tensor.numpy().astype(np.float64)
-    return held.ndim == wanted.ndim and np.allclose(np.broadcast_arrays(held, wanted)[0], wanted, rtol=1e-6, atol=0)
+    divisors = divisor.tensor.numpy().astype(np.float64)
+    if divisors.ndim != wanted.ndim:
+        return False
+    return np.allclose(np.broadcast_arrays(divisors, wanted)[0], wanted, rtol=1e-6, atol=0)
 
 
 def _pools_ones(share: Node, pool: Node) -> bool:
@@ -233,37 +235,37 @@ def _pools_ones(share: Node, pool: Node) -> bool:
         return other == op and ones.shape == data.shape and _is_ones(ones)
     if not isinstance(op.padding, Explicit) or not isinstance(other.padding, Explicit):
         return False
-    nothing = ((0, 0),) * len(op.kernel_shape)
+    none = ((0, 0),) * len(op.kernel_shape)
     around = [
-        (before - own, after - last)
-        for (before, after), (own, last) in zip(op.padding.pads or nothing, other.padding.pads or nothing, strict=True)
+        (before - first, after - last)
+        for (before, after), (first, last) in zip(op.padding.pads or none, other.padding.pads or none, strict=True)
     ]
     sizes = data.shape[2:]
     if not all(isinstance(size, int) for size in sizes) or any(number < 0 for pair in around for number in pair):
         return False
     wanted = np.pad(np.ones(sizes), around)
-    held = ones.tensor.numpy()
-    return held.shape[2:] == wanted.shape and bool((held == wanted).all())
+    values = ones.tensor.numpy()
+    return values.shape[2:] == wanted.shape and bool((values == wanted).all())
 
 
 def data_counts(node: Node, op: AveragePool) -> list[list[int]] | None:
     """For each spatial axis, how many data each window holds; None where sizes are open."""
     rank = len(op.kernel_shape)
-    shape, made, ones = node.inputs[0], node.outputs[0].shape, (1,) * rank
-    if shape is None or shape.shape is None or made is None or not isinstance(op.padding, Explicit):
+    shape, result, ones = node.inputs[0], node.outputs[0].shape, (1,) * rank
+    if shape is None or shape.shape is None or result is None or not isinstance(op.padding, Explicit):
         return None
     pads = op.padding.pads or ((0, 0),) * rank
-    found = []
+    counts = []
     for axis, (before, _) in enumerate(pads):
-        size, count = shape.shape[axis + 2], made[axis + 2]
+        size, count = shape.shape[axis + 2], result[axis + 2]
         if not isinstance(size, int) or not isinstance(count, int):
             return None
-        found.append(
+        counts.append(
             counted(
                 *(size, count, op.kernel_shape[axis], (op.strides or ones)[axis], (op.dilations or ones)[axis]), before
             )
         )
-    return found
+    return counts
 
 
 def counted(

@@ -60,20 +60,20 @@ class Window:
     @property
     def flags(self) -> tuple[str, ...]:
         """What deserves a look: asymmetric, size-dependent, dilated, divisor, ceil, fill."""
-        found = []
+        flags = []
         if self.pads is not None and any(before != after for before, after in self.pads):
-            found.append("asymmetric")
+            flags.append("asymmetric")
         if self.policy.startswith("SAME") and not self.transposed and any(map(_varies, *self._spans)):
-            found.append("size-dependent")
+            flags.append("size-dependent")
         if any(dilation > 1 for dilation in self.dilations):
-            found.append("dilated")
+            flags.append("dilated")
         if self.divisor == "data and padding":
-            found.append("divisor")
+            flags.append("divisor")
         if self.ceil_mode:
-            found.append("ceil")
+            flags.append("ceil")
         if self.fill or self.around:
-            found.append("fill")
-        return tuple(found)
+            flags.append("fill")
+        return tuple(flags)
 
     @property
     def also(self) -> str:
@@ -81,8 +81,8 @@ class Window:
         if self.policy != "explicit" or self.pads is None or self.transposed:
             return ""
         for mode in SameMode:
-            found = resolve(Same(mode), self.sizes, self.kernel, self.strides, self.dilations)
-            if found is not None and found.pads == self.pads:
+            explicit = resolve(Same(mode), self.sizes, self.kernel, self.strides, self.dilations)
+            if explicit is not None and explicit.pads == self.pads:
                 return f"SAME_{mode.name}"
         return ""
 
@@ -98,7 +98,7 @@ class Window:
         if self.transposed:
             extra = self.output_padding or (0,) * len(self.pads)
             return tuple((before, after - more) for (before, after), more in zip(self.pads, extra, strict=True))
-        found = []
+        pads = []
         for axis, (before, _) in enumerate(self.pads):
             size, count = self.sizes[axis], self.results[axis]
             if not isinstance(size, int) or not isinstance(count, int):
@@ -106,8 +106,8 @@ class Window:
             span = extent(self.kernel[axis], self.dilations[axis])
             if "Pool" in self.operator and count == 1 and self.dilations[axis] == 1 and 0 <= before <= span - size:
                 before = 0  # the only window holds all data, wherever they lie in it
-            found.append((before, (count - 1) * self.strides[axis] + span - size - before))
-        return tuple(found)
+            pads.append((before, (count - 1) * self.strides[axis] + span - size - before))
+        return tuple(pads)
 
     @property
     def filled(self) -> Pads:
@@ -115,20 +115,20 @@ class Window:
         reached = self.effective_pads if self.fill else None
         if reached is None or self.pads is None:
             return ()
-        return tuple((before, min(after, own)) for (before, after), (_, own) in zip(reached, self.pads, strict=True))
+        return tuple((before, min(after, last)) for (before, after), (_, last) in zip(reached, self.pads, strict=True))
 
     @property
     def divisors(self) -> tuple[tuple[int, ...], ...] | None:
         """By how many elements each window of an average is divided, for each axis; None if sizes are open."""
-        found = []
+        divisors = []
         for axis, (before, after) in enumerate(self.pads or ()):
             size, count = self.sizes[axis], self.results[axis]
             if not isinstance(size, int) or not isinstance(count, int):
                 return None
             spans = self.kernel[axis], self.strides[axis], self.dilations[axis]
             around = (before, after) if self.include else (0, 0)
-            found.append(tuple(counted(size, count, *spans, before, around)))
-        return tuple(found) if self.pads is not None else None
+            divisors.append(tuple(counted(size, count, *spans, before, around)))
+        return tuple(divisors) if self.pads is not None else None
 
     @property
     def covers_all(self) -> bool:
@@ -162,13 +162,13 @@ def prepared(graph: Graph) -> tuple[Graph, list[tuple[Window, Node]]]:
     drop_lowest(copy)
     pads = {node.name: before.name for node in _nodes(copy) if (before := _pad_of(node)) is not None}
     unite_windows(copy)
-    found = []
+    windows = []
     for node in _nodes(copy):
         if isinstance(node.op, WINDOWED):
             window = _window(node)
             if window is not None:
-                found.append((replace(window, pad_node=pads.get(node.name, "")), node))
-    return copy, found
+                windows.append((replace(window, pad_node=pads.get(node.name, "")), node))
+    return copy, windows
 
 
 def _nodes(graph: Graph) -> Iterator[Node]:
@@ -205,8 +205,8 @@ def _window(node: Node) -> Window | None:
         output_padding = op.output_padding or zeros if numbers is None else numbers[1]
         policy = "output shape" if op.output_shape and isinstance(padding, Explicit) else policy
     else:
-        found = resolve(padding, sizes, kernel, strides, dilations)
-        pads = None if found is None else found.pads
+        explicit = resolve(padding, sizes, kernel, strides, dilations)
+        pads = None if explicit is None else explicit.pads
     window = Window(
         node.name,
         op.name,

@@ -71,8 +71,8 @@ class Folder:
 
     def size_of(self, name: str) -> int | None:
         """The size of a regular file, None of anything else."""
-        found = self.status(name)
-        return found.st_size if found is not None and stat.S_ISREG(found.st_mode) else None
+        status = self.status(name)
+        return status.st_size if status is not None and stat.S_ISREG(status.st_mode) else None
 
     def read(self, name: str, limit: int) -> bytes:
         """The bytes of a regular file of at most `limit` bytes. Raises FormatError for a larger one and for anything
@@ -109,8 +109,8 @@ class Folder:
 
     def check_file(self, name: str) -> None:
         """Raise ExportFailure where something other than a regular file stands under a name that is to be written."""
-        found = self.status(name)
-        if found is not None and kind_of_file(found.st_mode) is not None:
+        status = self.status(name)
+        if status is not None and kind_of_file(status.st_mode) is not None:
             raise self._refusal(name, "a regular file")
 
     def make_folder(self, prefix: str) -> str:
@@ -133,18 +133,18 @@ class Folder:
 
     def remove(self, name: str) -> None:
         """Remove an entry with all that is below it, links themselves and not their targets; as far as it can be."""
-        found = self.status(name)
-        if found is None:
+        status = self.status(name)
+        if status is None:
             return
-        if stat.S_ISDIR(found.st_mode):
+        if stat.S_ISDIR(status.st_mode):
             shutil.rmtree(name, ignore_errors=True, dir_fd=self._descriptor)
             return
         with suppress(OSError):
             os.unlink(name, dir_fd=self._descriptor)
 
     def _refusal(self, name: str, wanted: str) -> ExportFailure:
-        found = self.status(name)
-        kind = "gone" if found is None else kind_of_file(found.st_mode) or "a regular file"
+        status = self.status(name)
+        kind = "gone" if status is None else kind_of_file(status.st_mode) or "a regular file"
         return ExportFailure(
             f"cannot use {self.path / name}: it is {kind}, expected {wanted}; remove it, or name another folder"
         )

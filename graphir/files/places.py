@@ -13,20 +13,20 @@ from graphir.errors import FormatError
 ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/+")
 
 
-def nothing_at(place: str | os.PathLike[str], wanted: str = "no such file") -> str:
+def nothing_at(path: str | os.PathLike[str], wanted: str = "no such file") -> str:
     """Return what to say of a place where nothing is; of an address, that it is one.
 
     >>> nothing_at("model.onnx"), nothing_at(Path("https://a.org/m.onnx"))
     ('model.onnx: no such file', 'https://a.org/m.onnx: graphir reads files, not addresses; download it first')
     """
-    address = ADDRESS.match(os.fspath(place))
+    address = ADDRESS.match(os.fspath(path))
     if address is None:
-        return f"{os.fspath(place)}: {wanted}"
-    rest = os.fspath(place)[address.end() :]
+        return f"{os.fspath(path)}: {wanted}"
+    rest = os.fspath(path)[address.end() :]
     return f"{address[1]}://{rest}: graphir reads files, not addresses; download it first"
 
 
-def beside(model: str | os.PathLike[str], place: str | os.PathLike[str], what: str) -> Path:
+def beside(model: str | os.PathLike[str], path: str | os.PathLike[str], what: str) -> Path:
     """The file behind a place that goes with a model's file, all links followed; `what` names it in errors.
 
     It must lie in the folder of the model's path or in the folder that the model's own file lies in, so that a cache
@@ -35,14 +35,14 @@ def beside(model: str | os.PathLike[str], place: str | os.PathLike[str], what: s
     """
     given = Path(os.path.abspath(model))
     folders = {Path(os.path.realpath(given.parent)), Path(os.path.realpath(given)).parent}
-    found = Path(os.path.realpath(place))
-    if not any(found.is_relative_to(folder) for folder in folders):
+    real_path = Path(os.path.realpath(path))
+    if not any(real_path.is_relative_to(folder) for folder in folders):
         shown = " and ".join(str(folder) for folder in sorted(folders))
-        raise FormatError(f"{what} is a link to {found}, outside {shown}", path=model)
+        raise FormatError(f"{what} is a link to {real_path}, outside {shown}", path=model)
     try:
-        mode = os.stat(found).st_mode
+        mode = os.stat(real_path).st_mode
     except OSError:
-        return found
+        return real_path
     if not stat.S_ISREG(mode):
-        raise FormatError(f"{what} is no file: {found}", path=model)
-    return found
+        raise FormatError(f"{what} is no file: {real_path}", path=model)
+    return real_path

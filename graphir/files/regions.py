@@ -66,15 +66,15 @@ def unchanged() -> Iterator[None]:
     is written to its file meanwhile. Raises FormatError."""
     watched: list[tuple[FileRegion, int]] = []
     token = _watched.set(watched)
-    found: list[tuple[FileRegion, os.stat_result]] = []
+    statuses: list[tuple[FileRegion, os.stat_result]] = []
     try:
         yield
     finally:
         _watched.reset(token)
         for region, descriptor in watched:
-            found.append((region, os.fstat(descriptor)))
+            statuses.append((region, os.fstat(descriptor)))
             os.close(descriptor)
-    for region, status in found:
+    for region, status in statuses:
         _check_stamp(region, status)
 
 
@@ -114,12 +114,12 @@ class SourceFiles:
         return self
 
     def __exit__(self, kind: object, error: object, traceback: object) -> None:
-        found = {path: os.fstat(descriptor) for path, descriptor in self._descriptors.items()}
+        statuses = {path: os.fstat(descriptor) for path, descriptor in self._descriptors.items()}
         for descriptor in self._descriptors.values():
             os.close(descriptor)
         self._descriptors.clear()
         if error is None:
-            for path, status in found.items():
+            for path, status in statuses.items():
                 _check_stamp(self._last[path], status)
 
     def _open(self, region: FileRegion) -> int:
@@ -177,11 +177,11 @@ def _check_stamp(region: FileRegion, status: os.stat_result) -> None:
     raise FormatError("the file was changed or replaced since it was opened; read it anew", path=region.path)
 
 
-def _cut_short(region: FileRegion, found: int) -> FormatError:
+def _cut_short(region: FileRegion, count: int) -> FormatError:
     return FormatError(
-        f"weights end {region.nbytes - found} bytes early; was the file cut short since it was opened?",
+        f"weights end {region.nbytes - count} bytes early; was the file cut short since it was opened?",
         path=region.path,
-        offset=region.offset + found,
+        offset=region.offset + count,
     )
 
 

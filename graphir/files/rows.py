@@ -53,11 +53,11 @@ def read_rows(file: Path) -> Rows:
 
 def rows_text(entries: Mapping[str, Any], *of_rows: str) -> str:
     """The file of a table, of which the entries in `of_rows` have rows."""
-    return "{\n" + ",\n".join(_entry(name, held, name in of_rows) for name, held in entries.items()) + "\n}\n"
+    return "{\n" + ",\n".join(_entry(name, value, name in of_rows) for name, value in entries.items()) + "\n}\n"
 
 
-def _entry(name: str, held: Any, has_rows: bool) -> str:
+def _entry(name: str, value: Any, has_rows: bool) -> str:
     if not has_rows:
-        return f"{json.dumps(name)}: {json.dumps(held)}"
-    rows = ",\n".join(_entry(row, entry, has_rows=False) for row, entry in held.items())
+        return f"{json.dumps(name)}: {json.dumps(value)}"
+    rows = ",\n".join(_entry(row, entry, has_rows=False) for row, entry in value.items())
     return f"{json.dumps(name)}: {{\n{rows}\n}}"

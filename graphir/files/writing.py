@@ -79,18 +79,18 @@ def replacing_pair(weights: str | os.PathLike[str], target: str | os.PathLike[st
     that takes a description more, which for a moment names the new weights by the name that they are written under.
     """
     with _Writing((weights, target)) as writing:
-        beside, place = writing.places
-        has_old = beside.exists() and place.exists()
-        data = writing.create(beside, WEIGHTS if has_old else PARTIAL)
+        weights_place, place = writing.places
+        has_old = weights_place.exists() and place.exists()
+        data = writing.create(weights_place, WEIGHTS if has_old else PARTIAL)
         last = writing.create(place)
         first = writing.create(place) if has_old else None
-        final = (beside.name, last.file)
+        final = (weights_place.name, last.file)
         yield Pair(data.file, [final] if first is None else [(data.name, first.file), final])
         writing.close()
         with writing.locked():
             if first is not None and _linked(data):
                 _switch_pair(data, first, last)
-            elif place.exists() and beside.exists():
+            elif place.exists() and weights_place.exists():
                 _switch([data, last])
             else:
                 data.replace()
@@ -121,21 +121,21 @@ class _Place:
 
     def check(self) -> None:
         """Raise ExportFailure for what is not to be replaced by a file."""
-        found = self.status()
-        if found is None:
+        status = self.status()
+        if status is None:
             return
-        if stat.S_ISREG(found.st_mode):
+        if stat.S_ISREG(status.st_mode):
             used = how_used(self.path)
             if used is not None:
                 raise ExportFailure(f"cannot write {self.path}: this command {used} it; name another file")
             return
-        if stat.S_ISLNK(found.st_mode):
+        if stat.S_ISLNK(status.st_mode):
             leads = os.readlink(self.name, dir_fd=self.folder)
             raise ExportFailure(
                 f"cannot write {self.path}: it is a link to {leads}, and links are not written through; name that file "
                 "itself, or remove the link"
             )
-        kind = next((text for test, text in _KINDS if test(found.st_mode)), "no file")
+        kind = next((text for test, text in _KINDS if test(status.st_mode)), "no file")
         raise ExportFailure(f"cannot write {self.path}: it is {kind}")
 
     def move(self, old: str, new: str) -> None:
@@ -203,13 +203,13 @@ class _Writing:
             raise ExportFailure(f"cannot write {self._targets[-1]}: {error.strerror or error}") from error
 
     def _folder(self, target: Path) -> int:
-        held = self._folders.get(target.parent)
-        if held is None:
+        descriptor = self._folders.get(target.parent)
+        if descriptor is None:
             with _said(target):
-                held = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            self._stack.callback(os.close, held)
-            self._folders[target.parent] = held
-        return held
+                descriptor = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            self._stack.callback(os.close, descriptor)
+            self._folders[target.parent] = descriptor
+        return descriptor
 
     def create(self, place: _Place, kind: str = PARTIAL) -> _Part:
         """A new file for a place, with the permissions of the one that stands there. Raises ExportFailure."""
@@ -218,8 +218,8 @@ class _Writing:
                 name = f"{partial_prefix(place.name)}{os.urandom(16).hex()}{kind}"
                 flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
                 part = _Part(place, name, os.open(name, flags, 0o666, dir_fd=place.folder))
-                found = place.status(name) if _lock(part.lock) is not False else None
-                if found is not None and os.path.samestat(found, os.fstat(part.lock)):
+                status = place.status(name) if _lock(part.lock) is not False else None
+                if status is not None and os.path.samestat(status, os.fstat(part.lock)):
                     break
                 part.discard()  # another process took it, before it was locked, for one that was left
             self._parts.append(part)
@@ -255,11 +255,11 @@ class _Writing:
     def sweep(self, kinds: tuple[str, ...]) -> None:
         """Remove what killed runs left of these targets: regular files of ours, named as we name them, that no process
         has locked."""
-        own = {part.name for part in self._parts}
+        names = {part.name for part in self._parts}
         for path, folder in self._folders.items():
             prefixes = tuple(partial_prefix(place.name) for place in self.places if place.path.parent == path)
             for name in os.listdir(folder):
-                if name.startswith(prefixes) and name.endswith(kinds) and name not in own:
+                if name.startswith(prefixes) and name.endswith(kinds) and name not in names:
                     _sweep(folder, name)
 
 
@@ -327,11 +327,11 @@ def _sweep(folder: int, name: str) -> None:
     with suppress(OSError):  # gone meanwhile, a link, or not ours to open: it stays
         descriptor = os.open(name, flags, dir_fd=folder)
         try:
-            found = os.fstat(descriptor)
-            is_ours = stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid()
+            status = os.fstat(descriptor)
+            is_ours = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
             if is_ours and _lock(descriptor) is True:
                 now = os.stat(name, dir_fd=folder, follow_symlinks=False)
-                if os.path.samestat(now, found):
+                if os.path.samestat(now, status):
                     os.unlink(name, dir_fd=folder)
         finally:
             os.close(descriptor)

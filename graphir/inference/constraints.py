@@ -28,20 +28,20 @@ def find_constraints(graph: Graph) -> list[Constraint]:
 
     Expects inference to have run. One walk over the nodes.
     """
-    found: list[Constraint] = []
+    constraints: list[Constraint] = []
     for node in graph.nodes:
         stored = [value.type for value in node.outputs]
         if not any(isinstance(value.type, TensorType) and not value.type.is_static for value in node.inputs if value):
             continue
         operands = tuple([None if value is None else value.type for value in node.inputs])
         known = tuple([None if value is None else value.known for value in node.inputs])
-        for ruled, held in zip(infer_outputs(node.op, operands, known), stored, strict=True):
-            if not isinstance(ruled, TensorType) or not isinstance(held, TensorType):
+        for ruled, stored_type in zip(infer_outputs(node.op, operands, known), stored, strict=True):
+            if not isinstance(ruled, TensorType) or not isinstance(stored_type, TensorType):
                 continue
-            for left, right in zip(ruled.shape or (), held.shape or (), strict=False):
+            for left, right in zip(ruled.shape or (), stored_type.shape or (), strict=False):
                 if isinstance(left, Sym) and isinstance(right, int) and not counted(left):
-                    found.append(Constraint(node.name, left, right))
-    return found
+                    constraints.append(Constraint(node.name, left, right))
+    return constraints
 
 
 def fits(constraints: Sequence[Constraint], names: Collection[str]) -> Iterator[tuple[int, int]]:

@@ -64,19 +64,19 @@ def infer_subgraphs(run: Inference, node: Node, operands: Operands, values: Valu
 def _infer_subgraphs(run: Inference, node: Node, operands: Operands, values: Values) -> Inferred:
     declared = infer_outputs(node.op, operands, values)
     if isinstance(node.op, If):
-        found = _infer_if(run, node, values)
+        results = _infer_if(run, node, values)
     elif isinstance(node.op, Loop):
-        found = _Loop(run, node, operands, values).infer()
+        results = _Loop(run, node, operands, values).infer()
     elif isinstance(node.op, Scan):
-        found = _Scan(run, node, operands, values).infer()
+        results = _Scan(run, node, operands, values).infer()
     elif isinstance(node.op, SequenceMap):
-        found = _infer_map(run, node, operands)
+        results = _infer_map(run, node, operands)
     else:
         for graph in node.subgraphs:
             _run_body(run, node, graph, (), ())
         return declared, None
-    known = tuple(elements for _, elements in found)
-    return tuple(type_ for type_, _ in found), known if any(known) else None
+    known = tuple(elements for _, elements in results)
+    return tuple(type_ for type_, _ in results), known if any(known) else None
 
 
 def _run_body(
@@ -100,18 +100,18 @@ def _infer_if(run: Inference, node: Node, values: Values) -> list[Found]:
     """What both branches give, or the live one where the condition is known; a dead one need not fit the shapes."""
     condition = None if values[0] is None else values[0].integers()
     live = None if condition is None or len(condition) != 1 else (0 if condition[0] else 1)
-    found: list[list[Found]] = []
-    for place, branch in enumerate(node.subgraphs):
+    results: list[list[Found]] = []
+    for index, branch in enumerate(node.subgraphs):
         try:
-            found.append(_run_body(run, node, branch, (), ()))
+            results.append(_run_body(run, node, branch, (), ()))
         except ShapeError:
-            if live in (None, place):
+            if live in (None, index):
                 raise
             run.body(branch, node).restart()
-            found.append([])
+            results.append([])
     if live is not None:
-        return found[live]
-    first, *rest = found
+        return results[live]
+    first, *rest = results
     for other in rest:
         if len(other) != len(first):
             raise ShapeError(f"one branch gives {len(first)} values and another {len(other)}")
@@ -122,8 +122,8 @@ def _infer_if(run: Inference, node: Node, values: Values) -> list[Found]:
 def _infer_map(run: Inference, node: Node, operands: Operands) -> list[Found]:
     elements = [type_.element if isinstance(type_, SequenceType) else type_ or ANYTHING for type_ in operands]
     around = frozenset().union(*map(counted_in, elements))
-    found = _run_body(run, node, node.subgraphs[0], elements, (None,) * len(elements))
-    return [(SequenceType(_settled(type_, None, around)[0]), None) for type_, _ in found]
+    results = _run_body(run, node, node.subgraphs[0], elements, (None,) * len(elements))
+    return [(SequenceType(_settled(type_, None, around)[0]), None) for type_, _ in results]
 
 
 class _Iteration(ABC):
@@ -155,8 +155,8 @@ class _Iteration(ABC):
         around = frozenset().union(*(counted_in(type_) for type_, _ in inputs))
         declared = [value.declared for value in self.body.inputs]
         types = [_as_declared(stated, type_) for stated, (type_, _) in zip(declared, inputs, strict=True)]
-        found = _run_body(self.run, self.node, self.body, types, [known for _, known in inputs])
-        return self.split([_settled(type_, known, around) for type_, known in found])
+        results = _run_body(self.run, self.node, self.body, types, [known for _, known in inputs])
+        return self.split([_settled(type_, known, around) for type_, known in results])
 
     def count_trips(self, states: list[Found]) -> bool:
         """Find the number of iterations, once the body has run over what all of them find. True if it ran again."""
@@ -166,7 +166,7 @@ class _Iteration(ABC):
         """The carried values as every iteration finds them, as each leaves them, and the slices."""
         for _ in range(ROUNDS + len(states)):
             after, slices = self.step(states)
-            joined = [_common(before, found) for before, found in zip(states, after, strict=True)]
+            joined = [_common(before, state) for before, state in zip(states, after, strict=True)]
             if joined == states:
                 return states, after, slices
             states = joined
@@ -185,7 +185,7 @@ class _Iteration(ABC):
             self.step(before)
             return [*last, *_stacked(slices, axes, self.trips)]
         if not self.at_least_once:
-            after = [_common(start, found) for start, found in zip(states, after, strict=True)]
+            after = [_common(start, state) for start, state in zip(states, after, strict=True)]
         return [*after, *_stacked(slices, axes, self.trips)]
 
     def _is_short(self, trips: int) -> bool:
@@ -195,14 +195,14 @@ class _Iteration(ABC):
         """The carried values behind the last iteration, and what the slices of all iterations have in common."""
         slices: list[Found] = []
         for iteration in range(trips):
-            states, found = self.step(states, iteration)
-            slices = list(map(_common, slices, found)) if iteration else found
+            states, rows = self.step(states, iteration)
+            slices = list(map(_common, slices, rows)) if iteration else rows
         return states, slices
 
 
 def _weight(graph: Graph) -> int:
     """How many nodes one run over a body may visit, where each loop in it may run its own as often as loops do here."""
-    inner = sum(_weight(held) for node in graph.nodes for held in node.subgraphs)
+    inner = sum(_weight(body) for node in graph.nodes for body in node.subgraphs)
     return len(graph) + UNROLLED_ITERATIONS * inner
 
 
@@ -229,16 +229,16 @@ def _without_shape(type_: Type) -> Type:
 
 def _stacked(slices: list[Found], axes: Sequence[int], length: Dim) -> list[Found]:
     """The slices of all iterations, stacked along an axis of the results."""
-    found: list[Found] = []
+    results: list[Found] = []
     for (type_, _), axis in zip_longest(slices, axes[: len(slices)], fillvalue=0):  # type: ignore[misc]
         if not isinstance(type_, TensorType):
-            found.append((ANYTHING, None))
+            results.append((ANYTHING, None))
         elif type_.shape is None:
-            found.append((type_, None))
+            results.append((type_, None))
         else:
-            place = normalize_axis(axis, len(type_.shape) + 1)
-            found.append((TensorType(type_.dtype, (*type_.shape[:place], length, *type_.shape[place:])), None))
-    return found
+            index = normalize_axis(axis, len(type_.shape) + 1)
+            results.append((TensorType(type_.dtype, (*type_.shape[:index], length, *type_.shape[index:])), None))
+    return results
 
 
 class _Loop(_Iteration):
@@ -349,17 +349,17 @@ class _Scan(_Iteration):
         """What the body gets of a scanned operand; its length is the number of iterations."""
         if not isinstance(type_, TensorType) or type_.shape is None:
             return TensorType(type_.dtype) if isinstance(type_, TensorType) else ANYTHING, None
-        place = normalize_axis(axis or 0, len(type_.shape))
+        index = normalize_axis(axis or 0, len(type_.shape))
         try:
-            self.trips = unify_dim(self.trips, type_.shape[place])
+            self.trips = unify_dim(self.trips, type_.shape[index])
         except ShapeError:
             value = self.node.inputs[slot]
             assert value is not None
             raise ShapeError(
-                f"{value.name} {type_} has {type_.shape[place]} slices along axis {place}, the operands before it "
+                f"{value.name} {type_} has {type_.shape[index]} slices along axis {index}, the operands before it "
                 f"{self.trips}"
             ) from None
-        return TensorType(type_.dtype, (*type_.shape[:place], *type_.shape[place + 1 :])), None
+        return TensorType(type_.dtype, (*type_.shape[:index], *type_.shape[index + 1 :])), None
 
     def inputs(self, states: Sequence[Found], iteration: int | None) -> list[Found]:
         return [*states, *self.scanned]
@@ -370,7 +370,7 @@ class _Scan(_Iteration):
     def step(self, states: Sequence[Found], iteration: int | None = None) -> tuple[list[Found], list[Found]]:
         """As for all iterations, but that Scan has carried values keep their types."""
         after, slices = super().step(states, iteration)
-        kept = [(unify(before, found), known) for (before, _), (found, known) in zip(states, after, strict=True)]
+        kept = [(unify(before, type_), known) for (before, _), (type_, known) in zip(states, after, strict=True)]
         return kept, slices
 
     def fixpoint(self, states: list[Found]) -> tuple[list[Found], list[Found], list[Found]]:

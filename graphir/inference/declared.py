@@ -34,7 +34,7 @@ def contradiction(name: str, given: Shape | None, declared: Shape | None) -> str
 def _fits(given: Iterable[Dim], declared: Iterable[Dim]) -> bool:
     left, right = tuple(given), tuple(declared)
     return len(left) == len(right) and not any(
-        isinstance(one, int) and isinstance(other, int) and one != other for one, other in zip(left, right, strict=True)
+        isinstance(dim, int) and isinstance(other, int) and dim != other for dim, other in zip(left, right, strict=True)
     )
 
 

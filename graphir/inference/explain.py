@@ -100,12 +100,12 @@ class Explanation:
 
     def __str__(self) -> str:
         lines = [f"{self.value}: {self.type}"]
-        told: set[int] = set()
+        seen: set[int] = set()
         for answer in self.answers:
-            lines.extend(self._lines(answer, told))
+            lines.extend(self._lines(answer, seen))
         return "\n".join(map(one_line, lines))
 
-    def _lines(self, answer: int, told: set[int]) -> Iterator[str]:
+    def _lines(self, answer: int, seen: set[int]) -> Iterator[str]:
         """The tree below a step. What was told is not told again.
 
         Of causes that all say the same (the operands of an addition, all of size N) the first one is followed.
@@ -115,17 +115,17 @@ class Explanation:
             number, depth = stack.pop()
             step = self.steps[number]
             indent = "  " * depth
-            if number in told and step.causes:
+            if number in seen and step.causes:
                 yield f"{indent}{step.fact}   (see above)"
                 continue
-            told.add(number)
+            seen.add(number)
             yield f"{indent}{step.fact}   {step.origin}"
             passed, others = self._passed_on(number)
             if len(passed) > SHOWN_PASSES:
-                nodes = [self.steps[place].node for place in passed]
+                nodes = [self.steps[index].node for index in passed]
                 agreed = f"; {others} other operand(s) on the way say the same" if others else ""
                 yield f"{indent}  ... {len(passed)} nodes pass it on, {nodes[0]} to {nodes[-1]}{agreed}"
-                told.update(passed)
+                seen.update(passed)
                 step = self.steps[passed[-1]]
             causes = step.causes[:1] if self._agree(step) and len(passed) > SHOWN_PASSES else step.causes
             stack.extend((cause, depth + 1) for cause in reversed(causes))
@@ -136,7 +136,7 @@ class Explanation:
 
     def _passed_on(self, number: int) -> tuple[list[int], int]:
         """The line of steps below one through which its content comes unchanged, and how many others agree with it."""
-        found: list[int] = []
+        indices: list[int] = []
         others = 0
         step = self.steps[number]
         while self._agree(step):
@@ -144,9 +144,9 @@ class Explanation:
             if not following.causes:
                 break
             others += len(step.causes) - 1
-            found.append(step.causes[0])
+            indices.append(step.causes[0])
             step = following
-        return found, others
+        return indices, others
 
 
 def explain(
@@ -175,14 +175,14 @@ def find_value(graph: Graph, name: str) -> Value:
     """The value of this name in the graph or its subgraphs. Raises GraphError."""
     if name in graph:
         return graph[name]
-    found: list[Value] = []
+    values: list[Value] = []
     for around, value in all_values(graph):
         if name in value.sources or f"{around}{value.name}" == name or (around and value.name == name):
-            found.append(value)
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise GraphError(f"{name!r} may be any of {len(found)} values; write it as `graphir shapes` lists it")
+            values.append(value)
+    if len(values) == 1:
+        return values[0]
+    if values:
+        raise GraphError(f"{name!r} may be any of {len(values)} values; write it as `graphir shapes` lists it")
     known = [f"{around}{value.name}" for around, value in all_values(graph)]
     known += [node.name for node in graph.nodes]
     raise GraphError(f"the graph has no value {name!r}{similar_names(name, dict.fromkeys(known))}")
@@ -196,18 +196,18 @@ def find_node(graph: Graph, name: str) -> tuple[str, Node] | None:
     """
     if name in graph or any(name in value.sources for value in graph.values):
         return None
-    found = [met for met in _all_nodes(graph, "") if name in (f"{met[0]}{met[1].name}", met[1].name)]
-    if len(found) > 1:
-        raise GraphError(f"{name!r} may be any of {len(found)} nodes; name one of their values instead")
+    matches = [met for met in _all_nodes(graph, "") if name in (f"{met[0]}{met[1].name}", met[1].name)]
+    if len(matches) > 1:
+        raise GraphError(f"{name!r} may be any of {len(matches)} nodes; name one of their values instead")
     values = [value for around, value in all_values(graph) if name in (f"{around}{value.name}", value.name)]
-    return found[0] if found and not values else None
+    return matches[0] if matches and not values else None
 
 
 def _all_nodes(graph: Graph, around: str) -> Iterator[tuple[str, Node]]:
     for node in graph.nodes:
         yield around, node
-        for place, inner in enumerate(node.subgraphs):
-            yield from _all_nodes(inner, f"{around}{subgraph_path(node, place)}")
+        for index, inner in enumerate(node.subgraphs):
+            yield from _all_nodes(inner, f"{around}{subgraph_path(node, index)}")
 
 
 def all_values(graph: Graph, around: str = "") -> Iterator[tuple[str, Value]]:
@@ -215,14 +215,14 @@ def all_values(graph: Graph, around: str = "") -> Iterator[tuple[str, Value]]:
     for value in graph.values:
         yield around, value
     for node in graph.nodes:
-        for place, inner in enumerate(node.subgraphs):
-            yield from all_values(inner, f"{around}{subgraph_path(node, place)}")
+        for index, inner in enumerate(node.subgraphs):
+            yield from all_values(inner, f"{around}{subgraph_path(node, index)}")
 
 
-def subgraph_path(node: Node, place: int) -> str:
+def subgraph_path(node: Node, index: int) -> str:
     """What stands before the names of a subgraph's values: `loop1.body/`, `if1.then/`."""
     names = ("then", "else") if len(node.subgraphs) == 2 else ("body",)
-    return f"{node.name}.{names[place] if place < len(names) else place}/"
+    return f"{node.name}.{names[index] if index < len(names) else index}/"
 
 
 class _Explaining:
@@ -245,10 +245,10 @@ class _Explaining:
             self.steps.append(Step(value.name, what, "?", "unknown"))
         return Explanation(value.name, type_, tuple(self.steps), tuple(answers))
 
-    def _number(self, asked: Fact) -> int:
+    def _number(self, request: Fact) -> int:
         """The number of the fact's step; its causes' steps come before it."""
         numbers = self.numbers
-        stack: list[tuple[Fact, Event | None, list[Fact] | None]] = [(asked, None, None)]
+        stack: list[tuple[Fact, Event | None, list[Fact] | None]] = [(request, None, None)]
         while stack:
             fact, event, causes = stack.pop()
             if fact in numbers:
@@ -261,7 +261,7 @@ class _Explaining:
                 continue
             numbers[fact] = len(self.steps)
             self.steps.append(self._step(fact, event, tuple([numbers[cause] for cause in causes])))
-        return numbers[asked]
+        return numbers[request]
 
     def _event(self, fact: Fact) -> Event | None:
         """What first said the fact; None if it held from the start."""
@@ -303,13 +303,13 @@ class _Explaining:
             operand = node.inputs[slot] if slot < len(node.inputs) else None
             shifted = _unsliced(node, slot, fact.what)
             return [] if operand is None else self._that_hold([Fact(operand, shifted, fact.content)])
-        found: list[Fact] = []
+        facts: list[Fact] = []
         for inner in node.subgraphs:
             if isinstance(node.op, Loop | Scan):
-                found += _iterated(node, inner, fact)
+                facts += _iterated(node, inner, fact)
             elif value.index < len(inner.outputs):
-                found.append(Fact(inner.outputs[value.index], fact.what, fact.content))
-        return self._that_hold(found)
+                facts.append(Fact(inner.outputs[value.index], fact.what, fact.content))
+        return self._that_hold(facts)
 
     def _that_hold(self, facts: list[Fact]) -> list[Fact]:
         run = self.run
@@ -358,10 +358,10 @@ def _unsliced(node: Node, slot: int, what: str | int) -> str | int:
     """The axis of a scanned operand that is axis `what` of the slices that the body gets."""
     if not isinstance(node.op, Scan) or not isinstance(what, int):
         return what
-    place = slot - (len(node.inputs) - node.op.num_scan_inputs)
-    if place < 0:
+    index = slot - (len(node.inputs) - node.op.num_scan_inputs)
+    if index < 0:
         return what
-    axis = node.op.scan_input_axes[place] if node.op.scan_input_axes else 0
+    axis = node.op.scan_input_axes[index] if node.op.scan_input_axes else 0
     return what + (what >= axis)
 
 
@@ -369,9 +369,9 @@ def _missing(type_: Type) -> list[str | int]:
     """What is not known of a type."""
     if not isinstance(type_, TensorType):
         return []
-    found: list[str | int] = [RANK] if type_.shape is None else []
-    found += [axis for axis, dim in enumerate(type_.shape or ()) if isinstance(dim, Unknown)]
-    return found + ([DTYPE] if type_.dtype is None else [])
+    parts: list[str | int] = [RANK] if type_.shape is None else []
+    parts += [axis for axis, dim in enumerate(type_.shape or ()) if isinstance(dim, Unknown)]
+    return parts + ([DTYPE] if type_.dtype is None else [])
 
 
 def _text(content: object) -> str:

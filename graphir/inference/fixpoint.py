@@ -85,11 +85,11 @@ class Inference:
 
     def body(self, graph: Graph, holder: Node) -> Inference:
         """The run over a subgraph of a node of this graph."""
-        found = self._bodies.get(graph)
-        if found is None:
-            found = self._bodies[graph] = type(self)(graph, stored=False, around=self)
+        inner = self._bodies.get(graph)
+        if inner is None:
+            inner = self._bodies[graph] = type(self)(graph, stored=False, around=self)
             self._holders[graph] = holder
-        return found
+        return inner
 
     def restart(self, types: Sequence[Type] = (), known: Sequence[Known | None] = ()) -> None:
         """Forget what is known of a subgraph's values but what is declared, and give its inputs types and elements.
@@ -112,8 +112,10 @@ class Inference:
     def assume_dtypes(self) -> None:
         """Where nothing fixes the dtype of an input, take the one that was assumed for it when the graph was made."""
         for value in self.graph.inputs:
-            held, stored = self.types[value], value.type
-            if isinstance(held, TensorType) and held.dtype is None and isinstance(stored, TensorType) and stored.dtype:
+            current, stored = self.types[value], value.type
+            if not isinstance(current, TensorType) or not isinstance(stored, TensorType):
+                continue
+            if current.dtype is None and stored.dtype:
                 self._learn(value, TensorType(stored.dtype), None)
 
     def finish(self) -> None:
@@ -133,20 +135,20 @@ class Inference:
             if node.subgraphs:
                 from .control import infer_subgraphs
 
-                results, found = infer_subgraphs(self, node, operands, values)
+                results, contents = infer_subgraphs(self, node, operands, values)
             else:
                 results = infer_outputs(node.op, operands, values)
                 if node.op.counts:
                     results = with_names(results, node.outputs[0].name)
-                found = infer_values(node.op, operands, values)
+                contents = infer_values(node.op, operands, values)
         except ShapeError as error:
             raise ShapeError(
                 f"node {node.name} ({node.op}) refuses its operands ({self._shown(node, node.inputs)}): {error}"
             ) from error
         for value, type_ in zip(node.outputs, results, strict=True):
             self._learn(value, type_, node)
-        if found is not None:
-            for value, elements in zip(node.outputs, found, strict=True):
+        if contents is not None:
+            for value, elements in zip(node.outputs, contents, strict=True):
                 if elements is not None and known[value] != elements:
                     self._know(value, elements, node)
 
@@ -166,9 +168,9 @@ class Inference:
             return
         known = self.known
         values = tuple([None if value is None else known[value] for value in node.inputs])
-        held = cast("tuple[TensorType | None, ...]", operands)
+        tensors = cast("tuple[TensorType | None, ...]", operands)
         try:
-            wanted = infer_operands(node.op, held, cast("tuple[TensorType, ...]", results), values)
+            wanted = infer_operands(node.op, tensors, cast("tuple[TensorType, ...]", results), values)
         except ShapeError as error:
             raise ShapeError(
                 f"node {node.name} ({node.op}) cannot make ({self._shown(node, node.outputs)}) of its operands "
@@ -180,17 +182,17 @@ class Inference:
 
     def _learn(self, value: Value, type_: Type, node: Node | None) -> bool:
         """Add to what is known of a value; `node` says it (None: an assumption). True if that was new."""
-        held = self.types[value]
-        if held is type_ or held == type_:
+        current = self.types[value]
+        if current is type_ or current == type_:
             return False
         try:
-            merged = unify(held, type_)
+            merged = unify(current, type_)
         except ShapeError as error:
             source = "an assumption" if node is None else f"node {node.name} ({node.op})"
             raise ShapeError(
-                f"{value.name} is {held} by {self._origin(value)}, but {source} makes it {type_}: {error}"
+                f"{value.name} is {current} by {self._origin(value)}, but {source} makes it {type_}: {error}"
             ) from error
-        if merged == held:
+        if merged == current:
             return False
         self.types[value] = merged
         producer = value.producer

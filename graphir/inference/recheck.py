@@ -31,10 +31,10 @@ def check_types(graph: Graph) -> None:
                 unify(value.type, type_)
             except ShapeError as error:
                 raise GraphError(f"{value.name} is held to be {value.type}, but is inferred to be {type_}") from error
-    for value, found in run.known.items():
-        if found is not None and value.known is not None and not _agree(found, value.known):
+    for value, elements in run.known.items():
+        if elements is not None and value.known is not None and not _agree(elements, value.known):
             raise GraphError(
-                f"{value.name} is held to be {_shown(value.known)}, but is inferred to be {_shown(found)}; "
+                f"{value.name} is held to be {_shown(value.known)}, but is inferred to be {_shown(elements)}; "
                 f"infer the graph's types again after a change of what it is made from"
             )
 

@@ -24,8 +24,8 @@ def infer_outputs(op: Operator, operands: tuple[Type | None, ...], values: Value
     The answer is a pure function of the arguments and remembered. Raises ShapeError as the rule does.
     """
     key: object = (op, operands, values) if op.reads else (op, operands)
-    found = _results.get(key)
-    if found is None:
+    types = _results.get(key)
+    if types is None:
         try:
             result = op.infer(*operands, values=values) if op.reads else op.infer(*operands)
         except AttributeError as error:  # rules of tensors look at shape and dtype, which other types lack
@@ -33,17 +33,17 @@ def infer_outputs(op: Operator, operands: tuple[Type | None, ...], values: Value
             raise
         except UNFIT as error:
             raise ShapeError(f"{op} does not fit operands of these types: {error}") from error
-        found = result if isinstance(result, tuple) else (result,)
+        types = result if isinstance(result, tuple) else (result,)
         if op.takes:
             op.check_dtypes(operands)
-        if len(found) != op.output_count:
-            raise ShapeError(f"{op.name}: the rule gave {len(found)} types for {op.output_count} results")
-        for type_ in found:
+        if len(types) != op.output_count:
+            raise ShapeError(f"{op.name}: the rule gave {len(types)} types for {op.output_count} results")
+        for type_ in types:
             _refuse_odd_sizes(op, type_)
         if len(_results) >= MEMO_LIMIT:
             _results.clear()
-        _results[key] = found
-    return found
+        _results[key] = types
+    return types
 
 
 def _refuse_other_types(op: Operator, operands: tuple[Type | None, ...], error: Exception) -> None:
@@ -73,8 +73,8 @@ def infer_operands(
     Remembered as `infer_outputs` is. Raises ShapeError as the rule does.
     """
     key: object = (op, operands, results, values) if op.backward_reads else (op, operands, results)
-    found = _operands.get(key)
-    if found is None:
+    types = _operands.get(key)
+    if types is None:
         try:
             if op.backward_reads:
                 wanted = op.infer_inputs(operands, results, values=values)  # type: ignore[call-arg]
@@ -84,11 +84,11 @@ def infer_operands(
             raise ShapeError(f"{op} does not fit operands and results of these types: {error}") from error
         for type_ in wanted:
             _refuse_odd_sizes(op, type_)
-        found = tuple([held if held == type_ else type_ for held, type_ in zip(operands, wanted, strict=True)])
+        types = tuple([operand if operand == type_ else type_ for operand, type_ in zip(operands, wanted, strict=True)])
         if len(_operands) >= MEMO_LIMIT:
             _operands.clear()
-        _operands[key] = found
-    return found
+        _operands[key] = types
+    return types
 
 
 def infer_values(op: Operator, operands: tuple[Type | None, ...], values: Values) -> tuple[Known | None, ...] | None:
@@ -100,17 +100,17 @@ def infer_values(op: Operator, operands: tuple[Type | None, ...], values: Values
     if not op.propagates or (not any(values) and op.least_inputs and not op.knows_itself):
         return None
     try:
-        found = op.propagate(cast("tuple[TensorType | None, ...]", operands), values)
+        elements = op.propagate(cast("tuple[TensorType | None, ...]", operands), values)
     except AttributeError as error:
         _refuse_other_types(op, operands, error)
         raise
     except UNFIT as error:
         raise ShapeError(f"{op} does not fit the elements that are known: {error}") from error
-    if all(known is None for known in found):
+    if all(known is None for known in elements):
         return None
     types = infer_outputs(op, operands, values)
-    found = tuple([
+    elements = tuple([
         stored(known, type_.dtype if isinstance(type_, TensorType) else None)
-        for known, type_ in zip(found, types, strict=True)
+        for known, type_ in zip(elements, types, strict=True)
     ])
-    return found if any(known is not None for known in found) else None
+    return elements if any(known is not None for known in elements) else None

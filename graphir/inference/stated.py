@@ -20,13 +20,13 @@ def with_types(graph: Graph, shapes: Mapping[str, Any], dtypes: Mapping[str, Any
     Raises GraphError for names that are no inputs, ShapeError if types contradict.
     """
     dtypes = dtypes or {}
-    made = clone(graph)
-    inputs = {value.name: value for value in made.inputs}
+    copy = clone(graph)
+    inputs = {value.name: value for value in copy.inputs}
     for name in dict.fromkeys((*shapes, *dtypes)):
         if name not in inputs:
             raise GraphError(f"{name!r} is no input of the graph; its inputs are: {', '.join(inputs) or 'none'}")
         dtype = DType.of(dtypes[name]) if name in dtypes else None
         shape = parse_dims(shapes[name]) if name in shapes else None
-        made.refine(inputs[name], unify(inputs[name].type, TensorType(dtype, shape)))
-    infer_graph(made)
-    return made
+        copy.refine(inputs[name], unify(inputs[name].type, TensorType(dtype, shape)))
+    infer_graph(copy)
+    return copy

@@ -66,10 +66,10 @@ class Tracing(Inference):
         self.holder: Node | None = None
 
     def body(self, graph: Graph, holder: Node) -> Inference:
-        found = super().body(graph, holder)
-        assert isinstance(found, Tracing)
-        found.holder = holder
-        return found
+        inner = super().body(graph, holder)
+        assert isinstance(inner, Tracing)
+        inner.holder = holder
+        return inner
 
     def restart(self, types: Sequence[Type] = (), known: Sequence[Known | None] = ()) -> None:
         super().restart(types, known)
@@ -96,12 +96,12 @@ class Tracing(Inference):
 
     def _event(self, value: Value, node: Node | None) -> Event:
         """An event of now: what a rule of the node sees."""
-        held = self.types[value]
+        type_ = self.types[value]
         if node is None:
-            return Event(held, None, False)
+            return Event(type_, None, False)
         types, known = self.types, self.known
         return Event(
-            held,
+            type_,
             node,
             node is not value.producer,
             tuple([None if operand is None else types[operand] for operand in node.inputs]),
@@ -128,19 +128,19 @@ def holds(fact: Fact, type_: Type | Known | None) -> bool:
 
 def facts_of(value: Value, type_: Type | None, known: Known | None = None) -> list[Fact]:
     """Everything that is known of a value; the rank on its own only where no size says it."""
-    found: list[Fact] = []
+    facts: list[Fact] = []
     if isinstance(type_, TensorType):
         if type_.shape is not None:
-            found += [
+            facts += [
                 Fact(value, axis, dim) for axis, dim in enumerate(type_.shape) if not isinstance(dim, Unknown)
             ] or [Fact(value, RANK, len(type_.shape))]
         if type_.dtype is not None:
-            found.append(Fact(value, DTYPE, type_.dtype))
+            facts.append(Fact(value, DTYPE, type_.dtype))
     elif type_ is not None:
-        found.append(Fact(value, DTYPE, str(type_)))
+        facts.append(Fact(value, DTYPE, str(type_)))
     if known is not None:
-        found.append(Fact(value, ELEMENTS, known))
-    return found
+        facts.append(Fact(value, ELEMENTS, known))
+    return facts
 
 
 @dataclass
@@ -153,14 +153,14 @@ class _View:
 
     def without(self, side: str, slot: int, what: str | int) -> _View:
         """The same without one fact."""
-        found = _View(list(self.operands), list(self.results), list(self.known))
+        view = _View(list(self.operands), list(self.results), list(self.known))
         if what == ELEMENTS:
-            found.known[slot] = None
+            view.known[slot] = None
         elif side == "operand":
-            found.operands[slot] = _forget(found.operands[slot], what)
+            view.operands[slot] = _forget(view.operands[slot], what)
         else:
-            found.results[slot] = cast("Type", _forget(found.results[slot], what))
-        return found
+            view.results[slot] = cast("Type", _forget(view.results[slot], what))
+        return view
 
 
 def _forget(type_: Type | None, what: str | int) -> Type | None:
@@ -189,22 +189,22 @@ class Reasons:
         node = event.node
         assert node is not None
         inputs, outputs = node.inputs, node.outputs
-        places = [fact.value.index]
+        indices = [fact.value.index]
         if event.backward:
-            places = [slot for slot, operand in enumerate(inputs) if operand is fact.value]
+            indices = [slot for slot, operand in enumerate(inputs) if operand is fact.value]
         same = tuple(map(inputs.index, inputs)) if len(set(inputs)) < len(inputs) else ()
         seen = (event.operands, event.known, event.results if event.backward else ())
-        key = (node.op, fact.what, fact.content, event.backward, same, *places, seen)
-        found = self._found.get(key)
-        if found is None:
-            found = self._found[key] = [
-                (held.value in outputs, (outputs if held.value in outputs else inputs).index(held.value), held.what,
-                 held.content)
-                for held in _reasons(event, fact)
+        key = (node.op, fact.what, fact.content, event.backward, same, *indices, seen)
+        reasons = self._found.get(key)
+        if reasons is None:
+            reasons = self._found[key] = [
+                (reason.value in outputs, (outputs if reason.value in outputs else inputs).index(reason.value),
+                 reason.what, reason.content)
+                for reason in _reasons(event, fact)
             ]
         return [
             Fact(outputs[slot] if is_result else cast("Value", inputs[slot]), what, content)
-            for is_result, slot, what, content in found
+            for is_result, slot, what, content in reasons
         ]
 
 
@@ -215,21 +215,21 @@ def _reasons(event: Event, fact: Fact) -> list[Fact]:
     seen: list[tuple[str, int, Fact]] = []
     for slot, operand in enumerate(node.inputs):
         if operand is not None:
-            seen += [("operand", slot, held) for held in facts_of(operand, event.operands[slot], event.known[slot])]
+            seen += [("operand", slot, item) for item in facts_of(operand, event.operands[slot], event.known[slot])]
     if event.backward:
         for slot, result in enumerate(node.outputs):
-            seen += [("result", slot, held) for held in facts_of(result, event.results[slot])]
+            seen += [("result", slot, item) for item in facts_of(result, event.results[slot])]
     if len(seen) > MANY_FACTS:
         seen = [entry for entry in seen if entry[2].what == fact.what or entry[2].what == ELEMENTS]
     if not _says(node, view, fact):
         return []
     needed: list[Fact] = []
-    for side, slot, held in reversed(seen):
-        less = view.without(side, slot, held.what)
+    for side, slot, item in reversed(seen):
+        less = view.without(side, slot, item.what)
         if _says(node, less, fact):
             view = less
         else:
-            needed.append(held)
+            needed.append(item)
     needed.reverse()
     return list(dict.fromkeys([*needed, *_needed_ranks(node, view, fact, needed)]))
 
@@ -240,7 +240,7 @@ def _needed_ranks(node: Node, view: _View, fact: Fact, needed: list[Fact]) -> It
         type_ = view.operands[slot]
         if operand is None or not isinstance(type_, TensorType) or type_.shape is None:
             continue
-        if any(held.value is operand and held.what != DTYPE and held.what != ELEMENTS for held in needed):
+        if any(item.value is operand and item.what != DTYPE and item.what != ELEMENTS for item in needed):
             continue
         less = view.without("operand", slot, RANK)
         if _says(node, less, fact):
@@ -265,12 +265,12 @@ def _says(node: Node, view: _View, fact: Fact) -> bool:
                 for slot, (operand, type_) in enumerate(zip(node.inputs, wanted, strict=True))
             )
         if fact.what == ELEMENTS:
-            found = infer_values(node.op, operands, known)
-            return found is not None and found[fact.value.index] == fact.content
+            results = infer_values(node.op, operands, known)
+            return results is not None and results[fact.value.index] == fact.content
         return holds(fact, infer_outputs(node.op, operands, known)[fact.value.index])
     except ShapeError:
         return False
 
 
-def _is_new(fact: Fact, wanted: Type | None, held: Type | None) -> bool:
-    return holds(fact, wanted) and not holds(fact, held)
+def _is_new(fact: Fact, wanted: Type | None, current: Type | None) -> bool:
+    return holds(fact, wanted) and not holds(fact, current)

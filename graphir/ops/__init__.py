@@ -63,10 +63,10 @@ def by_name(operators: Iterable[type[Operator]]) -> dict[str, type[Operator]]:
 
 
 def __getattr__(name: str) -> Any:
-    found = operator_table().get(name) if name[:1].isupper() else None
-    if found is None:
+    operator = operator_table().get(name) if name[:1].isupper() else None
+    if operator is None:
         raise AttributeError(f"module {__name__!r} has no operator {name!r}")
-    return found
+    return operator
 
 
 def __dir__() -> list[str]:

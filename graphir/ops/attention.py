@@ -16,13 +16,13 @@ from .work import Counted, Each
 
 def _agree(what: str, *dims: Dim) -> Dim:
     """The size that all are. Raises ShapeError that says which size it is."""
-    found: Dim = UNKNOWN
+    result: Dim = UNKNOWN
     for dim in dims:
         try:
-            found = unify_dim(found, dim)
+            result = unify_dim(result, dim)
         except ShapeError:
             raise ShapeError(f"the {what} differ: {', '.join(map(str, dims))}") from None
-    return found
+    return result
 
 
 def _split(hidden: Dim, heads: int, name: str) -> Dim:
@@ -176,8 +176,8 @@ class RotaryEmbedding(Operator):
 
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
         dtype = same_dtype(*operands[:3], results[0])
-        found = [refine(operands[0], results[0].shape, dtype)]
-        return (*found, *(refine(operand, None, dtype) for operand in operands[1:3]), *operands[3:])
+        types = [refine(operands[0], results[0].shape, dtype)]
+        return (*types, *(refine(operand, None, dtype) for operand in operands[1:3]), *operands[3:])
 
 
 class WriteMode(enum.Enum):
@@ -205,17 +205,17 @@ class TensorScatter(Operator):
         dtype = same_dtype(cache, update)
         if cache.shape is None or update.shape is None:
             return TensorType(dtype, cache.shape)
-        place = normalize_axis(self.axis, len(cache.shape))
-        if place == 0:
+        index = normalize_axis(self.axis, len(cache.shape))
+        if index == 0:
             raise ShapeError("axis 0 is that of the rows")
         shown = f"update {format_shape(update.shape)} does not fit into the cache {format_shape(cache.shape)}"
         if len(update.shape) != len(cache.shape):
             raise ShapeError(shown)
         try:
-            unify_shape(cache.shape, (*update.shape[:place], UNKNOWN, *update.shape[place + 1 :]))
+            unify_shape(cache.shape, (*update.shape[:index], UNKNOWN, *update.shape[index + 1 :]))
         except ShapeError:
             raise ShapeError(shown) from None
-        whole, part = cache.shape[place], update.shape[place]
+        whole, part = cache.shape[index], update.shape[index]
         if isinstance(whole, int) and isinstance(part, int) and part > whole:
             raise ShapeError(shown)
         return TensorType(dtype, cache.shape)
@@ -350,13 +350,13 @@ class CausalConvWithState(Operator):
         x, weight, bias, past_state = (*operands, None, None)[:4]
         dtype = same_dtype(*operands, results[0])
         channels = UNKNOWN if results[0].shape is None else results[0].shape[1]
-        found = (
+        types = (
             refine(x, results[0].shape, dtype),
             refine(weight, (channels, 1, UNKNOWN), dtype),
             refine(bias, (channels,), dtype),
             refine(past_state, results[1].shape, dtype),
         )
-        return found[: len(operands)]
+        return types[: len(operands)]
 
     def macs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> Dim:
         weight = operands[1]

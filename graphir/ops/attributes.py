@@ -62,10 +62,10 @@ def _take_float(value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, float | int):
         return UNFIT
     try:
-        found = float(value)
+        number = float(value)
     except OverflowError:
         return UNFIT
-    return found if found == value or found != found else UNFIT
+    return number if number == value or number != number else UNFIT
 
 
 def _take_text(value: Any) -> Any:
@@ -120,15 +120,15 @@ def _several(each: Kind) -> Kind:
         return _items(value, (each,) * len(value)) if isinstance(value, tuple | list) else UNFIT
 
     def advise(value: object) -> str:
-        one = normalised(each, value)
-        return "" if one is UNFIT else f"write ({one!r},)"
+        item = normalised(each, value)
+        return "" if item is UNFIT else f"write ({item!r},)"
 
     return Kind(frozenset(), take, f"a tuple, each entry {each.expected}", advise)
 
 
 def _items(values: Any, kinds: tuple[Kind, ...]) -> Any:
-    found = tuple(map(normalised, kinds, values))
-    return UNFIT if any(item is UNFIT for item in found) else found
+    items = tuple(map(normalised, kinds, values))
+    return UNFIT if any(item is UNFIT for item in items) else items
 
 
 def _of_length(kinds: tuple[Kind, ...]) -> Kind:
@@ -142,9 +142,9 @@ def _of_length(kinds: tuple[Kind, ...]) -> Kind:
 def _any_of(kinds: tuple[Kind, ...]) -> Kind:
     def take(value: Any) -> Any:
         for kind in kinds:
-            found = normalised(kind, value)
-            if found is not UNFIT:
-                return found
+            result = normalised(kind, value)
+            if result is not UNFIT:
+                return result
         return UNFIT
 
     def advise(value: object) -> str:
@@ -195,9 +195,9 @@ _SCALARS: dict[Any, Kind] = {
 
 def kind_of(annotation: Any) -> Kind:
     """What an attribute of this annotation may be. `Any`, `object` and what is no class stand for anything."""
-    found = _SCALARS.get(annotation)
-    if found is not None:
-        return found
+    kind = _SCALARS.get(annotation)
+    if kind is not None:
+        return kind
     origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is tuple and len(arguments) == 2 and arguments[1] is Ellipsis:
         return _several(kind_of(arguments[0]))
@@ -218,8 +218,8 @@ def kinds_of(cls: type, names: Iterable[str]) -> dict[str, Kind]:
     for base in reversed(cls.__mro__):
         annotated |= getattr(base, "__annotations__", {})
     stated = {name: annotated[name] for name in names}
-    found = {name: _COMMON[text] for name, text in stated.items() if isinstance(text, str) and text in _COMMON}
-    rest = {name: annotation for name, annotation in stated.items() if name not in found}
+    kinds = {name: _COMMON[text] for name, text in stated.items() if isinstance(text, str) and text in _COMMON}
+    rest = {name: annotation for name, annotation in stated.items() if name not in kinds}
     if rest:
         known: dict[str, Any] = {}
         for base in reversed(cls.__mro__):
@@ -229,8 +229,8 @@ def kinds_of(cls: type, names: Iterable[str]) -> dict[str, Kind]:
         except NameError as error:
             raise GraphError(f"the attributes of {cls.__name__} are annotated with what its module lacks: {error}; "
                              "define the class and the types of its attributes in the module") from error
-        found.update({name: kind_of(hint) for name, hint in hints.items()})
-    return found
+        kinds.update({name: kind_of(hint) for name, hint in hints.items()})
+    return kinds
 
 
 def normalised(kind: Kind, value: Any) -> Any:
@@ -245,11 +245,11 @@ def normalised(kind: Kind, value: Any) -> Any:
 
 def taken(operator: str, attribute: str, kind: Kind, value: Any) -> Any:
     """`normalised`, for an operator's attribute. Raises OperatorError with what was found and expected."""
-    found = normalised(kind, value)
-    if found is UNFIT:
+    result = normalised(kind, value)
+    if result is UNFIT:
         shown = repr(value) if isinstance(value, tuple | list) and len(repr(value)) <= 80 else found_kind(value)
         advice = kind.advice(value)
         raise OperatorError(
             f"{operator}: the attribute {attribute} is {shown}, expected {kind.expected}" + (advice and f"; {advice}")
         )
-    return found
+    return result

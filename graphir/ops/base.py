@@ -105,8 +105,8 @@ class Operator:
 
     def __init__(self, *values: Any, **named: Any) -> None:
         """Raises OperatorError for attributes that the operator does not have, and for what they cannot be."""
-        held = self.__dict__
-        held.update(self.field_defaults)
+        state = self.__dict__
+        state.update(self.field_defaults)
         if values:
             named = self._by_name(values, named)
         if named:
@@ -117,11 +117,11 @@ class Operator:
                     stated = ", ".join(kinds) or "none"
                     raise OperatorError(f"{self.name} has no attribute {name!r}; it has {stated}")
                 if type(value) not in kind.exact:
-                    found = kind.take(value)
-                    value = taken(self.name, name, kind, value) if found is UNFIT else found
-                held[name] = value
-        if len(held) != len(self.field_names):
-            missing = [name for name in self.field_names if name not in held]
+                    result = kind.take(value)
+                    value = taken(self.name, name, kind, value) if result is UNFIT else result
+                state[name] = value
+        if len(state) != len(self.field_names):
+            missing = [name for name in self.field_names if name not in state]
             raise OperatorError(f"{self.name} needs {', '.join(missing)}")
         if self.checks_attributes:
             self.check_attributes()
@@ -131,13 +131,13 @@ class Operator:
         names = self.field_names
         if len(values) > len(names):
             raise OperatorError(f"{self.name} has {len(names)} attributes, found {len(values)} values")
-        found = dict(zip(names, values, strict=False))
+        fields = dict(zip(names, values, strict=False))
         if not named:
-            return found
-        twice = [name for name in named if name in found]
+            return fields
+        twice = [name for name in named if name in fields]
         if twice:
             raise OperatorError(f"{self.name}: the attribute {twice[0]} is given twice, by its place and by its name")
-        return found | named
+        return fields | named
 
     @classmethod
     def _find_kinds(cls) -> dict[str, Kind]:
@@ -249,12 +249,12 @@ class Operator:
 
     def attributes(self) -> dict[str, Any]:
         """The attributes that differ from their defaults, in the order of the fields."""
-        found = {}
+        attributes = {}
         for name in self.field_names:
             value = getattr(self, name)
             if name not in self.field_defaults or value != self.field_defaults[name]:
-                found[name] = value
-        return found
+                attributes[name] = value
+        return attributes
 
     def __str__(self) -> str:
         shown = ", ".join(f"{key}={_show(value)}" for key, value in self.attributes().items())
@@ -300,11 +300,11 @@ def operator(cls: O) -> O:
 
 def same_dtype(*operands: Operand) -> DType | None:
     """The dtype that all operands share. Raises ShapeError if two differ."""
-    found: DType | None = None
+    dtype: DType | None = None
     for operand in operands:
         if operand is not None:
-            found = unify_dtype(found, operand.dtype)
-    return found
+            dtype = unify_dtype(dtype, operand.dtype)
+    return dtype
 
 
 def expect_number(operand: Operand, what: str) -> None:

@@ -50,10 +50,10 @@ class _Blocks(Operator):
         return TensorType(x.dtype, self._result(_image(x)))
 
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
-        found = results[0]
-        known = found.shape is not None and len(found.shape) == 4
-        wanted = self._operand(_image(found)) if known else (UNKNOWN,) * 4
-        return (refine(operands[0], wanted, found.dtype),)
+        result = results[0]
+        known = result.shape is not None and len(result.shape) == 4
+        wanted = self._operand(_image(result)) if known else (UNKNOWN,) * 4
+        return (refine(operands[0], wanted, result.dtype),)
 
 
 @operator

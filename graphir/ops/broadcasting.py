@@ -80,12 +80,12 @@ def broadcast_operand(operand: Operand, others: Iterable[Operand], result: Shape
         return None
     if operand.shape is None and any(shape is not None and len(shape) == rank for shape in shapes):
         return None
-    own = rank if operand.shape is None else len(operand.shape)
-    found = []
-    for axis in range(rank - own, rank):
+    own_rank = rank if operand.shape is None else len(operand.shape)
+    dims = []
+    for axis in range(rank - own_rank, rank):
         sizes = [shape[axis - rank] for shape in shapes if shape is not None and rank - axis <= len(shape)]
-        found.append(result[axis] if all(size == 1 for size in sizes) else UNKNOWN)
-    return tuple(found)
+        dims.append(result[axis] if all(size == 1 for size in sizes) else UNKNOWN)
+    return tuple(dims)
 
 
 def wanted_shapes(operands: tuple[Operand, ...], result: Shape | None) -> list[Shape | None]:

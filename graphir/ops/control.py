@@ -118,7 +118,7 @@ def common_type(left: Type, right: Type) -> Type:
 def _common_shape(left: Shape | None, right: Shape | None) -> Shape | None:
     if left is None or right is None or len(left) != len(right):
         return None
-    return tuple([one if one == other else UNKNOWN for one, other in zip(left, right, strict=True)])
+    return tuple([dim if dim == other else UNKNOWN for dim, other in zip(left, right, strict=True)])
 
 
 OPERATORS = (If, Loop, Scan)

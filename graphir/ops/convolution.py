@@ -97,7 +97,7 @@ class Conv(Windowed):
         pads = self.padding.pads or ((0, 0),) * rank
         if len(pads) != rank:
             raise ShapeError(f"padding has {len(pads)} pairs, expected one for each of {rank} spatial axes")
-        found = []
+        counts = []
         for size, width, stride, dilation, pair in zip(sizes, kernel, strides, dilations, pads, strict=True):
             if isinstance(width, int):
                 windows = window_size(size, width, stride, dilation, pair)
@@ -107,8 +107,8 @@ class Conv(Windowed):
                 raise ShapeError(
                     f"no window fits: size {size}, kernel {width}, dilation {dilation}, padding {pair}"
                 )
-            found.append(windows)
-        return tuple(found)
+            counts.append(windows)
+        return tuple(counts)
 
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
         x, w = operands[0], operands[1]
@@ -217,13 +217,13 @@ class ConvTranspose(Windowed):
         if not isinstance(self.padding, Explicit):
             strides = _spatial("strides", self.strides, rank, 1)
             return tuple(size * stride for size, stride in zip(sizes, strides, strict=True))
-        found = []
+        results = []
         for axis, size in enumerate(sizes):
             whole = self._size(axis, size, kernel)
             if isinstance(whole, int) and whole < 1:
                 raise ShapeError(f"nothing is left of spatial axis {axis}: the output would have {whole} elements")
-            found.append(whole)
-        return tuple(found)
+            results.append(whole)
+        return tuple(results)
 
     def _size(self, axis: int, size: Dim, kernel: tuple[Dim, ...]) -> Dim:
         """The output's size on a spatial axis under explicit padding, which may be below 1. Raises ShapeError."""
@@ -242,14 +242,14 @@ class ConvTranspose(Windowed):
         rank = len(sizes)
         if self.output_shape or not isinstance(self.padding, Explicit):
             return (UNKNOWN,) * rank
-        found: list[Dim] = []
+        results: list[Dim] = []
         for axis, size in enumerate(sizes):
             stride = _spatial("strides", self.strides, rank, 1)[axis]
             steps = size - self._size(axis, 1, kernel)
             if isinstance(steps, int) and (steps < -stride or steps % stride):
                 raise ShapeError(f"no size of spatial axis {axis} gives {size} with the stride {stride}")
-            found.append(steps // stride + 1 if isinstance(steps, int) or stride == 1 else UNKNOWN)
-        return tuple(found)
+            results.append(steps // stride + 1 if isinstance(steps, int) or stride == 1 else UNKNOWN)
+        return tuple(results)
 
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
         x, w = operands[0], operands[1]
@@ -317,11 +317,11 @@ class DeformConv(Windowed):
         if shape is None:
             return TensorType(dtype, None)
         kernel = _kernel(self.kernel_shape, w.shape) or (UNKNOWN,) * (len(shape) - 2)
-        places = product(kernel) * self.offset_group
-        found = self._per_window(shape, offset, places * len(kernel), "offset")
+        count = product(kernel) * self.offset_group
+        dims = self._per_window(shape, offset, count * len(kernel), "offset")
         if mask is not None:
-            found = self._per_window(found, mask, places, "mask")
-        return TensorType(dtype, found)
+            dims = self._per_window(dims, mask, count, "mask")
+        return TensorType(dtype, dims)
 
     def conv(self) -> Conv:
         """The convolution with the same attributes whose kernels stay in place."""
@@ -331,25 +331,25 @@ class DeformConv(Windowed):
         """What is known of the result, given an operand with `channels` numbers for each window. Raises ShapeError."""
         expected = (result[0], channels, *result[2:])
         try:
-            found = unify_shape(expected, operand.shape)
+            dims = unify_shape(expected, operand.shape)
         except ShapeError:
             raise ShapeError(
                 f"{name} has the shape {format_shape(operand.shape)}, expected {format_shape(expected)}"
             ) from None
-        assert found is not None
-        return (found[0], result[1], *found[2:])
+        assert dims is not None
+        return (dims[0], result[1], *dims[2:])
 
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
         x, w, offset, bias, mask = (*operands, None, None)[:5]
         dtype = same_dtype(*operands, results[0])
-        found = self.conv().infer_inputs((x, w, bias), results)
-        shape, weight = results[0].shape, found[1]
+        types = self.conv().infer_inputs((x, w, bias), results)
+        shape, weight = results[0].shape, types[1]
         moved = masked = None
         if shape is not None and weight is not None and weight.shape is not None:
-            places = product(weight.shape[2:]) * self.offset_group
-            moved = (shape[0], places * (len(shape) - 2), *shape[2:])
-            masked = (shape[0], places, *shape[2:])
-        wanted = (found[0], found[1], refine(offset, moved, dtype), found[2], refine(mask, masked, dtype))
+            count = product(weight.shape[2:]) * self.offset_group
+            moved = (shape[0], count * (len(shape) - 2), *shape[2:])
+            masked = (shape[0], count, *shape[2:])
+        wanted = (types[0], types[1], refine(offset, moved, dtype), types[2], refine(mask, masked, dtype))
         return wanted[: len(operands)]
 
     def macs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> Dim:

@@ -64,7 +64,7 @@ class Range(Operator):
         start, delta = first.elements[0], step.elements[0]
         if isinstance(start, float) or isinstance(delta, float):
             return (None,)  # runtimes add up, and round at each step
-        return (Known.vector(start + delta * place for place in range(count)),)  # type: ignore[arg-type]
+        return (Known.vector(start + delta * index for index in range(count)),)  # type: ignore[arg-type]
 
 
 @operator

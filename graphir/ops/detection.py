@@ -42,8 +42,8 @@ class NonMaxSuppression(Operator):
     def infer(self, boxes: TensorType, scores: TensorType, *limits: Operand) -> TensorType:
         first, second = same_rank(boxes, 3, "boxes"), same_rank(scores, 3, "scores")
         if first is not None and second is not None:
-            for place, other, what in ((0, 0, "batch"), (1, 2, "number of boxes")):
-                _same(first[place], second[other], f"boxes {boxes} and scores {scores} differ in the {what}")
+            for axis, other, what in ((0, 0, "batch"), (1, 2, "number of boxes")):
+                _same(first[axis], second[other], f"boxes {boxes} and scores {scores} differ in the {what}")
         if first is not None:
             _same(first[2], 4, f"boxes has the shape {format_shape(first)}, expected 4 numbers a box")
         return TensorType(DType.INT64, (new_size(), 3))

@@ -78,8 +78,8 @@ def _of_known(function: Callable[..., Any]) -> Function:
             size = size or isinstance(element, Sym)
         if fraction and size:
             return UNKNOWN
-        found = function(*elements)
-        return whole(found) if isinstance(found, float) else found
+        result = function(*elements)
+        return whole(result) if isinstance(result, float) else result
 
     return run
 
@@ -91,10 +91,10 @@ def _of_numbers(function: Callable[..., Any]) -> Function:
         if not all(isinstance(element, int | float) for element in elements):
             return UNKNOWN
         try:
-            found = function(*elements)
+            result = function(*elements)
         except (ArithmeticError, ValueError):
             return UNKNOWN
-        return whole(found) if isinstance(found, float) else int(found)
+        return whole(result) if isinstance(result, float) else int(result)
 
     return run
 
@@ -172,13 +172,13 @@ def quotient(left: Any, right: Any) -> Any:
     if isinstance(left, int) and isinstance(right, int):
         if right == 0:
             return UNKNOWN
-        found = abs(left) // abs(right)
-        return found if (left < 0) == (right < 0) else -found
+        result = abs(left) // abs(right)
+        return result if (left < 0) == (right < 0) else -result
     if is_natural(right, 1):
         if is_natural(left):
             return left // right
-        found = left // right
-        return found if found * right == left else UNKNOWN
+        result = left // right
+        return result if result * right == left else UNKNOWN
     return UNKNOWN
 
 
@@ -189,8 +189,8 @@ def ratio(left: Any, right: Any) -> Any:
         return left / right if right else UNKNOWN
     if isinstance(right, int) and right == 0:
         return UNKNOWN
-    found = left // right
-    return found if found * right == left else UNKNOWN
+    result = left // right
+    return result if result * right == left else UNKNOWN
 
 
 @_of_known
@@ -214,10 +214,10 @@ def power(left: Any, right: Any) -> Any:
     """left to the power right, for small whole exponents and bases."""
     if not isinstance(right, int) or not 0 <= right <= 8 or isinstance(left, float):
         return UNKNOWN
-    found: Any = 1
+    result: Any = 1
     for _ in range(right):
-        found = found * left
-    return found
+        result = result * left
+    return result
 
 
 def equal(left: Element, right: Element) -> Element:

@@ -326,13 +326,13 @@ class Clip(Operator):
         return (refine(operands[0], results[0].shape, results[0].dtype), *operands[1:])
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
-        found = values[0]
+        result = values[0]
         for slot, function in ((1, elements.largest), (2, elements.smallest)):
             if slot < len(operands) and operands[slot] is not None:
-                held = values[slot]
-                bound = Known.scalar(held.elements[0] if held is not None and len(held.elements) == 1 else UNKNOWN)
-                (found,) = each(function, (operands[0], TensorType(None, ())), (found, bound))
-        return (found,)
+                limit = values[slot]
+                bound = Known.scalar(limit.elements[0] if limit is not None and len(limit.elements) == 1 else UNKNOWN)
+                (result,) = each(function, (operands[0], TensorType(None, ())), (result, bound))
+        return (result,)
 
 
 @operator

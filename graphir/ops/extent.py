@@ -100,14 +100,14 @@ class Pad(Operator):
         if amounts is None or (axes is not None and chosen is None):
             return unknown
         rank = len(x.shape)
-        places = range(rank) if chosen is None else chosen.integers()
-        if places is None:
+        axis_indices = range(rank) if chosen is None else chosen.integers()
+        if axis_indices is None:
             return unknown
-        if len(amounts.elements) != 2 * len(places):
-            raise ShapeError(f"{len(amounts.elements)} pads for {len(places)} axes, expected twice as many")
+        if len(amounts.elements) != 2 * len(axis_indices):
+            raise ShapeError(f"{len(amounts.elements)} pads for {len(axis_indices)} axes, expected twice as many")
         sizes = list(x.shape)
-        for place, axis in enumerate(places):
-            total = amounts.dims()[place] + amounts.dims()[place + len(places)]
+        for index, axis in enumerate(axis_indices):
+            total = amounts.dims()[index] + amounts.dims()[index + len(axis_indices)]
             sizes[normalize_axis(axis, rank)] = sizes[normalize_axis(axis, rank)] + total
         if any(isinstance(size, int) and size < 0 for size in sizes):
             raise ShapeError(f"pads {list(amounts.elements)} crop more than {format_shape(x.shape)} has")
@@ -122,23 +122,23 @@ class Pad(Operator):
         if data is None or amounts is None or axes is None or (present[2] and values[2] is None):
             return (None,)
         pairs = [(0, 0)] * len(data.shape)
-        for place, axis in enumerate(axes):
-            pairs[axis] = amounts[place], amounts[place + len(axes)]
+        for index, axis in enumerate(axes):
+            pairs[axis] = amounts[index], amounts[index + len(axes)]
         if not is_small([size + sum(pair) for size, pair in zip(data.shape, pairs, strict=True)]):
             return (None,)
         import numpy as np
 
-        places = np.arange(len(data.elements)).reshape(data.shape)
-        places = places[tuple(slice(max(-before, 0), min(after, 0) or None) for before, after in pairs)]
+        indices = np.arange(len(data.elements)).reshape(data.shape)
+        indices = indices[tuple(slice(max(-before, 0), min(after, 0) or None) for before, after in pairs)]
         added = [(max(before, 0), max(after, 0)) for before, after in pairs]
         if self.mode is PadMode.CONSTANT:
             fill = values[2].elements[0] if present[2] and values[2] is not None else 0
-            places = np.pad(places, added, constant_values=len(data.elements))
-            return (known_array(array_of(Known.vector((*data.elements, fill)))[places]),)
-        if not places.size:
+            indices = np.pad(indices, added, constant_values=len(data.elements))
+            return (known_array(array_of(Known.vector((*data.elements, fill)))[indices]),)
+        if not indices.size:
             return (None,)
         modes: Any = {PadMode.EDGE: "edge", PadMode.REFLECT: "reflect", PadMode.WRAP: "wrap"}
-        return (known_array(array_of(data).reshape(-1)[np.pad(places, added, modes[self.mode])]),)
+        return (known_array(array_of(data).reshape(-1)[np.pad(indices, added, modes[self.mode])]),)
 
     def infer_inputs(
         self, operands: tuple[Operand, ...], results: tuple[TensorType, ...], values: Values = ()
@@ -150,12 +150,12 @@ class Pad(Operator):
         amounts = elements_of(values, 1)
         stated = elements_of(values, 3)
         named = len(operands) > 3 and operands[3] is not None
-        places = tuple(range(rank)) if not named else None if stated is None else stated.integers()
+        axis_indices = tuple(range(rank)) if not named else None if stated is None else stated.integers()
         wanted: list[Dim] = [UNKNOWN] * rank
-        if amounts is not None and places is not None and len(amounts.elements) == 2 * len(places):
+        if amounts is not None and axis_indices is not None and len(amounts.elements) == 2 * len(axis_indices):
             wanted = list(shape)
             pads = amounts.dims()
-            for place, axis in enumerate(places):
-                total = pads[place] + pads[place + len(places)]
+            for index, axis in enumerate(axis_indices):
+                total = pads[index] + pads[index + len(axis_indices)]
                 wanted[normalize_axis(axis, rank)] = shape[normalize_axis(axis, rank)] - total
         return (refine(x, tuple(wanted), results[0].dtype), *operands[1:])

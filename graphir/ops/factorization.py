@@ -27,11 +27,11 @@ def _matrices(operand: TensorType, name: str) -> tuple[Shape, Dim, Dim] | None:
 
 def _squares(operand: TensorType, name: str = "A") -> tuple[Shape, Dim] | None:
     """The batch and the size. Raises ShapeError for matrices that are not square."""
-    found = _matrices(operand, name)
-    if found is None:
+    dims = _matrices(operand, name)
+    if dims is None:
         return None
     try:
-        return found[0], unify_dim(found[1], found[2])
+        return dims[0], unify_dim(dims[1], dims[2])
     except ShapeError:
         raise ShapeError(
             f"{name} has the shape {format_shape(operand.shape)}, expected square matrices"
@@ -65,8 +65,8 @@ class _OfSquares(Operator):
     work = Counted(_of_diagonal)
 
     def infer(self, a: TensorType) -> TensorType:
-        found = _squares(a)
-        return a if found is None else TensorType(a.dtype, (*found[0], found[1], found[1]))
+        dims = _squares(a)
+        return a if dims is None else TensorType(a.dtype, (*dims[0], dims[1], dims[1]))
 
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
         return (refine(operands[0], results[0].shape, results[0].dtype),)
@@ -180,8 +180,8 @@ class SignLogDet(Operator):
     work = Counted(_of_diagonal)
 
     def infer(self, a: TensorType) -> tuple[TensorType, ...]:
-        found = _squares(a)
-        return (TensorType(a.dtype, None if found is None else found[0]),) * 2
+        dims = _squares(a)
+        return (TensorType(a.dtype, None if dims is None else dims[0]),) * 2
 
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
         shape = unify_shape(results[0].shape, results[1].shape)
@@ -207,8 +207,8 @@ class LQ(Operator):
     work = Counted(_of_diagonal)
 
     def infer(self, a: TensorType) -> tuple[TensorType, ...]:
-        found = _wide_matrices(a)
-        return a, TensorType(a.dtype, None if found is None else (*found[0], found[1], found[1]))
+        dims = _wide_matrices(a)
+        return a, TensorType(a.dtype, None if dims is None else (*dims[0], dims[1], dims[1]))
 
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
         return (refine(operands[0], results[0].shape, same_dtype(*results)),)
@@ -220,10 +220,10 @@ class LQ(Operator):
 
 def _wide_matrices(a: TensorType) -> tuple[Shape, Dim, Dim] | None:
     """The batch, rows and columns of matrices that have not more rows than columns. Raises ShapeError for others."""
-    found = _matrices(a, "A")
-    if found is not None and isinstance(found[1], int) and isinstance(found[2], int) and found[1] > found[2]:
+    dims = _matrices(a, "A")
+    if dims is not None and isinstance(dims[1], int) and isinstance(dims[2], int) and dims[1] > dims[2]:
         raise ShapeError(f"A has the shape {format_shape(a.shape)}, expected not more rows than columns")
-    return found
+    return dims
 
 
 @operator
@@ -241,10 +241,10 @@ class SymmetricEigen(Operator):
     work = Open(SWEEPS)
 
     def infer(self, a: TensorType) -> tuple[TensorType, ...]:
-        found = _squares(a)
-        if found is None:
+        dims = _squares(a)
+        if dims is None:
             return a, TensorType(a.dtype, None)
-        return TensorType(a.dtype, (*found[0], found[1], found[1])), TensorType(a.dtype, (*found[0], found[1]))
+        return TensorType(a.dtype, (*dims[0], dims[1], dims[1])), TensorType(a.dtype, (*dims[0], dims[1]))
 
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
         return (refine(operands[0], results[0].shape, same_dtype(*results)),)
@@ -268,10 +268,10 @@ class SVD(Operator):
     work = Open(SWEEPS)
 
     def infer(self, a: TensorType) -> tuple[TensorType, ...]:
-        found = _wide_matrices(a)
-        if found is None:
+        dims = _wide_matrices(a)
+        if dims is None:
             return TensorType(a.dtype, None), TensorType(a.dtype, None), a
-        batch, rows, _ = found
+        batch, rows, _ = dims
         return TensorType(a.dtype, (*batch, rows, rows)), TensorType(a.dtype, (*batch, rows)), a
 
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:

@@ -64,14 +64,14 @@ class CenterCropPad(Operator):
         if x.shape is None:
             return x
         axes = self.axes or tuple(range(len(x.shape)))
-        places = [normalize_axis(axis, len(x.shape)) for axis in axes]
+        indices = [normalize_axis(axis, len(x.shape)) for axis in axes]
         stated = same_rank(shape, 1, "shape")
-        if stated is not None and isinstance(stated[0], int) and stated[0] != len(places):
-            raise ShapeError(f"shape has {stated[0]} entries, expected one for each of {len(places)} axes")
-        sizes = (UNKNOWN,) * len(places) if values[1] is None else values[1].dims()
+        if stated is not None and isinstance(stated[0], int) and stated[0] != len(indices):
+            raise ShapeError(f"shape has {stated[0]} entries, expected one for each of {len(indices)} axes")
+        sizes = (UNKNOWN,) * len(indices) if values[1] is None else values[1].dims()
         dims = list(x.shape)
-        for place, size in zip(places, sizes, strict=True):
-            dims[place] = size
+        for index, size in zip(indices, sizes, strict=True):
+            dims[index] = size
         return TensorType(x.dtype, tuple(dims))
 
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
@@ -179,11 +179,11 @@ class Correlation(Operator):
         return 2 * (self.max_displacement // self.shift_stride) + 1
 
     def _size(self, size: Dim) -> Dim:
-        found = (size + 2 * (self.pad - self.max_displacement) - self.kernel_size) // self.stride + 1
-        if isinstance(found, int) and found < 1:
+        result = (size + 2 * (self.pad - self.max_displacement) - self.kernel_size) // self.stride + 1
+        if isinstance(result, int) and result < 1:
             reach = f"{self.kernel_size} shifted by {self.max_displacement}"
             raise ShapeError(f"no patch of {reach} fits in the size {size}")
-        return found
+        return result
 
     def infer(self, a: TensorType, b: TensorType) -> TensorType:
         dtype = same_dtype(a, b)
@@ -193,9 +193,9 @@ class Correlation(Operator):
         return TensorType(dtype, (batch, self.shift_count() ** 2, *map(self._size, sizes)))
 
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
-        found = same_rank(results[0], 4, "Y") or (UNKNOWN,) * 4
+        sizes = same_rank(results[0], 4, "Y") or (UNKNOWN,) * 4
         around = 2 * (self.max_displacement - self.pad) + self.kernel_size - 1
-        wanted = (found[0], UNKNOWN, *(size + around if self.stride == 1 else UNKNOWN for size in found[2:]))
+        wanted = (sizes[0], UNKNOWN, *(size + around if self.stride == 1 else UNKNOWN for size in sizes[2:]))
         dtype = same_dtype(*operands, results[0])
         a, b = (refine(operand, wanted, dtype) for operand in operands)
         return refine(a, None if b is None else b.shape), refine(b, None if a is None else a.shape)

@@ -47,22 +47,22 @@ class Gather(Operator):
         rank = len(data.shape)
         axis = normalize_axis(self.axis, rank)
         behind = len(shape) - (rank - axis - 1)
-        found = (*shape[:axis], data.shape[axis], *shape[behind:])
-        return refine(data, found, results[0].dtype), refine(indices, shape[axis:behind])
+        dims = (*shape[:axis], data.shape[axis], *shape[behind:])
+        return refine(data, dims, results[0].dtype), refine(indices, shape[axis:behind])
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
         data, indices = values
-        places = None if indices is None else indices.integers()
-        if data is None or indices is None or places is None:
+        positions = None if indices is None else indices.integers()
+        if data is None or indices is None or positions is None:
             return (None,)
         count = data.shape[normalize_axis(self.axis, len(data.shape))]
-        if any(not -count <= place < count for place in places):
-            raise ShapeError(f"an index of {list(places)} is outside the {count} elements")
+        if any(not -count <= position < count for position in positions):
+            raise ShapeError(f"an index of {list(positions)} is outside the {count} elements")
         if len(data.shape) == 1:
-            return (Known(indices.shape, tuple([data.elements[place] for place in places])),)
+            return (Known(indices.shape, tuple([data.elements[position] for position in positions])),)
         import numpy as np
 
-        return (known_array(np.take(array_of(data), np.reshape(places, indices.shape), self.axis)),)
+        return (known_array(np.take(array_of(data), np.reshape(positions, indices.shape), self.axis)),)
 
 
 @operator
@@ -88,13 +88,13 @@ class GatherElements(Operator):
         return refine(operands[0], None, results[0].dtype), refine(operands[1], results[0].shape)
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
-        data, places = values[0], _places(values[1])
-        if data is None or places is None:
+        data, positions = values[0], _places(values[1])
+        if data is None or positions is None:
             return (None,)
         import numpy as np
 
         try:
-            return (known_array(np.take_along_axis(array_of(data), places, self.axis)),)
+            return (known_array(np.take_along_axis(array_of(data), positions, self.axis)),)
         except (IndexError, ValueError):
             return (None,)
 
@@ -149,15 +149,15 @@ class GatherND(Operator):
         return refine(operands[0], None, results[0].dtype), refine(operands[1], None, DType.INT64)
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
-        data, places = values[0], _places(values[1])
-        if data is None or places is None or self.batch_dims:
+        data, positions = values[0], _places(values[1])
+        if data is None or positions is None or self.batch_dims:
             return (None,)
         try:
-            found = array_of(data)[tuple(places[..., axis] for axis in range(places.shape[-1]))]
+            elements = array_of(data)[tuple(positions[..., axis] for axis in range(positions.shape[-1]))]
         except IndexError:
             return (None,)
-        whole = len(data.shape) == places.shape[-1] and places.ndim == 1
-        return (Known.scalar(found) if whole else known_array(found),)
+        whole = len(data.shape) == positions.shape[-1] and positions.ndim == 1
+        return (Known.scalar(elements) if whole else known_array(elements),)
 
 
 class Reduction(enum.Enum):
@@ -216,20 +216,20 @@ class ScatterElements(_Scatter):
         return refine(data, results[0].shape, dtype), indices, refine(updates, None, dtype)
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
-        places = _places(values[1])
-        if places is None:
+        positions = _places(values[1])
+        if positions is None:
             return (None,)
         import numpy as np
 
-        axis = normalize_axis(self.axis, places.ndim)
-        full = [list(place) for place in np.ndindex(places.shape)]
-        for place, index in zip(full, places.reshape(-1).tolist(), strict=True):
-            place[axis] = index
-        return (_scattered(operands, values, [tuple(place) for place in full], self.reduction),)
+        axis = normalize_axis(self.axis, positions.ndim)
+        full = [list(position) for position in np.ndindex(positions.shape)]
+        for position, index in zip(full, positions.reshape(-1).tolist(), strict=True):
+            position[axis] = index
+        return (_scattered(operands, values, [tuple(position) for position in full], self.reduction),)
 
 
 def _scattered(
-    operands: tuple[Operand, ...], values: Values, places: list[tuple[int, ...]], reduction: Reduction
+    operands: tuple[Operand, ...], values: Values, positions: list[tuple[int, ...]], reduction: Reduction
 ) -> Known | None:
     """data (operand 0) with the elements or slices of the updates (operand 2) written to places, in order."""
     tensors = filled((operands[0], operands[2]), (values[0], values[2]))
@@ -237,11 +237,11 @@ def _scattered(
         return None
     data, updates = map(array_of, tensors)
     function = FOLDS.get(reduction)
-    rest = data.shape[len(places[0]) :] if places else ()
-    for place, update in zip(places, updates.reshape(len(places), *rest), strict=True):
-        if any(not -size <= index < size for index, size in zip(place, data.shape, strict=False)):
+    rest = data.shape[len(positions[0]) :] if positions else ()
+    for position, update in zip(positions, updates.reshape(len(positions), *rest), strict=True):
+        if any(not -size <= index < size for index, size in zip(position, data.shape, strict=False)):
             return None
-        data[place] = update if function is None else combined(function, data[place], update)
+        data[position] = update if function is None else combined(function, data[position], update)
     return known_array(data)
 
 
@@ -274,10 +274,10 @@ class ScatterND(_Scatter):
         return refine(data, results[0].shape, dtype), indices, refine(updates, None, dtype)
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
-        places = _places(values[1])
-        if places is None:
+        positions = _places(values[1])
+        if positions is None:
             return (None,)
-        vectors = [tuple(vector) for vector in places.reshape(-1, places.shape[-1]).tolist()]
+        vectors = [tuple(vector) for vector in positions.reshape(-1, positions.shape[-1]).tolist()]
         return (_scattered(operands, values, vectors, self.reduction),)
 
 

@@ -42,14 +42,14 @@ def filled(operands: Sequence[Operand], values: Values) -> list[Known] | None:
     """
     if not any(values):
         return None
-    found = []
+    elements = []
     for operand, value in zip(operands, values, strict=True):
         if value is None:
             if operand is None or not is_small(operand.shape):
                 return None
             value = unknown(operand.shape)  # type: ignore[arg-type]
-        found.append(value)
-    return found
+        elements.append(value)
+    return elements
 
 
 def unknown(shape: tuple[int, ...]) -> Known:
@@ -62,23 +62,23 @@ def each(function: Function, operands: Sequence[Operand], values: Values) -> tup
     tensors = filled(operands, values)
     if tensors is None:
         return (None,)
-    found = tensors[0]
+    result = tensors[0]
     if len(tensors) == 1:
-        return (Known(found.shape, tuple(map(function, found.elements))),)
+        return (Known(result.shape, tuple(map(function, result.elements))),)
     for other in tensors[1:]:
-        if found.shape == other.shape:
-            found = Known(found.shape, tuple(map(function, found.elements, other.elements)))
+        if result.shape == other.shape:
+            result = Known(result.shape, tuple(map(function, result.elements, other.elements)))
             continue
         import numpy as np
 
         try:
-            left, right = np.broadcast_arrays(array_of(found), array_of(other))
+            left, right = np.broadcast_arrays(array_of(result), array_of(other))
         except ValueError:
             return (None,)
         if left.size > LIMIT:
             return (None,)
-        found = Known(left.shape, tuple(map(function, left.reshape(-1).tolist(), right.reshape(-1).tolist())))
-    return (found,)
+        result = Known(left.shape, tuple(map(function, left.reshape(-1).tolist(), right.reshape(-1).tolist())))
+    return (result,)
 
 
 def stored(known: Known | None, dtype: DType | None) -> Known | None:
@@ -107,13 +107,13 @@ def choose(condition: Known, yes: Known, no: Known) -> Known | None:
         return None
     if arrays[0].size > LIMIT:
         return None
-    found: list[Element] = []
+    elements: list[Element] = []
     for holds, left, right in zip(*(array.reshape(-1).tolist() for array in arrays), strict=True):
         if isinstance(holds, Unknown):
-            found.append(left if left == right else UNKNOWN)
+            elements.append(left if left == right else UNKNOWN)
         else:
-            found.append(left if holds else right)
-    return Known(arrays[0].shape, tuple(found))
+            elements.append(left if holds else right)
+    return Known(arrays[0].shape, tuple(elements))
 
 
 def folded(
@@ -131,14 +131,14 @@ def folded(
     for axis in sorted(axes, reverse=True):
         rest = array.shape[:axis] + ((1,) if keepdims else ()) + array.shape[axis + 1 :]
         lanes = np.moveaxis(array, axis, -1).reshape(math.prod(rest), array.shape[axis])
-        made = np.empty(len(lanes), dtype=object)
-        for place in range(len(made)):
-            lane = lanes[place].tolist()
+        result = np.empty(len(lanes), dtype=object)
+        for index in range(len(result)):
+            lane = lanes[index].tolist()
             total: Element = lane[0] if lane else empty  # type: ignore[assignment]
             for element in lane[1:]:
                 total = held(function(total, element), dtype)
-            made[place] = total
-        array = made.reshape(rest)
+            result[index] = total
+        array = result.reshape(rest)
     return known_array(array)
 
 

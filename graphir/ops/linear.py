@@ -65,11 +65,11 @@ class Gemm(Operator):
         if result is not None:
             rows, columns = unify_dim(rows, result[0]), unify_dim(columns, result[1])
         inner = _inner(left, right, a.shape, b.shape)
-        found = [
+        types = [
             refine(a, (inner, rows) if self.transA else (rows, inner), dtype),
             refine(b, (columns, inner) if self.transB else (inner, columns), dtype),
         ]
-        return (*found, *(refine(c, None, dtype) for c in operands[2:]))
+        return (*types, *(refine(c, None, dtype) for c in operands[2:]))
 
     def macs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> Dim:
         a, b = operands[:2]
@@ -138,8 +138,8 @@ class MatMul(_MatMul):
         left, right = a.shape, b.shape
         wanted_a = wanted_b = None
         if left is not None and right is not None and left and right:
-            place = -1 if len(right) == 1 else -2
-            inner = _inner(left[-1], right[place], left, right)
+            axis = -1 if len(right) == 1 else -2
+            inner = _inner(left[-1], right[axis], left, right)
             wanted_a = (*left[:-1], inner)
             wanted_b = (inner,) if len(right) == 1 else (*right[:-2], inner, right[-1])
             result = results[0].shape

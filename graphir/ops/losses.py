@@ -35,19 +35,19 @@ class _Loss(Operator):
         """The result's shape. Raises ShapeError."""
         if labels.dtype not in (None, DType.INT32, DType.INT64):
             raise ShapeError(f"the labels are {labels.dtype}, expected int32 or int64")
-        places = labels.shape
+        shape = labels.shape
         if scores.shape is not None:
             if len(scores.shape) < 2:
                 raise ShapeError(f"the scores have the shape {format_shape(scores.shape)}, expected (N, C, ...)")
             expected = (scores.shape[0], *scores.shape[2:])
             try:
-                places = unify_shape(expected, labels.shape)
+                shape = unify_shape(expected, labels.shape)
             except ShapeError:
                 raise ShapeError(
                     f"the labels have the shape {format_shape(labels.shape)}, expected {format_shape(expected)}"
                 ) from None
             _check_weights(scores.shape, weights)
-        return places if self.reduction is LossReduction.NONE else ()
+        return shape if self.reduction is LossReduction.NONE else ()
 
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
         scores, labels = operands[:2]
@@ -58,8 +58,8 @@ class _Loss(Operator):
         if self.reduction is LossReduction.NONE and results[0].shape is not None:
             shape = unify_shape(results[0].shape, shape)
         classes = UNKNOWN if scores.shape is None else scores.shape[1]
-        found = [refine(scores, None, dtype), refine(labels, shape)]
-        return (*found, *(refine(operand, (classes,), dtype) for operand in operands[2:]))
+        types = [refine(scores, None, dtype), refine(labels, shape)]
+        return (*types, *(refine(operand, (classes,), dtype) for operand in operands[2:]))
 
 
 def _check_weights(scores: Shape, weights: Operand) -> None:

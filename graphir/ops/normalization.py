@@ -53,8 +53,8 @@ class _PerChannel(_Elementwise):
             try:
                 channels = unify_dim(channels, vector.shape[0])
             except ShapeError:
-                found = vector.shape[0]
-                raise ShapeError(f"{name} has {found} elements, expected one for each of {channels} channels") from None
+                size = vector.shape[0]
+                raise ShapeError(f"{name} has {size} elements, expected one for each of {channels} channels") from None
         return channels
 
     def _with_channels(self, x: TensorType, channels: Dim) -> TensorType:
@@ -109,8 +109,8 @@ class InstanceNormalization(_PerChannel):
 
     def infer(self, x: TensorType, scale: TensorType, b: TensorType) -> TensorType:
         dtype = same_dtype(x, scale, b)
-        found = self._with_channels(x, self._channels(x, {"scale": scale, "B": b}))
-        return TensorType(dtype, found.shape)
+        result = self._with_channels(x, self._channels(x, {"scale": scale, "B": b}))
+        return TensorType(dtype, result.shape)
 
 
 @operator
@@ -150,11 +150,11 @@ def _fits(name: str, operand: Operand, x: TensorType) -> None:
     """Raise ShapeError unless the operand broadcasts to X's shape and does not extend it."""
     if operand is None or operand.shape is None or x.shape is None:
         return
-    found = broadcast(x.shape, operand.shape)
-    assert found is not None
-    pairs = zip(x.shape, found, strict=False)
+    shape = broadcast(x.shape, operand.shape)
+    assert shape is not None
+    pairs = zip(x.shape, shape, strict=False)
     grown = any(isinstance(size, int) and isinstance(wide, int) and size != wide for size, wide in pairs)
-    if len(found) != len(x.shape) or grown:
+    if len(shape) != len(x.shape) or grown:
         raise ShapeError(f"{name} {format_shape(operand.shape)} does not broadcast to X {format_shape(x.shape)}")
 
 

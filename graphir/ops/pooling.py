@@ -50,7 +50,7 @@ class _WindowPool(Windowed):
         if not isinstance(self.padding, Explicit):
             return tuple(map(ceildiv, sizes, strides))
         pads = self.padding.pads or ((0, 0),) * rank
-        found = []
+        counts = []
         for axis, size in enumerate(sizes):
             width = self.kernel_shape[axis]
             windows = window_size(
@@ -59,14 +59,14 @@ class _WindowPool(Windowed):
             if isinstance(windows, int) and windows < 1:
                 raise ShapeError(f"no window fits on spatial axis {axis}: size {size}, kernel {width}, "
                                  f"padding {pads[axis]}")
-            found.append(windows)
-        return tuple(found)
+            counts.append(windows)
+        return tuple(counts)
 
     def rounds_up(self, sizes: Shape) -> bool:
         """Whether ceil mode gives a window more than there would be without it. Raises ShapeError where none fits."""
-        found = self.windows(sizes)
+        counts = self.windows(sizes)
         try:
-            return found != replace(self, ceil_mode=False).windows(sizes)
+            return counts != replace(self, ceil_mode=False).windows(sizes)
         except ShapeError:  # without it there is none at all
             return True
 

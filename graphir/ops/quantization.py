@@ -30,8 +30,8 @@ def _scale_shape(x: Shape | None, scale: Shape | None, axis: int, block_size: in
     if x is None:
         return scale
     if block_size:
-        place = normalize_axis(axis, len(x))
-        return (*x[:place], ceildiv(x[place], block_size), *x[place + 1 :])
+        index = normalize_axis(axis, len(x))
+        return (*x[:index], ceildiv(x[index], block_size), *x[index + 1 :])
     if scale is None or len(scale) == 0:
         return scale
     if len(scale) != 1:
@@ -60,9 +60,9 @@ class _Scaled(Operator):
         try:
             return unify_shape(unify_shape(wanted, scale.shape), stated)
         except ShapeError:
-            found = [format_shape(operand.shape) for operand in (scale, zero) if operand is not None]
+            shapes = [format_shape(operand.shape) for operand in (scale, zero) if operand is not None]
             raise ShapeError(
-                f"scale and zero point have the shapes {' and '.join(found)}, expected {format_shape(wanted)}"
+                f"scale and zero point have the shapes {' and '.join(shapes)}, expected {format_shape(wanted)}"
             ) from None
 
 
@@ -96,8 +96,8 @@ class QuantizeLinear(_Scaled):
         assert x is not None
         assert scale is not None
         shape = self.scale_shape(x, scale, zero)
-        found = [refine(x, results[0].shape), refine(scale, shape)]
-        return (*found, *(refine(operand, shape, results[0].dtype) for operand in operands[2:]))
+        types = [refine(x, results[0].shape), refine(scale, shape)]
+        return (*types, *(refine(operand, shape, results[0].dtype) for operand in operands[2:]))
 
 
 @operator
@@ -128,11 +128,11 @@ class DequantizeLinear(_Scaled):
         assert scale is not None
         shape = self.scale_shape(x, scale, zero)
         dtype = x.dtype if zero is None else unify_dtype(x.dtype, zero.dtype)
-        found = [
+        types = [
             refine(x, results[0].shape, dtype),
             refine(scale, shape, None if self.output_dtype else results[0].dtype),
         ]
-        return (*found, *(refine(operand, shape, dtype) for operand in operands[2:]))
+        return (*types, *(refine(operand, shape, dtype) for operand in operands[2:]))
 
 
 @operator

@@ -113,12 +113,12 @@ class Resize(Operator):
         dims = list(x.shape)
         if wanted is not None and self.keep_aspect_ratio_policy is not AspectPolicy.STRETCH:
             wanted = _in_proportion([dims[axis] for axis in axes], wanted, self.keep_aspect_ratio_policy)
-        for place, axis in enumerate(axes):
+        for index, axis in enumerate(axes):
             if factors:
-                factor = factors[place]
+                factor = factors[index]
                 dims[axis] = scaled(dims[axis], factor) if isinstance(factor, int | float) else UNKNOWN
             else:
-                dims[axis] = UNKNOWN if wanted is None else wanted[place]
+                dims[axis] = UNKNOWN if wanted is None else wanted[index]
         return TensorType(x.dtype, tuple(dims))
 
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
@@ -127,7 +127,7 @@ class Resize(Operator):
         if shape is not None:
             axes = [normalize_axis(axis, len(shape)) for axis in self.axes or range(len(shape))]
             changed = {
-                axis for place, axis in enumerate(axes) if not (self.factors and self.factors[place] == 1)
+                axis for index, axis in enumerate(axes) if not (self.factors and self.factors[index] == 1)
             }
             wanted = tuple([UNKNOWN if axis in changed else dim for axis, dim in enumerate(shape)])
         return (refine(operands[0], wanted, results[0].dtype), *operands[1:])
@@ -185,8 +185,8 @@ def _in_proportion(sizes: Sequence[Dim], wanted: Sequence[Dim], policy: AspectPo
 
 
 def _float32(number: float) -> float:
-    found: float = struct.unpack("f", struct.pack("f", number))[0]
-    return found
+    rounded: float = struct.unpack("f", struct.pack("f", number))[0]
+    return rounded
 
 
 class SampleMode(enum.Enum):
@@ -226,14 +226,14 @@ class GridSample(Operator):
         if rank is None:
             return TensorType(x.dtype, None)
         data = same_rank(x, rank, "X") or (UNKNOWN,) * rank
-        places = same_rank(grid, rank, "grid") or (UNKNOWN,) * rank
-        if rank < 3 or (isinstance(places[-1], int) and places[-1] != rank - 2):
+        sizes = same_rank(grid, rank, "grid") or (UNKNOWN,) * rank
+        if rank < 3 or (isinstance(sizes[-1], int) and sizes[-1] != rank - 2):
             raise ShapeError(
                 f"grid {format_shape(grid.shape)} does not fit X {format_shape(x.shape)}: its last axis must have "
                 f"{rank - 2} elements"
             )
-        batch = _same(data[0], places[0], "batch", x, grid)
-        return TensorType(x.dtype, (batch, data[1], *places[1:-1]))
+        batch = _same(data[0], sizes[0], "batch", x, grid)
+        return TensorType(x.dtype, (batch, data[1], *sizes[1:-1]))
 
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
         shape = results[0].shape
@@ -288,10 +288,10 @@ def _same(left: Dim, right: Dim, what: str, x: TensorType, grid: TensorType) -> 
 
 def all_factors(factors: Sequence[float], axes: Sequence[int], rank: int) -> tuple[float, ...]:
     """Factors for all of `rank` axes, 1 where none is given."""
-    found = [1.0] * rank
-    for place, axis in enumerate(axes or range(rank)):
-        found[normalize_axis(axis, rank)] = factors[place]
-    return tuple(found)
+    result = [1.0] * rank
+    for index, axis in enumerate(axes or range(rank)):
+        result[normalize_axis(axis, rank)] = factors[index]
+    return tuple(result)
 
 
 OPERATORS = (Resize, GridSample, AffineGrid)

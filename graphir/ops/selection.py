@@ -103,9 +103,9 @@ class NonZero(Operator):
     work = EachRead()
 
     def infer(self, x: TensorType, *, values: Values) -> TensorType:
-        found = _true_places(values[0])
+        indices = _true_places(values[0])
         rank = len(x.shape) if x.shape else UNKNOWN
-        return TensorType(DType.INT64, (rank, new_size() if found is None else found.shape[1]))
+        return TensorType(DType.INT64, (rank, new_size() if indices is None else indices.shape[1]))
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
         return (_true_places(values[0]),)
@@ -117,10 +117,10 @@ def _true_places(x: Known | None) -> Known | None:
         return None
     import numpy as np
 
-    held = [elements.truth(element) for element in x.elements]
-    if any(isinstance(element, Unknown) for element in held):
+    flags = [elements.truth(element) for element in x.elements]
+    if any(isinstance(element, Unknown) for element in flags):
         return None
-    return known_array(np.array(np.nonzero(np.array(held, bool).reshape(x.shape)), dtype=object))
+    return known_array(np.array(np.nonzero(np.array(flags, bool).reshape(x.shape)), dtype=object))
 
 
 @operator
@@ -187,14 +187,14 @@ class _Cumulative(Operator):
         import numpy as np
 
         lanes = np.moveaxis(array_of(data), axis[0], -1)
-        found = np.empty(lanes.shape, dtype=object)
-        for place in np.ndindex(lanes.shape[:-1]):
-            lane: list[Element] = lanes[place].tolist()
+        result = np.empty(lanes.shape, dtype=object)
+        for index in np.ndindex(lanes.shape[:-1]):
+            lane: list[Element] = lanes[index].tolist()
             start: Element = self.empty
             sums = list(accumulate(lane[::-1] if self.reverse else lane, type(self).fold, initial=start))
             sums = sums[:-1] if self.exclusive else sums[1:]
-            found[place] = sums[::-1] if self.reverse else sums
-        return (known_array(np.moveaxis(found, -1, axis[0])),)
+            result[index] = sums[::-1] if self.reverse else sums
+        return (known_array(np.moveaxis(result, -1, axis[0])),)
 
 
 @operator

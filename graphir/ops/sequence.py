@@ -49,13 +49,13 @@ def _check_position(position: Type | None) -> None:
 
 def _common_element(*elements: Type) -> Type:
     """The type of a sequence's elements that all of these can be. Raises ShapeError if their dtypes differ."""
-    found = elements[0]
+    common = elements[0]
     for element in elements[1:]:
-        dtypes = [type_.dtype for type_ in (found, element) if isinstance(type_, TensorType)]
+        dtypes = [type_.dtype for type_ in (common, element) if isinstance(type_, TensorType)]
         if len(set(dtypes) - {None}) > 1:
-            raise ShapeError(f"a sequence cannot hold both {found} and {element}")
-        found = common_type(found, element)
-    return found
+            raise ShapeError(f"a sequence cannot hold both {common} and {element}")
+        common = common_type(common, element)
+    return common
 
 
 @operator
@@ -122,8 +122,8 @@ class SequenceInsert(Operator):
 
     def infer(self, sequence: Type, tensor: Type, position: Type | None = None, *, values: Values) -> Type:
         _check_position(position)
-        found = _common_element(_element(sequence), tensor)
-        return SequenceType(tensor if _length(values[0]) == 0 else found)
+        element = _common_element(_element(sequence), tensor)
+        return SequenceType(tensor if _length(values[0]) == 0 else element)
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
         return (Known.scalar(_length(values[0]) + 1),)
@@ -185,10 +185,10 @@ class ConcatFromSequence(Operator):
             raise ShapeError(f"input_sequence is {sequence}, expected a sequence of tensors")
         if element.shape is None:
             return TensorType(element.dtype, None)
-        place = normalize_axis(self.axis, len(element.shape) + self.new_axis)
-        behind = element.shape[place + (not self.new_axis) :]
-        size = _length(values[0]) * (1 if self.new_axis else element.shape[place])
-        return TensorType(element.dtype, (*element.shape[:place], size, *behind))
+        index = normalize_axis(self.axis, len(element.shape) + self.new_axis)
+        behind = element.shape[index + (not self.new_axis) :]
+        size = _length(values[0]) * (1 if self.new_axis else element.shape[index])
+        return TensorType(element.dtype, (*element.shape[:index], size, *behind))
 
 
 @operator
@@ -212,15 +212,15 @@ class SplitToSequence(Operator):
     def infer(self, x: TensorType, split: TensorType | None = None, *, values: Values) -> Type:
         if x.shape is None:
             return SequenceType(TensorType(x.dtype, None))
-        place = normalize_axis(self.axis, len(x.shape))
-        before, behind = x.shape[:place], x.shape[place + 1 :]
+        index = normalize_axis(self.axis, len(x.shape))
+        before, behind = x.shape[:index], x.shape[index + 1 :]
         if split is None and not self.keepdims:
             return SequenceType(TensorType(x.dtype, (*before, *behind)))
         if split is not None and not self.keepdims and not split.shape:
-            longest = dim_min(_length(values[1]), x.shape[place])
+            longest = dim_min(_length(values[1]), x.shape[index])
             if not is_natural(longest, 2):
                 return SequenceType(TensorType(x.dtype, None))
-        size = 1 if split is None else _part(x.shape, place, values[1])
+        size = 1 if split is None else _part(x.shape, index, values[1])
         return SequenceType(TensorType(x.dtype, (*before, size, *behind)))
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
@@ -232,15 +232,15 @@ class SplitToSequence(Operator):
         return (Known.scalar(ceildiv(size, part) if is_natural(part, 1) else UNKNOWN),)
 
 
-def _part(shape: Shape, place: int, split: Known | None) -> Dim:
+def _part(shape: Shape, axis: int, split: Known | None) -> Dim:
     """The size that all parts have, UNKNOWN if they differ or may. Raises ShapeError if they are not the whole."""
     sizes = None if split is None else split.integers()
-    whole = shape[place]
+    whole = shape[axis]
     if split is None or sizes is None:
         return UNKNOWN
     if split.shape:
         if isinstance(whole, int) and sum(sizes) != whole:
-            raise ShapeError(f"parts of {list(sizes)} do not make up axis {place} of {format_shape(shape)}")
+            raise ShapeError(f"parts of {list(sizes)} do not make up axis {axis} of {format_shape(shape)}")
         return sizes[0] if len(set(sizes)) == 1 else UNKNOWN
     if sizes[0] < 1:
         raise ShapeError(f"parts of {sizes[0]} elements")

@@ -82,24 +82,24 @@ class Reshape(Operator):
                 dims.append(dim)
         total = x.elements()
         if -1 in dims:
-            place = dims.index(-1)
-            rest = product(dim for axis, dim in enumerate(dims) if axis != place)
+            index = dims.index(-1)
+            rest = product(dim for axis, dim in enumerate(dims) if axis != index)
             if isinstance(total, int) and isinstance(rest, int) and (rest == 0 or total % rest):
                 raise ShapeError(f"{total} elements of {format_shape(x.shape)} do not fit into {list(wanted)}")
             copied = {axis for axis, dim in enumerate(wanted) if dim == 0 and not self.allowzero}
-            dims[place] = self._remaining(x, dims, place, copied)
+            dims[index] = self._remaining(x, dims, index, copied)
         elif isinstance(total, int):
             size = product(dims)
             if isinstance(size, int) and size != total:
                 raise ShapeError(f"{format_shape(x.shape)} has {total} elements, but {list(wanted)} has {size}")
         return tuple(dims)
 
-    def _remaining(self, x: TensorType, dims: list[Dim], place: int, copied: set[int]) -> Dim:
+    def _remaining(self, x: TensorType, dims: list[Dim], index: int, copied: set[int]) -> Dim:
         """The size behind -1; sizes that are copied unchanged cancel, so that they need not be known."""
         if x.shape is None:
             return UNKNOWN
         above = product(dim for axis, dim in enumerate(x.shape) if axis not in copied)
-        below = product(dim for axis, dim in enumerate(dims) if axis != place and axis not in copied)
+        below = product(dim for axis, dim in enumerate(dims) if axis != index and axis not in copied)
         return UNKNOWN if below == 0 else above // below
 
     def infer_inputs(
@@ -211,16 +211,16 @@ class Flatten(Operator):
         rank = len(x.shape)
         if not -rank <= self.axis <= rank:
             raise ShapeError(f"axis {self.axis} is out of range for {format_shape(x.shape)}")
-        place = self.axis + rank if self.axis < 0 else self.axis
-        return TensorType(x.dtype, (product(x.shape[:place]), product(x.shape[place:])))
+        axis = self.axis + rank if self.axis < 0 else self.axis
+        return TensorType(x.dtype, (product(x.shape[:axis]), product(x.shape[axis:])))
 
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
         x, flat = operands[0], results[0].shape
         if x is None or x.shape is None or flat is None or len(flat) != 2:
             return (refine(x, None, results[0].dtype),)
         rank = len(x.shape)
-        place = self.axis + rank if self.axis < 0 else self.axis
-        dims = (*missing_size(x.shape[:place], flat[0]), *missing_size(x.shape[place:], flat[1]))
+        axis = self.axis + rank if self.axis < 0 else self.axis
+        dims = (*missing_size(x.shape[:axis], flat[0]), *missing_size(x.shape[axis:], flat[1]))
         return (refine(x, dims, results[0].dtype),)
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
@@ -234,12 +234,12 @@ def missing_size(dims: tuple[Dim, ...], total: Dim) -> tuple[Dim, ...]:
     >>> missing_size((2, UNKNOWN, 3), 24)
     (2, 4, 3)
     """
-    places = [place for place, dim in enumerate(dims) if isinstance(dim, Unknown)]
-    if len(places) != 1 or isinstance(total, Unknown):
+    indices = [index for index, dim in enumerate(dims) if isinstance(dim, Unknown)]
+    if len(indices) != 1 or isinstance(total, Unknown):
         return dims
-    rest = product(dim for place, dim in enumerate(dims) if place != places[0])
+    rest = product(dim for index, dim in enumerate(dims) if index != indices[0])
     if isinstance(rest, int) and rest > 0 and total % rest == 0:
-        return (*dims[: places[0]], total // rest, *dims[places[0] + 1 :])
+        return (*dims[: indices[0]], total // rest, *dims[indices[0] + 1 :])
     return dims
 
 

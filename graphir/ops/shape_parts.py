@@ -33,14 +33,14 @@ def _merge(shapes: list[Shape], axis: int) -> list[Dim]:
     for shape in shapes[1:]:
         if len(shape) != len(dims):
             raise ShapeError(f"{format_shape(shapes[0])} and {format_shape(shape)} differ in rank")
-        for place, dim in enumerate(shape):
-            if place == axis:
+        for index, dim in enumerate(shape):
+            if index == axis:
                 continue
             try:
-                dims[place] = unify_dim(dims[place], dim)
+                dims[index] = unify_dim(dims[index], dim)
             except ShapeError:
-                shown = " and ".join(format_shape(found) for found in shapes)
-                raise ShapeError(f"{shown} differ on axis {place}, only axis {axis} may") from None
+                shown = " and ".join(format_shape(shape) for shape in shapes)
+                raise ShapeError(f"{shown} differ on axis {index}, only axis {axis} may") from None
     return dims
 
 
@@ -73,11 +73,11 @@ class Concat(Operator):
             return tuple(refine(operand, None, dtype) for operand in operands)
         axis = normalize_axis(self.axis, len(whole))
         sizes = [operand.shape[axis] if operand is not None and operand.shape else UNKNOWN for operand in operands]
-        open_places = [place for place, size in enumerate(sizes) if isinstance(size, Unknown)]
+        open_places = [index for index, size in enumerate(sizes) if isinstance(size, Unknown)]
         if len(open_places) == 1:
             rest = whole[axis]
-            for place, size in enumerate(sizes):
-                rest = rest if place == open_places[0] else rest - size
+            for index, size in enumerate(sizes):
+                rest = rest if index == open_places[0] else rest - size
             sizes[open_places[0]] = rest
         return tuple(
             refine(operand, (*whole[:axis], size, *whole[axis + 1 :]), dtype)

@@ -16,8 +16,8 @@ ANGLES = "angles and windows need more digits"
 
 def _size(values: Values, slot: int) -> Dim:
     """The element of a scalar operand, UNKNOWN if it is not known."""
-    found = values[slot] if slot < len(values) else None
-    return UNKNOWN if found is None else found.dims()[0]
+    known = values[slot] if slot < len(values) else None
+    return UNKNOWN if known is None else known.dims()[0]
 
 
 @family
@@ -122,15 +122,15 @@ class DFT(Operator):
         if not isinstance(stated, int):
             same = length is None and not self.onesided
             return TensorType(x.dtype, (*(x.shape[:-1] if same else (UNKNOWN,) * (len(x.shape) - 1)), parts))
-        place = normalize_axis(stated, len(x.shape))
-        if place == len(x.shape) - 1:
+        index = normalize_axis(stated, len(x.shape))
+        if index == len(x.shape) - 1:
             raise ShapeError(f"axis {stated} is the one of real and imaginary part")
-        size = x.shape[place] if length is None else _size(values, 1)
+        size = x.shape[index] if length is None else _size(values, 1)
         if self.onesided and self.inverse:
             size = (size - 1) * 2 if length is None else size
         elif self.onesided:
             size = size // 2 + 1
-        return TensorType(x.dtype, (*x.shape[:place], size, *x.shape[place + 1 : -1], parts))
+        return TensorType(x.dtype, (*x.shape[:index], size, *x.shape[index + 1 : -1], parts))
 
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
         return (refine(operands[0], None, results[0].dtype), *operands[1:])
@@ -164,21 +164,21 @@ class STFT(Operator):
         length = _size(values, 3)
         if window is not None and frame_length is None:
             length = (same_rank(window, 1, "window") or (UNKNOWN,))[0]
-        places = length // 2 + 1 if self.onesided else length
+        bins = length // 2 + 1 if self.onesided else length
         shape = same_rank(signal, 3, "signal")
         if shape is None:
-            return TensorType(signal.dtype, (UNKNOWN, UNKNOWN, places, 2))
+            return TensorType(signal.dtype, (UNKNOWN, UNKNOWN, bins, 2))
         _check_parts(shape, "signal")
         stride = _size(values, 1)
         if isinstance(stride, int) and stride < 1:
             raise ShapeError(f"a frame_step of {stride}")
         count = dim_max((shape[1] - length) // stride + 1, 0) if isinstance(stride, int) else UNKNOWN
-        return TensorType(signal.dtype, (shape[0], count, places, 2))
+        return TensorType(signal.dtype, (shape[0], count, bins, 2))
 
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
         batch = UNKNOWN if results[0].shape is None else results[0].shape[0]
-        found = [refine(operands[0], (batch, UNKNOWN, UNKNOWN), results[0].dtype), operands[1]]
-        return (*found, *(refine(operand, None, results[0].dtype) for operand in operands[2:3]), *operands[3:])
+        types = [refine(operands[0], (batch, UNKNOWN, UNKNOWN), results[0].dtype), operands[1]]
+        return (*types, *(refine(operand, None, results[0].dtype) for operand in operands[2:3]), *operands[3:])
 
 
 OPERATORS = (HannWindow, HammingWindow, BlackmanWindow, MelWeightMatrix, DFT, STFT)

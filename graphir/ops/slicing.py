@@ -125,14 +125,14 @@ class Slice(Operator):
     ) -> TensorType:
         if x.shape is None:
             return TensorType(x.dtype, None)
-        places = self._axes(len(x.shape), starts, axes, values)
-        if places is None:
+        axis_indices = self._axes(len(x.shape), starts, axes, values)
+        if axis_indices is None:
             return TensorType(x.dtype, (UNKNOWN,) * len(x.shape))
-        count = len(places)
+        count = len(axis_indices)
         sizes = list(x.shape)
         first, last = _entries(values[1], count), _entries(values[2], count)
         stride = _entries(values[4], count) if steps is not None else (1,) * count
-        for axis, start, end, step in zip(places, first, last, stride, strict=True):
+        for axis, start, end, step in zip(axis_indices, first, last, stride, strict=True):
             sizes[axis] = slice_size(sizes[axis], start, end, step)
         return TensorType(x.dtype, tuple(sizes))
 
@@ -154,9 +154,9 @@ class Slice(Operator):
         if shape is None or starts is None:
             return (refine(operands[0], None, results[0].dtype), *operands[1:])
         wanted: list[Dim] = [UNKNOWN] * len(shape)
-        places = None if not values else self._axes(len(shape), starts, (*operands, None)[3], values)
-        if places is not None:
-            wanted = [UNKNOWN if axis in places else dim for axis, dim in enumerate(shape)]
+        axis_indices = None if not values else self._axes(len(shape), starts, (*operands, None)[3], values)
+        if axis_indices is not None:
+            wanted = [UNKNOWN if axis in axis_indices else dim for axis, dim in enumerate(shape)]
         return (refine(operands[0], tuple(wanted), results[0].dtype), *operands[1:])
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
@@ -164,18 +164,18 @@ class Slice(Operator):
         if data is None or starts is None:
             return (None,)
         present = len(operands) > 3 and operands[3] is not None
-        places = self._axes(len(data.shape), starts, operands[3] if present else None, values)
+        axis_indices = self._axes(len(data.shape), starts, operands[3] if present else None, values)
         first, last = (None if value is None else value.integers() for value in values[1:3])
-        steps = (1,) * len(places or ())
+        steps = (1,) * len(axis_indices or ())
         if len(operands) > 4 and operands[4] is not None:
             steps = (values[4].integers() if values[4] is not None else None) or (0,)
-        if places is None or first is None or last is None or 0 in steps:
+        if axis_indices is None or first is None or last is None or 0 in steps:
             return (None,)
         if any(map(_is_odd_end, last, steps)):
             return (None,)
         cut = array_of(data)
-        for place, start, end, step in zip(places, first, last, steps, strict=True):
-            cut = cut.take(places_taken(data.shape[place], start, end, step), place)
+        for axis, start, end, step in zip(axis_indices, first, last, steps, strict=True):
+            cut = cut.take(places_taken(data.shape[axis], start, end, step), axis)
         return (known_array(cut),)
 
 

@@ -83,10 +83,10 @@ def of_gemm(op: Any, operands: Operands, results: Results) -> Dim:
 def of_zero_points(op: Any, operands: Operands, results: Results) -> Dim:
     """One for each element that a zero point is subtracted from."""
     slots = [slot for slot in (0, 1) if is_given(operands, slot + 2)]
-    found: Dim = 0
+    steps: Dim = 0
     for slot in slots:
-        found = found + elements(operands, slot)
-    return found
+        steps = steps + elements(operands, slot)
+    return steps
 
 
 def of_einsum(op: Any, operands: Operands, results: Results) -> Dim:
@@ -137,8 +137,8 @@ def of_norm(op: Any, operands: Operands, results: Results) -> Dim:
 
 def of_cell(op: Any, operands: Operands, results: Results) -> Dim:
     """What a recurrent cell does with the products of its gates; see `_Recurrent.cell_steps`."""
-    found: Dim = op.cell_steps(operands, results)
-    return found
+    steps: Dim = op.cell_steps(operands, results)
+    return steps
 
 
 def of_resize(op: Any, operands: Operands, results: Results) -> Dim:
@@ -184,7 +184,7 @@ def of_dft(op: Any, operands: Operands, results: Results) -> Dim:
         return UNKNOWN
     axis = changed[0] if changed else 1
     sizes = [size for size in (x.shape[axis], result.shape[axis]) if isinstance(size, int)]
-    rows = [size for place, size in enumerate(x.shape[:-1]) if place != axis]
+    rows = [size for index, size in enumerate(x.shape[:-1]) if index != axis]
     return of_spectra(product(rows), max(sizes)) if len(sizes) == 2 else UNKNOWN
 
 

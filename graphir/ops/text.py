@@ -154,8 +154,8 @@ class TfIdfVectorizer(Operator):
 
     def check_attributes(self) -> None:
         self.demand(bool(self.ngram_indexes), "ngram_indexes", "a place for each n-gram")
-        one = bool(self.pool_int64s) is not bool(self.pool_strings)
-        self.demand(one, "pool_strings", "texts, or pool_int64s with integers, but not both")
+        has_one_pool = bool(self.pool_int64s) is not bool(self.pool_strings)
+        self.demand(has_one_pool, "pool_strings", "texts, or pool_int64s with integers, but not both")
         ends = (*self.ngram_counts[1:], len(self.pool_int64s) or len(self.pool_strings))
         sizes = [stop - start for start, stop in zip(self.ngram_counts, ends, strict=True)]
         fit = self.ngram_counts[:1] in ((), (0,))

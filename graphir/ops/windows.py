@@ -15,18 +15,18 @@ class Windowed(Operator):
     spatial: ClassVar[tuple[str, ...]] = ("kernel_shape", "strides", "dilations")
 
     def check_attributes(self) -> None:
-        held = self.__dict__
+        fields = self.__dict__
         rank = 0
         for name in self.spatial:
-            entries: tuple[int, ...] = held.get(name, ())
+            entries: tuple[int, ...] = fields.get(name, ())
             if entries:
                 rank = rank or len(entries)
                 if len(entries) != rank or min(entries) < 1:
                     self.demand(min(entries) >= 1, name, "every entry to be 1 or more")
                     self.demand(False, name, f"one entry for each of {rank} spatial axes")
-        padding = held.get("padding")
+        padding = fields.get("padding")
         if rank and isinstance(padding, Explicit) and padding.pads:
             self.demand(len(padding.pads) == rank, "padding", f"one pair for each of {rank} spatial axes")
-        group = held.get("group", 1)
+        group = fields.get("group", 1)
         if group < 1:
             self.demand(False, "group", "1 or more")

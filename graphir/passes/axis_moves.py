@@ -244,12 +244,12 @@ def _shape(node: Node, order: Order) -> Move | None:
     assert isinstance(op, Shape)
     if not _has_rank(node.inputs[0], order):
         return None
-    places = [order.index(axis) for axis in range(len(order))[slice(op.start, op.end)]]
-    if not places:
+    indices = [order.index(axis) for axis in range(len(order))[slice(op.start, op.end)]]
+    if not indices:
         return None
-    if places == list(range(places[0], places[0] + len(places))):
-        return Move(Shape(places[0], places[0] + len(places)), (0,), moves=False)
-    return Move(Shape(), (0,), moves=False, picks=tuple(places))
+    if indices == list(range(indices[0], indices[0] + len(indices))):
+        return Move(Shape(indices[0], indices[0] + len(indices)), (0,), moves=False)
+    return Move(Shape(), (0,), moves=False, picks=tuple(indices))
 
 
 def _gather(node: Node, order: Order) -> Move | None:

@@ -52,11 +52,11 @@ def _bind(graph: Graph, tensors: Mapping[str, Tensor]) -> None:
 
 
 def _input(graph: Graph, name: str) -> Value:
-    found = next((value for value in graph.inputs if value.name == name), None)
-    if found is None:
+    source = next((value for value in graph.inputs if value.name == name), None)
+    if source is None:
         names = ", ".join(value.name for value in graph.inputs) or "none"
         raise GraphError(f"{name!r} is no input of the graph and cannot be bound; its inputs are: {names}")
-    return found
+    return source
 
 
 def _tensor(value: Value, elements: object) -> Tensor:

@@ -53,12 +53,12 @@ def _join(graph: Graph, node: Node) -> bool:
     if len(operands) == len(node.inputs):
         return False
     result = node.outputs[0]
-    made = graph.add_node(node.op, operands, name=node.name, before=node).outputs[0]
+    shared = graph.add_node(node.op, operands, name=node.name, before=node).outputs[0]
     name, sources = result.name, result.sources
-    graph.replace_uses(result, made)
+    graph.replace_uses(result, shared)
     graph.erase(node)
-    graph.rename(made, name)
-    made.sources = sources
+    graph.rename(shared, name)
+    shared.sources = sources
     return True
 
 

@@ -78,13 +78,13 @@ def _resolve_windows(graph: Graph, node: Node, op: Conv | _Pool) -> bool:
         return False
     ones = (1,) * len(kernel)
     strides = op.strides or ones
-    found = resolve(op.padding, sizes, kernel, strides, op.dilations or ones)
-    if found is None:
+    explicit = resolve(op.padding, sizes, kernel, strides, op.dilations or ones)
+    if explicit is None:
         return False
-    numbers = replace(op, padding=found) if isinstance(op, Conv) else replace(op, padding=found, ceil_mode=False)
-    made = graph.replace(node, numbers)
-    if any(stride > 1 for stride in strides) or not found.is_symmetric:
-        graph.decide(KIND, made.name, described(op.padding, sizes, kernel, strides, found))
+    numbers = replace(op, padding=explicit) if isinstance(op, Conv) else replace(op, padding=explicit, ceil_mode=False)
+    replacement = graph.replace(node, numbers)
+    if any(stride > 1 for stride in strides) or not explicit.is_symmetric:
+        graph.decide(KIND, replacement.name, described(op.padding, sizes, kernel, strides, explicit))
     return True
 
 
@@ -98,26 +98,26 @@ def _resolve_transposed(graph: Graph, node: Node, op: ConvTranspose) -> bool:
     if sizes is None:
         return False
     zeros = (0,) * len(kernel)
-    found = resolve_transposed(
+    amounts = resolve_transposed(
         op.padding, sizes, kernel, strides, op.dilations or ones, op.output_padding or zeros, op.output_shape
     )
-    if found is None:
+    if amounts is None:
         return False
-    pads, extra = found
-    made = graph.replace(node, replace(op, padding=pads, output_padding=extra, output_shape=()))
+    pads, extra = amounts
+    replacement = graph.replace(node, replace(op, padding=pads, output_padding=extra, output_shape=()))
     if op.output_shape or not pads.is_symmetric or any(extra):
         text = described(op.padding, sizes, kernel, strides, pads)
-        graph.decide(KIND, made.name, f"{text}, output padding {list(extra)}" if any(extra) else text)
+        graph.decide(KIND, replacement.name, f"{text}, output padding {list(extra)}" if any(extra) else text)
     return True
 
 
 def described(
-    policy: Same | Explicit, sizes: Sequence[Dim], kernel: Sequence[int], strides: Sequence[int], found: Explicit
+    policy: Same | Explicit, sizes: Sequence[Dim], kernel: Sequence[int], strides: Sequence[int], explicit: Explicit
 ) -> str:
     """What became of a policy at these spatial sizes, as a decision says it."""
     name = f"SAME_{policy.mode.name}" if isinstance(policy, Same) else "the output shape"
     needs_size = any(stride > 1 for stride in strides)
     shown = f" on {'x'.join(map(str, sizes))}" if needs_size else ""
     windows = f"kernel {'x'.join(map(str, kernel))}, stride {'x'.join(map(str, strides))}"
-    pads = ", ".join(f"({before}, {after})" for before, after in found.pads)
+    pads = ", ".join(f"({before}, {after})" for before, after in explicit.pads)
     return f"{name}{shown}, {windows}: pads {pads} (before, after) of each axis"

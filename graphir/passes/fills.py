@@ -65,21 +65,21 @@ def _resolve(graph: Graph, node: Node, sizes: _Sizes) -> str:
         return f"no input has an axis {', '.join(sorted(unread))}"
     name = value.name
     if all(isinstance(size, int) for size in shape):
-        made = _filled(graph, node, tuple(size for size in shape if isinstance(size, int)))
+        fill = _filled(graph, node, tuple(size for size in shape if isinstance(size, int)))
         graph.decide(DecisionKind.CONSTANT_SIZE, node.name, f"its open sizes follow from its users: {value.type}")
     else:
-        found = sizes.vector(shape, node)
-        if any(isinstance(size, Sym) and found is None for size in shape):
+        vector = sizes.vector(shape, node)
+        if any(isinstance(size, Sym) and vector is None for size in shape):
             return f"a size among {value.type} is no sum or product of input sizes"
-        assert found is not None
-        made = sizes.filled(op, shape, found, node)
+        assert vector is not None
+        fill = sizes.filled(op, shape, vector, node)
         graph.decide(DecisionKind.CONSTANT_SIZE, node.name, f"its open sizes are read from the inputs: {value.type}")
     if is_output:
-        made = graph.add(Identity(), made, name=node.name, before=node)
-    graph.replace_uses(value, made)
+        fill = graph.add(Identity(), fill, name=node.name, before=node)
+    graph.replace_uses(value, fill)
     graph.erase(node)
     if is_output:
-        graph.rename(made, name)
+        graph.rename(fill, name)
     return ""
 
 
@@ -161,8 +161,8 @@ class _Sizes:
     def _atom(self, atom: str | Call, before: Node) -> Value | None:
         if isinstance(atom, str):
             value, axis = self.places[atom]
-            place = self.graph.constant([axis], DType.INT64)
-            return self._add(Gather(), before, self._shape(value, before), place)
+            index = self.graph.constant([axis], DType.INT64)
+            return self._add(Gather(), before, self._shape(value, before), index)
         left, right = self._dim(atom.left, before), self._dim(atom.right, before)
         if atom.function != "floordiv" or left is None or right is None:
             return None

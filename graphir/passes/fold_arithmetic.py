@@ -55,9 +55,9 @@ def _fold(graph: Graph, node: Node) -> bool:
     small = byte_size(type_.dtype, _sizes(type_)) <= SMALL and sum(tensor.nbytes for tensor in tensors) <= SMALL
     if not small and not _may_be_large(node, type_):
         return False
-    made = _computed(node.op, compute, tensors, type_, small)
+    folded = _computed(node.op, compute, tensors, type_, small)
     name, sources = result.name, result.sources
-    value = graph.add_parameter(graph.fresh_name(f"{name}_value"), made)
+    value = graph.add_parameter(graph.fresh_name(f"{name}_value"), folded)
     graph.replace_uses(result, value)
     graph.erase(node)
     graph.rename(value, name)
@@ -72,8 +72,8 @@ def _elements(value: Value) -> Tensor | None:
 
 def _may_be_large(node: Node, type_: TensorType) -> bool:
     """Whether a large result takes the place of what it comes from, so that no bytes are stored twice."""
-    held = [value for value in node.inputs if value is not None and value.tensor is not None]
-    large = [value for value in held if value.tensor is not None and value.tensor.nbytes > SMALL]
+    constants = [value for value in node.inputs if value is not None and value.tensor is not None]
+    large = [value for value in constants if value.tensor is not None and value.tensor.nbytes > SMALL]
     alone = all(len(value.uses) == 1 and not value.graph.is_output(value) for value in large)
     assert type_.dtype is not None
     most = sum(value.tensor.nbytes for value in large if value.tensor is not None)
@@ -92,8 +92,8 @@ def _computed(op: Operator, compute: Compute, tensors: list[Tensor], type_: Tens
 
     def elements() -> Any:
         with np.errstate(all="ignore"):
-            found = compute(op, *(tensor.numpy() for tensor in tensors))
-        return np.asarray(found).astype(dtype.numpy(), copy=False).reshape(shape)
+            result = compute(op, *(tensor.numpy() for tensor in tensors))
+        return np.asarray(result).astype(dtype.numpy(), copy=False).reshape(shape)
 
     if small:
         return Tensor.of(elements())

@@ -46,12 +46,12 @@ def fold_constants(graph: Graph, *, evaluator: Evaluator | None, limit: int = LI
     that is a decision. Linear in nodes. Raises what the evaluator raises, such as ProviderError where it is not there.
     """
     outcome = fold_known(graph)
-    found = {} if evaluator is None else _Evaluation(graph, evaluator, limit).of_frontier()
-    if evaluator is not None and found:
-        floats = [value.name for value in found if value.dtype is not None and value.dtype.is_float]
+    arrays = {} if evaluator is None else _Evaluation(graph, evaluator, limit).of_frontier()
+    if evaluator is not None and arrays:
+        floats = [value.name for value in arrays if value.dtype is not None and value.dtype.is_float]
         if floats:
             graph.decide(DecisionKind.CONSTANTS_COMPUTED, "-", f"by {evaluator.name}: {listing(floats, 5)}")
-        for value, array in found.items():
+        for value, array in arrays.items():
             outcome.note(value.name, "it depends on constants alone")
             _replace(graph, value, array)
         remove_dead_code(graph)
@@ -198,12 +198,12 @@ class _Evaluation:
 
     def of_frontier(self) -> Arrays:
         """All that the constant part gives to the rest."""
-        found: Arrays = {}
+        arrays: Arrays = {}
         count = -1
         while len(self.failed) > count:  # what a node without kernel takes is wanted, too, once that is known
             count = len(self.failed)
-            found = self.of(_frontier(self.graph, self.limit, self.failed))
-        return found
+            arrays = self.of(_frontier(self.graph, self.limit, self.failed))
+        return arrays
 
     def of(self, wanted: Sequence[Value]) -> Arrays:
         """The elements of those of the wanted values that can be computed."""
@@ -225,12 +225,12 @@ class _Evaluation:
         """
         nodes = _computable(nodes, known)
         inside = set(nodes)
-        own = [value for value in wanted if value.producer in inside]
-        if not own:
+        results = [value for value in wanted if value.producer in inside]
+        if not results:
             return {}
-        found = self._run(nodes, own, known)
-        if found is not None:
-            return found
+        arrays = self._run(nodes, results, known)
+        if arrays is not None:
+            return arrays
         if len(nodes) == 1:
             self.failed.update(nodes)
             return {}
@@ -238,9 +238,9 @@ class _Evaluation:
         first, second = nodes[:middle], nodes[middle:]
         needed = {value for node in second for value in node.inputs if value is not None}
         between = [value for node in first for value in node.outputs if value in needed]
-        before = self._compute(first, list(dict.fromkeys([*own, *between])), known)
-        after = self._compute(second, own, {**known, **before})
-        chosen = set(own)
+        before = self._compute(first, list(dict.fromkeys([*results, *between])), known)
+        after = self._compute(second, results, {**known, **before})
+        chosen = set(results)
         return {value: array for value, array in {**before, **after}.items() if value in chosen}
 
     def _run(self, nodes: Sequence[Node], wanted: Sequence[Value], known: Arrays) -> Arrays | None:
@@ -255,8 +255,8 @@ class _Evaluation:
                         tensor = value.tensor if value.tensor is not None else Tensor.of(known[value])
                         images[value] = part.add_parameter(part.fresh_name("constant"), tensor)
                 operands = [None if value is None else images[value] for value in node.inputs]
-                made = part.add_node(node.op, operands, name=node.name)
-                images.update(zip(node.outputs, made.outputs, strict=True))
+                copy = part.add_node(node.op, operands, name=node.name)
+                images.update(zip(node.outputs, copy.outputs, strict=True))
         except GraphirError:
             return None
         part.set_outputs([images[value] for value in wanted])
@@ -273,12 +273,12 @@ def _replace(graph: Graph, value: Value, array: NDArray[Any]) -> None:
     name, producer = value.name, value.producer
     assert producer is not None
     is_output = graph.is_output(value)
-    made = graph.add_parameter(graph.fresh_name(f"{name}_value"), Tensor.of(array))
-    made.sources = value.sources
+    parameter = graph.add_parameter(graph.fresh_name(f"{name}_value"), Tensor.of(array))
+    parameter.sources = value.sources
     graph.rename(value, graph.fresh_name(f"{name}_computed"))
     if is_output:
-        graph.replace_uses(value, made, outputs=False)
-        graph.replace_uses(value, graph.add(Identity(), made, name=name, output=name, before=producer))
+        graph.replace_uses(value, parameter, outputs=False)
+        graph.replace_uses(value, graph.add(Identity(), parameter, name=name, output=name, before=producer))
     else:
-        graph.replace_uses(value, made)
-        graph.rename(made, name)
+        graph.replace_uses(value, parameter)
+        graph.rename(parameter, name)

@@ -71,10 +71,10 @@ def _without_pad(graph: Graph, node: Node, merged: Operator, before: Node, order
     assert old is not None
     assert old.producer is not None
     name, turned = old.name, old.producer
-    made = graph.add(Transpose(order), data, name=turned.name, output=graph.fresh_name(name), before=node)
-    graph.replace(node, merged, (made, *rest))
+    transposed = graph.add(Transpose(order), data, name=turned.name, output=graph.fresh_name(name), before=node)
+    graph.replace(node, merged, (transposed, *rest))
     graph.erase(turned)
-    graph.rename(made, name)
+    graph.rename(transposed, name)
 
 
 def _merged(node: Node, before: Node, order: tuple[int, ...]) -> Operator | None:
@@ -85,8 +85,8 @@ def _merged(node: Node, before: Node, order: tuple[int, ...]) -> Operator | None
     if pads is None or kernel is None or len(kernel) != len(pads) or isinstance(op.padding, Same):
         return None
     fill = fill_of(before)
-    own = op.padding.pads or ((0, 0),) * len(pads)
-    whole = Explicit(tuple((a + c, b + d) for (a, b), (c, d) in zip(own, pads, strict=True)))
+    own_pads = op.padding.pads or ((0, 0),) * len(pads)
+    whole = Explicit(tuple((a + c, b + d) for (a, b), (c, d) in zip(own_pads, pads, strict=True)))
     if fill is None:
         return None
     if isinstance(op, Conv):
@@ -119,13 +119,13 @@ def spatial_pads(
             return None
         chosen = tuple(axis % data.rank for axis in stated)
     half = len(numbers) // 2
-    found = [(0, 0)] * data.rank
+    pairs = [(0, 0)] * data.rank
     for axis, first, last in zip(chosen, numbers[:half], numbers[half:], strict=True):
-        found[axis] = first, last
-    found = [found[axis] for axis in order] if order else found
-    if any(number < 0 for pair in found for number in pair) or any(map(any, found[:2])):
+        pairs[axis] = first, last
+    pairs = [pairs[axis] for axis in order] if order else pairs
+    if any(number < 0 for pair in pairs for number in pair) or any(map(any, pairs[:2])):
         return None
-    return tuple(found[2:])
+    return tuple(pairs[2:])
 
 
 def fill_is_neutral(op: Operator, before: Node) -> bool:

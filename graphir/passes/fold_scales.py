@@ -35,10 +35,10 @@ def fold_scales(graph: Graph, *, shifts_only: bool = False) -> Outcome:
     for node in list(graph.nodes):
         target = node
         while isinstance(target.op, Conv | ConvTranspose | Gemm | MatMul):
-            made = _fold_next(graph, target, SHIFTS if shifts_only else AFFINE)
-            if made is None:
+            folded = _fold_next(graph, target, SHIFTS if shifts_only else AFFINE)
+            if folded is None:
                 break
-            target = made
+            target = folded
         if target is not node:
             outcome.note(target.name, "the scale and shift behind it went into its weights and bias")
     if outcome and not shifts_only:
@@ -61,8 +61,8 @@ def _fold_next(graph: Graph, node: Node, kinds: tuple[type[Operator], ...]) -> N
     if use is None or not isinstance(use[0].op, kinds):
         return None
     user, slot = use
-    found = _affine(user, slot, rank, axis, channels)
-    operands = None if found is None else _operands(graph, node, *found)
+    affine = _affine(user, slot, rank, axis, channels)
+    operands = None if affine is None else _operands(graph, node, *affine)
     if operands is None:
         return None
     op = node.op
@@ -70,8 +70,8 @@ def _fold_next(graph: Graph, node: Node, kinds: tuple[type[Operator], ...]) -> N
         op = Gemm()
     elif isinstance(op, Gemm):
         op = replace(op, beta=1.0)
-    made = graph.add_node(op, operands, name=node.name, before=user)
-    result, last = made.outputs[0], user.outputs[0]
+    replacement = graph.add_node(op, operands, name=node.name, before=user)
+    result, last = replacement.outputs[0], user.outputs[0]
     name, sources = last.name, last.sources  # what lay between is computed nowhere now
     result.sources = sources
     if turned is not user:
@@ -80,13 +80,13 @@ def _fold_next(graph: Graph, node: Node, kinds: tuple[type[Operator], ...]) -> N
     for gone in dict.fromkeys((user, turned, node)):
         graph.erase(gone)
     if turned is not user:
-        graph.rename(made.outputs[0], value.name)
+        graph.rename(replacement.outputs[0], value.name)
     graph.rename(result, name)
     result.sources = sources
-    for old, new in zip(node.inputs[1:], made.inputs[1:], strict=False):
+    for old, new in zip(node.inputs[1:], replacement.inputs[1:], strict=False):
         if old is not None and new is not None and old is not new:
             _take_place(graph, old, new)
-    return made
+    return replacement
 
 
 def _only_use(graph: Graph, value: Value) -> tuple[Node, int] | None:
@@ -159,7 +159,7 @@ def _vector(tensor: Tensor, rank: int, axis: int, channels: int) -> Callable[[],
     shape = (1,) * (rank - len(tensor.shape)) + tensor.shape
     if len(shape) != rank or not tensor.dtype.is_float:
         return None
-    if any(size != 1 for place, size in enumerate(shape) if place != axis) or shape[axis] not in (1, channels):
+    if any(size != 1 for index, size in enumerate(shape) if index != axis) or shape[axis] not in (1, channels):
         return None
 
     def read() -> Any:
@@ -189,11 +189,11 @@ def _operands(graph: Graph, node: Node, scale: Any, shift: Any) -> list[Value | 
     dtype = tensor.dtype
     if scale is not None:
         axis = (0 if op.transB else 1) if isinstance(op, Gemm) else 0 if isinstance(op, Conv) else 1
-        spread = tuple(-1 if place == axis else 1 for place in range(len(tensor.shape)))
-        held = tensor
+        spread = tuple(-1 if index == axis else 1 for index in range(len(tensor.shape)))
+        stored = tensor
 
         def scaled() -> Any:
-            return _rounded(held.numpy().astype("float64") * scale().reshape(spread), dtype)
+            return _rounded(stored.numpy().astype("float64") * scale().reshape(spread), dtype)
 
         name = graph.fresh_name(f"{weight.name}_scaled")
         weight = graph.add_parameter(name, Tensor.computed(dtype, tensor.shape, scaled))
@@ -207,8 +207,8 @@ def _operands(graph: Graph, node: Node, scale: Any, shift: Any) -> list[Value | 
         total = total if scale is None else total * scale()
         return _rounded(total if shift is None else total + shift(), dtype)
 
-    made = graph.add_parameter(graph.fresh_name(f"{node.name}_bias"), Tensor.of(moved()))
-    return [node.inputs[0], weight, made]
+    parameter = graph.add_parameter(graph.fresh_name(f"{node.name}_bias"), Tensor.of(moved()))
+    return [node.inputs[0], weight, parameter]
 
 
 def _rounded(array: Any, dtype: Any) -> Any:

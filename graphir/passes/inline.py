@@ -58,13 +58,13 @@ class Body:
     def add(self, op: Operator, operands: Sequence[Value | None], before: Node, suffix: str) -> Node:
         """A node of its own beside those of the body."""
         outputs = [self.names.fresh(f"{self.prefix}_{suffix}") for _ in range(op.output_count)]
-        made = self.target.add_node(op, operands, name=outputs[0], output_names=outputs, before=before)
-        self._note(made, before)
-        return made
+        node = self.target.add_node(op, operands, name=outputs[0], output_names=outputs, before=before)
+        self._note(node, before)
+        return node
 
-    def _note(self, made: Node, before: Node) -> None:
-        self.made.append(made)
-        self.names.ancestors[made] = before
+    def _note(self, node: Node, before: Node) -> None:
+        self.made.append(node)
+        self.names.ancestors[node] = before
 
     def take_back(self) -> None:
         """Erase all nodes that were made, and the parameters that were added since."""
@@ -88,7 +88,7 @@ class Body:
             clone_into(inner, self.target, images, lambda name: fresh(f"{prefix}_{name}"))
             for inner in node.subgraphs
         ]
-        made = self.target.add_node(
+        copy = self.target.add_node(
             node.op,
             [None if value is None else images.get(value, value) for value in node.inputs],
             name=f"{prefix}_{node.name}",
@@ -96,8 +96,8 @@ class Body:
             before=before,
             subgraphs=subgraphs,
         )
-        self._note(made, before)
-        for old, new in zip(node.outputs, made.outputs, strict=True):
+        self._note(copy, before)
+        for old, new in zip(node.outputs, copy.outputs, strict=True):
             images[old] = new
             if not isinstance(new.type, TensorType) or not new.type.is_static:
                 _refine(self.target, new, old)
@@ -110,7 +110,7 @@ def _refine(graph: Graph, value: Value, stated: Value) -> None:
     graph.refine(value, stated.type)
 
 
-def take_place(graph: Graph, node: Node, values: Sequence[Value], made: Iterable[Node]) -> None:
+def take_place(graph: Graph, node: Node, values: Sequence[Value], nodes: Iterable[Node]) -> None:
     """Let `values` stand for the node's results and erase it. Results of the nodes `made` for it take their names.
 
     The names of the graph's outputs stay: a value that cannot take such a name gets an Identity that does. Raises
@@ -122,7 +122,7 @@ def take_place(graph: Graph, node: Node, values: Sequence[Value], made: Iterable
             unify(old.type, new.type)
         except ShapeError as error:
             raise ShapeError(f"{old.name} is {old.type}, but what takes its place is {new.type}: {error}") from None
-    free = {value for new in made if new.graph is graph for value in new.outputs}
+    free = {value for new in nodes if new.graph is graph for value in new.outputs}
     renamed: list[tuple[Value, str]] = []
     for old, value in needed:
         new = value

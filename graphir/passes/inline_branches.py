@@ -22,13 +22,13 @@ def inline_branches(graph: Graph, names: Names | None = None) -> Outcome:
 
 
 def _all_nodes(graph: Graph) -> list[Node]:
-    found: list[Node] = []
+    nodes: list[Node] = []
     pending = [graph]
     while pending:
         for node in pending.pop().nodes:
-            found.append(node)
+            nodes.append(node)
             pending.extend(node.subgraphs)
-    return found
+    return nodes
 
 
 def _inline(graph: Graph, names: Names) -> Outcome:

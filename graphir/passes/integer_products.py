@@ -34,9 +34,9 @@ class _Floats:
 
     def operand(self, slot: int) -> Value:
         """The operand in a slot."""
-        found = self.value(slot)
-        assert found is not None
-        return found
+        value = self.value(slot)
+        assert value is not None
+        return value
 
     def add(self, op: Operator, *operands: Value | None, suffix: str) -> Value:
         """A node's result."""
@@ -51,23 +51,23 @@ class _Floats:
         if value.rank in (0, None) or value.shape == (1,) or not axes:
             return value
         assert value.rank is not None
-        places = self.body.target.constant(list(range(value.rank, value.rank + axes)), DType.INT64)
-        return self.add(Unsqueeze(), value, places, suffix="apart")
+        indices = self.body.target.constant(list(range(value.rank, value.rank + axes)), DType.INT64)
+        return self.add(Unsqueeze(), value, indices, suffix="apart")
 
     def centred(self, slot: int, zero: int, dtype: DType, axes: int = 0) -> Value:
         """An operand less its zero point, which has so many axes fewer behind its own if it is a vector."""
-        found, offset = self.cast(self.operand(slot), dtype), self.value(zero)
+        product, offset = self.cast(self.operand(slot), dtype), self.value(zero)
         if offset is None or _is_zero(offset):
-            return found
-        return self.add(Sub(), found, self.cast(self.spread(offset, axes), dtype), suffix=f"centred{slot}")
+            return product
+        return self.add(Sub(), product, self.cast(self.spread(offset, axes), dtype), suffix=f"centred{slot}")
 
     def requantized(self, sums: Value, scales: tuple[Value, Value], slots: tuple[int, int], axis: int) -> Value:
         """Sums times both scales, quantized by the scale and the zero point in two slots, along an axis."""
-        found = self.cast(sums, DType.FLOAT32)
+        result = self.cast(sums, DType.FLOAT32)
         for scale in scales:
-            found = self.add(Mul(), found, self.cast(scale, DType.FLOAT32), suffix="scaled")
+            result = self.add(Mul(), result, self.cast(scale, DType.FLOAT32), suffix="scaled")
         scale, zero = (self.operand(slot) for slot in slots)
-        return self.add(QuantizeLinear(axis), found, self.cast(scale, DType.FLOAT32), zero, suffix="quantized")
+        return self.add(QuantizeLinear(axis), result, self.cast(scale, DType.FLOAT32), zero, suffix="quantized")
 
 
 def _is_zero(value: Value) -> bool:
@@ -79,50 +79,50 @@ def _dtype(terms: Dim) -> DType:
     return DType.FLOAT32 if isinstance(terms, int) and terms * LARGEST_PRODUCT < EXACT else DType.FLOAT64
 
 
-def _convolved(made: _Floats, weight: int, zeros: tuple[int, int], bias: int | None) -> Value:
+def _convolved(floats: _Floats, weight: int, zeros: tuple[int, int], bias: int | None) -> Value:
     """The convolution of the operands in slot 0 and `weight` less their zero points, and the bias."""
-    op, shape = made.node.op, made.operand(weight).shape
+    op, shape = floats.node.op, floats.operand(weight).shape
     assert isinstance(op, ConvInteger | QLinearConv)
     if shape is None:
-        raise GraphError(f"the shape of {made.operand(weight).name} is unknown")
+        raise GraphError(f"the shape of {floats.operand(weight).name} is unknown")
     dtype = _dtype(product(shape[1:]))
-    addend = None if bias is None else made.value(bias)
+    addend = None if bias is None else floats.value(bias)
     operands = (
-        made.centred(0, zeros[0], dtype),
-        made.centred(weight, zeros[1], dtype, len(shape) - 1),
-        *([] if addend is None else [made.cast(addend, dtype)]),
+        floats.centred(0, zeros[0], dtype),
+        floats.centred(weight, zeros[1], dtype, len(shape) - 1),
+        *([] if addend is None else [floats.cast(addend, dtype)]),
     )
-    return made.add(op.conv(), *operands, suffix="sums")
+    return floats.add(op.conv(), *operands, suffix="sums")
 
 
-def _multiplied(made: _Floats, right: int, zeros: tuple[int, int]) -> Value:
+def _multiplied(floats: _Floats, right: int, zeros: tuple[int, int]) -> Value:
     """The product of the matrices in slot 0 and `right` less their zero points, those of the left one a row each."""
-    columns = made.operand(0).shape
+    columns = floats.operand(0).shape
     dtype = _dtype(columns[-1]) if columns else DType.FLOAT64
-    left = made.centred(0, zeros[0], dtype, 1)
-    return made.add(MatMul(), left, made.centred(right, zeros[1], dtype), suffix="sums")
+    left = floats.centred(0, zeros[0], dtype, 1)
+    return floats.add(MatMul(), left, floats.centred(right, zeros[1], dtype), suffix="sums")
 
 
-def _conv_integer(made: _Floats) -> Value:
-    return made.cast(_convolved(made, 1, (2, 3), None), DType.INT32)
+def _conv_integer(floats: _Floats) -> Value:
+    return floats.cast(_convolved(floats, 1, (2, 3), None), DType.INT32)
 
 
-def _matmul_integer(made: _Floats) -> Value:
-    return made.cast(_multiplied(made, 1, (2, 3)), DType.INT32)
+def _matmul_integer(floats: _Floats) -> Value:
+    return floats.cast(_multiplied(floats, 1, (2, 3)), DType.INT32)
 
 
-def _quantized_conv(made: _Floats) -> Value:
-    sums = _convolved(made, 3, (2, 5), 8)
-    scales = made.operand(1), made.spread(made.operand(4), (made.operand(3).rank or 2) - 2)
-    return made.requantized(sums, scales, (6, 7), 1)
+def _quantized_conv(floats: _Floats) -> Value:
+    sums = _convolved(floats, 3, (2, 5), 8)
+    scales = floats.operand(1), floats.spread(floats.operand(4), (floats.operand(3).rank or 2) - 2)
+    return floats.requantized(sums, scales, (6, 7), 1)
 
 
-def _quantized_matmul(made: _Floats) -> Value:
-    wanted = made.operand(7).dtype
+def _quantized_matmul(floats: _Floats) -> Value:
+    wanted = floats.operand(7).dtype
     if wanted not in (DType.INT8, DType.UINT8):
         raise GraphError(f"its result is {wanted}; integers of 8 bits can be said in floats")
-    sums = _multiplied(made, 3, (2, 5))
-    return made.requantized(sums, (made.spread(made.operand(1), 1), made.operand(4)), (6, 7), -2)
+    sums = _multiplied(floats, 3, (2, 5))
+    return floats.requantized(sums, (floats.spread(floats.operand(1), 1), floats.operand(4)), (6, 7), -2)
 
 
 INTEGER_PRODUCTS: dict[type[Operator], Callable[[_Floats], Value]] = {
@@ -136,10 +136,10 @@ INTEGER_PRODUCTS: dict[type[Operator], Callable[[_Floats], Value]] = {
 def write_in_floats(graph: Graph, node: Node, names: Names) -> list[Node]:
     """Put the product of floats in the place of one of INTEGER_PRODUCTS; the new nodes. Raises GraphirError, with
     nothing changed, where the sums have no such form."""
-    made = _Floats(graph, node, names)
+    floats = _Floats(graph, node, names)
     try:
-        take_place(graph, node, [INTEGER_PRODUCTS[type(node.op)](made)], made.body.made)
+        take_place(graph, node, [INTEGER_PRODUCTS[type(node.op)](floats)], floats.body.made)
     except GraphirError:
-        made.body.take_back()
+        floats.body.take_back()
         raise
-    return made.body.made
+    return floats.body.made

@@ -47,44 +47,44 @@ class Network:
                 return total, set(levels)
             following = [0] * len(self._edges)
             while True:
-                found = self._fill(levels, following)
-                if not found:
+                flow = self._fill(levels, following)
+                if not flow:
                     break
-                total += found
+                total += flow
 
     def _levels(self) -> dict[int, int]:
         """How far each place is that can be reached from the source."""
         levels = {SOURCE: 0}
         queue = deque([SOURCE])
         while queue:
-            place = queue.popleft()
-            for edge in self._edges[place]:
+            vertex = queue.popleft()
+            for edge in self._edges[vertex]:
                 end = self._ends[edge]
                 if self._room[edge] and end not in levels:
-                    levels[end] = levels[place] + 1
+                    levels[end] = levels[vertex] + 1
                     queue.append(end)
         return levels
 
     def _fill(self, levels: dict[int, int], following: list[int]) -> int:
         """Fill one shortest path; 0 if there is none. `following` is where each place goes on looking."""
         path: list[int] = []
-        place = SOURCE
-        while place != SINK:
-            edges = self._edges[place]
-            while following[place] < len(edges):
-                edge = edges[following[place]]
+        vertex = SOURCE
+        while vertex != SINK:
+            edges = self._edges[vertex]
+            while following[vertex] < len(edges):
+                edge = edges[following[vertex]]
                 end = self._ends[edge]
-                if self._room[edge] and levels.get(end) == levels[place] + 1:
+                if self._room[edge] and levels.get(end) == levels[vertex] + 1:
                     break
-                following[place] += 1
+                following[vertex] += 1
             else:
                 if not path:
                     return 0
-                place = self._ends[path.pop() ^ 1]
-                following[place] += 1
+                vertex = self._ends[path.pop() ^ 1]
+                following[vertex] += 1
                 continue
             path.append(edge)
-            place = end
+            vertex = end
         least = min(self._room[edge] for edge in path)
         for edge in path:
             self._room[edge] -= least

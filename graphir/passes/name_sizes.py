@@ -68,14 +68,14 @@ def _decide(graph: Graph, inputs: list[str], name: str) -> None:
 
 def _first_sizes(graph: Graph) -> dict[str, list[Value]]:
     """The inputs whose first size is a symbol, by it."""
-    found: dict[str, list[Value]] = {}
+    values_by_name: dict[str, list[Value]] = {}
     for value in graph.inputs:
         first = value.shape[0] if value.shape else None
         if isinstance(first, Sym) and len(first.symbols()) == 1:
             (name,) = first.symbols()
             if first == symbol(name):
-                found.setdefault(name, []).append(value)
-    return found
+                values_by_name.setdefault(name, []).append(value)
+    return values_by_name
 
 
 def _groups(graph: Graph, firsts: Mapping[str, list[Value]], *, one_batch: bool) -> list[list[str]]:
@@ -103,23 +103,23 @@ def _is_wide(values: list[Value]) -> bool:
 
 
 def _relations(graph: Graph, names: Pair) -> _Relations:
-    found = _Relations()
+    relations = _Relations()
     seen: set[tuple[Dim, ...]] = set()
     for value in _values(graph):
         shape = value.shape
         if shape is None or shape in seen:
             continue
         seen.add(shape)
-        places = [names & frozenset(_names(dim)) for dim in shape]
-        for axis, here in enumerate(places):
-            behind = frozenset[str]().union(*places[axis + 1 :])
-            found.apart.update(frozenset({one, other}) for one in here for other in behind if one != other)
+        names_by_axis = [names & frozenset(_names(dim)) for dim in shape]
+        for axis, here in enumerate(names_by_axis):
+            behind = frozenset[str]().union(*names_by_axis[axis + 1 :])
+            relations.apart.update(frozenset({name, other}) for name in here for other in behind if name != other)
             if len(here) > 1:
-                _relate(shape[axis], names, found)
+                _relate(shape[axis], names, relations)
     for node in graph.nodes:
         if isinstance(node.op, Concat):
-            found.met.update(_joined(node, node.op, names))
-    return found
+            relations.met.update(_joined(node, node.op, names))
+    return relations
 
 
 def _joined(node: Node, op: Concat, names: Pair) -> Iterator[Pair]:
@@ -133,23 +133,23 @@ def _joined(node: Node, op: Concat, names: Pair) -> Iterator[Pair]:
                 yield pair
 
 
-def _relate(dim: Dim, names: Pair, found: _Relations) -> None:
+def _relate(dim: Dim, names: Pair, relations: _Relations) -> None:
     """Note how a size is made of several symbols: broadcast together, or combined, which sets them apart."""
     if not isinstance(dim, Sym):
         return
     atoms = {atom for mono, _ in dim.terms for atom in mono}
     inside = [names & ({atom} if isinstance(atom, str) else _names(atom.left) | _names(atom.right)) for atom in atoms]
-    for place, here in enumerate(inside):
-        for behind in inside[place + 1 :]:
-            found.apart.update(frozenset({one, other}) for one in here for other in behind if one != other)
+    for index, here in enumerate(inside):
+        for behind in inside[index + 1 :]:
+            relations.apart.update(frozenset({name, other}) for name in here for other in behind if name != other)
     for atom in atoms:
         if not isinstance(atom, Call):
             continue
         left, right = names & frozenset(_names(atom.left)), names & frozenset(_names(atom.right))
-        pairs = {frozenset({one, other}) for one in left for other in right if one != other}
-        (found.met if atom.function == "max" else found.apart).update(pairs)
-        _relate(atom.left, names, found)
-        _relate(atom.right, names, found)
+        pairs = {frozenset({name, other}) for name in left for other in right if name != other}
+        (relations.met if atom.function == "max" else relations.apart).update(pairs)
+        _relate(atom.left, names, relations)
+        _relate(atom.right, names, relations)
 
 
 def _names(dim: object) -> frozenset[str]:
@@ -166,9 +166,9 @@ def _free(wanted: str, taken: set[str]) -> str:
 def _values(graph: Graph) -> Iterator[Value]:
     pending = [graph]
     while pending:
-        held = pending.pop()
-        yield from held.values
-        pending.extend(inner for node in held.nodes for inner in node.subgraphs)
+        current = pending.pop()
+        yield from current.values
+        pending.extend(inner for node in current.nodes for inner in node.subgraphs)
 
 
 def _rename(graph: Graph, names: Mapping[str, str]) -> None:
@@ -182,7 +182,8 @@ def _rename(graph: Graph, names: Mapping[str, str]) -> None:
             value.known = Known(value.known.shape, elements)
     words = re.compile("|".join(rf"\b{re.escape(old)}\b" for old in names))
     graph.decisions[:] = [
-        replace(held, text=words.sub(lambda match: names[match.group()], held.text)) for held in graph.decisions
+        replace(decision, text=words.sub(lambda match: names[match.group()], decision.text))
+        for decision in graph.decisions
     ]
 
 

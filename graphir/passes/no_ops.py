@@ -67,15 +67,15 @@ def _drop_dropout(graph: Graph, node: Node) -> Accepted:
     assert data is not None
     if graph.is_output(node.outputs[0]) and not mask.is_needed:
         return False
-    made: list[Node] = []
+    nodes: list[Node] = []
     if mask.is_needed:
         if data.shape is not None and all(isinstance(dim, int) for dim in data.shape):
             sizes = graph.constant(np.array(data.shape, np.int64))
         else:
             sizes = graph.add(Shape(), data, name=f"{node.name}_shape", before=node)
         op = ConstantOfShape(1.0, DType.BOOL)
-        made.append(graph.add_node(op, (sizes,), name=f"{node.name}_mask", before=node))
-    take_place(graph, node, [data, made[0].outputs[0] if made else data], made)
+        nodes.append(graph.add_node(op, (sizes,), name=f"{node.name}_mask", before=node))
+    take_place(graph, node, [data, nodes[0].outputs[0] if nodes else data], nodes)
     return True
 
 
@@ -106,10 +106,10 @@ def _drop_where(graph: Graph, node: Node) -> Accepted:
     condition, result = node.inputs[0], node.outputs[0]
     if condition is None or condition.tensor is None or not 0 < condition.tensor.size <= SMALL:
         return False
-    held = condition.tensor.numpy()
-    if held.any() != held.all() or graph.is_output(result):
+    values = condition.tensor.numpy()
+    if values.any() != values.all() or graph.is_output(result):
         return False
-    chosen = node.inputs[1 if held.all() else 2]
+    chosen = node.inputs[1 if values.all() else 2]
     if chosen is None or chosen.shape is None or chosen.shape != result.shape:
         return False
     if any(isinstance(dim, Unknown) for dim in chosen.shape):

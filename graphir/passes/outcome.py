@@ -39,10 +39,10 @@ class Outcome:
 
     def counts(self) -> Mapping[str, int]:
         """How many changes there were for each reason, in the order in which the reasons came up."""
-        found: dict[str, int] = {}
+        counts: dict[str, int] = {}
         for change in self.changes:
-            found[change.why] = found.get(change.why, 0) + 1
-        return found
+            counts[change.why] = counts.get(change.why, 0) + 1
+        return counts
 
     def __bool__(self) -> bool:
         return self.changed

@@ -71,7 +71,7 @@ class Pipeline:
         """
         from .clone import on_copy
 
-        with on_copy(graph, self.run, needed=any(made.applies(graph) for made in self.steps)) as copy:
+        with on_copy(graph, self.run, needed=any(step.applies(graph) for step in self.steps)) as copy:
             yield copy
 
 
@@ -80,20 +80,20 @@ def step(run: Callable[..., Outcome], *then: Callable[..., Outcome], **options: 
     return Step(run.__name__, partial(run, **options) if options else run, tuple([step(after) for after in then]))
 
 
-def run_step(made: Step, graph: Graph) -> Outcome:
+def run_step(step: Step, graph: Graph) -> Outcome:
     """Take the graph through one step, without those that follow it. Tests put a check of its contract around this."""
-    return made.run(graph)
+    return step.run(graph)
 
 
-def _run_checked(made: Step, graph: Graph) -> Outcome:
+def _run_checked(step: Step, graph: Graph) -> Outcome:
     before = _ends(graph)
-    outcome = run_step(made, graph)
+    outcome = run_step(step, graph)
     try:
         if _ends(graph) != before:
             raise GraphError(f"its inputs and outputs were {before} and are {_ends(graph)}")
         graph.check()
     except GraphirError as error:
-        raise GraphError(f"the pass {made.name} broke the graph {graph.name}: {error}") from error
+        raise GraphError(f"the pass {step.name} broke the graph {graph.name}: {error}") from error
     return outcome
 
 
@@ -103,10 +103,10 @@ def _ends(graph: Graph) -> tuple[list[str], list[str]]:
 
 def _run_steps(steps: Iterable[Step], graph: Graph, run: Callable[[Step, Graph], Outcome]) -> Outcome:
     outcome = Outcome()
-    for made in steps:
-        changes = run(made, graph)
+    for step in steps:
+        changes = run(step, graph)
         if changes:
-            changes |= _run_steps(made.then, graph, run)
+            changes |= _run_steps(step.then, graph, run)
         outcome |= changes
     return outcome
 

@@ -31,7 +31,7 @@ def select_branches(graph: Graph, names: Names | None = None) -> Outcome:
         node = pending.pop()
         branches = [Body(inner, graph, names, node.name) for inner in node.subgraphs]
         try:
-            made = _select(graph, node, branches)
+            nodes = _select(graph, node, branches)
         except GraphirError as error:
             for branch in reversed(branches):
                 branch.take_back()
@@ -39,7 +39,7 @@ def select_branches(graph: Graph, names: Names | None = None) -> Outcome:
             continue
         graph.decide(DecisionKind.BOTH_BRANCHES_COMPUTED, node.name, WHY)
         outcome.note(node.name, WHY)
-        pending.extend(new for new in reversed(made) if isinstance(new.op, If))
+        pending.extend(new for new in reversed(nodes) if isinstance(new.op, If))
     if outcome:
         infer_graph(graph)
     return outcome
@@ -52,16 +52,17 @@ def _select(graph: Graph, node: Node, branches: list[Body]) -> list[Node]:
     last = branches[-1]
     scalar = as_scalar(last, condition, node)
     chosen = []
-    for old, one, other in zip(node.outputs, *results, strict=True):
+    for old, value, other in zip(node.outputs, *results, strict=True):
         if not old.is_needed:
             chosen.append(old)
             continue
-        if not have_same_shape(one, other):
-            raise GraphirError(f"its branches give {one.type} and {other.type} for {old.name}, which no Where selects")
-        chosen.append(last.add(Where(), [scalar, one, other], node, "selected").outputs[0])
-    made = [new for branch in branches for new in branch.made]
-    take_place(graph, node, chosen, made)
-    return made
+        if not have_same_shape(value, other):
+            types = f"{value.type} and {other.type}"
+            raise GraphirError(f"its branches give {types} for {old.name}, which no Where selects")
+        chosen.append(last.add(Where(), [scalar, value, other], node, "selected").outputs[0])
+    nodes = [new for branch in branches for new in branch.made]
+    take_place(graph, node, chosen, nodes)
+    return nodes
 
 
 def as_scalar(body: Body, condition: Value, before: Node) -> Value:

@@ -117,14 +117,14 @@ def _replace_by_parameter(graph: Graph, node: Node, tensor: Tensor) -> Accepted:
     if not alone and tensor.nbytes > SHARED_LIMIT:
         return False
     name = source.name
-    made = graph.add_parameter(graph.fresh_name(f"{name}_{node.op.name.lower()}"), tensor)
-    made.sources = source.sources
+    parameter = graph.add_parameter(graph.fresh_name(f"{name}_{node.op.name.lower()}"), tensor)
+    parameter.sources = source.sources
     for twin in twins:
-        graph.replace_uses(twin.outputs[0], made)
+        graph.replace_uses(twin.outputs[0], parameter)
         graph.erase(twin)
     if alone and source.graph is graph:
         graph.erase_value(source)
-        graph.rename(made, name)
+        graph.rename(parameter, name)
     return True
 
 
@@ -137,7 +137,7 @@ def _simplify_transpose(graph: Graph, node: Node) -> Accepted:
     perm = op.perm or tuple(reversed(range(value.rank or 0)))
     if perm == tuple(range(len(perm))):
         return bypass(graph, node, value)
-    tensor = _rearranged_parameter(node, lambda held: held.transposed(perm))
+    tensor = _rearranged_parameter(node, lambda original: original.transposed(perm))
     if tensor is not None:
         return _replace_by_parameter(graph, node, tensor)
     before = value.producer
@@ -149,8 +149,8 @@ def _simplify_transpose(graph: Graph, node: Node) -> Accepted:
         source = before.inputs[0]
         if merged == tuple(range(len(perm))):
             return bypass(graph, node, source)
-        made = graph.add_node(Transpose(merged), (source,), name=node.name, before=node).outputs[0]
-        return bypass(graph, node, made)
+        result = graph.add_node(Transpose(merged), (source,), name=node.name, before=node).outputs[0]
+        return bypass(graph, node, result)
     return False
 
 
@@ -176,16 +176,16 @@ def _sink_transpose(graph: Graph, node: Node) -> Accepted:
             assert value.producer.inputs[0] is not None
             sources.append(value.producer.inputs[0])
             continue
-        found = None if value.shape == () else _transpose_of(graph, value, back)
-        if value.shape != () and found is None:
+        transpose = None if value.shape == () else _transpose_of(graph, value, back)
+        if value.shape != () and transpose is None:
             return False
-        others += [] if found is None else [found]
-        sources.append(value if found is None else found.outputs[0])
+        others += [] if transpose is None else [transpose]
+        sources.append(value if transpose is None else transpose.outputs[0])
     hoisted = {other.outputs[0]: _hoist(graph, other) for other in dict.fromkeys(others)}
     sources = [hoisted.get(source, source) for source in sources]
     moved = graph.add_node(node.op, sources, name=node.name, before=node).outputs[0]
-    made = graph.add_node(Transpose(perm), (moved,), name=f"{node.name}_transpose", before=node).outputs[0]
-    return bypass(graph, node, made)
+    transposed = graph.add_node(Transpose(perm), (moved,), name=f"{node.name}_transpose", before=node).outputs[0]
+    return bypass(graph, node, transposed)
 
 
 def _only_use_of(value: Value | None) -> tuple[int, ...]:
@@ -213,10 +213,10 @@ def _hoist(graph: Graph, node: Node) -> Value:
     (operand,) = node.inputs
     assert operand is not None
     before = graph.nodes[0] if operand.producer is None else operand.producer.following
-    made = graph.add_node(node.op, (operand,), name=node.name, before=before).outputs[0]
-    graph.replace_uses(node.outputs[0], made)
+    result = graph.add_node(node.op, (operand,), name=node.name, before=before).outputs[0]
+    graph.replace_uses(node.outputs[0], result)
     graph.erase(node)
-    return made
+    return result
 
 
 def _leads_to_transpose(value: Value) -> bool:
@@ -250,7 +250,7 @@ def _simplify_reshape(graph: Graph, node: Node) -> Accepted:
         return bypass(graph, node, value)
     if shape is not None and all(isinstance(dim, int) for dim in shape):
         sizes = tuple(dim for dim in shape if isinstance(dim, int))
-        tensor = _rearranged_parameter(node, lambda held: held.reshaped(sizes))
+        tensor = _rearranged_parameter(node, lambda original: original.reshaped(sizes))
         if tensor is not None:
             return _replace_by_parameter(graph, node, tensor)
     before = value.producer

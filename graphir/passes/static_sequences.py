@@ -87,15 +87,15 @@ class _Walk:
             except GraphirError as error:
                 self.outcome.reasons[node] = str(error)
 
-    def _settle(self, node: Node, found: list[Content], body: Body) -> None:
+    def _settle(self, node: Node, contents: list[Content], body: Body) -> None:
         """A tensor takes the place of the node's result; what a sequence holds is noted."""
-        values = [content for content in found if isinstance(content, Value)]
-        if len(values) == len(found) and not isinstance(node.op, sq.Optional | Identity):
+        values = [content for content in contents if isinstance(content, Value)]
+        if len(values) == len(contents) and not isinstance(node.op, sq.Optional | Identity):
             self.replaced.update(zip(node.outputs, values, strict=True))
             take_place(self.graph, node, values, body.made)
             self.outcome.note(node.name, "what it takes from its sequence is known")
         else:
-            self.contents.update(zip(node.outputs, found, strict=True))
+            self.contents.update(zip(node.outputs, contents, strict=True))
 
     def now(self, value: Value) -> Value:
         """What stands for a value by now."""
@@ -105,9 +105,9 @@ class _Walk:
 
     def content(self, value: Value) -> Content:
         """What an optional value, a sequence or a tensor holds. Raises _Stays."""
-        found = self.contents.get(value)
-        if found is not None:
-            return found
+        content = self.contents.get(value)
+        if content is not None:
+            return content
         if isinstance(value.type, TensorType) and value.type != ANYTHING:
             return value
         origin = "an input" if value.producer is None else f"computed by {value.producer.name}"
@@ -117,10 +117,10 @@ class _Walk:
         """The elements of the sequence that is the node's first operand. Raises _Stays."""
         value = node.inputs[0]
         assert value is not None
-        found = self.content(value)
-        if not isinstance(found, Elements):
+        content = self.content(value)
+        if not isinstance(content, Elements):
             raise _Stays(f"{value.name} is {value.type}, expected a sequence")
-        return found.items
+        return content.items
 
     def position(self, node: Node, slot: int, count: int, default: int) -> int:
         """A position among `count` places, counted from the front. Raises _Stays."""
@@ -158,8 +158,8 @@ def _insert(walk: _Walk, node: Node, body: Body) -> list[Content]:
     value = node.inputs[2] if len(node.inputs) > 2 else None
     if value is None:
         return [Elements((*items, new))]
-    place = walk.position(node, 2, len(items), 0) if _is_negative(value) else walk.position(node, 2, len(items) + 1, 0)
-    return [Elements((*items[:place], new, *items[place:]))]
+    index = walk.position(node, 2, len(items), 0) if _is_negative(value) else walk.position(node, 2, len(items) + 1, 0)
+    return [Elements((*items[:index], new, *items[index:]))]
 
 
 def _is_negative(value: Value) -> bool:
@@ -169,8 +169,8 @@ def _is_negative(value: Value) -> bool:
 
 def _erase(walk: _Walk, node: Node, body: Body) -> list[Content]:
     items = walk.elements(node)
-    place = walk.position(node, 1, len(items), len(items) - 1)
-    return [Elements((*items[:place], *items[place + 1 :]))]
+    index = walk.position(node, 1, len(items), len(items) - 1)
+    return [Elements((*items[:index], *items[index + 1 :]))]
 
 
 def _length(walk: _Walk, node: Node, body: Body) -> list[Content]:
@@ -235,9 +235,9 @@ def _map(walk: _Walk, node: Node, body: Body) -> list[Content]:
         start = len(body.made)
         values = body.copy(dict(zip(body.body.inputs, given, strict=True)), node, turn=turn)
         walk.run(body.made[start:])
-        for held, value in zip(results, values, strict=True):
-            held.append(walk.now(value))
-    return [Elements(tuple(held)) for held in results]
+        for elements, value in zip(results, values, strict=True):
+            elements.append(walk.now(value))
+    return [Elements(tuple(elements)) for elements in results]
 
 
 def _element(content: Content, turn: int) -> Value:
@@ -253,10 +253,10 @@ def _optional(walk: _Walk, node: Node, body: Body) -> list[Content]:
 def _get_element(walk: _Walk, node: Node, body: Body) -> list[Content]:
     value = node.inputs[0]
     assert value is not None
-    found = walk.content(value)
-    if isinstance(found, Absent):
+    content = walk.content(value)
+    if isinstance(content, Absent):
         raise _Stays(f"{value.name} holds nothing")
-    return [found]
+    return [content]
 
 
 def _has_element(walk: _Walk, node: Node, body: Body) -> list[Content]:

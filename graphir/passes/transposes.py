@@ -31,11 +31,11 @@ def move_transposes(graph: Graph) -> Outcome:
     """
     outcome = Outcome()
     for _ in range(MAX_ROUNDS):
-        found = Outcome()
+        result = Outcome()
         for order in _orders(graph):
-            found |= _Layouts(graph, order).improve()
-        outcome |= found
-        if not found:
+            result |= _Layouts(graph, order).improve()
+        outcome |= result
+        if not result:
             break
     return outcome
 
@@ -54,11 +54,11 @@ def _orders(graph: Graph) -> list[Order]:
             order = node.op.perm  # type: ignore[attr-defined]
             counts[order] = counts.get(order, 0) + 1
     both = {order: counts.get(order, 0) + counts.get(inverse(order), 0) for order in counts}
-    found: dict[Order, None] = {}
+    orders: dict[Order, None] = {}
     for order in sorted(both, key=lambda order: (-both[order], order)):
-        found[order] = None
-        found[inverse(order)] = None
-    return list(found)
+        orders[order] = None
+        orders[inverse(order)] = None
+    return list(orders)
 
 
 def inverse(order: Order) -> Order:
@@ -111,14 +111,14 @@ class _Layouts:
         if not before:
             return outcome
         network = Network()
-        places = {node: network.place() for node, move in self.moves.items() if move.moves}
+        vertices = {node: network.place() for node, move in self.moves.items() if move.moves}
         for value in self.graph.values:
             if value.rank == len(self.order):
-                self._connect(network, places, value)
+                self._connect(network, vertices, value)
         after, chosen = network.cut()
         if after >= before:
             return outcome
-        moved = {node for node, place in places.items() if place in chosen}
+        moved = {node for node, vertex in vertices.items() if vertex in chosen}
         for node in self.graph.nodes:
             if node in moved:
                 outcome.note(node.name, f"it works in the order {self.order} of axes, which takes Transposes away")
@@ -128,32 +128,32 @@ class _Layouts:
         remove_dead_code(self.graph)
         return outcome
 
-    def _connect(self, network: Network, places: dict[Node, int], value: Value) -> None:
+    def _connect(self, network: Network, vertices: dict[Node, int], value: Value) -> None:
         """State what it costs if the value is made in one layout and wanted in another."""
         producer = value.producer
         if producer is None and self._is_free(value):
             return
-        made = SINK
+        origin = SINK
         if producer is not None:
-            made = SOURCE if producer in self.entries else places.get(producer, SINK)
-        wanted = {self._wanted_by(node, slot, places) for node, slot in value.uses}
+            origin = SOURCE if producer in self.entries else vertices.get(producer, SINK)
+        wanted = {self._wanted_by(node, slot, vertices) for node, slot in value.uses}
         if self._is_held(value):
             wanted.add(SINK)
-        wanted -= {made, None}
-        others = [place for place in wanted if place is not None]
-        if made != SINK:
-            _cost_if_split(network, made, others)
-        if made != SOURCE:
-            _cost_if_joined(network, made, others)
+        wanted -= {origin, None}
+        others = [vertex for vertex in wanted if vertex is not None]
+        if origin != SINK:
+            _cost_if_split(network, origin, others)
+        if origin != SOURCE:
+            _cost_if_joined(network, origin, others)
 
-    def _wanted_by(self, node: Node, slot: int, places: dict[Node, int]) -> int | None:
+    def _wanted_by(self, node: Node, slot: int, vertices: dict[Node, int]) -> int | None:
         """The layout that a use wants: a place that chooses, one of the two, or None for either."""
         if node in self.exits:
             return SOURCE
         move = self.moves.get(node)
         if move is None or slot not in move.slots or node.graph is not self.graph:
             return SINK
-        return places[node] if move.moves else None
+        return vertices[node] if move.moves else None
 
     def _is_held(self, value: Value) -> bool:
         """Whether the value is an output of this graph or of a subgraph."""
@@ -194,8 +194,8 @@ class _Layouts:
         graph = self.graph
         operands = self._operands(node)
         names = [graph.fresh_name(f"{value.name}_moved") for value in node.outputs]
-        made = graph.add_node(self.moves[node].op, operands, name=node.name, output_names=names, before=node)
-        for old, new in zip(node.outputs, made.outputs, strict=True):
+        replacement = graph.add_node(self.moves[node].op, operands, name=node.name, output_names=names, before=node)
+        for old, new in zip(node.outputs, replacement.outputs, strict=True):
             name, is_output = old.name, self._is_held(old)
             back = graph.add_node(Transpose(self.back), (new,), name=f"{node.name}_transpose", before=node).output
             new.sources = old.sources
@@ -214,8 +214,8 @@ class _Layouts:
         operands = self._operands(node)
         result = node.outputs[0]
         name, sources = result.name, result.sources
-        made = graph.add_node(move.op, operands, name=node.name, before=node).outputs
-        final = made[0]
+        outputs = graph.add_node(move.op, operands, name=node.name, before=node).outputs
+        final = outputs[0]
         if move.picks:
             picks = graph.constant(list(move.picks), DType.INT64)
             final = graph.add(Gather(), final, picks, name=f"{node.name}_picks", before=node)
@@ -226,56 +226,56 @@ class _Layouts:
 
     def _operands(self, node: Node) -> list[Value | None]:
         move = self.moves[node]
-        found: list[Value | None] = []
+        operands: list[Value | None] = []
         for slot, value in enumerate(node.inputs):
             if slot in move.vectors and value is not None:
                 shaped = move.vectors[slot][0] if value.shape == () else list(move.vectors[slot])
-                found.append(self.graph.constant(shaped, value.dtype))
+                operands.append(self.graph.constant(shaped, value.dtype))
             elif slot in move.slots and value is not None:
-                found.append(self._get_moved(value, node))
+                operands.append(self._get_moved(value, node))
             else:
-                found.append(value)
+                operands.append(value)
         for slot in sorted(move.vectors):
-            if slot >= len(found) or found[slot] is None:
-                found += [None] * (slot + 1 - len(found))
-                found[slot] = self.graph.constant(list(move.vectors[slot]), DType.INT64)
-        return found
+            if slot >= len(operands) or operands[slot] is None:
+                operands += [None] * (slot + 1 - len(operands))
+                operands[slot] = self.graph.constant(list(move.vectors[slot]), DType.INT64)
+        return operands
 
     def _get_moved(self, value: Value, before: Node) -> Value:
         """The value moved: as it was made, or behind a Transpose; a parameter of lower rank is spread first."""
-        found = self._moved.get(value)
-        if found is not None and self.graph.can_use(found):
-            return found
+        moved = self._moved.get(value)
+        if moved is not None and self.graph.can_use(moved):
+            return moved
         spread = value
         if value.rank != len(self.order) and is_spreadable(value, self.order):
             shape = (1,) * (len(self.order) - len(value.shape or ())) + (value.shape or ())
             sizes = self.graph.constant(list(shape), DType.INT64)
             spread = self.graph.add(Reshape(), value, sizes, name=f"{value.name}_spread", before=before)
-        made = self.graph.add(Transpose(self.order), spread, name=f"{value.name}_moved", before=before)
+        result = self.graph.add(Transpose(self.order), spread, name=f"{value.name}_moved", before=before)
         if value.producer is not None or value.tensor is None:
-            self._moved[value] = made
-        return made
+            self._moved[value] = result
+        return result
 
 
-def _cost_if_split(network: Network, made: int, wanted: Iterable[int]) -> None:
+def _cost_if_split(network: Network, origin: int, wanted: Iterable[int]) -> None:
     """One unit if a value is made moved and one of those who want it is not."""
     others = list(wanted)
     if len(others) == 1:
-        network.connect(made, others[0], 1)
+        network.connect(origin, others[0], 1)
     elif others:
-        place = network.place()
-        network.connect(made, place, 1)
+        vertex = network.place()
+        network.connect(origin, vertex, 1)
         for other in others:
-            network.connect(place, other, ENDLESS)
+            network.connect(vertex, other, ENDLESS)
 
 
-def _cost_if_joined(network: Network, made: int, wanted: Iterable[int]) -> None:
+def _cost_if_joined(network: Network, origin: int, wanted: Iterable[int]) -> None:
     """One unit if a value is not made moved and one of those who want it is."""
     others = list(wanted)
     if len(others) == 1:
-        network.connect(others[0], made, 1)
+        network.connect(others[0], origin, 1)
     elif others:
-        place = network.place()
-        network.connect(place, made, 1)
+        vertex = network.place()
+        network.connect(vertex, origin, 1)
         for other in others:
-            network.connect(other, place, ENDLESS)
+            network.connect(other, vertex, ENDLESS)

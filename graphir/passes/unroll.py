@@ -65,18 +65,18 @@ def unroll_loops(
         if node.graph is not graph:
             continue
         turns = _Turns(graph, node, names, evaluator, _Limit(limit, left), masked)
-        made = turns.body.made
+        nodes = turns.body.made
         try:
-            take_place(graph, node, turns.of_loop() if isinstance(node.op, Loop) else turns.of_scan(), made)
+            take_place(graph, node, turns.of_loop() if isinstance(node.op, Loop) else turns.of_scan(), nodes)
         except GraphirError as error:
             turns.body.take_back()
             outcome.reasons[node] = str(error)
             continue
-        left -= len(made)
+        left -= len(nodes)
         outcome.note(node.name, "how often it runs is known")
         for decision in turns.decisions:
             graph.decide(*decision)
-        pending.extend(new for new in reversed(made) if isinstance(new.op, Loop | Scan))
+        pending.extend(new for new in reversed(nodes) if isinstance(new.op, Loop | Scan))
     if outcome:
         infer_graph(graph)
     return outcome
@@ -116,15 +116,15 @@ class _Turns:
             values = self.body.copy(dict(zip(body.inputs, [*first, *state], strict=True)), self.node, turn=turn)
             turn += 1
             state = self._kept(values[1 : len(state) + 1], state)
-            for held, value in zip(scanned, values[len(state) + 1 :], strict=True):
-                held.append(value)
+            for rows, value in zip(scanned, values[len(state) + 1 :], strict=True):
+                rows.append(value)
             if turn != trips:
                 condition, *state = self._computed(values[0], state)
                 goes_on = self._goes_on(condition, trips, turn)
         results = [*state]
-        for slot, held in enumerate(scanned):
+        for slot, rows in enumerate(scanned):
             result = self.node.outputs[len(state) + slot]
-            results.append(self._stacked(held, 0, result) if result.is_needed else held[0] if held else result)
+            results.append(self._stacked(rows, 0, result) if result.is_needed else rows[0] if rows else result)
         return results
 
     def _goes_on(self, value: Value | None, trips: int | None, turn: int) -> bool:
@@ -159,18 +159,18 @@ class _Turns:
         """
         if self.alive is not None or (condition.known is not None and condition.known.integers() is not None):
             return [condition, *state]
-        found = evaluated(self.graph, [condition, *state], self.evaluator)
-        if condition not in found:
+        arrays = evaluated(self.graph, [condition, *state], self.evaluator)
+        if condition not in arrays:
             return [condition, *state]
-        return [self.graph.constant(found[value]) if value in found else value for value in (condition, *state)]
+        return [self.graph.constant(arrays[value]) if value in arrays else value for value in (condition, *state)]
 
     def _kept(self, new: list[Value], old: list[Value]) -> list[Value]:
         """The carried values behind an iteration, which stay what they were if the loop has ended."""
         if self.alive is None:
             return new
-        for one, other in zip(new, old, strict=True):
-            if not have_same_shape(one, other):
-                raise _Stays(f"when it ends is computed at run time, and {other.type} becomes {one.type} meanwhile")
+        for value, other in zip(new, old, strict=True):
+            if not have_same_shape(value, other):
+                raise _Stays(f"when it ends is computed at run time, and {other.type} becomes {value.type} meanwhile")
         pairs = zip(new, old, strict=True)
         return [self._add(Where(), [self.alive, *pair], "kept").outputs[0] for pair in pairs]
 
@@ -195,14 +195,14 @@ class _Turns:
             given = [*state, *(parts[turn] for parts in slices)]
             values = self.body.copy(dict(zip(body.inputs, given, strict=True)), self.node, turn=turn)
             state = values[:count]
-            for held, value in zip(scanned, values[count:], strict=True):
-                held.append(value)
-        places = op.scan_output_axes or (0,) * len(scanned)
+            for rows, value in zip(scanned, values[count:], strict=True):
+                rows.append(value)
+        row_axes = op.scan_output_axes or (0,) * len(scanned)
         results = [*state]
-        for slot, (held, axis) in enumerate(zip(scanned, places, strict=True)):
+        for slot, (rows, axis) in enumerate(zip(scanned, row_axes, strict=True)):
             result = self.node.outputs[count + slot]
             backwards = bool(op.scan_output_directions) and op.scan_output_directions[slot] == 1
-            ordered = held[::-1] if backwards else held
+            ordered = rows[::-1] if backwards else rows
             results.append(self._stacked(ordered, axis, result) if result.is_needed else ordered[0])
         return results
 
@@ -262,12 +262,12 @@ class _Turns:
     def _slices(self, source: Value, axis: int, length: int) -> list[Value]:
         """The slices of a value along an axis, without the axis."""
         assert source.rank is not None
-        place = normalize_axis(axis, source.rank)
+        index = normalize_axis(axis, source.rank)
         parts = [source]
         if length > 1:
-            node = self._add(Split(length, place), [source], "split")
+            node = self._add(Split(length, index), [source], "split")
             parts = list(node.outputs)
-        axes = self.graph.constant([place], DType.INT64)
+        axes = self.graph.constant([index], DType.INT64)
         return [self._add(Squeeze(), [part, axes], "slice").outputs[0] for part in parts]
 
     def _stacked(self, values: list[Value], axis: int, result: Value) -> Value:
@@ -285,8 +285,8 @@ class _Turns:
         if len(rows) == 1:
             return rows[0]
         rank = rows[0].rank
-        place = axis if axis >= 0 or rank is None else normalize_axis(axis, rank)
-        return self._add(Concat(place), rows, "stack").outputs[0]
+        index = axis if axis >= 0 or rank is None else normalize_axis(axis, rank)
+        return self._add(Concat(index), rows, "stack").outputs[0]
 
     def _add(self, op: Operator, operands: list[Value], suffix: str) -> Node:
         return self.body.add(op, operands, self.node, suffix)

@@ -57,8 +57,8 @@ def measure(
     timed: list[list[float]] = [[] for _ in calls]
     with paused_collector():
         while len(timed[0]) < LEAST_ROUNDS or (clock() - begin < seconds and len(timed[0]) < MOST_ROUNDS):
-            for place in generator.permutation(len(calls)).tolist() if len(calls) > 1 else (0,):
-                timed[place].append(_timed(calls[place], clock))
+            for index in generator.permutation(len(calls)).tolist() if len(calls) > 1 else (0,):
+                timed[index].append(_timed(calls[index], clock))
     return Samples(first, tuple(map(tuple, timed)), warm_ups)
 
 

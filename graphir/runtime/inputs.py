@@ -72,18 +72,18 @@ def _converted(name: str, array: Array, dtype: DType) -> Array:
     if source not in "fiubV":
         raise VerificationError(f"input {name} takes {dtype}, found {array.dtype}")
     with np.errstate(all="ignore"):
-        found: Array = array.astype(target)
+        result: Array = array.astype(target)
         if dtype.is_float and source in "fV":
-            kept = ~np.isfinite(array.astype(np.float64)) | np.isfinite(found.astype(np.float64))
+            kept = ~np.isfinite(array.astype(np.float64)) | np.isfinite(result.astype(np.float64))
         elif dtype.is_float or source == "f":
-            kept = found.astype(array.dtype) == array
+            kept = result.astype(array.dtype) == array
             if source == "f":
                 kept &= np.isfinite(array)
         else:
-            kept = (found.astype(array.dtype) == array) & ((found < 0) == (array < 0))
+            kept = (result.astype(array.dtype) == array) & ((result < 0) == (array < 0))
     if not bool(np.all(kept)):
         bad = array.reshape(-1)[int(np.argmin(np.reshape(kept, -1)))]
         raise VerificationError(
             f"input {name} takes {dtype}, found {array.dtype} with values that it cannot hold, such as {bad}"
         )
-    return found
+    return result

@@ -84,11 +84,11 @@ def _takes(taken: Mapping[str, str], types: Mapping[str, str]) -> bool:
 def releases() -> tuple[Release, ...]:
     """The releases in the table, the oldest first."""
     document = read_rows(Path(__file__).with_name("kernels.json"))
-    found: list[Release] = []
+    releases: list[Release] = []
     for about in document["releases"]:
         tables: list[ChainMap[str, Any]] = []
         for part in ("kernels", "functions"):
-            before = getattr(found[-1], part).maps if found else ()
+            before = getattr(releases[-1], part).maps if releases else ()
             tables.append(ChainMap(document[f"{part} of {about['number']}"], *before))
-        found.append(Release(about["number"], about["opset"], about["ir_version"], *tables))
-    return tuple(found)
+        releases.append(Release(about["number"], about["opset"], about["ir_version"], *tables))
+    return tuple(releases)

@@ -16,11 +16,11 @@ from graphir.structure.record import record
 from .providers import PROVIDERS
 
 
-def check_running(asked: Sequence[str], running: Sequence[str], placement: dict[str, int] | None) -> None:
+def check_running(wanted: Sequence[str], running: Sequence[str], placement: dict[str, int] | None) -> None:
     """Raise ProviderError for a provider that was asked for and did not start, or if the first runs no node."""
-    if not asked:  # falling back was allowed
+    if not wanted:  # falling back was allowed
         return
-    lost = [name for name in asked if name not in running]
+    lost = [name for name in wanted if name not in running]
     if lost:
         raise ProviderError(
             f"{', '.join(lost)} was asked for but did not start (running: {', '.join(running)}); "
@@ -28,7 +28,7 @@ def check_running(asked: Sequence[str], running: Sequence[str], placement: dict[
         )
     if not placement:
         return
-    first = asked[0]
+    first = wanted[0]
     if first != PROVIDERS["cpu"] and first not in placement:
         shown = ", ".join(f"{count} on {name}" for name, count in placement.items())
         raise ProviderError(f"{first} was asked for but runs no node of the model ({shown})")

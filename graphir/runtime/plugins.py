@@ -42,9 +42,9 @@ def _register(name: str) -> list[Plugin]:
             onnxruntime.capi.onnxruntime_pybind11_state.InvalidArgument) as error:  # fmt: skip
         return [Plugin(name, name.removeprefix(PREFIX), reason=f"the plugin {name} does not load: {error}")]
     return [
-        Plugin(name, provider, own, "" if own else f"the plugin {name} finds no device here")
+        Plugin(name, provider, own_devices, "" if own_devices else f"the plugin {name} finds no device here")
         for provider in providers
-        for own in [tuple(device for device in devices if device.ep_name == provider)]
+        for own_devices in [tuple(device for device in devices if device.ep_name == provider)]
     ]
 
 

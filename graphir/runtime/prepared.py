@@ -66,13 +66,13 @@ def prepared_run(session: Any, names: Sequence[str], arrays: Mapping[str, Any], 
 
 
 def prepared_binding(
-    session: Any, names: Sequence[str], arrays: Mapping[str, Any], place: tuple[str, int], ort_values: bool = False
+    session: Any, names: Sequence[str], arrays: Mapping[str, Any], target: tuple[str, int], ort_values: bool = False
 ) -> Prepared:
     """Inputs on the provider's device before the first call, outputs left there; `place` is the provider with the
     number of its device. What is bound goes to the device of the node that reads it; `ort_values` says that the arrays
     are OrtValues."""
-    device = device_of(place[0])
-    number = place[1] if device != "cpu" else 0
+    device = device_of(target[0])
+    number = target[1] if device != "cpu" else 0
     value = import_onnxruntime().OrtValue
     binding = session.io_binding()
     for name, array in arrays.items():

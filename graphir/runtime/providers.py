@@ -164,8 +164,8 @@ class Choice:
     def device(self) -> str:
         """The provider and its device in words; "" for the CPU, which does not go away."""
         device = self.options.get(self.row.option, "")
-        own = self.row.runtime_name if self.row.name != "cpu" else ""
-        return own + (f" ({self.row.option} {device})" if own and device else "")
+        label = self.row.runtime_name if self.row.name != "cpu" else ""
+        return label + (f" ({self.row.option} {device})" if label and device else "")
 
     @property
     def entries(self) -> dict[str, str]:
@@ -229,25 +229,25 @@ def choose_providers(providers: str | Sequence[str], *, tf32: bool = False) -> l
     built_in = import_onnxruntime().get_available_providers()
     if providers == "auto":
         providers = "cuda" if PROVIDERS["cuda"] in built_in else "cpu"
-    asked = [parse_provider(text) for text in ([providers] if isinstance(providers, str) else providers)]
-    found = {row.runtime_name: (row, options) for row, options in reversed(asked)}
-    ordered = list(dict.fromkeys(row.runtime_name for row, _ in asked))
-    for name in [name for name in ordered if any(behind in built_in for behind in found[name][0].behind)]:
-        for behind in found[name][0].behind:
-            found.setdefault(behind, (ROWS[behind.lower()], {"device_id": found[name][1]["device_id"]}))
+    requests = [parse_provider(text) for text in ([providers] if isinstance(providers, str) else providers)]
+    rows = {row.runtime_name: (row, options) for row, options in reversed(requests)}
+    ordered = list(dict.fromkeys(row.runtime_name for row, _ in requests))
+    for name in [name for name in ordered if any(behind in built_in for behind in rows[name][0].behind)]:
+        for behind in rows[name][0].behind:
+            rows.setdefault(behind, (ROWS[behind.lower()], {"device_id": rows[name][1]["device_id"]}))
             if behind not in ordered:
                 ordered.insert(ordered.index(name) + 1, behind)
     ordered += [] if PROVIDERS["cpu"] in ordered else [PROVIDERS["cpu"]]
-    found.setdefault(PROVIDERS["cpu"], (TABLE[0], {}))
+    rows.setdefault(PROVIDERS["cpu"], (TABLE[0], {}))
     plugged = {} if set(ordered) <= set(built_in) else plugin_devices()
     for name in ordered:
         if name not in built_in and name not in plugged:
-            raise ProviderError(_missing(found[name][0], built_in))
+            raise ProviderError(_missing(rows[name][0], built_in))
     if PROVIDERS["cuda"] in ordered:
         _load_cuda()
     return [
         Choice(row, _with_precision(row, options, tf32), () if name in built_in else plugged[name])
-        for name, (row, options) in ((name, found[name]) for name in ordered)
+        for name, (row, options) in ((name, rows[name]) for name in ordered)
     ]
 
 

@@ -126,8 +126,8 @@ class OnnxSession:
     @property
     def metadata(self) -> Mapping[str, str]:
         """What the model's file says of itself, by key; nothing of a model that runs in parts."""
-        found: dict[str, str] = {} if self.computed else self._session.get_modelmeta().custom_metadata_map
-        return found
+        metadata: dict[str, str] = {} if self.computed else self._session.get_modelmeta().custom_metadata_map
+        return metadata
 
     def put_aside(self, names: Sequence[str]) -> None:
         """Give these outputs only where they are named: they are none of the model's own."""
@@ -193,8 +193,8 @@ class OnnxSession:
         twice = [name for name in named if name in feeds]
         if twice:
             raise VerificationError(f"{', '.join(twice)}: given by position and by name")
-        found = self.run(feeds | named)
-        return next(iter(found.values())) if len(found) == 1 else tuple(found.values())
+        results = self.run(feeds | named)
+        return next(iter(results.values())) if len(results) == 1 else tuple(results.values())
 
     def __repr__(self) -> str:
         inputs = ", ".join(f"{name} {list(shape)}" for name, shape in self.inputs.items())
@@ -257,10 +257,10 @@ class OnnxSession:
         if not empty or self.computed:
             return
         self._placement.at_start(self._session)
-        held = [node.name or "without a name" for node in self._placement.nodes() if node.operator == "Einsum"]
-        if held:
+        names = [node.name or "without a name" for node in self._placement.nodes() if node.operator == "Einsum"]
+        if names:
             raise VerificationError(
-                f"{', '.join(empty)}: no elements, and the model has Einsum ({listing(held)}): of operands without "
+                f"{', '.join(empty)}: no elements, and the model has Einsum ({listing(names)}): of operands without "
                 "elements onnxruntime may end the process in a division by 0; feed one row or more"
             )
 

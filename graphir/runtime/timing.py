@@ -93,11 +93,11 @@ def _resampled(pairs: NDArray[Any], seed: int) -> NDArray[Any]:
     length = round(rounds**0.5)
     blocks = -(-rounds // length)
     at_once = max(1, HELD // rounds)
-    found = []
+    ratios = []
     for start in range(0, RESAMPLES, at_once):
         count = min(at_once, RESAMPLES - start)
         begins = generator.integers(0, rounds, (count, blocks, 1))
         drawn = ((begins + np.arange(length)) % rounds).reshape(count, -1)[:, :rounds]
         medians = np.median(pairs[:, drawn], axis=2)
-        found.append(medians[1] / medians[0])
-    return np.concatenate(found)
+        ratios.append(medians[1] / medians[0])
+    return np.concatenate(ratios)

@@ -31,19 +31,19 @@ def expect_items(values: object, kinds: type[T] | tuple[type, ...], what: str, e
         isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable)
     ):
         raise ArgumentError(f"{what}: expected several in a list, found {found_kind(values)}")
-    found: tuple[Any, ...] = tuple(cast("Iterable[Any]", values))
-    for place, value in enumerate(found):
+    items: tuple[Any, ...] = tuple(cast("Iterable[Any]", values))
+    for index, value in enumerate(items):
         if not isinstance(value, kinds):
-            expect(value, kinds, f"{what}[{place}]", expected)
-    return found
+            expect(value, kinds, f"{what}[{index}]", expected)
+    return items
 
 
 def expect_mapping(values: object, what: str) -> Mapping[str, Any]:
     """The values, if they are a mapping by name."""
-    found: Mapping[Any, Any] = expect(values, (Mapping,), what, "a mapping by name")
-    for name in found:
+    mapping: Mapping[Any, Any] = expect(values, (Mapping,), what, "a mapping by name")
+    for name in mapping:
         expect(name, str, f"a name of {what}", "text")
-    return found
+    return mapping
 
 
 def expect_path(value: object, what: str) -> str | os.PathLike[str]:
@@ -53,18 +53,18 @@ def expect_path(value: object, what: str) -> str | os.PathLike[str]:
     raise ArgumentError(f"{what}: expected a path as text, found {found_kind(value)}")
 
 
-def with_stated(options: T | None, kind: type[T], place: str, **stated: Any) -> T:
+def with_stated(options: T | None, kind: type[T], parameter: str, **stated: Any) -> T:
     """Return the options (without any, those of a new `kind`) with what keywords state besides.
 
     A keyword that has the default of its field states nothing. Raises ArgumentError for what both state, and for
     options of another kind; `place` is the keyword that the options were given for.
     """
     plain = kind()
-    base = plain if options is None else expect(options, kind, place)
+    base = plain if options is None else expect(options, kind, parameter)
     changes = {name: value for name, value in stated.items() if _differs(value, getattr(plain, name))}
     for name in changes:
         if _differs(getattr(base, name), getattr(plain, name)):
-            raise ArgumentError(f"{name} is stated twice: as {name}=... and in {place}; leave one out")
+            raise ArgumentError(f"{name} is stated twice: as {name}=... and in {parameter}; leave one out")
     return replace(base, **changes) if changes else base  # type: ignore[type-var]
 
 
@@ -85,9 +85,9 @@ def short_forms(
         @functools.wraps(function)
         def run(*args: P.args, **kwargs: P.kwargs) -> R:
             for name in forms.keys() & kwargs.keys():
-                place, field = forms[name]
+                parameter, field = forms[name]
                 stated = {field: kwargs.pop(name)}
-                kwargs[place] = with_stated(cast(Any, kwargs.get(place)), kinds[place], place, **stated)
+                kwargs[parameter] = with_stated(cast(Any, kwargs.get(parameter)), kinds[parameter], parameter, **stated)
             return function(*args, **kwargs)
 
         return run

@@ -62,8 +62,8 @@ def import_paths() -> list[str]:
     The folder of graphir itself comes last, if it is not among them: it may be the current one.
     """
     paths = [path for path in sys.path if os.path.isabs(path)]
-    own = str(Path(__file__).resolve().parents[2])
-    return paths if own in paths else [*paths, own]
+    root = str(Path(__file__).resolve().parents[2])
+    return paths if root in paths else [*paths, root]
 
 
 def start_python(

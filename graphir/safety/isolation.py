@@ -184,8 +184,8 @@ def _last_node(function: Callable[[], object], caps: Caps, lost: _Lost) -> str:
     """Return the step with the node in which a second run ends like the first, "" where it does not."""
     try:
         _Run(Caps(min(caps.seconds, SECONDS_FOR_A_NODE), caps.memory), None, lost.step).result(function)
-    except _Lost as again:
-        return again.text if again.step == -lost.step else ""
+    except _Lost as second:
+        return second.text if second.step == -lost.step else ""
     except Exception:
         return ""  # the first run has ended without an answer, whatever this one says
     return ""
@@ -202,14 +202,14 @@ class _Run:
         """Return its result. Raises its error, or _Lost."""
         folder = tempfile.mkdtemp(prefix="graphir-")
         ours, theirs = Pipe(duplex=False)
-        lifeline, held = os.pipe()
+        lifeline, other_end = os.pipe()
         for stream in (sys.stdout, sys.stderr):
             with suppress(AttributeError, OSError, ValueError):  # None, closed, or nobody reads it
                 stream.flush()
         process = _fork()
         if not process:
             ours.close()
-            os.close(held)
+            os.close(other_end)
             _be_child(function, _Child(theirs, self._traced), self._caps, folder, lifeline)
         status = None
         try:
@@ -224,7 +224,7 @@ class _Run:
                     os.kill(process, signal.SIGKILL)
                 os.waitpid(process, 0)
             ours.close()
-            os.close(held)
+            os.close(other_end)
             shutil.rmtree(folder, ignore_errors=True)
         if answer is None:
             raise _Lost(f"onnxruntime {_ending(os.waitstatus_to_exitcode(status or 0))}", self._text, self._step)
@@ -315,9 +315,9 @@ def _limit(caps: Caps) -> None:
     if caps.memory is None:
         return
     words = Path("/proc/self/status").read_text().split()
-    held = int(words[words.index("VmData:") + 1]) << 10
+    usage = int(words[words.index("VmData:") + 1]) << 10
     hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
-    wanted = held + caps.memory
+    wanted = usage + caps.memory
     wanted = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
     resource.setrlimit(resource.RLIMIT_DATA, (wanted, wanted))
 

@@ -52,8 +52,8 @@ def read_json(
     except NoJson:
         raise
     except json.JSONDecodeError as error:
-        place = f"line {error.lineno}, column {error.colno}"
-        raise NoJson(f"invalid JSON at {place}: {error.msg}", error.pos) from error
+        position = f"line {error.lineno}, column {error.colno}"
+        raise NoJson(f"invalid JSON at {position}: {error.msg}", error.pos) from error
     except UnicodeDecodeError as error:
         raise NoJson(f"invalid JSON: not UTF-8 at byte {error.start}", error.start) from error
     except ValueError as error:  # an integer of thousands of digits, and what `pairs` and `constant` refuse

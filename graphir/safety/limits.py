@@ -181,8 +181,8 @@ def check_depth(depth: int, what: str) -> None:
         raise _excess(what, "levels", depth, allowed, "depth")
 
 
-def _excess(what: str, unit: str, found: int, allowed: int, name: str) -> LimitError:
-    shown = str(found) if found < 10**30 else "more than 10**30"
+def _excess(what: str, unit: str, count: int, allowed: int, name: str) -> LimitError:
+    shown = str(count) if count < 10**30 else "more than 10**30"
     return LimitError(
         f"{what}: {shown} {unit}, at most {allowed} are made; where this is meant, raise the limit {name!r} "
         f"(--limits {name}=NUMBER, limits= in the library)"

@@ -29,24 +29,24 @@ class Field(NamedTuple):
 
 def fields_of(cls: type[Operator]) -> tuple[Field, ...]:
     """The attributes of an operator class. Raises GraphError for an annotation that no codec is known for."""
-    found = _fields.get(cls)
-    if found is None:
-        found = _fields[cls] = _make_fields(cls)
-    return found
+    fields = _fields.get(cls)
+    if fields is None:
+        fields = _fields[cls] = _make_fields(cls)
+    return fields
 
 
 def _make_fields(cls: type[Operator]) -> tuple[Field, ...]:
     hints = typing.get_type_hints(cls)
-    found = []
+    fields = []
     for field in dataclasses.fields(cls):  # type: ignore[arg-type]
         default = field.default
         if field.default_factory is not dataclasses.MISSING:
             default = field.default_factory()
         try:
-            found.append(Field(field.name, _codec(hints[field.name]), default))
+            fields.append(Field(field.name, _codec(hints[field.name]), default))
         except GraphError as error:
             raise GraphError(f"attribute {field.name} of {cls.__name__}: {error}") from None
-    return tuple(found)
+    return tuple(fields)
 
 
 _fields: dict[type[Operator], tuple[Field, ...]] = {}
@@ -54,7 +54,7 @@ _fields: dict[type[Operator], tuple[Field, ...]] = {}
 
 def attributes_to_json(op: Operator, put: PutTensor) -> dict[str, Json]:
     """The attributes that differ from their defaults, in the order of the fields. Raises Unencodable."""
-    found = {}
+    entries = {}
     for name, codec, default in fields_of(type(op)):
         value = getattr(op, name)
         if value is default:
@@ -66,8 +66,8 @@ def attributes_to_json(op: Operator, put: PutTensor) -> dict[str, Json]:
                 continue
         except Unencodable as error:
             raise Unencodable(f"attribute {name}: {error}") from error
-        found[name] = encoded
-    return found
+        entries[name] = encoded
+    return entries
 
 
 def operator_from_json(cls: type[Operator], raw: Json, where: str, get: GetTensor) -> Operator:
@@ -90,9 +90,9 @@ def operator_from_json(cls: type[Operator], raw: Json, where: str, get: GetTenso
 def _codec(annotation: Any) -> Codec:
     if annotation is Any:
         return ANYTHING
-    found = SCALARS.get(annotation)
-    if found is not None:
-        return found
+    codec = SCALARS.get(annotation)
+    if codec is not None:
+        return codec
     origin = typing.get_origin(annotation)
     if origin is tuple:
         return _tuple_codec(typing.get_args(annotation))
@@ -171,7 +171,7 @@ def _union_codec(codecs: list[Codec]) -> Codec:
 def _enum_codec(cls: type[enum.Enum]) -> Codec:
     texts = all(isinstance(member.value, str) for member in cls)
     names = {member: str(member.value) if texts else member.name for member in cls}
-    found = {name: member for member, name in names.items()}
+    members = {name: member for member, name in names.items()}
 
     def encode(value: Any, put: PutTensor) -> Json:
         if not isinstance(value, cls):
@@ -179,8 +179,8 @@ def _enum_codec(cls: type[enum.Enum]) -> Codec:
         return names[value]
 
     def decode(raw: Json, where: str, get: GetTensor) -> Any:
-        if type(raw) is not str or raw not in found:
-            raise Refused(where, f"{raw!r} is not one of {', '.join(found)}")
-        return found[raw]
+        if type(raw) is not str or raw not in members:
+            raise Refused(where, f"{raw!r} is not one of {', '.join(members)}")
+        return members[raw]
 
     return Codec((cls,), frozenset({str}), encode, decode)

@@ -23,21 +23,21 @@ def first_difference(left: Graph, right: Graph) -> str | None:
     return next(_differences(left, right, ""), None)
 
 
-def _differences(left: Graph, right: Graph, place: str) -> Iterator[str]:
+def _differences(left: Graph, right: Graph, path: str) -> Iterator[str]:
     for what in ("name", "metadata", "decisions"):
-        yield from _compare(getattr(left, what), getattr(right, what), f"{place}{what}")
+        yield from _compare(getattr(left, what), getattr(right, what), f"{path}{what}")
     for what in ("inputs", "parameters"):
         ours, theirs = getattr(left, what), getattr(right, what)
-        yield from _compare(len(ours), len(theirs), f"{place}number of {what}")
+        yield from _compare(len(ours), len(theirs), f"{path}number of {what}")
         for a, b in zip(ours, theirs, strict=True):
-            yield from _value_differences(a, b, place)
+            yield from _value_differences(a, b, path)
     for a, b in zip_longest(left.nodes, right.nodes):
         if a is None or b is None:
-            yield f"{place}the node {(a or b).name} is in one graph only"
+            yield f"{path}the node {(a or b).name} is in one graph only"
             return
-        yield from _node_differences(a, b, left, right, place)
+        yield from _node_differences(a, b, left, right, path)
     ours, theirs = [_reference(left, value) for value in left.outputs], [_reference(right, v) for v in right.outputs]
-    yield from _compare(ours, theirs, f"{place}outputs")
+    yield from _compare(ours, theirs, f"{path}outputs")
 
 
 def _compare(left: object, right: object, what: str) -> Iterator[str]:
@@ -45,31 +45,31 @@ def _compare(left: object, right: object, what: str) -> Iterator[str]:
         yield f"{what}: {left!r} and {right!r}"
 
 
-def _value_differences(left: Value, right: Value, place: str) -> Iterator[str]:
+def _value_differences(left: Value, right: Value, path: str) -> Iterator[str]:
     for what in ("name", "type", "declared", "sources"):
-        yield from _compare(getattr(left, what), getattr(right, what), f"{place}{what} of {left.name}")
+        yield from _compare(getattr(left, what), getattr(right, what), f"{path}{what} of {left.name}")
     if left.tensor is None or right.tensor is None:
         if left.tensor is not right.tensor:
-            yield f"{place}{left.name} has elements in one graph only"
+            yield f"{path}{left.name} has elements in one graph only"
     elif not same_tensor(left.tensor, right.tensor):
-        yield f"{place}the elements of {left.name} differ"
+        yield f"{path}the elements of {left.name} differ"
 
 
-def _node_differences(left: Node, right: Node, a: Graph, b: Graph, place: str) -> Iterator[str]:
-    yield from _compare(left.name, right.name, f"{place}name of a node")
-    yield from _compare(type(left.op), type(right.op), f"{place}operator of {left.name}")
+def _node_differences(left: Node, right: Node, a: Graph, b: Graph, path: str) -> Iterator[str]:
+    yield from _compare(left.name, right.name, f"{path}name of a node")
+    yield from _compare(type(left.op), type(right.op), f"{path}operator of {left.name}")
     if not same_attribute(left.op.attributes(), right.op.attributes()):
-        yield f"{place}attributes of {left.name}: {left.op!r} and {right.op!r}"
+        yield f"{path}attributes of {left.name}: {left.op!r} and {right.op!r}"
     yield from _compare(
         [_reference(a, value) for value in left.inputs], [_reference(b, value) for value in right.inputs],
-        f"{place}operands of {left.name}",
+        f"{path}operands of {left.name}",
     )
-    yield from _compare(len(left.outputs), len(right.outputs), f"{place}number of results of {left.name}")
+    yield from _compare(len(left.outputs), len(right.outputs), f"{path}number of results of {left.name}")
     for ours, theirs in zip(left.outputs, right.outputs, strict=True):
-        yield from _value_differences(ours, theirs, place)
-    yield from _compare(len(left.subgraphs), len(right.subgraphs), f"{place}number of subgraphs of {left.name}")
+        yield from _value_differences(ours, theirs, path)
+    yield from _compare(len(left.subgraphs), len(right.subgraphs), f"{path}number of subgraphs of {left.name}")
     for inner_left, inner_right in zip(left.subgraphs, right.subgraphs, strict=True):
-        yield from _differences(inner_left, inner_right, f"{place}in {left.name}: ")
+        yield from _differences(inner_left, inner_right, f"{path}in {left.name}: ")
 
 
 def _reference(graph: Graph, value: Value | None) -> tuple[int, str] | None:

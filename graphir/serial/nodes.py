@@ -61,14 +61,14 @@ def add_plain(
         operands = tuple(graph.find(inputs))
         if None in operands or len(raw) > 5 or len(rows) != op.output_count:
             return False
-        names, stated, told = [], [], []
+        names, stated, contents = [], [], []
         for row in rows:
             result = row["name"]
             if type(result) is not str:
                 return False
             names.append(result)
             stated.append(types[key_of(row["type"])])
-            told.append(_UNTOLD if len(row) == 2 else _told(row, types))
+            contents.append(_UNTOLD if len(row) == 2 else _told(row, types))
         results = graph.insert(op, operands, name, names).outputs
     except RULE_FAILURES:
         return False
@@ -77,7 +77,7 @@ def add_plain(
             if not _states(graph, results, stated):
                 return False
             break
-    for value, more in zip(results, told, strict=True):
+    for value, more in zip(results, contents, strict=True):
         if more is not _UNTOLD:
             value.declared, value.sources = more
     return True
@@ -113,12 +113,12 @@ def _states(graph: Graph, results: Sequence[Value], types: list[Type]) -> bool:
 def unknown_operators(document: Json) -> list[Gap]:
     """The operators that no class is known for, each with the names of its nodes."""
     table = operator_table()
-    found: dict[str, list[str]] = {}
+    operators: dict[str, list[str]] = {}
     for node in _raw_nodes(document):
         op = node.get("op")
         if isinstance(op, str) and op not in table and own_operator(op) is None:
-            found.setdefault(op, []).append(str(node.get("name")))
-    return [Gap(op, "no such operator in this version", tuple(nodes)) for op, nodes in sorted(found.items())]
+            operators.setdefault(op, []).append(str(node.get("name")))
+    return [Gap(op, "no such operator in this version", tuple(nodes)) for op, nodes in sorted(operators.items())]
 
 
 def _raw_nodes(graph: Json) -> Iterator[dict[str, Json]]:

@@ -71,11 +71,11 @@ def parse_json(text: str) -> Json:
 
 
 def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    entries = dict(pairs)
+    if len(entries) != len(pairs):
         twice = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
         raise ValueError(f"the name {twice!r} comes twice in one object")
-    return found
+    return entries
 
 
 def _no_constant(name: str) -> None:
@@ -161,11 +161,11 @@ def float_from_json(raw: Json, where: str) -> float:
         return float(raw)
     if type(raw) is str and raw.startswith("nan:"):
         try:
-            (found,) = struct.unpack(">d", bytes.fromhex(raw[4:]))
+            (number,) = struct.unpack(">d", bytes.fromhex(raw[4:]))
         except (ValueError, struct.error):
-            found = 0.0
-        if math.isnan(found):
-            return float(found)
+            number = 0.0
+        if math.isnan(number):
+            return float(number)
     raise Refused(where, f"expected a number, inf, -inf or nan, found {raw if type(raw) is str else kind(raw)!r}")
 
 
@@ -227,10 +227,10 @@ def dim_from_json(raw: Json, where: str) -> Dim:
 
 def dtype_from_json(raw: Json, where: str) -> DType:
     """The dtype of this name."""
-    found = _DTYPES.get(raw) if type(raw) is str else None
-    if found is None:
+    dtype = _DTYPES.get(raw) if type(raw) is str else None
+    if dtype is None:
         raise Refused(where, f"no such dtype: {raw!r}; expected one of {', '.join(_DTYPES)}")
-    return found
+    return dtype
 
 
 def type_to_json(type_: Type) -> Json:
@@ -300,16 +300,16 @@ def tensor_type_from_json(raw: Json, where: str) -> TensorType:
 
 def static_type_from_json(raw: Json, where: str) -> tuple[DType, tuple[int, ...]]:
     """The dtype and shape of a tensor that has elements: all of it known, and not more than memory can address."""
-    found = tensor_type_from_json(raw, where)
-    shape = known_sizes(found.shape)
-    if found.dtype is None or shape is None:
-        raise Refused(where, f"elements need a dtype and a shape of numbers, found {found}")
+    type_ = tensor_type_from_json(raw, where)
+    shape = known_sizes(type_.shape)
+    if type_.dtype is None or shape is None:
+        raise Refused(where, f"elements need a dtype and a shape of numbers, found {type_}")
     count = 1
     for size in shape:
         count *= max(size, 1)
     if count > MOST_ELEMENTS:
         raise Refused(where, f"{count} elements are more than any memory holds")
-    return found.dtype, shape
+    return type_.dtype, shape
 
 
 def known_sizes(shape: Shape | None) -> tuple[int, ...] | None:

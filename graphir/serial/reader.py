@@ -64,25 +64,25 @@ def load_graph(path: str | os.PathLike[str], *, check_hashes: bool = False) -> G
         return _read(Path(path), check_hashes)
 
 
-def _read(place: Path, check_hashes: bool) -> Graph:
+def _read(path: Path, check_hashes: bool) -> Graph:
     try:
-        with open_plain(place) as file:
+        with open_plain(path) as file:
             document = parse_json(file.read().decode("utf-8"))
     except OSError as error:
-        raise FormatError(f"cannot be read: {error.strerror or error}", path=place) from error
+        raise FormatError(f"cannot be read: {error.strerror or error}", path=path) from error
     except UnicodeDecodeError as error:
-        raise FormatError("is not UTF-8 text", path=place, offset=error.start) from error
+        raise FormatError("is not UTF-8 text", path=path, offset=error.start) from error
     except (ValueError, RecursionError) as error:
-        raise FormatError(f"is not JSON: {error}", path=place, offset=getattr(error, "offset", None)) from error
+        raise FormatError(f"is not JSON: {error}", path=path, offset=getattr(error, "offset", None)) from error
     try:
-        return _load(document, place, check_hashes)
+        return _load(document, path, check_hashes)
     except Refused as error:
         unknown = unknown_operators(document)  # of a newer version: that tells more than the first thing not understood
         if unknown:
-            raise UnsupportedOpError(f"{place}: operators that this graphir does not know", unknown) from None
-        raise FormatError(error.message, path=place, json_path=error.where) from error.__cause__
+            raise UnsupportedOpError(f"{path}: operators that this graphir does not know", unknown) from None
+        raise FormatError(error.message, path=path, json_path=error.where) from error.__cause__
     except RecursionError as error:
-        raise FormatError("graphs or types are nested too deeply", path=place) from error
+        raise FormatError("graphs or types are nested too deeply", path=path) from error
 
 
 def _load(document: Json, path: Path, check_hashes: bool) -> Graph:
@@ -176,12 +176,12 @@ class _Reader:
     def _tensor(self, raw: dict[str, Json], where: str) -> Tensor:
         """The tensor that the fields `type` and `data` or `stored` speak of."""
         key = key_of(raw["type"])
-        held = self._held.get(key)
-        if held is None:
-            held = static_type_from_json(raw["type"], f"{where}.type")
+        type_ = self._held.get(key)
+        if type_ is None:
+            type_ = static_type_from_json(raw["type"], f"{where}.type")
             if len(key) <= LONGEST_KEY and len(self._held) < MOST_KEYS:
-                self._held[key] = held
-        dtype, shape = held
+                self._held[key] = type_
+        dtype, shape = type_
         if "data" in raw:
             if "stored" in raw or "sha256" in raw:
                 raise Refused(where, "the elements are either here (data) or in the weights (stored), not both")
@@ -210,9 +210,9 @@ class _Reader:
         if self._check_hashes:
             if stated is None:
                 raise Refused(where, f"{key!r} was saved without a SHA-256, so that it cannot be checked")
-            found = tensor.sha256()
-            if found != stated:
-                raise Refused(f"{where}.sha256", f"the bytes of {key!r} have the SHA-256 {found}, expected {stated}")
+            digest = tensor.sha256()
+            if digest != stated:
+                raise Refused(f"{where}.sha256", f"the bytes of {key!r} have the SHA-256 {digest}, expected {stated}")
         return tensor
 
     def _attribute_tensor(self, raw: Json, where: str) -> Tensor:
@@ -231,8 +231,8 @@ class _Reader:
             operands.append(None if row is None else _referred(graph, row, f"{where}.inputs[{slot}]"))
         results = []
         for index, row in enumerate(items(fields["outputs"], f"{where}.outputs")):
-            place = f"{where}.outputs[{index}]"
-            results.append(self._name_and_type(members(row, place, _VALUE, VALUE_FIELDS), place))
+            path = f"{where}.outputs[{index}]"
+            results.append(self._name_and_type(members(row, path, _VALUE, VALUE_FIELDS), path))
         names = [result for result, _ in results]
         if len(names) != op.output_count:
             raise Refused(f"{where}.outputs", f"{op.name} has {op.output_count} results, found {len(names)}")
@@ -244,8 +244,9 @@ class _Reader:
         try:
             node = graph.add_node(op, operands, name=name, output_names=names, subgraphs=subgraphs)
         except RULE_FAILURES as error:
-            told = isinstance(error, GraphError | ShapeError)
-            text = str(error) if told else f"node {name} ({op}): its rule fails: {type(error).__name__}: {error}"
+            is_explained = isinstance(error, GraphError | ShapeError)
+            failure = f"node {name} ({op}): its rule fails: {type(error).__name__}: {error}"
+            text = str(error) if is_explained else failure
             raise Refused(where, text) from error
         for index, (value, (_, stated)) in enumerate(zip(node.outputs, results, strict=True)):
             if value.type != stated:
@@ -261,10 +262,10 @@ class _Reader:
         name = name_from_json(fields["op"], f"{where}.op")
         cls = self._table.get(name)
         if cls is None:
-            own = own_operator(name)
-            if own is None:
+            operator = own_operator(name)
+            if operator is None:
                 raise Refused(f"{where}.op", f"{name!r} is no operator that this graphir knows")
-            cls = own.cls
+            cls = operator.cls
         raw = fields.get("attributes", {})
         try:
             op = operator_from_json(cls, raw, f"{where}.attributes", self._attribute_tensor)

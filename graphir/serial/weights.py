@@ -148,15 +148,15 @@ def _elements(tensor: Tensor) -> list[Json]:
     elements: list[Any] = tensor.numpy().reshape(-1).tolist()
     if tensor.dtype is not DType.STRING:
         return elements
-    found: list[Json] = []
+    items: list[Json] = []
     for element in elements:
         if isinstance(element, bytes):
-            found.append(bytes_to_json(element))
+            items.append(bytes_to_json(element))
         elif isinstance(element, str):
-            found.append(text_to_json(element))
+            items.append(text_to_json(element))
         else:
             raise Unencodable(f"a tensor of strings holds {element!r}")
-    return found
+    return items
 
 
 class Entry(NamedTuple):
@@ -215,7 +215,7 @@ class Weights:
 def _entries(header: dict[str, Any], path: Path, base: int, size: int) -> Iterator[tuple[str, Entry]]:
     """The tensors in the order of their places, which fill the file without hole or overlap. Raises FormatError."""
     header.pop("__metadata__", None)
-    places = []
+    spans = []
     for key, entry in header.items():
         where = f"$[{json.dumps(key)}]"
         if not isinstance(entry, dict) or entry.keys() != {"dtype", "shape", "data_offsets"}:
@@ -235,10 +235,10 @@ def _entries(header: dict[str, Any], path: Path, base: int, size: int) -> Iterat
             raise FormatError(
                 f"{dtype} {shape} takes {needed} bytes, found {offsets[1] - offsets[0]}", path=path, json_path=where
             )
-        places.append((offsets[0], offsets[1], key, dtype, shape))
-    places.sort(key=lambda place: place[:2])
+        spans.append((offsets[0], offsets[1], key, dtype, shape))
+    spans.sort(key=lambda span: span[:2])
     end = 0
-    for start, stop, key, dtype, shape in places:
+    for start, stop, key, dtype, shape in spans:
         if start != end:
             problem = "overlaps the tensor before it" if start < end else "leaves a hole before it"
             message = f"{key!r} begins at {start}, expected {end}: it {problem}"

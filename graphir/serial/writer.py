@@ -100,12 +100,12 @@ class _Writer:
         return fields
 
     def _value(self, value: Value, default: Type) -> dict[str, Json]:
-        found: dict[str, Json] = {"name": text_to_json(value.name), "type": self._type(value.type, value)}
+        entry: dict[str, Json] = {"name": text_to_json(value.name), "type": self._type(value.type, value)}
         if value.declared != default:
-            found["declared"] = self._type(value.declared, value)
+            entry["declared"] = self._type(value.declared, value)
         if value.sources:
-            found["sources"] = [text_to_json(source) for source in value.sources]
-        return found
+            entry["sources"] = [text_to_json(source) for source in value.sources]
+        return entry
 
     def _type(self, type_: Type, value: Value) -> Json:
         try:
@@ -114,29 +114,29 @@ class _Writer:
             raise Unencodable(f"{value.name}: {error}") from error
 
     def _parameter(self, value: Value) -> dict[str, Json]:
-        found = self._value(value, value.type)
+        entry = self._value(value, value.type)
         if value.tensor is not None:
             if value.tensor.type != value.type:
                 raise Unencodable(f"{value.name} is {value.type}, but its elements are {value.tensor.type}")
-            found |= self.store.place(value.tensor, value.name)
-        return found
+            entry |= self.store.place(value.tensor, value.name)
+        return entry
 
     def _node(self, node: Node, indent: str, scopes: list[Graph]) -> str:
-        found: dict[str, Json] = {"name": text_to_json(node.name), "op": node.op.name}
+        entry: dict[str, Json] = {"name": text_to_json(node.name), "op": node.op.name}
         try:
-            own = own_operator(node.op.name) if node.op.domain else None
-            if (self._table.get(node.op.name) if own is None else own.cls) is not type(node.op):
+            operator = own_operator(node.op.name) if node.op.domain else None
+            if (self._table.get(node.op.name) if operator is None else operator.cls) is not type(node.op):
                 raise Unencodable("it is not one of graphir's operators")
             attributes = attributes_to_json(node.op, lambda tensor: self._tensor(tensor, node.name))
             if attributes:
-                found["attributes"] = attributes
+                entry["attributes"] = attributes
         except Unencodable as error:
             self.gaps.append(Gap(node.op.name, str(error), (node.name,)))
-        found["inputs"] = [
+        entry["inputs"] = [
             None if value is None else self._reference(value, scopes, f"node {node.name}") for value in node.inputs
         ]
-        found["outputs"] = [self._value(value, ANYTHING) for value in node.outputs]
-        text = dumps(found)
+        entry["outputs"] = [self._value(value, ANYTHING) for value in node.outputs]
+        text = dumps(entry)
         if not node.subgraphs:
             return text
         inner = [_document(self.graph(graph, indent + " ", scopes), indent + " ") for graph in node.subgraphs]

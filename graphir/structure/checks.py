@@ -55,16 +55,16 @@ def check_graph(graph: Graph) -> None:
             raise GraphError(f"the use list of {value.name} disagrees with the nodes")
 
 
-def _check_nodes(graph: Graph, visible: set[Value], uses: Uses, found: list[Value]) -> None:
+def _check_nodes(graph: Graph, visible: set[Value], uses: Uses, values: list[Value]) -> None:
     """Check a graph and the subgraphs in it, all but the use lists; gathers uses and values.
 
     `visible` holds what the graphs around have produced so far, and while this graph is walked also its own values.
     """
-    own = [*graph.inputs, *graph.parameters]
-    for value in own:
+    sources = [*graph.inputs, *graph.parameters]
+    for value in sources:
         if value.producer is not None or not graph.holds(value):
             raise GraphError(f"{value.name} is an input or parameter and cannot have a producer")
-    visible.update(own)
+    visible.update(sources)
     count = 0
     for node in graph.nodes:
         count += 1
@@ -74,13 +74,13 @@ def _check_nodes(graph: Graph, visible: set[Value], uses: Uses, found: list[Valu
         for inner in node.subgraphs:
             if inner.parent is not graph:
                 raise GraphError(f"a subgraph of node {node.name} has another parent")
-            _check_nodes(inner, visible, uses, found)
+            _check_nodes(inner, visible, uses, values)
         _check_results(node, graph)
         visible.update(node.outputs)
-        own.extend(node.outputs)
+        sources.extend(node.outputs)
     if count != len(graph):
         raise GraphError(f"the graph says it has {len(graph)} nodes, found {count}")
-    produced = set(own)
+    produced = set(sources)
     for value in graph.values:
         if value not in produced:
             raise GraphError(f"{value.name} is neither an input, a parameter nor a result")
@@ -88,7 +88,7 @@ def _check_nodes(graph: Graph, visible: set[Value], uses: Uses, found: list[Valu
         if value not in visible:
             raise GraphError(f"output {value.name} is not produced")
     visible -= produced
-    found.extend(own)
+    values.extend(sources)
 
 
 def _check_operands(node: Node, visible: set[Value], uses: Uses) -> None:

@@ -49,26 +49,26 @@ def clone_into(
 
 def take_over(value: Value, copy: Graph, name: str) -> Value:
     """What a value of another graph is in `copy`, under a name that is free there; what it is there for is not set."""
-    made = copy._values[name] = Value(copy, name, value.type)
-    made.declared, made.known, made.tensor = value.declared, value.known, value.tensor
-    made._index, made.sources = value.index, value.sources
-    return made
+    image = copy._values[name] = Value(copy, name, value.type)
+    image.declared, image.known, image.tensor = value.declared, value.known, value.tensor
+    image._index, image.sources = value.index, value.sources
+    return image
 
 
 def clone_node(node: Node, copy: Graph, images: Images, rename: Callable[[str], str] | None = None) -> None:
     """The same node at the end of `copy`, where all that it uses and its results have their images already."""
     operands = tuple([None if value is None else images.get(value, value) for value in node.inputs])
-    made = Node(copy, node.op, operands, node.name)
-    made._subgraphs = tuple([clone_into(inner, copy, images, rename) for inner in node.subgraphs])
-    copy._link(made, None)
+    image = Node(copy, node.op, operands, node.name)
+    image._subgraphs = tuple([clone_into(inner, copy, images, rename) for inner in node.subgraphs])
+    copy._link(image, None)
     for slot, operand in enumerate(operands):
         if operand is not None:
-            operand._uses[made, slot] = None
-    made._outputs = tuple([images[value] for value in node.outputs])
-    for value in made.outputs:
-        value._producer = made
+            operand._uses[image, slot] = None
+    image._outputs = tuple([images[value] for value in node.outputs])
+    for value in image.outputs:
+        value._producer = image
 
 
-def of_images(held: Mapping[Value, Held], images: Images) -> dict[Value, Held]:
+def of_images(entries: Mapping[Value, Held], images: Images) -> dict[Value, Held]:
     """What is held of values, held of their images."""
-    return {images.get(value, value): found for value, found in held.items()}
+    return {images.get(value, value): entry for value, entry in entries.items()}

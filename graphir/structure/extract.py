@@ -42,17 +42,17 @@ def _chosen(lookup: GraphLookup, given: Sequence[Value | str], what: str) -> lis
     graph = lookup.graph
     expected = "a Value or the name of one"
     items: tuple[Value | str, ...] = expect_items(given, (Value, str), f"the {what}s of a part", expected)
-    found: dict[Value, str] = {}
+    names: dict[Value, str] = {}
     for item in items:
         value = lookup.find(item) if isinstance(item, str) else item
         if not graph.holds(value):
             raise GraphError(f"{value.name} is not a value of {graph.name} and can be no {what} of a part of it")
         name = item if isinstance(item, str) else value.name
-        if value in found:
-            both = repr(name) if name == found[value] else f"{found[value]!r} and {name!r}, which are one value,"
+        if value in names:
+            both = repr(name) if name == names[value] else f"{names[value]!r} and {name!r}, which are one value,"
             raise GraphError(f"the {what} {both} is named twice: name each {what} once")
-        found[value] = name
-    return list(found)
+        names[value] = name
+    return list(names)
 
 
 def _check_outputs(graph: Graph, wanted: Sequence[Value], cuts: Sequence[Value]) -> None:
@@ -87,14 +87,14 @@ def _needed(wanted: Sequence[Value], cuts: Sequence[Value]) -> tuple[set[Value],
 
 def uses_of(node: Node) -> list[Value]:
     """What a node uses of its graph: its operands, and what its subgraphs capture."""
-    found = [value for value in node.inputs if value is not None]
+    values = [value for value in node.inputs if value is not None]
     pending = list(node.subgraphs)
     while pending:
         graph = pending.pop()
-        used = [value for held in graph.nodes for value in held.inputs if value is not None]
-        found += [value for value in (*used, *graph.outputs) if value.graph is node.graph]
-        pending.extend(inner for held in graph.nodes for inner in held.subgraphs)
-    return found
+        used = [value for child in graph.nodes for value in child.inputs if value is not None]
+        values += [value for value in (*used, *graph.outputs) if value.graph is node.graph]
+        pending.extend(inner for child in graph.nodes for inner in child.subgraphs)
+    return values
 
 
 def _built(
@@ -103,15 +103,15 @@ def _built(
     part = type(graph)(graph.name)
     part.metadata = dict(graph.metadata)
     images: Images = {}
-    for value in dict.fromkeys([*cuts, *(held for held in graph.inputs if held in needed)]):
-        made = images[value] = take_over(value, part, value.name)
-        made.declared, made.known, made.tensor, made._index = made.type, None, None, 0
-        part._inputs.append(made)
+    for value in dict.fromkeys([*cuts, *(source for source in graph.inputs if source in needed)]):
+        image = images[value] = take_over(value, part, value.name)
+        image.declared, image.known, image.tensor, image._index = image.type, None, None, 0
+        part._inputs.append(image)
     given = set(cuts)
     for value in graph.parameters:
         if value in needed and value not in given:
-            made = images[value] = take_over(value, part, value.name)
-            part._parameters[made] = None
+            image = images[value] = take_over(value, part, value.name)
+            part._parameters[image] = None
     for node in graph.nodes:
         if node in nodes:
             _add(part, node, images, graph)
@@ -158,14 +158,14 @@ def _decisions(graph: Graph, part: Graph, cuts: Sequence[Value], needed: set[Val
     for value in graph.values:
         gone |= {value.name, *value.sources}
     gone -= left
-    found = [made for made in graph.decisions if made.node in EVERYWHERE or made.node not in gone]
+    decisions = [decision for decision in graph.decisions if decision.node in EVERYWHERE or decision.node not in gone]
     for value in cuts:
         kind = "parameter" if value.is_parameter else "input" if value.producer is None else value.producer.op.name
         does = "it is an input already" if kind == "input" else f"the graph is cut at this {kind}"
         rest = "" if value.producer is None else ": what comes before it is left out"
-        found.append(Decision(DecisionKind.INPUTS_CHOSEN, value.name, does + rest))
+        decisions.append(Decision(DecisionKind.INPUTS_CHOSEN, value.name, does + rest))
     idle = [value.name for value in graph.inputs if value not in needed]
     if idle:
         text = f"no output depends on {listing(idle)}"
-        found.append(Decision(DecisionKind.UNUSED_INPUTS_REMOVED, "-", text))
-    return found
+        decisions.append(Decision(DecisionKind.UNUSED_INPUTS_REMOVED, "-", text))
+    return decisions

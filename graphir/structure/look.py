@@ -41,9 +41,9 @@ class Painted(str):
 
     def __new__(cls, text: str, style: Style) -> Painted:
         """The text, and how it is shown where there are colours."""
-        made = super().__new__(cls, text)
-        made.style = style
-        return made
+        instance = super().__new__(cls, text)
+        instance.style = style
+        return instance
 
 
 @record
@@ -119,7 +119,7 @@ def harmless(text: str, *, has_colours: bool) -> str:
     if not has_colours:
         return printable(text)
     parts = enumerate(re.split(_CODES, text))
-    return "".join(part if place % 2 else printable(part) for place, part in parts)
+    return "".join(part if index % 2 else printable(part) for index, part in parts)
 
 
 def verdict(text: str) -> str:

@@ -85,7 +85,7 @@ class GraphLookup(Lookup["Value"]):
         nodes: dict[str, list[Node]] = {}
         for node in graph.nodes:
             nodes.setdefault(node.name, []).append(node)
-        layers = {name: [value.name for value in results_of(made)] for name, made in nodes.items()}
+        layers = {name: [value.name for value in results_of(node)] for name, node in nodes.items()}
         super().__init__(graph.name, values, layers)
 
     def _absent(self, name: str) -> GraphError:
@@ -110,5 +110,5 @@ def _is_inside(node: Node, name: str) -> bool:
         graph = pending.pop()
         if name in graph:
             return True
-        pending.extend(inner for held in graph.nodes for inner in held.subgraphs)
+        pending.extend(inner for node in graph.nodes for inner in node.subgraphs)
     return False

@@ -39,8 +39,8 @@ def similar_names(wanted: str, names: Iterable[str]) -> str:
 
     known = list(names)
     last = wanted.rpartition("/")[2].partition(":")[0].lower()
-    found = [name for name in known if last and last in name.rpartition("/")[2].lower()]
-    close = get_close_matches(wanted, found or known, SUGGESTED, 0.3 if found else 0.6) or found[:SUGGESTED]
+    matches = [name for name in known if last and last in name.rpartition("/")[2].lower()]
+    close = get_close_matches(wanted, matches or known, SUGGESTED, 0.3 if matches else 0.6) or matches[:SUGGESTED]
     return f"; there is {', '.join(close)}" if close else ""
 
 
@@ -78,6 +78,6 @@ def value_names(graph: Graph) -> Iterator[str]:
     """The names of all values of a graph and of the graphs inside it."""
     pending = [graph]
     while pending:
-        held = pending.pop()
-        yield from (value.name for value in held.values)
-        pending.extend(inner for node in held.nodes for inner in node.subgraphs)
+        current = pending.pop()
+        yield from (value.name for value in current.values)
+        pending.extend(inner for node in current.nodes for inner in node.subgraphs)

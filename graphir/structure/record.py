@@ -45,9 +45,9 @@ def holder(cls: C) -> C:
 
 
 def _with_methods(cls: C, methods: dict[str, Any]) -> C:
-    own = vars(cls)
+    members = vars(cls)
     for name, method in methods.items():
-        if own.get(name) is None:  # a class with its own __eq__ has a __hash__ that is None
+        if members.get(name) is None:  # a class with its own __eq__ has a __hash__ that is None
             setattr(cls, name, method)
     return with_later_fields(cls)
 
@@ -91,27 +91,27 @@ class _Layout:
 
 def _layout_of(cls: type[Any]) -> _Layout:
     """That of the class, or of the nearest one above it that is a record."""
-    found = vars(cls).get("__record_layout__")
-    if found is None:
+    layout = vars(cls).get("__record_layout__")
+    if layout is None:
         owner = next(base for base in cls.__mro__ if "__dataclass_fields__" in vars(base))
         with _MAKING:
-            found = _Layout(_fields_of(owner))
-        type.__setattr__(cls, "__record_layout__", found)
-    return cast(_Layout, found)
+            layout = _Layout(_fields_of(owner))
+        type.__setattr__(cls, "__record_layout__", layout)
+    return cast(_Layout, layout)
 
 
 def _fields_of(cls: type[Any]) -> Mapping[str, dataclasses.Field[Any]]:
     """What `dataclasses` makes of the annotations, read here: to have it make them takes ten times as long."""
-    made = vars(cls).get("__dataclass_fields__")
-    if made is None or not isinstance(made, _Later):
-        return made or {}
-    found: dict[str, dataclasses.Field[Any]] = {}
+    stored = vars(cls).get("__dataclass_fields__")
+    if stored is None or not isinstance(stored, _Later):
+        return stored or {}
+    fields: dict[str, dataclasses.Field[Any]] = {}
     for base in cls.__mro__[:0:-1]:
-        found.update(_fields_of(base))
+        fields.update(_fields_of(base))
     for name in annotated_fields(cls):
         stated = vars(cls).get(name, dataclasses.MISSING)
-        found[name] = stated if isinstance(stated, dataclasses.Field) else dataclasses.field(default=stated)
-    return found
+        fields[name] = stated if isinstance(stated, dataclasses.Field) else dataclasses.field(default=stated)
+    return fields
 
 
 def annotated_fields(cls: type[Any]) -> Iterator[str]:
@@ -127,28 +127,28 @@ def annotated_fields(cls: type[Any]) -> Iterator[str]:
 
 def _init(self: Any, *values: object, **named: object) -> None:
     layout = _layout_of(type(self))
-    places, held = layout.by_place, self.__dict__
-    if len(values) > len(places):
-        raise TypeError(f"{type(self).__name__} has {len(places)} fields, found {len(values)} values")
-    held.update(layout.defaults)
-    held.update(zip(places, values, strict=False))
+    names, state = layout.by_place, self.__dict__
+    if len(values) > len(names):
+        raise TypeError(f"{type(self).__name__} has {len(names)} fields, found {len(values)} values")
+    state.update(layout.defaults)
+    state.update(zip(names, values, strict=False))
     for name, value in named.items():
-        if name not in layout.names or name in places[: len(values)]:
+        if name not in layout.names or name in names[: len(values)]:
             raise TypeError(f"{type(self).__name__} has no field {name} left to set")
-        held[name] = value
+        state[name] = value
     for name, factory in layout.factories.items():
-        if name not in held:
-            held[name] = factory()
-    if len(held) != len(layout.names):
-        raise TypeError(f"{type(self).__name__} needs {', '.join(name for name in layout.names if name not in held)}")
+        if name not in state:
+            state[name] = factory()
+    if len(state) != len(layout.names):
+        raise TypeError(f"{type(self).__name__} needs {', '.join(name for name in layout.names if name not in state)}")
     after = getattr(self, "__post_init__", None)
     if after is not None:
         after()
 
 
 def _compared(self: Any) -> list[object]:
-    held = self.__dict__
-    return [held[name] for name in _layout_of(type(self)).compared]
+    state = self.__dict__
+    return [state[name] for name in _layout_of(type(self)).compared]
 
 
 def _eq(self: Any, other: Any) -> Any:

@@ -22,39 +22,39 @@ def replace(
     graph._own_node(node)
     expect(op, Operator, f"what replaces {node.name}", "an Operator, as in Relu()")
     operands = node.inputs if inputs is None else tuple(inputs)
-    own = [value.name for value in operands if value is not None and value.producer is node]
-    if own:
-        raise GraphError(f"{op.name} cannot take {own[0]}, a result of {node.name}, which it is to replace")
+    own_results = [value.name for value in operands if value is not None and value.producer is node]
+    if own_results:
+        raise GraphError(f"{op.name} cannot take {own_results[0]}, a result of {node.name}, which it is to replace")
     label = node.name if name is None else name
-    made = graph.add_node(op, operands, name=label, before=node, subgraphs=node.subgraphs)
+    replacement = graph.add_node(op, operands, name=label, before=node, subgraphs=node.subgraphs)
     try:
-        _check_results(node, made)
+        _check_results(node, replacement)
     except GraphirError:
-        graph.erase(made, subgraphs=False)
+        graph.erase(replacement, subgraphs=False)
         raise
     names = [value.name for value in node.outputs]
-    for old, new in zip(node.outputs, made.outputs, strict=True):
+    for old, new in zip(node.outputs, replacement.outputs, strict=True):
         new.sources = tuple(dict.fromkeys((*old.sources, *new.sources)))
         graph.replace_uses(old, new)
         graph.refine(new, old.type)
     graph.erase(node, subgraphs=False)  # they belong to the new node now
-    for value, wanted in zip(made.outputs, names, strict=True):
+    for value, wanted in zip(replacement.outputs, names, strict=True):
         graph.rename(value, wanted)
-    return made
+    return replacement
 
 
-def _check_results(node: Node, made: Node) -> None:
+def _check_results(node: Node, replacement: Node) -> None:
     """Raise GraphError for another number of results, and ShapeError for types that contradict the old ones, which
     those that use them rely on."""
-    if len(made.outputs) != len(node.outputs):
+    if len(replacement.outputs) != len(node.outputs):
         raise GraphError(
-            f"{made.op.name} has {len(made.outputs)} results and cannot replace {node.name}, whose {node.op.name} has "
-            f"{len(node.outputs)}"
+            f"{replacement.op.name} has {len(replacement.outputs)} results and cannot replace {node.name}, "
+            f"whose {node.op.name} has {len(node.outputs)}"
         )
-    for old, new in zip(node.outputs, made.outputs, strict=True):
+    for old, new in zip(node.outputs, replacement.outputs, strict=True):
         try:
             unify(new.type, old.type)
         except ShapeError as error:
             raise ShapeError(
-                f"{made.op.name} cannot replace {node.name} ({node.op.name}), whose result others use: {error}"
+                f"{replacement.op.name} cannot replace {node.name} ({node.op.name}), whose result others use: {error}"
             ) from None

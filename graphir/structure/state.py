@@ -54,16 +54,16 @@ def record_state(graph: Graph, carried: Sequence[Carried]) -> None:
     each."""
     outputs = graph.outputs[len(graph.outputs) - len(carried) :]
     entries = {}
-    for one, output in zip(carried, outputs, strict=True):
-        initial = None if one.initial is None else _elements(one.initial)
-        entries[one.before.name] = {"output": output.name, "holder": one.holder, "initial": initial}
-        if one.initial is not None and len(one.initial.shape) == one.before.rank:
-            entries[one.before.name]["shape"] = list(one.initial.shape)
+    for state, output in zip(carried, outputs, strict=True):
+        initial = None if state.initial is None else _elements(state.initial)
+        entries[state.before.name] = {"output": output.name, "holder": state.holder, "initial": initial}
+        if state.initial is not None and len(state.initial.shape) == state.before.rank:
+            entries[state.before.name]["shape"] = list(state.initial.shape)
         graph.decide(
             DecisionKind.STATE,
-            one.holder,
-            f"{one.reason}: what it holds is the input {one.before.name}, {one.before.type}, and after a run the "
-            f"output {output.name}, to be fed to the next; {_about(one, initial)}",
+            state.holder,
+            f"{state.reason}: what it holds is the input {state.before.name}, {state.before.type}, and after a run the "
+            f"output {output.name}, to be fed to the next; {_about(state, initial)}",
         )
     if entries:
         graph.metadata[STATE] = json.dumps(entries)
@@ -77,20 +77,20 @@ def state_of(graph: Graph) -> dict[str, State]:
         return {}
     inputs = {value.name for value in graph.inputs}
     outputs = {value.name for value in graph.outputs}
-    found = {}
+    states = {}
     for name, entry in entries.items() if isinstance(entries, dict) else ():
         if name in inputs and isinstance(entry, dict) and entry.get("output") in outputs:
             initial, shape = _known(entry.get("initial")), entry.get("shape")
             is_shape = isinstance(shape, list) and all(type(size) is int and size >= 0 for size in shape)
             sizes = tuple(shape) if isinstance(shape, list) and is_shape else None
-            found[name] = State(str(entry["output"]), str(entry.get("holder", name)), initial, sizes)
-    return found
+            states[name] = State(str(entry["output"]), str(entry.get("holder", name)), initial, sizes)
+    return states
 
 
 def _known(initial: Any) -> Any:
     """A number or a list of numbers as a file has it, None for anything else."""
     listed = initial if isinstance(initial, list) else [initial]
-    return initial if all(isinstance(one, int | float) for one in listed) and len(listed) <= MOST else None
+    return initial if all(isinstance(element, int | float) for element in listed) and len(listed) <= MOST else None
 
 
 def _elements(tensor: Tensor) -> Any:
@@ -101,14 +101,14 @@ def _elements(tensor: Tensor) -> Any:
     return array.tolist() if array.size <= MOST else None
 
 
-def _about(one: Carried, initial: Any) -> str:
-    tensor = one.initial
+def _about(state: Carried, initial: Any) -> str:
+    tensor = state.initial
     if tensor is None:
         return "the file does not hold its initial value"
     if initial is None:
         array = tensor.numpy()
         return f"initially the {array.size} elements, {array.min()} to {array.max()}, that the source holds for it"
     if not isinstance(initial, list):
-        return f"initially {one_line(str(initial))}" + ("" if one.before.rank == 0 else " throughout")
+        return f"initially {one_line(str(initial))}" + ("" if state.before.rank == 0 else " throughout")
     more = f" and {len(initial) - SHOWN} more" if len(initial) > SHOWN else ""
     return f"initially {one_line(', '.join(map(str, initial[:SHOWN])))}{more}"

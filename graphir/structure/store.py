@@ -51,10 +51,10 @@ class GraphStore:
     @property
     def outputs(self) -> tuple[Value, ...]:
         """The values that a run gives, in order."""
-        held = self._outputs
-        if type(held) is list:
-            held = self._outputs = tuple(held)
-        return held  # type: ignore[return-value]
+        outputs = self._outputs
+        if type(outputs) is list:
+            outputs = self._outputs = tuple(outputs)
+        return outputs  # type: ignore[return-value]
 
     @property
     def parameters(self) -> tuple[Value, ...]:
@@ -110,10 +110,10 @@ class GraphStore:
         return isinstance(name, str) and name in self._values
 
     def __getitem__(self, name: str) -> Value:
-        found = self._values.get(expect(name, str, f"a name in {self.name}"))
-        if found is None:
+        value = self._values.get(expect(name, str, f"a name in {self.name}"))
+        if value is None:
             raise GraphError(f"graph {self.name} has no value {name!r}{similar_names(name, self._values)}")
-        return found
+        return value
 
     def find(self, names: Iterable[str]) -> list[Value | None]:
         """The values of these names, None for each that there is not."""
@@ -125,8 +125,8 @@ class GraphStore:
 
     def is_input(self, value: Value) -> bool:
         """Whether the value is among the graph's inputs."""
-        held = self.holds(expect(value, Value, "is_input", "a Value of the graph"))
-        return held and value.producer is None and value not in self._parameters
+        is_member = self.holds(expect(value, Value, "is_input", "a Value of the graph"))
+        return is_member and value.producer is None and value not in self._parameters
 
     def __repr__(self) -> str:
         return f"Graph({self.name}: {self._count} nodes, {len(self._parameters)} parameters)"
@@ -139,13 +139,13 @@ class GraphStore:
         """Record a decision."""
         self.decisions.append(Decision(kind, node, text))
 
-    def _replace_outputs(self, places: Iterable[int], value: Value) -> None:
+    def _replace_outputs(self, indices: Iterable[int], value: Value) -> None:
         """Give a value at these places. A tuple is made again when it is read: many may be replaced before."""
-        held = self._outputs
-        if type(held) is not list:
-            held = self._outputs = list(held)
-        for place in places:
-            held[place] = value
+        outputs = self._outputs
+        if type(outputs) is not list:
+            outputs = self._outputs = list(outputs)
+        for index in indices:
+            outputs[index] = value
 
     def _own_node(self, node: Node) -> None:
         if expect(node, Node, f"a node of {self.name}").graph is not self:

@@ -65,7 +65,7 @@ class Nodes:
     def __contains__(self, node: object) -> bool:
         """Whether the graph holds this node, or one of this name."""
         if isinstance(node, str):
-            return any(held.name == node for held in self)
+            return any(item.name == node for item in self)
         return isinstance(node, Node) and node.graph is self._graph
 
     @overload
@@ -84,21 +84,21 @@ class Nodes:
             return self._named(key)
         if not isinstance(key, int | np.integer) or isinstance(key, bool):
             raise GraphError(f"a node is found by its place or its name, not by {type(key).__name__}")
-        place = int(key)
-        nodes = islice(iter(self), place, None) if place >= 0 else islice(reversed(self), -place - 1, None)
+        index = int(key)
+        nodes = islice(iter(self), index, None) if index >= 0 else islice(reversed(self), -index - 1, None)
         for node in nodes:
             return node
         raise IndexError(f"graph {self._graph.name} has {len(self)} nodes, none at {key}")
 
     def _named(self, name: str) -> Node:
-        found = [node for node in self if node.name == name]
-        if len(found) == 1:
-            return found[0]
-        if not found:
+        matches = [node for node in self if node.name == name]
+        if len(matches) == 1:
+            return matches[0]
+        if not matches:
             names = dict.fromkeys(node.name for node in self)
             raise GraphError(f"graph {self._graph.name} has no node {name!r}{similar_names(name, names)}")
-        operators = ", ".join(node.op.name for node in found)
-        raise GraphError(f"graph {self._graph.name} has {len(found)} nodes {name!r} ({operators}); choose from nodes")
+        operators = ", ".join(node.op.name for node in matches)
+        raise GraphError(f"graph {self._graph.name} has {len(matches)} nodes {name!r} ({operators}); choose from nodes")
 
     def __repr__(self) -> str:
         shown = [f"{node.name}: {node.op.name}" for node in islice(iter(self), FEW_SHOWN)]

@@ -22,10 +22,10 @@ def least(dim: Dim) -> int | None:
 
 
 def _least(dim: Dim, depth: int) -> int | None:
-    found = lower_bound(dim)
-    if not isinstance(dim, Sym) or depth == 0 or (found is not None and found >= 0):
-        return found
-    bounds = [] if found is None else [found]
+    lower = lower_bound(dim)
+    if not isinstance(dim, Sym) or depth == 0 or (lower is not None and lower >= 0):
+        return lower
+    bounds = [] if lower is None else [lower]
     for mono, factor in dim.terms:
         if len(mono) != 1 or not isinstance(mono[0], Call):
             continue

@@ -221,8 +221,8 @@ def _build(terms: list[tuple[Monomial, int]]) -> Dim:
     if len(kept) > MAX_TERMS:
         return UNKNOWN
     kept.sort(key=lambda term: (not term[0], term[1] < 0, -len(term[0]), [str(atom) for atom in term[0]]))
-    made = Sym(tuple(kept))
-    return UNKNOWN if len(made.text) > MAX_LENGTH else made
+    symbol = Sym(tuple(kept))
+    return UNKNOWN if len(symbol.text) > MAX_LENGTH else symbol
 
 
 def _floordiv(left: int | Sym, right: int | Sym) -> Dim:

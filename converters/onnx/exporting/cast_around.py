@@ -20,40 +20,40 @@ STATED = frozenset({
 
 def cast_around(export: Export, node: OnnxNode, plan: Plan, types: Mapping[str, str], source: str) -> None:
     """Add the node to the export with casts around it. `source` is the name of the graph's own node."""
-    found = signature(node.op_type, export.opset)
-    assert found is not None
-    made: dict[tuple[str, str], str] = {}
+    schema = signature(node.op_type, export.opset)
+    assert schema is not None
+    casts: dict[tuple[str, str], str] = {}
     inputs = list(node.inputs)
     for slot, name in enumerate(inputs):
-        formal = found.inputs[min(slot, len(found.inputs) - 1)] if found.inputs else None
+        formal = schema.inputs[min(slot, len(schema.inputs) - 1)] if schema.inputs else None
         wide = plan.wide.get(formal.variable) if formal is not None and name else None
         if wide is None or element(types.get(name, "")) == wide:
             continue
-        if (name, wide) not in made:
-            made[name, wide] = export.names.fresh(f"{source}_wide")
-            export.append("Cast", (name,), (made[name, wide],), f"{source}_wide", {"to": CODES[dtype_of(wide)]})
-        inputs[slot] = made[name, wide]
+        if (name, wide) not in casts:
+            casts[name, wide] = export.names.fresh(f"{source}_wide")
+            export.append("Cast", (name,), (casts[name, wide],), f"{source}_wide", {"to": CODES[dtype_of(wide)]})
+        inputs[slot] = casts[name, wide]
     outputs, back = list(node.outputs), []
     for slot, name in enumerate(outputs):
-        formal = found.outputs[min(slot, len(found.outputs) - 1)]
+        formal = schema.outputs[min(slot, len(schema.outputs) - 1)]
         text = element(types.get(name, ""))
         if name and formal.variable in plan.wide and text != plan.wide[formal.variable]:
             outputs[slot] = export.names.fresh(f"{name}_wide")
             back.append((outputs[slot], name, text))
-    node.attributes = _attributes(node, plan, found, types)
+    node.attributes = _attributes(node, plan, schema, types)
     node.inputs, node.outputs = inputs, outputs
     export.nodes.append(node)
     for wide_name, name, text in back:
         export.append("Cast", (wide_name,), (name,), f"{source}_narrow", {"to": CODES[dtype_of(text)]})
 
 
-def _attributes(node: OnnxNode, plan: Plan, found: Signature, types: Mapping[str, str]) -> dict[str, object]:
+def _attributes(node: OnnxNode, plan: Plan, schema: Signature, types: Mapping[str, str]) -> dict[str, object]:
     """The node's attributes, those that state the result's dtype changed to the one that it now has."""
-    wide = plan.wide.get(found.outputs[0].variable)
+    wide = plan.wide.get(schema.outputs[0].variable)
     if node.op_type == "ConstantOfShape" and wide is not None:
         value = node.attributes["value"]
         return node.attributes | {"value": Tensor.of(value.numpy(), dtype_of(wide))}
     if node.op_type in STATED:
-        own = element(types.get(node.outputs[0], ""))
-        return node.attributes | {"dtype": CODES[dtype_of(wide or own)]} if wide or own else node.attributes
+        dtype = element(types.get(node.outputs[0], ""))
+        return node.attributes | {"dtype": CODES[dtype_of(wide or dtype)]} if wide or dtype else node.attributes
     return node.attributes

@@ -44,8 +44,8 @@ def make_runnable(export: Export, nodes: Sequence[OnnxNode], types: Mapping[str,
 
 
 def _without_kernel(node: OnnxNode, plan: Plan, types: Mapping[str, str]) -> str:
-    held = ", ".join(dict.fromkeys(text for text in (types.get(name, "") for name in node.inputs) if text))
-    what = plan.missing or f"onnxruntime has no kernel for {node.op_type} of {held}"
+    dtypes = ", ".join(dict.fromkeys(text for text in (types.get(name, "") for name in node.inputs) if text))
+    what = plan.missing or f"onnxruntime has no kernel for {node.op_type} of {dtypes}"
     return f"{what}; it stays as the model has it"
 
 
@@ -55,7 +55,7 @@ def _run(export: Export, node: OnnxNode, plan: Plan, types: Mapping[str, str], s
     if plan.missing and not plan.whole:
         raise Refusal(f"{plan.missing}, and none that a cast would lead to")
     if plan.missing:
-        if not export.asked:
+        if not export.has_chosen_opset:
             raise Refusal(f"{plan.missing}; a stated opset (--opset) writes it for another runtime all the same")
         export.note(
             DecisionKind.NO_KERNEL,
@@ -86,9 +86,9 @@ def _cast_around(export: Export, node: OnnxNode, plan: Plan, types: Mapping[str,
 
 def note_start(export: Export, source: int | None, opset: int) -> None:
     """Note that a model of an opset below the lowest was raised, and an opset that nothing opens."""
-    if not export.asked and source is not None and source < opset:
+    if not export.has_chosen_opset and source is not None and source < opset:
         export.note(DecisionKind.OPSET, f"the model's opset {source} becomes {opset}, the lowest that is written", "-")
-    if export.asked and not export.is_own and export.casts is not Casts.UNCHECKED and not opening(opset):
+    if export.has_chosen_opset and not export.is_own and export.casts is not Casts.UNCHECKED and not opening(opset):
         export.note(DecisionKind.NO_KERNEL, f"no onnxruntime that is known here opens opset {opset}", "-")
 
 
@@ -106,11 +106,11 @@ def note_raised(export: Export, start: int, reasons: Mapping[Node, str]) -> None
 
 def decisions_of(export: Export) -> list[Decision]:
     """What was noted, one decision for all nodes of which the same was."""
-    found = []
+    decisions = []
     for (kind, text), nodes in export.noted.items():
         more = len(dict.fromkeys(nodes)) - 1
-        found.append(Decision(kind, nodes[0], f"{text} (and {more} more nodes)" if more else text))
-    return found
+        decisions.append(Decision(kind, nodes[0], f"{text} (and {more} more nodes)" if more else text))
+    return decisions
 
 
 def refusal(refused: Mapping[tuple[str, str], Sequence[Node]], where: str) -> UnsupportedOpError:

@@ -17,13 +17,13 @@ def composed(compose: Callable[[Maker, P, Sequence[Value]], Sequence[Value]]) ->
     """The export function that writes what `compose` makes of the operator and its operands: values for its results."""
 
     def export_composed(node: ExportNode[P]) -> None:
-        own = {value.name for value in (*node.node.inputs, *node.node.outputs) if value is not None}
+        names = {value.name for value in (*node.node.inputs, *node.node.outputs) if value is not None}
 
         def name(suffix: str) -> str:
-            found = node.fresh_name(f"{node.name}_{suffix}")
-            while found in own:
-                found = node.fresh_name(f"{node.name}_{suffix}")
-            return found
+            unique_name = node.fresh_name(f"{node.name}_{suffix}")
+            while unique_name in names:
+                unique_name = node.fresh_name(f"{node.name}_{suffix}")
+            return unique_name
 
         graph = Graph(f"{node.name}_composition")
         maker = Maker(graph, node.dtype(), name)
@@ -33,9 +33,9 @@ def composed(compose: Callable[[Maker, P, Sequence[Value]], Sequence[Value]]) ->
                 stand_ins[value] = graph.add_input(value.name, value.type)
         operands = [stand_ins[value] for value in node.inputs if value is not None]
         results = compose(maker, node.op, operands)
-        found = [maker(Identity(), value) if value in operands else value for value in results]
-        graph.set_outputs(found)
-        for value, result in zip(found, node.node.outputs, strict=True):
+        outputs = [maker(Identity(), value) if value in operands else value for value in results]
+        graph.set_outputs(outputs)
+        for value, result in zip(outputs, node.node.outputs, strict=True):
             graph.rename(value, result.name)
         node.inline(graph)
 

@@ -46,16 +46,16 @@ class Export:
         outer: Export | None = None,
         *,
         casts: Casts = Casts.ANY,
-        asked: bool = False,
+        has_chosen_opset: bool = False,
         alone: bool = False,
     ) -> None:
         """`write_body` gives the records of a graph inside a node, `casts` is what may be done for the runtime's sake,
-        `asked` says that the opset was asked for; with `alone` no names of the graph are kept free, for a trial of one
-        node."""
+        `has_chosen_opset` says that the caller chose the opset; with `alone` no names of the graph are kept free, for
+        a trial of one node."""
         self.graph = graph
         self.opset = opset
         self.is_own = unchanged_opset(graph) == opset
-        self.asked: bool = asked if outer is None else outer.asked
+        self.has_chosen_opset: bool = has_chosen_opset if outer is None else outer.has_chosen_opset
         self.casts: Casts = casts if outer is None else outer.casts
         self.names: Names = Names(() if alone else value_names(graph)) if outer is None else outer.names
         self.refused: dict[tuple[str, str], list[Node]] = {} if outer is None else outer.refused
@@ -102,9 +102,9 @@ class Export:
 
     def own_constant(self, tensor: Tensor, name: str) -> str:
         """Return the name of a new initializer that nothing else shares."""
-        made = self.names.fresh(name)
-        self.initializers[made] = tensor
-        return made
+        unique_name = self.names.fresh(name)
+        self.initializers[unique_name] = tensor
+        return unique_name
 
 
 WriteBody = Callable[[Graph, Export], OnnxGraph]
@@ -126,7 +126,7 @@ class ExportNode(BaseExportNode[O], Generic[O]):
 
     def opset_is_asked(self) -> bool:
         """Whether the opset was asked for, and not chosen as the lowest that says all nodes."""
-        return self._export.asked
+        return self._export.has_chosen_opset
 
     def source_opset(self) -> int | None:
         """The opset of the ONNX model that the graph came from, None if it came from elsewhere."""

@@ -65,27 +65,27 @@ class Definitions:
         except GraphirError as error:
             body.take_back()
             raise NoExpansion(f"its definition does not fit its operands: {_one_line(error)}") from error
-        return [made for made in body.made if made.graph is graph]
+        return [node for node in body.made if node.graph is graph]
 
     def _of(self, node: Node) -> _Composition:
         """What a node is made of. Raises NoExpansion."""
         key = self._key(node)
-        found = self._known.get(key)
-        if found is None:
-            found = self._known[key] = self._make(node)
-        if isinstance(found, NoExpansion):
-            raise NoExpansion(str(found), undefined=found.undefined)
-        return found
+        definition = self._known.get(key)
+        if definition is None:
+            definition = self._known[key] = self._make(node)
+        if isinstance(definition, NoExpansion):
+            raise NoExpansion(str(definition), undefined=definition.undefined)
+        return definition
 
     def _make(self, node: Node) -> _Composition | NoExpansion:
         try:
-            made = _compose(node)
+            composition = _compose(node)
             if self._prepare is not None:
-                self._prepare(made.graph)
-                _outermost(node).decisions.extend(made.graph.decisions)
+                self._prepare(composition.graph)
+                _outermost(node).decisions.extend(composition.graph.decisions)
         except GraphirError as error:
             return error if isinstance(error, NoExpansion) else NoExpansion(_one_line(error))
-        return made
+        return composition
 
     def _key(self, node: Node) -> Hashable:
         """All that a definition depends on: the operator, and what is known of operands and results."""
@@ -138,8 +138,8 @@ def _definition(record: Any) -> Definition | None:
         return Definition(list(record.graph.node), _opsets(record))
     if not MISTAKEN.isdisjoint(_operators(record)):
         return None
-    found = definition_of(record)
-    return None if found is None else Definition(found.nodes, {**_opsets(record), **found.opsets})
+    definition = definition_of(record)
+    return None if definition is None else Definition(definition.nodes, {**_opsets(record), **definition.opsets})
 
 
 def _operators(record: Any) -> list[tuple[str, str]]:
@@ -159,10 +159,10 @@ def _record(node: Node, opset: int) -> Any | None:
     stand_ins = _stand_ins(node, alone)
     operands = [None if value is None else stand_ins[value] for value in node.inputs]
     try:
-        made = alone.add_node(node.op, operands, name="node", output_names=_result_names(node))
-        for old, new in zip(node.outputs, made.outputs, strict=True):
+        copy = alone.add_node(node.op, operands, name="node", output_names=_result_names(node))
+        for old, new in zip(node.outputs, copy.outputs, strict=True):
             alone.refine(new, old.type)
-        alone.set_outputs([new for old, new in zip(node.outputs, made.outputs, strict=True) if old.is_needed])
+        alone.set_outputs([new for old, new in zip(node.outputs, copy.outputs, strict=True) if old.is_needed])
         model = onnx.ModelProto()
         model.ParseFromString(model_bytes(export_graph(alone, opset=opset, runnable=False)))
     except GraphirError:
@@ -182,18 +182,18 @@ def _small(value: Value) -> Tensor | None:
 
 def _stand_ins(node: Node, graph: Graph) -> dict[Value, Value]:
     """A value in another graph for each operand: a parameter for a small constant, else an input of the same type."""
-    found: dict[Value, Value] = {}
+    stand_ins: dict[Value, Value] = {}
     for slot, value in enumerate(node.inputs):
-        if value is None or value in found:
+        if value is None or value in stand_ins:
             continue
         name = f"operand:{slot}"
         tensor = _small(value)
         if tensor is not None:
-            found[value] = graph.add_parameter(name, tensor)
+            stand_ins[value] = graph.add_parameter(name, tensor)
         else:
-            found[value] = graph.add_input(name, value.type)
-            found[value].known = value.known
-    return found
+            stand_ins[value] = graph.add_input(name, value.type)
+            stand_ins[value].known = value.known
+    return stand_ins
 
 
 def _result_names(node: Node) -> list[str]:
@@ -215,8 +215,8 @@ def _imported(node: Node, record: Any, definition: Definition) -> _Composition:
     )
     importer = Importer(OnnxSource(model, TensorSource()))
     operands = _stand_ins(node, importer.graph)
-    made = importer.run()
-    return _Composition(made, tuple([None if value is None else operands[value] for value in node.inputs]))
+    graph = importer.run()
+    return _Composition(graph, tuple([None if value is None else operands[value] for value in node.inputs]))
 
 
 def _one_line(error: Exception) -> str:

@@ -61,7 +61,7 @@ def export_graph(graph: Graph, *, opset: int | None = None, runnable: bool = Tru
     notes = _has_inner_metadata(model)
     model.ir_version = ir_version(graph.metadata, opset_of_source(graph), export.opset, export.domains, has_notes=notes)
     stated = set(graph.decisions)
-    graph.decisions.extend(made for made in decisions_of(export) if made not in stated)
+    graph.decisions.extend(decision for decision in decisions_of(export) if decision not in stated)
     return model
 
 
@@ -69,34 +69,35 @@ def _chosen(graph: Graph, opset: int | None, runnable: bool) -> tuple[Export, On
     """The export at the opset that was asked for, or else at the lowest that says the whole graph."""
     source = opset_of_source(graph)
     start = opset or max(source or DEFAULT_OPSET, OLDEST_OPSET)
-    asked = opset is not None
-    own = unchanged_opset(graph)
-    export, records = _attempt(graph, start, casts_for(own, start, runnable), asked=asked)
+    has_chosen_opset = opset is not None
+    source_opset = unchanged_opset(graph)
+    casts = casts_for(source_opset, start, runnable)
+    export, records = _attempt(graph, start, casts, has_chosen_opset=has_chosen_opset)
     if not export.refused:
         note_start(export, source, start)
         return export, records
-    if asked:
+    if has_chosen_opset:
         raise refusal(export.refused, f"opset {start}")
     reasons = {node: reason for (_, reason), nodes in export.refused.items() for node in nodes}
     newest = max(newest_run(), start)
     least: dict[Node, int] = {}
     never: dict[tuple[str, str], list[Node]] = {}
     for node, first_reason in reasons.items():
-        least[node], last_reason = _least_opset(node, start, newest, own, runnable)
+        least[node], last_reason = _least_opset(node, start, newest, source_opset, runnable)
         if not least[node]:
             never.setdefault((node.op.name, last_reason or first_reason), []).append(node)
     if never:
         raise refusal(never, f"opset {start} to {newest}" if newest > start else f"opset {start}")
     for higher in range(max(least.values()), newest + 1):
-        export, records = _attempt(graph, higher, casts_for(own, higher, runnable))
+        export, records = _attempt(graph, higher, casts_for(source_opset, higher, runnable))
         if not export.refused:
-            note_raised(export, start, {node: reasons[node] for node, found in least.items() if found == higher})
+            note_raised(export, start, {node: reasons[node] for node, version in least.items() if version == higher})
             return export, records
     raise refusal(export.refused, f"opset {higher}, which other nodes need at least")
 
 
-def _attempt(graph: Graph, opset: int, casts: Casts, *, asked: bool = False) -> tuple[Export, OnnxGraph]:
-    export = Export(graph, opset, _export_subgraph, casts=casts, asked=asked)
+def _attempt(graph: Graph, opset: int, casts: Casts, *, has_chosen_opset: bool = False) -> tuple[Export, OnnxGraph]:
+    export = Export(graph, opset, _export_subgraph, casts=casts, has_chosen_opset=has_chosen_opset)
     return export, _export_records(graph, export)
 
 
@@ -142,37 +143,37 @@ def _export_node(node: Node, export: Export) -> None:
         if function is None:
             raise Refusal("ONNX has no such operator and no composition is known")
         function(ExportNode(export, node))
-        made = export.nodes[before:]
+        records = export.nodes[before:]
         # at its own opset a model comes back as it was
-        known, casts = _known_types(node, made, export), export.casts is Casts.ANY
-        types = types_of(made, known, export.opset, checked=not export.is_own, casts=casts)
+        known, casts = _known_types(node, records, export), export.casts is Casts.ANY
+        types = types_of(records, known, export.opset, checked=not export.is_own, casts=casts)
         if export.casts is not Casts.UNCHECKED:
             del export.nodes[before:]
-            make_runnable(export, made, types, node.name)
+            make_runnable(export, records, types, node.name)
     except Refusal as error:
         export.refused.setdefault((node.op.name, str(error)), []).append(node)
 
 
 def _of_plugin(node: Node) -> ExportFunction | None:
     """How an operator of a plugin is written: as the plugin says, or in its own domain."""
-    own = own_operator(node.op.name, node.op.domain) if node.op.domain else None
-    if own is None or own.cls is not type(node.op):
+    operator = own_operator(node.op.name, node.op.domain) if node.op.domain else None
+    if operator is None or operator.cls is not type(node.op):
         return None
     from graphir.converters.onnx.ops.foreign import export_own
 
-    return own.export or export_own
+    return operator.export or export_own
 
 
-def _known_types(node: Node, made: Sequence[OnnxNode], export: Export) -> dict[str, str]:
+def _known_types(node: Node, records: Sequence[OnnxNode], export: Export) -> dict[str, str]:
     """The types, as texts, of a node's operands and results and of the constants that were made for it."""
-    found = {value.name: type_text(value.type) for value in (*node.inputs, *node.outputs) if value is not None}
-    found.update(export.inner_types)
+    types = {value.name: type_text(value.type) for value in (*node.inputs, *node.outputs) if value is not None}
+    types.update(export.inner_types)
     export.inner_types.clear()
-    for name in (name for one in made for name in one.inputs):
+    for name in (name for record in records for name in record.inputs):
         tensor = export.initializers.get(name)
-        if tensor is not None and name not in found:
-            found[name] = type_text(tensor.type)
-    return found
+        if tensor is not None and name not in types:
+            types[name] = type_text(tensor.type)
+    return types
 
 
 def _declared_types(graph: Graph, export: Export, outputs: set[str]) -> list[tuple[str, Type]]:
@@ -182,13 +183,13 @@ def _declared_types(graph: Graph, export: Export, outputs: set[str]) -> list[tup
         for value in graph.values
         if value.producer is not None and value.declared != ANYTHING and value.name not in outputs
     ]
-    made = {name for node in export.nodes for name in node.outputs} if stated else set()
-    return [(value.name, value.type) for value in stated if value.name in made and _open(value.type) != ANYTHING]
+    names = {name for node in export.nodes for name in node.outputs} if stated else set()
+    return [(value.name, value.type) for value in stated if value.name in names and _open(value.type) != ANYTHING]
 
 
 def _outputs(graph: Graph, export: Export) -> list[tuple[str, Type]]:
     """Names and types of the outputs; an output that is an input, a parameter or there already gets an Identity."""
-    found: list[tuple[str, Type]] = []
+    outputs: list[tuple[str, Type]] = []
     seen: set[str] = set()
     for value in graph.outputs:
         name = value.name
@@ -197,8 +198,8 @@ def _outputs(graph: Graph, export: Export) -> list[tuple[str, Type]]:
             name = export.names.fresh(f"{value.name}_output")
             export.append("Identity", (value.name,), (name,), name, {})
         seen.add(name)
-        found.append((name, value.type))
-    return found
+        outputs.append((name, value.type))
+    return outputs
 
 
 def _stated(what: str, type_: Type) -> Type:
@@ -223,18 +224,18 @@ def _has_inner_metadata(graph: OnnxGraph) -> bool:
 
 def _used_names(nodes: list[OnnxNode]) -> set[str]:
     """The names that nodes read, those inside their subgraphs included."""
-    found: set[str] = set()
+    names: set[str] = set()
     for node in nodes:
-        found.update(node.inputs)
+        names.update(node.inputs)
         for attribute in node.attributes.values():
             if isinstance(attribute, OnnxGraph):
-                found |= _used_names(attribute.nodes)
-    return found
+                names |= _used_names(attribute.nodes)
+    return names
 
 
 def _initializers(graph: Graph, export: Export) -> dict[str, Tensor]:
     used = _used_names(export.nodes)
-    found: dict[str, Tensor] = {}
+    initializers: dict[str, Tensor] = {}
     missing = []
     for value in graph.parameters:
         if value.name not in used:
@@ -242,7 +243,7 @@ def _initializers(graph: Graph, export: Export) -> dict[str, Tensor]:
         if value.tensor is None:
             missing.append(f"{value.name} {value.type}")
         else:
-            found[value.name] = value.tensor
+            initializers[value.name] = value.tensor
     if missing:
         shown = "\n  ".join(missing)
         raise ExportFailure(
@@ -250,8 +251,8 @@ def _initializers(graph: Graph, export: Export) -> dict[str, Tensor]:
         )
     for name, tensor in export.initializers.items():
         if name in used:
-            found[name] = tensor
-    return found
+            initializers[name] = tensor
+    return initializers
 
 
 __all__ = [

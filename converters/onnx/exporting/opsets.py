@@ -33,14 +33,14 @@ def ir_version_of(opset: int, domains: Mapping[str, int] | None = None) -> int:
     >>> ir_version_of(17), ir_version_of(21), ir_version_of(17, {"ai.onnx.ml": 5})
     (8, 10, 10)
     """
-    found = _at(IR_VERSIONS, opset)
+    version = _at(IR_VERSIONS, opset)
     if domains and "ai.onnx.ml" in domains:
-        found = max(found, _at(ML_IR_VERSIONS, domains["ai.onnx.ml"]))
-    return found
+        version = max(version, _at(ML_IR_VERSIONS, domains["ai.onnx.ml"]))
+    return version
 
 
 def _at(table: Sequence[tuple[int, int]], version: int) -> int:
-    return next((found for since, found in table if since <= version), table[-1][1])
+    return next((value for since, value in table if since <= version), table[-1][1])
 
 
 def ir_version(

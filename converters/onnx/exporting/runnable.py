@@ -50,13 +50,13 @@ def _plan_of_types(
     op_type: str, opset: int, texts: tuple[str | None, ...], results: tuple[str | None, ...], nearest: bool
 ) -> Plan:
     """The plan by the types of operands and results in order; None where one is absent, "" where it is not known."""
-    found = signature(op_type, opset)
-    if found is None or not opening(opset):
+    schema = signature(op_type, opset)
+    if schema is None or not opening(opset):
         return RUNS
     bound: dict[str, str] = {}
     mixed: dict[str, str] = {}
-    for formals, held in ((found.inputs, texts), (found.outputs, results)):
-        for slot, whole in enumerate(held if formals else ()):
+    for formals, actuals in ((schema.inputs, texts), (schema.outputs, results)):
+        for slot, whole in enumerate(actuals if formals else ()):
             formal, text = formals[min(slot, len(formals) - 1)], element(whole or "")
             if not text:
                 continue
@@ -82,20 +82,20 @@ def element(text: str) -> str:
 
 
 def _plan(op_type: str, opset: int, types: Mapping[str, str], halves: bool, nearest: bool) -> Plan:
-    found = signature(op_type, opset)
-    assert found is not None
+    schema = signature(op_type, opset)
+    assert schema is not None
     everywhere = opening(opset)
     newest = everywhere[-1]
     by_age = [(everywhere[start:], everywhere[start].number if start else "") for start in range(len(everywhere))]
 
     def runs(on: Sequence[Release], changed: Mapping[str, str]) -> bool:
-        given = _replaced(types, changed, found)
-        runs_it = (release.runs(op_type, found.since, opset, given, halves=halves) for release in on)
-        return _are_taken(given, found) and all(runs_it)
+        given = _replaced(types, changed, schema)
+        runs_it = (release.runs(op_type, schema.since, opset, given, halves=halves) for release in on)
+        return _are_taken(given, schema) and all(runs_it)
 
     if runs(everywhere, {}):
         return RUNS
-    choices = list(_choices(op_type, types, found, nearest))
+    choices = list(_choices(op_type, types, schema, nearest))
     exact: list[tuple[dict[str, str], str]] = [({}, ""), *(choice for choice in choices if not choice[1])]
     rounded = [choice for choice in choices if choice[1]]
     for candidates in (exact, rounded):
@@ -103,39 +103,39 @@ def _plan(op_type: str, opset: int, types: Mapping[str, str], halves: bool, near
             for wide, rounding in candidates:
                 if runs(on, wide):
                     return Plan(wide, only=least, rounding=rounding)
-    whole = not newest.runs(op_type, found.since, opset, {})
-    of = "" if whole else f" of {', '.join(dict.fromkeys(_operand_types(types, found)))}"
+    whole = not newest.runs(op_type, schema.since, opset, {})
+    of = "" if whole else f" of {', '.join(dict.fromkeys(_operand_types(types, schema)))}"
     return Plan(missing=f"onnxruntime {newest.number} has no kernel for {op_type}{of} at opset {opset}", whole=whole)
 
 
-def _replaced(types: Mapping[str, str], changed: Mapping[str, str], found: Signature) -> dict[str, str]:
+def _replaced(types: Mapping[str, str], changed: Mapping[str, str], schema: Signature) -> dict[str, str]:
     given = dict(types) | dict(changed)
-    for formal in (*found.inputs, *found.outputs):
+    for formal in (*schema.inputs, *schema.outputs):
         if formal.variable in changed and formal.name in types:
             given[formal.name] = changed[formal.variable]
     return given
 
 
-def _are_taken(types: Mapping[str, str], found: Signature) -> bool:
+def _are_taken(types: Mapping[str, str], schema: Signature) -> bool:
     """Whether ONNX's operator takes these types."""
     return all(
         not types.get(formal.name) or types[formal.name] in map(element, formal.types)
-        for formal in (*found.inputs, *found.outputs)
+        for formal in (*schema.inputs, *schema.outputs)
     )
 
 
-def _operand_types(types: Mapping[str, str], found: Signature) -> list[str]:
-    return [str(types[formal.name]) for formal in (*found.inputs, *found.outputs) if formal.name in types]
+def _operand_types(types: Mapping[str, str], schema: Signature) -> list[str]:
+    return [str(types[formal.name]) for formal in (*schema.inputs, *schema.outputs) if formal.name in types]
 
 
 def _choices(
-    op_type: str, types: Mapping[str, str], found: Signature, nearest: bool
+    op_type: str, types: Mapping[str, str], schema: Signature, nearest: bool
 ) -> Iterator[tuple[dict[str, str], str]]:
     """Other dtypes by type variable, and what they round: exact ones first, then those that change little."""
     from graphir.converters.onnx.exporting.casts import NEVER, kind_of, wider
 
     allowed: dict[str, frozenset[str]] = {}
-    for formal in (*found.inputs, *found.outputs):
+    for formal in (*schema.inputs, *schema.outputs):
         if formal.variable in types:
             allowed[formal.variable] = formal.types
     if op_type in NEVER or any("(" in text for text in types.values()):
@@ -158,6 +158,6 @@ def _choices(
         )
         for combination in itertools.product(*options)
     ]
-    for wide, rounding in sorted(combined, key=lambda one: (len(one[1]), len(one[0]))):
+    for wide, rounding in sorted(combined, key=lambda choice: (len(choice[1]), len(choice[0]))):
         if wide:
             yield wide, "; ".join(rounding)

@@ -52,17 +52,17 @@ def types_of(
     mendable = releases()[0].opset if casts else newest_opset()
     types = dict(known)
     for node in nodes:
-        found = signature(node.op_type, opset) if node.domain in DEFAULT_DOMAINS else None
-        if found is None:
+        schema = signature(node.op_type, opset) if node.domain in DEFAULT_DOMAINS else None
+        if schema is None:
             continue
         bound: dict[str, str] = {}
-        for formal, name in matched(found.inputs, node.inputs):
+        for formal, name in matched(schema.inputs, node.inputs):
             text = types.get(name, "")
             if checked:
                 _check(node, formal, text, opset, mendable)
             if text and formal.variable:
                 bound[formal.variable] = text
-        for formal, name in matched(found.outputs, node.outputs):
+        for formal, name in matched(schema.outputs, node.outputs):
             text = types.get(name) or _result(node, formal, bound)
             if checked:
                 _check(node, formal, text, opset, mendable)
@@ -104,8 +104,8 @@ def _check(node: OnnxNode, formal: Formal, text: str, opset: int, mendable: int)
 def _first_that_takes(op_type: str, name: str, text: str, opset: int) -> int:
     """The first newer opset at which the operand or result may have the type; 0 if none."""
     for newer in range(opset + 1, newest_opset() + 1):
-        found = signature(op_type, newer)
-        formals = () if found is None else (*found.inputs, *found.outputs)
+        schema = signature(op_type, newer)
+        formals = () if schema is None else (*schema.inputs, *schema.outputs)
         if any(formal.name == name and text in formal.types for formal in formals):
             return newer
     return 0

@@ -21,7 +21,7 @@ class CutModel:
         self._model = onnx.ModelProto()
         self._model.ParseFromString(message)
         self._makers = {
-            name: place for place, node in enumerate(self._model.graph.node) for name in node.output if name
+            name: index for index, node in enumerate(self._model.graph.node) for name in node.output if name
         }
         taken = {name for node in _every(self._model.graph.node) for name in (*node.input, *node.output)}
         self._ending = next(ENDING + "'" * count for count in range(len(taken) + 1) if _is_new(ENDING, count, taken))
@@ -32,10 +32,10 @@ class CutModel:
 
     def reads(self, wanted: Iterable[str], fed: Collection[str]) -> dict[str, set[str]]:
         """Return the fed values that each wanted one is made from, with others fed or not between."""
-        found: dict[str, set[str]] = {}
+        names: dict[str, set[str]] = {}
         for name in wanted:
-            _, found[name] = self._between([name], fed)
-        return found
+            _, names[name] = self._between([name], fed)
+        return names
 
     def part(self, fed: Mapping[str, Array], wanted: Collection[str]) -> tuple[bytes, dict[str, str]]:
         """Return the part that gives the `wanted` values, serialized, and the names of its new inputs by the values
@@ -47,14 +47,14 @@ class CutModel:
         import onnx
 
         graph = self._model.graph
-        places, read = self._between(wanted, fed)
+        indices, read = self._between(wanted, fed)
         names = {value: value + self._ending for value in fed if value in read}
         model = onnx.ModelProto(ir_version=self._model.ir_version)
         model.opset_import.extend(self._model.opset_import)
         model.functions.extend(self._model.functions)
         part = model.graph
         part.name = graph.name
-        part.node.extend(graph.node[place] for place in sorted(places))
+        part.node.extend(graph.node[index] for index in sorted(indices))
         for node in part.node:
             _rename(node, names)
         used = {name for node in part.node for name in _uses(node)}
@@ -69,20 +69,20 @@ class CutModel:
 
     def _between(self, wanted: Iterable[str], fed: Collection[str]) -> tuple[set[int], set[str]]:
         """The places of the nodes that make what is wanted, back to what is fed, and what of that they read."""
-        places: set[int] = set()
+        indices: set[int] = set()
         read: set[str] = set()
         pending = [self._makers[name] for name in wanted if name in self._makers]
         while pending:
-            place = pending.pop()
-            if place in places:
+            index = pending.pop()
+            if index in indices:
                 continue
-            places.add(place)
-            for name in _uses(self._model.graph.node[place]):
+            indices.add(index)
+            for name in _uses(self._model.graph.node[index]):
                 if name in fed:
                     read.add(name)
                 elif name in self._makers:
                     pending.append(self._makers[name])
-        return places, read
+        return indices, read
 
 
 def _is_new(ending: str, count: int, taken: Collection[str]) -> bool:
@@ -105,18 +105,18 @@ def _bodies(node: Any) -> Iterator[Any]:
 
 def _own(body: Any) -> set[str]:
     """The names that a body gives a meaning of its own."""
-    own = {given.name for given in body.input} | {tensor.name for tensor in body.initializer}
-    return own | {name for inner in body.node for name in inner.output}
+    local_names = {given.name for given in body.input} | {tensor.name for tensor in body.initializer}
+    return local_names | {name for inner in body.node for name in inner.output}
 
 
 def _uses(node: Any) -> Iterator[str]:
     """What a node reads, with what its bodies capture."""
     yield from filter(None, node.input)
     for body in _bodies(node):
-        own = _own(body)
+        local_names = _own(body)
         for inner in body.node:
-            yield from (name for name in _uses(inner) if name not in own)
-        yield from (result.name for result in body.output if result.name not in own)
+            yield from (name for name in _uses(inner) if name not in local_names)
+        yield from (result.name for result in body.output if result.name not in local_names)
 
 
 def _rename(node: Any, names: Mapping[str, str]) -> None:
@@ -125,8 +125,8 @@ def _rename(node: Any, names: Mapping[str, str]) -> None:
         if name in names:
             node.input[slot] = names[name]
     for body in _bodies(node):
-        own = _own(body)
-        outer = {value: name for value, name in names.items() if value not in own}
+        local_names = _own(body)
+        outer = {value: name for value, name in names.items() if value not in local_names}
         for inner in body.node:
             _rename(inner, outer)
         for result in body.output:

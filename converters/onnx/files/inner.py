@@ -12,34 +12,34 @@ PLAIN = frozenset({1, 2, 3, 6, 7, 8})
 
 def inner_graphs(node: Any) -> Sequence[Any]:
     """The GraphProtos among a node's attributes."""
-    found: list[Any] = []
+    graphs: list[Any] = []
     for attribute in node.attribute:
         if attribute.type not in PLAIN:
-            found += (attribute.g, *attribute.graphs) if attribute.HasField("g") else attribute.graphs
-    return found
+            graphs += (attribute.g, *attribute.graphs) if attribute.HasField("g") else attribute.graphs
+    return graphs
 
 
 def names_of(proto: Any) -> set[str]:
     """Every name of a value in a GraphProto and in the graphs inside it."""
-    found: set[str] = set()
+    names: set[str] = set()
     pending: list[Any] = [proto]
     while pending:
         graph = pending.pop()
-        found.update(info.name for info in (*graph.input, *graph.output))
-        found.update(tensor.name for tensor in graph.initializer)
-        found.update(sparse.values.name for sparse in graph.sparse_initializer)
+        names.update(info.name for info in (*graph.input, *graph.output))
+        names.update(tensor.name for tensor in graph.initializer)
+        names.update(sparse.values.name for sparse in graph.sparse_initializer)
         for node in graph.node:
-            found.update(node.output)
+            names.update(node.output)
             pending += inner_graphs(node)
-    return found
+    return names
 
 
 def count_nodes(nodes: Iterable[Any]) -> int:
     """How many nodes there are, those of the graphs inside them too."""
-    found = 0
+    count = 0
     pending = [nodes]
     while pending:
         for node in pending.pop():
-            found += 1
+            count += 1
             pending += [graph.node for graph in inner] if (inner := inner_graphs(node)) else ()
-    return found
+    return count

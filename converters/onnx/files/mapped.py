@@ -40,8 +40,8 @@ def mapped_model(path: str | os.PathLike[str]) -> Mapped | None:
     import onnx
     from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 
-    place = Path(os.path.realpath(path))
-    if sys.byteorder != "little" or not _is_utf8(place.name):
+    real_path = Path(os.path.realpath(path))
+    if sys.byteorder != "little" or not _is_utf8(real_path.name):
         return None
     content = mapped_bytes(path)
     model = onnx.ModelProto()
@@ -61,13 +61,13 @@ def mapped_model(path: str | os.PathLike[str]) -> Mapped | None:
     if not weights:
         return None
     for tensor in weights:
-        _name(tensor, place.name, _region(tensor, stripped))
+        _name(tensor, real_path.name, _region(tensor, stripped))
     for tensor in _every(model):
         region = _region(tensor, stripped)
         if region is not None:
             tensor.ClearField("external_data")
             tensor.raw_data = bytes(content[region[0] : sum(region)])
-    return Mapped(model.SerializeToString(), place.parent)
+    return Mapped(model.SerializeToString(), real_path.parent)
 
 
 def _every(model: Any) -> Iterator[Any]:
@@ -76,10 +76,10 @@ def _every(model: Any) -> Iterator[Any]:
 
 def _region(tensor: Any, stripped: Stripped) -> tuple[int, int] | None:
     """Where the elements lie that were taken out of a tensor, as offset and length; None where none were."""
-    found = tensor.external_data
-    if len(found) != 1 or found[0].key != MARK or not found[0].value.isdecimal():
+    entries = tensor.external_data
+    if len(entries) != 1 or entries[0].key != MARK or not entries[0].value.isdecimal():
         return None
-    index = int(found[0].value)
+    index = int(entries[0].value)
     return stripped.regions[index] if index < len(stripped.regions) else None
 
 

@@ -84,7 +84,7 @@ def model_message(model: OnnxModel) -> bytes:
     """The ModelProto without its graph."""
     metadata = model.metadata
     version = metadata.get(f"{FIELD}model_version", "")
-    own = {
+    properties = {
         key.removeprefix(METADATA): text
         for key, text in metadata.items()
         if (not key.startswith(FIELD) or key.startswith(METADATA)) and key != REWRITTEN
@@ -98,7 +98,7 @@ def model_message(model: OnnxModel) -> bytes:
         _integer(5, int(version)) if version and re.fullmatch(_WHOLE, version) else b"",
         _text(6, metadata.get(f"{FIELD}doc_string", "")),
         *(framed(8, framed(1, domain.encode()) + _integer(2, opset)) for domain, opset in imports.items()),
-        _entries(14, own.items()),
+        _entries(14, properties.items()),
     ))  # fmt: skip
 
 
@@ -108,15 +108,15 @@ def graph_message(model: OnnxModel) -> bytes:
     return _graph(model, dims, b"")
 
 
-def tensor_header(name: str, tensor: Tensor, place: Place | None, note: Note = NOTHING) -> tuple[bytes, int]:
+def tensor_header(name: str, tensor: Tensor, location: Place | None, note: Note = NOTHING) -> tuple[bytes, int]:
     """The TensorProto up to its raw data, and how many bytes of raw data follow it; `place` is that of its elements in
     another file: the path, the offset and the length."""
     texts: Iterable[object] = ()
     end = b""
     if tensor.dtype is DType.STRING:
         texts = tensor.numpy().reshape(-1)
-    elif place is not None:
-        entries = zip(("location", "offset", "length"), map(str, place), strict=True)
+    elif location is not None:
+        entries = zip(("location", "offset", "length"), map(str, location), strict=True)
         end = _entries(13, entries) + _integer(14, _EXTERNAL)
     header = b"".join((
         *(_integer(1, size) for size in tensor.shape),
@@ -127,7 +127,7 @@ def tensor_header(name: str, tensor: Tensor, place: Place | None, note: Note = N
         end,
         _long_entries(16, note.entries),
     ))  # fmt: skip
-    if place is not None or tensor.dtype is DType.STRING:
+    if location is not None or tensor.dtype is DType.STRING:
         return header, 0
     return header + header_of(9, tensor.nbytes), tensor.nbytes
 
@@ -179,8 +179,8 @@ def _entries(number: int, pairs: Iterable[tuple[str, str]]) -> bytes:
 
 def _long_entries(number: int, pairs: Iterable[tuple[str, str]]) -> bytes:
     """The same in a field with a number of 16 and more."""
-    found = [framed(1, key.encode()) + framed(2, text.encode()) for key, text in pairs]
-    return b"".join([write_varint(number << 3 | BYTES) + write_varint(len(entry)) + entry for entry in found])
+    entries = [framed(1, key.encode()) + framed(2, text.encode()) for key, text in pairs]
+    return b"".join([write_varint(number << 3 | BYTES) + write_varint(len(entry)) + entry for entry in entries])
 
 
 def _graph(graph: OnnxGraph, dims: Mapping[str, str], initializers: bytes) -> bytes:

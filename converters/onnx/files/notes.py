@@ -75,13 +75,13 @@ class Notes:
 
     def of(self, kind: str, names: Sequence[str]) -> Note:
         """What a message that goes by these names is documented with."""
-        found = NOTHING
+        note = NOTHING
         for name in names if kind in self._kinds else ():
-            doc_string = self._metadata.get(_key(kind, "doc_string", name)) or found.doc_string
+            doc_string = self._metadata.get(_key(kind, "doc_string", name)) or note.doc_string
             entries = _entries(self._metadata.get(_key(kind, "metadata", name)))
             if doc_string or entries:
-                found = Note(doc_string, (*found.entries, *entries))
-        return found
+                note = Note(doc_string, (*note.entries, *entries))
+        return note
 
     def of_graph(self) -> Note:
         """What the graph itself is documented with."""

@@ -20,9 +20,10 @@ def part_of_file(path: str | os.PathLike[str], outputs: Sequence[str], inputs: M
     model = onnx.load_model(os.fspath(path), load_external_data=False)
     graph = model.graph
     producers = {name: node for node in graph.node for name in node.output if name}
-    held = {item.name for item in graph.input} | {tensor.name for tensor in graph.initializer}
-    held |= {tensor.values.name for tensor in graph.sparse_initializer}
-    if not all(name in producers for name in outputs) or not all(name in producers or name in held for name in inputs):
+    local_names = {item.name for item in graph.input} | {tensor.name for tensor in graph.initializer}
+    local_names |= {tensor.values.name for tensor in graph.sparse_initializer}
+    known = local_names | producers.keys()
+    if not all(name in producers for name in outputs) or not all(name in known for name in inputs):
         return None
     needed, names = _needed(producers, outputs, inputs)
     _rename_results(needed.values(), inputs)
@@ -41,7 +42,7 @@ def _needed(
     producers: Mapping[str, Any], outputs: Iterable[str], inputs: Mapping[str, Any]
 ) -> tuple[dict[int, Any], set[str]]:
     """The nodes that the outputs depend on, by identity, and the names that these read."""
-    found: dict[int, Any] = {}
+    nodes: dict[int, Any] = {}
     names: set[str] = set()
     pending = list(outputs)
     while pending:
@@ -50,23 +51,23 @@ def _needed(
         if name in names:
             continue
         names.add(name)
-        if name not in inputs and node is not None and id(node) not in found:
-            found[id(node)] = node
+        if name not in inputs and node is not None and id(node) not in nodes:
+            nodes[id(node)] = node
             pending += _read(node)
-    return found, names
+    return nodes, names
 
 
 def _read(node: Any) -> list[str]:
     """The names that a node reads, those that its subgraphs capture (and their own, which do no harm) included."""
-    found = list(node.input)
+    names = list(node.input)
     pending = list(inner_graphs(node))
     while pending:
         graph = pending.pop()
-        found += [item.name for item in graph.output]
-        for held in graph.node:
-            found += held.input
-            pending += inner_graphs(held)
-    return [name for name in found if name]
+        names += [item.name for item in graph.output]
+        for child in graph.node:
+            names += child.input
+            pending += inner_graphs(child)
+    return [name for name in names if name]
 
 
 def _rename_results(nodes: Iterable[Any], inputs: Mapping[str, Any]) -> None:

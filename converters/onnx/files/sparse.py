@@ -27,21 +27,23 @@ def dense(source: TensorSource, proto: Any, what: str) -> Tensor:
     if is_odd or len(values.shape) != 1 or why_unheld(values.dtype, shape):
         raise FormatError(f"{what}: {indices.type} indices for {values.type} values of {list(shape)}", path=source.path)
     check_expansion(math.prod(shape), values.size, f"{what} of {list(shape)}")
-    places = indices.numpy()
+    coordinates = indices.numpy()
     sizes = np.asarray(shape, np.int64)
-    limit = sizes if places.ndim == 2 else np.prod(sizes, dtype=np.int64)
-    if places.size and (places.min() < 0 or np.any(places >= limit)):
+    limit = sizes if coordinates.ndim == 2 else np.prod(sizes, dtype=np.int64)
+    if coordinates.size and (coordinates.min() < 0 or np.any(coordinates >= limit)):
         raise FormatError(f"{what}: an index lies outside of {list(shape)}", path=source.path)
-    flat = np.ravel_multi_index(tuple(places.T), shape) if places.ndim == 2 and places.size else places
+    flat = coordinates
+    if coordinates.ndim == 2 and coordinates.size:
+        flat = np.ravel_multi_index(tuple(coordinates.T), shape)
     if values.size > math.prod(shape) or np.unique(flat).size != flat.size:
         raise FormatError(f"{what}: an index is there twice, with two values for one element", path=source.path)
 
     def fill() -> np.ndarray[Any, Any]:
         array = np.zeros(shape, values.dtype.numpy())
-        if places.ndim == 2:
-            array[tuple(places.T)] = values.numpy()
+        if coordinates.ndim == 2:
+            array[tuple(coordinates.T)] = values.numpy()
         else:
-            array.reshape(-1)[places] = values.numpy()
+            array.reshape(-1)[coordinates] = values.numpy()
         return array
 
     return Tensor.computed(values.dtype, shape, fill)

@@ -51,18 +51,18 @@ def stripped_content(content: memoryview, status: os.stat_result, path: Path) ->
     nothing tells what it is then from what it was. Archives give all their files one time of writing, and a new file
     may get the number of one that is gone; nothing but the system sets the time of the change."""
     stamp = status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
-    found = _kept.get(stamp)
-    if found is not None:
+    result = _kept.get(stamp)
+    if result is not None:
         _kept.move_to_end(stamp)
-        return found
+        return result
     settled = time.time_ns() - status.st_mtime_ns >= TICK
     refuse_impostors(bytes(content[:64]), NOT_ONNX, "an ONNX model", path)
     try:
-        found = strip_weights(content)
+        result = strip_weights(content)
     except FormatError as error:
         raise FormatError(str(error).partition(" (at byte")[0], path=path, offset=error.offset) from None
-    if settled and len(found.message) <= LARGEST_KEPT:
-        _kept[stamp] = found
+    if settled and len(result.message) <= LARGEST_KEPT:
+        _kept[stamp] = result
         while len(_kept) > KEPT:
             _kept.popitem(last=False)
-    return found
+    return result

@@ -51,12 +51,12 @@ class Structure:
     @cached_property
     def steps(self) -> dict[str, float]:
         """The step of the coarsest type that each value came through; those that came through none are left out."""
-        found = {name: COARSE_STEPS[code] for name, code in self.typed.items() if code in COARSE_STEPS}
+        steps = {name: COARSE_STEPS[code] for name, code in self.typed.items() if code in COARSE_STEPS}
         for name in self.producers:
-            step = max((found.get(operand, 0.0) for operand in self.operands(name)), default=0.0)
-            if step > found.get(name, 0.0):
-                found[name] = step
-        return found
+            step = max((steps.get(operand, 0.0) for operand in self.operands(name)), default=0.0)
+            if step > steps.get(name, 0.0):
+                steps[name] = step
+        return steps
 
     @cached_property
     def drawn(self) -> frozenset[str]:
@@ -72,17 +72,17 @@ class Structure:
     def bounded(self) -> frozenset[str]:
         """The values that come from functions whose results are computed to some units in the last place of 1, not of
         themselves, up to the next sum of products."""
-        made = [name for name, (operator, _) in self.producers.items() if traits_of(operator).rounding in OF_ONE]
-        return self.behind(made, unless=RESCALING)
+        names = [name for name, (operator, _) in self.producers.items() if traits_of(operator).rounding in OF_ONE]
+        return self.behind(names, unless=RESCALING)
 
     @cached_property
     def sigmoids(self) -> frozenset[str]:
         """The results of sigmoids, as they are or with their elements elsewhere."""
-        found: set[str] = set()
+        names: set[str] = set()
         for name, (operator, operands) in self.producers.items():
-            if operator == "Sigmoid" or (traits_of(operator).rounding in MOVING and operands[0] in found):
-                found.add(name)
-        return frozenset(found)
+            if operator == "Sigmoid" or (traits_of(operator).rounding in MOVING and operands[0] in names):
+                names.add(name)
+        return frozenset(names)
 
     @cached_property
     def real(self) -> frozenset[str]:
@@ -114,11 +114,11 @@ class Structure:
 
     def behind(self, names: Collection[str], unless: Collection[Rounding] = ()) -> frozenset[str]:
         """The values that depend on any of these, they themselves included, not through operators that round so."""
-        found = set(names)
+        result = set(names)
         for name, (operator, _) in self.producers.items():
-            if traits_of(operator).rounding not in unless and not found.isdisjoint(self.operands(name)):
-                found.add(name)
-        return frozenset(found)
+            if traits_of(operator).rounding not in unless and not result.isdisjoint(self.operands(name)):
+                result.add(name)
+        return frozenset(result)
 
 
 def read_structure(path: str | os.PathLike[str]) -> Structure:
@@ -157,10 +157,10 @@ def read_structure(path: str | os.PathLike[str]) -> Structure:
 
 
 def _producers(graph: Any) -> dict[str, tuple[str, tuple[str, ...]]]:
-    found: dict[str, tuple[str, tuple[str, ...]]] = {}
+    producers: dict[str, tuple[str, tuple[str, ...]]] = {}
     for node in graph.node:
-        found |= dict.fromkeys(filter(None, node.output), (node.op_type, tuple(node.input)))
-    return found
+        producers |= dict.fromkeys(filter(None, node.output), (node.op_type, tuple(node.input)))
+    return producers
 
 
 def _has_graphs(node: Any) -> bool:
@@ -185,15 +185,15 @@ def _draws(node: Any) -> bool:
 
 def _typed(graph: Any, inside: Mapping[str, Sequence[Any]]) -> dict[str, int]:
     """The stated element types of weights, inputs and results; of several that a node states, the coarsest."""
-    found = {tensor.name: tensor.data_type for tensor in graph.initializer}
-    found |= {item.name: item.type.tensor_type.elem_type for item in graph.input}
+    types = {tensor.name: tensor.data_type for tensor in graph.initializer}
+    types |= {item.name: item.type.tensor_type.elem_type for item in graph.input}
     for node in graph.node:
         nodes = (node, *inside.get(node.output[0] if node.output else "", ()))
-        codes = [code for one in nodes for code in _stated_types(one)]
+        codes = [code for node in nodes for code in _stated_types(node)]
         if codes:
             code = max(codes, key=lambda code: (COARSE_STEPS.get(code, 0.0), code in REAL_TYPES))
-            found |= dict.fromkeys(filter(None, node.output), code)
-    return found
+            types |= dict.fromkeys(filter(None, node.output), code)
+    return types
 
 
 def _stated_types(node: Any) -> Iterator[int]:
@@ -262,11 +262,11 @@ def tensors_of(graph: Any, *bodies: Any) -> Iterator[Any]:
     graphs, nodes = [graph], list(bodies)
     while graphs or nodes:
         if graphs:
-            held = graphs.pop()
-            yield from held.initializer
-            for sparse in held.sparse_initializer:
+            current = graphs.pop()
+            yield from current.initializer
+            for sparse in current.sparse_initializer:
                 yield from (sparse.values, sparse.indices)
-            nodes.append(held.node)
+            nodes.append(current.node)
             continue
         for node in nodes.pop():
             for attribute in node.attribute:

@@ -75,7 +75,7 @@ class TensorSource:
         if self.path is None:
             location = entries.get("location")
             raise FormatError(f"{what}: its elements lie in the file {location!r}; give the path of the model")
-        place = external_place(self.path, entries.get("location", ""), what)
+        path = external_place(self.path, entries.get("location", ""), what)
         offset = self._number(entries, "offset", 0, what)
         if dtype is DType.STRING:
             raise FormatError(f"{what}: strings cannot be stored as external data", path=self.path)
@@ -84,16 +84,16 @@ class TensorSource:
         if length != size:
             raise FormatError(f"{what}: length {length}, but {dtype}{list(shape)} takes {size} bytes", path=self.path)
         try:
-            found = place.stat().st_size
+            file_size = path.stat().st_size
         except OSError as error:
             reason = error.strerror
-            raise FormatError(f"{what}: its elements should lie in {place}: {reason}", path=self.path) from error
-        if offset + size > found:
+            raise FormatError(f"{what}: its elements should lie in {path}: {reason}", path=self.path) from error
+        if offset + size > file_size:
             raise FormatError(
-                f"{what}: its elements should end at byte {offset + size} of {place}, which has {found} bytes",
+                f"{what}: its elements should end at byte {offset + size} of {path}, which has {file_size} bytes",
                 path=self.path,
             )
-        return Tensor.at(place, offset, dtype, shape)
+        return Tensor.at(path, offset, dtype, shape)
 
     def _number(self, entries: dict[str, str], key: str, default: int, what: str) -> int:
         text = entries.get(key, str(default))
@@ -139,12 +139,12 @@ class TensorSource:
         self._check_count(len(stored), shape, what)
         return Tensor(dtype, shape, array=stored.reshape(shape))
 
-    def _check_count(self, found: int, shape: tuple[int, ...], what: str) -> None:
+    def _check_count(self, count: int, shape: tuple[int, ...], what: str) -> None:
         wanted = 1
         for dim in shape:
             wanted *= dim
-        if found != wanted:
-            raise FormatError(f"{what}: {found} elements for {list(shape)}, expected {wanted}", path=self.path)
+        if count != wanted:
+            raise FormatError(f"{what}: {count} elements for {list(shape)}, expected {wanted}", path=self.path)
 
 
 def external_place(model: Path, location: str, what: str) -> Path:
@@ -162,5 +162,5 @@ def external_place(model: Path, location: str, what: str) -> Path:
         )
     if ".." in parts or ".." in location.replace("\\", "/").split("/"):
         raise FormatError(f"{what}: external data at {location!r} climbs out of the model's folder", path=model)
-    place = Path(os.path.abspath(model)).parent / location
-    return beside(model, place, f"{what}: external data at {location[:200]!r}")
+    path = Path(os.path.abspath(model)).parent / location
+    return beside(model, path, f"{what}: external data at {location[:200]!r}")

@@ -31,10 +31,10 @@ def value_sizes(path: str | os.PathLike[str], shapes: Mapping[str, Sequence[int]
         if item.type.WhichOneof("value") == "tensor_type":
             item.type.tensor_type.ClearField("shape")
     try:
-        found = shape_inference.infer_shapes(model, data_prop=True)
+        typed = shape_inference.infer_shapes(model, data_prop=True)
     except shape_inference.InferenceError:
         return {}
-    known = {item.name: _bytes_of(item.type) for item in (*found.graph.value_info, *found.graph.output)}
+    known = {item.name: _bytes_of(item.type) for item in (*typed.graph.value_info, *typed.graph.output)}
     return {name: size for name, size in known.items() if size is not None}
 
 

@@ -47,9 +47,9 @@ def strip_weights(data: memoryview) -> Stripped:
 
     Raises FormatError, with the byte where it happens, for bytes that are no protobuf or that end too early.
     """
-    found = Stripped(b"")
-    found.message = b"".join(_copy(data, 0, len(data), "ModelProto", found.regions, 0))
-    return found
+    result = Stripped(b"")
+    result.message = b"".join(_copy(data, 0, len(data), "ModelProto", result.regions, 0))
+    return result
 
 
 def _copy(

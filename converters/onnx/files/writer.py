@@ -58,9 +58,9 @@ def write_model(model: OnnxModel, path: str | os.PathLike[str], *, weights: str 
             _write_stream(model, file, {})
         return [target]
     if weights == "reference":
-        places = _reference_places(model, Path(os.path.abspath(target)).parent)
+        references = _reference_places(model, Path(os.path.abspath(target)).parent)
         with replacing(target) as (file,):
-            _write_stream(model, file, places)
+            _write_stream(model, file, references)
         return [target]
     data = target.with_name(target.name + ".data")
     with replacing_pair(data, target) as pair:
@@ -120,7 +120,7 @@ def _write_external(model: OnnxModel, file: IO[bytes]) -> dict[str, tuple[int, i
 
 
 def _reference_places(model: OnnxModel, folder: Path) -> dict[str, Place]:
-    places: dict[str, Place] = {}
+    references: dict[str, Place] = {}
     for name, tensor in model.initializers.items():
         if tensor.region is None or tensor.nbytes < INLINE_BELOW:
             continue
@@ -130,18 +130,18 @@ def _reference_places(model: OnnxModel, folder: Path) -> dict[str, Place]:
                 f"--weights reference: the weights lie in {source}, outside the target's folder {folder}; "
                 "write the .onnx beside them, or use --weights external"
             )
-        places[name] = (source.relative_to(folder).as_posix(), tensor.region.offset, tensor.region.nbytes)
-    return places
+        references[name] = (source.relative_to(folder).as_posix(), tensor.region.offset, tensor.region.nbytes)
+    return references
 
 
-def _write_stream(model: OnnxModel, file: IO[bytes], places: Mapping[str, Place]) -> None:
+def _write_stream(model: OnnxModel, file: IO[bytes], references: Mapping[str, Place]) -> None:
     """ModelProto: everything but the graph (fields 1 to 3, 8, 14), then the graph (7) with its initializers (5)."""
     head, body = model_message(model), graph_message(model)
     notes = Notes(model.metadata)
     frames: list[tuple[bytes, Tensor | None]] = []
     length = len(body)
     for name, tensor in model.initializers.items():
-        header, size = tensor_header(name, tensor, places.get(name), notes.of(TENSOR, (name,)))
+        header, size = tensor_header(name, tensor, references.get(name), notes.of(TENSOR, (name,)))
         frame = header_of(5, len(header) + size) + header
         frames.append((frame, tensor if size else None))
         length += len(frame) + size

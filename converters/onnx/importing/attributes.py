@@ -49,7 +49,7 @@ def stated(node: Any) -> dict[str, Any]:
 
 
 def _kind_of(proto: Any) -> int:
-    filled = [kind for kind, field in FIELDS.items() if any(found.name == field for found, _ in proto.ListFields())]
+    filled = [kind for kind, field in FIELDS.items() if any(stated.name == field for stated, _ in proto.ListFields())]
     return filled[0] if len(filled) == 1 else 0
 
 
@@ -68,11 +68,11 @@ def schema_defaults(op_type: str, opset: int) -> dict[str, Any] | None:
     if not onnx.defs.has(op_type, opset):
         return None
     schema = onnx.defs.get_schema(op_type, opset, "")
-    found = {}
+    defaults = {}
     for name, attribute in schema.attributes.items():
         has_default = bool(attribute.default_value.name)
-        found[name] = plain(attribute.default_value) if has_default else None
-    return found
+        defaults[name] = plain(attribute.default_value) if has_default else None
+    return defaults
 
 
 @cache
@@ -160,10 +160,10 @@ def to_flag(name: str, value: Any) -> bool:
 
 
 def _stated_dtype(name: str, value: Any) -> DType:
-    found = dtype_of(_scalar(name, value, int), name)
-    if found is None:
+    dtype = dtype_of(_scalar(name, value, int), name)
+    if dtype is None:
         raise Refusal(f"{name} is 0, which stands for no element type")
-    return found
+    return dtype
 
 
 def _scalar(name: str, value: Any, kind: type) -> Any:
@@ -191,10 +191,10 @@ class Fields(NamedTuple):
 
 def fields_of(cls: type[Operator]) -> Fields:
     """The fields of an operator class, found out once."""
-    found = _fields.get(cls)
-    if found is None:
-        found = _fields[cls] = _make_fields(cls)
-    return found
+    fields = _fields.get(cls)
+    if fields is None:
+        fields = _fields[cls] = _make_fields(cls)
+    return fields
 
 
 _fields: dict[type[Operator], Fields] = {}

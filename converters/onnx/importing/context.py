@@ -93,13 +93,13 @@ class ImportNode(BaseImportNode):
 
     def ints(self, name: str) -> tuple[int, ...]:
         """A list of integers, empty if not stated."""
-        found: tuple[int, ...] = self.attribute(name, ())
-        return found
+        values: tuple[int, ...] = self.attribute(name, ())
+        return values
 
     def enum(self, name: str, cls: type[E], default: E) -> E:
         """An attribute whose texts are the values of an enum."""
-        found: E = attributes.enum_of(cls, self.attribute(name, default.value), name)
-        return found
+        member: E = attributes.enum_of(cls, self.attribute(name, default.value), name)
+        return member
 
     def tensor(self, name: str) -> Tensor | None:
         """An attribute that is a tensor, None if not stated."""
@@ -160,18 +160,18 @@ class ImportNode(BaseImportNode):
         Fields whose attribute is neither stated nor has a default in ONNX are left to the class.
         """
         stated = attributes.fields_of(cls)
-        found: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
         for field, read in stated.readers.items():
             name = renamed.get(field, field)
             value = self.attribute(name, None)
             if value is not None:
-                found[field] = read(name, value)
+                fields[field] = read(name, value)
         if stated.padded:
-            found["padding"] = self.padding()
+            fields["padding"] = self.padding()
         for field in stated.required:
-            if field not in found:
+            if field not in fields:
                 self.refuse(f"the attribute {renamed.get(field, field)} is missing")
-        return found
+        return fields
 
     def emit_all(
         self, op: Operator, *inputs: Value | None, subgraphs: Sequence[Graph] = ()

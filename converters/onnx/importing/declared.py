@@ -24,13 +24,13 @@ def believable(inferred: Type, stated: Type, symbols: Set[str]) -> Type:
         return stated
     if len(left) != len(right):
         return TensorType(stated.dtype, None)
-    shape = tuple(map(lambda own, other: _kept(own, other, symbols), left, right))
+    shape = tuple(map(lambda dim, other: _kept(dim, other, symbols), left, right))
     return stated if shape == right else TensorType(stated.dtype, shape)
 
 
-def _kept(own: Dim, stated: Dim, symbols: Set[str]) -> Dim:
-    if isinstance(own, Sym) and isinstance(stated, int) and own.symbols() <= symbols:
+def _kept(dim: Dim, stated: Dim, symbols: Set[str]) -> Dim:
+    if isinstance(dim, Sym) and isinstance(stated, int) and dim.symbols() <= symbols:
         return UNKNOWN
-    if isinstance(own, int) and isinstance(stated, int) and own != stated:
+    if isinstance(dim, int) and isinstance(stated, int) and dim != stated:
         return UNKNOWN
     return stated

@@ -88,37 +88,37 @@ def _name_results(nodes: Iterable[Any], actual: dict[str, str], fresh: FreshName
 
 def _instance(proto: Any, actual: Mapping[str, str], attributes: Mapping[str, Any], fresh: FreshName) -> Any:
     """One node of a body. An attribute that refers to one that the call lacks is left out, as ONNX has it."""
-    made = type(proto)()
-    made.CopyFrom(proto)
+    copy = type(proto)()
+    copy.CopyFrom(proto)
     missing = [name for name in proto.input if name and name not in actual]
     if missing:
         node = f"node {proto.name or proto.op_type} of its body"
         raise ImportFailure(f"{node} uses {', '.join(missing)}, which is neither an input nor a result in it")
-    for field in (made.input, made.output):
+    for field in (copy.input, copy.output):
         names = [actual[name] if name else "" for name in field]
         del field[:]
         field.extend(names)
-    del made.attribute[:]
+    del copy.attribute[:]
     for attribute in proto.attribute:
         if attribute.ref_attr_name:
             stated = attributes.get(attribute.ref_attr_name)
             if stated is not None:
-                made.attribute.add().CopyFrom(stated)
-                made.attribute[-1].name = attribute.name
+                copy.attribute.add().CopyFrom(stated)
+                copy.attribute[-1].name = attribute.name
             continue
-        kept = made.attribute.add()
+        kept = copy.attribute.add()
         kept.CopyFrom(attribute)
         for graph in (kept.g, *kept.graphs) if kept.HasField("g") else kept.graphs:
             _fill_in_graph(graph, actual, attributes, fresh)
-    return made
+    return copy
 
 
 def _fill_in_graph(graph: Any, around: Mapping[str, str], attributes: Mapping[str, Any], fresh: FreshName) -> None:
     """The same for a graph inside a node, in place. Its own names are renamed too: they must not hide the call's."""
     tensors = [*graph.initializer, *(sparse.values for sparse in graph.sparse_initializer)]
-    own = [*(info.name for info in graph.input), *(tensor.name for tensor in tensors)]
-    own += [name for node in graph.node for name in node.output if name]
-    actual = {**around, **{name: fresh(name) for name in dict.fromkeys(own)}}
+    local_names = [*(info.name for info in graph.input), *(tensor.name for tensor in tensors)]
+    local_names += [name for node in graph.node for name in node.output if name]
+    actual = {**around, **{name: fresh(name) for name in dict.fromkeys(local_names)}}
     for named in (*graph.input, *tensors):
         named.name = actual[named.name]
     nodes = [_instance(node, actual, attributes, fresh) for node in graph.node]

@@ -56,10 +56,10 @@ def _types(model: Any) -> dict[str, bytes]:
     """The TypeProtos of inputs and initializers, by name."""
     import onnx
 
-    found = {info.name: info.type for info in model.graph.input}
+    types = {info.name: info.type for info in model.graph.input}
     for tensor in model.graph.initializer:
-        found[tensor.name] = onnx.helper.make_tensor_type_proto(tensor.data_type, tensor.dims)
-    return {name: type_.SerializeToString() for name, type_ in found.items()}
+        types[tensor.name] = onnx.helper.make_tensor_type_proto(tensor.data_type, tensor.dims)
+    return {name: type_.SerializeToString() for name, type_ in types.items()}
 
 
 def _filled_in(function: Any, node: Any, schema: Any) -> list[Any]:

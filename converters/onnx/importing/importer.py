@@ -56,18 +56,18 @@ class Importer(BaseImporter):
 
     def opset(self, domain: str, node: str) -> int:
         """The version of a domain. Raises ImportFailure if the model does not import it."""
-        found = self._opsets.get("" if domain in DEFAULT_DOMAINS else domain)
-        if found is None:
+        version = self._opsets.get("" if domain in DEFAULT_DOMAINS else domain)
+        if version is None:
             shown = ", ".join(repr(known) for known in self._opsets)
             raise ImportFailure(f"node {node}: its domain {domain!r} is not in opset_import, which has {shown}")
-        return found
+        return version
 
     def foreign_version(self, domain: str, version: int) -> None:
         """Note the version of a domain that is kept as it is. Raises ImportFailure for a second one of the same."""
         key = f"{OPSET}{domain}"
-        held = self.graph.metadata.setdefault(key, str(version))
-        if held != str(version):
-            raise ImportFailure(f"a function wants domain {domain} in version {version}, the model in version {held}")
+        stored = self.graph.metadata.setdefault(key, str(version))
+        if stored != str(version):
+            raise ImportFailure(f"a function wants domain {domain} in version {version}, the model in version {stored}")
 
     def located(self, operator: str, node: str, text: str) -> str:
         """A problem's text with the node in front, unless it names the node itself."""

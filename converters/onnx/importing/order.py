@@ -47,22 +47,22 @@ def _in_order(nodes: Sequence[Any], producers: dict[str, int]) -> bool:
 
 def names_read(node: Any) -> list[str]:
     """The names of values around a node that it or its subgraphs read."""
-    found = [name for name in node.input if name]
+    names = [name for name in node.input if name]
     for inner in inner_graphs(node):
-        found += free_names(inner)
-    return found
+        names += free_names(inner)
+    return names
 
 
 def free_names(graph: Any) -> list[str]:
     """The names that a GraphProto reads and does not define itself, each once."""
-    own = {info.name for info in graph.input} | {tensor.name for tensor in graph.initializer}
-    own |= {sparse.values.name for sparse in graph.sparse_initializer}
+    local_names = {info.name for info in graph.input} | {tensor.name for tensor in graph.initializer}
+    local_names |= {sparse.values.name for sparse in graph.sparse_initializer}
     read: dict[str, None] = {}
     for node in graph.node:
         read.update(dict.fromkeys(names_read(node)))
-        own.update(node.output)
+        local_names.update(node.output)
     read.update(dict.fromkeys(info.name for info in graph.output))
-    return [name for name in read if name not in own]
+    return [name for name in read if name not in local_names]
 
 
 def _depth_first(nodes: Sequence[Any], needs: Sequence[Sequence[int]]) -> list[int]:
@@ -79,9 +79,9 @@ def _depth_first(nodes: Sequence[Any], needs: Sequence[Sequence[int]]) -> list[i
                 order.append(index)
                 stack.pop()
             elif state[following] == 1:
-                path = [place for place, _ in stack]
+                path = [index for index, _ in stack]
                 cycle = [*path[path.index(following) :], following]
-                shown = " -> ".join(_name(nodes[place]) for place in reversed(cycle))
+                shown = " -> ".join(_name(nodes[index]) for index in reversed(cycle))
                 raise ImportFailure(f"the graph has a cycle: {shown}")
             elif state[following] == 0:
                 state[following] = 1

@@ -24,11 +24,11 @@ def inferred_types(
 
     What onnx refuses to infer is `ANYTHING` too: whether the node is valid is for whoever runs it to say.
     """
-    found = _inferred(domain, op_type, opset, attributes, operands, results)
+    types = _inferred(domain, op_type, opset, attributes, operands, results)
     rules = _result_rules().get(domain, {}).get(op_type, ())
     return tuple([
         _by_rule(rules[slot], operands) if type_ == ANYTHING and slot < len(rules) else type_
-        for slot, type_ in enumerate(found)
+        for slot, type_ in enumerate(types)
     ])
 
 
@@ -65,14 +65,14 @@ def _inferred(
             types[name] = type_proto(operand)
     versions = [onnx.helper.make_opsetid(domain, opset)]
     try:
-        found = onnx.shape_inference.infer_node_outputs(schema, node, types, opset_imports=versions)
-        return tuple([_read(found, f"result{slot}") for slot in range(results)])
+        protos = onnx.shape_inference.infer_node_outputs(schema, node, types, opset_imports=versions)
+        return tuple([_read(protos, f"result{slot}") for slot in range(results)])
     except (onnx.shape_inference.InferenceError, onnx.checker.ValidationError, FormatError, RuntimeError, ValueError):
         return unknown
 
 
-def _read(found: Mapping[str, Any], name: str) -> Type:
-    proto = found.get(name)
+def _read(protos: Mapping[str, Any], name: str) -> Type:
+    proto = protos.get(name)
     return ANYTHING if proto is None else TypeReader(expressions=True).type_of(proto)
 
 
@@ -89,13 +89,13 @@ def type_proto(type_: Type) -> Any:
         proto.map_type.key_type = CODES[type_.key]
         proto.map_type.value_type.CopyFrom(type_proto(type_.element))
     elif type_ != ANYTHING:
-        held = proto.sparse_tensor_type if isinstance(type_, SparseTensorType) else proto.tensor_type
+        tensor = proto.sparse_tensor_type if isinstance(type_, SparseTensorType) else proto.tensor_type
         if type_.dtype is not None:
-            held.elem_type = CODES[type_.dtype]
+            tensor.elem_type = CODES[type_.dtype]
         if type_.shape is not None:
-            held.shape.SetInParent()
+            tensor.shape.SetInParent()
             for size in type_.shape:
-                dim = held.shape.dim.add()
+                dim = tensor.shape.dim.add()
                 if isinstance(size, int):
                     dim.dim_value = size
                 elif str(size) != "?":

@@ -127,8 +127,8 @@ class Scope:
                 continue
             try:
                 stated = self.type_of(info.type)
-                held = self._declared.get(info.name)
-                self._declared[info.name] = stated if held is None else unify(held, stated)
+                known_type = self._declared.get(info.name)
+                self._declared[info.name] = stated if known_type is None else unify(known_type, stated)
             except (FormatError, ShapeError) as error:
                 self.importer.problem(f"value {info.name}: {error}")
 
@@ -258,9 +258,9 @@ class Scope:
         lost = [output for output in proto.output if output and output not in self.graph]
         if lost:
             node.refuse(f"its import gave no {', '.join(lost)}")
-        made = self.graph[proto.output[0]].producer if isinstance(function, Direct) and proto.output[0] else None
-        if made is not None:
-            self.importer.repeated.keep(proto, made.op)
+        producer = self.graph[proto.output[0]].producer if isinstance(function, Direct) and proto.output[0] else None
+        if producer is not None:
+            self.importer.repeated.keep(proto, producer.op)
 
     def _record(self, proto: Any, name: str, error: Exception) -> None:
         """Record why a node cannot be imported, unless that is done already."""
@@ -367,15 +367,15 @@ class Scope:
                 self.importer.broken.add(self.graph[name])
 
     def _set_outputs(self) -> None:
-        found: list[Value] = []
+        outputs: list[Value] = []
         for info in self.proto.output:
             value = self.value(info.name)
             if value is None:
                 self.importer.problem(f"output {info.name} of graph {self.graph.name} is produced by nothing")
                 continue
-            found.append(self._as_output(info.name, value))
+            outputs.append(self._as_output(info.name, value))
         try:
-            self.graph.set_outputs(found)
+            self.graph.set_outputs(outputs)
         except GraphirError as error:
             self.importer.problem(f"outputs of graph {self.graph.name}: {error}")
 

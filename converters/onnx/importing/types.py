@@ -40,28 +40,28 @@ class TypeReader:
         kind = proto.WhichOneof("value")
         if kind is None:
             return ANYTHING
-        held = getattr(proto, kind)
+        tensor_proto = getattr(proto, kind)
         if kind == "tensor_type":
-            return TensorType(self._dtype(held), self._shape(held))
+            return TensorType(self._dtype(tensor_proto), self._shape(tensor_proto))
         if kind == "sparse_tensor_type":
-            return SparseTensorType(self._dtype(held), self._shape(held))
+            return SparseTensorType(self._dtype(tensor_proto), self._shape(tensor_proto))
         if kind == "sequence_type":
-            return SequenceType(self.type_of(held.elem_type))
+            return SequenceType(self.type_of(tensor_proto.elem_type))
         if kind == "optional_type":
-            return OptionalType(self.type_of(held.elem_type))
-        if kind == "map_type" and held.key_type in BY_CODE:
-            return MapType(BY_CODE[held.key_type], self.type_of(held.value_type))
+            return OptionalType(self.type_of(tensor_proto.elem_type))
+        if kind == "map_type" and tensor_proto.key_type in BY_CODE:
+            return MapType(BY_CODE[tensor_proto.key_type], self.type_of(tensor_proto.value_type))
         raise FormatError(f"values of ONNX's {kind} are not supported")
 
-    def _dtype(self, held: Any) -> Any:
-        if held.elem_type and held.elem_type not in BY_CODE:
-            raise FormatError(f"unknown element type {held.elem_type}")
-        return BY_CODE.get(held.elem_type)
+    def _dtype(self, proto: Any) -> Any:
+        if proto.elem_type and proto.elem_type not in BY_CODE:
+            raise FormatError(f"unknown element type {proto.elem_type}")
+        return BY_CODE.get(proto.elem_type)
 
-    def _shape(self, held: Any) -> Shape | None:
-        if not held.HasField("shape"):
+    def _shape(self, proto: Any) -> Shape | None:
+        if not proto.HasField("shape"):
             return None
-        return tuple([self._dim(dim) for dim in held.shape.dim])
+        return tuple([self._dim(dim) for dim in proto.shape.dim])
 
     def _dim(self, proto: Any) -> Dim:
         kind = proto.WhichOneof("value")
@@ -73,10 +73,10 @@ class TypeReader:
 
     def named(self, name: str) -> Dim:
         """The dimension of this name; odd names become identifiers, the same each time."""
-        found = self._symbols.get(name)
-        if found is None:
-            found = self._symbols[name] = self._make(name)
-        return found
+        symbol = self._symbols.get(name)
+        if symbol is None:
+            symbol = self._symbols[name] = self._make(name)
+        return symbol
 
     def _make(self, name: str) -> Dim:
         if self._expressions:

@@ -125,10 +125,10 @@ def import_over_rows(cls: type[Operator]) -> ImportFunction:
         if wide is not None:
             node.emit(cls(axis=wide), x)
             return
-        found = node.step(cls(), node.step(Flatten(axis), x, suffix="rows"))
+        result = node.step(cls(), node.step(Flatten(axis), x, suffix="rows"))
         known = None if x.shape is None else [size for size in x.shape if isinstance(size, int)]
         shape = node.vector(known) if known and len(known) == x.rank else node.step(Shape(), x)
-        node.emit(Reshape(), found, shape)
+        node.emit(Reshape(), result, shape)
 
     return import_rows
 
@@ -138,9 +138,9 @@ def _wide_axis(x: Value, axis: int) -> int | None:
     if x.shape is None:
         return -1 if axis == -1 else None
     first = axis % len(x.shape) if x.shape else 0
-    found = [place for place in range(first, len(x.shape)) if x.shape[place] != 1] or [-1]
+    axes = [axis for axis in range(first, len(x.shape)) if x.shape[axis] != 1] or [-1]
     last = len(x.shape) - 1
-    return None if len(found) > 1 else -1 if found[0] == last else found[0]
+    return None if len(axes) > 1 else -1 if axes[0] == last else axes[0]
 
 
 def import_dropout_1(node: ImportNode) -> None:

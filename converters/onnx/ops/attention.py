@@ -42,7 +42,7 @@ def export_causal_conv(node: ExportNode[ir.CausalConvWithState]) -> None:
     op = node.op
     names = node.input_names()
     if node.opset >= 27:
-        node.emit("CausalConvWithState", names, **{key: onnx_value(held) for key, held in op.attributes().items()})
+        node.emit("CausalConvWithState", names, **{key: onnx_value(value) for key, value in op.attributes().items()})
         return
     weight = node.optional(1)
     if weight is None or weight.shape is None or not all(isinstance(size, int) for size in weight.shape):

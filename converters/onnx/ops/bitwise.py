@@ -51,21 +51,21 @@ def compose_bitwise(node: AnyNode) -> None:
 
 def _common_bits(node: AnyNode, left: str, right: str, count: int) -> str:
     """a & b of the lowest `count` bytes of int64 operands."""
-    places = np.arange(256)
-    bytes_ = node.constant((places[:, None] & places[None, :]).reshape(-1).astype(np.uint8), suffix="bytes")
+    numbers = np.arange(256)
+    bytes_ = node.constant((numbers[:, None] & numbers[None, :]).reshape(-1).astype(np.uint8), suffix="bytes")
     width = node.constant(256, DType.INT64)
-    found, rest = "", [left, right]
-    for place in range(count):
+    result, rest = "", [left, right]
+    for index in range(count):
         low = [node.step("Mod", [name, width], suffix="byte") for name in rest]
         row_ = node.step("Add", [node.step("Mul", [low[0], width], suffix="row"), low[1]], suffix="place")
         both = node.step("Cast", [node.step("Gather", [bytes_, row_])], to=CODES[DType.INT64], suffix="both")
-        if place:
-            both = node.step("Mul", [both, node.constant(1 << 8 * place, DType.INT64)], suffix="moved")
-        found = node.step("Add", [found, both], suffix="sum") if place else both
-        if place + 1 < count:
+        if index:
+            both = node.step("Mul", [both, node.constant(1 << 8 * index, DType.INT64)], suffix="moved")
+        result = node.step("Add", [result, both], suffix="sum") if index else both
+        if index + 1 < count:
             pairs = zip(rest, low, strict=True)
             rest = [node.step("Div", [node.step("Sub", [*pair]), width], suffix="rest") for pair in pairs]
-    return found
+    return result
 
 
 def compose_bitwise_not(node: ExportNode[ir.BitwiseNot]) -> None:

@@ -29,12 +29,12 @@ def _branch(node: ImportNode, name: str, condition: tuple[int, ...] | None) -> G
     live = None if condition is None or len(condition) != 1 else ("then_branch" if condition[0] else "else_branch")
     if live in (None, name):
         return node.subgraph(name)
-    found = node.subgraph_if_valid(name)
-    if found is None:
+    subgraph = node.subgraph_if_valid(name)
+    if subgraph is None:
         node.decide(DecisionKind.DEAD_BRANCH, f"{name} never runs and does not fit the shapes; {live} stands in for it")
         assert live is not None
-        found = node.subgraph(live)
-    return found
+        subgraph = node.subgraph(live)
+    return subgraph
 
 
 def import_loop(node: ImportNode) -> None:
@@ -91,8 +91,8 @@ def _sliced(node: ImportNode, value: Value, axis: int) -> Type:
         return TensorType(value.dtype, None)
     if not -len(value.shape) <= axis < len(value.shape):
         node.refuse(f"{value.name} is {value.type}, which has no axis {axis}")
-    place = axis % len(value.shape)
-    return TensorType(value.dtype, (*value.shape[:place], *value.shape[place + 1 :]))
+    index = axis % len(value.shape)
+    return TensorType(value.dtype, (*value.shape[:index], *value.shape[index + 1 :]))
 
 
 def import_scan_8(node: ImportNode) -> None:

@@ -59,14 +59,14 @@ def _with_numbers(node: ExportNode[ConvTranspose]) -> ConvTranspose:
         return op
     ones, zeros = (1,) * len(kernel), (0,) * len(kernel)
     sizes = spatial_sizes(node.node, len(kernel)) or (UNKNOWN,) * len(kernel)
-    found = resolve_transposed(
+    numbers = resolve_transposed(
         *(op.padding, sizes, kernel, op.strides or ones, op.dilations or ones),
         op.output_padding or zeros,
         op.output_shape,
     )
-    if found is None:
+    if numbers is None:
         return op
-    pads, extra = found
+    pads, extra = numbers
     return replace(op, padding=pads, output_padding=extra, output_shape=())
 
 

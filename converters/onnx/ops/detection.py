@@ -76,12 +76,12 @@ class _Steps:
 
     def best(self, scores: str, count: str) -> tuple[str, str]:
         """The `count` highest of scores (N, K), in descending order, equal ones in the order of their places."""
-        values, places = self.node.steps("TopK", [scores, count], 2, axis=1)
-        return values, places
+        values, indices = self.node.steps("TopK", [scores, count], 2, axis=1)
+        return values, indices
 
-    def rows(self, data: str, places: str) -> str:
+    def rows(self, data: str, indices: str) -> str:
         """The rows of data (N, K, W) at places (N, k)."""
-        return self.node.step("GatherND", [data, self.unsqueeze(places, 2)], batch_dims=1, suffix="rows")
+        return self.node.step("GatherND", [data, self.unsqueeze(indices, 2)], batch_dims=1, suffix="rows")
 
     def size(self, value: str, slot: int, axis: int) -> str:
         """An int64 vector of one element: the size of the operand in `slot`, whose name may be `value`."""
@@ -118,10 +118,10 @@ class _Steps:
             ],
             center_point_box=1 if center else None,
         )
-        places = node.step("Gather", [selected, node.vector([0, 2])], axis=1, suffix="places")
+        indices = node.step("Gather", [selected, node.vector([0, 2])], axis=1, suffix="places")
         shape = node.step("Shape", [scores])
         nothing = node.step("Expand", [self.lowest, shape])
-        return node.step("ScatterND", [nothing, places, node.step("GatherND", [scores, places])], suffix="kept")
+        return node.step("ScatterND", [nothing, indices, node.step("GatherND", [scores, indices])], suffix="kept")
 
 
 def export_box_nms(node: ExportNode[BoxNMS]) -> None:
@@ -138,8 +138,8 @@ def export_box_nms(node: ExportNode[BoxNMS]) -> None:
         scores = node.step("Where", [hidden, steps.lowest, scores], suffix="scores")
     if op.topk >= 0:
         wanted = node.step("Min", [count, node.vector([op.topk])])
-        scores, places = steps.best(scores, wanted)
-        rows = steps.rows(rows, places)
+        scores, indices = steps.best(scores, wanted)
+        rows = steps.rows(rows, indices)
     by_class = steps.unsqueeze(scores, 1)
     if op.id_index >= 0 and not op.force_suppress:
         by_class = _scores_by_class(steps, steps.column(rows, op.id_index), by_class)
@@ -147,8 +147,8 @@ def export_box_nms(node: ExportNode[BoxNMS]) -> None:
     center = op.in_format is BoxFormat.CENTER
     kept = steps.kept(boxes, scores, by_class, op.overlap_thresh, op.valid_thresh, center)
     length = count if op.topk < 0 else wanted
-    values, places = steps.best(kept, length)
-    rows = _converted(steps, steps.rows(rows, places), op)
+    values, indices = steps.best(kept, length)
+    rows = _converted(steps, steps.rows(rows, indices), op)
     stays = steps.unsqueeze(node.step("Greater", [values, steps.lowest]), 2)
     nothing = steps.number(-1)
     if op.topk < 0:
@@ -218,8 +218,8 @@ def export_multibox_detection(node: ExportNode[MultiBoxDetection]) -> None:
         node.emit("Where", [there, rows, nothing])
         return
     wanted = count if op.nms_topk <= 0 else node.step("Min", [count, node.vector([op.nms_topk])])
-    values, places = steps.best(best, wanted)
-    rows = steps.rows(table, places)
+    values, indices = steps.best(best, wanted)
+    rows = steps.rows(table, indices)
     ids = steps.column(rows, 0)
     unsuppressed = _unsuppressed(steps, op, rows, ids, values)
     shown = node.step("Where", [unsuppressed, ids, nothing], suffix="shown")
@@ -263,9 +263,9 @@ def _in_order(steps: _Steps, table: str, best: str, count: str) -> tuple[str, st
     """The rows with a score, moved to the front in the order of anchors, and (N, K, 1) whether a row is one of them."""
     node = steps.node
     above = node.step("Cast", [node.step("Greater", [best, steps.lowest])], to=CODES[DType.INT32], suffix="above")
-    values, places = node.steps("TopK", [above, count], 2, axis=1, suffix="in_order")
+    values, indices = node.steps("TopK", [above, count], 2, axis=1, suffix="in_order")
     there = steps.unsqueeze(node.step("Cast", [values], to=CODES[DType.BOOL]), 2)
-    return steps.rows(table, places), there
+    return steps.rows(table, indices), there
 
 
 def _behind_topk(steps: _Steps, table: str, best: str, count: str, topk: str) -> str:

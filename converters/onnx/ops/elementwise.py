@@ -22,8 +22,8 @@ def export_arithmetic(node: AnyNode) -> None:
         _direct(node)
         return
     wide = [node.step("Cast", [name], to=CODES[DType.INT32], suffix="wide") for name in node.input_names()]
-    found = node.step(node.op.name, wide)
-    node.emit("Cast", [found], to=CODES[node.dtype()])
+    result = node.step(node.op.name, wide)
+    node.emit("Cast", [result], to=CODES[node.dtype()])
 
 
 def export_cast(node: ExportNode[ir.Cast]) -> None:
@@ -123,10 +123,10 @@ def import_cast_1(node: ImportNode) -> None:
     """Cast-1, whose target is the name of a dtype."""
     name = str(node.attribute("to")).lower()
     name = {"float": "float32", "double": "float64"}.get(name, name)
-    found = [dtype for dtype in DType if dtype.value == name]
-    if not found:
+    dtypes = [dtype for dtype in DType if dtype.value == name]
+    if not dtypes:
         node.refuse(f"to is {name!r}, which is no element type")
-    node.emit(ir.Cast(found[0]), node.input(0))
+    node.emit(ir.Cast(dtypes[0]), node.input(0))
 
 
 def import_cast(node: ImportNode) -> None:

@@ -58,11 +58,11 @@ def compose_cholesky(make: Maker, op: ir.Cholesky, operands: Sequence[Value]) ->
     def step(make: Maker, number: Value, states: Sequence[Value]) -> Step:
         (rest,) = states
         column = make(Gather(-1), rest, number)
-        place = make(Unsqueeze(), number, make.vector(0))
-        scaled = make(Div(), column, make(Sqrt(), make(Gather(-1), column, place)))
+        index = make(Unsqueeze(), number, make.vector(0))
+        scaled = make(Div(), column, make(Sqrt(), make(Gather(-1), column, index)))
         outer = make(Mul(), make(Unsqueeze(), scaled, make.vector(-1)), make(Unsqueeze(), scaled, make.vector(-2)))
-        held = make(GreaterOrEqual(), places_of(make, size), number)
-        return Step([make(Sub(), rest, outer)], [make(Where(), held, scaled, make.number(0.0))])
+        is_below = make(GreaterOrEqual(), places_of(make, size), number)
+        return Step([make(Sub(), rest, outer)], [make(Where(), is_below, scaled, make.number(0.0))])
 
     _, stacked = make.loop(size, [a if op.lower else turned(make, a)], step)
     return [unstacked(make, stacked, columns=op.lower)]
@@ -76,16 +76,16 @@ def _substituted(make: Maker, matrix: Value, sides: Value, *, lower: bool, trans
     def step(make: Maker, number: Value, states: Sequence[Value]) -> Step:
         (rest,) = states
         at = number if forwards else make(Sub(), make.constant(size - 1, DType.INT64), number)
-        place = make(Unsqueeze(), at, make.vector(0))
+        index = make(Unsqueeze(), at, make.vector(0))
         factors = make(Gather(-2 if transpose else -1), matrix, at)
-        pivot = make(Unsqueeze(), make(Gather(-1), factors, place), make.vector(-1))
-        found = make(Div(), make(Gather(-2), rest, place), pivot)
-        product = make(Mul(), make(Unsqueeze(), factors, make.vector(-1)), found)
-        return Step([make(Sub(), rest, product)], [make(Squeeze(), found, make.vector(-2))])
+        pivot = make(Unsqueeze(), make(Gather(-1), factors, index), make.vector(-1))
+        row = make(Div(), make(Gather(-2), rest, index), pivot)
+        product = make(Mul(), make(Unsqueeze(), factors, make.vector(-1)), row)
+        return Step([make(Sub(), rest, product)], [make(Squeeze(), row, make.vector(-2))])
 
     _, stacked = make.loop(size, [sides], step)
-    found = unstacked(make, stacked)
-    return found if forwards else make(Gather(-2), found, make.vector(*reversed(range(size))))
+    solution = unstacked(make, stacked)
+    return solution if forwards else make(Gather(-2), solution, make.vector(*reversed(range(size))))
 
 
 def compose_triangular_solve(make: Maker, op: ir.TriangularSolve, operands: Sequence[Value]) -> Sequence[Value]:
@@ -93,28 +93,28 @@ def compose_triangular_solve(make: Maker, op: ir.TriangularSolve, operands: Sequ
     matrix, sides = operands
     if not op.rightside:
         return [_substituted(make, matrix, sides, lower=op.lower, transpose=op.transpose)]
-    found = _substituted(make, matrix, turned(make, sides), lower=op.lower, transpose=not op.transpose)
-    return [turned(make, found)]
+    solution = _substituted(make, matrix, turned(make, sides), lower=op.lower, transpose=not op.transpose)
+    return [turned(make, solution)]
 
 
 def _eliminated(make: Maker, matrix: Value, sides: Value | None) -> tuple[Value, Value]:
     """Gauss's elimination with the largest pivot of a column: the rows (*, M, M + K) of the upper triangle and of the
     right sides, and (M, *, 1) whether a row was exchanged. Below the triangle there is what was not cleared."""
     size, _ = known_sizes(matrix)
-    places = places_of(make, size)
+    indices = places_of(make, size)
 
     def step(make: Maker, number: Value, states: Sequence[Value]) -> Step:
         (rest,) = states
-        place = make(Unsqueeze(), number, make.vector(0))
+        index = make(Unsqueeze(), number, make.vector(0))
         column = make(Abs(), make(Gather(-1), rest, number))
-        open_rows = make(GreaterOrEqual(), places, number)
+        open_rows = make(GreaterOrEqual(), indices, number)
         chosen = make(ArgMax(axis=-1), make(Where(), open_rows, column, make.number(-1.0)))
-        is_chosen = make(Unsqueeze(), make(Equal(), places, chosen), make.vector(-1))
+        is_chosen = make(Unsqueeze(), make(Equal(), indices, chosen), make.vector(-1))
         only = make(Where(), is_chosen, rest, make.number(0.0))
         pivots = make(ReduceSum(), only, make.vector(-2))
-        exchanged = make(Where(), is_chosen, make(Gather(-2), rest, place), rest)
-        pivot = make(Gather(-1), pivots, place)
-        ratio = make(Div(), make(Gather(-1), exchanged, place), pivot)
+        exchanged = make(Where(), is_chosen, make(Gather(-2), rest, index), rest)
+        pivot = make(Gather(-1), pivots, index)
+        ratio = make(Div(), make(Gather(-1), exchanged, index), pivot)
         is_zero = make(Equal(), pivot, make.number(0.0))  # the column below is 0 as well
         factors = make(Where(), is_zero, make.number(0.0), ratio)
         rest = make(Sub(), exchanged, make(Mul(), factors, pivots))
@@ -166,22 +166,22 @@ def compose_lq(make: Maker, op: ir.LQ, operands: Sequence[Value]) -> Sequence[Va
     """Householder's reflections of the rows, applied to the matrix and to a unit matrix below it."""
     (a,) = operands
     rows, columns = known_sizes(a)
-    places = places_of(make, columns)
+    indices = places_of(make, columns)
     zero, one = make.number(0.0), make.number(1.0)
 
     def step(make: Maker, number: Value, states: Sequence[Value]) -> Step:
         (whole,) = states
-        place, last = make(Unsqueeze(), number, make.vector(0)), make.vector(-1)
-        line = make(Gather(-2), whole, place)
-        tail = make(Where(), make(Less(), number, places), line, zero)
-        head = make(Gather(-1), line, place)
+        index, last = make(Unsqueeze(), number, make.vector(0)), make.vector(-1)
+        line = make(Gather(-2), whole, index)
+        tail = make(Where(), make(Less(), number, indices), line, zero)
+        head = make(Gather(-1), line, index)
         length = make(ReduceL2(), make(Concat(-1), head, tail), last)
         behind = make(ReduceL2(), tail, last)
         beta = make(Where(), make(Less(), head, zero), length, make(Neg(), length))
         is_done = make(Equal(), behind, zero)
         lead = make(Where(), is_done, one, make(Sub(), head, beta))
         tau = make(Where(), is_done, zero, make(Div(), make(Sub(), beta, head), make(Where(), is_done, one, beta)))
-        unit = make(Cast(make.dtype), make(Equal(), places, number))
+        unit = make(Cast(make.dtype), make(Equal(), indices, number))
         vector = make(Add(), make(Div(), tail, lead), unit)
         along = make(Mul(), make(ReduceSum(), make(Mul(), whole, vector), last), tau)
         return Step([make(Sub(), whole, make(Mul(), along, vector))])
@@ -206,8 +206,8 @@ def in_double(compose: Composition) -> Composition:
         if make.dtype is DType.FLOAT64:
             return compose(make, op, operands)
         wide = make.of(DType.FLOAT64)
-        found = compose(wide, op, [wide(Cast(DType.FLOAT64), value) for value in operands])
-        return [wide(Cast(make.dtype), value) for value in found]
+        results = compose(wide, op, [wide(Cast(DType.FLOAT64), value) for value in operands])
+        return [wide(Cast(make.dtype), value) for value in results]
 
     return widely
 

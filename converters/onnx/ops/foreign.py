@@ -39,11 +39,11 @@ def import_foreign(node: ImportNode) -> None:
 
 def import_own(node: ImportNode) -> None:
     """An operator of a plugin's domain, as its class: the attributes are its fields."""
-    own = own_operator(node.op, node.domain)
-    assert own is not None
+    operator = own_operator(node.op, node.domain)
+    assert operator is not None
     stated = {proto.name: _held(node, proto) for proto in node.attribute_protos()}
-    node.decide(DecisionKind.PLUGIN, f"{node.op} of the domain {node.domain} is the operator of {own.plugin}")
-    node.emit_all(own.cls(**stated), *node.inputs)
+    node.decide(DecisionKind.PLUGIN, f"{node.op} of the domain {node.domain} is the operator of {operator.plugin}")
+    node.emit_all(operator.cls(**stated), *node.inputs)
 
 
 def export_own(node: ExportNode[Operator]) -> None:
@@ -71,16 +71,16 @@ def _held(node: ImportNode, proto: Any) -> object:
     if proto.type not in (1, 2, 3, 6, 7, 8) or proto.doc_string or proto.ref_attr_name:
         return data
     value = import_attributes.plain(proto)
-    again = type(proto)(name=proto.name, type=proto.type)
+    copy = type(proto)(name=proto.name, type=proto.type)
     field = import_attributes.FIELDS[proto.type]
     try:
         if isinstance(value, tuple):
-            getattr(again, field).extend([item.encode() if isinstance(item, str) else item for item in value])
+            getattr(copy, field).extend([item.encode() if isinstance(item, str) else item for item in value])
         else:
-            setattr(again, field, value.encode() if isinstance(value, str) else value)
+            setattr(copy, field, value.encode() if isinstance(value, str) else value)
     except UnicodeEncodeError:
         return data
-    return value if value != () and again.SerializeToString(deterministic=True) == data else data
+    return value if value != () and copy.SerializeToString(deterministic=True) == data else data
 
 
 def export_foreign(node: ExportNode[Foreign]) -> None:
@@ -99,32 +99,32 @@ def export_foreign(node: ExportNode[Foreign]) -> None:
     node.emit_as_is(op.foreign_domain, op.operator_name, op.absent_results, attributes, name=name)
 
 
-def _changed_operators(op: Foreign, own: int | None, target: int) -> list[str]:
+def _changed_operators(op: Foreign, source: int | None, target: int) -> list[str]:
     """ONNX's operators in the graphs that an operator holds which the import reads in another way at the target."""
     import onnx
 
-    if own is None or own == target:
+    if source is None or source == target:
         return []
-    held = [value for _, value in op.attribute_items if isinstance(value, bytes)]
-    found: set[str] = set()
-    pending = [onnx.AttributeProto.FromString(data) for data in held]
+    encoded = [value for _, value in op.attribute_items if isinstance(value, bytes)]
+    operators: set[str] = set()
+    pending = [onnx.AttributeProto.FromString(data) for data in encoded]
     while pending:
         attribute = pending.pop()
         for inner in (*((attribute.g,) if attribute.HasField("g") else ()), *attribute.graphs):
             for node in inner.node:
                 pending.extend(node.attribute)
-                if node.domain in DEFAULT_DOMAINS and not _means_the_same(node, own, target):
-                    found.add(node.op_type)
-    return sorted(found)
+                if node.domain in DEFAULT_DOMAINS and not _means_the_same(node, source, target):
+                    operators.add(node.op_type)
+    return sorted(operators)
 
 
-def _means_the_same(node: Any, own: int, target: int) -> bool:
+def _means_the_same(node: Any, source: int, target: int) -> bool:
     from graphir.converters.onnx.ops import import_table
 
     known = import_attributes.schema_kinds(node.op_type, target)
     exists = import_attributes.schema_defaults(node.op_type, target) is not None
     versions = import_table().get(node.op_type, {})
-    read_as = [max((since for since in versions if since <= opset), default=0) for opset in (own, target)]
+    read_as = [max((since for since in versions if since <= opset), default=0) for opset in (source, target)]
     return exists and read_as[0] == read_as[1] and all(attribute.name in known for attribute in node.attribute)
 
 

@@ -47,16 +47,16 @@ def export_one_hot(node: ExportNode[ir.OneHot]) -> None:
     if not is_scalar and not is_chosen:
         node.emit("OneHot", names, axis=axis)
         return
-    places, depth, values = names
+    positions, depth, values = names
     if is_scalar:
-        places = node.step("Unsqueeze", [places, node.vector([0])], suffix="indices")
-    hot = node.step("OneHot", [places, depth, node.vector([0, 1]) if is_chosen else values], suffix="hot", axis=axis)
+        positions = node.step("Unsqueeze", [positions, node.vector([0])], suffix="indices")
+    hot = node.step("OneHot", [positions, depth, node.vector([0, 1]) if is_chosen else values], suffix="hot", axis=axis)
     if is_scalar and not is_chosen:
         node.emit("Squeeze", [hot, node.vector([0])])
         return
     if is_scalar:
         hot = node.step("Squeeze", [hot, node.vector([0])], suffix="row")
-    off, on = (node.step("Gather", [values, node.constant(place, DType.INT64)], suffix="value") for place in (0, 1))
+    off, on = (node.step("Gather", [values, node.constant(index, DType.INT64)], suffix="value") for index in (0, 1))
     node.emit("Where", [node.step("Cast", [hot], to=CODES[DType.BOOL]), on, off])
 
 

@@ -67,15 +67,15 @@ def rounds_of(size: int) -> list[list[int]]:
     """
     charge_list(size * size, "the pairs of a matrix's rows")
     players = list(range(size + size % 2))
-    found = []
+    rounds = []
     for _ in range(max(len(players) - 1, 1)):
         partners = list(range(size))
-        for one, other in zip(players, reversed(players), strict=True):
-            if one < size and other < size:
-                partners[one] = other
-        found.append(partners)
+        for player, other in zip(players, reversed(players), strict=True):
+            if player < size and other < size:
+                partners[player] = other
+        rounds.append(partners)
         players = [players[0], players[-1], *players[1:-1]]
-    return found
+    return rounds
 
 
 def _pairs(make: Maker, size: int, number: Value) -> Pairs:
@@ -90,19 +90,19 @@ def _pairs(make: Maker, size: int, number: Value) -> Pairs:
 def _rotation(make: Maker, size: int, pairs: Pairs, products: Value) -> Value:
     """The transposed rotation that makes the products (*, M, M) of all pairs 0."""
     zero, one, last = make.number(0.0), make.number(1.0), make.vector(-1)
-    places = places_of(make, size)
-    own = diagonal(make, products)
-    beside = make(ReduceSum(keepdims=False), make(Where(), pairs.meets, products, zero), last)
-    other = make(Gather(-1), own, pairs.partner)
-    slope = make(Div(), make(Sub(), other, own), make(Add(), beside, beside))
+    indices = places_of(make, size)
+    entries = diagonal(make, products)
+    off_diagonal = make(ReduceSum(keepdims=False), make(Where(), pairs.meets, products, zero), last)
+    other = make(Gather(-1), entries, pairs.partner)
+    slope = make(Div(), make(Sub(), other, entries), make(Add(), off_diagonal, off_diagonal))
     sign = make(Where(), make(Equal(), slope, zero), one, make(Sign(), slope))
     root = make(Sqrt(), make(Add(), one, make(Mul(), slope, slope)))
     tangent = make(Div(), sign, make(Add(), make(Abs(), slope), root))
-    stays = make(Or(), make(Equal(), beside, zero), make(Equal(), places, pairs.partner))
+    stays = make(Or(), make(Equal(), off_diagonal, zero), make(Equal(), indices, pairs.partner))
     tangent = make(Where(), stays, zero, tangent)
     # that of a pair's second row is the first one's: a rotation only if both agree to the last digit
     others = make(Neg(), make(Gather(-1), tangent, pairs.partner))
-    tangent = make(Where(), make(Less(), places, pairs.partner), tangent, others)
+    tangent = make(Where(), make(Less(), indices, pairs.partner), tangent, others)
     cosine = make(Reciprocal(), make(Sqrt(), make(Add(), one, make(Mul(), tangent, tangent))))
     sine = make(Mul(), tangent, cosine)
     spread = make(Where(), pairs.meets, make(Unsqueeze(), sine, last), zero)
@@ -128,8 +128,8 @@ def _unit(make: Maker, like: Value, size: int) -> Value:
 
 def _ordered(make: Maker, rows: Value, order: Value) -> Value:
     """Rows (*, M, N) in the order of the indices (*, M)."""
-    places = make(Expand(), make(Unsqueeze(), order, make.vector(-1)), make(Shape(), rows))
-    return make(GatherElements(-2), rows, places)
+    indices = make(Expand(), make(Unsqueeze(), order, make.vector(-1)), make(Shape(), rows))
+    return make(GatherElements(-2), rows, indices)
 
 
 def _leads_below_zero(make: Maker, rows: Value) -> Value:
@@ -168,10 +168,10 @@ def _symmetric_eigen(make: Maker, a: Value) -> Sequence[Value]:
         matrix = make(MatMul(), make(MatMul(), rotation, matrix), turned(make, rotation))
         matrix = make(Mul(), make(Add(), matrix, turned(make, matrix)), make.number(0.5))
         sizes = make(Abs(), matrix)
-        beside = make(ReduceMax(), make(Where(), pairs.diagonal, make.number(0.0), sizes), axes)
+        off_diagonal = make(ReduceMax(), make(Where(), pairs.diagonal, make.number(0.0), sizes), axes)
         limit = make(Mul(), make(ReduceMax(), sizes, axes), _tolerance(make, size))
-        again = _any(make, make(Greater(), beside, limit))
-        return Step([matrix, make(MatMul(), rotation, vectors)], (), again)
+        condition = _any(make, make(Greater(), off_diagonal, limit))
+        return Step([matrix, make(MatMul(), rotation, vectors)], (), condition)
 
     lower = lower_triangle(make, size)
     start = make(Where(), lower, a, turned(make, a))
@@ -193,9 +193,9 @@ def _svd(make: Maker, a: Value) -> Sequence[Value]:
         rotation = _rotation(make, size, pairs, products)
         lengths = make(Unsqueeze(), make(Sqrt(), diagonal(make, products)), last)
         limit = make(Mul(), make(Mul(), lengths, turned(make, lengths)), _tolerance(make, size))
-        beside = make(Where(), pairs.diagonal, zero, make(Abs(), products))
-        again = _any(make, make(Greater(), beside, limit))
-        return Step([make(MatMul(), rotation, rows), make(MatMul(), rotation, vectors)], (), again)
+        off_diagonal = make(Where(), pairs.diagonal, zero, make(Abs(), products))
+        condition = _any(make, make(Greater(), off_diagonal, limit))
+        return Step([make(MatMul(), rotation, rows), make(MatMul(), rotation, vectors)], (), condition)
 
     count = MOST_SWEEPS * len(rounds_of(size))
     rows, vectors = make.loop(count, [a, _unit(make, a, size)], step)

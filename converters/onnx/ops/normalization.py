@@ -31,7 +31,7 @@ def export_batch_normalization(node: ExportNode[ir.BatchNormalization]) -> None:
     if node.opset >= 15 or len({node.dtype(slot) for slot in range(5)}) == 1:
         node.emit("BatchNormalization", names, **attributes)
         return
-    dtype, wide = node.dtype(), max((node.dtype(slot) for slot in range(5)), key=lambda found: found.bits)
+    dtype, wide = node.dtype(), max((node.dtype(slot) for slot in range(5)), key=lambda candidate: candidate.bits)
     cast = [_cast(node, name, node.dtype(slot), wide) for slot, name in enumerate(names)]
     node.emit("Cast", [node.step("BatchNormalization", cast, **attributes)], to=CODES[dtype])
 
@@ -218,15 +218,15 @@ def _train(node: ImportNode) -> None:
     centre = node.step(ReduceMean(), data, axes, suffix="batch_mean")
     centred = node.step(Sub(), data, centre, suffix="centered")
     square = node.step(Mul(), centred, centred, suffix="square")
-    found = (
+    statistics = (
         node.step(Reshape(), centre, node.vector([-1]), suffix="mean"),
         node.step(ReduceMean(keepdims=False), square, axes, suffix="variance"),
     )
     op = ir.BatchNormalization(**fields)
-    node.graph.add_node(op, (x, scale, bias, *found), name=node.name, output_names=node.output_names[:1])
+    node.graph.add_node(op, (x, scale, bias, *statistics), name=node.name, output_names=node.output_names[:1])
     momentum = fields.get("momentum", 0.9)
-    for slot, (held, new) in enumerate(zip((mean, variance), found, strict=True), 1):
-        kept = node.step(Mul(), held, node.scalar(momentum, wide), suffix="kept")
+    for slot, (old, new) in enumerate(zip((mean, variance), statistics, strict=True), 1):
+        kept = node.step(Mul(), old, node.scalar(momentum, wide), suffix="kept")
         added = node.step(Mul(), new, node.scalar(1 - momentum, wide), suffix="added")
         _bind(node, slot, node.step(Add(), kept, added, suffix="running"))
         _bind(node, slot + 2, new)

@@ -160,9 +160,9 @@ def _pool_regions_by_masks(node: ExportNode[MaxRoiPool]) -> None:
             node.step("Unsqueeze", [node.step("Add", [bound, start]), node.vector([2])], suffix="bound")
             for bound in (low, high)
         )
-        places = _places(node, axis)
+        indices = _places(node, axis)
         inside = node.step(
-            "And", [node.step("GreaterOrEqual", [places, lows]), node.step("Less", [places, highs])], suffix="inside"
+            "And", [node.step("GreaterOrEqual", [indices, lows]), node.step("Less", [indices, highs])], suffix="inside"
         )
         parts = []
         for number in range(count):

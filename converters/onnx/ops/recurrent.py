@@ -52,13 +52,13 @@ def import_recurrent(cls: type[RNN | GRU | LSTM]) -> ImportFunction:
 def _fields(node: ImportNode, cls: type[RNN | GRU | LSTM]) -> dict[str, Any]:
     """ONNX's default for `activations` is for both directions even where there is one, and `direction` of GRU-1 has a
     misspelled default: neither is asked for unless stated."""
-    found = {name: node.attribute(name) for name in cls.field_names if node.has(name)}
-    if "direction" in found:
-        found["direction"] = node.enum("direction", Direction, Direction.FORWARD)
+    fields = {name: node.attribute(name) for name in cls.field_names if node.has(name)}
+    if "direction" in fields:
+        fields["direction"] = node.enum("direction", Direction, Direction.FORWARD)
     for name in ("linear_before_reset", "input_forget"):
-        if name in found:
-            found[name] = node.flag(name)
-    return found
+        if name in fields:
+            fields[name] = node.flag(name)
+    return fields
 
 
 def _batch_first(node: ImportNode, op: RNN | GRU | LSTM) -> None:

@@ -117,7 +117,7 @@ def _exact_factors(node: ExportNode[Resize], rank: int) -> tuple[float, ...]:
     axes = [axis % rank for axis in node.op.axes]
     if known is None or all(isinstance(size, int) for axis, size in enumerate(shape) if axis not in axes):
         return ()
-    found = [np.float32(1)] * rank
+    result = [np.float32(1)] * rank
     for axis, new in zip(axes, known, strict=True):
         old = shape[axis]
         if not isinstance(old, int) or not isinstance(new, int) or old < 1:
@@ -128,8 +128,8 @@ def _exact_factors(node: ExportNode[Resize], rank: int) -> tuple[float, ...]:
             factor = np.nextafter(factor, np.float32(math.inf))
         if (node.op.mode is ResizeMode.NEAREST and product != new) or int(np.float32(old) * factor) != new:
             return ()
-        found[axis] = factor
-    return tuple(float(factor) for factor in found)
+        result[axis] = factor
+    return tuple(float(factor) for factor in result)
 
 
 def _is_behind_transpose(value: Value) -> bool:
@@ -234,16 +234,16 @@ def _sample_by_gathering(node: ExportNode[GridSample]) -> None:
             weight = _product(node, weights)
             index = node.step("Cast", [nearest], to=CODES[DType.INT64], suffix="index")
             index = node.step("Gather", [index, node.vector([1, 0])], axis=-1, suffix="row_column")
-            found = node.step("GatherND", [rows, index], batch_dims=1, suffix="found")
-            parts.append(node.step("Mul", [found, weight], suffix="part"))
+            samples = node.step("GatherND", [rows, index], batch_dims=1, suffix="found")
+            parts.append(node.step("Mul", [samples, weight], suffix="part"))
     node.emit("Transpose", [node.step("Sum", parts)], perm=(0, 3, 1, 2))
 
 
 def _columns(node: AnyNode, lower: str, upper: str, right: int, down: int) -> list[str]:
     """The weights of one neighbour, x then y, each with a last axis of 1."""
     return [
-        node.step("Gather", [upper if side else lower, node.vector([place])], axis=-1, suffix="side")
-        for place, side in enumerate((right, down))
+        node.step("Gather", [upper if side else lower, node.vector([index])], axis=-1, suffix="side")
+        for index, side in enumerate((right, down))
     ]
 
 
@@ -349,11 +349,11 @@ def _resize_by(node: ImportNode, factors: tuple[float, ...]) -> None:
 def import_grid_sample(node: ImportNode) -> None:
     """GridSample, whose modes had a prefix before opset 20."""
     mode = node.attribute("mode").removeprefix("bi")
-    found = {member.value: member for member in SampleMode}.get(mode)
-    if found is None:
+    modes = {member.value: member for member in SampleMode}.get(mode)
+    if modes is None:
         node.refuse(f"mode is {mode!r}, expected one of {', '.join(member.value for member in SampleMode)}")
     op = GridSample(
-        found,
+        modes,
         node.enum("padding_mode", SamplePadding, SamplePadding.ZEROS),
         node.flag("align_corners"),
     )

@@ -38,9 +38,9 @@ def export_pad(node: ExportNode[Pad]) -> None:
         if axes is None or pads is None or value is None or value.rank is None:
             node.refuse(f"Pad with computed axes exists from opset 18 on, the target is {node.opset}")
         full = [0] * (2 * value.rank)
-        for place, axis in enumerate(axes):
-            full[axis % value.rank] = pads[place]
-            full[axis % value.rank + value.rank] = pads[place + len(axes)]
+        for index, axis in enumerate(axes):
+            full[axis % value.rank] = pads[index]
+            full[axis % value.rank + value.rank] = pads[index + len(axes)]
         names = [names[0], node.vector(full), *names[2:3]]
     if _would_be_fused_wrongly(node):
         _emit_unfused_pad(node, names)
@@ -69,8 +69,8 @@ def _pads_too_much(node: AnyNode, op: AveragePool) -> bool:
     amounts, rank = node.known(1), len(op.kernel_shape)
     if amounts is None or not isinstance(op.padding, Explicit) or op.ceil_mode or len(amounts) != 2 * (rank + 2):
         return True
-    own = op.padding.pads or ((0, 0),) * rank
-    pads = zip(amounts[2 : rank + 2], amounts[rank + 4 :], own, op.kernel_shape, strict=True)
+    pool_pads = op.padding.pads or ((0, 0),) * rank
+    pads = zip(amounts[2 : rank + 2], amounts[rank + 4 :], pool_pads, op.kernel_shape, strict=True)
     return any(first + before >= width or last + after >= width for first, last, (before, after), width in pads)
 
 
@@ -145,11 +145,11 @@ def import_pad_2(pads: str) -> ImportFunction:
 
 def import_tile_1(node: ImportNode) -> None:
     """Tile-1, which repeats X along one axis; both numbers are scalar operands of X's dtype."""
-    places = node.vector(range(node.rank()))
+    axes = node.vector(range(node.rank()))
     tiles, axis = (
         node.step(Reshape(), node.cast(node.input(slot), DType.INT64), node.vector([1])) for slot in (1, 2)
     )
-    repeats = node.step(Where(), node.step(Equal(), places, axis), tiles, node.vector([1]), suffix="repeats")
+    repeats = node.step(Where(), node.step(Equal(), axes, axis), tiles, node.vector([1]), suffix="repeats")
     node.emit(Tile(), node.input(0), repeats)
 
 

@@ -81,12 +81,12 @@ def compose_trilu(node: ExportNode[Trilu]) -> None:
     data, *moved = node.input_names()
     sizes = node.step("Shape", [data])
     zero, one = node.constant(0, DType.INT64), node.constant(1, DType.INT64)
-    places = []
+    ranges = []
     for axis, name in ((-2, "rows"), (-1, "columns")):
         size = node.step("Gather", [sizes, node.constant(axis, DType.INT64)], suffix="size")
-        places.append(node.step("Range", [zero, size, one], suffix=name))
-    rows = node.step("Unsqueeze", [places[0], node.vector([1])])
-    diagonals = node.step("Sub", [places[1], rows], suffix="diagonals")
+        ranges.append(node.step("Range", [zero, size, one], suffix=name))
+    rows = node.step("Unsqueeze", [ranges[0], node.vector([1])])
+    diagonals = node.step("Sub", [ranges[1], rows], suffix="diagonals")
     if moved:
         diagonals = node.step("Sub", [diagonals, *moved], suffix="moved")
     outside = node.step("Less" if node.op.upper else "Greater", [diagonals, zero], suffix="outside")

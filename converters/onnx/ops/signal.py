@@ -31,9 +31,9 @@ def export_window(node: ExportNode[ir.Window]) -> None:
         return
     count = node.step("Cast", node.input_names(), to=onnx_value(DType.FLOAT32), suffix="size")
     zero, one = node.constant(0.0, DType.FLOAT32), node.constant(1.0, DType.FLOAT32)
-    places = node.step("Range", [zero, count, one])
+    indices = node.step("Range", [zero, count, one])
     period = count if op.periodic else node.step("Sub", [count, one])
-    turn = node.step("Div", [node.step("Mul", [places, node.constant(2 * pi, DType.FLOAT32)]), period])
+    turn = node.step("Div", [node.step("Mul", [indices, node.constant(2 * pi, DType.FLOAT32)]), period])
     constant, first, second = WINDOWS[type(op)]
     total = node.step("Mul", [node.step("Cos", [turn]), node.constant(first, DType.FLOAT32)])
     if second:
@@ -61,10 +61,10 @@ def export_dft(node: ExportNode[ir.DFT]) -> None:
         node.refuse(f"DFT exists from opset 17 on, the target is {node.opset}")
     axis = -2
     if node.optional(2) is not None:
-        found = node.known(2)
-        if found is None:
+        axis_value = node.known(2)
+        if axis_value is None:
             node.refuse(f"an axis that is computed exists from opset 20 on, the target is {node.opset}")
-        axis = found[0]
+        axis = axis_value[0]
     x = node.optional(0)
     if axis < 0 and x is not None and x.rank is not None:
         axis += x.rank

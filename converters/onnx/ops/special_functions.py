@@ -113,24 +113,24 @@ def compose_erf_inv(make: Maker, x: Value) -> Value:
     outer = make(Where(), make(LessOrEqual(), depth, make.number(5.0)), middle, tail)
     outer = make(Where(), make(Equal(), size, one), make.number(math.inf), outer)
     signed = make(Where(), make(Less(), x, make.number(0.0)), make(Neg(), outer), outer)
-    found = make(Where(), make(LessOrEqual(), size, make.number(0.85)), center, signed)
-    return make(Mul(), found, make.number(math.sqrt(0.5)))
+    result = make(Where(), make(LessOrEqual(), size, make.number(0.85)), center, signed)
+    return make(Mul(), result, make.number(math.sqrt(0.5)))
 
 
 def _sine_of_pi(make: Maker, x: Value) -> Value:
     """sin(pi x), of which the whole part is taken first: 0 of whole numbers."""
     near, half = make(Round(), x), make.number(0.5)
-    found = make(Sin(), make(Mul(), make(Sub(), x, near), make.number(math.pi)))
+    sine = make(Sin(), make(Mul(), make(Sub(), x, near), make.number(math.pi)))
     halved = make(Mul(), near, half)
     is_even = make(Equal(), make(Floor(), halved), halved)
-    return make(Where(), is_even, found, make(Neg(), found))
+    return make(Where(), is_even, sine, make(Neg(), sine))
 
 
 def _series(make: Maker, x: Value) -> tuple[Value, Value]:
     """Of x from 0.5 on: Lanczos's sum, and x + g - 0.5."""
     last = make.vector(-1)
-    places = make.constant([float(place) for place in range(len(LANCZOS))], WIDE)
-    terms = make(Div(), make.constant(LANCZOS, WIDE), make(Add(), make(Unsqueeze(), x, last), places))
+    indices = make.constant([float(index) for index in range(len(LANCZOS))], WIDE)
+    terms = make(Div(), make.constant(LANCZOS, WIDE), make(Add(), make(Unsqueeze(), x, last), indices))
     total = make(Add(), make(ReduceSum(keepdims=False), terms, last), make.number(LANCZOS_FIRST))
     total = make(Mul(), total, make.number(math.sqrt(2 * math.pi)))
     return total, make(Add(), x, make.number(LANCZOS_G - 0.5))
@@ -148,12 +148,12 @@ def _gamma_above(make: Maker, x: Value) -> Value:
     total, shifted = _series(make, x)
     exponent = make(Mul(), make(Sub(), x, make.number(0.5)), make.number(0.5))
     root = make(Pow(), shifted, exponent)  # of the power, which would overflow before the result does
-    found = make(Mul(), make(Mul(), make(Mul(), root, make(Exp(), make(Neg(), shifted))), root), total)
+    result = make(Mul(), make(Mul(), make(Mul(), root, make(Exp(), make(Neg(), shifted))), root), total)
     inside = make(And(), make(GreaterOrEqual(), x, one), make(LessOrEqual(), x, make.number(LARGEST)))
     is_whole = make(And(), inside, make(Equal(), make(Floor(), x), x))
-    place = make(Cast(DType.INT64), make(Where(), is_whole, x, one))
-    factorials = make.constant([0.0, *(float(math.factorial(place)) for place in range(LARGEST))], WIDE)
-    return make(Where(), is_whole, make(Gather(0), factorials, place), found)
+    index = make(Cast(DType.INT64), make(Where(), is_whole, x, one))
+    factorials = make.constant([0.0, *(float(math.factorial(number)) for number in range(LARGEST))], WIDE)
+    return make(Where(), is_whole, make(Gather(0), factorials, index), result)
 
 
 def compose_gamma(make: Maker, x: Value) -> Value:
@@ -163,10 +163,10 @@ def compose_gamma(make: Maker, x: Value) -> Value:
     far = make.number(BEYOND)
     above = _gamma_above(make, make(Where(), make(Greater(), other, far), far, other))
     below = make(Div(), make.number(math.pi), make(Mul(), _sine_of_pi(make, x), above))
-    found = make(Where(), is_below, below, above)
-    found = make(Where(), make(Equal(), x, zero), make(Reciprocal(), x), found)
+    result = make(Where(), is_below, below, above)
+    result = make(Where(), make(Equal(), x, zero), make(Reciprocal(), x), result)
     is_pole = make(And(), make(Less(), x, zero), make(Equal(), make(Floor(), x), x))
-    return make(Where(), is_pole, make.number(math.nan), found)
+    return make(Where(), is_pole, make.number(math.nan), result)
 
 
 def compose_log_gamma(make: Maker, x: Value) -> Value:
@@ -179,17 +179,17 @@ def compose_log_gamma(make: Maker, x: Value) -> Value:
     above = make(Where(), is_root, make.number(0.0), above)
     sine = make(Abs(), _sine_of_pi(make, x))
     below = make(Sub(), make(Log(), make(Div(), make.number(math.pi), sine)), above)
-    found = make(Where(), is_below, below, above)
+    result = make(Where(), is_below, below, above)
     infinity = make.number(math.inf)
-    return make(Where(), make(Equal(), make(Abs(), x), infinity), infinity, found)
+    return make(Where(), make(Equal(), make(Abs(), x), infinity), infinity, result)
 
 
 def _wide(make: Maker, op: Operator, operands: Sequence[Value]) -> Sequence[Value]:
     """A function of the operand as float64, in the operand's dtype."""
     (x,) = operands
     inner = make.of(WIDE)
-    found = FUNCTIONS[type(op)](inner, x if make.dtype is WIDE else inner(Cast(WIDE), x))
-    return [found if make.dtype is WIDE else inner(Cast(make.dtype), found)]
+    result = FUNCTIONS[type(op)](inner, x if make.dtype is WIDE else inner(Cast(WIDE), x))
+    return [result if make.dtype is WIDE else inner(Cast(make.dtype), result)]
 
 
 FUNCTIONS: dict[type[Operator], Callable[[Maker, Value], Value]] = {

@@ -53,9 +53,9 @@ def plan_blocks(program: Program, sharing: Sharing | None = None) -> Blocks:
     best: Blocks | None = None
     reach = 1
     while reach <= sharing.match_range:
-        found = _Planner(program, sharing.element_bytes, reach, colours).run()
-        if best is None or found.total < best.total:
-            best = found
+        plan = _Planner(program, sharing.element_bytes, reach, colours).run()
+        if best is None or plan.total < best.total:
+            best = plan
         reach *= 2
     assert best is not None
     return best
@@ -71,8 +71,8 @@ class _Planner:
         self.planned = [tensor.kind in PLANNED for tensor in tensors]
         self.reads = [0] * len(tensors)
         for step in program.steps:
-            for place, tensor in enumerate(step.inputs):
-                if place not in step.ignored:
+            for index, tensor in enumerate(step.inputs):
+                if index not in step.ignored:
                     self.reads[tensor] += 1
         for tensor in program.outputs:
             self.reads[tensor] += 1
@@ -87,9 +87,9 @@ class _Planner:
         for number, step in enumerate(self.program.steps):
             self._share(step)
             self._request(number, step)
-            for place, tensor in enumerate(step.inputs):
+            for index, tensor in enumerate(step.inputs):
                 block = self.block[tensor]
-                if block >= 0 and place not in step.ignored:
+                if block >= 0 and index not in step.ignored:
                     self.count[block] -= 1
                     if self.count[block] == 0:
                         self._release(block, number)
@@ -106,35 +106,36 @@ class _Planner:
         for source, result, is_identity in step.in_place:
             if source in taken or source >= len(step.inputs) or result >= len(step.outputs):
                 continue
-            read, made = step.inputs[source], step.outputs[result]
+            read, output = step.inputs[source], step.outputs[result]
             block = self.block[read]
-            if block < 0 or not self.planned[made] or self.block[made] >= 0 or not self.reads[made]:
+            if block < 0 or not self.planned[output] or self.block[output] >= 0 or not self.reads[output]:
                 continue
-            one, other = tensors[read], tensors[made]
-            if one.elements != other.elements or one.bits != other.bits:
+            operand, other = tensors[read], tensors[output]
+            if operand.elements != other.elements or operand.bits != other.bits:
                 continue
             is_last = self.count[block] == 1 and len(step.ignored) < len(step.inputs)
             if is_last or is_identity:
                 taken.add(source)
-                self.block[made] = block
-                self.count[block] += self.reads[made]
+                self.block[output] = block
+                self.count[block] += self.reads[output]
 
     def _request(self, number: int, step: Step) -> None:
         """Give the outputs that have no block one, the largest first."""
-        places = [place for place, made in enumerate(step.outputs) if self.planned[made] and self.block[made] < 0]
-        places.sort(key=lambda place: (self.nbytes[step.outputs[place]], place), reverse=True)
-        for place in places:
-            made = step.outputs[place]
-            block = self._find(number, self.nbytes[made])
-            self.block[made] = block
-            self.count[block] = self.reads[made]
+        outputs = enumerate(step.outputs)
+        indices = [index for index, output in outputs if self.planned[output] and self.block[output] < 0]
+        indices.sort(key=lambda index: (self.nbytes[step.outputs[index]], index), reverse=True)
+        for index in indices:
+            output = step.outputs[index]
+            block = self._find(number, self.nbytes[output])
+            self.block[output] = block
+            self.count[block] = self.reads[output]
 
     def _find(self, number: int, size: int) -> int:
-        for place in self._fitting(size) if self.reach else ():
-            block = self.free[place][2]
+        for index in self._fitting(size) if self.reach else ():
+            block = self.free[index][2]
             if self.colours and self.colours[self.released[block]] != self.colours[number]:
                 continue
-            del self.free[place]
+            del self.free[index]
             self.sizes[block] = max(self.sizes[block], size)
             return block
         self.sizes.append(size)

@@ -47,8 +47,8 @@ def find_liveness(program: Program) -> Liveness:
     tensors = program.tensors
     last = [tensor.producer for tensor in tensors]
     for number, step in enumerate(program.steps):
-        for place, read in enumerate(step.inputs):
-            if place not in step.ignored:
+        for index, read in enumerate(step.inputs):
+            if index not in step.ignored:
                 last[read] = number
     for output in program.outputs:
         last[output] = max(last[output], count - 1)
@@ -79,17 +79,17 @@ def _owners(program: Program, last: list[int]) -> list[int]:
         for source, result, is_identity in step.in_place:
             if source >= len(step.inputs) or result >= len(step.outputs) or source in taken:
                 continue
-            read, made = step.inputs[source], step.outputs[result]
-            one, other = tensors[read], tensors[made]
-            fits = one.kind in PLANNED and other.kind in PLANNED and owner[made] == made
-            if not fits or (one.elements, one.bits) != (other.elements, other.bits):
+            read, output = step.inputs[source], step.outputs[result]
+            operand, other = tensors[read], tensors[output]
+            fits = operand.kind in PLANNED and other.kind in PLANNED and owner[output] == output
+            if not fits or (operand.elements, operand.bits) != (other.elements, other.bits):
                 continue
             is_last = last[read] == number and reads[owner[read]] <= number and step.inputs.count(read) == 1
             if is_last or is_identity:
                 taken.add(source)
-                owner[made] = owner[read]
-        for made in step.outputs:
-            reads[owner[made]] = max(reads[owner[made]], last[made])
+                owner[output] = owner[read]
+        for output in step.outputs:
+            reads[owner[output]] = max(reads[owner[output]], last[output])
     return owner
 
 
@@ -97,8 +97,8 @@ def alive_at(program: Program, liveness: Liveness, step: int) -> list[Alive]:
     """The tensors that take memory while a step runs, the largest first; of those that share bytes, the one that
     was made last.
     """
-    found: dict[int, Alive] = {}
-    for number, (made, last) in enumerate(liveness.lives):
-        if 0 <= made <= step <= last:
-            found[liveness.owner[number]] = Alive(number, program.tensors[number].nbytes, made, last)
-    return sorted(found.values(), key=lambda alive: (-alive.nbytes, alive.made))
+    alive: dict[int, Alive] = {}
+    for number, (first, last) in enumerate(liveness.lives):
+        if 0 <= first <= step <= last:
+            alive[liveness.owner[number]] = Alive(number, program.tensors[number].nbytes, first, last)
+    return sorted(alive.values(), key=lambda alive: (-alive.nbytes, alive.made))

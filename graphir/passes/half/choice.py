@@ -52,9 +52,9 @@ class Choice:
         self._whole = _becoming_whole(self._nodes)
         self._stepped = {body for node in self._nodes if node.op.name in LOOPS for body in node.subgraphs}
         for node in self._nodes:
-            found = self._why(node)
-            if found is not None:
-                self.kept[node] = found
+            reason = self._why(node)
+            if reason is not None:
+                self.kept[node] = reason
         self._drop_islands()
 
     def is_narrow(self, node: Node) -> bool:
@@ -111,9 +111,9 @@ class Choice:
         unknown = [value.name for value in node.inputs if value is not None and _has_unknown_dtype(value)]
         if unknown:
             return Kept(f"the element type of {', '.join(unknown)} is unknown")
-        asked = self._asked(node)
-        if asked:
-            return Kept(f"asked for by {asked!r}")
+        pattern = self._asked(node)
+        if pattern:
+            return Kept(f"asked for by {pattern!r}")
         if node.op.stays_wide:
             return Kept(node.op.stays_wide)
         if node.graph in self._stepped and not is_heavy(node.op):
@@ -148,13 +148,13 @@ class Choice:
         for slot, value in enumerate(node.inputs):
             if value is None or value.dtype is not WIDE or slot in wide:
                 continue
-            found = self.lost(value) if value.is_parameter else self._why_measured(value)
-            if found:
-                return f"{value.name}: {found}"
+            reason = self.lost(value) if value.is_parameter else self._why_measured(value)
+            if reason:
+                return f"{value.name}: {reason}"
         for value in node.outputs:
-            found = self._why_measured(value) if value.dtype is WIDE else ""
-            if found:
-                return f"{value.name}: {found}"
+            reason = self._why_measured(value) if value.dtype is WIDE else ""
+            if reason:
+                return f"{value.name}: {reason}"
         return ""
 
     def _why_measured(self, value: Value) -> str:
@@ -206,13 +206,13 @@ def _has_unknown_dtype(value: Value) -> bool:
 
 def _is_whole(value: Value) -> bool:
     """Whether a float value is made of integers: places, lengths, numbers of classes."""
-    made = value.producer
-    if made is None or value.dtype is not WIDE:
+    producer = value.producer
+    if producer is None or value.dtype is not WIDE:
         return False
-    if isinstance(made.op, Cast):
-        source = made.inputs[0]
+    if isinstance(producer.op, Cast):
+        source = producer.inputs[0]
         return source is not None and source.dtype is not None and source.dtype.is_integer and source.dtype.bits > 8
-    return made.op.name == "Range"
+    return producer.op.name == "Range"
 
 
 def _becoming_whole(nodes: Sequence[Node]) -> set[Node]:
@@ -221,15 +221,15 @@ def _becoming_whole(nodes: Sequence[Node]) -> set[Node]:
         node.inputs[0] for node in nodes
         if isinstance(node.op, Cast) and node.op.to.is_integer and node.inputs[0] is not None
     ]  # fmt: skip
-    found: set[Node] = set()
+    result: set[Node] = set()
     while pending:
         value = pending.pop()
         node = value.producer
-        if node is None or node in found or node.op.rounding not in TO_WHOLE or value.dtype is not WIDE:
+        if node is None or node in result or node.op.rounding not in TO_WHOLE or value.dtype is not WIDE:
             continue
-        found.add(node)
+        result.add(node)
         pending.extend(operand for operand in node.inputs if operand is not None and operand.dtype is WIDE)
-    return found
+    return result
 
 
 def is_concerned(node: Node) -> bool:

@@ -52,41 +52,41 @@ def to_half(graph: Graph, options: HalfOptions | str, measured: Mapping[str, flo
     if isinstance(options, str):
         options = HalfOptions(options)
     expect(graph, Graph, "the graph to convert")
-    held = expect_mapping(measured or {}, "the measured numbers")
-    choice = Choice(graph, form_of(DType(options.dtype)), held, options.keep, options.io)
+    measurements = expect_mapping(measured or {}, "the measured numbers")
+    choice = Choice(graph, form_of(DType(options.dtype)), measurements, options.keep, options.io)
     unmatched = [glob for glob in options.keep if glob not in choice.matched]
     if unmatched:
         raise ArgumentError(f"no layer that takes float32 is called {', '.join(unmatched)} (see `graphir layers`)")
     builder = Rebuilder(graph, choice)
-    made = builder.build(graph)
-    made.metadata[REWRITTEN] = options.dtype
-    _tell(graph, made, choice, builder, options, bool(held))
-    return made
+    converted = builder.build(graph)
+    converted.metadata[REWRITTEN] = options.dtype
+    _tell(graph, converted, choice, builder, options, bool(measurements))
+    return converted
 
 
 def _tell(
-    graph: Graph, made: Graph, choice: Choice, builder: Rebuilder, options: HalfOptions, is_measured: bool
+    graph: Graph, converted: Graph, choice: Choice, builder: Rebuilder, options: HalfOptions, is_measured: bool
 ) -> None:
     """The decisions: what became narrow, and why each layer that did not stayed."""
     dtype = choice.form.dtype
     before = parameter_bytes([value.tensor for value in graph.parameters if value.tensor is not None])
-    after = parameter_bytes([value.tensor for value in made.parameters if value.tensor is not None])
-    narrow = sum(value.dtype is dtype for value in made.parameters)
+    after = parameter_bytes([value.tensor for value in converted.parameters if value.tensor is not None])
+    narrow = sum(value.dtype is dtype for value in converted.parameters)
     ranges = "the ranges of activations were measured" if is_measured else "no activation was measured"
     _decide(
-        made, DecisionKind.HALF_PRECISION, "-",
-        f"converted to {dtype}: {narrow} of {made.parameter_count} parameters, {before} bytes became {after}; "
+        converted, DecisionKind.HALF_PRECISION, "-",
+        f"converted to {dtype}: {narrow} of {converted.parameter_count} parameters, {before} bytes became {after}; "
         f"{builder.casts} Casts were added; {ranges}",
     )  # fmt: skip
     for node, kept in choice.kept.items():
         if kept.told:
-            _decide(made, DecisionKind.KEPT_FLOAT32, _label(node), f"{node.op.name} stays float32: {kept.reason}")
+            _decide(converted, DecisionKind.KEPT_FLOAT32, _label(node), f"{node.op.name} stays float32: {kept.reason}")
     for value in (*graph.inputs, *graph.outputs) if options.io else ():
         reason = choice.why_wide_end(value) if value.dtype is WIDE else ""
         if reason:
-            _decide(made, DecisionKind.KEPT_FLOAT32, value.name, f"{value.name} stays float32: {reason}")
+            _decide(converted, DecisionKind.KEPT_FLOAT32, value.name, f"{value.name} stays float32: {reason}")
     for node, text in builder.refused:
-        _decide(made, DecisionKind.KEPT_FLOAT32, _label(node), text)
+        _decide(converted, DecisionKind.KEPT_FLOAT32, _label(node), text)
 
 
 def _label(node: Node) -> str:

@@ -30,55 +30,55 @@ class Rebuilder:
 
     def build(self, old: Graph, parent: Graph | None = None) -> Graph:
         """The graph again, inside `parent`."""
-        made = Graph(old.name, parent=parent)
-        made.metadata, made.decisions = dict(old.metadata), list(old.decisions)
+        graph = Graph(old.name, parent=parent)
+        graph.metadata, graph.decisions = dict(old.metadata), list(old.decisions)
         whole = old.parent is None
         for value in old.inputs:
             type_ = self._narrow_type(value.type) if whole and self._choice.has_narrow_end(value) else value.type
-            self._take(value, made.add_input(value.name, type_))
+            self._take(value, graph.add_input(value.name, type_))
         for value in old.parameters:
-            self._take(value, self._parameter(made, value))
+            self._take(value, self._parameter(graph, value))
         for node in old.nodes:
-            self._node(made, node)
-        made.set_outputs([self._output(value, whole) for value in old.outputs])
-        return made
+            self._node(graph, node)
+        graph.set_outputs([self._output(value, whole) for value in old.outputs])
+        return graph
 
     def _output(self, value: Value, whole: bool) -> Value:
         wanted = self._narrow if whole and self._choice.has_narrow_end(value) else value.dtype
-        found = self._want(value, wanted)
-        if whole and found.name != value.name and found.producer is not None:
-            graph = found.graph
+        output = self._want(value, wanted)
+        if whole and output.name != value.name and output.producer is not None:
+            graph = output.graph
             if value.name not in graph:
-                graph.rename(found, value.name)
-        return found
+                graph.rename(output, value.name)
+        return output
 
-    def _parameter(self, made: Graph, value: Value) -> Value:
+    def _parameter(self, graph: Graph, value: Value) -> Value:
         tensor = value.tensor
         if tensor is not None and self._choice.is_narrow_weight(value):
-            return made.add_parameter(value.name, narrowed(tensor, self._narrow))
-        return made.add_parameter(value.name, tensor, value.type)
+            return graph.add_parameter(value.name, narrowed(tensor, self._narrow))
+        return graph.add_parameter(value.name, tensor, value.type)
 
-    def _node(self, made: Graph, node: Node) -> None:
+    def _node(self, graph: Graph, node: Node) -> None:
         if isinstance(node.op, Cast):
-            self._cast_node(made, node)
+            self._cast_node(graph, node)
         elif node.subgraphs:
             operands = self._as_it_was(node)
-            inner = [self.build(graph, made) for graph in node.subgraphs]
-            self._insert(made, node, operands, inner)
+            inner = [self.build(subgraph, graph) for subgraph in node.subgraphs]
+            self._insert(graph, node, operands, inner)
         elif self._choice.is_narrow(node):
-            self._narrow_node(made, node)
+            self._narrow_node(graph, node)
         else:
-            self._wide_node(made, node)
+            self._wide_node(graph, node)
 
-    def _wide_node(self, made: Graph, node: Node) -> None:
-        self._insert(made, node, self._as_it_was(node))
+    def _wide_node(self, graph: Graph, node: Node) -> None:
+        self._insert(graph, node, self._as_it_was(node))
 
     def _as_it_was(self, node: Node) -> list[Value | None]:
         return [None if value is None else self._want(value, value.dtype) for value in node.inputs]
 
-    def _narrow_node(self, made: Graph, node: Node) -> None:
+    def _narrow_node(self, graph: Graph, node: Node) -> None:
         if reads(node.op):
-            self._insert(made, node, [None if value is None else self._native[value] for value in node.inputs])
+            self._insert(graph, node, [None if value is None else self._native[value] for value in node.inputs])
             return
         wide = WIDE_SLOTS.get(node.op.name, ())
         operands = [
@@ -86,40 +86,40 @@ class Rebuilder:
             for slot, value in enumerate(node.inputs)
         ]
         try:
-            self._insert(made, node, operands)
+            self._insert(graph, node, operands)
         except ShapeError as error:
             self.refused.append((node, f"{node.op.name} does not take {self._narrow}: {error}"))
             self._choice.kept[node] = Kept(told=False)
-            self._wide_node(made, node)
+            self._wide_node(graph, node)
 
-    def _cast_node(self, made: Graph, node: Node) -> None:
+    def _cast_node(self, graph: Graph, node: Node) -> None:
         """A Cast takes what there is; one to the dtype that is there already is none."""
         operand, result = node.inputs[0], node.output
         assert operand is not None
         assert isinstance(node.op, Cast)
-        held = self._want(operand, WIDE) if node in self._choice.kept else self._native[operand]
-        if held.dtype is node.op.to and held.producer is not None and not result.is_held:
-            self._native[result] = held
+        source = self._want(operand, WIDE) if node in self._choice.kept else self._native[operand]
+        if source.dtype is node.op.to and source.producer is not None and not result.is_held:
+            self._native[result] = source
             return
-        self._insert(made, node, [held])
+        self._insert(graph, node, [source])
 
     def _insert(
-        self, made: Graph, node: Node, operands: list[Value | None], inner: list[Graph] | None = None
+        self, graph: Graph, node: Node, operands: list[Value | None], inner: list[Graph] | None = None
     ) -> None:
         """Add the node. A result that is held as float32 and made narrow leaves its name to the Cast behind it."""
         names = [
-            self._fresh(made, f"{value.name}_{self._narrow}") if self._is_cast_behind(value) else value.name
+            self._fresh(graph, f"{value.name}_{self._narrow}") if self._is_cast_behind(value) else value.name
             for value in node.outputs
         ]
-        added = made.add_node(
+        added = graph.add_node(
             node.op, operands, name=node.name, output_names=names, subgraphs=inner or ()
         )
         for old, new in zip(node.outputs, added.outputs, strict=True):
             if not isinstance(new.type, TensorType) or new.dtype in (None, old.dtype):
-                made.refine(new, old.type)
+                graph.refine(new, old.type)
                 new.declared = old.declared
             elif isinstance(old.type, TensorType):
-                made.refine(new, TensorType(new.dtype, old.shape))
+                graph.refine(new, TensorType(new.dtype, old.shape))
             self._take(old, new)
 
     def _is_cast_behind(self, value: Value) -> bool:
@@ -133,18 +133,18 @@ class Rebuilder:
 
     def _want(self, value: Value, dtype: DType | None) -> Value:
         """What a value is in the graph that is made; one of float32 in this dtype."""
-        held = self._native[value]
-        if value.dtype is not WIDE or dtype is None or held.dtype is dtype or held.dtype is None:
-            return held
+        native = self._native[value]
+        if value.dtype is not WIDE or dtype is None or native.dtype is dtype or native.dtype is None:
+            return native
         key = value, dtype
         if key not in self._casts:
-            own = held.graph
-            is_named = value.is_held and value.name not in own
-            name = value.name if is_named else self._fresh(own, f"{value.name}_{dtype}")
-            made = own.add(Cast(dtype), held, name=name, output=name)
+            graph = native.graph
+            is_named = value.is_held and value.name not in graph
+            name = value.name if is_named else self._fresh(graph, f"{value.name}_{dtype}")
+            cast = graph.add(Cast(dtype), native, name=name, output=name)
             if is_named:
-                made.sources, held.sources = held.sources, ()
-            self._casts[key] = made
+                cast.sources, native.sources = native.sources, ()
+            self._casts[key] = cast
             self.casts += 1
         return self._casts[key]
 

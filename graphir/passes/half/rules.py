@@ -58,4 +58,4 @@ def has_kernel(operator: str, dtype: DType) -> bool:
     texts = [text.split() for _, _, taken in rows for text in taken.values()]
     if not rows:
         return dtype is DType.FLOAT16  # a composition of others
-    return any(wanted in found for found in texts) or (dtype is DType.FLOAT16 and any("float" in one for one in texts))
+    return any(wanted in text for text in texts) or (dtype is DType.FLOAT16 and any("float" in text for text in texts))

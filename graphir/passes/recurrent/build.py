@@ -78,8 +78,10 @@ class Layer:
         stated: dict[str, Any] = {"hidden_size": cell.hidden, "direction": direction}
         if cell.functions != DEFAULTS[cell.kind]:
             stated["activations"] = tuple(function.name for function in cell.functions)
-            stated["activation_alpha"] = tuple(held.alpha for held in cell.functions if held.alpha is not None)
-            stated["activation_beta"] = tuple(held.beta for held in cell.functions if held.beta is not None)
+            alphas = (function.alpha for function in cell.functions)
+            betas = (function.beta for function in cell.functions)
+            stated["activation_alpha"] = tuple(alpha for alpha in alphas if alpha is not None)
+            stated["activation_beta"] = tuple(beta for beta in betas if beta is not None)
         if cell.kind is GRU:
             stated["linear_before_reset"] = cell.linear_before_reset
         return cell.kind(**stated)
@@ -135,9 +137,10 @@ class Layer:
     ) -> Value:
         """A parameter that is computed from others when it is needed."""
         tensor = Tensor.computed(self.dtype, shape, lambda: compute().reshape(shape))
-        made = self.graph.add_parameter(self.maker.names.fresh(f"{self.maker.prefix}_{suffix}"), tensor)
-        made.sources = tuple(dict.fromkeys(name for view in views for name in view.value.sources or (view.value.name,)))
-        return made
+        parameter = self.graph.add_parameter(self.maker.names.fresh(f"{self.maker.prefix}_{suffix}"), tensor)
+        sources = (name for view in views for name in view.value.sources or (view.value.name,))
+        parameter.sources = tuple(dict.fromkeys(sources))
+        return parameter
 
     def _part(self, view: View) -> Value:
         """The view as computed by nodes."""

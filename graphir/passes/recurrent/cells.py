@@ -111,8 +111,8 @@ class _Finder:
         cell_slot = self._slot_of(new_cell, slot)
         cell = terms.whole(self.states[cell_slot])
         kept, added = _turned(terms.addends(new_cell), turns[1])
-        forget, held = _turned(terms.factors(kept), turns[2])
-        if held != cell:
+        forget, state = _turned(terms.factors(kept), turns[2])
+        if state != cell:
             raise Unlike(f"{new_cell.value.name} keeps no part of {cell.value.name}")
         first, second = _turned(terms.factors(added), turns[3])
         gates = (
@@ -134,9 +134,9 @@ class _Finder:
         """h' = z * h + (1 - z) * n."""
         terms = self.terms
         kept, added = _turned(terms.addends(after), turns[0])
-        update, held = _turned(terms.factors(kept), turns[1])
+        update, state = _turned(terms.factors(kept), turns[1])
         rest, fresh = _turned(terms.factors(added), turns[2])
-        if held != h or terms.one_less(rest) != update:
+        if state != h or terms.one_less(rest) != update:
             raise Unlike(f"{after.value.name} does not mix {h.value.name} with a new state")
         gate = self._gate(update, h)
         reset, new, is_late = self._new_state(fresh, h, turns[3])
@@ -160,12 +160,12 @@ class _Finder:
                 parts.take(term)
         if parts.inside and not parts.recurrent and len(parts.inside) == 1:
             reset, columns = parts.inside[0]
-            own = _Parts()
+            state_parts = _Parts()
             for term in terms.terms(columns):
-                own.take(term)
-            gate = parts.gate(function, own.product(h))
-            gate.state_biases = own.biases
-            if own.products:
+                state_parts.take(term)
+            gate = parts.gate(function, state_parts.product(h))
+            gate.state_biases = state_parts.biases
+            if state_parts.products:
                 raise Unlike(f"{columns.value.name} takes more than the state")
             return self._gate(reset, h), gate, True
         if parts.inside or len(parts.recurrent) != 1:
@@ -218,11 +218,11 @@ class _Parts:
 
     def product(self, left: Columns) -> Product:
         """The only product with this matrix, taken out."""
-        found = [term for term in self.products if term.left == left]
-        if len(found) != 1:
-            raise Unlike(f"{left.value.name} is multiplied {len(found)} times for one gate")
-        self.products.remove(found[0])
-        return found[0]
+        terms = [term for term in self.products if term.left == left]
+        if len(terms) != 1:
+            raise Unlike(f"{left.value.name} is multiplied {len(terms)} times for one gate")
+        self.products.remove(terms[0])
+        return terms[0]
 
     def gate(self, function: Function, state: Product) -> Gate:
         """The gate of what is left and the product with the state."""

@@ -78,22 +78,22 @@ class Frame:
 
     def unmask(self) -> None:
         """Take the selection by lengths off the states and rows. Raises Unlike for any other selection."""
-        for place, value in enumerate(self.following):
-            found = self._selected(value)
-            if found is not None:
-                old, self.following[place] = found
-                self.masked.add(place)
-                if through(old) is not self.states[place]:
+        for index, value in enumerate(self.following):
+            selection = self._selected(value)
+            if selection is not None:
+                old, self.following[index] = selection
+                self.masked.add(index)
+                if through(old) is not self.states[index]:
                     raise Unlike(f"{old.name} is kept where a sequence has ended, not the state before")
-        are_masked = [self._unmask_row(place) for place in range(len(self.rows))]
+        are_masked = [self._unmask_row(index) for index in range(len(self.rows))]
         if self.lengths is not None and not all(are_masked):
             raise Unlike("a row goes on where a sequence has ended")
 
-    def _unmask_row(self, place: int) -> bool:
-        found = self._selected(self.rows[place])
-        if found is None:
+    def _unmask_row(self, index: int) -> bool:
+        selection = self._selected(self.rows[index])
+        if selection is None:
             return False
-        old, self.rows[place] = found
+        old, self.rows[index] = selection
         if not is_zero(old):
             raise Unlike(f"{old.name}, which a row is where a sequence has ended, is not 0")
         return True

@@ -67,9 +67,9 @@ def _recognize(
         for inner in node.subgraphs:
             outcome |= _recognize(inner, root, dtypes, layer_name, names)
         if isinstance(node.op, Loop | Scan):
-            found = _Recognition(graph, node, layer_name(node.name), names)
-            if found.run(root, dtypes):
-                kinds = " and ".join(layer.cell.kind.__name__ for layer in found.layers)
+            recognition = _Recognition(graph, node, layer_name(node.name), names)
+            if recognition.run(root, dtypes):
+                kinds = " and ".join(layer.cell.kind.__name__ for layer in recognition.layers)
                 outcome.note(node.name, f"its body computes {kinds}")
     if outcome:
         outcome |= remove_dead_code(graph)
@@ -114,7 +114,7 @@ class _Recognition:
             return False
         dtype = self._sequence.dtype
         if dtype not in dtypes:
-            kinds = " and ".join(found.cell.kind.__name__ for found in self.layers)
+            kinds = " and ".join(layer.cell.kind.__name__ for layer in self.layers)
             text = f"it computes {kinds} of {dtype}, for which runtimes have no kernels: it stays a loop"
             root.decide(KIND, self.name, text)
             return False
@@ -123,9 +123,9 @@ class _Recognition:
     @property
     def _sequence(self) -> Value:
         """The sequence of the first layer."""
-        found = self.layers[0].sequence
-        assert found is not None
-        return found
+        sequence = self.layers[0].sequence
+        assert sequence is not None
+        return sequence
 
     def _order(self, frame: Frame, cells: list[Cell]) -> None:
         """The cells in an order in which each stands behind the one whose results it takes. Raises Unlike."""
@@ -134,7 +134,7 @@ class _Recognition:
             for cell in cells:
                 x = terms.source(cell.x)
                 sequence = frame.sequence(x)
-                below = next((found for found in self.layers if found.cell.after == x), None)
+                below = next((layer for layer in self.layers if layer.cell.after == x), None)
                 if sequence is not None or below is not None:
                     break
             else:
@@ -166,12 +166,12 @@ class _Recognition:
             if not result.is_needed:
                 continue
             if slot < len(frame.states):
-                owner = next((found for found in self.layers if slot in found.cell.slots), None)
+                owner = next((layer for layer in self.layers if slot in layer.cell.slots), None)
                 if owner is None and (slot in frame.masked or through(frame.following[slot]) is not frame.states[slot]):
                     raise Unlike(f"{result.name} is carried by no layer")
             else:
                 columns = terms.source(terms.whole(frame.rows[slot - len(frame.states)]))
-                owner = next((found for found in self.layers if found.cell.after == columns), None)
+                owner = next((layer for layer in self.layers if layer.cell.after == columns), None)
                 if owner is None:
                     raise Unlike(f"{result.name} holds other rows than a layer's results")
             owners[slot] = owner
@@ -185,15 +185,15 @@ class _Recognition:
         dtype, batch = self._sequence.dtype, _size(self._sequence, 1)
         if dtype is None:
             raise Unlike(f"the dtype of {self._sequence.name} is not known")
-        for found in self.layers:
-            if found.sequence is not None:
-                self._check_rows(found.sequence, _size(found.sequence, 1), batch)
-            for slot in found.cell.slots:
+        for layer in self.layers:
+            if layer.sequence is not None:
+                self._check_rows(layer.sequence, _size(layer.sequence, 1), batch)
+            for slot in layer.cell.slots:
                 state = frame.initial[slot]
-                if state.dtype is not dtype or _size(state, 1) != found.cell.hidden:
+                if state.dtype is not dtype or _size(state, 1) != layer.cell.hidden:
                     raise Unlike(f"{state.name} is {state.type}")
                 self._check_rows(state, _size(state, 0), batch)
-            for gate in found.cell.gates:
+            for gate in layer.cell.gates:
                 if gate.input_weight.dtype is not dtype or gate.state_weight.dtype is not dtype:
                     raise Unlike(f"the weights are not of {dtype}")
         if frame.lengths is not None:
@@ -220,10 +220,10 @@ class _Recognition:
         takers = {} if frame.lengths is not None else self._takers(rows, owners)
         turned = self._turned(frame, rows, list(takers))
         makers: list[Body] = []
-        for place, found in enumerate(self.layers):
-            name = self.name if len(self.layers) == 1 else f"{self.name}_{place}"
+        for index, layer in enumerate(self.layers):
+            name = self.name if len(self.layers) == 1 else f"{self.name}_{index}"
             makers.append(Body(frame.body, self.graph, self.names, self.names.fresh(name)))
-            self._add(makers[-1], frame, found, turned)
+            self._add(makers[-1], frame, layer, turned)
         results: list[Value] = []
         for slot, result in enumerate(self.node.outputs):
             owner = owners.get(slot)
@@ -240,13 +240,13 @@ class _Recognition:
                 maker.take_back()
             return False
         self._decide(root, makers, frame, is_reverse=turned is not None)
-        for node, found in takers.items():
-            take_last(self.graph, node, found.lasts[found.cell.slots[0]])
+        for node, layer in takers.items():
+            take_last(self.graph, node, layer.lasts[layer.cell.slots[0]])
         for node in (*self.obsolete, *(turned or ())):
             assert node.inputs[0] is not None
             put_in_place(self.graph, node, node.inputs[0])
-        for found in self.layers:
-            drop_whole_gathers(self.graph, _rows(found))
+        for layer in self.layers:
+            drop_whole_gathers(self.graph, _rows(layer))
         return True
 
     def _takers(self, rows: list[Value], owners: dict[int, _Found | None]) -> dict[Node, _Found]:
@@ -254,14 +254,14 @@ class _Recognition:
 
         Found before anything is turned round: the last row of a layer that runs backwards instead is another one.
         """
-        found: dict[Node, _Found] = {}
+        takers: dict[Node, _Found] = {}
         for value in rows:
             join = value.producer
             source = value if join is self.node or join is None else join.inputs[0]
             owner = None if source is None else owners.get(source.index)
             if owner is not None:
-                found.update(dict.fromkeys(last_takers(self.graph, value), owner))
-        return found
+                takers.update(dict.fromkeys(last_takers(self.graph, value), owner))
+        return takers
 
     def _filled(self, join: Node) -> Value:
         """Rows with the zeros behind them, as many as the sequence has elements."""
@@ -271,63 +271,65 @@ class _Recognition:
 
     def _turned(self, frame: Frame, rows: list[Value], takers: list[Node]) -> list[Node] | None:
         """The nodes that turn all rows round again, for a layer that can run backwards instead; None if it cannot."""
-        sequences = {found.sequence for found in self.layers if found.sequence is not None}
+        sequences = {layer.sequence for layer in self.layers if layer.sequence is not None}
         if len(sequences) != 1 or forward_source(self._sequence, frame.lengths) is None:
             return None
-        found: list[Node] = []
+        result: list[Node] = []
         for value in rows:
             nodes = reversals(self.graph, value, takers, frame.lengths)
             if nodes is None:
                 return None
-            found += nodes
-        return found
+            result += nodes
+        return result
 
-    def _add(self, maker: Body, frame: Frame, found: _Found, turned: list[Node] | None) -> None:
+    def _add(self, maker: Body, frame: Frame, recurrence: _Found, turned: list[Node] | None) -> None:
         """The layer, and its results without the axis of directions."""
-        cell, dtype = found.cell, self._sequence.dtype
+        cell, dtype = recurrence.cell, self._sequence.dtype
         assert dtype is not None
         layer = Layer(maker, self.node, cell, dtype)
-        if found.sequence is None:
-            sequence = _rows(found.below)
+        if recurrence.sequence is None:
+            sequence = _rows(recurrence.below)
         else:
-            sequence = found.sequence if turned is None else self._forward(maker, found.sequence, frame.lengths)
+            sequence = recurrence.sequence
+            if turned is not None:
+                sequence = self._forward(maker, sequence, frame.lengths)
         states = [None if is_zero(frame.initial[slot]) else frame.initial[slot] for slot in cell.slots]
         direction = Direction.FORWARD if turned is None else Direction.REVERSE
-        made = layer.add(sequence, states, frame.lengths, direction)
-        found.rows = layer.squeezed(made.outputs[0], 1, "rows")
-        for place, slot in enumerate(cell.slots):
-            suffix = "last_cell" if cell.kind is LSTM and place else "last"
-            last, initial = layer.squeezed(made.outputs[1 + place], 0, suffix), states[place]
+        node = layer.add(sequence, states, frame.lengths, direction)
+        recurrence.rows = layer.squeezed(node.outputs[0], 1, "rows")
+        for index, slot in enumerate(cell.slots):
+            suffix = "last_cell" if cell.kind is LSTM and index else "last"
+            last, initial = layer.squeezed(node.outputs[1 + index], 0, suffix), states[index]
             if frame.lengths is not None and initial is not None:
                 last = layer.kept(last, initial, frame.lengths)
-            found.lasts[slot] = last
+            recurrence.lasts[slot] = last
 
     def _forward(self, maker: Body, sequence: Value, lengths: Value | None) -> Value:
         """The sequence as it was before it was turned round."""
-        found = forward_source(sequence, lengths)
-        assert found is not None
-        value, perms = found
+        source = forward_source(sequence, lengths)
+        assert source is not None
+        value, perms = source
         for perm in reversed(perms):
             value = maker.add(Transpose(perm), [value], self.node, "forward").output
         return value
 
     def _decide(self, root: Graph, makers: list[Body], frame: Frame, *, is_reverse: bool) -> None:
         length = _size(self._sequence, 0)
-        for maker, found in zip(makers, self.layers, strict=True):
-            kind = found.cell.kind.__name__
-            source = "the results of the one before" if found.sequence is None else found.sequence.name
-            text = f"the loop is {'a' if kind == 'GRU' else 'an'} {kind} over {source}, {found.cell.hidden} wide"
+        for maker, layer in zip(makers, self.layers, strict=True):
+            kind = layer.cell.kind.__name__
+            source = "the results of the one before" if layer.sequence is None else layer.sequence.name
+            text = f"the loop is {'a' if kind == 'GRU' else 'an'} {kind} over {source}, {layer.cell.hidden} wide"
             text += ", backwards" if is_reverse else ""
             text += "" if frame.lengths is None else f", each as long as {frame.lengths.name} says"
             text += "" if isinstance(length, int) else "; it is taken to have at least one step"
             root.decide(KIND, maker.prefix, "; ".join([text, *self.assumptions]))
 
 
-def _rows(found: _Found | None) -> Value:
+def _rows(layer: _Found | None) -> Value:
     """The rows of a layer that is there."""
-    assert found is not None
-    assert found.rows is not None
-    return found.rows
+    assert layer is not None
+    assert layer.rows is not None
+    return layer.rows
 
 
 def _size(value: Value, axis: int) -> Dim | None:

@@ -35,7 +35,7 @@ def take_last(graph: Graph, node: Node, last: Value) -> None:
         if user.graph is graph and isinstance(user.op, Unsqueeze) and integers(user, 1) == (0,):
             for other in user.outputs[0].users():
                 is_row = isinstance(other.op, Gather) and other.inputs[0] is user.outputs[0] and other.op.axis == 0
-                if is_row and other.graph is graph and any(_is_scalar(other.inputs[1], place) for place in (0, -1)):
+                if is_row and other.graph is graph and any(_is_scalar(other.inputs[1], index) for index in (0, -1)):
                     put_in_place(graph, other, taken)
     put_in_place(graph, node, last)
 
@@ -115,7 +115,7 @@ def forward_source(value: Value, lengths: Value | None) -> tuple[Value, list[tup
 
 def reversals(graph: Graph, rows: Value, ignored: list[Node], lengths: Value | None) -> list[Node] | None:
     """The nodes that turn the rows (T, N, H) round, None if anything else uses them as they are."""
-    found: list[Node] = []
+    nodes: list[Node] = []
     pending = [(rows, (0, 1))]
     while pending:
         value, axes = pending.pop()
@@ -127,12 +127,12 @@ def reversals(graph: Graph, rows: Value, ignored: list[Node], lengths: Value | N
             if node.graph is not graph:
                 return None
             if _is_turn(node, axes, lengths):
-                found.append(node)
+                nodes.append(node)
             elif isinstance(node.op, Transpose) and node.op.perm:
                 pending.append((node.outputs[0], (node.op.perm.index(axes[0]), node.op.perm.index(axes[1]))))
             else:
                 return None
-    return found
+    return nodes
 
 
 def _is_turn(node: Node, axes: tuple[int, int], lengths: Value | None) -> bool:

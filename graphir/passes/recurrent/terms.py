@@ -93,10 +93,10 @@ class Terms:
         """The columns where they were computed, behind copies, cuts and joins."""
         while True:
             node = self.inside(columns.value)
-            found = None if node is None else self._before(node, columns)
-            if found is None:
+            source = None if node is None else self._before(node, columns)
+            if source is None:
                 return columns
-            columns = found
+            columns = source
 
     def _before(self, node: Node, columns: Columns) -> Columns | None:
         """The same columns of an operand, None if the node computes something."""
@@ -162,14 +162,14 @@ class Terms:
         assert left is not None
         assert right is not None
         bounds = (columns.start, columns.start + columns.size)
-        found: list[Term] = []
+        terms: list[Term] = []
         is_turned = False
         if isinstance(node.op, Gemm):
             op, added = node.op, node.inputs[2] if len(node.inputs) > 2 else None
             if op.transA or op.alpha != 1 or (added is not None and op.beta != 1):
                 raise Unlike(f"{node.name} is {op}")
             is_turned = op.transB
-            found += [] if added is None else self._addend(added, columns)
+            terms += [] if added is None else self._addend(added, columns)
         row = 0
         for piece in self._pieces(self.whole(left)):
             rows = (row, row + piece.size)
@@ -178,9 +178,9 @@ class Terms:
                 raise Unlike(f"{right.name}, by which {node.name} multiplies, changes from step to step")
             if is_turned:
                 view = View(view.value, view.ranges, view.axes[::-1], view.dtype)
-            found.append(Product(piece, view))
+            terms.append(Product(piece, view))
             row += piece.size
-        return found
+        return terms
 
     def _pieces(self, columns: Columns) -> list[Columns]:
         """The matrices that are joined to this one."""
@@ -190,7 +190,7 @@ class Terms:
             return [columns]
         if normalize_axis(node.op.axis, 2) != 1:
             return [columns]
-        return [found for piece in node.inputs if piece is not None for found in self._pieces(self.whole(piece))]
+        return [part for piece in node.inputs if piece is not None for part in self._pieces(self.whole(piece))]
 
     def _scaled(self, node: Node, columns: Columns) -> Scaled | None:
         for value, other in (node.inputs, node.inputs[::-1]):

@@ -57,7 +57,7 @@ def write_as_loop(graph: Graph, node: Node, names: Names) -> list[Node]:
     except GraphirError:
         maker.take_back()
         raise
-    return [made for made in maker.made if made.graph is graph]
+    return [node for node in maker.made if node.graph is graph]
 
 
 class _Way:
@@ -97,8 +97,8 @@ class _Way:
         after = self._step(self.inner(Gather(0), self.data, number), states)
         row = self.inner(ew.Identity(), after[0])
         if self.ends is not None:
-            place = number if not self.is_reverse else self.inner(ew.Sub(), self._integer(steps - 1), number)
-            inside = self.inner(ew.Less(), place, self.ends)
+            index = number if not self.is_reverse else self.inner(ew.Sub(), self._integer(steps - 1), number)
+            inside = self.inner(ew.Less(), index, self.ends)
             row = self.inner(ew.Where(), inside, after[0], self._number(0.0))
             after = [self.inner(ew.Where(), inside, *pair) for pair in zip(after, states, strict=True)]
         self.body.set_outputs([self.inner(ew.Identity(), running), *after, row])
@@ -118,12 +118,12 @@ class _Way:
     def _repeated(self, op: Loop | Scan, operands: Sequence[Value | None]) -> Sequence[Value]:
         """The results of the node whose body the steps are."""
         names = [self.maker.names.fresh(f"{self.maker.prefix}_way{self.way}") for _ in range(op.output_count)]
-        made = self.maker.target.add_node(
+        loop = self.maker.target.add_node(
             op, operands, name=names[0], output_names=names, before=self.node, subgraphs=[self.body]
         )
-        self.maker.made.append(made)
-        self.maker.names.ancestors[made] = self.node
-        return made.outputs
+        self.maker.made.append(loop)
+        self.maker.names.ancestors[loop] = self.node
+        return loop.outputs
 
     def outer(self, op: Operator, *values: Value) -> Value:
         """A node before the layer's."""
@@ -171,7 +171,7 @@ class _Way:
 
     def _cut(self, value: Value, count: int, size: int) -> list[Value]:
         """Parts of a vector."""
-        bounds = [(place * size, (place + 1) * size) for place in range(count)]
+        bounds = [(index * size, (index + 1) * size) for index in range(count)]
         return [self.outer(Slice(), value, self.integers(low), self.integers(high)) for low, high in bounds]
 
     def _turned(self, value: Value) -> Value:
@@ -242,8 +242,8 @@ class _Way:
     def _rest(self, value: Value) -> Value:
         return self.inner(ew.Sub(), self._number(1.0), value)
 
-    def _peeped(self, value: Value, cell: Value, place: int) -> Value:
-        weight = self.peepholes[place]
+    def _peeped(self, value: Value, cell: Value, index: int) -> Value:
+        weight = self.peepholes[index]
         return value if weight is None else self._sum(value, self._product(cell, weight))
 
     def _lstm(self, x: Value, h: Value, c: Value) -> list[Value]:
@@ -263,9 +263,9 @@ class _Way:
         gate, squash = self.functions
         update, reset, new = self._parts(self._given(x), 3)
         if self.op.linear_before_reset:
-            own_update, own_reset, own = self._parts(self._own_part(h), 3)
+            own_update, own_reset, own_new = self._parts(self._own_part(h), 3)
             z, r = (gate(self._clipped(self._sum(*pair))) for pair in ((update, own_update), (reset, own_reset)))
-            inner = self._product(r, own)
+            inner = self._product(r, own_new)
         else:
             weights, biases = self._gate_columns(), self._gate_biases()
             z, r = (
@@ -279,7 +279,7 @@ class _Way:
     def _gate_columns(self) -> list[Value]:
         """The recurrent weights of each gate."""
         size = self.hidden
-        bounds = [(place * size, (place + 1) * size) for place in range(3)]
+        bounds = [(index * size, (index + 1) * size) for index in range(3)]
         axis = self.integers(1)
         return [
             self.outer(Slice(), self.recurrent, self.integers(low), self.integers(high), axis) for low, high in bounds
@@ -296,14 +296,14 @@ class _Way:
             name.lower() for name in DEFAULTS[type(op)] * op.direction.count
         ]
         alphas, betas = list(op.activation_alpha), list(op.activation_beta)
-        found: list[Make] = []
+        functions: list[Make] = []
         for name in names:
             stated = list(NUMBERS.get(name, ()))
-            for place, given in enumerate((alphas, betas)[: len(stated)]):
-                stated[place] = given.pop(0) if given else stated[place]
-            found.append(self._function(name, *stated))
-        count = len(found) // op.direction.count
-        return found[self.way * count : (self.way + 1) * count]
+            for index, given in enumerate((alphas, betas)[: len(stated)]):
+                stated[index] = given.pop(0) if given else stated[index]
+            functions.append(self._function(name, *stated))
+        count = len(functions) // op.direction.count
+        return functions[self.way * count : (self.way + 1) * count]
 
     def _function(self, name: str, alpha: float = 1.0, beta: float = 0.0) -> Make:
         if name in PLAIN:

@@ -50,8 +50,8 @@ class View:
 
         def read() -> np.ndarray[Any, Any]:
             part = tensor.numpy()[tuple(slice(*bounds) for bounds in ranges)]
-            found = part.transpose([*axes, *others]).reshape(shape)
-            return found if is_plain else found.astype(dtype)
+            array = part.transpose([*axes, *others]).reshape(shape)
+            return array if is_plain else array.astype(dtype)
 
         return read
 
@@ -152,13 +152,14 @@ def _before_reshaped(node: Node, view: View) -> View | None:
     kept = [axis for axis in range(rank) if axis not in gone]
     if is_squeeze:
         ranges = [(0, 1)] * rank
-        for place, axis in enumerate(kept):
-            ranges[axis] = view.ranges[place]
+        for index, axis in enumerate(kept):
+            ranges[axis] = view.ranges[index]
         return View(value, tuple(ranges), tuple(kept[axis] for axis in view.axes), view.dtype)
     if gone.intersection(view.axes):
         return None
-    places = {axis: place for place, axis in enumerate(kept)}
-    return View(value, tuple(view.ranges[axis] for axis in kept), tuple(places[axis] for axis in view.axes), view.dtype)
+    indices = {axis: index for index, axis in enumerate(kept)}
+    ranges_kept = tuple(view.ranges[axis] for axis in kept)
+    return View(value, ranges_kept, tuple(indices[axis] for axis in view.axes), view.dtype)
 
 
 def _before_joined(node: Node, view: View) -> View | None:
@@ -201,11 +202,11 @@ def slice_starts(node: Node) -> dict[int, int] | None:
         steps = integers(node, 4)
     if starts is None or axes is None or steps is None or set(steps) != {1}:
         return None
-    found = {}
+    offsets = {}
     for axis, start in zip(axes, starts, strict=True):
-        place = normalize_axis(axis, len(value.shape))
-        size = value.shape[place]
+        index = normalize_axis(axis, len(value.shape))
+        size = value.shape[index]
         if not isinstance(size, int):
             return None
-        found[place] = min(max(start + size if start < 0 else start, 0), size)
-    return found
+        offsets[index] = min(max(start + size if start < 0 else start, 0), size)
+    return offsets

@@ -37,21 +37,22 @@ def crossings(problem: Problem) -> Crossings:
     """What cuts behind each node would keep. Linear in nodes."""
     count = len(problem.names)
     span = max(_LEAST_SPAN, int(_SPANS * math.sqrt(count)))
-    held = frozenset(
+    kept = frozenset(
         node for node in range(count)
         if node in problem.pinned or (problem.last_read[node] - node > span and problem.last_read[node] < count)
     )  # fmt: skip
-    free = [0 if node in held else size for node, size in enumerate(problem.sizes)]
+    free = [0 if node in kept else size for node, size in enumerate(problem.sizes)]
     filled = list(accumulate(
         size if problem.first_need[node] >= 0 else 0 for node, size in enumerate(free)
     ))  # fmt: skip
-    highest = list(accumulate((held + own for held, own in zip(filled, problem.gradients, strict=True)), max))
+    totals = (size + gradient for size, gradient in zip(filled, problem.gradients, strict=True))
+    highest = list(accumulate(totals, max))
     change = [0] * (count + 1)
     for node, size in enumerate(free):  # what crosses runs once, so what its backward step reads is kept too
         crossing = size + sum(free[read] for read in problem.needs[node] if read != node)
         change[node] += crossing
         change[min(problem.last_read[node], count)] -= crossing
-    return Crossings(filled, highest, list(accumulate(change))[:count], held)
+    return Crossings(filled, highest, list(accumulate(change))[:count], kept)
 
 
 def cut(problem: Problem, known: Crossings, budget: int) -> list[int] | None:
@@ -78,46 +79,46 @@ def cut(problem: Problem, known: Crossings, budget: int) -> list[int] | None:
         return []
     for last in range(reached):
         if sums[last] - known.filled[last] <= limit:
-            found = []
+            cuts = []
             while last >= 0:
-                found.append(last)
+                cuts.append(last)
                 last = before[last]
-            return found[::-1]
+            return cuts[::-1]
     return None
 
 
 def narrow_places(known: Crossings, reach: int) -> list[int]:
     """The nodes behind which less crosses than anywhere within `reach` nodes, of equal ones the first."""
     count = len(known.crossing)
-    found: list[int] = []
+    nodes: list[int] = []
     for node, size in enumerate(known.crossing[:-1]):
         around = known.crossing[max(0, node - reach) : min(count - 1, node + reach + 1)]
-        if size <= min(around) and not (found and node - found[-1] <= reach and known.crossing[found[-1]] == size):
-            found.append(node)
-    return found
+        if size <= min(around) and not (nodes and node - nodes[-1] <= reach and known.crossing[nodes[-1]] == size):
+            nodes.append(node)
+    return nodes
 
 
-def walk(known: Crossings, places: Sequence[int], room: int) -> list[int]:
+def walk(known: Crossings, candidates: Sequence[int], room: int) -> list[int]:
     """Of some places those behind which to cut, each as soon as more than `room` bytes are filled since the last."""
-    found: list[int] = []
+    cuts: list[int] = []
     since = 0
-    for place in places:
-        if known.filled[place] - since > room:
-            found.append(place)
-            since = known.filled[place]
-    return found
+    for candidate in candidates:
+        if known.filled[candidate] - since > room:
+            cuts.append(candidate)
+            since = known.filled[candidate]
+    return cuts
 
 
 def twice_by(problem: Problem, known: Crossings, cuts: Iterable[int], *, end: bool = False) -> set[int]:
     """What runs twice with these cuts: all but what crosses them and is held; with `end` also behind the last one."""
     twice: set[int] = set()
-    places = sorted(cuts)
-    place = 0
+    ordered_cuts = sorted(cuts)
+    index = 0
     for node in range(len(problem.names)):
-        while place < len(places) and places[place] < node:
-            place += 1
-        crosses = place < len(places) and problem.last_read[node] > places[place]
-        if not crosses and node not in known.held and (place < len(places) or end):
+        while index < len(ordered_cuts) and ordered_cuts[index] < node:
+            index += 1
+        crosses = index < len(ordered_cuts) and problem.last_read[node] > ordered_cuts[index]
+        if not crosses and node not in known.held and (index < len(ordered_cuts) or end):
             twice.add(node)
     return twice
 
@@ -137,8 +138,8 @@ def plan_by_cuts(problem: Problem, budget: int | None = None) -> Choice | None:
         return None if cuts is None else evaluate(problem, twice_by(problem, known, cuts))
 
     if budget is None:
-        found = least(tried, everything.peak)
-        return everything if found is None else min(found, everything, key=lambda choice: choice.peak)
+        best = least(tried, everything.peak)
+        return everything if best is None else min(best, everything, key=lambda choice: choice.peak)
     fitting = None
     room = budget
     for _ in range(8):  # the programme's own sum leaves out what only lives while it is computed
@@ -158,13 +159,13 @@ def least(tried: Callable[[int], Choice | None], above: int) -> Choice | None:
     low, high, best = 0, above, None
     while high - low > max(1, int(high * _PRECISION)):
         middle = (low + high) // 2
-        found = tried(middle)
-        if found is None:
+        choice = tried(middle)
+        if choice is None:
             low = middle
         else:
             high = middle
-            if best is None or (found.peak, found.work) < (best.peak, best.work):
-                best = found
+            if best is None or (choice.peak, choice.work) < (best.peak, best.work):
+                best = choice
     return best
 
 
@@ -175,9 +176,9 @@ def keep_more(problem: Problem, choice: Choice, fits: Callable[[Choice], bool]) 
     best = choice
     while low < high:
         middle = (low + high + 1) // 2
-        found = evaluate(problem, order[middle:])
-        if fits(found):
-            low, best = middle, found
+        candidate = evaluate(problem, order[middle:])
+        if fits(candidate):
+            low, best = middle, candidate
         else:
             high = middle - 1
     return best

@@ -68,11 +68,11 @@ def solve(problem: Problem, budget: int | None, seconds: float) -> Solved | None
             f"an exact plan needs SciPy's solver, which is not installed: {install_hint('memory')}"
         ) from error
     count = len(problem.names)
-    places = _places(count)
-    size = 2 * count + len(places) + 1
+    columns = _places(count)
+    size = 2 * count + len(columns) + 1
     peak = size - 1
     scale = float(max(1, max(problem.sizes, default=1)))
-    rows = _constraints(problem, places, peak, scale)
+    rows = _constraints(problem, columns, peak, scale)
     cost = np.zeros(size)
     weight = float(max(1, sum(problem.works)))
     if budget is None:
@@ -87,43 +87,43 @@ def solve(problem: Problem, budget: int | None, seconds: float) -> Solved | None
     matrix: Any = sparse.csr_matrix((rows.entries, (rows.rows, rows.columns)), shape=(len(rows.limits), size))
     limits = optimize.LinearConstraint(matrix, -np.inf, np.array(rows.limits))
     options = {"time_limit": seconds, "mip_rel_gap": 0.0}
-    found = optimize.milp(cost, integrality=whole, bounds=optimize.Bounds(low, high), constraints=limits,
+    solution = optimize.milp(cost, integrality=whole, bounds=optimize.Bounds(low, high), constraints=limits,
                           options=options)  # fmt: skip
-    if found.x is None:
+    if solution.x is None:
         return None
-    choice = evaluate(problem, [node for node in range(count) if found.x[node] > 0.5])
-    bound = found.mip_dual_bound if found.mip_dual_bound is not None else 0.0
-    return Solved(choice, max(0.0, bound) * (scale if budget is None else weight), bool(found.status == 0))
+    choice = evaluate(problem, [node for node in range(count) if solution.x[node] > 0.5])
+    bound = solution.mip_dual_bound if solution.mip_dual_bound is not None else 0.0
+    return Solved(choice, max(0.0, bound) * (scale if budget is None else weight), bool(solution.status == 0))
 
 
 def _places(count: int) -> dict[tuple[int, int], int]:
     """The columns of `there`, behind those of `twice` and of `kept`."""
     pairs = ((node, step) for node in range(count) for step in range(node, count))
-    return {pair: 2 * count + place for place, pair in enumerate(pairs)}
+    return {pair: 2 * count + index for index, pair in enumerate(pairs)}
 
 
-def _constraints(problem: Problem, places: dict[tuple[int, int], int], peak: int, scale: float) -> _Rows:
+def _constraints(problem: Problem, columns: dict[tuple[int, int], int], peak: int, scale: float) -> _Rows:
     count = len(problem.names)
     rows = _Rows([], [], [], [])
     for node in range(count):
-        rows.add([(node, 1.0), (places[node, node], -1.0)], 0.0)
+        rows.add([(node, 1.0), (columns[node, node], -1.0)], 0.0)
         for step in range(node, count - 1):
-            rows.add([(places[node, step + 1], 1.0), (places[node, step], -1.0)], 0.0)
+            rows.add([(columns[node, step + 1], 1.0), (columns[node, step], -1.0)], 0.0)
         for read in problem.needs[node]:
             kept = count + read
             rows.add([(node, -1.0), (kept, -1.0)], -1.0)
             if read != node:
                 rows.add([(node, 1.0), (read, -1.0), (kept, -1.0)], 0.0)
-                rows.add([(read, 1.0), (node, 1.0), (places[read, node], -1.0)], 1.0)
+                rows.add([(read, 1.0), (node, 1.0), (columns[read, node], -1.0)], 1.0)
         for read in problem.inputs[node]:
             rows.add([(node, 1.0), (read, -1.0), (count + read, -1.0)], 0.0)
             for step in range(node, count):
-                rows.add([(places[node, step], 1.0), (read, 1.0), (places[read, step], -1.0)], 1.0)
-    _memory(rows, problem, places, peak, scale)
+                rows.add([(columns[node, step], 1.0), (read, 1.0), (columns[read, step], -1.0)], 1.0)
+    _memory(rows, problem, columns, peak, scale)
     return rows
 
 
-def _memory(rows: _Rows, problem: Problem, places: dict[tuple[int, int], int], peak: int, scale: float) -> None:
+def _memory(rows: _Rows, problem: Problem, columns: dict[tuple[int, int], int], peak: int, scale: float) -> None:
     count = len(problem.names)
     sizes = [size / scale for size in problem.sizes]
     for step in range(count):
@@ -132,5 +132,5 @@ def _memory(rows: _Rows, problem: Problem, places: dict[tuple[int, int], int], p
         alive = sum(sizes[node] for node in before if problem.last_read[node] >= step)
         rows.add([*gone, (peak, -1.0)], -alive)
         kept = [(count + node, sizes[node]) for node in before]
-        second = [(places[node, step], sizes[node]) for node in before if problem.first_need[node] >= 0]
+        second = [(columns[node, step], sizes[node]) for node in before if problem.first_need[node] >= 0]
         rows.add([*kept, *second, (peak, -1.0)], -problem.gradients[step] / scale)

@@ -87,13 +87,13 @@ def evaluate(problem: Problem, nodes: Iterable[int]) -> Choice:
     kept = set()
     starts = [node if node in twice else -1 for node in range(count)]
     for node in range(count - 1, -1, -1):
-        again = node in twice
+        is_repeated = node in twice
         for read in problem.needs[node]:
-            if not again or read not in twice:
+            if not is_repeated or read not in twice:
                 kept.add(read)
             else:
                 starts[read] = max(starts[read], node)
-        if again:
+        if is_repeated:
             for read in problem.inputs[node]:
                 if read not in twice:
                     kept.add(read)
@@ -110,8 +110,8 @@ def evaluate(problem: Problem, nodes: Iterable[int]) -> Choice:
             backward[node] += size
             backward[starts[node] + 1] -= size
     going = max(accumulate(forward[:count]), default=0)
-    held = accumulate(backward[:count])
-    back = max((bytes_ + own for bytes_, own in zip(held, problem.gradients, strict=True)), default=0)
+    totals = accumulate(backward[:count])
+    back = max((bytes_ + gradient for bytes_, gradient in zip(totals, problem.gradients, strict=True)), default=0)
     return Choice(twice, max(going, back), sum(problem.works[node] for node in twice))
 
 
