@@ -16,7 +16,7 @@ from graphir.inference import infer_graph
 from graphir.ops.base import Operator
 from graphir.ops.elementwise import Cast
 from graphir.structure.names import Names
-from graphir.structure.record import holder
+from graphir.structure.record import mutable_record
 from graphir.tensor import Tensor
 from graphir.types import DType
 
@@ -25,7 +25,7 @@ Imported = Union[Value, Sequence[Value]]
 OFTEN = 64
 
 
-@holder
+@mutable_record
 class Trial:
     """An attempt whose records stay only if it is kept."""
 

@@ -27,7 +27,7 @@ from graphir.safety.arguments import PathLike
 from graphir.safety.collector import paused_collector
 from graphir.safety.foreign_text import listing, unicode_text
 from graphir.safety.limits import bounded
-from graphir.structure.record import holder
+from graphir.structure.record import mutable_record
 from graphir.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 BESIDE_SHOWN = 5
 
 
-@holder
+@mutable_record
 class MXNetSource:
     """A symbol and its parameters by plain name (None: there are none).
 

@@ -17,7 +17,7 @@ from graphir.graph import Graph, Value
 from graphir.node import Node, set_type
 from graphir.ops.base import Known
 from graphir.ops.shape_parts import Concat
-from graphir.structure.record import holder
+from graphir.structure.record import mutable_record
 from graphir.symbolic.dims import Call, substitute
 from graphir.types import Dim, MapType, OptionalType, SequenceType, Sym, TensorType, Type, symbol
 
@@ -27,7 +27,7 @@ Pair = frozenset[str]
 Letter = Callable[[Value, int], str]
 
 
-@holder
+@mutable_record
 class _Relations:
     """Of symbols: which pairs cannot be one size, and which are broadcast with each other or must be equal."""
 

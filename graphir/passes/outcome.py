@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import NamedTuple
 
 from graphir.graph import Node
-from graphir.structure.record import holder
+from graphir.structure.record import mutable_record
 
 
 class Change(NamedTuple):
@@ -17,7 +17,7 @@ class Change(NamedTuple):
     why: str
 
 
-@holder
+@mutable_record
 class Outcome:
     """What became of a graph in a pass: the changes in order and, of nodes that it is meant for but had to leave, why.
 

@@ -22,7 +22,7 @@ from typing import IO
 from graphir.errors import FormatError
 from graphir.files.reading import open_plain
 from graphir.safety.limits import check_depth, check_expansion
-from graphir.structure.record import holder
+from graphir.structure.record import mutable_record
 
 SUFFIXES = (".tar", ".tar.gz", ".tgz", ".zip", ".mar", ".model")
 ZIP, GZIP = b"PK\x03\x04", b"\x1f\x8b"
@@ -49,7 +49,7 @@ def is_archive(place: str | os.PathLike[str]) -> bool:
     return head.startswith((ZIP, GZIP)) or head.endswith(USTAR)
 
 
-@holder
+@mutable_record
 class _Unpacking:
     """What has come out of an archive of `stored` bytes."""
 

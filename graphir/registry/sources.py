@@ -23,7 +23,7 @@ from graphir.errors import GraphirError, ImportFailure
 from graphir.registry.archives import is_archive
 from graphir.registry.manifest import LISTS, TABLE, ListFile, read_manifest
 from graphir.registry.remote_files import is_remote, listed, local_path
-from graphir.structure.record import holder, record
+from graphir.structure.record import mutable_record, record
 
 # JSON that is larger is data (annotations, logs): a symbol of 100,000 nodes has 20 MB, and weights are never JSON.
 LARGEST_DOCUMENT = 1 << 28
@@ -61,7 +61,7 @@ class Found:
         return f"{self.archive}: {self.place}" if self.archive and self.place else self.archive or self.place
 
 
-@holder
+@mutable_record
 class Search:
     """What was found, in order, and how many files were none, by kind."""
 

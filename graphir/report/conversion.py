@@ -14,7 +14,7 @@ from graphir.graph import Decision, Graph
 from graphir.safety.arguments import PathLike
 from graphir.safety.foreign_text import one_line
 from graphir.structure.printed import Printed
-from graphir.structure.record import holder, record
+from graphir.structure.record import mutable_record, record
 from graphir.structure.state import State, state_of
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class WrittenFile:
     nbytes: int
 
 
-@holder
+@mutable_record
 class ConversionReport(Printed):
     """The record of one conversion.
 

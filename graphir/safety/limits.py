@@ -18,7 +18,7 @@ from dataclasses import fields
 from typing import ParamSpec, TypeVar, cast
 
 from graphir.errors import GraphirError, LimitError
-from graphir.structure.record import holder, record
+from graphir.structure.record import mutable_record, record
 
 UNCOUNTED = 4096
 P = ParamSpec("P")
@@ -80,7 +80,7 @@ def _pair(text: str) -> tuple[str, int]:
     return name, int(digits)
 
 
-@holder
+@mutable_record
 class _Budget:
     """What is used of the limits, and what the files hold."""
 

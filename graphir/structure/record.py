@@ -30,16 +30,16 @@ def record(cls: C) -> C:
 
 
 @dataclass_transform(field_specifiers=(dataclasses.field,))
-def holder(cls: C) -> C:
+def mutable_record(cls: C) -> C:
     """`record`, but its objects may be changed and so have no hash.
 
-    >>> @holder
+    >>> @mutable_record
     ... class Count:
-    ...     found: int = 0
+    ...     hits: int = 0
     >>> count = Count()
-    >>> count.found += 1
+    >>> count.hits += 1
     >>> count
-    Count(found=1)
+    Count(hits=1)
     """
     return _with_methods(cls, {**_SHARED, "__hash__": None})
 

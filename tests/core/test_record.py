@@ -13,7 +13,7 @@ import pytest
 
 from graphir.ops import Operator, operator_table
 from graphir.ops.pooling import MaxPool
-from graphir.structure.record import holder, record
+from graphir.structure.record import mutable_record, record
 
 
 @record
@@ -74,7 +74,7 @@ def test_frozen() -> None:
         del Base(1).x
 
 
-@holder
+@mutable_record
 class Held:
     """One that may be changed, with a field that is given by name only and one that is neither compared nor shown."""
 
@@ -83,7 +83,7 @@ class Held:
     named: list[int] = dataclasses.field(default_factory=list, kw_only=True)
 
 
-@holder
+@mutable_record
 class More(Held):
     """With a field behind those of its base that is given by place."""
 

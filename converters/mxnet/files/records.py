@@ -12,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from graphir.structure.record import holder, record
+from graphir.structure.record import mutable_record, record
 
 VARIABLE = "null"
 T = TypeVar("T", bound=Hashable)
@@ -46,7 +46,7 @@ class Upgrade:
     text: str
 
 
-@holder
+@mutable_record
 class NNVMGraph:
     """A symbol: nodes in topological order, and heads as pairs (node index, output index).
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from graphir.structure.record import holder, record
+from graphir.structure.record import mutable_record, record
 from graphir.tensor import Tensor
 from graphir.types import Type
 
@@ -28,7 +28,7 @@ class SerializedAttribute:
     data: bytes
 
 
-@holder
+@mutable_record
 class OnnxGraph:
     """An ONNX graph as plain records, its weights still lazy. As an attribute it is a subgraph.
 
@@ -56,7 +56,7 @@ class OnnxNode:
     domain: str = ""
 
 
-@holder
+@mutable_record
 class OnnxModel(OnnxGraph):
     """An ONNX model as plain records, its weights still lazy."""
 
