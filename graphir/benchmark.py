@@ -19,7 +19,7 @@ from graphir.converters.options import ModelOptions
 from graphir.converters.table import FORMATS
 from graphir.errors import ArgumentError, GraphirError, ImportFailure, VerificationError
 from graphir.graph import Graph
-from graphir.report.benchmark import Benched, BenchmarkReport, Pair, Row, short
+from graphir.report.benchmark import Benched, BenchmarkReport, BenchmarkRow, ProviderRatio, short
 from graphir.runtime.benchmark import measure
 from graphir.runtime.fallbacks import describe_fallbacks
 from graphir.runtime.machine import load, machine_facts
@@ -225,8 +225,8 @@ class _Bench:
 
     contestants: Sequence[Contestant]
     how: BenchOptions
-    rows: list[Row] = field(default_factory=list)
-    pairs: list[Pair] = field(default_factory=list)
+    rows: list[BenchmarkRow] = field(default_factory=list)
+    pairs: list[ProviderRatio] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     def on(self, provider: str) -> None:
@@ -264,7 +264,7 @@ class _Bench:
             self._look_at(calls, opened)
         for index, model in enumerate(opened):
             feeds, items = fed[index]
-            row = Row(
+            row = BenchmarkRow(
                 model.contestant.about.letter, provider, items, _types(feeds), model.session.providers, placed[index],
                 calls[index].bound, model.seconds, samples.first[index], samples.warm_ups,
                 Latency.of(samples.timed[index]),
@@ -272,7 +272,7 @@ class _Bench:
             self.rows.append(row)
         if len(opened) > 1:
             first, second = samples.timed
-            self.pairs.append(Pair(provider, self.rows[-1].batch, ratio_of(first, second, self.how.seed)))
+            self.pairs.append(ProviderRatio(provider, self.rows[-1].batch, ratio_of(first, second, self.how.seed)))
 
     def _feeds(self, batch: int | None, opened: Sequence[_Opened]) -> list[tuple[dict[str, Array], int | None]]:
         """Each model's feeds and batch. Inputs of the same name and type are fed with the same numbers."""

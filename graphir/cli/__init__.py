@@ -31,7 +31,7 @@ COMMANDS = {
     "summary": "list the layers of a model with their parameters and multiply-accumulates",
     "cost": "count parameters, multiply-accumulates, FLOPs and activations by layer and operator",
     "layers": "list where a model can be cut: the names that --outputs and --inputs take",
-    "memory": "what a model needs while it runs or trains, and why; plan what to compute twice to need less",
+    "memory": "list the memory that a model needs to run or train, and why; plan recomputation that saves memory",
     "bench": "time a model on each provider and batch size; with OTHER, two in turns",
     "providers": "list what onnxruntime can run models on here: CPUs, GPUs and other devices, and why not the rest",
     "params": "list the weights of a .params file or of any model, or write them as .safetensors or .npz",
@@ -51,7 +51,7 @@ MEANT = {
     "compare": ("verify", "diff"), "export": ("convert",),
 }  # fmt: skip
 DEFECT = "This is a defect of graphir; please report it"
-ALSO = " with what the same command says with -vv"
+ALSO = " with the output of the same command with -vv"
 EPILOG = (
     "exit codes: 0 done, 1 failed, 2 wrong usage, 4 verified and different, 5 not proven\n"
     "`graphir COMMAND --help` explains a command."
@@ -59,7 +59,7 @@ EPILOG = (
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse, with errors that look like all others of this command."""
+    """The argument parser; its errors look like all others of this command."""
 
     def error(self, message: str) -> NoReturn:
         """Print the error and where help is, and exit with 2."""
@@ -67,12 +67,12 @@ class Parser(argparse.ArgumentParser):
 
         from .console import complain
 
-        message += self._meant(message)
+        message += self._suggestion(message)
         complain(f"{one_line(message)}\ntry: {self.prog} --help")
         self.exit(2)
 
-    def _meant(self, message: str) -> str:
-        """What may be meant by a command or an option that does not exist, as the end of a sentence."""
+    def _suggestion(self, message: str) -> str:
+        """Return suggestions for an unknown command or option, as the end of a sentence."""
         import re
 
         from graphir.structure.names import similar_names
@@ -109,19 +109,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     atexit.register(gc.freeze)  # looking for cycles in all that is left takes the interpreter a tenth of a conversion
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        options = _parsed(arguments)
+        options = _parse_options(arguments)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 2
     if options is None:
-        _overview().print_help()
+        _overview_parser().print_help()
         return 2
-    return _guarded(options)
+    return _run_guarded(options)
 
 
-def _parsed(arguments: list[str]) -> argparse.Namespace | None:
-    """The options of the command that is called, None if none is. Options may stand anywhere between positionals."""
+def _parse_options(arguments: list[str]) -> argparse.Namespace | None:
+    """Return the options of the command that is called, None if none is. Options may stand anywhere between
+    positionals."""
     if not arguments or arguments[0] not in COMMANDS:
-        options = _overview().parse_args(arguments)
+        options = _overview_parser().parse_args(arguments)
         return None if options.command is None else options
     name = arguments[0]
     parser = command_parser(name)
@@ -131,18 +132,18 @@ def _parsed(arguments: list[str]) -> argparse.Namespace | None:
 
 
 def command_parser(name: str) -> Parser:
-    """The parser of a command's arguments; `name` is a key of COMMANDS."""
-    parser = Parser(prog=f"graphir {name}", **_described(name))
+    """Return the parser of a command's arguments; `name` is a key of COMMANDS."""
+    parser = Parser(prog=f"graphir {name}", **_help_options(name))
     _module(name).add_arguments(parser)
     return parser
 
 
 def _module(name: str) -> Any:
-    """The file of a command."""
+    """Return the module of a command."""
     return import_module(f"graphir.cli.{name.replace('-', '_')}")
 
 
-def _described(name: str) -> dict[str, Any]:
+def _help_options(name: str) -> dict[str, Any]:
     help_text = COMMANDS[name]
     return {
         "description": help_text[0].upper() + help_text[1:] + ".",
@@ -151,7 +152,7 @@ def _described(name: str) -> dict[str, Any]:
 
 
 def _formatter(prog: str) -> argparse.HelpFormatter:
-    """How help is laid out; argparse makes one for every option, which for the width would import much."""
+    """Return the formatter of help. argparse makes one per option, so the width is found without imports."""
     try:
         columns = int(os.environ.get("COLUMNS", 0)) or os.get_terminal_size().columns
     except (OSError, ValueError):
@@ -159,18 +160,18 @@ def _formatter(prog: str) -> argparse.HelpFormatter:
     return argparse.RawDescriptionHelpFormatter(prog, width=columns - 2)
 
 
-def _overview() -> Parser:
-    """The parser of what stands before a command; the commands are named only."""
+def _overview_parser() -> Parser:
+    """Return the parser of the arguments before a command; it only lists the commands."""
     parser = Parser(prog="graphir", description=DESCRIPTION, epilog=EPILOG, formatter_class=_formatter)
     parser.add_argument("--version", action=Version, nargs=0, help="print the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=Parser)
     for name, help_text in COMMANDS.items():
-        commands.add_parser(name, help=help_text, **_described(name))
+        commands.add_parser(name, help=help_text, **_help_options(name))
     return parser
 
 
 def _plugins(options: argparse.Namespace) -> AbstractContextManager[None]:
-    """While the command runs, the plugins that it names are known."""
+    """Return a context in which the plugins that the command names are loaded."""
     files = getattr(options, "plugins", None)
     if not files:
         return nullcontext()
@@ -179,10 +180,10 @@ def _plugins(options: argparse.Namespace) -> AbstractContextManager[None]:
     return using(*files)
 
 
-def _guarded(options: argparse.Namespace) -> int:
+def _run_guarded(options: argparse.Namespace) -> int:
     """Run the chosen command; every failure becomes one clear text on stderr.
 
-    Signals raise exceptions only where these are handled: in the imports before that an interrupt ends the process.
+    Signals raise exceptions only where these are handled. In the imports before, an interrupt ends the process.
     """
     from graphir.errors import GraphirError
     from graphir.files.signals import Ended, ended_by_signals, was_interrupted

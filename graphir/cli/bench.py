@@ -22,9 +22,9 @@ from .options import (
 if TYPE_CHECKING:
     from .console import Console
 
-EPILOG = """A model that is no ONNX is converted first; that time, onnxruntime's to open it and the first run are shown
-apart. All outputs are computed. On a GPU inputs and outputs stay there, so that copying them is not in the times.
-docs/bench.md says what the numbers are.
+EPILOG = """A model of another format is converted to ONNX first. The times to convert it, to open it in
+onnxruntime and of the first run are listed separately. All outputs are computed.
+On a GPU, inputs and outputs stay on the device: the times exclude copies. docs/bench.md defines the numbers.
 
 examples:
   graphir bench model.onnx --batch 1 8 32 --threads 1
@@ -33,27 +33,27 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Add the command's arguments to its parser."""
     parser.epilog = EPILOG
     parser.add_argument("source", metavar="MODEL", help=SOURCE_HELP)
-    parser.add_argument("other", metavar="OTHER", nargs="?", help="a model that is run in turns with it")
+    parser.add_argument("other", metavar="OTHER", nargs="?", help="a second model; both run in turns")
     add_model_options(parser)
     add_other_options(parser)
     group = parser.add_argument_group("measuring")
     group.add_argument(
         "--provider", metavar=PROVIDER, type=provider, nargs="+", dest="providers", default=["cpu"],
-        help="where onnxruntime runs it, one after the other (default cpu); `graphir providers` lists them",
+        help="the providers of onnxruntime to time, in this order (default cpu); `graphir providers` lists them",
     )  # fmt: skip
     group.add_argument(
         "--batch", metavar="N", nargs="+", type=batch, dest="batches", default=[],
-        help="sizes of the batch, where the first size of inputs is open (default 1)",
+        help="batch sizes, if the first size of the inputs is dynamic (default 1)",
     )  # fmt: skip
     group.add_argument(
         "--seconds", metavar="X", type=seconds, default=10.0,
-        help="the time for all of it together once the models are opened (default 10); a few runs are made in any case",
+        help="total time of all measurements, without opening the models (default 10); a few runs always happen",
     )  # fmt: skip
     group.add_argument(
-        "--warm-up", metavar="N", type=whole_number, help="runs before those that count (default: a tenth of the time)"
+        "--warm-up", metavar="N", type=whole_number, help="unmeasured runs at the start (default: a tenth of the time)"
     )
     group.add_argument(
         "--threads", metavar="N", type=whole_number, default=0,
@@ -66,16 +66,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     group.add_argument(
         "--io-binding", choices=("auto", "on", "off"), default="auto",
-        help="keep inputs and outputs on the device (auto: where it is no CPU)",
+        help="keep inputs and outputs on the device (auto: on all but CPUs)",
     )  # fmt: skip
     group.add_argument("--tf32", action="store_true", help="let CUDA round the operands of products to TF32")
     add_output_options(parser)
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    """Time and print; a difference in time is no failure."""
+    """Time the models and print the report. Return 0."""
     if options.feeds is not None and options.batches:
-        options.parser.error("--feeds have their own batch; leave --batch out")
+        options.parser.error("--feeds determine the batch; omit --batch")
     need_files(options.params, options.other_params, options.feeds)
 
     from graphir.benchmark import BenchOptions, bench_models
@@ -97,16 +97,16 @@ def run(options: argparse.Namespace, console: Console) -> int:
 def batch(text: str) -> int:
     """Read a size of a batch. Raises ArgumentTypeError."""
     if not text.isascii() or not text.isdecimal() or not 1 <= int(text) < 1 << 31:
-        raise argparse.ArgumentTypeError(f"{text!r} is no size of a batch; write numbers from 1 on, after the models")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a batch size; write numbers, 1 or more, after the models")
     return int(text)
 
 
 def seconds(text: str) -> float:
     """Read a finite number above 0. Raises ArgumentTypeError."""
     try:
-        found = float(text)
+        number = float(text)
     except ValueError:
-        found = math.nan
-    if not math.isfinite(found) or found <= 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no time; write a number above 0, as in 2.5")
-    return found
+        number = math.nan
+    if not math.isfinite(number) or number <= 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time; write a number above 0, as in 2.5")
+    return number

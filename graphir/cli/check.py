@@ -26,18 +26,18 @@ if TYPE_CHECKING:
     from .console import Console
 
 DEFAULT_TARGET = "onnx"
-# What is an archive of models by its name, or looks like a list of some, of which `search` says how it is named.
+# Suffixes of archives and lists of models.
 SEVERAL = (".csv", ".txt", ".list", ".tar", ".tar.gz", ".tgz", ".zip", ".mar", ".model")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Add the command's arguments to its parser."""
     parser.epilog = (
-        "Nothing is written. Parameters are not needed; where sizes depend on them, sizes are made up.\n"
-        "Of several models there is a row each, and the gaps of all of them.\n"
+        "Nothing is written. Parameters are not needed; sizes that depend on them are assumed.\n"
+        "For several models it prints one row per model and the gaps of all.\n"
         "The exit code is 1 if there are gaps, or if a model cannot be read."
     )
-    add_sources(parser, f"{SOURCE_HELP}; or several of them, folders of models, globs, archives (see docs/registry.md)")
+    add_sources(parser, f"{SOURCE_HELP}; or several models, folders, globs, archives (see docs/registry.md)")
     add_model_options(parser)
     from graphir.converters.table import writable
 
@@ -48,18 +48,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_target_options(parser)
     parser.add_argument(
         "--provider", metavar=PROVIDER, type=provider,
-        help="start what would be written on this provider of onnxruntime, as in cuda:1, and list the nodes that would "
+        help="load the result on this provider of onnxruntime, such as cuda:1, and list the nodes that would "
         "run elsewhere, with the reasons that onnxruntime gives; `graphir providers` lists them",
     )  # fmt: skip
     add_output_options(parser, judges=True)
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    """List the gaps, 1 if there are any; else the operators before and after."""
+    """List the gaps, else the operators before and after. Return 1 if there are gaps."""
     from graphir.converters.writing import example
 
     stated = target_options(options, example(options.target), options.target)
-    models = several(sources_of(options))
+    models = find_several(sources_of(options))
     if models is not None:
         from .check_all import run_all
 
@@ -67,16 +67,16 @@ def run(options: argparse.Namespace, console: Console) -> int:
     from graphir.report.cases import check_suite
 
     options.source = options.sources[0]
-    found = checked_model(options, stated, console)
-    console.data(found.to_json())
-    console.show(lambda: found.to_text(verbose=options.verbose > 0))
-    console.cases(lambda: check_suite(found))
-    return 0 if found else 1
+    report = checked_model(options, stated, console)
+    console.data(report.to_json())
+    console.show(lambda: report.to_text(verbose=options.verbose > 0))
+    console.cases(lambda: check_suite(report))
+    return 0 if report else 1
 
 
-def several(sources: Sequence[Source]) -> Search | None:
-    """The models of sources that mean several, None where a single model is meant: a folder with one right in it is
-    that model, as everywhere. Raises what `search` raises."""
+def find_several(sources: Sequence[Source]) -> Search | None:
+    """Return the models if the sources are several, None for a single model: a folder with one model right in it
+    is that model, as everywhere. Raises what `search` raises."""
     from graphir.converters.glance import Glance
 
     only = sources[0] if len(sources) == 1 and isinstance(sources[0], str) else ""
@@ -85,8 +85,8 @@ def several(sources: Sequence[Source]) -> Search | None:
         return None
     from graphir.registry.sources import search
 
-    found = search(sources)
+    models = search(sources)
     if is_several:
-        return found
-    right_here = [model for model in found.models if "/" not in model.name and not model.is_closed]
-    return None if len(right_here) == 1 or not found.models else found
+        return models
+    right_here = [model for model in models.models if "/" not in model.name and not model.is_closed]
+    return None if len(right_here) == 1 or not models.models else models

@@ -35,8 +35,8 @@ CAUSE = 200
 
 
 @dataclass(frozen=True)
-class Row:
-    """A model: what its operators are, gaps, or why it could not be checked."""
+class CheckedModel:
+    """The result of one model: its nodes, its gaps, or the error."""
 
     model: Found
     framework: str = ""
@@ -49,12 +49,12 @@ class Row:
 
     @property
     def ok(self) -> bool:
-        """Whether everything converts."""
+        """Return whether everything converts."""
         return not self.gaps and not self.error
 
 
-class _Scratch:
-    """Where archives are unpacked."""
+class _ScratchFolder:
+    """The folder in which archives are unpacked."""
 
     def __init__(self, root: str) -> None:
         self.root = root
@@ -63,25 +63,25 @@ class _Scratch:
         return Path(tempfile.mkdtemp(prefix=f"{slug}-", dir=self.root))
 
 
-def run_all(options: argparse.Namespace, stated: Mapping[str, Any], found: Search, console: Console) -> int:
-    """Check them one after the other; 1 if any has gaps or cannot be checked."""
+def run_all(options: argparse.Namespace, stated: Mapping[str, Any], models: Search, console: Console) -> int:
+    """Check the models one by one. Return 1 if any has gaps or cannot be checked."""
     with _scratch() as scratch:
         rows = [
-            row for model in counted(found.models, "model")
-            for row in _rows(model, options, stated, console, scratch, found)
+            row for model in counted(models.models, "model")
+            for row in _rows(model, options, stated, console, scratch, models)
         ]  # fmt: skip
-    console.data(_document(options, rows, found))
-    console.show(lambda: _text(rows, found, verbose=options.verbose > 0))
+    console.data(_document(options, rows, models))
+    console.show(lambda: _text(rows, models, verbose=options.verbose > 0))
     title = ", ".join(shown_sources(options))
-    console.cases(lambda: models_suite("check", title, map(_case, rows), _text(rows, found, verbose=False)))
+    console.cases(lambda: models_suite("check", title, map(_case, rows), _text(rows, models, verbose=False)))
     return 0 if all(row.ok for row in rows) else 1
 
 
 @contextmanager
-def _scratch() -> Iterator[_Scratch]:
+def _scratch() -> Iterator[_ScratchFolder]:
     with tempfile.TemporaryDirectory(prefix="graphir-check-") as root:
         try:
-            yield _Scratch(root)
+            yield _ScratchFolder(root)
         finally:
             forget()
 
@@ -92,56 +92,56 @@ def _rows(
     stated: Mapping[str, Any],
     console: Console,
     scratch: Any,
-    found: Search,
-) -> list[Row]:
-    """A row of a model; of an archive those of its models. Each has limits of its own."""
+    search: Search,
+) -> list[CheckedModel]:
+    """Return the row of a model, or the rows of an archive's models. Each model has its own limits."""
     console.stage(f"checking {model.name}")
     try:
         with limited(options.limits or Limits()):
             if model.is_closed:
                 inside = look_into(model, scratch, options.limits)
-                found.passed.update(inside.passed)
+                search.passed.update(inside.passed)
                 if not inside.models:
-                    found.passed[EMPTY] += 1
+                    search.passed[EMPTY] += 1
                 return [
-                    row for one in inside.models for row in _rows(one, options, stated, console, scratch, found)
+                    row for member in inside.models for row in _rows(member, options, stated, console, scratch, search)
                 ]  # fmt: skip
-            with opened(model, scratch) as (place, root):
+            with opened(model, scratch) as (path, root):
                 try:
-                    return [_row(model, place, options, stated, console)]
+                    return [_row(model, path, options, stated, console)]
                 except GraphirError as error:
-                    return [_failed(model, error, "" if root is None else str(root))]
+                    return [_failure_row(model, error, "" if root is None else str(root))]
     except (GraphirError, MemoryError, OSError) as error:
-        return [_failed(model, error)]
+        return [_failure_row(model, error)]
 
 
-def _failed(model: Found, error: BaseException, root: str = "") -> Row:
-    """What could not be checked; where it was unpacked is nobody's concern."""
+def _failure_row(model: Found, error: BaseException, root: str = "") -> CheckedModel:
+    """Return the row of a model that could not be checked, without the folder that it was unpacked in."""
     text = str(error) or type(error).__name__
-    return Row(model, bucket=bucket_of_error(error), error=text.replace(root, model.archive) if root else text)
+    return CheckedModel(model, bucket=bucket_of_error(error), error=text.replace(root, model.archive) if root else text)
 
 
 def _row(
-    model: Found, place: str, options: argparse.Namespace, stated: Mapping[str, Any], console: Console
-) -> Row:
-    own = argparse.Namespace(**{**vars(options), "source": place})
-    result = checked_model(own, stated, console)
+    model: Found, path: str, options: argparse.Namespace, stated: Mapping[str, Any], console: Console
+) -> CheckedModel:
+    single = argparse.Namespace(**{**vars(options), "source": path})
+    result = checked_model(single, stated, console)
     if result.reading is None:
-        return Row(model, gaps=result.gaps, step=result.step)
+        return CheckedModel(model, gaps=result.gaps, step=result.step)
     nodes = sum(result.reading.operators.values())
-    return Row(model, result.reading.description.made_by, nodes, fallbacks=result.fallbacks)
+    return CheckedModel(model, result.reading.description.made_by, nodes, fallbacks=result.fallbacks)
 
 
-def _case(row: Row) -> Case:
+def _case(row: CheckedModel) -> Case:
     if row.error:
         return Case("models", row.model.name, Result.ERROR, (row.bucket or Bucket.REFUSED).value,
                     first_line(row.error), row.error)  # fmt: skip
-    *_, found = _cells(row)
+    *_, summary = _cells(row)
     said = "\n".join(map(str, row.gaps))
-    return Case("models", row.model.name, Result.FAILED if row.gaps else Result.PASSED, "gaps", found, said)
+    return Case("models", row.model.name, Result.FAILED if row.gaps else Result.PASSED, "gaps", summary, said)
 
 
-def _document(options: argparse.Namespace, rows: Sequence[Row], found: Search) -> dict[str, Any]:
+def _document(options: argparse.Namespace, rows: Sequence[CheckedModel], search: Search) -> dict[str, Any]:
     return {
         "target": options.target,
         "opset": options.opset,
@@ -159,13 +159,13 @@ def _document(options: argparse.Namespace, rows: Sequence[Row], found: Search) -
             }
             for row in rows
         ],
-        "gaps": _gathered(rows),
-        "passed_over": dict(sorted(found.passed.items())),
+        "gaps": _merge_gaps(rows),
+        "passed_over": dict(sorted(search.passed.items())),
     }
 
 
-def _gathered(rows: Sequence[Row]) -> list[dict[str, Any]]:
-    """The gaps of all models by operator and reason, those that most models have first."""
+def _merge_gaps(rows: Sequence[CheckedModel]) -> list[dict[str, Any]]:
+    """Return the gaps of all models by operator and reason, those that most models have first."""
     met: dict[tuple[str, str], list[tuple[str, int]]] = {}
     for row in rows:
         for gap in row.gaps:
@@ -182,20 +182,20 @@ def _gathered(rows: Sequence[Row]) -> list[dict[str, Any]]:
     ]
 
 
-def _text(rows: Sequence[Row], found: Search, *, verbose: bool) -> str:
+def _text(rows: Sequence[CheckedModel], search: Search, *, verbose: bool) -> str:
     good = sum(row.ok for row in rows)
-    parts = [f"{plural(len(rows), 'model')}: {good:,} convert as a whole"]
-    parts.append(table(("model", "of", "nodes", "found"), [_cells(row) for row in rows], right=(2,)))
-    parts += [_gap_text(gap, verbose=verbose) for gap in _gathered(rows)]
-    told = [wrapped(f"{row.model.name}: {_short(row.error)}") for row in rows if row.error]
-    if told:
-        parts.append("\n".join(["could not be checked:", *told]))
-    if skipped := skipped_text(found.passed):
+    parts = [f"{plural(len(rows), 'model')}: {good:,} convert completely"]
+    parts.append(table(("model", "of", "nodes", "result"), [_cells(row) for row in rows], right=(2,)))
+    parts += [_gap_text(gap, verbose=verbose) for gap in _merge_gaps(rows)]
+    errors = [wrapped(f"{row.model.name}: {_shorten(row.error)}") for row in rows if row.error]
+    if errors:
+        parts.append("\n".join(["could not be checked:", *errors]))
+    if skipped := skipped_text(search.passed):
         parts.append(skipped)
     return harmless("\n\n".join(parts), has_colours=look().colour)
 
 
-def _cells(row: Row) -> tuple[str, str, str, str]:
+def _cells(row: CheckedModel) -> tuple[str, str, str, str]:
     if row.error:
         return row.model.name, "-", "-", (row.bucket or Bucket.REFUSED).value
     if not row.gaps:
@@ -216,6 +216,6 @@ def _gap_text(gap: Mapping[str, Any], *, verbose: bool) -> str:
     return "\n".join([head, names, wrapped(gap["reason"], first="    why: ", rest="      ")])
 
 
-def _short(text: str) -> str:
+def _shorten(text: str) -> str:
     line = in_one_line(text)
     return line if len(line) <= CAUSE else line[: CAUSE - 4].rstrip() + " ..."

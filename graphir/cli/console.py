@@ -1,4 +1,4 @@
-"""What the command says, and where: results on stdout, progress and errors on stderr."""
+"""Output of the command: results on stdout, progress and errors on stderr."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ class Console:
             self.close()
             return
         with shown_as(self.look):
-            made = text if isinstance(text, str) else text()
+            shown = text if isinstance(text, str) else text()
         self.close()
-        say(made, sys.stdout, has_colours=self.look.colour)
+        say(shown, sys.stdout, has_colours=self.look.colour)
 
     def data(self, document: object) -> None:
         """Print a JSON document if JSON is wanted."""
@@ -67,7 +67,7 @@ class Console:
             say(workflow_commands(suite()), sys.stdout, is_obeyed=True)
 
     def stage(self, text: str) -> None:
-        """Say what is being done now, on one line that is replaced, if stderr is a terminal."""
+        """Show the current stage on one line that is replaced, if stderr is a terminal."""
         if self.quiet or sys.stderr is None or not sys.stderr.isatty():
             return
         if self._progress is None:
@@ -75,14 +75,14 @@ class Console:
         self._progress.begin(encodable(one_line(text), sys.stderr.encoding))
 
     def count(self, count: Count) -> None:
-        """Say how far what is being done is, where it is said at all."""
+        """Show the progress of the current stage, if stages are shown."""
         if self._progress is not None:
             self._progress.count(count)
 
     def flush(self) -> None:
-        """See to it that what was printed is out, so that a full disk is noticed here."""
+        """Flush stdout, so that a full disk is noticed here."""
         if sys.stdout is not None:  # None where the shell closed it, as in >&-
-            with _reader_may_leave(sys.stdout):
+            with _ignore_closed_pipe(sys.stdout):
                 sys.stdout.flush()
 
     def error(self, text: str) -> None:
@@ -98,19 +98,21 @@ class Console:
             complain(text)
 
     def failed(self, text: str, error: BaseException) -> int:
-        """Print what failed, with its notes and at -vv its traceback; the exit code. Of long lists the first lines are
-        shown, at -v all. Every line but the first of each is indented: a name that holds the end of a line cannot forge
-        one of this command's."""
+        """Print an error with its notes, and at -vv its traceback. Return the exit code.
+
+        Long lists are cut unless -v is set. All lines but the first are indented, so that a name with a line end cannot
+        forge a line of this command.
+        """
         lines = text.split("\n")
         if len(lines) > LINES_SHOWN + 1 and not self.verbose:
             lines[LINES_SHOWN:] = [f"  ... and {len(lines) - LINES_SHOWN:,} more (-v shows all)"]
         notes = [note for note in getattr(error, "__notes__", ()) if note]
-        self.error("\n".join([_indented("\n".join(lines)), *map(_indented, notes)]))
+        self.error("\n".join([_indent_lines("\n".join(lines)), *map(_indent_lines, notes)]))
         if self.verbose > 1:
             import traceback
 
-            told = "".join(traceback.format_exception(error)).rstrip("\n")
-            say("  " + told.replace("\n", "\n  "), sys.stderr)
+            trace = "".join(traceback.format_exception(error)).rstrip("\n")
+            say("  " + trace.replace("\n", "\n  "), sys.stderr)
         if self.output_format == "junit" and not self._judged:
             from graphir.report.cases import failed_suite
 
@@ -118,13 +120,13 @@ class Console:
         return 1
 
     def close(self) -> None:
-        """Take the progress line away."""
+        """Remove the progress line."""
         if self._progress is not None:
             self._progress.stop()
             self._progress = None
 
 
-def _indented(text: str) -> str:
+def _indent_lines(text: str) -> str:
     first, *rest = text.split("\n")
     return "\n".join([first, *(line if line.startswith("  ") else f"  {line}" for line in rest)])
 
@@ -145,13 +147,13 @@ def say(text: str, stream: IO[str] | None, *, has_colours: bool = False, is_obey
     shown = harmless(text, has_colours=has_colours)
     if not is_obeyed:
         shown = without_commands(shown)
-    with _reader_may_leave(stream):
+    with _ignore_closed_pipe(stream):
         print(encodable(shown, getattr(stream, "encoding", None)), file=stream)
 
 
 @contextmanager
-def _reader_may_leave(stream: IO[str]) -> Iterator[None]:
-    """Whoever reads a stream may have seen enough, as `head -1` has: what else goes there goes nowhere."""
+def _ignore_closed_pipe(stream: IO[str]) -> Iterator[None]:
+    """Discard further output if the reader of a stream has closed it, as `head -1` does."""
     try:
         yield
     except BrokenPipeError:
@@ -184,24 +186,24 @@ class Progress:
         self._thread.start()
 
     def begin(self, text: str) -> None:
-        """This is being done from now on."""
+        """Start a stage with this text."""
         word = text.partition(" ")[0]
         if word in self._steps:
             self._step = self._steps.index(word) + 1
         self.text = text
-        if not self._goes_on():
+        if not self._has_more():
             self._count = None
 
     def count(self, count: Count) -> None:
-        """Work on many things is so far. What is counted inside of it is not told."""
+        """Set the progress of a count. Counts inside another count are not shown."""
         known = self._count
-        if known is not None and known.what != count.what and self._goes_on():
+        if known is not None and known.what != count.what and self._has_more():
             return
         if count.what != self._counted.what or count.done <= self._counted.done:
             self._counting = time.monotonic()
         self._count = self._counted = count
 
-    def _goes_on(self) -> bool:
+    def _has_more(self) -> bool:
         return self._count is not None and self._count.done < self._count.total - 1
 
     def stop(self) -> None:
@@ -210,7 +212,7 @@ class Progress:
         self._thread.join()
 
     def line(self, now: float) -> str:
-        """What the line says at a time of `time.monotonic`, no longer than the terminal is wide."""
+        """Return the line at a time of `time.monotonic`, no wider than the terminal."""
         parts = [f"step {self._step} of {len(self._steps)}: {self.text}" if self._step else self.text]
         count = self._count
         if count is not None and count.total > 1:
@@ -221,7 +223,7 @@ class Progress:
         end = f" ... {now - self._started:.0f} s"
         room = max(0, (self._width or 100) - 1 - len(end))
         said = ", ".join(parts)
-        return (said if len(said) <= room else shortened(said, room)) + end
+        return (said if len(said) <= room else shorten_middle(said, room)) + end
 
     def _run(self) -> None:
         shown = False
@@ -234,8 +236,8 @@ class Progress:
             sys.stderr.flush()
 
 
-def shortened(text: str, room: int) -> str:
-    """The beginning and the end of a text, which says how far it is."""
+def shorten_middle(text: str, room: int) -> str:
+    """Return the beginning and the end of a text, since the end shows the progress."""
     if room < 8:
         return text[:room]
     head = room // 3

@@ -28,14 +28,14 @@ EXAMPLES = """exit codes: 0 done, 1 failed, 2 wrong usage; with --verify 4 writt
 not proven (agreement proves too little; for TensorFlow: the reference was the imported graph, not TensorFlow)
 
 examples:
-  graphir convert model-symbol.json model.onnx                 (model-0000.params beside it is found)
+  graphir convert model-symbol.json model.onnx                 (reads model-0000.params beside it)
   graphir convert model model.onnx -i data:N,3,224,224 --verify
   graphir convert folder/ model.onnx --verify --per-layer --report report.html
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Add the command's arguments to its parser."""
     parser.epilog = EXAMPLES
     parser.add_argument("source", metavar="SOURCE", help=SOURCE_HELP)
     parser.add_argument(
@@ -64,12 +64,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--dtype", choices=("float16", "bfloat16"),
-        help="convert weights and graph to a narrow float; layers whose numbers do not fit stay float32 (see "
+        help="convert weights and graph to this float; layers whose values do not fit stay float32 (see "
         "docs/half_precision.md)",
     )
     parser.add_argument(
         "--io-dtype", choices=("float32", "float16", "bfloat16"), default="float32",
-        help="with --dtype: what inputs and outputs are (default float32)",
+        help="with --dtype: the dtype of inputs and outputs (default float32)",
     )
     parser.add_argument(
         "--keep-float32", metavar="GLOB", action="append", default=[],
@@ -78,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--keep-loss", action="store_true", help="keep loss heads and labels that inference can run")
     parser.add_argument(
         "--strict", action="store_true",
-        help="of MXNet models: NaN and infinities give what MXNet gives, at the cost of more nodes",
+        help="for MXNet models: treat NaN and infinities as MXNet does, at the cost of more nodes",
     )  # fmt: skip
     parser.add_argument("--report", metavar="FILE", type=one_of((".html", ".json")), help="write a report to a file")
     group = parser.add_argument_group("proof")
@@ -96,7 +96,7 @@ def _add_module_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("PyTorch modules")
     group.add_argument(
         "--names", metavar="FILE",
-        help="what each weight is called in the source and in the state_dict, as JSON",
+        help="write the name of each weight in the source and in the state_dict to a JSON file",
     )  # fmt: skip
     group.add_argument(
         "--layout", choices=("NCHW",),
@@ -104,29 +104,28 @@ def _add_module_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     group.add_argument(
         "--like", metavar="FILE",
-        help="with something.safetensors as the target: the same network's weights, whose keys are taken",
+        help="with a .safetensors target: weights of the same network, whose keys are used",
     )  # fmt: skip
     group.add_argument(
         "--like-graph", metavar="MODEL",
-        help="a model of that network whose parameters are called by these keys; without it tensors are matched by "
-        "order, kind and shape",
+        help="a model of that network whose parameters have these keys; without it tensors are matched by order, "
+        "kind and shape",
     )  # fmt: skip
     group.add_argument(
         "--training", action="store_true",
-        help="write it for training, with Dropout and with scores where the source has a "
-        "softmax behind them",
+        help="write a module for training: with Dropout, and with scores instead of a final softmax",
     )  # fmt: skip
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    """Convert, print the report; 4 if it was verified and differs."""
+    """Convert the model and print the report. Return the exit code."""
     options.verify = options.verify or options.per_layer
     for name in ("python", "live_seconds", "live_memory"):
         if getattr(options, name) is not None and not (options.verify or options.accuracy):
-            options.parser.error(f"--{name.replace('_', '-')} says how to verify; add --verify")
+            options.parser.error(f"--{name.replace('_', '-')} needs --verify")
     for name in ("feeds", "seed", "rtol", "atol"):
         if getattr(options, name) is not None and not options.verify:
-            options.parser.error(f"--{name} says how to verify; add --verify")
+            options.parser.error(f"--{name} needs --verify")
 
     from graphir.converters.writing import after_writing, target_format
 

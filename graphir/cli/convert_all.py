@@ -34,22 +34,22 @@ EPILOG = """examples:
   graphir convert-all zoo/ --out converted/ --retry failed        (what is done stays)
 
 exit codes: 1 if any model failed, else 4 if any differs, else 5 if any is not proven, else 0
-docs/registry.md has the rest: lists, archives, what counts as changed, Dask.
+docs/registry.md describes lists, archives, what counts as changed, and Dask.
 """
 UNITS = 1 << 30
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Add the command's arguments to its parser."""
     from graphir.converters.table import writable
 
     parser.epilog = EPILOG
     add_sources(parser, "a folder (every model in it), a glob, an archive (.tar.gz, .zip, .mar), a model")
     parser.add_argument(
-        "--out", metavar="DIR", required=True, help="where results go: a folder, or an address that fsspec knows"
+        "--out", metavar="DIR", required=True, help="where to write results: a folder, or an address for fsspec"
     )
     parser.add_argument(
-        "--to", choices=tuple(writable()), default="onnx", help="the format that is written (default onnx)"
+        "--to", choices=tuple(writable()), default="onnx", help="the format to write (default onnx)"
     )
     add_model_options(parser)
     add_target_options(parser)
@@ -66,13 +66,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _add_working_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("work")
-    group.add_argument("--jobs", type=positive, metavar="N", help="worker processes (default: one a core)")
+    group.add_argument("--jobs", type=read_positive, metavar="N", help="worker processes (default: one a core)")
     group.add_argument(
-        "--timeout", type=positive_number, default=600.0, metavar="SECONDS", help="for each model (default 600)"
+        "--timeout", type=read_positive_number, default=600.0, metavar="SECONDS", help="for each model (default 600)"
     )
     group.add_argument(
-        "--memory", type=positive_number, metavar="GIB",
-        help="for each model, beyond what a worker has by itself (default: the machine's memory divided by --jobs)",
+        "--memory", type=read_positive_number, metavar="GIB",
+        help="for each model, besides the worker's own (default: the machine's memory divided by --jobs)",
     )  # fmt: skip
     group.add_argument(
         "--retry", metavar="OUTCOME", action="append", default=[], type=outcome,
@@ -83,43 +83,43 @@ def _add_working_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def positive(text: str) -> int:
+def read_positive(text: str) -> int:
     """Read a whole number that is 1 or more. Raises ArgumentTypeError."""
-    found = whole_number(text)
-    if found < 1:
+    number = whole_number(text)
+    if number < 1:
         raise argparse.ArgumentTypeError(f"invalid int value: {text!r}; write a whole number, 1 or more")
-    return found
+    return number
 
 
-def positive_number(text: str) -> float:
+def read_positive_number(text: str) -> float:
     """Read a finite number above 0. Raises ArgumentTypeError."""
     from .options import tolerance
 
-    found = tolerance(text)
-    if not found or found > 1e9:
+    number = tolerance(text)
+    if not number or number > 1e9:
         raise argparse.ArgumentTypeError(f"invalid value: {text!r}; write a number above 0")
-    return found
+    return number
 
 
 def outcome(text: str) -> str:
-    """Read what to do anew. Raises ArgumentTypeError."""
+    """Read an outcome to retry. Raises ArgumentTypeError."""
     from graphir.registry.run import RETRIED
 
     if text not in RETRIED:
-        raise argparse.ArgumentTypeError(f"{text!r} is no outcome; write one of {', '.join(RETRIED)}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not an outcome; write one of {', '.join(RETRIED)}")
     return text
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    """Convert, print the summary; the exit code is that of the worst."""
+    """Convert the models and print the summary. Return the exit code of the worst."""
     options.verify = options.verify or options.per_layer
     for name in ("feeds", "seed", "rtol", "atol"):
         if getattr(options, name) is not None and not options.verify:
-            options.parser.error(f"--{name} says how to verify; add --verify")
+            options.parser.error(f"--{name} needs --verify")
     sources = sources_of(options)
     need_files(options.params, *options.plugins, *options.lists)
     need_feeds(options.feeds)
-    plan, working = _plan(options), _working(options)
+    plan, working = _conversion_plan(options), _worker_options(options)
 
     from graphir.registry.run import convert_all
     from graphir.report.cases import registry_suite
@@ -132,7 +132,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     return report.exit_code
 
 
-def _plan(options: argparse.Namespace) -> Plan:
+def _conversion_plan(options: argparse.Namespace) -> Plan:
     from graphir.converters.writing import example
     from graphir.registry.jobs import Plan
 
@@ -145,7 +145,7 @@ def _plan(options: argparse.Namespace) -> Plan:
     )  # fmt: skip
 
 
-def _working(options: argparse.Namespace) -> Working:
+def _worker_options(options: argparse.Namespace) -> Working:
     from graphir.registry.pool import Caps, memory_for_each
     from graphir.registry.run import Working
 

@@ -19,11 +19,11 @@ TARGETS = (".html", ".json", ".csv")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Add the command's arguments to its parser."""
     parser.epilog = (
-        "A MAC is a multiplication with the addition that takes up its product. FLOPs are two for each MAC and one\n"
-        "for each other step: a sum, a product, a comparison, a function of one number. Sizes that are open stay\n"
-        "symbols: give them with -i. docs/cost.md has the definitions."
+        "A MAC is a multiplication and the addition of its product. FLOPs are two for each MAC and one for each\n"
+        "other step: a sum, a product, a comparison, a function of one number. Dynamic sizes are symbols in the\n"
+        "counts: set them with -i. docs/cost.md has the definitions."
     )
     parser.add_argument("source", metavar="MODEL", help=SOURCE_HELP)
     parser.add_argument(
@@ -46,26 +46,26 @@ def run(options: argparse.Namespace, console: Console) -> int:
     from graphir.report.cost import cost_csv, cost_json, cost_text
 
     if options.csv and options.output_format == "json":
-        options.parser.error("--csv and --json are two forms of one answer: give one of them")
+        options.parser.error("--csv and --json exclude each other; use one of them")
     model = open_model(options, console)
     console.stage("counting")
-    found = cost(model.graph, model.parameters(), model.folded)
+    cost_of_model = cost(model.graph, model.parameters(), model.folded)
     if options.report is not None:
-        _write(options.report, found, options.source, title_of(model))
-    console.data({"source": options.source, **cost_json(found)})
+        _write(options.report, cost_of_model, options.source, title_of(model))
+    console.data({"source": options.source, **cost_json(cost_of_model)})
     if options.csv:
-        console.show(cost_csv(found).replace("\r\n", "\n").rstrip("\n"))
+        console.show(cost_csv(cost_of_model).replace("\r\n", "\n").rstrip("\n"))
     else:
-        console.show(lambda: f"{title_of(model)}\n\n{cost_text(found)}")
+        console.show(lambda: f"{title_of(model)}\n\n{cost_text(cost_of_model)}")
     return 0
 
 
-def _write(target: str, found: Cost, source: str, line: str) -> None:
+def _write(target: str, cost: Cost, source: str, line: str) -> None:
     from graphir.report.cost import cost_csv, cost_json
     from graphir.report.cost_html import cost_html
     from graphir.report.write import write_document, write_text
 
     if os.fspath(target).endswith(".csv"):
-        write_text(target, cost_csv(found))
+        write_text(target, cost_csv(cost))
     else:
-        write_document(target, {"source": source, **cost_json(found)}, lambda: cost_html(found, line))
+        write_document(target, {"source": source, **cost_json(cost)}, lambda: cost_html(cost, line))

@@ -11,8 +11,8 @@ from .options import SOURCE_HELP, add_model_options, add_other_options, add_outp
 if TYPE_CHECKING:
     from .console import Console
 
-EXAMPLES = """Nodes are aligned by their weights and by structure, whatever they are called and in whatever order they
-stand, across formats. The exit code is 4 if the models differ; `graphir verify` says whether they compute the same.
+EXAMPLES = """Nodes are aligned by weights and structure, not by name or order, also across formats.
+The exit code is 4 if the models differ; `graphir verify` tests whether they compute the same.
 
 examples:
   graphir diff model-symbol.json model.onnx
@@ -21,7 +21,7 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Add the command's arguments to its parser."""
     parser.epilog = EXAMPLES
     parser.add_argument("source", metavar="A", help=SOURCE_HELP)
     parser.add_argument("other", metavar="B", help="the model to compare with it")
@@ -40,11 +40,11 @@ def run(options: argparse.Namespace, console: Console) -> int:
     model = open_model(options, console)
     other = open_model(other_options(options), console)
     console.stage("comparing the models")
-    found = diff_of(model, other)
-    data = {"first": options.source, "second": options.other, **found.to_json()}
+    report = diff_of(model, other)
+    data = {"first": options.source, "second": options.other, **report.to_json()}
     if options.report:
-        write_document(options.report, data, found.to_html)
+        write_document(options.report, data, report.to_html)
     console.data(data)
-    console.show(lambda: found.to_text(verbose=options.verbose > 0))
-    console.cases(lambda: diff_suite(found, options.source, options.other))
-    return 0 if found else 4
+    console.show(lambda: report.to_text(verbose=options.verbose > 0))
+    console.cases(lambda: diff_suite(report, options.source, options.other))
+    return 0 if report else 4

@@ -40,12 +40,12 @@ def input_spec(text: str) -> InputSpec:
         what = "a shape without a name" if "," in text or text.isdigit() else "a name without a shape"
         raise argparse.ArgumentTypeError(f"{text!r} is {what}; write {SHAPE_EXAMPLE}")
     dtype = None
-    names = {found.value for found in DType}
+    names = {item.value for item in DType}
     if len(parts) > 2 and (parts[-1] in names or (set(parts[-2]) & set(",[") and parts[-1].isidentifier())):
         dtype = parts.pop()
         if dtype not in names:
             expected = "float32, float16, float64, int64, int32, int8, uint8, bool"
-            raise argparse.ArgumentTypeError(f"{dtype!r} in {text!r} is no dtype; expected one such as {expected}")
+            raise argparse.ArgumentTypeError(f"{dtype!r} in {text!r} is not a dtype; expected one such as {expected}")
     name, shape = ":".join(parts[:-1]), parts[-1]
     if not name:
         raise argparse.ArgumentTypeError(f"{text!r} has no name before the colon; write {SHAPE_EXAMPLE}")

@@ -11,25 +11,25 @@ def interpreter(text: str) -> str:
     """Read the path of a program that can be started. Raises ArgumentTypeError."""
     from shutil import which
 
-    found = which(os.path.expanduser(text))
-    if found is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is no program that can be started; write the path of a python")
-    return found
+    path = which(os.path.expanduser(text))
+    if path is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not an executable program; write the path of a Python")
+    return path
 
 
 def above_zero(text: str) -> float:
     """Read a finite number above 0. Raises ArgumentTypeError."""
     try:
-        found = float(text)
+        number = float(text)
     except ValueError:
-        found = math.nan
-    if not 0 < found < 1e9:
+        number = math.nan
+    if not 0 < number < 1e9:
         raise argparse.ArgumentTypeError(f"invalid value: {text!r}; write a number above 0, as in 2.5")
-    return found
+    return number
 
 
 def add_live_options(group: argparse._ArgumentGroup) -> None:
-    """--python, --live-seconds, --live-memory."""
+    """Add --python, --live-seconds and --live-memory."""
     group.add_argument(
         "--python", metavar="PATH", type=interpreter,
         help="the interpreter that has the live framework: MXNet of any version or TensorFlow (default: what "

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
     from .console import Console
 
-EXAMPLES = """Sizes must be known: give open ones by -i. Inference is one run of the graph in its order; --training is
-forward and backward as MXNet 1.9.1's executor runs them, for models of every format. docs/memory.md defines all.
+EXAMPLES = """Sizes must be known: set dynamic ones with -i. Inference is one run of the graph in its order;
+--training is forward and backward as in MXNet 1.9.1's executor, for models of every format. docs/memory.md
+defines the terms.
 
 examples:
   graphir memory model.onnx -i data:8,3,224,224 --timeline memory.html
@@ -26,25 +27,26 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Add the command's arguments to its parser."""
     parser.epilog = EXAMPLES
     parser.add_argument("source", metavar="MODEL", help=SOURCE_HELP)
     add_model_options(parser)
     parser.add_argument("--training", action="store_true", help="plan forward and backward, not one run")
     parser.add_argument(
-        "--timeline", metavar="FILE", type=one_of((".html", ".svg")), help="write a picture of what lives when"
+        "--timeline", metavar="FILE", type=one_of((".html", ".svg")), help="write a picture of the lifetimes of tensors"
     )
     plans = parser.add_argument_group("plans that run layers twice, for training")
     goal = plans.add_mutually_exclusive_group()
     goal.add_argument(
-        "--budget", metavar="SIZE", type=size, help="train within so much, as in 512MB (of 2**20), at the least work"
+        "--budget", metavar="SIZE", type=size,
+        help="train within this memory, as in 512MB (1 MB = 2**20 bytes), with the least work",
     )
-    goal.add_argument("--least", action="store_true", help="train in as little memory as can be found")
+    goal.add_argument("--least", action="store_true", help="train in the least memory that the search finds")
     plans.add_argument(
         "--symbol", metavar="FILE", type=one_of((".json",)),
         help="write the MXNet symbol with the plan's force_mirroring attributes",
     )  # fmt: skip
-    plans.add_argument("--seconds", metavar="N", type=tolerance, help="what a search may take (default 60)")
+    plans.add_argument("--seconds", metavar="N", type=tolerance, help="time limit of the search (default 60)")
     mxnet = parser.add_argument_group("MXNet's own plan")
     mxnet.add_argument(
         "--mxnet", action="store_true", help="count as MXNet does, 4 bytes an element, and plan an MXNet file as it is"
@@ -60,14 +62,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    """Print the totals, the plan, and what lives at the peak."""
+    """Print the totals, the plan, and the tensors alive at the peak. Return 0."""
     from graphir.inspection import title_of
     from graphir.memory_use import SECONDS, Wanted, memory_of
     from graphir.report.memory import memory_json, memory_text
 
     plans = options.least or options.budget is not None
     if options.symbol and not plans:
-        options.parser.error("argument --symbol: there is a plan to write with --budget or --least only")
+        options.parser.error("argument --symbol: a plan to write needs --budget or --least")
     wanted = Wanted(
         training=options.training or plans,
         mxnet=options.mxnet,
@@ -91,11 +93,11 @@ def _switches(options: argparse.Namespace) -> Switches:
     from graphir.converters.mxnet.memory.plan import Switches
 
     given: dict[str, Any] = {"match_range": options.match_range, "colours": options.num_temp}
-    sharing = Sharing(search_match_range=options.search_match_range, **_stated(given))
-    return Switches(do_mirror=options.do_mirror, sharing=sharing, **_stated({"sum_cap": options.gradient_sum_cap}))
+    sharing = Sharing(search_match_range=options.search_match_range, **_given_only(given))
+    return Switches(do_mirror=options.do_mirror, sharing=sharing, **_given_only({"sum_cap": options.gradient_sum_cap}))
 
 
-def _stated(given: dict[str, Any]) -> dict[str, Any]:
+def _given_only(given: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in given.items() if value is not None}
 
 

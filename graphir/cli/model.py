@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def open_model(
     options: argparse.Namespace, console: Console, *, simplified: bool = True, settled: bool = True
 ) -> Source:
-    """The model `options.source`; `simplified` and `settled` are as in `converters.formats.Manner`."""
+    """Return the model `options.source`; `simplified` and `settled` are as in `converters.formats.Manner`."""
     from graphir.converters.formats import Manner
     from graphir.converters.opening import read_model
 

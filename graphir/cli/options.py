@@ -23,10 +23,10 @@ SOURCE_HELP = (
 )
 def names(text: str) -> list[str]:
     """Read names with commas between. Raises ArgumentTypeError for an empty one."""
-    found = [name.strip() for name in text.split(",")]
-    if not all(found):
+    parts = [name.strip() for name in text.split(",")]
+    if not all(parts):
         raise argparse.ArgumentTypeError(f"{text!r} has an empty name; write names with commas between, as in a,b:1")
-    return found
+    return parts
 
 
 def constant_value(text: str) -> tuple[str, Any]:
@@ -35,12 +35,12 @@ def constant_value(text: str) -> tuple[str, Any]:
 
     name, sign, value = text.partition("=")
     try:
-        found = read_json(value)
+        number = read_json(value)
     except ValueError:
-        found = None
-    if not name or not sign or not (isinstance(found, list) or type(found) in (int, float, bool)):
+        number = None
+    if not name or not sign or not (isinstance(number, list) or type(number) in (int, float, bool)):
         raise argparse.ArgumentTypeError(f"{text!r}: write name=value, as in k=3 or axes=[0,2]")
-    return name, found
+    return name, number
 
 
 def limits(text: str) -> Any:
@@ -55,7 +55,7 @@ def limits(text: str) -> Any:
 
 
 def one_of(suffixes: tuple[str, ...]) -> Callable[[str], str]:
-    """A type for files to write: the suffix is one of these, the folder exists."""
+    """Return an argparse type for files to write: it checks the suffix and that the folder exists."""
 
     def check(text: str) -> str:
         if not text.endswith(suffixes):
@@ -78,12 +78,12 @@ def whole_number(text: str) -> int:
 def tolerance(text: str) -> float:
     """Read a finite number that is 0 or more. Raises ArgumentTypeError."""
     try:
-        found = float(text)
+        number = float(text)
     except ValueError:
-        found = math.nan
-    if not math.isfinite(found) or found < 0:
+        number = math.nan
+    if not math.isfinite(number) or number < 0:
         raise argparse.ArgumentTypeError(f"invalid value: {text!r}; write a number that is 0 or more, as in 1e-4")
-    return found
+    return number
 
 
 def opset(text: str) -> int:
@@ -100,8 +100,8 @@ def opset(text: str) -> int:
 
 
 def read_by(module: str, name: str) -> Callable[[str], str]:
-    """A type for texts that a function of graphir's reads; the text stays as it is. What that function refuses is wrong
-    usage."""
+    """Return a type for texts that a function of graphir's reads; the text stays as it is. What that function refuses
+    is wrong usage."""
 
     def check(text: str) -> str:
         from importlib import import_module
@@ -145,7 +145,7 @@ def need_feeds(words: Sequence[str] | None) -> None:
 
 
 def add_output_options(parser: argparse.ArgumentParser, *, judges: bool = False) -> None:
-    """--json, -v, -q; of a command that judges also --output-format."""
+    """Add --json, -v and -q; for a command that judges also --output-format."""
     group = parser.add_argument_group("output")
     formats = group.add_mutually_exclusive_group()
     formats.add_argument(
@@ -155,21 +155,21 @@ def add_output_options(parser: argparse.ArgumentParser, *, judges: bool = False)
     if judges:
         formats.add_argument(
             "--output-format", choices=("text", "json", "github", "junit"),
-            help="what stdout gets: text (the default), json (the same as --json), github (the text, and annotations "
-            "of a GitHub Actions run), junit (JUnit's XML, a test case for each thing that was judged)",
+            help="format of stdout: text (the default), json (the same as --json), github (the text, and annotations "
+            "of a GitHub Actions run), junit (JUnit's XML, one test case per judgement)",
         )  # fmt: skip
     group.add_argument("-v", "--verbose", action="count", default=0, help="print more; -vv adds tracebacks to errors")
-    group.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors")
+    group.add_argument("-q", "--quiet", action="store_true", help="print only errors")
 
 
 def add_model_options(parser: argparse.ArgumentParser) -> None:
-    """--format, -p, -i, --limits, --signature, and which part of the model is meant: --outputs, --inputs."""
+    """Add --format, -p, -i, --limits, --signature, and the part of the model: --outputs, --inputs."""
     add_format_option(parser)
     parser.add_argument(
         "--limits",
         metavar="NAME=NUMBER,...",
         type=limits,
-        help="raise what a model may ask for beyond what its files hold: elements, nodes, expansion, depth (see "
+        help="raise the limits of what a model may need beyond its files: elements, nodes, expansion, depth (see "
         "docs/limits.md)",
     )
     add_plugin_option(parser)
@@ -191,16 +191,16 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--state", choices=("keep", "refuse"), default="keep",
-        help="what a TensorFlow model keeps from run to run becomes inputs and outputs (keep, the default), or such a "
-        "model is refused (refuse)",
+        help="state that a TensorFlow model keeps between runs: keep (the default) makes it inputs and outputs, refuse "
+        "rejects such a model",
     )  # fmt: skip
     parser.add_argument(
         "--outputs",
         metavar="NAMES",
         type=names,
         action="extend",
-        help="the values or layers to give as outputs, as in logits,split:1 (default: the model's own); what "
-        "they do not need is left out; `graphir layers MODEL` lists them",
+        help="the values or layers to use as outputs, as in logits,split:1 (default: the model's own); nodes "
+        "that they do not need are omitted; `graphir layers MODEL` lists them",
     )
     parser.add_argument(
         "--inputs",
@@ -209,12 +209,12 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
         type=names,
         action="extend",
         default=[],
-        help="values or layers that become inputs, so that what comes before them is left out",
+        help="values or layers that become inputs; the nodes before them are omitted",
     )
 
 
 def add_plugin_option(parser: argparse.ArgumentParser) -> None:
-    """--plugin."""
+    """Add --plugin."""
     parser.add_argument(
         "--plugin", dest="plugins", metavar="FILE", action="append", default=[],
         help="a Python file that defines operators (see docs/plugins.md); it is executed; repeatable",
@@ -222,7 +222,7 @@ def add_plugin_option(parser: argparse.ArgumentParser) -> None:
 
 
 def add_format_option(parser: argparse.ArgumentParser, option: str = "--format", of: str = "the model") -> None:
-    """--format, or another option that says which format a model has."""
+    """Add --format, or another `option` for the format of a model."""
     from graphir.converters.table import readable
 
     parser.add_argument(
@@ -232,7 +232,7 @@ def add_format_option(parser: argparse.ArgumentParser, option: str = "--format",
 
 
 def add_other_options(parser: argparse.ArgumentParser, other: str = "OTHER") -> None:
-    """--other-params and --other-input, for commands that take a second model, which is called `other` in the help."""
+    """Add the options of the second model, such as --other-params; the help calls it `other`."""
     add_format_option(parser, "--other-format", of=other)
     parser.add_argument("--other-params", metavar="FILE", help=f"the parameters of {other}")
     parser.add_argument(
@@ -242,7 +242,7 @@ def add_other_options(parser: argparse.ArgumentParser, other: str = "OTHER") -> 
         type=input_spec,
         action="append",
         default=[],
-        help=f"the shape of an input of {other}; without any, -i holds for both models",
+        help=f"the shape of an input of {other}; without any, -i applies to both models",
     )
     parser.add_argument(
         "--other-signature", metavar="NAME", help=f"which signature of {other}, where that is a TensorFlow SavedModel"
@@ -257,7 +257,7 @@ def add_other_options(parser: argparse.ArgumentParser, other: str = "OTHER") -> 
 
 
 def other_options(options: argparse.Namespace) -> argparse.Namespace:
-    """The options as they are for the second model."""
+    """Return the options for the second model."""
     inputs = options.other_inputs or options.inputs
     return argparse.Namespace(
         **{**vars(options), "source": getattr(options, "other", None), "format": options.other_format,
@@ -267,8 +267,7 @@ def other_options(options: argparse.Namespace) -> argparse.Namespace:
 
 
 def add_comparison_options(group: argparse._ArgumentGroup) -> None:
-    """How a comparison is made: --against, --python, --live-seconds, --live-memory, --feeds, --seed, --rtol, --atol,
-    --per-layer, --provider."""
+    """Add the options of a comparison, from --against to --provider."""
     group.add_argument(
         "--against",
         choices=("auto", "live", "reference"),
@@ -299,7 +298,7 @@ def add_comparison_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--per-layer", action="store_true", help="compare every layer and name the first that differs")
     group.add_argument(
         "--memory-budget", metavar="SIZE", type=size,
-        help="what the comparison may take beside the weights, as in 512MB (default 1GB): layers come in slices",
+        help="memory for the comparison besides the weights, such as 512MB (default 1GB): layers run in slices",
     )  # fmt: skip
     group.add_argument(
         "--provider", metavar=PROVIDER, type=provider, default="cpu",
@@ -309,7 +308,7 @@ def add_comparison_options(group: argparse._ArgumentGroup) -> None:
 
 
 def model_options(options: argparse.Namespace) -> ModelOptions:
-    """What the options say about the model. An input that is given twice is wrong usage."""
+    """Return the options about the model. An input that is given twice is wrong usage."""
     from graphir.converters.options import ModelOptions
 
     return ModelOptions(
@@ -323,7 +322,7 @@ def model_options(options: argparse.Namespace) -> ModelOptions:
 def comparison_options(
     options: argparse.Namespace, tell: Callable[[str], None] | None = None
 ) -> ComparisonOptions:
-    """What the options say about a comparison; `tell` is told how far it is."""
+    """Return the options about a comparison; `tell` receives its progress."""
     from graphir.converters.kernel.live import Live
     from graphir.verification.options import MEMORY_BUDGET, ComparisonOptions
 
@@ -337,7 +336,7 @@ def comparison_options(
 
 
 def add_target_options(parser: argparse.ArgumentParser) -> None:
-    """Add --opset, what a target is written for."""
+    """Add --opset, the opset of the target."""
     parser.add_argument(
         "--opset", type=opset, metavar="N",
         help="the ONNX opset to write, 13 or newer (default: an ONNX model's own, else 17, or the lowest possible)",
@@ -345,7 +344,7 @@ def add_target_options(parser: argparse.ArgumentParser) -> None:
 
 
 def target_options(options: argparse.Namespace, target: str, format: str) -> dict[str, Any]:
-    """What the options say about a target. One that its format does not have is wrong usage."""
+    """Return the options about a target. One that its format does not have is wrong usage."""
     from graphir.converters.writing import check_options
     from graphir.errors import ExportFailure
 
@@ -363,7 +362,7 @@ def target_options(options: argparse.Namespace, target: str, format: str) -> dic
 
 
 def shapes_of(options: argparse.Namespace) -> dict[str, tuple[Any, ...]] | None:
-    """The shapes that -i gave, None if there are none. An input that is given twice is wrong usage."""
+    """Return the shapes that -i gave, None if there are none. An input that is given twice is wrong usage."""
     names = [given.name for given in options.inputs]
     for name in names:
         if names.count(name) > 1:
@@ -372,7 +371,7 @@ def shapes_of(options: argparse.Namespace) -> dict[str, tuple[Any, ...]] | None:
 
 
 def constants_of(options: argparse.Namespace) -> dict[str, Any] | None:
-    """The values that --constant gave, None if there are none. An input that is given twice is wrong usage."""
+    """Return the values that --constant gave, None if there are none. An input that is given twice is wrong usage."""
     names = [name for name, _ in options.constants]
     for name in names:
         if names.count(name) > 1:
@@ -381,5 +380,5 @@ def constants_of(options: argparse.Namespace) -> dict[str, Any] | None:
 
 
 def dtypes_of(options: argparse.Namespace) -> dict[str, str] | None:
-    """The dtypes that -i gave, None if there are none."""
+    """Return the dtypes that -i gave, None if there are none."""
     return {given.name: given.dtype for given in options.inputs if given.dtype is not None} or None

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from .console import Console
 
-EXAMPLES = """With OTHER, the windows of both models are held side by side; the first model is taken to be right. What
-disagrees is explained, with what would mend the second; the exit code is then 4.
+EXAMPLES = """With OTHER, the windows of both models are compared; the first model is taken to be right. Each
+disagreement is explained, with a fix for the second model; the exit code is then 4.
 
 examples:
   graphir padding frozen.pb -i input:1,224,224,3
@@ -23,7 +23,7 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Add the command's arguments to its parser."""
     parser.epilog = EXAMPLES
     parser.add_argument("source", metavar="MODEL", help=SOURCE_HELP)
     parser.add_argument("other", metavar="OTHER", nargs="?", help="a model to compare with it")
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    """List the windows of one model, or hold those of two against each other; 4 if they disagree."""
+    """List the windows of one model, or compare those of two. Return 4 if they disagree."""
     if options.other is None and options.output_format in ("github", "junit"):
         options.parser.error(f"--output-format {options.output_format} tells what was judged: it needs OTHER")
 
@@ -44,19 +44,19 @@ def run(options: argparse.Namespace, console: Console) -> int:
     from graphir.report.write import write_document
 
     model = open_model(options, console, simplified=False)
-    found: WindowsReport | PaddingReport
+    report: WindowsReport | PaddingReport
     if options.other is None:
-        found, data = windows_of(model), {"source": options.source}
+        report, data = windows_of(model), {"source": options.source}
     else:
         other = open_model(other_options(options), console, simplified=False)
         console.stage("aligning the models")
-        found, data = padding_of_both(model, other), {"first": options.source, "second": options.other}
-    data = {**data, **found.to_json()}
+        report, data = padding_of_both(model, other), {"first": options.source, "second": options.other}
+    data = {**data, **report.to_json()}
     if options.report:
-        write_document(options.report, data, found.to_html)
+        write_document(options.report, data, report.to_html)
     console.data(data)
-    console.show(lambda: found.to_text(verbose=options.verbose > 0))
-    if isinstance(found, PaddingReport):
-        audited = found
+    console.show(lambda: report.to_text(verbose=options.verbose > 0))
+    if isinstance(report, PaddingReport):
+        audited = report
         console.cases(lambda: padding_suite(audited, options.source, options.other))
-    return 0 if found else 4
+    return 0 if report else 4

@@ -22,7 +22,7 @@ TARGETS = (".safetensors", ".npz")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Add the command's arguments to its parser."""
     parser.add_argument("file", metavar="FILE", help=f"a .params file or .npz, or a model: {SOURCE_HELP}")
     add_format_option(parser)
     add_plugin_option(parser)
@@ -32,10 +32,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    """List the arrays, and write them if asked."""
+    """List the arrays, and write them with --to. Return 0."""
     if options.strip_prefix and options.to is None:
-        options.parser.error("--strip-prefix says how to write; add --to")
-    opened = _opened(options, console)
+        options.parser.error("--strip-prefix needs --to")
+    opened = _read_arrays(options, console)
     written = None
     if options.to is not None:
         console.stage(f"writing {options.to}")
@@ -54,16 +54,16 @@ def run(options: argparse.Namespace, console: Console) -> int:
     return 0
 
 
-def _opened(options: argparse.Namespace, console: Console) -> StoredArrays:
-    """The arrays of a file, or of a model that holds its own."""
+def _read_arrays(options: argparse.Namespace, console: Console) -> StoredArrays:
+    """Return the arrays of a file, or of a model that holds its own."""
     from graphir.converters.table import FORMATS
 
     row = FORMATS[options.format or _format_of(options.file)]
-    return _of_model(options.file, row.name, console) if row.arrays is None else row.arrays(options.file)
+    return _weights_of_model(options.file, row.name, console) if row.arrays is None else row.arrays(options.file)
 
 
 def _format_of(path: str) -> str:
-    """The format of a model or a file of arrays; of a file that is neither, that whose reader says what it is."""
+    """Return the format of a model or a file of arrays, else a format of arrays, whose reader reports the error."""
     from graphir.converters import detect_format
     from graphir.converters.table import FORMATS
     from graphir.errors import FormatError
@@ -77,7 +77,7 @@ def _format_of(path: str) -> str:
 
 
 @dataclass(frozen=True)
-class _Weight:
+class _ModelWeight:
     """A weight of a model, as `StoredArray` has it."""
 
     name: str
@@ -99,11 +99,11 @@ class _Weight:
 
 
 @dataclass(frozen=True)
-class _Weights:
+class _ModelWeights:
     """The weights of a model, as `StoredArrays` has them."""
 
     path: str
-    entries: tuple[_Weight, ...]
+    entries: tuple[_ModelWeight, ...]
     container: str
     nbytes: int
     empty: tuple[str, ...] = ()
@@ -111,21 +111,21 @@ class _Weights:
     named: bool = True
 
 
-def _of_model(path: str, format: str, console: Console) -> _Weights:
+def _weights_of_model(path: str, format: str, console: Console) -> _ModelWeights:
     from graphir.analysis.held import stored_bytes
     from graphir.converters.formats import Manner
     from graphir.converters.opening import read_model
     from graphir.converters.options import ModelOptions
 
     model = read_model(path, ModelOptions(format=format), Manner(tell=console.stage))
-    entries = tuple(_Weight(name, tensor) for name, tensor in model.parameters().items())
+    entries = tuple(_ModelWeight(name, tensor) for name, tensor in model.parameters().items())
     nbytes = sum(os.path.getsize(file) for file in model.files)
     nbytes = nbytes or sum(stored_bytes(entry.tensor) for entry in entries)
-    return _Weights(path, entries, model.description.made_by, nbytes)
+    return _ModelWeights(path, entries, model.description.made_by, nbytes)
 
 
 def named_arrays(opened: StoredArrays, *, strip: bool) -> dict[str, Tensor]:
-    """The arrays under the names that they are written with. Raises ExportFailure if two would share one."""
+    """Return the arrays under the names that they are written with. Raises ExportFailure if two would share one."""
     from graphir.errors import ExportFailure
 
     arrays: dict[str, Tensor] = {}
@@ -173,7 +173,7 @@ def _refuse_for_npz(arrays: dict[str, Tensor]) -> None:
 
 
 def _write_npz(arrays: dict[str, Tensor], file: Any) -> None:
-    """An uncompressed archive, as numpy.savez writes it, array by array."""
+    """Write an uncompressed archive array by array, as numpy.savez does."""
     import zipfile
 
     import numpy as np
@@ -192,7 +192,7 @@ def _write_npz(arrays: dict[str, Tensor], file: Any) -> None:
 
 
 def as_text(opened: StoredArrays, *, listed: bool) -> str:
-    """The table of arrays, and what else is in the file."""
+    """Return the table of arrays and remarks on the file."""
     from graphir.analysis.held import stored_bytes
     from graphir.report.text import plural, size, table
 
@@ -217,16 +217,16 @@ def as_text(opened: StoredArrays, *, listed: bool) -> str:
         lines += ["", table(("name", "dtype", "shape", "bytes", "storage" if any(row[4] for row in rows) else ""), rows,
                             right=(3,))]  # fmt: skip
     if not opened.named:
-        lines.append("  the arrays have no names in the file; they are called by their place")
+        lines.append("  the file has no names; arrays are numbered by position")
     if opened.empty:
-        lines.append(f"  without a shape, holding nothing: {', '.join(map(one_line, opened.empty))}")
+        lines.append(f"  without shape and data: {', '.join(map(one_line, opened.empty))}")
     if opened.trailing:
         lines.append(f"  {opened.trailing} bytes after the last name, which MXNet ignores too")
     return "\n".join(lines)
 
 
 def as_json(opened: StoredArrays) -> dict[str, Any]:
-    """The same as plain data."""
+    """Return the arrays as plain data."""
     from graphir.analysis.held import stored_bytes
 
     return {

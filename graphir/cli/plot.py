@@ -28,8 +28,8 @@ AGREE = ("identical", "noise", "agreed")
 SUFFIXES = (".html", ".svg", ".png", ".dot")
 # A report of a model of 100,000 nodes has some 50 MB.
 LARGEST_REPORT = 1 << 28
-EXAMPLES = """What repeats is drawn as one box, which a click opens in the .html. With OTHER both models stand side by
-side, and what differs is marked. The page loads nothing from elsewhere.
+EXAMPLES = """Repeated parts are drawn as one box; in the .html a click expands it. With OTHER, both models are drawn
+side by side and differences are marked. The page loads no other files.
 
 examples:
   graphir plot model-symbol.json model.html -i data:1,3,224,224
@@ -39,7 +39,7 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Add the command's arguments to its parser."""
     parser.epilog = EXAMPLES
     parser.add_argument("source", metavar="MODEL", help=SOURCE_HELP)
     parser.add_argument("other", metavar="OTHER", nargs="?", help="a model to compare with it")
@@ -51,11 +51,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--report",
         metavar="FILE",
-        help="mark nodes by what a report says: the .json that verify --per-layer, convert --verify or padding wrote, "
+        help="mark nodes by a report: the .json that verify --per-layer, convert --verify or padding wrote, "
         "or what check --provider --json printed: nodes that run elsewhere, and where the model is cut",
     )
     parser.add_argument(
-        "--most", metavar="N", type=boxes, default=40, help="open boxes until N are to be seen at first (default 40)"
+        "--most", metavar="N", type=boxes, default=40, help="expand boxes until N are visible at first (default 40)"
     )
     parser.add_argument(
         "--simplified", action="store_true", help="draw the model as it is converted, batch normalization folded"
@@ -66,32 +66,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def boxes(text: str) -> int:
     """Read a number of boxes. Raises ArgumentTypeError."""
     if not text.isdecimal() or not 1 <= int(text) <= 2000:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of boxes; expected 1 to 2000")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of boxes; expected 1 to 2000")
     return int(text)
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    """Draw the model and say what was drawn."""
+    """Draw the model and print what was drawn. Return 0."""
     from graphir.drawing import plot
     from graphir.inspection import titles_of
 
-    models = [_opened(options, console)]
+    models = [_open_or_outline(options, console)]
     if options.other is not None:
-        models.append(_opened(other_options(options), console))
-    report = None if options.report is None else _read(options.report)
+        models.append(_open_or_outline(other_options(options), console))
+    report = None if options.report is None else _read_report(options.report)
     lines = titles_of(models)
     console.stage("looking for repeated parts")
-    made = plot(*(model.graph for model in models), report=report, titles=lines, most=options.most)
+    picture = plot(*(model.graph for model in models), report=report, titles=lines, most=options.most)
     console.stage("drawing")
-    made.save(options.target)
-    facts = [{"model": line, **side.facts()} for line, side in zip(lines, made.sides, strict=True)]
+    picture.save(options.target)
+    facts = [{"model": line, **side.facts()} for line, side in zip(lines, picture.sides, strict=True)]
     console.data({"picture": options.target, "models": facts})
-    console.show("\n".join([*(_line(held) for held in facts), f"written: {options.target}"]))
+    console.show("\n".join([*(_line(entry) for entry in facts), f"written: {options.target}"]))
     return 0
 
 
-def _opened(options: argparse.Namespace, console: Console) -> Source:
-    """The model, or what its file states where it cannot be imported."""
+def _open_or_outline(options: argparse.Namespace, console: Console) -> Source:
+    """Return the model, or the outline of its file if it cannot be imported."""
     from graphir.converters.opening import read_outline
     from graphir.errors import FormatError, GraphirError, UnsupportedOpError
     from graphir.safety.foreign_text import listing
@@ -101,26 +101,26 @@ def _opened(options: argparse.Namespace, console: Console) -> Source:
     except FormatError:
         raise
     except GraphirError as error:
-        found = read_outline(options.source, model_options(options), error)
+        outline = read_outline(options.source, model_options(options), error)
         unknown = error.gaps if isinstance(error, UnsupportedOpError) else ()
         reason = listing([gap.operator for gap in unknown], 4) or str(error).split("\n", 1)[0]
-        remark = f"drawn as its file states it, since it cannot be imported: {reason}"
-        return replace(found, description=replace(found.description, remark=remark))
+        remark = f"drawn from its file only, because it cannot be imported: {reason}"
+        return replace(outline, description=replace(outline.description, remark=remark))
 
 
-def _line(held: dict[str, Any]) -> str:
+def _line(entry: dict[str, Any]) -> str:
     from graphir.report.text import plural
 
     counts: Counter[str] = Counter()
-    for kind, count in held["marks"].items():
+    for kind, count in entry["marks"].items():
         counts["agree" if kind in AGREE else kind] += count
     marks = ", ".join(f"{count} {kind}" for kind, count in counts.items())
-    runs = f", {plural(held['runs'], 'repetition')} found" if held["runs"] else ""
-    return f"{held['model']}\n  {plural(held['nodes'], 'node')}{runs}" + (f"\n  {marks}" if marks else "")
+    runs = f", {plural(entry['runs'], 'repetition')} found" if entry["runs"] else ""
+    return f"{entry['model']}\n  {plural(entry['nodes'], 'node')}{runs}" + (f"\n  {marks}" if marks else "")
 
 
-def _read(path: str) -> object:
-    """The report as plain data. Raises FormatError for what is no JSON."""
+def _read_report(path: str) -> object:
+    """Return the report as plain data. Raises FormatError if it is not JSON."""
     from graphir.errors import FormatError
     from graphir.files.reading import read_limited
     from graphir.safety.json_text import NoJson, read_json

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from .console import Console
 
 SECONDS = 60.0
-EPILOG = """Each provider that the installed onnxruntime has, or that a plugin (onnxruntime-ep-*) brings, multiplies two
-matrices in a process of its own. `name` is what --provider takes, with :DEVICE and ,KEY=VALUE behind it:
+EPILOG = """Each provider of the installed onnxruntime or of a plugin (onnxruntime-ep-*) is tested: it multiplies two
+matrices in a separate process. --provider takes `name`, with an optional :DEVICE and ,KEY=VALUE:
 
   graphir verify model.onnx model.onnx --provider cuda:1
   graphir bench model.onnx --provider cpu openvino:CPU,num_of_threads=2
@@ -22,39 +22,39 @@ matrices in a process of its own. `name` is what --provider takes, with :DEVICE 
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Add the command's arguments to its parser."""
     parser.epilog = EPILOG
     add_output_options(parser)
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    """Print a row a provider; what does not run is no failure."""
+    """Print one row per provider. Return 0 even if some do not run."""
     from graphir.report.text import table
     from graphir.runtime.plugins import plugin_reasons
     from graphir.runtime.providers import ROWS, TABLE, available_providers, import_onnxruntime
 
     version = import_onnxruntime().__version__
     available = available_providers()
-    own = [row for row in TABLE if row.runtime_name in available]
+    known = [row for row in TABLE if row.runtime_name in available]
     others = [name for name in available if name.lower() not in ROWS]
-    found = []
-    for row in own:
+    rows = []
+    for row in known:
         console.stage(f"trying {row.name}")
-        found.append((row.name, row.runtime_name, _answer(row)))
-    found += [(name, name, "not tried: graphir knows nothing of it") for name in others]
+        rows.append((row.name, row.runtime_name, _try_provider(row)))
+    rows += [(name, name, "not tested: graphir does not know it") for name in others]
     reasons = plugin_reasons()
-    found += [
+    rows += [
         (row.name, row.runtime_name, f"not here: {reasons.get(row.runtime_name, row.install)}")
         for row in TABLE
-        if row not in own
+        if row not in known
     ]
     keys = ("name", "provider", "here")
-    console.data({"onnxruntime": version, "providers": [dict(zip(keys, line, strict=True)) for line in found]})
-    console.show(lambda: f"onnxruntime {version}\n\n{table(keys, found, flexible=(2,))}")
+    console.data({"onnxruntime": version, "providers": [dict(zip(keys, line, strict=True)) for line in rows]})
+    console.show(lambda: f"onnxruntime {version}\n\n{table(keys, rows, flexible=(2,))}")
     return 0
 
 
-def _answer(row: Provider) -> str:
+def _try_provider(row: Provider) -> str:
     """Return `runs`, or why the provider does not run."""
     import numpy as np
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Add the command's arguments to its parser."""
     parser.epilog = "Parameters are not needed: their shapes follow from the inputs', or the inputs' from theirs."
     parser.add_argument(
         "source", metavar="MODEL", help=SOURCE_HELP
@@ -66,9 +66,9 @@ def run(options: argparse.Namespace, console: Console) -> int:
         return _compare(options, model, console)
     from graphir.inspection import values_of
 
-    found = values_of(model)
-    console.data({"source": options.source, **found.to_json()})
-    console.show(found.to_text)
+    report = values_of(model)
+    console.data({"source": options.source, **report.to_json()})
+    console.show(report.to_text)
     return 0
 
 
@@ -79,24 +79,24 @@ def _explain(options: argparse.Namespace, graph: Graph, console: Console) -> int
     names = {value.name for value in graph.values}
     shapes = {name: shape for name, shape in (shapes_of(options) or {}).items() if name in names}
     dtypes = {name: dtype for name, dtype in (dtypes_of(options) or {}).items() if name in names}
-    met = find_node(graph, options.explain)
-    if met is None:
-        found = explain(graph, options.explain, shapes, dtypes)
-        console.data({"source": options.source, **found.to_json()})
-        console.show(str(found))
+    match = find_node(graph, options.explain)
+    if match is None:
+        explanation = explain(graph, options.explain, shapes, dtypes)
+        console.data({"source": options.source, **explanation.to_json()})
+        console.show(str(explanation))
         return 0
-    around, node = met
+    around, node = match
     results = [explain(graph, f"{around}{value.name}", shapes, dtypes) for value in visible_outputs(node)]
     console.data({
         "source": options.source, "node": node.name, "operator": node.op.name,
-        "results": [found.to_json() for found in results],
+        "results": [explanation.to_json() for explanation in results],
     })  # fmt: skip
-    console.show("\n\n".join([_about(node), *map(str, results)]))
+    console.show("\n\n".join([_describe_node(node), *map(str, results)]))
     return 0
 
 
-def _about(node: Node) -> str:
-    """A node in a few lines: its operator with its attributes, and what it reads."""
+def _describe_node(node: Node) -> str:
+    """Return lines that describe a node: its operator with attributes, and its inputs."""
     from graphir.analysis.attributes import described
     from graphir.safety.foreign_text import one_line
 
@@ -109,7 +109,7 @@ def _compare(options: argparse.Namespace, model: Source, console: Console) -> in
 
     other = open_model(other_options(options), console, simplified=False, settled=not options.partial)
     console.stage("aligning the models")
-    found = shapes_of_both(model, other)
-    console.data({"first": options.source, "second": options.other, **found.to_json()})
-    console.show(lambda: found.to_text(verbose=options.verbose > 0))
-    return 0 if found else 4
+    report = shapes_of_both(model, other)
+    console.data({"first": options.source, "second": options.other, **report.to_json()})
+    console.show(lambda: report.to_text(verbose=options.verbose > 0))
+    return 0 if report else 4

@@ -23,16 +23,16 @@ def add_sources(parser: argparse.ArgumentParser, text: str) -> None:
 
 
 def sources_of(options: argparse.Namespace) -> list[Source]:
-    """The sources and the lists. Ends the program with a message of usage where there is neither."""
+    """Return the sources and the lists. Exits with a usage error if there are neither."""
     from graphir.registry.manifest import ListFile
 
     if not options.sources and not options.lists:
         options.parser.error("name at least one SOURCE, or a list of models with --list")
     if options.list_root is not None and not options.lists:
-        options.parser.error("--list-root is about lists; name one with --list")
+        options.parser.error("--list-root needs a list; name one with --list")
     return [*options.sources, *(ListFile(path, options.list_root or "") for path in options.lists)]
 
 
 def shown_sources(options: argparse.Namespace) -> list[str]:
-    """The sources and the lists as they were named."""
+    """Return the sources and the lists as they were named."""
     return [*options.sources, *options.lists]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Add the command's arguments to its parser."""
     parser.epilog = (
         "Parameters are elements of the model's own weights, shared ones counted once.\n"
         "A MAC is one multiplication with its addition. What papers call FLOPs is either this or twice this.\n"
@@ -30,7 +30,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     """Print one line a layer, and the totals."""
     from graphir.inspection import summary_of
 
-    found = summary_of(open_model(options, console))
-    console.data({"source": options.source, **found.to_json()})
-    console.show(found.to_text)
+    report = summary_of(open_model(options, console))
+    console.data({"source": options.source, **report.to_json()})
+    console.show(report.to_text)
     return 0

@@ -43,7 +43,7 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The command's arguments."""
+    """Add the command's arguments to its parser."""
     parser.epilog = EXAMPLES
     parser.add_argument("reference", metavar="A", nargs="?", help="the reference: a model, or a golden capture (.npz)")
     parser.add_argument("candidate", metavar="B", nargs="?", help="the model to compare with it")
@@ -62,21 +62,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=read_by("graphir.verification.pairs.matches", "parse_match"),
         action="append",
         default=[],
-        help="which input or output of A is which of B, where names do not decide; with the order of its axes "
-        "for B, as in data=image:0,2,3,1; repeatable",
+        help="pair an input or output of A with one of B where names differ, optionally with the order of its "
+        "axes for B, as in data=image:0,2,3,1; repeatable",
     )
     comparison.add_argument(
         "--reproduce",
         metavar="FOLDER",
-        help="where the models differ, write the part of each around the first cause, what goes into it and a script "
-        "that shows the difference in onnxruntime alone; the folder must be new or empty",
+        help="if the models differ, write the part of each around the first cause, its inputs and a script that "
+        "shows the difference in onnxruntime alone; the folder must be new or empty",
     )
     parser.add_argument("--report", metavar="FILE", type=one_of((".html", ".json")), help="write a report to a file")
     add_output_options(parser, judges=True)
 
 
 def run(options: argparse.Namespace, console: Console) -> int:
-    """Compare and print; 4 if they differ, 5 if nothing is proven."""
+    """Compare the models and print the report. Return 4 if they differ, 5 if nothing is proven."""
     if options.capture_script:
         from graphir.converters.table import FORMATS
 
@@ -88,7 +88,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
         options.parser.error("two models are needed, A (the reference) and B")
 
     if any(given.dtype is not None for given in (*options.inputs, *options.other_inputs)):
-        options.parser.error("-i takes a shape here: the models say which dtypes they want")
+        options.parser.error("-i takes only a shape here: the models state their dtypes")
     need_files(options.params, options.other_params)
     need_feeds(options.feeds)
     for model in (options.reference, options.candidate):
@@ -110,15 +110,15 @@ def run(options: argparse.Namespace, console: Console) -> int:
         from graphir.report.write import write_report
 
         sides = [(options.reference, chosen), (options.candidate, other)]
-        write_report(report, options.report, lambda: _drawn(sides), (options.reference, options.candidate))
+        write_report(report, options.report, lambda: _graph_to_draw(sides), (options.reference, options.candidate))
     console.show(lambda: verification_text(report, verbose=options.verbose > 0))
     console.data(verification_json(report))
     console.cases(lambda: verification_suite(report, options.reference, options.candidate))
     return report.exit_code
 
 
-def _drawn(sides: Sequence[tuple[str, ModelOptions]]) -> Graph | None:
-    """The graph that a page draws: the first that can be read, whose layers a report names."""
+def _graph_to_draw(sides: Sequence[tuple[str, ModelOptions]]) -> Graph | None:
+    """Return the graph to draw: that of the first model that can be read."""
     from graphir.converters.opening import read_model
     from graphir.errors import GraphirError
 

@@ -30,7 +30,7 @@ class Benched:
 
 
 @record
-class Row:
+class BenchmarkRow:
     """One model on one provider with one batch.
 
     `asked` is the provider that was asked for, `providers` those that the session has and `nodes` how many nodes it
@@ -53,17 +53,17 @@ class Row:
 
     @property
     def runs_per_second(self) -> float:
-        """One run after the other: one over the mean."""
+        """Return the runs per second of consecutive runs, one over the mean latency."""
         return 1 / self.latency.mean
 
     @property
     def items_per_second(self) -> float | None:
-        """Runs a second times the batch; None where that is not known."""
+        """Return runs per second times the batch; None if the batch is unknown."""
         return None if self.batch is None else self.batch * self.runs_per_second
 
 
 @record
-class Pair:
+class ProviderRatio:
     """The second model's times beside the first's, on one provider with one batch."""
 
     asked: str
@@ -77,19 +77,19 @@ class BenchmarkReport(Printed):
     numbers do not, `machine` is as `graphir.runtime.machine` gives it, with the load before and after."""
 
     models: Sequence[Benched]
-    rows: Sequence[Row]
-    pairs: Sequence[Pair]
+    rows: Sequence[BenchmarkRow]
+    pairs: Sequence[ProviderRatio]
     machine: Mapping[str, Any]
     options: Mapping[str, Any]
     notes: Sequence[str] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """The report as plain data; times in seconds."""
+        """Return the report as plain data; times in seconds."""
         return {
             "models": [
-                {"letter": found.letter, "name": found.name, "made_by": found.made_by,
-                 "read_seconds": found.read_seconds}
-                for found in self.models
+                {"letter": model.letter, "name": model.name, "made_by": model.made_by,
+                 "read_seconds": model.read_seconds}
+                for model in self.models
             ],
             "rows": [_row_json(row) for row in self.rows],
             "ratios": [_pair_json(pair) for pair in self.pairs],
@@ -99,7 +99,7 @@ class BenchmarkReport(Printed):
         }  # fmt: skip
 
     def to_text(self, width: int = WIDTH) -> str:
-        """The tables, in so many columns of characters if it can be done by leaving columns out."""
+        """Return the tables in at most `width` characters per line, if omitting columns suffices."""
         with of_width(None):  # it fits by leaving columns out
             times = _latencies(self, width)
         parts = [*_heading(self, width), "", times]
@@ -113,7 +113,7 @@ class BenchmarkReport(Printed):
 
 def _heading(report: BenchmarkReport, width: int) -> list[str]:
     facts, options = report.machine, report.options
-    models = [f"{found.letter}  {one_line(found.name)} ({one_line(found.made_by)})" for found in report.models]
+    models = [f"{model.letter}  {one_line(model.name)} ({one_line(model.made_by)})" for model in report.models]
     cores = f"{facts['usable_cores']} of {facts['cores']} cores"
     loads = f", load {facts['load']} before and {facts['load_after']} after" if facts["load"] is not None else ""
     devices = "".join(f", {name}" for name in facts.get("gpus", ()))
@@ -131,7 +131,7 @@ def _heading(report: BenchmarkReport, width: int) -> list[str]:
 
 
 def _latencies(report: BenchmarkReport, width: int) -> str:
-    """Milliseconds a run, and how many items a second."""
+    """Return the table of milliseconds per run and of items per second."""
     header = ["model", "provider", "batch", "runs", "min", "p50", "p90", "p99", "mean", "per s"]
     rows = [
         [row.letter, short(row.asked), "-" if row.batch is None else str(row.batch), str(row.latency.runs),
@@ -143,9 +143,9 @@ def _latencies(report: BenchmarkReport, width: int) -> str:
     for name in GOES_FIRST:
         if max(map(len, shown.splitlines())) <= width:
             break
-        place = header.index(name)
+        column = header.index(name)
         for cells in (header, *rows):
-            del cells[place]
+            del cells[column]
         shown = table(header, rows, right=range(2, len(header)))
     what = "items (of the batch)" if any(row.batch is not None for row in report.rows) else "runs"
     unknown = "; runs where there is no batch" if len({row.batch is None for row in report.rows}) > 1 else ""
@@ -155,8 +155,8 @@ def _latencies(report: BenchmarkReport, width: int) -> str:
 
 
 def _starts(report: BenchmarkReport, width: int) -> str:
-    """What comes before the times above and is not in them."""
-    read = {found.letter: found.read_seconds for found in report.models}
+    """Return the table of seconds to convert, open and run once, which the latencies exclude."""
+    read = {model.letter: model.read_seconds for model in report.models}
     rows = []
     for row in report.rows:
         converted = read[row.letter]
@@ -170,19 +170,19 @@ def _starts(report: BenchmarkReport, width: int) -> str:
     return wrapped(title, first="", rest="", width=width) + "\n" + table(header, rows, right=(2, 3, 4, 5))
 
 
-def _pair_text(pair: Pair) -> str:
-    found = pair.ratio
+def _pair_text(pair: ProviderRatio) -> str:
+    ratio = pair.ratio
     where = short(pair.asked) + ("" if pair.batch is None else f", batch {pair.batch}")
-    if found.low is None or found.high is None:
-        said = f"no interval: {found.rounds} rounds are too few"
+    if ratio.low is None or ratio.high is None:
+        said = f"no interval: {ratio.rounds} rounds are too few"
     else:
-        verdict = found.verdict if found.verdict == "no difference shown" else f"B is {found.verdict}"
-        said = f"{found.level:.0%} interval {found.low:.3f} to {found.high:.3f}: {verdict}"
-    return f"B takes {found.value:.3f} times as long as A on {where} ({said})"
+        verdict = ratio.verdict if ratio.verdict == "no difference shown" else f"B is {ratio.verdict}"
+        said = f"{ratio.level:.0%} interval {ratio.low:.3f} to {ratio.high:.3f}: {verdict}"
+    return f"B takes {ratio.value:.3f} times as long as A on {where} ({said})"
 
 
 def short(provider: str) -> str:
-    """A provider as people write it: `CUDAExecutionProvider` is `cuda`."""
+    """Return a provider as people write it: `CUDAExecutionProvider` is `cuda`."""
     return one_line(provider).removesuffix("ExecutionProvider").lower()
 
 
@@ -194,7 +194,7 @@ def _rate(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else number(value)
 
 
-def _row_json(row: Row) -> dict[str, Any]:
+def _row_json(row: BenchmarkRow) -> dict[str, Any]:
     latency = row.latency
     return {
         "model": row.letter,
@@ -219,15 +219,15 @@ def _row_json(row: Row) -> dict[str, Any]:
     }
 
 
-def _pair_json(pair: Pair) -> dict[str, Any]:
-    found = pair.ratio
+def _pair_json(pair: ProviderRatio) -> dict[str, Any]:
+    ratio = pair.ratio
     return {
         "provider": pair.asked,
         "batch": pair.batch,
-        "ratio": found.value,
-        "low": found.low,
-        "high": found.high,
-        "level": found.level,
-        "rounds": found.rounds,
-        "verdict": found.verdict,
+        "ratio": ratio.value,
+        "low": ratio.low,
+        "high": ratio.high,
+        "level": ratio.level,
+        "rounds": ratio.rounds,
+        "verdict": ratio.verdict,
     }

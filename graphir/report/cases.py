@@ -49,7 +49,7 @@ class Case:
 
     @property
     def is_bad(self) -> bool:
-        """Whether it failed or could not be judged."""
+        """Return whether it failed or could not be judged."""
         return self.result in (Result.FAILED, Result.ERROR)
 
 
@@ -73,16 +73,16 @@ class Suite:
 
     @property
     def ok(self) -> bool:
-        """Whether no case failed."""
+        """Return whether no case failed."""
         return not any(case.is_bad for case in self.cases)
 
     def count(self, result: Result) -> int:
-        """How many cases ended so."""
+        """Return the number of cases with this result."""
         return sum(case.result is result for case in self.cases)
 
 
 def verification_suite(report: VerificationReport, source: str, candidate: str) -> Suite:
-    """A case an output and a layer, and one for what agreement proves."""
+    """Return a suite with one case per output and layer, and one for whether agreement proves equality."""
     from .verification import verdict_line
 
     return Suite(
@@ -93,16 +93,18 @@ def verification_suite(report: VerificationReport, source: str, candidate: str) 
 
 
 def conversion_suite(report: ConversionReport, source: str, target: str) -> Suite:
-    """A case for the conversion, and those of its verification."""
+    """Return a suite with a case for the conversion and those of its verification."""
     from .verification import verdict_line
 
     wrote = ", ".join(one_line(file.path) for file in report.files)
-    decided = [f"{one.kind}: {one.node}: {one.text}" for one in report.decisions]
-    made = Case("conversion", "written", Result.PASSED, details="\n".join([f"wrote {wrote}", *map(one_line, decided)]))
+    decided = [f"{decision.kind}: {decision.node}: {decision.text}" for decision in report.decisions]
+    written = Case(
+        "conversion", "written", Result.PASSED, details="\n".join([f"wrote {wrote}", *map(one_line, decided)])
+    )
     proof = report.verification
     summary = f"written with {plural(len(decided), 'decision')}"
     return Suite(
-        "convert", f"{source} -> {target}", (made, *(_verification_cases(proof) if proof is not None else ())),
+        "convert", f"{source} -> {target}", (written, *(_verification_cases(proof) if proof is not None else ())),
         summary if proof is None else f"{summary}; {verdict_line(proof)}", report.to_text(),
         "" if proof is None else _causes(proof), target, report.seconds,
         {"framework": report.framework, "target": report.target_version}
@@ -111,27 +113,31 @@ def conversion_suite(report: ConversionReport, source: str, target: str) -> Suit
 
 
 def diff_suite(report: DiffReport, first: str, second: str) -> Suite:
-    """A case a pair of nodes, and one for the inputs and outputs."""
+    """Return a suite with one case per pair of nodes, and one for inputs and outputs."""
     from graphir.analysis.diff import Status
 
     from .diff import title, verdict_line
 
-    found = report.found
-    cases = [_of_lines("inputs and outputs", "all", "changed", [f"{one.kind}: {one.text}" for one in found.ends])]
-    for row in found.rows:
-        said = [f"{one.kind}: {one.text}" for one in row.changes]
+    difference = report.found
+    cases = [
+        _lines_case(
+            "inputs and outputs", "all", "changed", [f"{change.kind}: {change.text}" for change in difference.ends]
+        )
+    ]
+    for row in difference.rows:
+        said = [f"{change.kind}: {change.text}" for change in row.changes]
         said = said or ([] if row.status is Status.SAME else [row.status.value])
-        cases.append(_of_lines("nodes", title(row), row.status.value, said))
-    return Suite("diff", f"{first} -> {second}", tuple(cases), verdict_line(found), report.to_text(), file=second)
+        cases.append(_lines_case("nodes", title(row), row.status.value, said))
+    return Suite("diff", f"{first} -> {second}", tuple(cases), verdict_line(difference), report.to_text(), file=second)
 
 
 def padding_suite(report: PaddingReport, first: str, second: str) -> Suite:
-    """A case a pair of windows."""
+    """Return a suite with one case per pair of windows."""
     from .padding import title, verdict_line
 
     cases = [
-        _of_lines("windows", title(pair), ", ".join(dict.fromkeys(one.kind for one in pair.disagreements)),
-                  [f"{one.text}\n{one.fix}".rstrip() for one in pair.disagreements])
+        _lines_case("windows", title(pair), ", ".join(dict.fromkeys(item.kind for item in pair.disagreements)),
+                  [f"{item.text}\n{item.fix}".rstrip() for item in pair.disagreements])
         for pair in report.audit.pairs
     ]  # fmt: skip
     title_of_both = f"{first} -> {second}"
@@ -139,7 +145,7 @@ def padding_suite(report: PaddingReport, first: str, second: str) -> Suite:
 
 
 def check_suite(report: CheckReport) -> Suite:
-    """A case an operator: those with gaps, or where there are none all of the model's."""
+    """Return a suite with one case per operator with gaps, or per operator of the model if none has gaps."""
     cases = [
         Case("operators", gap.operator, Result.FAILED, f"cannot be {'read' if report.step == 'reading' else 'written'}",
              one_line(gap.reason), "\n".join(map(one_line, gap.nodes)))
@@ -153,7 +159,7 @@ def check_suite(report: CheckReport) -> Suite:
 
 
 def models_suite(command: str, title: str, cases: Iterable[Case], text: str, seconds: float | None = None) -> Suite:
-    """A case a model."""
+    """Return a suite with one case per model."""
     listed = tuple(cases)
     bad = sum(case.is_bad for case in listed)
     summary = f"{bad:,} of {plural(len(listed), 'model')} did not pass" if bad else f"all {len(listed):,} models passed"
@@ -161,7 +167,7 @@ def models_suite(command: str, title: str, cases: Iterable[Case], text: str, sec
 
 
 def registry_suite(report: RegistryReport, sources: Iterable[str]) -> Suite:
-    """A case a model: an error where there is no result to be judged."""
+    """Return a suite with one case per model, an error if it has no result."""
     cases = []
     for outcome in report.outcomes:
         result = Result.PASSED if outcome.bucket.value == "done" else Result.FAILED
@@ -174,13 +180,13 @@ def registry_suite(report: RegistryReport, sources: Iterable[str]) -> Suite:
 
 
 def failed_suite(command: str, text: str) -> Suite:
-    """A command that could not judge: one error."""
+    """Return the suite of a command that could not judge, with one error."""
     message = first_line(text)
     return Suite(command, command, (Case("command", command, Result.ERROR, "failed", message, text),), message, text)
 
 
 def first_line(text: str) -> str:
-    """The first line of a text, safe to show."""
+    """Return the first line of a text, safe to show."""
     return one_line(text.split("\n", 1)[0])
 
 
@@ -191,36 +197,43 @@ def _causes(report: VerificationReport) -> str:
 
 
 def _verification_cases(report: VerificationReport) -> Iterator[Case]:
-    for found in report.outputs:
-        yield _of_comparison("outputs", found, Result.FAILED)
-    agrees = all(found.verdict.passes for found in report.outputs)
-    yield _of_lines("proof", "what agrees is proven", "not proven", report.unproven if agrees else [])
+    for output in report.outputs:
+        yield _comparison_case("outputs", output, Result.FAILED)
+    agrees = all(output.verdict.passes for output in report.outputs)
+    yield _lines_case("proof", "what agrees is proven", "not proven", report.unproven if agrees else [])
     # Where all outputs agree a layer that does not is no fault of the candidate: it is told, and fails nothing.
     differing = Result.SKIPPED if report.ok else Result.FAILED
-    for found in report.layers:
-        if found.name in report.rewritten:
-            yield Case("layers", found.name, Result.SKIPPED, "rewritten", report.rewritten[found.name])
+    for layer in report.layers:
+        if layer.name in report.rewritten:
+            yield Case("layers", layer.name, Result.SKIPPED, "rewritten", report.rewritten[layer.name])
         else:
-            yield _of_comparison("layers", found, differing)
+            yield _comparison_case("layers", layer, differing)
 
 
-def _of_comparison(group: str, found: Comparison, otherwise: Result) -> Case:
-    verdict = found.verdict.value
-    shape = "x".join(map(str, found.shape)) or "scalar"
+def _comparison_case(group: str, item: Comparison, otherwise: Result) -> Case:
+    verdict = item.verdict.value
+    shape = "x".join(map(str, item.shape)) or "scalar"
     from .verification import describe_difference, magnitudes
 
-    off, share = magnitudes(found)
+    off, share = magnitudes(item)
     rows = [
-        f"shape        {shape}", f"scale        {number(found.scale)}", f"max abs diff {off}",
-        f"relative     {share}", f"limit        {number(found.limit)}",
-        *([f"noise floor  {number(found.floor)}"] if found.floor else []), *([found.note] if found.note else []),
+        f"shape        {shape}", f"scale        {number(item.scale)}", f"max abs diff {off}",
+        f"relative     {share}", f"limit        {number(item.limit)}",
+        *([f"noise floor  {number(item.floor)}"] if item.floor else []), *([item.note] if item.note else []),
     ]  # fmt: skip
-    result = Result.PASSED if found.verdict.passes else otherwise
-    return Case(group, found.name, result, verdict, f"{found.verdict}: {describe_difference(found)}", "\n".join(rows))
+    result = Result.PASSED if item.verdict.passes else otherwise
+    return Case(
+        group,
+        item.name,
+        result,
+        verdict,
+        f"{item.verdict}: {describe_difference(item)}",
+        "\n".join(rows),
+    )
 
 
-def _of_lines(group: str, name: str, kind: str, lines: Iterable[str]) -> Case:
-    """A case that failed if anything is to be said of it."""
+def _lines_case(group: str, name: str, kind: str, lines: Iterable[str]) -> Case:
+    """Return a case that failed if there are `lines`, else one that passed."""
     said = list(lines)
     if not said:
         return Case(group, name, Result.PASSED)

@@ -81,12 +81,12 @@ class ConversionReport(Printed):
         target_format: str,
         ready: Ready,
     ) -> ConversionReport:
-        """The report of a conversion whose target is about to be written. All that a report takes from a model is taken
-        here, so that nothing is written where that fails."""
+        """Return the report of a conversion whose target is about to be written. All that a report takes from a model
+        is taken here, so that nothing is written where that fails."""
         from graphir.analysis.held import stored_bytes, weights
 
         graph, described = model.graph, model.description
-        held = model.parameters() if model.folded else weights(graph)
+        parameters = model.parameters() if model.folded else weights(graph)
         return cls(
             source=os.fspath(source),
             target=os.fspath(target),
@@ -101,8 +101,8 @@ class ConversionReport(Printed):
             outputs=[(value.name, str(value.type)) for value in graph.outputs],
             source_operators=dict(model.operators),
             target_operators=dict(ready.operators),
-            parameter_count=sum(tensor.size for tensor in held.values()),
-            parameter_bytes=sum(map(stored_bytes, held.values())),
+            parameter_count=sum(tensor.size for tensor in parameters.values()),
+            parameter_bytes=sum(map(stored_bytes, parameters.values())),
             folded={name: tensor.size for name, tensor in model.folded.items()},
             decisions=list(graph.decisions),
             versions=_versions() | dict(ready.libraries),
@@ -124,18 +124,18 @@ class ConversionReport(Printed):
 
     @property
     def ok(self) -> bool:
-        """Whether the result passed its verification, or none was made."""
+        """Return whether the verification passed or none was requested."""
         return self.verification is None or self.verification.ok
 
     def grouped_decisions(self) -> dict[str, list[Decision]]:
-        """The decisions by kind, in the order in which kinds first came up."""
+        """Return the decisions by kind, in the order in which kinds first came up."""
         groups: dict[str, list[Decision]] = {}
         for decision in self.decisions:
             groups.setdefault(decision.kind, []).append(decision)
         return groups
 
     def to_text(self, *, verbose: bool = False) -> str:
-        """The report for a terminal; with `verbose` every decision, the operator counts and every layer."""
+        """Return the report for a terminal; with `verbose` every decision, the operator counts and every layer."""
         from graphir.structure.look import Style, harmless, look, paint
 
         from .parts import decisions_text, operators_text
@@ -159,7 +159,7 @@ class ConversionReport(Printed):
         return harmless("\n\n".join(parts), has_colours=look().colour)
 
     def to_json(self) -> dict[str, Any]:
-        """The report as plain data, keys in a fixed order."""
+        """Return the report as plain data, keys in a fixed order."""
         from .parts import by_count
 
         return {
@@ -176,8 +176,8 @@ class ConversionReport(Printed):
             "inputs": [{"name": name, "type": type_} for name, type_ in self.inputs],
             "outputs": [{"name": name, "type": type_} for name, type_ in self.outputs],
             "state": [
-                {"input": name, "output": one.output, "shape": one.shape, "initial": one.initial}
-                for name, one in self.state.items()
+                {"input": name, "output": item.output, "shape": item.shape, "initial": item.initial}
+                for name, item in self.state.items()
             ],
             "source_operators": by_count(self.source_operators),
             "target_operators": by_count(self.target_operators),
@@ -185,7 +185,9 @@ class ConversionReport(Printed):
             "parameter_bytes": self.parameter_bytes,
             "folded": list(self.folded),
             "folded_parameters": sum(self.folded.values()),
-            "decisions": [{"kind": made.kind, "node": made.node, "text": made.text} for made in self.decisions],
+            "decisions": [
+                {"kind": decision.kind, "node": decision.node, "text": decision.text} for decision in self.decisions
+            ],
             "versions": dict(self.versions),
             "seconds": round(self.seconds, 3),
             "verification": self._verification_json(),
@@ -200,13 +202,14 @@ class ConversionReport(Printed):
         return verification_json(self.verification)
 
     def to_html(self) -> str:
-        """The report as one HTML page that needs nothing else, with the picture of `graph` where there is one."""
+        """Return the report as one HTML page that needs nothing else, with the picture of `graph` where there is
+        one."""
         from .html import conversion_html
 
         return conversion_html(self, self.graph)
 
     def target_name(self) -> str:
-        """What was written, in words: `ONNX opset 23`, `MXNet 1.9.1`, `graphir`."""
+        """Return what was written, in words: `ONNX opset 23`, `MXNet 1.9.1`, `graphir`."""
         version = self.target_version or ("" if self.opset is None else f"opset {self.opset}")
         return f"{FORMATS[self.target_format].brand} {version}".rstrip()
 
@@ -231,7 +234,7 @@ class ConversionReport(Printed):
 
 
 def _size_of(path: str | os.PathLike[str]) -> int:
-    """The size of a file that was written; 0 while another conversion to the same target is replacing it."""
+    """Return the size of a file that was written; 0 while another conversion to the same target is replacing it."""
     try:
         return os.path.getsize(path)
     except FileNotFoundError:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from .cost import share, totals
 from .fitting import amount, memory
-from .page import Cell, Shape, bar, escape, facts, footer, page, section, table
+from .page import HtmlCell, TableShape, bar, escape, facts, footer, page, section, table
 
 if TYPE_CHECKING:
     from graphir.analysis.cost import Cost
@@ -19,56 +19,57 @@ BUCKETS = 120
 MEANING = "a MAC is a multiplication with its addition; FLOPs: two for each MAC, one a step"
 
 
-def cost_html(found: Cost, source: str) -> str:
-    """The page. Bars are parts of the largest; where sizes are symbolic there are numbers only."""
-    known = [("model", escape(source)), *((name, escape(text)) for name, text in totals(found))]
+def cost_html(cost: Cost, source: str) -> str:
+    """Return the page. Bars are parts of the largest; where sizes are symbolic there are numbers only."""
+    known = [("model", escape(source)), *((name, escape(text)) for name, text in totals(cost))]
     sections = [section("Model", facts(known))]
-    profile = _profile(found.layers)
+    profile = _profile(cost.layers)
     if profile:
         sections.append(section("FLOPs from the first layer to the last", profile))
-    sections.append(section("By operator", _operators(found)))
-    shown = _dearest(found.layers)
+    sections.append(section("By operator", _operators(cost)))
+    shown = _most_expensive(cost.layers)
     legend = ""
-    if len(shown) < len(found.layers):
-        legend = f'<p class="legend">{len(shown)} of {len(found.layers):,} layers, those with the most FLOPs</p>'
-    sections.append(section("By layer", _layers(found, shown) + legend))
+    if len(shown) < len(cost.layers):
+        legend = f'<p class="legend">{len(shown)} of {len(cost.layers):,} layers, those with the most FLOPs</p>'
+    sections.append(section("By layer", _layers(cost, shown) + legend))
     return page("Cost", sections, f"{footer()}; {MEANING}")
 
 
-def _operators(found: Cost) -> str:
-    largest = _largest(row.flops for row in found.operators)
+def _operators(cost: Cost) -> str:
+    largest = _largest(row.flops for row in cost.operators)
     rows = [
-        [escape(row.operator), Cell(_shown(row.flops) + _bar(row.flops, largest), _number(row.flops)),
-         escape(share(row.flops, found.flops)), _amount(row.macs), _amount(row.parameters), f"{row.nodes:,}"]
-        for row in found.operators
+        [escape(row.operator), HtmlCell(_count_markup(row.flops) + _bar(row.flops, largest), _number(row.flops)),
+         escape(share(row.flops, cost.flops)), _amount(row.macs), _amount(row.parameters), f"{row.nodes:,}"]
+        for row in cost.operators
     ]  # fmt: skip
     header = ("operator", "FLOPs", "", "MACs", "parameters", "nodes")
-    return table(header, rows, Shape(right=(2, 3, 4, 5), find="operators"))
+    return table(header, rows, TableShape(right=(2, 3, 4, 5), find="operators"))
 
 
-def _layers(found: Cost, shown: Sequence[Layer]) -> str:
+def _layers(cost: Cost, shown: Sequence[Layer]) -> str:
     largest = _largest(layer.flops for layer in shown)
     rows = [
         [f"{escape(layer.name)} <small>{escape(layer.operator)}</small>",
-         Cell(_shown(layer.flops) + _bar(layer.flops, largest), _number(layer.flops)), _amount(layer.macs),
+         HtmlCell(_count_markup(layer.flops) + _bar(layer.flops, largest), _number(layer.flops)), _amount(layer.macs),
          _amount(layer.parameters),
-         Cell(f'<span class="whole">{escape(memory(layer.activation_bytes))}</span>', _number(layer.activation_bytes))]
+         HtmlCell(f'<span class="whole">{escape(memory(layer.activation_bytes))}</span>',
+                  _number(layer.activation_bytes))]
         for layer in shown
     ]  # fmt: skip
     header = ("layer", "FLOPs", "MACs", "parameters", "activations")
-    return table(header, rows, Shape(right=(2, 3, 4), find="layers"))
+    return table(header, rows, TableShape(right=(2, 3, 4), find="layers"))
 
 
-def _dearest(layers: Sequence[Layer]) -> list[Layer]:
-    """The layers that are listed, in their order."""
+def _most_expensive(layers: Sequence[Layer]) -> list[Layer]:
+    """Return the layers with the most FLOPs, in the model's order."""
     if len(layers) <= LAYERS_SHOWN:
         return list(layers)
-    ranked = sorted(range(len(layers)), key=lambda place: (-_number(layers[place].flops), place))[:LAYERS_SHOWN]
-    return [layers[place] for place in sorted(ranked)]
+    ranked = sorted(range(len(layers)), key=lambda index: (-_number(layers[index].flops), index))[:LAYERS_SHOWN]
+    return [layers[index] for index in sorted(ranked)]
 
 
 def _profile(layers: Sequence[Layer]) -> str:
-    """A picture of one column for a few layers each, as high as their FLOPs; "" where no layer has a number."""
+    """Return an SVG of FLOPs from the first layer to the last; "" if no layer has a number."""
     numbers = [_number(layer.flops) for layer in layers]
     if not any(numbers) or len(numbers) < 2:
         return ""
@@ -76,12 +77,12 @@ def _profile(layers: Sequence[Layer]) -> str:
     heights = [sum(numbers[start : start + step]) for start in range(0, len(numbers), step)]
     largest, width = max(heights), 1000 / len(heights)
     bars = []
-    for place, height in enumerate(heights):
-        first, last = layers[place * step], layers[min(place * step + step, len(layers)) - 1]
+    for column, height in enumerate(heights):
+        first, last = layers[column * step], layers[min(column * step + step, len(layers)) - 1]
         names = first.name if first is last else f"{first.name} to {last.name}"
         tall = 0 if not height else max(1.0, 200 * height / largest)
         bars.append(
-            f'<rect x="{place * width:.2f}" y="{200 - tall:.2f}" width="{max(width * 0.85, 0.5):.2f}" '
+            f'<rect x="{column * width:.2f}" y="{200 - tall:.2f}" width="{max(width * 0.85, 0.5):.2f}" '
             f'height="{tall:.2f}"><title>{escape(names)}: {escape(amount(height))}</title></rect>'
         )
     label = f"{len(layers):,} layers; the highest column is {amount(largest)} FLOPs"
@@ -104,9 +105,9 @@ def _number(count: Dim | None) -> int:
     return count if isinstance(count, int) else 0
 
 
-def _amount(count: Dim | None) -> str | Cell:
-    return Cell(_shown(count), _number(count))
+def _amount(count: Dim | None) -> str | HtmlCell:
+    return HtmlCell(_count_markup(count), _number(count))
 
 
-def _shown(count: Dim | None) -> str:
+def _count_markup(count: Dim | None) -> str:
     return "" if count == 0 else f'<span class="whole">{escape(amount(count))}</span>'

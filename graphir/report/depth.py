@@ -28,7 +28,7 @@ SCALE = ((1.0, "1"), (1e-3, "1e-3"), (1e-6, "1e-6"), (1e-9, "1e-9"), (0.0, "equa
 
 
 @dataclass(frozen=True)
-class Frame:
+class PlotFrame:
     """The measures of a picture, and how many stretches of layers have a point in it."""
 
     name: str
@@ -36,19 +36,19 @@ class Frame:
     height: float
     stretches: int
 
-    def across(self, place: int, count: int) -> float:
-        """Where a layer stands, from the left."""
-        return LEFT + (self.width - LEFT - RIGHT) * place / (count - 1)
+    def x_of(self, index: int, count: int) -> float:
+        """Return the distance of a layer from the left."""
+        return LEFT + (self.width - LEFT - RIGHT) * index / (count - 1)
 
-    def down(self, value: float) -> float:
-        """Where a relative difference stands, from the top."""
+    def y_of(self, value: float) -> float:
+        """Return the distance of a relative difference from the top."""
         exponent = EQUAL if value <= 0 else math.log10(value) if math.isfinite(value) else HIGHEST
-        held = min(max(exponent, LOWEST if value > 0 else EQUAL), HIGHEST)
-        return TOP + (self.height - TOP - BOTTOM) * (HIGHEST - held) / (HIGHEST - EQUAL)
+        clipped = min(max(exponent, LOWEST if value > 0 else EQUAL), HIGHEST)
+        return TOP + (self.height - TOP - BOTTOM) * (HIGHEST - clipped) / (HIGHEST - EQUAL)
 
 
 # The style sheet shows one of them, by the width of the screen.
-FRAMES = (Frame("broad", 1000.0, 300.0, 300), Frame("slim", 360.0, 240.0, 90))
+FRAMES = (PlotFrame("broad", 1000.0, 300.0, 300), PlotFrame("slim", 360.0, 240.0, 90))
 
 
 # From so many points per unit of width on they are drawn small.
@@ -56,7 +56,7 @@ CROWDED = 0.12
 
 
 def depth_svg(layers: Sequence[Comparison], rewritten: Mapping[str, str], rows: Mapping[int, str]) -> str:
-    """The picture; `rows` are the ids of the layers' rows by place. "" of fewer than two layers."""
+    """Return the picture, "" for fewer than two layers; `rows` are the ids of the layers' rows by index."""
     if len(layers) < 2:
         return ""
     pictures = [_picture(frame, layers, rewritten, rows) for frame in FRAMES]
@@ -64,27 +64,27 @@ def depth_svg(layers: Sequence[Comparison], rewritten: Mapping[str, str], rows: 
 
 
 def _picture(
-    frame: Frame, layers: Sequence[Comparison], rewritten: Mapping[str, str], rows: Mapping[int, str]
+    frame: PlotFrame, layers: Sequence[Comparison], rewritten: Mapping[str, str], rows: Mapping[int, str]
 ) -> str:
     shown = _stretches(layers, frame.stretches)
-    across = {place: frame.across(place, len(layers)) for place in shown}
+    across = {index: frame.x_of(index, len(layers)) for index in shown}
 
     def line(kind: str, value: Callable[[Comparison], float], least: float) -> str:
-        return _line(kind, [(across[place], value(layers[place])) for place in shown], least, frame)
+        return _line(kind, [(across[index], value(layers[index])) for index in shown], least, frame)
 
     lines = [
         line("limit", lambda layer: layer.limit, 0.0),
         line("floor", lambda layer: layer.floor, 0.0),
         line("error", lambda layer: layer.relative, -1.0),
     ]
-    ranked = sorted(shown, key=lambda place: -badness(layers[place]))[:REACHED]
-    reached = {place for place in ranked if layers[place].relative > 0}
+    ranked = sorted(shown, key=lambda index: -badness(layers[index]))[:REACHED]
+    reached = {index for index in ranked if layers[index].relative > 0}
     points = []
-    for place in shown:
-        layer = layers[place]
+    for index in shown:
+        layer = layers[index]
         look = "rewritten" if layer.name in rewritten else layer.verdict.css_class
-        at = across[place], frame.down(layer.relative)
-        points.append(_point(layer, at, look, rows.get(place), place in reached))
+        at = across[index], frame.y_of(layer.relative)
+        points.append(_point(layer, at, look, rows.get(index), index in reached))
     look = f"{frame.name} many" if len(shown) > CROWDED * frame.width else frame.name
     label = f"the relative difference of {len(layers)} layers, from the first to the last"
     return (
@@ -94,30 +94,30 @@ def _picture(
 
 
 def badness(layer: Comparison) -> float:
-    """How far a difference is beyond what was allowed: 1 is just allowed."""
+    """Return how far a difference is beyond what was allowed: 1 is just allowed."""
     if layer.limit > 0:
         return layer.relative / layer.limit
     return math.inf if layer.relative else 0.0
 
 
 def _stretches(layers: Sequence[Comparison], most: int) -> list[int]:
-    """The places that are drawn: all, or the worst of each stretch."""
+    """Return the indices of the layers to draw: all, or the worst of each stretch."""
     count = len(layers)
     if count <= most:
         return list(range(count))
     edges = [count * stretch // most for stretch in range(most + 1)]
     return [
-        max(range(first, last), key=lambda place: (not layers[place].verdict.passes, badness(layers[place])))
+        max(range(first, last), key=lambda index: (not layers[index].verdict.passes, badness(layers[index])))
         for first, last in pairwise(edges)
     ]
 
 
-def _line(kind: str, points: Sequence[tuple[float, float]], least: float, frame: Frame) -> str:
-    """A line through those points that are above `least`, with gaps for the others."""
+def _line(kind: str, points: Sequence[tuple[float, float]], least: float, frame: PlotFrame) -> str:
+    """Return a line through those points that are above `least`, with gaps for the others."""
     path, drawing = [], False
     for x, value in points:
         if value > least:
-            path.append(f"{'L' if drawing else 'M'}{x:.1f} {frame.down(value):.1f}")
+            path.append(f"{'L' if drawing else 'M'}{x:.1f} {frame.y_of(value):.1f}")
         drawing = value > least
     return f'<path class="{kind}" d="{"".join(path)}"/>' if path else ""
 
@@ -131,11 +131,11 @@ def _point(layer: Comparison, at: tuple[float, float], look: str, row: str | Non
     return f'<a class="{look}" href="#{row}"{index} aria-label="{escape(said)}">{dot}</a>'
 
 
-def _axes(count: int, frame: Frame) -> str:
+def _axes(count: int, frame: PlotFrame) -> str:
     right = frame.width - RIGHT
 
     def across(value: float, text: str) -> str:
-        y = frame.down(value)
+        y = frame.y_of(value)
         return (
             f'<path class="grid" d="M{LEFT} {y:.1f}H{right}"/>'
             f'<text x="{LEFT - 8}" y="{y + 4.5:.1f}" text-anchor="end">{text}</text>'
@@ -158,8 +158,8 @@ def _legend(is_shortened: bool) -> str:
         swatch("error", "largest difference relative to the scale"),
         swatch("floor", "noise floor, where it was measured"),
         swatch("limit", "limit"),
-        "A click on a point leads to its row.",
+        "Click a point to go to its row.",
     ]
     if is_shortened:
-        said.append("Of each stretch of layers the worst is drawn.")
+        said.append("Each point is the worst of a range of layers.")
     return f'<p class="legend">{" ".join(said)}</p>'

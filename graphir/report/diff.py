@@ -23,19 +23,19 @@ NAMED = 3
 STYLES = {Status.CHANGED: Style.WARNING, Status.FIRST: Style.BAD, Status.SECOND: Style.ADDED}
 
 
-def diff_text(found: Difference, left: str, right: str, *, verbose: bool = False) -> str:
-    """The verdict, what differs in sentences, and with `verbose` both models side by side.
+def diff_text(difference: Difference, left: str, right: str, *, verbose: bool = False) -> str:
+    """Return the verdict, what differs in sentences, and with `verbose` both models side by side.
 
     Without it, many nodes that differ in their weights alone, or that stand in one model only, are counted.
     """
-    lines = [verdict(verdict_line(found)), f"  first   {one_line(left)}", f"  second  {one_line(right)}"]
-    if not found.is_equal:
+    lines = [verdict(verdict_line(difference)), f"  first   {one_line(left)}", f"  second  {one_line(right)}"]
+    if not difference.is_equal:
         lines.append("")
-    lines += [wrapped(f"{change.kind}: {change.text}") for change in found.ends]
-    different = [row for row in found.rows if row.status is not Status.SAME]
+    lines += [wrapped(f"{change.kind}: {change.text}") for change in difference.ends]
+    different = [row for row in difference.rows if row.status is not Status.SAME]
     counted: list[str] = []
     if not verbose:
-        different, counted = _counted(found, different)
+        different, counted = _count_groups(difference, different)
     lines += counted
     for row in different if verbose else different[:SHOWN]:
         lines.append(f"{title(row)}: {paint(row.status.value, STYLES[row.status])}")
@@ -45,12 +45,12 @@ def diff_text(found: Difference, left: str, right: str, *, verbose: bool = False
     elif counted:
         lines.append("(-v shows them one by one)")
     if verbose:
-        lines += ["", table(("first", "operator", "second", "operator", ""), [_cells(row) for row in found.rows])]
+        lines += ["", table(("first", "operator", "second", "operator", ""), [_cells(row) for row in difference.rows])]
     return "\n".join(lines).rstrip()
 
 
-def _counted(found: Difference, different: list[Row]) -> tuple[list[Row], list[str]]:
-    """The rows that are told one by one, and a line for each group of many that are not."""
+def _count_groups(difference: Difference, different: list[Row]) -> tuple[list[Row], list[str]]:
+    """Return the rows to list one by one, and a summary line for each large group."""
     groups: dict[Status, list[Row]] = {}
     for row in different:
         if row.status is Status.CHANGED and any(change.kind != "weight" for change in row.changes):
@@ -59,71 +59,71 @@ def _counted(found: Difference, different: list[Row]) -> tuple[list[Row], list[s
             continue
         groups.setdefault(row.status, []).append(row)
     many = {status: rows for status, rows in groups.items() if len(rows) > FEW}
-    lines = [_weights_line(found, rows) if status is Status.CHANGED else _alone_line(status, rows)
+    lines = [_weights_line(difference, rows) if status is Status.CHANGED else _alone_line(status, rows)
              for status, rows in many.items()]  # fmt: skip
     hidden = {id(row) for rows in many.values() for row in rows}
     return [row for row in different if id(row) not in hidden], lines
 
 
-def _weights_line(found: Difference, rows: list[Row]) -> str:
-    """How many weights differ, of all that the nodes of both models read."""
+def _weights_line(difference: Difference, rows: list[Row]) -> str:
+    """Return a line with the number of weights that differ, of all that paired nodes read."""
     differing = sum(len(row.changes) for row in rows)
-    told = sum(change.kind == "weight" for row in found.rows for change in row.changes)
-    total = sum(_floats(row.left) for row in found.rows if row.left is not None and row.right is not None)
-    if differing == told == total:
+    weight_changes = sum(change.kind == "weight" for row in difference.rows for change in row.changes)
+    total = sum(_floats(row.left) for row in difference.rows if row.left is not None and row.right is not None)
+    if differing == weight_changes == total:
         said = f"all {total:,} weights differ"
     else:
-        said = f"{differing:,} of {max(total, told):,} weights differ and nothing else in their nodes"
+        said = f"{differing:,} of {max(total, weight_changes):,} weights differ and nothing else in their nodes"
     if any(" in the first, " in change.text for row in rows for change in row.changes):
         said += ", some in type or shape"
     return wrapped(f"weight: {said}: {listing([title(row) for row in rows], NAMED)}")
 
 
 def _alone_line(status: Status, rows: list[Row]) -> str:
-    """The operators of nodes that one model has alone."""
+    """Return a line that counts, by operator, the nodes that only one model has."""
     operators = Counter(node.op.name for row in rows for node in (row.left or row.right,) if node is not None)
     counts = ", ".join(f"{count:,} {name}" for name, count in operators.most_common())
     return wrapped(f"{status.value}: {plural(len(rows), 'node')}: {counts}")
 
 
 def _floats(node: Node) -> int:
-    """How many weights of a node are numbers that training finds."""
-    held = [value for value in node.inputs if value is not None and value.tensor is not None]
-    return sum(value.dtype is not None and value.dtype.is_float for value in held)
+    """Return the number of a node's float weights."""
+    weights = [value for value in node.inputs if value is not None and value.tensor is not None]
+    return sum(value.dtype is not None and value.dtype.is_float for value in weights)
 
 
-def verdict_line(found: Difference) -> str:
-    """The outcome in one line."""
-    if found.is_equal:
-        return f"equal: {plural(found.count(Status.SAME), 'node')} with the same attributes and weights"
-    return f"DIFFERENT: {summary(found)}"
+def verdict_line(difference: Difference) -> str:
+    """Return the outcome in one line."""
+    if difference.is_equal:
+        return f"equal: {plural(difference.count(Status.SAME), 'node')} with the same attributes and weights"
+    return f"DIFFERENT: {summary(difference)}"
 
 
-def summary(found: Difference) -> str:
-    """How much is the same and how much is not."""
-    parts = [f"{found.count(status):,} {status.value}" for status in Status if found.count(status)]
-    kinds = Counter(change.kind for row in found.rows if row.status is Status.CHANGED for change in row.changes)
-    if len(kinds) > 1 or sum(kinds.values()) > found.count(Status.CHANGED):
+def summary(difference: Difference) -> str:
+    """Return the counts of rows by status, and of changes by kind."""
+    parts = [f"{difference.count(status):,} {status.value}" for status in Status if difference.count(status)]
+    kinds = Counter(change.kind for row in difference.rows if row.status is Status.CHANGED for change in row.changes)
+    if len(kinds) > 1 or sum(kinds.values()) > difference.count(Status.CHANGED):
         counts = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
         parts = [f"{part} ({counts})" if part.endswith(Status.CHANGED.value) else part for part in parts]
-    if found.ends:
-        parts.append(f"{len(found.ends):,} of inputs and outputs")
+    if difference.ends:
+        parts.append(f"{len(difference.ends):,} of inputs and outputs")
     return ", ".join(parts)
 
 
 def title(row: Row) -> str:
-    """Which nodes a row is about."""
+    """Return the names and operators of a row's nodes."""
     names = dict.fromkeys(f"{row.place}{node.name}" for node in (row.left, row.right) if node is not None)
     operators = dict.fromkeys(node.op.name for node in (row.left, row.right) if node is not None)
     return one_line(f"{' / '.join(names)} ({' / '.join(operators)})")
 
 
-def diff_json(found: Difference) -> dict[str, Any]:
-    """The difference as plain data."""
+def diff_json(difference: Difference) -> dict[str, Any]:
+    """Return the difference as plain data."""
     return {
-        "equal": found.is_equal,
-        "counts": {status.name.lower(): found.count(status) for status in Status},
-        "inputs_and_outputs": [_change_json(change) for change in found.ends],
+        "equal": difference.is_equal,
+        "counts": {status.name.lower(): difference.count(status) for status in Status},
+        "inputs_and_outputs": [_change_json(change) for change in difference.ends],
         "nodes": [
             {
                 "status": row.status.name.lower(),
@@ -132,7 +132,7 @@ def diff_json(found: Difference) -> dict[str, Any]:
                 "second": _node_json(row.right),
                 "changes": [_change_json(change) for change in row.changes],
             }
-            for row in found.rows
+            for row in difference.rows
         ],
     }
 
@@ -142,15 +142,15 @@ def _change_json(change: Change) -> dict[str, str]:
 
 
 def _node_json(node: Node | None) -> dict[str, Any] | None:
-    """A node with its attributes and results, and the SHA-256 of the weights that it reads."""
+    """Return a node with its attributes and results, and the SHA-256 of the weights that it reads."""
     if node is None:
         return None
-    held = [value for value in node.inputs if value is not None and value.dtype is not DType.STRING]
+    operands = [value for value in node.inputs if value is not None and value.dtype is not DType.STRING]
     return {
         "name": node.name,
         "operator": described(node),
         "results": [f"{value.name}: {value.type}" for value in node.outputs],
-        "weights": {value.name: value.tensor.sha256() for value in held if value.tensor is not None},
+        "weights": {value.name: value.tensor.sha256() for value in operands if value.tensor is not None},
     }
 
 

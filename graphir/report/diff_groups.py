@@ -17,40 +17,48 @@ MOST_KINDS = 3
 
 
 @dataclass(frozen=True)
-class Group:
+class DifferenceGroup:
     """Rows of a difference that say the same of other nodes, and what they say, in a few words."""
 
     title: str
     rows: tuple[Row, ...]
 
 
-def groups_of(found: Difference) -> list[Group]:
-    """The rows that differ, the most frequent kind first; no row is in two groups. Linear in rows."""
-    different = [row for row in found.rows if row.status is not Status.SAME]
-    folded = list(_folded(different))
+def groups_of(difference: Difference) -> list[DifferenceGroup]:
+    """Return the rows that differ in groups, the most frequent kind first. No row is in two groups. Linear in rows."""
+    different = [row for row in difference.rows if row.status is not Status.SAME]
+    folded = list(_find_folded(different))
     taken = {id(row) for _, pair in folded for row in pair}
-    held: dict[tuple[str, ...], list[Row]] = {}
+    rows_by_kind: dict[tuple[str, ...], list[Row]] = {}
     counts: dict[tuple[str, ...], int] = {}
     for title, pair in folded:
-        held.setdefault(("folded", title), []).extend(pair)
+        rows_by_kind.setdefault(("folded", title), []).extend(pair)
         counts["folded", title] = counts.get(("folded", title), 0) + 1
     for row in different:
         if id(row) not in taken:
-            key = _kind(row)
-            held.setdefault(key, []).append(row)
+            key = _group_key(row)
+            rows_by_kind.setdefault(key, []).append(row)
             counts[key] = counts.get(key, 0) + 1
-    made = [(counts[key], Group(f"{counts[key]:,} {_words(key)}", tuple(rows))) for key, rows in held.items()]
-    return [group for _, group in sorted(made, key=lambda entry: -entry[0])]
+    counted = [
+        (counts[key], DifferenceGroup(f"{counts[key]:,} {_describe_key(key)}", tuple(rows)))
+        for key, rows in rows_by_kind.items()
+    ]
+    return [group for _, group in sorted(counted, key=lambda entry: -entry[0])]
 
 
-def overview(found: Difference) -> str:
-    """What the differences come to where one sentence says it, "" where none does."""
-    changed = [row for row in found.rows if row.status is not Status.SAME]
+def overview(difference: Difference) -> str:
+    """Return one sentence that covers all differences, "" if none does."""
+    changed = [row for row in difference.rows if row.status is not Status.SAME]
     kinds = {change.kind for row in changed for change in row.changes}
-    if found.ends or not changed or kinds != {"weight"} or any(row.status is not Status.CHANGED for row in changed):
+    if (
+        difference.ends
+        or not changed
+        or kinds != {"weight"}
+        or any(row.status is not Status.CHANGED for row in changed)
+    ):
         return ""
     count = sum(len(row.changes) for row in changed)
-    total = len({value for row in found.rows for value in _weights(row)})
+    total = len({value for row in difference.rows for value in _weights(row)})
     said = "The only weight differs" if total == 1 else f"All {count:,} weights differ"
     if count < total:
         said = f"{count:,} of {total:,} weights {'differs' if count == 1 else 'differ'}"
@@ -58,16 +66,16 @@ def overview(found: Difference) -> str:
 
 
 def _weights(row: Row) -> Iterator[Value]:
-    """The weights that a row's first node reads: no scalars, no integers that say how."""
+    """Yield the weights that a row's first node reads: no scalars, no integers that say how."""
     for value in () if row.left is None else row.left.inputs:
         tensor = None if value is None or value.producer is not None else value.tensor
         if value is not None and tensor is not None and tensor.shape and tensor.dtype.is_float:
             yield value
 
 
-def _folded(rows: Sequence[Row]) -> Iterator[tuple[str, tuple[Row, ...]]]:
-    """Each batch normalization that only one model has, with the row of what computes its input, whose weights differ:
-    in the other model they hold its scale."""
+def _find_folded(rows: Sequence[Row]) -> Iterator[tuple[str, tuple[Row, ...]]]:
+    """Yield each batch normalization that only one model has, with the row of what computes its input, whose weights
+    differ: in the other model they hold its scale."""
     by_node = {node: row for row in rows if row.status is Status.CHANGED for node in (row.left, row.right) if node}
     taken: set[int] = set()
     for row in rows:
@@ -89,8 +97,8 @@ def _folded(rows: Sequence[Row]) -> Iterator[tuple[str, tuple[Row, ...]]]:
         yield f"{maker.op.name}+{node.op.name} folded in the {where}", (row, partner)
 
 
-def _kind(row: Row) -> tuple[str, ...]:
-    """What rows have in common that are put together."""
+def _group_key(row: Row) -> tuple[str, ...]:
+    """Return the key by which similar rows are grouped."""
     operators = " / ".join(dict.fromkeys(_operator(node) for node in (row.left, row.right) if node is not None))
     if row.status is not Status.CHANGED:
         return ("alone", operators, row.status.value)
@@ -103,14 +111,14 @@ def _operator(node: Node) -> str:
     return str(node.op.name)
 
 
-def _words(key: tuple[str, ...]) -> str:
+def _describe_key(key: tuple[str, ...]) -> str:
     what, operators, *said = key
     if what == "folded":
         return operators
     if what == "alone":
         return f"{operators} {said[0]}"
-    told = "; ".join(_SENTENCES.get(kind, kind) for kind in said[:MOST_KINDS])
-    return f"{operators}: {told}" + (f" and {len(said) - MOST_KINDS} more" if len(said) > MOST_KINDS else "")
+    sentences = "; ".join(_SENTENCES.get(kind, kind) for kind in said[:MOST_KINDS])
+    return f"{operators}: {sentences}" + (f" and {len(said) - MOST_KINDS} more" if len(said) > MOST_KINDS else "")
 
 
 _NAMELESS = ("attribute", "operator", "structure")

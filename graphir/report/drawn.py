@@ -21,7 +21,7 @@ INDENT = "  "
 
 
 @dataclass(frozen=True)
-class Columns:
+class TableColumns:
     """How the columns of a table behave: those in `right` are flushed right, those in `flexible` give way where the
     width is short, None for all that are not flushed right. Of `whole` no cell is cut: in every width it can be
     copied."""
@@ -30,15 +30,15 @@ class Columns:
     flexible: tuple[int, ...] | None = None
     whole: bool = False
 
-    def giving_way(self, count: int) -> list[int]:
-        """Those of `count` columns that give way."""
+    def flexible_columns(self, count: int) -> list[int]:
+        """Return the indices of the flexible ones of `count` columns."""
         if self.flexible is not None:
             return list(self.flexible)
         return [column for column in range(count) if column not in self.right]
 
 
 @dataclass(frozen=True)
-class Cell:
+class FittedCell:
     """A cell that is as wide as its text where there is room, and shortened in its middle where there is none."""
 
     text: str
@@ -56,99 +56,101 @@ class Cell:
         """The text, shortened to the width of its column."""
         from rich.text import Text
 
-        yield Text(shortened(self.text, options.max_width), self.style, no_wrap=True, overflow="crop")
+        yield Text(shorten_middle(self.text, options.max_width), self.style, no_wrap=True, overflow="crop")
 
 
-def fitted(
-    header: Sequence[str], rows: Iterable[Sequence[object]], width: int, columns: Columns, *, whole: bool = False
+def fit_table(
+    header: Sequence[str], rows: Iterable[Sequence[object]], width: int, columns: TableColumns, *, whole: bool = False
 ) -> str:
-    """A table of at most `width` characters a line, as rich draws it: flexible columns give way, each down to 10.
+    """Return a table of at most `width` characters a line, as rich draws it: flexible columns give way, each down to
+    10.
 
     Where that does not do, the cells of the first column stand above their rows, and the flexible columns give way down
     to 16, which a type needs; where that does not do either, each row is a list of its cells. With `whole` what does
     not fit goes on below instead of being shortened.
 
-    >>> print(fitted(("layer", "n"), [("stage1_unit1_conv1", 3)], 18, Columns(frozenset({1}))))
+    >>> print(fit_table(("layer", "n"), [("stage1_unit1_conv1", 3)], 18, TableColumns(frozenset({1}))))
       layer          n
       st..it1_conv1  3
-    >>> print(fitted(("name", "operator"), [("stage1_unit1_conv1", "Convolution")], 20, Columns()))
+    >>> print(fit_table(("name", "operator"), [("stage1_unit1_conv1", "Convolution")], 20, TableColumns()))
       name
         operator
       stage1_unit1_conv1
         Convolution
     """
-    cells = [[_plain(cell) for cell in row] for row in rows]
+    cells = [[_printable_cell(cell) for cell in row] for row in rows]
     room = width - len(INDENT)
     names = [Painted(name, Style.HEADING) for name in header]
-    if _needed([names, *cells], columns, LEAST) <= room:
-        return "\n".join(_drawn([names, *cells], room, columns, LEAST, whole, INDENT))
-    rest = Columns(
+    if _least_width([names, *cells], columns, LEAST) <= room:
+        return "\n".join(_draw_table([names, *cells], room, columns, LEAST, whole, INDENT))
+    rest = TableColumns(
         frozenset(column - 1 for column in columns.right),
-        tuple(column - 1 for column in columns.giving_way(len(names)) if column),
+        tuple(column - 1 for column in columns.flexible_columns(len(names)) if column),
     )
     lines: list[list[str]] = [[*names], *cells]
     without = [line[1:] for line in lines]
-    if len(names) > 1 and not whole and _needed(without, rest, STACKED) <= room - len(INDENT):
-        return _stacked([names, *cells], without, room, rest, columns.whole)
-    return _cards(names, cells, room)
+    if len(names) > 1 and not whole and _least_width(without, rest, STACKED) <= room - len(INDENT):
+        return _stack_first_column([names, *cells], without, room, rest, columns.whole)
+    return _draw_cards(names, cells, room)
 
 
-def _plain(cell: object) -> str:
+def _printable_cell(cell: object) -> str:
     return cell if isinstance(cell, Painted) and cell.isprintable() else one_line(cell)
 
 
-def _needed(lines: Sequence[Sequence[str]], columns: Columns, least: int) -> int:
-    """The characters that a table needs at least."""
+def _least_width(lines: Sequence[Sequence[str]], columns: TableColumns, least: int) -> int:
+    """Return the least number of characters per line of a table."""
     widths = [max(_width(cell) for cell in column) for column in zip(*lines, strict=True)]
-    flexible = set(columns.giving_way(len(widths)))
-    return sum(min(width, least) if place in flexible and not (columns.whole and place == 0) else width
-               for place, width in enumerate(widths)) + 2 * (len(widths) - 1)  # fmt: skip
+    flexible = set(columns.flexible_columns(len(widths)))
+    return sum(min(width, least) if index in flexible and not (columns.whole and index == 0) else width
+               for index, width in enumerate(widths)) + 2 * (len(widths) - 1)  # fmt: skip
 
 
-def _drawn(
-    lines: Sequence[Sequence[str]], room: int, columns: Columns, least: int, whole: bool, indent: str
+def _draw_table(
+    lines: Sequence[Sequence[str]], room: int, columns: TableColumns, least: int, whole: bool, indent: str
 ) -> list[str]:
-    """The lines of a table, which rich lays out in `room` columns."""
+    """Return the lines of a table, which rich lays out in `room` columns."""
     from rich.table import Table
     from rich.text import Text
 
-    flexible = set(columns.giving_way(len(lines[0])))
-    made = Table(box=None, show_header=False, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0), expand=False)
-    for place in range(len(lines[0])):
-        can_give = place in flexible and not (columns.whole and place == 0)
-        made.add_column(justify="right" if place in columns.right else "left", no_wrap=not can_give, overflow="fold")
+    flexible = set(columns.flexible_columns(len(lines[0])))
+    grid = Table(box=None, show_header=False, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0), expand=False)
+    for index in range(len(lines[0])):
+        can_give = index in flexible and not (columns.whole and index == 0)
+        grid.add_column(justify="right" if index in columns.right else "left", no_wrap=not can_give, overflow="fold")
     for line in lines:
-        made.add_row(*(
-            Cell(cell, _style(cell), least) if place in flexible and not whole and not (columns.whole and place == 0)
+        grid.add_row(*(
+            FittedCell(cell, _style(cell), least)
+            if index in flexible and not whole and not (columns.whole and index == 0)
             else Text(cell, _style(cell), overflow="fold")
-            for place, cell in enumerate(line)
+            for index, cell in enumerate(line)
         ))  # fmt: skip
-    return _printed(made, room, indent)
+    return _print_lines(grid, room, indent)
 
 
-def _stacked(
-    lines: Sequence[Sequence[str]], without: Sequence[Sequence[str]], room: int, rest: Columns, is_whole: bool
+def _stack_first_column(
+    lines: Sequence[Sequence[str]], without: Sequence[Sequence[str]], room: int, rest: TableColumns, is_whole: bool
 ) -> str:
-    """The cells of the first column, each above its row."""
-    below = _drawn(without, room - len(INDENT), rest, STACKED, False, INDENT * 2)
-    found = []
+    """Return the cells of the first column, each above its row."""
+    below = _draw_table(without, room - len(INDENT), rest, STACKED, False, INDENT * 2)
+    stacked = []
     for line, row in zip(lines, below, strict=True):
-        first = line[0] if is_whole else shortened(line[0], room)
-        found.append((INDENT + paint(first, getattr(line[0], "style", None))).rstrip())
-        found.append(row)
-    return "\n".join(line for line in found if line.strip())
+        first = line[0] if is_whole else shorten_middle(line[0], room)
+        stacked.append((INDENT + paint(first, getattr(line[0], "style", None))).rstrip())
+        stacked.append(row)
+    return "\n".join(line for line in stacked if line.strip())
 
 
-def _cards(names: Sequence[str], rows: Sequence[Sequence[str]], room: int) -> str:
-    """Each row as a list of its cells, all in one table, so that they stand below each other."""
+def _draw_cards(names: Sequence[str], rows: Sequence[Sequence[str]], room: int) -> str:
+    """Return each row as a list of its cells, all in one table, so that they stand below each other."""
     pairs: list[tuple[str, str]] = []
     for row in rows:
         pairs += [(name, cell) for name, cell in zip(names, row, strict=True) if cell]
         pairs.append(("", ""))
-    return "\n".join(_drawn(pairs[:-1], room, Columns(flexible=(1,)), LEAST, True, INDENT))
+    return "\n".join(_draw_table(pairs[:-1], room, TableColumns(flexible=(1,)), LEAST, True, INDENT))
 
 
-def _printed(made: Table, room: int, indent: str) -> list[str]:
+def _print_lines(grid: Table, room: int, indent: str) -> list[str]:
     import io
 
     from rich.console import Console
@@ -158,12 +160,12 @@ def _printed(made: Table, room: int, indent: str) -> list[str]:
         color_system="standard" if look().colour else None, legacy_windows=False, markup=False, emoji=False,
         highlight=False, _environ={},
     )  # fmt: skip
-    console.print(made)
+    console.print(grid)
     return [(indent + line).rstrip() for line in console.file.getvalue().splitlines()]
 
 
 def _style(cell: str) -> str:
-    """The name that rich has for a style."""
+    """Return the name that rich has for a style."""
     return RICH[cell.style] if isinstance(cell, Painted) else ""
 
 
@@ -174,7 +176,7 @@ RICH = {
 
 
 def _width(text: str) -> int:
-    """The columns that a text takes in a terminal, where Chinese letters take two."""
+    """Return the columns that a text takes in a terminal, where Chinese letters take two."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len
@@ -182,10 +184,10 @@ def _width(text: str) -> int:
     return cell_len(text)
 
 
-def shortened(text: str, width: int) -> str:
-    """A text that keeps its ends, more of the last one, which mostly tells names of one model apart.
+def shorten_middle(text: str, width: int) -> str:
+    """Return a text that keeps its ends, more of the last one, which mostly tells names of one model apart.
 
-    >>> shortened("stage1_unit1_conv1", 13), shortened("conv1", 13)
+    >>> shorten_middle("stage1_unit1_conv1", 13), shorten_middle("conv1", 13)
     ('st..it1_conv1', 'conv1')
     """
     if _width(text) <= width:
@@ -193,8 +195,8 @@ def shortened(text: str, width: int) -> str:
     kept = max(width - len(GAP), 0)
     while kept > 0:
         head = kept // 4
-        made = text[:head] + GAP + text[len(text) - kept + head :]
-        if _width(made) <= width:
-            return made
+        candidate = text[:head] + GAP + text[len(text) - kept + head :]
+        if _width(candidate) <= width:
+            return candidate
         kept -= 1
     return GAP[:width]

@@ -49,7 +49,7 @@ class CheckReport(Printed):
         return not self.gaps
 
     def to_text(self, *, verbose: bool = False) -> str:
-        """Every gap with its nodes, with `verbose` all of them; else the operators before and after."""
+        """Return every gap with its nodes, with `verbose` all of them; else the operators before and after."""
         if self.reading is None or self.ready is None:
             text = gaps_text(self.source, self.gaps, self.asked, self.step, verbose=verbose)
             others = [wrapped(printable(problem), first="  ", rest="    ") for problem in self.problems]
@@ -69,7 +69,7 @@ class CheckReport(Printed):
         )
 
     def to_json(self) -> dict[str, Any]:
-        """The check as plain data."""
+        """Return the check as plain data."""
         document: dict[str, Any] = {
             "source": self.source, "target": self.target, "opset": self.opset, "ok": bool(self),
             "gaps": gaps_json(self.gaps, self.step), "problems": list(self.problems), "made_up": dict(self.made_up),
@@ -84,7 +84,7 @@ class CheckReport(Printed):
 
 
 def gaps_text(source: str, gaps: Sequence[Gap], target: str, step: str, *, verbose: bool) -> str:
-    """Every gap on the way to the target that these words name: operator, count, nodes, reason."""
+    """Return every gap between the source and the target: operator, count, nodes, reason."""
     nodes = sum(len(gap.nodes) for gap in gaps)
     what = "cannot be read" if step == "reading" else f"cannot be written as {target}"
     operators = plural(len({gap.operator for gap in gaps}), "operator")
@@ -99,7 +99,7 @@ def gaps_text(source: str, gaps: Sequence[Gap], target: str, step: str, *, verbo
 
 
 def fallbacks_text(fallbacks: Fallbacks) -> str:
-    """How many nodes run on the requested provider, and a table of the others."""
+    """Return how many nodes run on the requested provider, and a table of the others."""
     rows = [tuple(map(one_line, row)) for row in fallbacks.table_rows()]
     keys = ("operator", "nodes", "runs on", "why")
     line = f"{fallbacks_line(fallbacks)}, as onnxruntime optimises the model"
@@ -107,13 +107,13 @@ def fallbacks_text(fallbacks: Fallbacks) -> str:
 
 
 def fallbacks_line(fallbacks: Fallbacks) -> str:
-    """How many nodes run on the requested provider."""
-    total, own = sum(fallbacks.counts.values()), fallbacks.counts.get(fallbacks.first, 0)
-    return f"{own:,} of {plural(total, 'node')} run on {fallbacks.first}"
+    """Return how many nodes run on the requested provider."""
+    total, requested = sum(fallbacks.counts.values()), fallbacks.counts.get(fallbacks.first, 0)
+    return f"{requested:,} of {plural(total, 'node')} run on {fallbacks.first}"
 
 
 def fallbacks_json(fallbacks: Fallbacks) -> dict[str, Any]:
-    """The placement as plain data."""
+    """Return the placement as plain data."""
     return {
         "provider": fallbacks.first,
         "providers": dict(fallbacks.counts),
@@ -126,15 +126,15 @@ def fallbacks_json(fallbacks: Fallbacks) -> dict[str, Any]:
 
 
 def made_up_text(made_up: Mapping[str, str]) -> str:
-    """What was assumed of the inputs, "" if nothing was."""
+    """Return what was assumed of the inputs, "" if nothing was."""
     if not made_up:
         return ""
     shown = ", ".join(f"{name} is {type_}" for name, type_ in made_up.items())
-    return wrapped(f"sizes that nothing states were made up for this check: {shown}; -i states others") + "\n\n"
+    return wrapped(f"sizes that the model does not state were assumed: {shown}; set others with -i") + "\n\n"
 
 
 def gaps_json(gaps: Sequence[Gap], step: str) -> list[dict[str, Any]]:
-    """The gaps as plain data."""
+    """Return the gaps as plain data."""
     return [
         {
             "operator": gap.operator,

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from graphir.converters.table import FORMATS
 from graphir.verification.verdict import Verdict
 
-from .claims import NO_RUN, not_shown, shown
+from .claims import NO_RUN, open_claims, proven_claims
 from .layers_html import LEGEND, comparisons, layers_section, row_ids
-from .page import Cell, Shape, banner, bar, copied, escape, facts, fold, footer, page, section, table
+from .page import HtmlCell, TableShape, banner, bar, copyable, escape, facts, fold, footer, page, section, table
 from .picture_html import picture_of
 from .text import folded_text, plural, size
 from .usage import inputs_of, option_of, program
@@ -28,8 +28,8 @@ OPEN_DECISIONS = 12
 
 
 def conversion_html(report: ConversionReport, graph: Graph | None = None) -> str:
-    """The page of a conversion: verdict, what it shows, layers, how to go on, picture, decisions, operators. `graph` is
-    drawn, coloured by verdict."""
+    """Return the page of a conversion: verdict, what it shows, layers, how to go on, picture, decisions, operators.
+    `graph` is drawn, coloured by verdict."""
     verified = report.verification
     sections = [
         banner("open", "Converted, not verified", "--verify proves that both compute the same.")
@@ -37,7 +37,7 @@ def conversion_html(report: ConversionReport, graph: Graph | None = None) -> str
     ]  # fmt: skip
     sections.append(
         _claims([], [NO_RUN]) if verified is None
-        else _verification_claims(verified, _sides(report), report.accuracy)
+        else _verification_claims(verified, _model_files(report), report.accuracy)
     )  # fmt: skip
     if report.accuracy is not None:
         sections.append(section("Accuracy", _accuracy(report.accuracy)))
@@ -57,8 +57,8 @@ def conversion_html(report: ConversionReport, graph: Graph | None = None) -> str
 def verification_html(
     report: VerificationReport, graph: Graph | None = None, files: tuple[str, str] = ("", "")
 ) -> str:
-    """The page of a verification: verdict, what it shows, outputs, layers, picture. `graph` is drawn, coloured by
-    verdict; `files` are the paths of the two models, where they have any."""
+    """Return the page of a verification: verdict, what it shows, outputs, layers, picture. `graph` is drawn, coloured
+    by verdict; `files` are the paths of the two models, where they have any."""
     ids = row_ids(report)
     picture, style = _picture(graph, report, ids)
     sections = [
@@ -82,9 +82,9 @@ def _verdict_banner(report: VerificationReport) -> str:
     return banner(verdict.css_class, title, text)
 
 
-def _sides(report: ConversionReport) -> tuple[str, str]:
-    """The files that a conversion's proof ran as reference and candidate; none where another framework ran what was
-    written, which is then the reference."""
+def _model_files(report: ConversionReport) -> tuple[str, str]:
+    """Return the files that a conversion's proof ran as reference and candidate; none where another framework ran what
+    was written, which is then the reference."""
     return (report.source, report.target) if FORMATS[report.target_format].runs else ("", "")
 
 
@@ -92,7 +92,7 @@ def _verification_claims(
     report: VerificationReport, files: tuple[str, str], judged: AccuracyReport | None = None
 ) -> str:
     names = Path(files[0]).name, Path(files[1]).name
-    return _claims(shown(report, names), not_shown(report, is_judged=judged is not None))
+    return _claims(proven_claims(report, names), open_claims(report, is_judged=judged is not None))
 
 
 def _claims(said: Sequence[str], open_ends: Sequence[str]) -> str:
@@ -132,17 +132,18 @@ def _usage(report: ConversionReport) -> str:
 
 
 def _feeding(given: Sequence[tuple[str, str]], known: Mapping[str, str], path: str) -> str:
-    """What states the inputs to a command, and a program that runs the file at `path`, where onnxruntime does."""
+    """Return the section with the option for the inputs and a program that runs the file at `path`, where onnxruntime
+    does."""
     stated, run = inputs_of(given), inputs_of(given, known)
     if not stated or not run:
         return ""
     parts = []
     if option_of(stated):
-        parts.append("<p>The inputs for a command:</p>\n" + copied(option_of(stated), "the option"))
+        parts.append("<p>The inputs for a command:</p>\n" + copyable(option_of(stated), "the option"))
     if path.endswith(".onnx"):
         text = program(run, path)
         if text is not None:
-            parts.append("<p>A program that runs it in onnxruntime:</p>\n" + copied(text, "the program"))
+            parts.append("<p>A program that runs it in onnxruntime:</p>\n" + copyable(text, "the program"))
         else:
             parts.append("<p>numpy has no dtype for one of its inputs; <code>graphir.Session</code> runs it.</p>")
     return section("Use it", "\n".join(parts)) if parts else ""
@@ -151,7 +152,7 @@ def _feeding(given: Sequence[tuple[str, str]], known: Mapping[str, str], path: s
 def _picture(graph: Graph | None, report: VerificationReport | None, ids: Mapping[int, str]) -> tuple[str, str]:
     if report is None:
         return picture_of(graph, {}, {})
-    rows = {layer.name: ids[place] for place, layer in enumerate(report.layers)}
+    rows = {layer.name: ids[index] for index, layer in enumerate(report.layers)}
     return picture_of(graph, verification_json(report), rows)
 
 
@@ -167,7 +168,7 @@ def _accuracy(report: AccuracyReport) -> str:
         f"<p>{plural(report.samples, 'sample')} of {escape(report.data)}; the predicted class differs for "
         f"<strong>{report.differing:,}</strong>.</p>"
     )
-    return note + table(("", "computed by", "correct", "accuracy", ""), rows, Shape(right=(2, 3)))
+    return note + table(("", "computed by", "correct", "accuracy", ""), rows, TableShape(right=(2, 3)))
 
 
 def _decisions(report: ConversionReport) -> str:
@@ -176,8 +177,8 @@ def _decisions(report: ConversionReport) -> str:
     parts = []
     for kind, decisions in report.grouped_decisions().items():
         rows = [[escape(decision.node), escape(decision.text)] for decision in decisions]
-        made = table(("node", "what was decided"), rows, Shape(full=(1,), find=kind))
-        parts.append(fold(kind, made, opened=len(rows) <= OPEN_DECISIONS, note=f"{len(rows):,}"))
+        body = table(("node", "what was decided"), rows, TableShape(full=(1,), find=kind))
+        parts.append(fold(kind, body, opened=len(rows) <= OPEN_DECISIONS, note=f"{len(rows):,}"))
     return "\n".join(parts)
 
 
@@ -190,7 +191,7 @@ def _verification_sections(
             ("reference", _lines([*filter(None, files[:1]), report.reference])),
             ("candidate", _lines([*filter(None, files[1:]), report.candidate])),
             ("inputs", feeds),
-            *((("sets of inputs", _lines(f"{one.name}: {one.verdict}" for one in report.sets)),)
+            *((("sets of inputs", _lines(f"{input_set.name}: {input_set.verdict}" for input_set in report.sets)),)
               if len(report.sets) > 1 else ()),
             ("took", f"{report.seconds:.2f} s"),
             *(("not proven", escape(reason)) for reason in report.unproven),
@@ -211,11 +212,11 @@ def _operators(report: ConversionReport) -> str:
     def column(title: str, counts: dict[str, int]) -> str:
         ordered = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
         most = max(counts.values(), default=1)
-        rows: list[list[str | Cell]] = [
+        rows: list[list[str | HtmlCell]] = [
             [escape(name), f"{count:,}", bar(100 * count / most)] for name, count in ordered
         ]
         rows.append(["<strong>total</strong>", f"<strong>{sum(counts.values()):,}</strong>", ""])
-        return table((title, "nodes", ""), rows, Shape(right=(1,), labelled=False, stacked=False))
+        return table((title, "nodes", ""), rows, TableShape(right=(1,), labelled=False, stacked=False))
 
     target = report.target_name().partition(" ")[0]
     left = column(report.framework, report.source_operators)

@@ -25,7 +25,7 @@ class SummaryReport(Printed):
     found: Summary
 
     def to_text(self, *, verbose: bool = False, width: int | None = None) -> str:
-        """One line a layer and the totals, in `width` columns (None: as many as it takes)."""
+        """Return one line a layer and the totals, in `width` columns (None: as many as it takes)."""
         from graphir.structure.look import look, of_width
 
         from .summary import input_rows, summary_text
@@ -53,13 +53,13 @@ class ValuesReport(Printed):
         return not count_known(self.graph)["unknown"]
 
     def to_text(self, *, verbose: bool = False) -> str:
-        """One line a value, and how many are known."""
+        """Return one line a value, and how many are known."""
         from .values import values_text
 
         return f"{self.title}\n\n{values_text(self.graph)}"
 
     def to_json(self) -> dict[str, Any]:
-        """Values and counts as plain data."""
+        """Return values and counts as plain data."""
         from .values import count_known, values
 
         return {"values": values(self.graph), "summary": count_known(self.graph)}
@@ -78,13 +78,13 @@ class ShapesReport(Printed):
         return agree(self.pairs)
 
     def to_text(self, *, verbose: bool = False) -> str:
-        """The outcome, and a table of the layers that differ, with `verbose` of all."""
+        """Return the outcome, and a table of the layers that differ, with `verbose` of all."""
         from .shapes import shapes_text
 
         return shapes_text(self.pairs, *self.titles, verbose=verbose)
 
     def to_json(self) -> dict[str, Any]:
-        """The pairs as plain data."""
+        """Return the pairs as plain data."""
         from .shapes import shapes_json
 
         return shapes_json(self.pairs)
@@ -98,19 +98,19 @@ class WindowsReport(Printed):
     windows: tuple[Window, ...]
 
     def to_text(self, *, verbose: bool = False) -> str:
-        """One line a window, and how many there are of what."""
+        """Return one line a window, and how many there are of what."""
         from .padding import windows_text
 
         return f"{self.title}\n\n{windows_text(self.windows)}"
 
     def to_json(self) -> dict[str, Any]:
-        """The windows as plain data."""
+        """Return the windows as plain data."""
         from .padding import windows_json
 
         return {"windows": windows_json(self.windows)}
 
     def to_html(self) -> str:
-        """The windows as a page."""
+        """Return the windows as a page."""
         from .padding_html import windows_html
 
         return windows_html(self.windows, self.title)
@@ -127,19 +127,19 @@ class PaddingReport(Printed):
         return self.audit.agrees
 
     def to_text(self, *, verbose: bool = False) -> str:
-        """The verdict, each disagreement with its sentence and its fix, and with `verbose` every pair."""
+        """Return the verdict, each disagreement with its sentence and its fix, and with `verbose` every pair."""
         from .padding import audit_text
 
         return audit_text(self.audit, *self.titles, verbose=verbose)
 
     def to_json(self) -> dict[str, Any]:
-        """The audit as plain data."""
+        """Return the audit as plain data."""
         from .padding import audit_json
 
         return audit_json(self.audit)
 
     def to_html(self) -> str:
-        """The audit as a page."""
+        """Return the audit as a page."""
         from .padding_html import audit_html
 
         return audit_html(self.audit, *self.titles)
@@ -156,19 +156,19 @@ class DiffReport(Printed):
         return self.found.is_equal
 
     def to_text(self, *, verbose: bool = False) -> str:
-        """The verdict, what differs in sentences, and with `verbose` both models side by side."""
+        """Return the verdict, what differs in sentences, and with `verbose` both models side by side."""
         from .diff import diff_text
 
         return diff_text(self.found, *self.titles, verbose=verbose)
 
     def to_json(self) -> dict[str, Any]:
-        """The difference as plain data."""
+        """Return the difference as plain data."""
         from .diff import diff_json
 
         return diff_json(self.found)
 
     def to_html(self) -> str:
-        """The difference as a page."""
+        """Return the difference as a page."""
         from .diff_html import diff_html
 
         return diff_html(self.found, *self.titles)

@@ -18,7 +18,7 @@ HEAD = '<?xml version="1.0" encoding="us-ascii"?>\n'
 
 
 def junit_xml(suite: Suite) -> str:
-    """One document with one suite, ending in a newline."""
+    """Return the JUnit document of a suite, which ends in a newline."""
     counts = {
         "tests": str(len(suite.cases)),
         "failures": str(suite.count(Result.FAILED)),
@@ -26,20 +26,20 @@ def junit_xml(suite: Suite) -> str:
     }
     time = {} if suite.seconds is None else {"time": f"{suite.seconds:.3f}"}
     root = ET.Element("testsuites", {"name": f"graphir {suite.command}", **counts, **time})
-    held = ET.SubElement(
+    element = ET.SubElement(
         root, "testsuite",
         {"name": one_line(suite.title), **counts, "skipped": str(suite.count(Result.SKIPPED)), **time},
     )  # fmt: skip
     if suite.properties:
-        stated = ET.SubElement(held, "properties")
+        stated = ET.SubElement(element, "properties")
         for name, value in suite.properties.items():
             ET.SubElement(stated, "property", {"name": name, "value": one_line(value)})
     # A full stop ends a package's name in what Jenkins shows, and a class of its own keeps models apart there.
     model = one_line(suite.file or suite.title).replace(".", "_")
     for case in suite.cases:
-        _add_case(held, case, f"graphir.{suite.command}.{model}.{case.group}")
+        _add_case(element, case, f"graphir.{suite.command}.{model}.{case.group}")
     if suite.text:
-        ET.SubElement(held, "system-out").text = printable(suite.text)
+        ET.SubElement(element, "system-out").text = printable(suite.text)
     ET.indent(root)
     text: bytes = ET.tostring(root, encoding="us-ascii", xml_declaration=False)
     # The document is printed too: as character references, texts that a runner would obey mean the same to XML alone.
@@ -48,12 +48,12 @@ def junit_xml(suite: Suite) -> str:
 
 def _add_case(suite: ET.Element, case: Case, group: str) -> None:
     time = {} if case.seconds is None else {"time": f"{case.seconds:.3f}"}
-    held = ET.SubElement(suite, "testcase", {"classname": one_line(group), "name": one_line(case.name), **time})
+    element = ET.SubElement(suite, "testcase", {"classname": one_line(group), "name": one_line(case.name), **time})
     if case.result is Result.SKIPPED:
-        ET.SubElement(held, "skipped", {"message": one_line(case.message)})
+        ET.SubElement(element, "skipped", {"message": one_line(case.message)})
     elif case.is_bad:
         word = "error" if case.result is Result.ERROR else "failure"
-        told = ET.SubElement(held, word, {"message": one_line(case.message), "type": one_line(case.kind)})
-        told.text = printable(case.details)
+        problem = ET.SubElement(element, word, {"message": one_line(case.message), "type": one_line(case.kind)})
+        problem.text = printable(case.details)
     elif case.details:
-        ET.SubElement(held, "system-out").text = printable(case.details)
+        ET.SubElement(element, "system-out").text = printable(case.details)

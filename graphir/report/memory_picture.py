@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from graphir.analysis.memory.program import Phase
 
 from .memory import mib
-from .page import Shape, escape, facts, footer, page, section, table
+from .page import TableShape, escape, facts, footer, page, section, table
 
 if TYPE_CHECKING:
     from graphir.analysis.memory.liveness import Alive
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 COLUMNS = 800
 ROWS = 40
 COLOURS = {Phase.FORWARD: "#3b7dd8", Phase.RECOMPUTED: "#e0a042", Phase.BACKWARD: "#4aa97c"}
-WORDS = {Phase.FORWARD: "forward", Phase.RECOMPUTED: "computed once more", Phase.BACKWARD: "backward"}
+WORDS = {Phase.FORWARD: "forward", Phase.RECOMPUTED: "recomputed", Phase.BACKWARD: "backward"}
 CLASSES = {Phase.FORWARD: "phase-forward", Phase.RECOMPUTED: "phase-again", Phase.BACKWARD: "phase-backward"}
 
 
 def timeline_html(report: MemoryReport, line: str) -> str:
-    """The page: totals, the curve of live bytes, the lives of the largest tensors at the peak."""
+    """Return the page: totals, the curve of live bytes, the lives of the largest tensors at the peak."""
     program, peak = report.program, report.liveness.peak_step
     rows = [
         ("model", escape(line)),
-        ("peak", f"{mib(report.peak)} of results that live at one time"),
+        ("peak", f"{mib(report.peak)} of results alive at one time"),
         ("allocated", f"{mib(report.total)} in {len(report.blocks.sizes):,} blocks"),
         ("steps", f"{len(program.steps):,}"),
     ]
@@ -41,57 +41,57 @@ def timeline_html(report: MemoryReport, line: str) -> str:
     sections = [section("Memory", facts(rows))]
     if peak >= 0:
         at = program.steps[peak]
-        told = f'<p class="legend">The peak is at step {peak + 1:,}, {escape(at.name)} ({escape(at.operator)}).</p>'
-        sections.append(section("What lives while each step runs", _chart(report) + told))
+        legend = f'<p class="legend">The peak is at step {peak + 1:,}, {escape(at.name)} ({escape(at.operator)}).</p>'
+        sections.append(section("Live bytes at each step", _chart(report) + legend))
         alive = report.at_peak
-        names = [escape(program.tensors[held.tensor].name) for held in alive[:ROWS]]
-        bars = [_life(report, held) for held in alive[:ROWS]]
-        lives = [[name, mib(held.nbytes), bar] for name, held, bar in zip(names, alive, bars, strict=False)]
-        title = f"Tensors that live at the peak ({min(len(alive), ROWS):,} largest of {len(alive):,})"
-        note = '<p class="legend">The bar is the life of a tensor over the steps, the red line the peak.</p>'
-        made = table(("tensor", "bytes", ""), lives, Shape(right=(1,), classes="lives"))
-        sections.append(section(title, made + note))
-        sections.append(section("The same in words", _words(report, alive[:ROWS])))
+        names = [escape(program.tensors[tensor.tensor].name) for tensor in alive[:ROWS]]
+        bars = [_life(report, tensor) for tensor in alive[:ROWS]]
+        lives = [[name, mib(tensor.nbytes), bar] for name, tensor, bar in zip(names, alive, bars, strict=False)]
+        title = f"Tensors alive at the peak ({min(len(alive), ROWS):,} largest of {len(alive):,})"
+        note = '<p class="legend">Each bar spans the steps at which a tensor is alive; the red line is the peak.</p>'
+        body = table(("tensor", "bytes", ""), lives, TableShape(right=(1,), classes="lives"))
+        sections.append(section(title, body + note))
+        sections.append(section("The same as a table", _words(report, alive[:ROWS])))
     return page("Memory over time", sections, footer())
 
 
 def timeline_svg(report: MemoryReport, line: str) -> str:
-    """The curve and the lives as one picture, 1200 wide."""
+    """Return the curve and the lives as one picture, 1200 wide."""
     alive = report.at_peak[:ROWS]
     height = 400 + 20 * len(alive)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1200 {height}" width="1200" height="{height}" '
         'font-family="system-ui, Helvetica, Arial, sans-serif" font-size="13" fill="#1d2433">',
         f'<rect width="1200" height="{height}" fill="#ffffff"/>',
-        f'<text x="20" y="30" font-size="18">{escape(_shortened(line, 110))}</text>',
+        f'<text x="20" y="30" font-size="18">{escape(_shorten_end(line, 110))}</text>',
         f'<text x="20" y="52" fill="#475467">peak {mib(report.peak)}, allocated {mib(report.total)}, '
         f"{len(report.program.steps):,} steps</text>",
     ]
-    place = 20
+    left = 20
     for phase in _phases(report):
-        parts.append(f'<rect x="{place}" y="64" width="10" height="10" fill="{COLOURS[phase]}"/>')
-        parts.append(f'<text x="{place + 16}" y="74" fill="#475467">{WORDS[phase]}</text>')
-        place += 190
+        parts.append(f'<rect x="{left}" y="64" width="10" height="10" fill="{COLOURS[phase]}"/>')
+        parts.append(f'<text x="{left + 16}" y="74" fill="#475467">{WORDS[phase]}</text>')
+        left += 190
     if report.liveness.live:
         parts.append(f'<g transform="translate(20 90) scale({1160 / COLUMNS:.4f} 2.6)">{_areas(report)}</g>')
         step, count = report.liveness.peak_step, len(report.program.steps)
         at = 20 + 1160 * (step + 0.5) / count
         parts.append(f'<line x1="{at:.1f}" x2="{at:.1f}" y1="86" y2="{height - 10}" stroke="#b42318"/>')
-    for row, held in enumerate(alive):
-        parts += _svg_life(report, held, 385 + 20 * row)
+    for row, tensor in enumerate(alive):
+        parts += _svg_life(report, tensor, 385 + 20 * row)
     parts.append("</svg>")
     return "\n".join(parts) + "\n"
 
 
-def _svg_life(report: MemoryReport, held: Alive, top: int) -> list[str]:
+def _svg_life(report: MemoryReport, tensor: Alive, top: int) -> list[str]:
     count = len(report.program.steps)
-    begin = 20 + 1160 * held.made / count
-    width = max(2.0, 1160 * (held.last + 1 - held.made) / count)
-    name = report.program.tensors[held.tensor].name
-    colour = COLOURS[report.program.steps[held.made].phase]
+    begin = 20 + 1160 * tensor.made / count
+    width = max(2.0, 1160 * (tensor.last + 1 - tensor.made) / count)
+    name = report.program.tensors[tensor.tensor].name
+    colour = COLOURS[report.program.steps[tensor.made].phase]
     return [
         f'<rect x="{begin:.1f}" y="{top}" width="{width:.1f}" height="16" fill="{colour}" fill-opacity="0.35"/>',
-        f'<text x="24" y="{top + 12}">{escape(_shortened(name, 60))}: {mib(held.nbytes)}</text>',
+        f'<text x="24" y="{top + 12}">{escape(_shorten_end(name, 60))}: {mib(tensor.nbytes)}</text>',
     ]
 
 
@@ -101,28 +101,28 @@ def _phases(report: MemoryReport) -> list[Phase]:
 
 
 def columns(live: Sequence[int], phases: Sequence[Phase]) -> list[tuple[int, Phase]]:
-    """At most COLUMNS pairs of bytes and phase: of steps that share a column the one with the most bytes.
+    """Return at most COLUMNS pairs of bytes and phase: of steps that share a column the one with the most bytes.
 
     >>> columns([3, 9], [Phase.FORWARD, Phase.BACKWARD])
     [(3, <Phase.FORWARD: 'forward'>), (9, <Phase.BACKWARD: 'backward'>)]
     """
     count = len(live)
     width = min(count, COLUMNS)
-    found = []
+    pairs = []
     for column in range(width):
         steps = range(column * count // width, (column + 1) * count // width)
         step = max(steps, key=live.__getitem__)
-        found.append((live[step], phases[step]))
-    return found
+        pairs.append((live[step], phases[step]))
+    return pairs
 
 
 def _areas(report: MemoryReport) -> str:
-    """The curve as bars in a picture of COLUMNS by 100, those of one phase as one path."""
-    found = columns(report.liveness.live, [step.phase for step in report.program.steps])
+    """Return the curve as bars in a picture of COLUMNS by 100, those of one phase as one path."""
+    bars = columns(report.liveness.live, [step.phase for step in report.program.steps])
     peak = max(1, report.peak)
-    width = COLUMNS / len(found)
+    width = COLUMNS / len(bars)
     paths: dict[Phase, list[str]] = {}
-    for column, (nbytes, phase) in enumerate(found):
+    for column, (nbytes, phase) in enumerate(bars):
         height = 100 * nbytes / peak
         paths.setdefault(phase, []).append(f"M{column * width:.2f} 100v{-height:.2f}h{width * 1.02:.2f}v{height:.2f}z")
     return "".join(f'<path d="{"".join(path)}" fill="{COLOURS[phase]}"/>' for phase, path in paths.items())
@@ -144,12 +144,12 @@ def _chart(report: MemoryReport) -> str:
     )
 
 
-def _life(report: MemoryReport, held: Alive) -> str:
-    """A tensor's life as a bar over the steps, with the peak's place."""
+def _life(report: MemoryReport, tensor: Alive) -> str:
+    """Return a tensor's life as a bar over the steps, with the peak's place."""
     count = len(report.program.steps)
-    begin, width = 100 * held.made / count, 100 * (held.last + 1 - held.made) / count
+    begin, width = 100 * tensor.made / count, 100 * (tensor.last + 1 - tensor.made) / count
     peak = 100 * (report.liveness.peak_step + 0.5) / count
-    look = CLASSES[report.program.steps[held.made].phase]
+    look = CLASSES[report.program.steps[tensor.made].phase]
     return (
         '<svg class="life" viewBox="0 0 100 14" preserveAspectRatio="none" aria-hidden="true">'
         f'<rect class="ground" width="100" height="14"/><rect class="{look}" x="{begin:.2f}" y="2" '
@@ -161,16 +161,16 @@ def _words(report: MemoryReport, alive: Sequence[Alive]) -> str:
     program = report.program
     rows = [
         [
-            escape(program.tensors[held.tensor].name),
-            mib(held.nbytes),
-            escape(f"{program.tensors[held.tensor].dtype} {program.tensors[held.tensor].shape}"),
-            escape(program.steps[held.made].operator),
-            escape(program.steps[held.last].name),
+            escape(program.tensors[tensor.tensor].name),
+            mib(tensor.nbytes),
+            escape(f"{program.tensors[tensor.tensor].dtype} {program.tensors[tensor.tensor].shape}"),
+            escape(program.steps[tensor.made].operator),
+            escape(program.steps[tensor.last].name),
         ]
-        for held in alive
+        for tensor in alive
     ]
-    return table(("tensor", "bytes", "type", "made by", "read last by"), rows, Shape(right=(1,), find="tensors"))
+    return table(("tensor", "bytes", "type", "made by", "read last by"), rows, TableShape(right=(1,), find="tensors"))
 
 
-def _shortened(text: str, length: int) -> str:
+def _shorten_end(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[: length - 3]}..."

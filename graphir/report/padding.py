@@ -19,13 +19,13 @@ WINDOW_HEADER = ("layer", "operator", "kernel", "stride", "dilation", "input", "
 
 
 def windows_text(windows: Sequence[Window]) -> str:
-    """One line a window, and how many there are of what."""
+    """Return one line a window, and how many there are of what."""
     lines = [table(WINDOW_HEADER, [window_cells(window) for window in windows], scoped=True), ""]
     return "\n".join([*lines, f"  {summary(windows)}"])
 
 
 def summary(windows: Sequence[Window]) -> str:
-    """How many windows there are, and how many with each flag."""
+    """Return how many windows there are, and how many with each flag."""
     counts: dict[str, int] = {}
     for window in windows:
         for flag in window.flags:
@@ -35,16 +35,16 @@ def summary(windows: Sequence[Window]) -> str:
 
 
 def window_cells(window: Window) -> tuple[str, ...]:
-    """The window's line."""
+    """Return the cells of a window's row."""
     policy = f"{window.policy} (= {window.also})" if window.also else window.policy
     return (
         window.name,
         window.operator,
-        by(window.kernel),
-        by(window.strides),
-        by(window.dilations),
-        by(window.sizes),
-        f"{by(window.results)} of {window.filters}",
+        join_sizes(window.kernel),
+        join_sizes(window.strides),
+        join_sizes(window.dilations),
+        join_sizes(window.sizes),
+        f"{join_sizes(window.results)} of {window.filters}",
         policy,
         pads(window),
         ", ".join(window.flags),
@@ -52,33 +52,33 @@ def window_cells(window: Window) -> tuple[str, ...]:
 
 
 def pads(window: Window) -> str:
-    """The padding as numbers, with output padding and divisor where there is any."""
+    """Return the padding as numbers, with output padding, fill and divisor if any."""
     if window.pads is None:
         return "needs the size"
     shown = ", ".join(f"({before}, {after})" for before, after in window.pads)
     if any(window.output_padding):
-        shown += f" output padding {by(window.output_padding)}"
+        shown += f" output padding {join_sizes(window.output_padding)}"
     if window.fill:
         shown += f" filled: {window.fill}"
     return f"{shown} around {window.around}" if window.around else shown
 
 
-def by(numbers: Iterable[object]) -> str:
-    """Sizes with an x between."""
+def join_sizes(numbers: Iterable[object]) -> str:
+    """Return sizes joined by an x."""
     return "x".join(map(str, numbers))
 
 
 def audit_text(audit: PaddingAudit, left: str, right: str, *, verbose: bool = False) -> str:
-    """The verdict, each disagreement with its sentence and its fix, and with `verbose` every pair."""
+    """Return the verdict, each disagreement with its sentence and its fix, and with `verbose` every pair."""
     lines = [verdict(verdict_line(audit)), f"  first   {one_line(left)}", f"  second  {one_line(right)}", ""]
     for note in audit.notes:
         lines += [wrapped(f"note: {note}"), ""]
     wrong = [pair for pair in audit.pairs if pair.disagreements]
     for pair in wrong if verbose else wrong[:SHOWN]:
         lines.append(paint(title(pair), Style.HEADING))
-        for found in pair.disagreements:
-            lines.append(wrapped(f"{found.kind}: {found.text}"))
-            lines.append(wrapped(f"fix: {found.fix}", first="    "))
+        for disagreement in pair.disagreements:
+            lines.append(wrapped(f"{disagreement.kind}: {disagreement.text}"))
+            lines.append(wrapped(f"fix: {disagreement.fix}", first="    "))
     if not verbose and len(wrong) > SHOWN:
         lines.append(f"... and {plural(len(wrong) - SHOWN, 'window')} more (-v shows them)")
     if verbose:
@@ -88,24 +88,24 @@ def audit_text(audit: PaddingAudit, left: str, right: str, *, verbose: bool = Fa
 
 
 def verdict_line(audit: PaddingAudit) -> str:
-    """The outcome in one line."""
+    """Return the outcome in one line."""
     if not audit.pairs:
         return "agreed: nothing pads in either model"
     if audit.agrees:
         return f"agreed: {plural(len(audit.pairs), 'window')} of both models read the same data"
-    kinds = dict.fromkeys(found.kind for pair in audit.pairs for found in pair.disagreements)
+    kinds = dict.fromkeys(disagreement.kind for pair in audit.pairs for disagreement in pair.disagreements)
     counts = ", ".join(f"{audit.count(kind)} {kind}" for kind in kinds)
     wrong = sum(bool(pair.disagreements) for pair in audit.pairs)
     return f"DISAGREE: {wrong} of {plural(len(audit.pairs), 'window')} ({counts})"
 
 
 def title(pair: Compared) -> str:
-    """Whom a pair is made of."""
+    """Return the names of a pair's windows in one line."""
     return one_line(" / ".join(names(pair)))
 
 
 def names(pair: Compared) -> list[str]:
-    """The names of a pair's windows, one if they are the same."""
+    """Return the names of a pair's windows, one if they are the same."""
     return list(dict.fromkeys(window.name for window in (pair.left, pair.right) if window is not None))
 
 
@@ -124,26 +124,26 @@ def _pair_cells(pair: Compared) -> tuple[str, ...]:
 
 
 def _verdict(pair: Compared) -> Painted:
-    kinds = ", ".join(found.kind for found in pair.disagreements)
+    kinds = ", ".join(disagreement.kind for disagreement in pair.disagreements)
     return Painted(kinds, Style.BAD) if kinds else Painted("agreed", Style.GOOD)
 
 
 def windows_json(windows: Sequence[Window]) -> list[dict[str, Any]]:
-    """Each window as plain data; symbolic sizes as text, unknown ones null."""
+    """Return each window as plain data; symbolic sizes as text, unknown ones null."""
     return [window_json(window) for window in windows]
 
 
 def window_json(window: Window) -> dict[str, Any]:
-    """One window as plain data."""
+    """Return one window as plain data."""
     return {
         "name": window.name,
         "operator": window.operator,
         "kernel": list(window.kernel),
         "strides": list(window.strides),
         "dilations": list(window.dilations),
-        "input": [_plain(size) for size in window.sizes],
-        "output": [_plain(size) for size in window.results],
-        "filters": _plain(window.filters),
+        "input": [_json_size(size) for size in window.sizes],
+        "output": [_json_size(size) for size in window.results],
+        "filters": _json_size(window.filters),
         "policy": window.policy,
         "same_as": window.also or None,
         "pads": None if window.pads is None else [list(pair) for pair in window.pads],
@@ -157,7 +157,7 @@ def window_json(window: Window) -> dict[str, Any]:
 
 
 def audit_json(audit: PaddingAudit) -> dict[str, Any]:
-    """The audit as plain data."""
+    """Return the audit as plain data."""
     return {
         "agrees": audit.agrees,
         "windows": len(audit.pairs),
@@ -167,7 +167,8 @@ def audit_json(audit: PaddingAudit) -> dict[str, Any]:
                 "first": None if pair.left is None else window_json(pair.left),
                 "second": None if pair.right is None else window_json(pair.right),
                 "disagreements": [
-                    {"kind": found.kind, "text": found.text, "fix": found.fix} for found in pair.disagreements
+                    {"kind": disagreement.kind, "text": disagreement.text, "fix": disagreement.fix}
+                    for disagreement in pair.disagreements
                 ],
             }
             for pair in audit.pairs
@@ -175,7 +176,7 @@ def audit_json(audit: PaddingAudit) -> dict[str, Any]:
     }
 
 
-def _plain(size: object) -> int | str | None:
+def _json_size(size: object) -> int | str | None:
     if isinstance(size, int):
         return size
     return None if str(size) == "?" else str(size)

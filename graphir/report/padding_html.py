@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .padding import WINDOW_HEADER, names, pads, summary, verdict_line, window_cells
-from .page import Shape, banner, escape, facts, fold, footer, page, section, table
+from .page import TableShape, banner, escape, facts, fold, footer, page, section, table
 
 if TYPE_CHECKING:
     from graphir.analysis.padding_audit import Compared, PaddingAudit
@@ -17,15 +17,15 @@ OPEN_ROWS = 40
 
 
 def windows_html(windows: Sequence[Window], source: str) -> str:
-    """The page of one model's windows."""
+    """Return the page of one model's windows."""
     rows = [[_pairs(cell) for cell in window_cells(window)] for window in windows]
     known = facts([("model", escape(source)), ("windows", escape(summary(windows)))])
-    made = table(WINDOW_HEADER, rows, Shape(find="windows", full=(8, 9)))
-    return page("Padding", [section("Model", known), section("Windows", made)], footer())
+    body = table(WINDOW_HEADER, rows, TableShape(find="windows", full=(8, 9)))
+    return page("Padding", [section("Model", known), section("Windows", body)], footer())
 
 
 def audit_html(audit: PaddingAudit, left: str, right: str) -> str:
-    """The page of an audit: verdict, who was compared, every disagreement with its fix, every pair."""
+    """Return the page of an audit: verdict, the two models, every disagreement with its fix, every pair."""
     kind, word = ("noise", "Agreed") if audit.agrees else ("broken", "Disagree")
     notes = [("note", escape(note)) for note in audit.notes]
     sections = [
@@ -35,11 +35,11 @@ def audit_html(audit: PaddingAudit, left: str, right: str) -> str:
     wrong = [pair for pair in audit.pairs if pair.disagreements]
     if wrong:
         rows = [row for pair in wrong for row in _disagreements(pair)]
-        shape = Shape(told=1, full=(2, 3), find="disagreements", classes="audit")
-        found = table(("layer", "what", "in words", "fix"), rows, shape)
-        sections.append(section(f"Disagreements ({len(rows)})", found))
+        shape = TableShape(told=1, full=(2, 3), find="disagreements", classes="audit")
+        body = table(("layer", "what", "in words", "fix"), rows, shape)
+        sections.append(section(f"Disagreements ({len(rows)})", body))
     header = ("first", "second", "operator", "input", "pads", "pads there", "verdict")
-    shape = Shape(told=6, find="windows", full=(1,))
+    shape = TableShape(told=6, find="windows", full=(1,))
     pairs = table(header, [_pair(pair) for pair in audit.pairs], shape)
     opened = len(audit.pairs) <= OPEN_ROWS
     sections.append(section("Windows", fold(f"All {len(audit.pairs):,} windows side by side", pairs, opened=opened)))
@@ -48,9 +48,9 @@ def audit_html(audit: PaddingAudit, left: str, right: str) -> str:
 
 def _disagreements(pair: Compared) -> list[list[str]]:
     return [
-        [_names(pair), f'<span class="verdict broken whole">{escape(found.kind)}</span>', escape(found.text),
-         f"<code>{escape(found.fix)}</code>"]
-        for found in pair.disagreements
+        [_names(pair), f'<span class="verdict broken whole">{escape(item.kind)}</span>', escape(item.text),
+         f"<code>{escape(item.fix)}</code>"]
+        for item in pair.disagreements
     ]  # fmt: skip
 
 
@@ -58,7 +58,7 @@ def _pair(pair: Compared) -> list[str]:
     left, right = pair.left, pair.right
     present = left or right
     assert present is not None
-    verdict = ", ".join(found.kind for found in pair.disagreements)
+    verdict = ", ".join(disagreement.kind for disagreement in pair.disagreements)
     style = "broken" if verdict else "noise"
     return [
         escape(left.name) if left else "-",
@@ -72,10 +72,10 @@ def _pair(pair: Compared) -> list[str]:
 
 
 def _names(pair: Compared) -> str:
-    """Both names, one below the other."""
+    """Return both names, one below the other."""
     return "<br>".join(escape(name) for name in names(pair))
 
 
 def _pairs(text: str) -> str:
-    """A cell whose lines end between pairs of numbers, not within one."""
+    """Return a cell in which no line breaks within a pair of numbers."""
     return re.sub(r"(\(-?\d+,) (-?\d+\))", r"\1&nbsp;\2", escape(text))

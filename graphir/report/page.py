@@ -20,7 +20,7 @@ SEARCHED_FROM = 9
 
 
 @dataclass(frozen=True)
-class Cell:
+class HtmlCell:
     """A cell of a table: its HTML, and what it is sorted by where that is not what it shows."""
 
     html: str
@@ -28,7 +28,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Shape:
+class TableShape:
     """How a table stands on a page.
 
     `right` are the columns flushed right, `name` the one that heads a card on a narrow screen, `told` the one that
@@ -47,19 +47,19 @@ class Shape:
     stacked: bool = True
 
 
-PLAIN = Shape()
+PLAIN = TableShape()
 
 
 def escape(text: object) -> str:
-    """Text for a page: no markup in it, and nothing that turns or hides what stands beside it."""
+    """Return text without markup, and without characters that reverse or hide the text near it."""
     return escape_markup(in_one_line(text))
 
 
 def page(title: str, sections: Iterable[str], footer: str, *, style: str = "") -> str:
-    """A whole document; the sections are HTML, title and footer text. Its policy lets nothing be loaded and no other
-    script run. `style` is added to the style sheet."""
+    """Return a whole document; the sections are HTML, title and footer text. Its policy lets nothing be loaded and no
+    other script run. `style` is added to the style sheet."""
     body = "\n".join(sections)
-    sheet, script = own("page.css") + style, own("page.js")
+    sheet, script = read_asset("page.css") + style, read_asset("page.js")
     allowed = f"script-src '{digest(script)}'; style-src '{digest(sheet)}'"
     policy = f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
     return (
@@ -72,50 +72,50 @@ def page(title: str, sections: Iterable[str], footer: str, *, style: str = "") -
     )
 
 
-def own(name: str) -> str:
-    """A file that belongs to the pages."""
+def read_asset(name: str) -> str:
+    """Return the text of a file in this folder."""
     return Path(__file__).with_name(name).read_text(encoding="utf-8")
 
 
 def digest(text: str) -> str:
-    """What a policy calls a script or a style sheet that may stand in the page."""
+    """Return the hash by which the page's policy allows a script or a style sheet."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode("ascii")
 
 
 def section(title: str, body: str) -> str:
-    """A framed part with a heading; the body is HTML."""
+    """Return a framed part with a heading; the body is HTML."""
     return f"<section>\n<h2>{escape(title)}</h2>\n{body}\n</section>"
 
 
 def fold(title: str, body: str, *, opened: bool = False, note: str = "") -> str:
-    """A part that a click opens; the body is HTML."""
+    """Return a part that a click opens; the body is HTML."""
     said = f"<small>{escape(note)}</small>" if note else ""
     return f"<details{' open' if opened else ''}><summary>{escape(title)}{said}</summary>\n{body}\n</details>"
 
 
 def banner(kind: str, title: str, text: str) -> str:
-    """The verdict at the top, coloured by its kind: identical, noise, suspicious, broken or open."""
+    """Return the verdict at the top, coloured by its kind: identical, noise, suspicious, broken or open."""
     return f'<p class="banner {kind}"><strong>{escape(title)}</strong><span>{escape(text)}</span></p>'
 
 
 def facts(rows: Iterable[tuple[str, str]]) -> str:
-    """Names and values; the values are HTML."""
+    """Return a list of names and values; the values are HTML."""
     cells = "\n".join(f"<dt>{escape(name)}</dt><dd>{value}</dd>" for name, value in rows)
     return f"<dl>\n{cells}\n</dl>"
 
 
-def copied(text: str, what: str) -> str:
-    """A text of several lines that can be copied at once; `what` it is, in words."""
+def copyable(text: str, what: str) -> str:
+    """Return a text with a copy button; `what` describes it."""
     shown = "\n".join(escape(line) for line in text.split("\n"))
     return f'<div class="copy" data-what="{escape(what)}"><pre><code>{shown}</code></pre></div>'
 
 
 def table(
-    header: Sequence[str], rows: Sequence[Sequence[str | Cell]], shape: Shape = PLAIN,
+    header: Sequence[str], rows: Sequence[Sequence[str | HtmlCell]], shape: TableShape = PLAIN,
     ids: Mapping[int, str] | None = None,
 ) -> str:  # fmt: skip
-    """A table, whose rows are cards on a narrow screen; the cells are HTML. `ids` are those of rows that links lead
-    to."""
+    """Return a table, whose rows are cards on a narrow screen; the cells are HTML. `ids` are those of rows that links
+    lead to."""
     heads = "".join(
         f'<th scope="col"{_classes(shape, column, head=True)}>{escape(cell)}</th>' for column, cell in enumerate(header)
     )
@@ -126,18 +126,18 @@ def table(
             for begin, name in zip(opening, header, strict=True)
         ]
     lines = []
-    for place, row in enumerate(rows):
-        cells = "".join([f"<td{begin}{_keyed(cell)}</td>" for begin, cell in zip(opening, row, strict=True)])
-        name = "" if ids is None or place not in ids else f' id="{ids[place]}"'
+    for index, row in enumerate(rows):
+        cells = "".join([f"<td{begin}{_cell_markup(cell)}</td>" for begin, cell in zip(opening, row, strict=True)])
+        name = "" if ids is None or index not in ids else f' id="{ids[index]}"'
         lines.append(f"<tr{name}>{cells}</tr>")
     body = "\n".join(lines)
     classes = f"{'cards' if shape.stacked else 'narrow'} {shape.classes}".rstrip()
-    made = f'<table class="{classes}">\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{body}\n</tbody></table>'
+    markup = f'<table class="{classes}">\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{body}\n</tbody></table>'
     find = f' data-find="{escape(shape.find)}"' if shape.find and len(rows) >= SEARCHED_FROM else ""
-    return f'<div class="wide"{find}>{made}</div>'
+    return f'<div class="wide"{find}>{markup}</div>'
 
 
-def _classes(shape: Shape, column: int, *, head: bool = False) -> str:
+def _classes(shape: TableShape, column: int, *, head: bool = False) -> str:
     names = ["right"] if column in shape.right else []
     if not head:
         names += ["name"] if column == shape.name else []
@@ -146,13 +146,13 @@ def _classes(shape: Shape, column: int, *, head: bool = False) -> str:
     return f' class="{" ".join(names)}"' if names else ""
 
 
-def _keyed(cell: str | Cell) -> str:
-    """The rest of a cell's opening tag, and what is in it."""
+def _cell_markup(cell: str | HtmlCell) -> str:
+    """Return the rest of a cell's opening tag and its content."""
     return f">{cell}" if isinstance(cell, str) else f' data-v="{escape(cell.key)}">{cell.html}'
 
 
 def bar(percent: float, mark: float | None = None, look: str = "") -> str:
-    """A bar from 0 to 100, and a mark on it; `look` is a verdict's."""
+    """Return a bar from 0 to 100, and a mark on it; `look` is a verdict's."""
     limit = "" if mark is None else f'<rect class="limit" x="{max(mark - 0.8, 0):.1f}" width="1.6" height="16"/>'
     return (
         f'<svg class="bar {look}" viewBox="0 0 100 16" preserveAspectRatio="none" aria-hidden="true">'
@@ -162,7 +162,7 @@ def bar(percent: float, mark: float | None = None, look: str = "") -> str:
 
 
 def footer() -> str:
-    """Who made the page."""
+    """Return the name and version of graphir."""
     from graphir import __version__
 
     return f"graphir {__version__}"

@@ -12,7 +12,7 @@ from .text import plural, table, wrapped
 
 
 def decisions_text(groups: Mapping[str, Sequence[Decision]], *, verbose: bool) -> str:
-    """Decisions by kind: all of them, or of each kind the count and one example."""
+    """Return decisions by kind: all of them, or of each kind the count and one example."""
     total = sum(len(decisions) for decisions in groups.values())
     hidden = not verbose and total > len(groups)
     head = plural(total, "decision") + (", one of each kind shown (-v shows all)" if hidden else "") + ":"
@@ -28,7 +28,7 @@ def decisions_text(groups: Mapping[str, Sequence[Decision]], *, verbose: bool) -
 
 
 def operators_text(before: Mapping[str, int], after: Mapping[str, int], source: str, target: str) -> str:
-    """Two columns of operators with their counts, most frequent first."""
+    """Return two columns of operators with their counts, most frequent first."""
     left = [*by_count(before).items(), ("total", sum(before.values()))]
     right = [*by_count(after).items(), ("total", sum(after.values()))]
     length = max(len(left), len(right))

@@ -21,7 +21,7 @@ CAUSE = 120
 
 
 def registry_text(report: RegistryReport, *, verbose: bool = False) -> str:
-    """The summary; with `verbose` a row of every model."""
+    """Return the summary; with `verbose` a row of every model."""
     parts = [paint(headline(report), Style.HEADING)]
     if verbose and report.outcomes:
         parts.append(_models(report.outcomes))
@@ -52,7 +52,7 @@ def remarks(report: RegistryReport) -> list[str]:
     if report.older:
         lines.append(f"{report.older:,} were made by another release of graphir (--retry all reruns them)")
     if report.left:
-        lines.append(f"{plural(report.left, 'result')} of models that are not among the sources any more stay there")
+        lines.append(f"{plural(report.left, 'result')} of models that are no longer among the sources: kept")
     skipped = skipped_text(report.passed)
     return [*lines, skipped] if skipped else lines
 
@@ -64,48 +64,48 @@ def skipped_text(counts: Mapping[str, int]) -> str:
 
 
 def _buckets(report: RegistryReport) -> str:
-    """A row a bucket, and below those that failed the first causes."""
-    found = report.buckets()
+    """Return a table with one row per bucket, and the first causes of each failure."""
+    by_bucket = report.buckets()
     rows = [
-        (_painted(bucket), f"{len(outcomes):,}", listing([outcome.name for outcome in outcomes], NAMES))
-        for bucket, outcomes in found.items()
+        (_paint_bucket(bucket), f"{len(outcomes):,}", listing([outcome.name for outcome in outcomes], NAMES))
+        for bucket, outcomes in by_bucket.items()
     ]
     text = table(("outcome", "models", "first names"), rows, right=(1,))
     causes = []
-    for bucket, outcomes in found.items():
-        told = [outcome for outcome in outcomes if outcome.detail]
-        if told:
+    for bucket, outcomes in by_bucket.items():
+        explained = [outcome for outcome in outcomes if outcome.detail]
+        if explained:
             causes.append(f"  {bucket.value}:")
             causes += [wrapped(f"{outcome.name}: {short(outcome.detail)}", first="    ", rest="      ")
-                       for outcome in told[:CAUSES]]  # fmt: skip
-            if len(told) > CAUSES:
-                causes.append(f"    ... and {len(told) - CAUSES:,} more")
+                       for outcome in explained[:CAUSES]]  # fmt: skip
+            if len(explained) > CAUSES:
+                causes.append(f"    ... and {len(explained) - CAUSES:,} more")
     return "\n\n".join(filter(None, [text, "\n".join(causes)]))
 
 
-def _painted(bucket: Bucket) -> Painted:
+def _paint_bucket(bucket: Bucket) -> Painted:
     return Painted(bucket.value, Style.GOOD if bucket.value == "done" else Style.BAD)
 
 
 def short(detail: str) -> str:
-    """The beginning of a cause, in one line."""
+    """Return the beginning of a cause, in one line."""
     text = in_one_line(detail)
     return text if len(text) <= CAUSE else text[: CAUSE - 4].rstrip() + " ..."
 
 
 def verdict_word(verdict: str) -> str:
-    """A verdict of a record as tables show it; "" where there is none."""
+    """Return a verdict of a record as tables show it; "" where there is none."""
     return Verdict(verdict).word if verdict else ""
 
 
 def _models(outcomes: Sequence[Outcome]) -> str:
     rows: list[tuple[str, ...]] = []
     for outcome in outcomes:
-        made: tuple[str, ...] = ("-",) * 6
+        cells: tuple[str, ...] = ("-",) * 6
         if outcome.is_reported:
-            made = (
+            cells = (
                 outcome.framework, size(outcome.nbytes), f"{outcome.nodes[0]:,} -> {outcome.nodes[1]:,}",
                 f"{outcome.decisions:,}", verdict_word(outcome.verdict) or "-", f"{outcome.seconds:.2f} s",
             )  # fmt: skip
-        rows.append((outcome.name, _painted(outcome.bucket), *made))
+        rows.append((outcome.name, _paint_bucket(outcome.bucket), *cells))
     return table(("model", "outcome", "of", "size", "nodes", "decisions", "verdict", "took"), rows, right=(3, 5, 7))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from .page import Cell, Shape, banner, escape, footer, page, section, table
+from .page import HtmlCell, TableShape, banner, escape, footer, page, section, table
 from .registry import headline, short, skipped_text, verdict_word
 from .text import plural, size
 
@@ -22,14 +22,14 @@ NAMES = 5
 
 
 def registry_html(report: RegistryReport) -> str:
-    """The page. Nothing of it depends on how often the work was interrupted, but for the times."""
+    """Return the page. Apart from times it does not depend on interruptions of the work."""
     rest = len(report.outcomes) - sum(outcome.bucket.value == "done" for outcome in report.outcomes)
     looks = {0: "identical" if report.verified else "open", 1: "broken", 4: "broken", 5: "not-proven"}
-    text = "All of them." if not rest else f"{plural(rest, 'model')} ended otherwise."
+    text = "All of them." if not rest else f"{plural(rest, 'model')} did not succeed."
     sections = [banner(looks[report.exit_code], _headline(report), text), section("Outcomes", _buckets(report))]
     if report.operators():
         rows = [[escape(name), f"{count:,}"] for name, count in report.operators().items()]
-        shape = Shape(right=(1,), find="operators", stacked=False)
+        shape = TableShape(right=(1,), find="operators", stacked=False)
         sections.append(section("Operators that are not supported", table(("operator", "models"), rows, shape)))
     sections.append(section(f"Models ({len(report.outcomes):,})", _models(report.outcomes)))
     return page("Registry", sections, footer())
@@ -47,7 +47,7 @@ def _buckets(report: RegistryReport) -> str:
         rows.append([_word(bucket), f"{len(outcomes):,}", f'<span class="name">{names}{more}</span>'])
     skipped = skipped_text(report.passed)
     legend = f'<p class="legend">{escape(skipped)}</p>' if skipped else ""
-    return table(("outcome", "models", "first names"), rows, Shape(right=(1,), full=(2,))) + legend
+    return table(("outcome", "models", "first names"), rows, TableShape(right=(1,), full=(2,))) + legend
 
 
 def _word(bucket: Bucket) -> str:
@@ -60,21 +60,21 @@ def _link(outcome: Outcome) -> str:
 
 
 def _models(outcomes: Sequence[Outcome]) -> str:
-    """A row a model. The name leads to its report, of one that failed to its record, which has the whole text."""
-    rows: list[list[str | Cell]] = []
+    """Return a table with one row per model. Its name links to its report, or to its record if it failed."""
+    rows: list[list[str | HtmlCell]] = []
     for outcome in outcomes:
         address = quote(f"models/{outcome.slug}/{'report.html' if outcome.is_reported else 'record.json'}")
         detail = f"<br><small>{escape(short(outcome.detail))}</small>" if outcome.detail else ""
         name = f'<a href="{address}">{escape(outcome.name)}</a>'
-        made: list[str | Cell] = [""] * 6
+        cells: list[str | HtmlCell] = [""] * 6
         if outcome.is_reported:
-            made = [
-                escape(outcome.framework), Cell(size(outcome.nbytes), outcome.nbytes),
+            cells = [
+                escape(outcome.framework), HtmlCell(size(outcome.nbytes), outcome.nbytes),
                 f"{outcome.nodes[0]:,} to {outcome.nodes[1]:,}", f"{outcome.decisions:,}",
                 escape(verdict_word(outcome.verdict) or "not verified"),
-                Cell(f"{outcome.seconds:.2f} s", outcome.seconds),
+                HtmlCell(f"{outcome.seconds:.2f} s", outcome.seconds),
             ]  # fmt: skip
-        rows.append([name + detail, _word(outcome.bucket), *made])
+        rows.append([name + detail, _word(outcome.bucket), *cells])
     header = ("model", "outcome", "of", "size", "nodes", "decisions", "verdict", "took")
-    ids = {place: escape(outcome.slug) for place, outcome in enumerate(outcomes)}
-    return table(header, rows, Shape(right=(3, 4, 5, 7), told=1, find="models"), ids)
+    ids = {index: escape(outcome.slug) for index, outcome in enumerate(outcomes)}
+    return table(header, rows, TableShape(right=(3, 4, 5, 7), told=1, find="models"), ids)

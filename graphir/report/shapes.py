@@ -17,20 +17,22 @@ if TYPE_CHECKING:
 SHOWN = 20
 VERDICTS = {
     "same": "",
-    "layout": "channels elsewhere",
-    "open": "sizes open",
+    "layout": "other layout",
+    "open": "dynamic sizes",
     "differs": "DIFFERS",
     "alone": "no counterpart",
 }
 
 
 def agree(pairs: Sequence[ShapePair]) -> bool:
-    """Whether no two layers that belong together differ in shape. Layers without a counterpart are no difference."""
+    """Return whether no two layers that belong together differ in shape. Layers without a counterpart are no
+    difference."""
     return not any(pair.verdict == "differs" for pair in pairs)
 
 
 def shapes_text(pairs: Sequence[ShapePair], left: str, right: str, *, verbose: bool = False) -> str:
-    """The outcome, the first layer that differs, and a table: of all layers if `verbose`, else of those that differ."""
+    """Return the outcome, the first layer that differs, and a table: of all layers if `verbose`, else of those that
+    differ."""
     differing = [pair for pair in pairs if pair.verdict == "differs"]
     both = sum(pair.verdict != "alone" for pair in pairs)
     if differing:
@@ -53,26 +55,27 @@ def shapes_text(pairs: Sequence[ShapePair], left: str, right: str, *, verbose: b
 
 
 def shapes_json(pairs: Sequence[ShapePair]) -> dict[str, Any]:
-    """The comparison as plain data."""
+    """Return the comparison as plain data."""
     return {
         "agree": agree(pairs),
         "layers": [
-            {"first": _plain(pair.left), "second": _plain(pair.right), "verdict": pair.verdict} for pair in pairs
+            {"first": _value_json(pair.left), "second": _value_json(pair.right), "verdict": pair.verdict}
+            for pair in pairs
         ],
     }
 
 
-def _word(found: str) -> str:
+def _word(comparison: str) -> str:
     styles = {"differs": Style.BAD, "same": Style.GOOD, "layout": Style.GOOD}
-    word = VERDICTS[found] or "same"
-    return Painted(word, styles[found]) if found in styles else word
+    word = VERDICTS[comparison] or "same"
+    return Painted(word, styles[comparison]) if comparison in styles else word
 
 
 def _cells(value: Value | None) -> tuple[str, str]:
     return ("-", "") if value is None else (value.name, str(value.type))
 
 
-def _plain(value: Value | None) -> dict[str, Any] | None:
+def _value_json(value: Value | None) -> dict[str, Any] | None:
     if value is None:
         return None
     operator = None if value.producer is None else value.producer.op.name

@@ -27,7 +27,7 @@ def table(
     whole: bool = False,
     scoped: bool = False,
 ) -> str:
-    """Columns as wide as their widest cell, those in `right` flushed right; no lines drawn.
+    """Return columns as wide as their widest cell, those in `right` flushed right; no lines drawn.
 
     With `scoped` the first column holds names: a long scope that most begin with is left out, and a line says so. On a
     terminal (`look`) the table fits its width: the columns in `flexible`, or else all that are not flushed right,
@@ -44,19 +44,19 @@ def table(
         listed = [tuple(row) for row in rows]
         scope = long_scope([str(row[0]) for row in listed])
         if scope:
-            short = [tuple(_without(cell, scope) for cell in row) for row in listed]
-            note = wrapped(f"{scope} in front of names is left out (-v shows it)")
+            short = [tuple(_strip_scope(cell, scope) for cell in row) for row in listed]
+            note = wrapped(f"{scope} is omitted in front of names (-v shows it)")
             return table(header, short, right=right, flexible=flexible, whole=whole) + f"\n{note}"
         rows = listed
     if shown.width is not None and header:
-        from .drawn import Columns, fitted
+        from .drawn import TableColumns, fit_table
 
-        columns = Columns(flushed, None if flexible is None else tuple(flexible), whole)
-        return fitted(header, rows, shown.width, columns, whole=shown.whole)
+        columns = TableColumns(flushed, None if flexible is None else tuple(flexible), whole)
+        return fit_table(header, rows, shown.width, columns, whole=shown.whole)
     names = [Painted(name, Style.HEADING) for name in header]
     cells = [[(cell, one_line(cell)) for cell in row] for row in ([names, *rows] if header else rows)]
     widths = [max(len(line[column][1]) for line in cells) for column in range(len(cells[0]))] if cells else []
-    made = []
+    aligned = []
     for line in cells:
         ready = [
             _cell(text, width, getattr(cell, "style", None), column in flushed)
@@ -64,8 +64,8 @@ def table(
         ]
         while ready and not ready[-1].strip():
             ready.pop()
-        made.append("  " + "  ".join([*ready[:-1], *(text.rstrip() for text in ready[-1:])]) if ready else "")
-    return "\n".join(made)
+        aligned.append("  " + "  ".join([*ready[:-1], *(text.rstrip() for text in ready[-1:])]) if ready else "")
+    return "\n".join(aligned)
 
 
 def long_scope(names: Iterable[str]) -> str:
@@ -84,35 +84,35 @@ def long_scope(names: Iterable[str]) -> str:
     return max((scope for scope, count in counts.items() if count > 1 and 2 * count > len(scoped)), key=len, default="")
 
 
-def _without(cell: object, scope: str) -> object:
-    """A cell without the scope; a word with a style is none of the names."""
+def _strip_scope(cell: object, scope: str) -> object:
+    """Return a cell without the scope; a word with a style is none of the names."""
     return cell.replace(scope, "") if type(cell) is str else cell
 
 
 def _cell(text: str, width: int, style: Style | None, is_flushed: bool) -> str:
-    """A cell of a column, spaces around what has a colour."""
+    """Return a cell of a column, spaces around what has a colour."""
     around = " " * (width - len(text))
     return around + paint(text, style) if is_flushed else paint(text, style) + around
 
 
 def wrapped(text: str, *, first: str = "  ", rest: str = "      ", width: int | None = None) -> str:
-    """A paragraph, its lines after the first indented by `rest`; names are never broken.
+    """Return a paragraph, its lines after the first indented by `rest`; names are never broken.
 
     `width` is 100, or the terminal's where that is narrower. A label in front (`cause: ...`) has the colour of
     headings.
     """
     room = min(WIDTH, look().width or WIDTH) if width is None else width
     shown = in_one_line(text)
-    made = textwrap.fill(
+    paragraph = textwrap.fill(
         shown, room, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
     )
-    label, colon, said = made.partition(":")
+    label, colon, said = paragraph.partition(":")
     style = LABELS.get(label.strip()) if colon else None
-    return made if style is None else paint(label + colon, Style[style]) + said
+    return paragraph if style is None else paint(label + colon, Style[style]) + said
 
 
 def number(value: float) -> str:
-    """A measured number in few characters.
+    """Return a measured number in few characters.
 
     >>> number(0.0), number(1.23456e-7), number(12.5), number(float("inf"))
     ('0', '1.2e-07', '12.5', 'inf')
@@ -125,7 +125,7 @@ def number(value: float) -> str:
 
 
 def size(nbytes: int) -> str:
-    """Bytes for people, in powers of ten.
+    """Return bytes for people, in powers of ten.
 
     >>> size(512), size(123_456), size(3_200_000_000)
     ('512 B', '123.5 KB', '3.2 GB')
@@ -139,7 +139,7 @@ def size(nbytes: int) -> str:
 
 
 def plural(count: int, noun: str) -> str:
-    """A count with its noun.
+    """Return a count with its noun.
 
     >>> plural(1, "node"), plural(1200, "node")
     ('1 node', '1,200 nodes')
@@ -148,7 +148,7 @@ def plural(count: int, noun: str) -> str:
 
 
 def folded_text(folded: Mapping[str, int]) -> str:
-    """How many parameters are part of others now, with some of their names; "" for none."""
+    """Return how many parameters are part of others now, with some of their names; "" for none."""
     if not folded:
         return ""
     names = ", ".join(map(one_line, list(folded)[:3])) + (", ..." if len(folded) > 3 else "")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def values_text(graph: Graph) -> str:
-    """One line a value, and how many are known."""
+    """Return one line a value, and how many are known."""
     rows = [
         (row["name"], row["type"], row["operator"] or row["role"], ", ".join(row["inputs"])) for row in values(graph)
     ]
@@ -40,8 +40,8 @@ def _results(graph: Graph, around: str) -> Iterator[dict[str, Any]]:
     outputs = set(graph.outputs)
     for node in graph.nodes:
         yield from (_row(value, around, False, value in outputs) for value in visible_outputs(node))
-        for place, inner in enumerate(node.subgraphs):
-            path = f"{around}{subgraph_path(node, place)}"
+        for index, inner in enumerate(node.subgraphs):
+            path = f"{around}{subgraph_path(node, index)}"
             yield from (_row(value, path, False, False) for value in inner.inputs)
             yield from _results(inner, path)
 
@@ -66,7 +66,7 @@ def _row(value: Value, around: str, is_parameter: bool, is_output: bool) -> dict
 
 
 def count_known(graph: Graph) -> dict[str, int]:
-    """How many values, those of subgraphs included, are known in numbers, in symbols, and not wholly known."""
+    """Return how many values, those of subgraphs included, are known in numbers, in symbols, and not wholly known."""
     from graphir.inference.explain import all_values
 
     counts = {"values": 0, "known": 0, "symbolic": 0, "unknown": 0}
@@ -87,7 +87,7 @@ def _state(type_: Type) -> str:
 
 
 def describe_counts(counts: dict[str, int]) -> str:
-    """The counts in one line."""
+    """Return the counts in one line."""
     return (
         f"{counts['values']} values: {counts['known']} known in numbers, {counts['symbolic']} with symbolic sizes, "
         f"{counts['unknown']} not fully known"

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 MEANINGS = {
     "identical": "every output is the same to the last bit",
     "noise": "every output is equal within rounding",
-    "not proven": "the outputs agree, in what cannot show a fault",
-    "not deterministic": "the model differs from itself by more than rounding explains",
+    "not proven": "the outputs agree, but these runs cannot reveal a fault",
+    "not deterministic": "two runs of the model differ by more than rounding explains",
     "suspicious": "the outputs differ by more than rounding explains",
     "broken": "the models do not compute the same",
 }
-SAME_FILES = "both files have the same bytes; what differs below is how onnxruntime computes"
+SAME_FILES = "both files have the same bytes; differences below come from onnxruntime"
 # What a comparison's note says where no difference can be computed.
 INCOMPARABLE = ("shapes differ", "texts differ", "infinities or NaN", "no such output")
 LAYERS_SHOWN = 12
@@ -37,7 +37,7 @@ COVERAGE_SHOWN = 2
 
 
 def verdict_line(report: VerificationReport) -> str:
-    """The outcome in one line."""
+    """Return the outcome in one line."""
     verdict = report.verdict
     if verdict is Verdict.NOT_PROVEN and report.reasons:
         return f"NOT PROVEN: {report.reasons[0]}"
@@ -52,24 +52,24 @@ def verdict_line(report: VerificationReport) -> str:
 
 
 def meaning(report: VerificationReport) -> str:
-    """What the verdict says, as a clause."""
+    """Return the meaning of the verdict as a clause."""
     return SAME_FILES if report.ok and report.same_files else MEANINGS[report.verdict.value]
 
 
 def further_reasons(report: VerificationReport) -> Sequence[str]:
-    """Why it is not proven, without the reason that the line of the verdict gives."""
+    """Return the reasons of `not proven`, without the one in the verdict's line."""
     return report.reasons[1:] if report.verdict is Verdict.NOT_PROVEN else report.unproven
 
 
 def headline(report: VerificationReport) -> str:
-    """The outcome in a word or two."""
+    """Return the outcome in a word or two."""
     if report.ok:
         return "verified"
     return "different" if report.verdict.differs else report.verdict.value
 
 
 def verification_text(report: VerificationReport, *, verbose: bool = False) -> str:
-    """The verdict, who was compared with whom on what, a table of the outputs, and the first layer that differs.
+    """Return the verdict, both models, the inputs, a table of the outputs, and the first layer that differs.
 
     With `verbose` every layer is listed, else the first that differ.
     """
@@ -82,80 +82,83 @@ def verification_text(report: VerificationReport, *, verbose: bool = False) -> s
     if report.outputs:
         table_lines = ["", comparison_table(report.outputs, "output", worst_sets(report))]
         lines += [f"  inputs     {feeds}", *set_lines(report, verbose=verbose), *table_lines]
-    said = [found for found in report.outputs if found.note and found.verdict is not Verdict.NOT_PROVEN]
-    lines += [wrapped(f"{found.name}: {found.note}") for found in said]
+    said = [output for output in report.outputs if output.note and output.verdict is not Verdict.NOT_PROVEN]
+    lines += [wrapped(f"{output.name}: {output.note}") for output in said]
     lines += [wrapped(f"classes: {ranking}") for ranking in report.rankings]
     causes = [cause_text(cause) for cause in report.causes]
-    lines += _shortened("cause", causes, len(causes) if verbose else CAUSES_SHOWN)
+    lines += _first_lines("cause", causes, len(causes) if verbose else CAUSES_SHOWN)
     lines += [wrapped(f"not proven: {reason}") for reason in further_reasons(report)]
     lines += [wrapped(f"note: {note}") for note in report.notes]
-    lines += _shortened("diff", report.changes, len(report.changes) if verbose else CHANGES_SHOWN)
-    lines += _shortened("coverage", report.coverage, len(report.coverage) if verbose else COVERAGE_SHOWN)
+    lines += _first_lines("diff", report.changes, len(report.changes) if verbose else CHANGES_SHOWN)
+    lines += _first_lines("coverage", report.coverage, len(report.coverage) if verbose else COVERAGE_SHOWN)
     if report.layers:
         lines += ["", *_layer_lines(report, verbose)]
     return "\n".join(lines)
 
 
-def _shortened(label: str, lines: Sequence[str], shown: int) -> list[str]:
-    """The first lines under a label, and how many more there are."""
+def _first_lines(label: str, lines: Sequence[str], shown: int) -> list[str]:
+    """Return the first lines under a label, and how many more there are."""
     more = [] if len(lines) <= shown else [f"  ... and {len(lines) - shown} more of {label} (-v lists all)"]
     return [*(wrapped(f"{label}: {line}") for line in lines[:shown]), *more]
 
 
 def set_lines(report: VerificationReport, *, verbose: bool = False) -> list[str]:
-    """The sets of inputs in a line; a line for each where one does not pass, or if `verbose`. Of many sets, as files
-    may give them, some are named, and of those only what does not pass has a line."""
+    """Return the sets of inputs in a line; a line for each where one does not pass, or if `verbose`. Of many sets, as
+    files may give them, some are named, and of those only what does not pass has a line."""
     if len(report.sets) < 2:
         return []
-    named = [one_line(one.name) for one in report.sets]
+    named = [one_line(input_set.name) for input_set in report.sets]
     names = ", ".join(named if verbose or len(named) <= SETS_NAMED else [*named[:SETS_NAMED], "..."])
     said = f"{len(named)} of inputs: {names}; each row is from the set that differs most"
     lines = [wrapped(said, first="  sets       ", rest=" " * 13)]
-    failing = [one for one in report.sets if not one.verdict.passes]
+    failing = [input_set for input_set in report.sets if not input_set.verdict.passes]
     listed = report.sets if verbose or (failing and len(named) <= SETS_NAMED) else failing[:SETS_NAMED]
-    width = max((len(one.name) for one in listed), default=0)
-    for one in listed:
-        feeds = ", ".join(f"{one_line(name)} {type_}" for name, type_ in one.feeds.items())
-        word = _word(one.verdict)
+    width = max((len(input_set.name) for input_set in listed), default=0)
+    for input_set in listed:
+        feeds = ", ".join(f"{one_line(name)} {type_}" for name, type_ in input_set.feeds.items())
+        word = _word(input_set.verdict)
         said = paint(f"{word:10}", word.style)
-        lines.append(f"             {one_line(one.name):{width}}  {said}  {feeds}".rstrip())
+        lines.append(f"             {one_line(input_set.name):{width}}  {said}  {feeds}".rstrip())
     if len(failing) > len(listed):
         lines.append(f"             ... and {len(failing) - len(listed)} more that do not pass (-v lists all)")
     return lines
 
 
 def cause_text(cause: Cause) -> str:
-    """A layer where differences begin, in one line."""
+    """Return a layer where differences begin, in one line."""
     count = len(cause.follows)
     follows = f"; {plural(count, 'layer')} {'differs' if count == 1 else 'differ'} because of it" if count else ""
     return f"{cause.name}: {cause.what}{follows}"
 
 
 def worst_sets(report: VerificationReport) -> list[str]:
-    """The set of inputs that each output's comparison comes from; nothing where there is one set."""
+    """Return the set of inputs that each output's comparison comes from; nothing where there is one set."""
     if len(report.sets) < 2:
         return []
-    return [next((one.name for one in report.sets if found in one.outputs), "") for found in report.outputs]
+    return [
+        next((input_set.name for input_set in report.sets if output in input_set.outputs), "")
+        for output in report.outputs
+    ]
 
 
 def comparison_table(comparisons: Sequence[Comparison], what: str, sets: Sequence[str] = ()) -> str:
-    """One line a value, with its set of inputs where there are `sets`. The floor is `-` where a difference that passes
-    needed none to be measured."""
+    """Return one line a value, with its set of inputs where there are `sets`. The floor is `-` where a difference that
+    passes needed none to be measured."""
     column = ("set",) if sets else ()
     return table(
         (what, *column, "shape", "scale", "max abs diff", "relative", "noise floor", "limit", "verdict"),
         [
             (
-                found.name,
-                *sets[place : place + 1],
-                "x".join(map(str, found.shape)) or "scalar",
-                number(found.scale),
-                *magnitudes(found),
-                number(found.floor) if has_floor(found) else "-",
-                number(found.limit) if math.isfinite(found.max_abs) else "-",
-                _word(found.verdict),
+                item.name,
+                *sets[index : index + 1],
+                "x".join(map(str, item.shape)) or "scalar",
+                number(item.scale),
+                *magnitudes(item),
+                number(item.floor) if has_floor(item) else "-",
+                number(item.limit) if math.isfinite(item.max_abs) else "-",
+                _word(item.verdict),
             )
-            for place, found in enumerate(comparisons)
+            for index, item in enumerate(comparisons)
         ],
         right=range(2 + len(column), 7 + len(column)),
         flexible=(0, 1 + len(column)),
@@ -163,31 +166,31 @@ def comparison_table(comparisons: Sequence[Comparison], what: str, sets: Sequenc
     )
 
 
-def magnitudes(found: Comparison) -> tuple[str, str]:
-    """The largest difference and its share of the scale; where none can be computed, what differs instead."""
-    if math.isfinite(found.max_abs):
-        return number(found.max_abs), number(found.relative) if math.isfinite(found.relative) else "-"
-    return next((said for said in INCOMPARABLE if said in found.note), "no number"), "-"
+def magnitudes(comparison: Comparison) -> tuple[str, str]:
+    """Return the largest difference and its share of the scale; where none can be computed, what differs instead."""
+    if math.isfinite(comparison.max_abs):
+        return number(comparison.max_abs), number(comparison.relative) if math.isfinite(comparison.relative) else "-"
+    return next((said for said in INCOMPARABLE if said in comparison.note), "no number"), "-"
 
 
-def describe_difference(found: Comparison) -> str:
-    """By how much two results differ, in a clause; where that is no number, why."""
-    if not math.isfinite(found.max_abs):
-        return found.note or "the difference is not finite"
-    allowed = f"where {number(found.limit)} is allowed"
-    if not math.isfinite(found.relative):
-        return f"off by {number(found.max_abs)} from zero, {allowed}"
-    return f"off by {number(found.relative)} of the scale at most, {allowed}"
+def describe_difference(comparison: Comparison) -> str:
+    """Return the difference of two results as a clause, or the reason why none can be computed."""
+    if not math.isfinite(comparison.max_abs):
+        return comparison.note or "the difference is not finite"
+    allowed = f"where {number(comparison.limit)} is allowed"
+    if not math.isfinite(comparison.relative):
+        return f"off by {number(comparison.max_abs)} from zero, {allowed}"
+    return f"off by {number(comparison.relative)} of the scale at most, {allowed}"
 
 
-def has_floor(found: Comparison) -> bool:
-    """Whether the noise floor was measured: what is the same, or passes without one, does not ask for it."""
-    return bool(found.floor) or not found.verdict.passes
+def has_floor(comparison: Comparison) -> bool:
+    """Return whether the noise floor was measured; results that pass without one need none."""
+    return bool(comparison.floor) or not comparison.verdict.passes
 
 
-def _word(found: Verdict) -> Painted:
-    """A verdict in a word, in capitals where it does not pass."""
-    word = found.word if found.passes else found.word.upper()
+def _word(verdict: Verdict) -> Painted:
+    """Return a verdict in a word, in capitals where it does not pass."""
+    word = verdict.word if verdict.passes else verdict.word.upper()
     return Painted(word, verdict_style(word))
 
 
@@ -195,7 +198,9 @@ def _layer_lines(report: VerificationReport, verbose: bool) -> list[str]:
     differing = report.diverging
     first = report.first_divergence
     if first is None:
-        said = "none differs by more than rounding" + (" where both are written alike" if report.rewritten else "")
+        said = "none differs by more than rounding" + (
+            " where both models have the same form" if report.rewritten else ""
+        )
         lines = [f"layer by layer: {plural(len(report.layers), 'value')} compared, {said}"]
     else:
         lines = [
@@ -205,7 +210,7 @@ def _layer_lines(report: VerificationReport, verbose: bool) -> list[str]:
     rewritten = [f"rewritten: {name}: {said}" for name, said in report.rewritten.items()]
     lines += [wrapped(line) for line in (rewritten if verbose else rewritten[:REWRITES_SHOWN])]
     if len(rewritten) > REWRITES_SHOWN and not verbose:
-        lines.append(f"  ... and {len(rewritten) - REWRITES_SHOWN} more that are written otherwise (-v lists all)")
+        lines.append(f"  ... and {len(rewritten) - REWRITES_SHOWN} more rewritten layers (-v lists all)")
     if verbose:
         lines.append(comparison_table(report.layers, "layer"))
     elif differing:
@@ -216,7 +221,7 @@ def _layer_lines(report: VerificationReport, verbose: bool) -> list[str]:
 
 
 def verification_json(report: VerificationReport) -> dict[str, Any]:
-    """The report as plain data. Numbers that JSON lacks (infinity) are null, with the reason in `note`."""
+    """Return the report as plain data. Numbers that JSON lacks (infinity) are null, with the reason in `note`."""
     first = report.first_divergence
     return {
         "ok": report.ok,
@@ -227,24 +232,34 @@ def verification_json(report: VerificationReport) -> dict[str, Any]:
         "unproven": report.reasons,
         "feeds": dict(report.feeds),
         "sets": [
-            {"name": one.name, "verdict": one.verdict.value, "feeds": dict(one.feeds),
-             "outputs": [_comparison_json(found) for found in one.outputs]}
-            for one in report.sets
+            {
+                "name": input_set.name,
+                "verdict": input_set.verdict.value,
+                "feeds": dict(input_set.feeds),
+                "outputs": [_comparison_json(output) for output in input_set.outputs],
+            }
+            for input_set in report.sets
         ],
         "rankings": [
-            {"name": one.name, "rows": one.rows, "top1": one.top1, "top1_near_ties": one.near1, "top5": one.top5,
-             "top5_near_ties": one.near5}
-            for one in report.rankings
+            {
+                "name": ranking.name,
+                "rows": ranking.rows,
+                "top1": ranking.top1,
+                "top1_near_ties": ranking.near1,
+                "top5": ranking.top5,
+                "top5_near_ties": ranking.near5,
+            }
+            for ranking in report.rankings
         ],
         "coverage": list(report.coverage),
         "changes": list(report.changes),
-        "causes": [{"name": one.name, "what": one.what, "follows": list(one.follows)} for one in report.causes],
+        "causes": [{"name": cause.name, "what": cause.what, "follows": list(cause.follows)} for cause in report.causes],
         "notes": list(report.notes),
         "seconds": round(report.seconds, 3),
-        "outputs": [_comparison_json(found) for found in report.outputs],
+        "outputs": [_comparison_json(output) for output in report.outputs],
         "first_divergence": None if first is None else first.name,
         "layers": [
-            {**_comparison_json(found), "rewritten": report.rewritten.get(found.name, "")} for found in report.layers
+            {**_comparison_json(layer), "rewritten": report.rewritten.get(layer.name, "")} for layer in report.layers
         ],
         "providers": dict(Counter(node.provider for node in report.placement)),
         "nodes": _placement_json(report),
@@ -252,23 +267,23 @@ def verification_json(report: VerificationReport) -> dict[str, Any]:
 
 
 def _placement_json(report: VerificationReport) -> list[dict[str, str]]:
-    """Each node with its provider; none where one provider has all of them, which its count says."""
+    """Return each node with its provider; none where one provider has all of them, which its count says."""
     if len({node.provider for node in report.placement}) < 2:
         return []
     return [{"name": node.name, "operator": node.operator, "provider": node.provider} for node in report.placement]
 
 
-def _comparison_json(found: Comparison) -> dict[str, Any]:
+def _comparison_json(comparison: Comparison) -> dict[str, Any]:
     return {
-        "name": found.name,
-        "shape": list(found.shape),
-        "scale": _finite(found.scale),
-        "max_abs": _finite(found.max_abs),
-        "relative": _finite(found.relative),
-        "floor": _finite(found.floor) if has_floor(found) else None,
-        "limit": _finite(found.limit),
-        "verdict": found.verdict.value,
-        "note": found.note,
+        "name": comparison.name,
+        "shape": list(comparison.shape),
+        "scale": _finite(comparison.scale),
+        "max_abs": _finite(comparison.max_abs),
+        "relative": _finite(comparison.relative),
+        "floor": _finite(comparison.floor) if has_floor(comparison) else None,
+        "limit": _finite(comparison.limit),
+        "verdict": comparison.verdict.value,
+        "note": comparison.note,
     }
 
 

@@ -15,8 +15,8 @@ SHOWN = 10
 
 
 def workflow_commands(suite: Suite) -> str:
-    """A notice where all passed; else an error that sums up, and one for each case that failed as far as GitHub shows
-    them."""
+    """Return a notice if all passed; else a summary error and one error per failed case, as many as GitHub
+    shows them."""
     title = f"graphir {suite.command}"
     if suite.ok:
         return command("notice", title, suite.summary, suite.file)
@@ -32,7 +32,7 @@ def workflow_commands(suite: Suite) -> str:
 
 
 def command(kind: str, title: str, text: str, file: str = "") -> str:
-    r"""One workflow command: `kind` is notice, warning or error.
+    r"""Return one workflow command: `kind` is notice, warning or error.
 
     >>> command("error", "a: b", "50 % of x\nis off", "m,1.onnx")
     '::error title=a%3A b,file=m%2C1.onnx::50 %25 of x%0Ais off'

@@ -74,12 +74,12 @@ def test_feeds(graphir: Command, digits: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "arguments, code, text",
     [
-        (("--batch", "0"), 2, "'0' is no size of a batch; write numbers from 1 on, after the models"),
-        (("--batch", "x"), 2, "'x' is no size of a batch"),
-        (("--seconds", "0"), 2, "'0' is no time; write a number above 0"),
-        (("--seconds", "nan"), 2, "is no time"),
+        (("--batch", "0"), 2, "'0' is not a batch size; write numbers, 1 or more, after the models"),
+        (("--batch", "x"), 2, "'x' is not a batch size"),
+        (("--seconds", "0"), 2, "'0' is not a time; write a number above 0"),
+        (("--seconds", "nan"), 2, "is not a time"),
         (("--warm-up", "-1"), 2, "whole number"),
-        (("--feeds", "f.npz", "--batch", "1"), 2, "--feeds have their own batch"),
+        (("--feeds", "f.npz", "--batch", "1"), 2, "--feeds determine the batch"),
         (("--feeds", "missing.npz"), 1, "missing.npz: no such file"),
         (("--provider", "nothing"), 2, "'nothing' is no provider; write one of cpu, cuda"),
         (("-i", "data:5,1,8,8", "--batch", "2"), 1, "batch 2: no input of"),

@@ -29,7 +29,7 @@ def test_a_row_a_model_and_the_gaps_of_all(graphir: Command, tmp_path: Path) -> 
     (gap,) = told.data["gaps"]
     assert (gap["operator"], gap["nodes"], gap["models"]) == ("NobodyKnows", 2, ["odd", "strange"])
     text = graphir("check", tmp_path).out
-    assert "6 models: 3 convert as a whole" in text
+    assert "6 models: 3 convert completely" in text
     assert "NobodyKnows: 2 nodes of 2 models" in text
     assert "cut: " in text.partition("could not be checked:")[2]
     assert "graphir-check-" not in text

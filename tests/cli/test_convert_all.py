@@ -36,8 +36,8 @@ def test_a_registry(graphir: Command, tmp_path: Path) -> None:
 
 
 WRONG = [
-    (["--seed", "1"], "--seed says how to verify; add --verify"),
-    (["--retry", "done"], "'done' is no outcome; write one of failed, all, different"),
+    (["--seed", "1"], "--seed needs --verify"),
+    (["--retry", "done"], "'done' is not an outcome; write one of failed, all, different"),
     (["--jobs", "0"], "write a whole number, 1 or more"),
     (["--timeout", "0"], "write a number above 0"),
     (["--memory", "-1"], "write a number that is 0 or more"),

@@ -153,7 +153,7 @@ def test_long_scopes_are_left_out_of_tables(graphir: Command, tmp_path: Path) ->
     for command in ("summary", "shapes", "cost"):
         shown = graphir(command, path).out
         assert "  second/Relu  " in shown
-        assert f"{scope} in front of names is left out (-v shows it)" in " ".join(shown.split())
+        assert f"{scope} is omitted in front of names (-v shows it)" in " ".join(shown.split())
         assert shown.count(scope) == 1
         assert f"  {scope}second/Relu  " in graphir(command, path, "-v").out
     assert f"{scope}second/Relu" in graphir("layers", path).out

@@ -92,7 +92,7 @@ def test_pictures(graphir: Command, chain: Path, tmp_path: Path, suffix: str, be
         (("-i", "data:N,64"), 1, "the open sizes are N; give the shapes of the inputs, such as -i data:1,64"),
         (("-i", "data:N,64", "--training"), 1, "give the shapes of the inputs, such as -i data:1,64"),
         ((*GIVEN, "--budget", "1KB", "--seconds", "5"), 1, "no plan was found that trains in 1024 bytes"),
-        ((*GIVEN, "--budget", "much"), 2, "'much' is no size; write a number with a unit, as in 512MB or 1.5GB"),
+        ((*GIVEN, "--budget", "much"), 2, "'much' is not a size; write a number with a unit, as in 512MB or 1.5GB"),
         ((*GIVEN, "--budget", "1MB", "--least"), 2, "not allowed with"),
         ((*GIVEN, "--symbol", "x.json"), 2, "with --budget or --least only"),
         ((*GIVEN, "--timeline", "x.png"), 2, "its name must end in .html or .svg"),

@@ -81,7 +81,7 @@ def test_marks_of_an_audit(graphir: Command, tmp_path: Path) -> None:
         (("out.pdf",), 2, "must end in .html or .svg or .png or .dot"),
         ((), 2, "required: OUT"),
         (("nowhere/out.svg",), 2, "the folder nowhere does not exist"),
-        (("out.svg", "--most", "0"), 2, "'0' is no number of boxes"),
+        (("out.svg", "--most", "0"), 2, "'0' is not a number of boxes"),
         (("out.svg", "--report", "digits.txt"), 1, "invalid JSON"),
         (("out.svg", "--report", "nowhere.json"), 1, "nowhere.json: No such file"),
         (("out.svg", "--report", "empty.json"), 1, "no report that says anything of layers"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
-from graphir.report.page import digest, own
+from graphir.report.page import digest, read_asset
 
 VOID = frozenset({"meta", "br"})
 ADDRESSES = frozenset({"src", "href", "srcset", "action", "data", "poster", "xlink:href"})
@@ -55,9 +55,9 @@ def check_page(text: str, leads: tuple[str, ...] = ()) -> Page:
     assert not {tag for tag, _ in page.tags} & LOADING
     assert attributes & ADDRESSES <= {"href"}
     assert not [key for key in attributes if key.startswith("on") or key == "style"]
-    assert page.scripts == [own("page.js")]
+    assert page.scripts == [read_asset("page.js")]
     (sheet,) = page.styles
-    assert sheet.startswith(own("page.css"))
+    assert sheet.startswith(read_asset("page.css"))
     assert "url(" not in sheet
     assert "@import" not in sheet
     (policy,) = (str(held["content"]) for _, held in page.tags if held.get("http-equiv"))

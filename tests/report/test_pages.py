@@ -32,7 +32,7 @@ from graphir.report.diff_groups import groups_of, overview
 from graphir.report.diff_html import diff_html
 from graphir.report.html import conversion_html, verification_html
 from graphir.report.padding_html import audit_html, windows_html
-from graphir.report.page import own
+from graphir.report.page import read_asset
 from graphir.report.usage import Input, inputs_of, option_of, program
 from graphir.symbolic.dims import symbol
 from graphir.tensor import Tensor
@@ -135,7 +135,7 @@ def test_the_verdict_comes_first_and_what_it_shows_and_does_not_behind_it() -> N
              "<h2>Use it", "<h2>Picture", "<h2>Decisions"]  # fmt: skip
     places = [text.index(word, text.index("<body>")) for word in order]
     assert places == sorted(places)
-    assert "net.onnx (the candidate) gives what net-symbol.json (the reference) gives, on one set of inputs" in text
+    assert "net.onnx (the candidate) computes what net-symbol.json (the reference) computes, on one set" in text
     assert "30 layers inside were compared too, each against its own noise: none differs by more" in text
     assert "--per-layer" not in text
 
@@ -153,7 +153,7 @@ def test_files_are_named_only_as_what_ran_them() -> None:
     """Where MXNet ran the target, that is the reference, and the graph of the source the candidate."""
     found = replace_verification(verification(passes=True))
     found.target_format, found.target = "mxnet", "net-symbol.json"
-    assert "the candidate gives what the reference gives" in found.to_html()
+    assert "the candidate computes what the reference computes" in found.to_html()
 
 
 def test_a_name_makes_no_lines_of_a_tooltip() -> None:
@@ -174,7 +174,7 @@ def test_agreement_that_proves_nothing_says_why() -> None:
     made.reference = "graphir's numpy reference of MXNet"
     text = verification_html(made)
     assert "Every output is constant." in text
-    assert "What the framework that the model comes from computes" in text
+    assert "What the source framework computes" in text
     assert "only outputs were compared (--per-layer" in text
     assert "Accuracy on real data" in text
 
@@ -345,7 +345,7 @@ def _contrast(one: str, other: str) -> float:
 @pytest.mark.parametrize("ground", ["ground", "panel", "chosen"])
 def test_texts_stand_out(text: str, ground: str, dark: bool) -> None:
     """WCAG's AA: 4.5 to 1."""
-    colours = _colours(own("page.css"), dark)
+    colours = _colours(read_asset("page.css"), dark)
     if (text, ground) != ("soft", "chosen"):
         assert _contrast(colours[text], colours[ground]) >= 4.5
 
@@ -353,9 +353,9 @@ def test_texts_stand_out(text: str, ground: str, dark: bool) -> None:
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("fill", ["fill-good", "fill-warn", "fill-bad", "fill-open"])
 def test_white_stands_out_on_banners(fill: str, dark: bool) -> None:
-    assert _contrast("#ffffff", _colours(own("page.css"), dark)[fill]) >= 4.5
+    assert _contrast("#ffffff", _colours(read_asset("page.css"), dark)[fill]) >= 4.5
 
 
 def test_every_verdict_has_a_look() -> None:
-    sheet = own("page.css")
+    sheet = read_asset("page.css")
     assert all(f".banner.{verdict.css_class}" in sheet for verdict in Verdict)

@@ -114,7 +114,7 @@ def test_what_a_failure_looks_like(tmp_path: Path, capsys: pytest.CaptureFixture
 
 
 @pytest.mark.parametrize("options, said", [
-    (["--python", "/nothing/python"], "'/nothing/python' is no program that can be started"),
+    (["--python", "/nothing/python"], "'/nothing/python' is not an executable program"),
     (["--python", PYTHON, "--against", "reference"], "runs no live framework, for which python names an interpreter"),
     (["--live-seconds", "0"], "invalid value: '0'; write a number above 0"),
     (["--live-memory", "much"], "invalid value: 'much'"),

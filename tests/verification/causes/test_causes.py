@@ -121,7 +121,7 @@ def test_layers_that_are_written_otherwise_say_where_they_agree_again(tmp_path: 
     assert report.rewritten == {
         "fc1": "agrees again at fc2 and 1 other value", "relu1": "agrees again at fc2 and 1 other value"
     }
-    assert "none differs by more than rounding where both are written alike" in str(report)
+    assert "none differs by more than rounding where both models have the same form" in str(report)
 
 
 def test_a_fault_beside_rewrites_is_named_alone(tmp_path: Path) -> None:
