@@ -63,23 +63,23 @@ class _Later:
         with _MAKING:  # once: what made the fields has taken their defaults away
             if vars(self._cls)[self._name] is self:
                 dataclasses.dataclass(init=False, repr=False, eq=False, match_args=False)(self._cls)
-                setattr(self._cls, "__match_args__", _layout_of(self._cls).by_place)  # noqa: B010  type checkers have it for a constant
+                setattr(self._cls, "__match_args__", _layout_of(self._cls).by_index)  # noqa: B010  type checkers have it for a constant
         return getattr(owner, self._name)
 
 
 def with_later_fields(cls: C) -> C:
-    """The class as a dataclass without generated methods, whose fields are found when they are asked for."""
+    """Return the class as a dataclass without generated methods, whose fields are made at their first use."""
     for name in ("__dataclass_fields__", "__match_args__"):
         setattr(cls, name, _Later(cls, name))
     return cls
 
 
 class _Layout:
-    """The names of a class's fields: all, by place, those that are compared and shown, and what they are by default."""
+    """The names of a class's fields: all, by index, those that are compared and shown, and what they are by default."""
 
     def __init__(self, fields: Mapping[str, dataclasses.Field[Any]]) -> None:
         self.names = tuple(fields)
-        self.by_place = tuple([name for name, field in fields.items() if field.kw_only is not True])
+        self.by_index = tuple([name for name, field in fields.items() if field.kw_only is not True])
         self.compared = tuple([name for name, field in fields.items() if field.compare])
         self.shown = tuple([name for name, field in fields.items() if field.repr])
         missing = dataclasses.MISSING
@@ -90,7 +90,7 @@ class _Layout:
 
 
 def _layout_of(cls: type[Any]) -> _Layout:
-    """That of the class, or of the nearest one above it that is a record."""
+    """Return the layout of the class, or of the nearest base class that is a record."""
     layout = vars(cls).get("__record_layout__")
     if layout is None:
         owner = next(base for base in cls.__mro__ if "__dataclass_fields__" in vars(base))
@@ -101,10 +101,12 @@ def _layout_of(cls: type[Any]) -> _Layout:
 
 
 def _fields_of(cls: type[Any]) -> Mapping[str, dataclasses.Field[Any]]:
-    """What `dataclasses` makes of the annotations, read here: to have it make them takes ten times as long."""
+    """Return what `dataclasses` makes of the annotations. Reading them here is ten times as fast."""
     stored = vars(cls).get("__dataclass_fields__")
-    if stored is None or not isinstance(stored, _Later):
-        return stored or {}
+    if stored is None:
+        return {}
+    if not isinstance(stored, _Later):
+        return {field.name: field for field in dataclasses.fields(cls)}  # `stored` has the class's ClassVars too
     fields: dict[str, dataclasses.Field[Any]] = {}
     for base in cls.__mro__[:0:-1]:
         fields.update(_fields_of(base))
@@ -115,7 +117,7 @@ def _fields_of(cls: type[Any]) -> Mapping[str, dataclasses.Field[Any]]:
 
 
 def annotated_fields(cls: type[Any]) -> Iterator[str]:
-    """The names that a class itself annotates as fields, not as attributes that all its objects share."""
+    """Yield the names that a class itself annotates as fields, not as attributes that all its objects share."""
     for name, annotation in cls.__annotations__.items():
         if isinstance(annotation, str):
             shared = annotation.startswith(("ClassVar", "typing.ClassVar"))
@@ -127,7 +129,7 @@ def annotated_fields(cls: type[Any]) -> Iterator[str]:
 
 def _init(self: Any, *values: object, **named: object) -> None:
     layout = _layout_of(type(self))
-    names, state = layout.by_place, self.__dict__
+    names, state = layout.by_index, self.__dict__
     if len(values) > len(names):
         raise TypeError(f"{type(self).__name__} has {len(names)} fields, found {len(values)} values")
     state.update(layout.defaults)
