@@ -85,20 +85,26 @@ def _cast_around(export: Export, node: OnnxNode, plan: Plan, types: Mapping[str,
 
 
 def note_start(export: Export, source: int | None, opset: int) -> None:
-    """Note that a model of an opset below the lowest was raised, and an opset that nothing opens."""
+    """Note that a model of an opset below the lowest was raised."""
     if not export.has_chosen_opset and source is not None and source < opset:
         export.note(DecisionKind.OPSET, f"the model's opset {source} becomes {opset}, the lowest that is written", "-")
-    if export.has_chosen_opset and not export.is_own and export.casts is not Casts.UNCHECKED and not opening(opset):
-        export.note(DecisionKind.NO_KERNEL, f"no onnxruntime that is known here opens opset {opset}", "-")
+
+
+def note_releases(export: Export) -> None:
+    """Note which onnxruntime opens the file, if not every one that graphir writes for does. A model's own opset is
+    no choice of graphir."""
+    able = opening(export.opset)
+    if export.is_own or export.casts is Casts.UNCHECKED or len(able) == len(releases()):
+        return
+    if able:
+        text = f"opset {export.opset} needs onnxruntime {able[0].number} or newer: older ones do not open the file"
+        export.note(DecisionKind.RUNTIME, text, "-")
+    else:
+        export.note(DecisionKind.NO_KERNEL, f"no onnxruntime that is known here opens opset {export.opset}", "-")
 
 
 def note_raised(export: Export, start: int, reasons: Mapping[Node, str]) -> None:
-    """Note why the file has a higher opset than `start`: what each node could not be said for there; and which
-    onnxruntime opens it, if not every one that graphir writes for does."""
-    able = opening(export.opset)
-    if export.casts is not Casts.UNCHECKED and 0 < len(able) < len(releases()):
-        text = f"opset {export.opset} needs onnxruntime {able[0].number} or newer: older ones do not open the file"
-        export.note(DecisionKind.RUNTIME, text, "-")
+    """Note why the file has a higher opset than `start`: what each node cannot be expressed as there."""
     for node, reason in reasons.items():
         text = f"{node.op.name} takes opset {export.opset} instead of {start}: {reason}"
         export.note(DecisionKind.OPSET, text, node.name)

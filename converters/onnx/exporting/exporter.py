@@ -10,6 +10,7 @@ from graphir.converters.onnx.exporting.choice import (
     decisions_of,
     make_runnable,
     note_raised,
+    note_releases,
     note_start,
     refusal,
 )
@@ -46,6 +47,7 @@ def export_graph(graph: Graph, *, opset: int | None = None, runnable: bool = Tru
     if opset is not None and not OLDEST_OPSET <= opset <= newest_opset():
         raise ExportFailure(f"opset {opset} is out of range: {OLDEST_OPSET} to {newest_opset()} can be written")
     export, records = _chosen(graph, opset, runnable)
+    note_releases(export)
     unranked = [value for value in graph.inputs if isinstance(value.type, TensorType) and value.shape is None]
     if unranked and not any(key.startswith(FIELD) for key in graph.metadata):
         from graphir.analysis.examples import example_shape

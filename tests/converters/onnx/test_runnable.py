@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ from graphir.ops.reduction import ArgMax, ReduceMax
 from graphir.ops.resize import Coordinates, Resize
 from graphir.ops.sequence import SplitToSequence
 from graphir.ops.shape_parts import DepthToSpace, Slice, Trilu
+from graphir.runtime.kernels import Release, releases
 from graphir.types import DType, TensorType
 from tests.converters.onnx.build import model
 
@@ -141,7 +143,23 @@ IN_FLOAT64: list[tuple[Operator, Array]] = [
 def test_activations_compute_in_float64(op: Operator, expected: Array, opset: int) -> None:
     graph = graph_of(op, X)
     np.testing.assert_allclose(run(graph, X, opset=opset), expected, rtol=1e-13, atol=1e-15)
-    assert kinds(graph) == []
+    assert kinds(graph) == ["runtime"] * (opset > releases()[0].opset)
+
+
+NEXT = [(older, newer) for older, newer in pairwise(releases()) if newer.opset > older.opset]
+
+
+@pytest.mark.parametrize("release, newer", NEXT, ids=lambda release: release.number)
+def test_an_opset_that_older_onnxruntimes_do_not_open_is_noted(release: Release, newer: Release) -> None:
+    """A stated opset as well as one that a node needs, but for a model's own."""
+    graph = graph_of(ir.Tan(), X.astype(np.float32))
+    model = to_model(graph, opset=release.opset + 1)
+    texts = [decision.text for decision in graph.decisions if decision.kind == "runtime"]
+    expected = f"opset {release.opset + 1} needs onnxruntime {newer.number} or newer: older ones do not open the file"
+    assert texts == [expected]
+    again = from_model(model)
+    to_model(again)
+    assert not again.decisions
 
 
 IMAGE = np.arange(16.0).reshape(1, 1, 4, 4)
