@@ -58,7 +58,8 @@ class NodeView(ABC):
 
     def optional(self, slot: int) -> Value | None:
         """The operand in a slot, None if it is absent; negative slots count from the end."""
-        return self.inputs[slot] if -len(self) <= slot < len(self) else None
+        inputs = self.inputs
+        return inputs[slot] if -len(inputs) <= slot < len(inputs) else None
 
     def input(self, slot: int) -> Value:
         """The operand in a slot. Refuses if it is absent."""

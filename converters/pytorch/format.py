@@ -46,6 +46,7 @@ class PyTorchTarget:
         from graphir.converters.pytorch.exporting.exporter import export_copy
         from graphir.converters.pytorch.exporting.training import give_scores
         from graphir.passes.clone import clone
+        from graphir.safety.collector import paused_collector
 
         training, layout = bool(options.get("training")), options.get("layout")
         if layout not in (None, *LAYOUTS):
@@ -54,11 +55,13 @@ class PyTorchTarget:
         notes = give_scores(proven) if training else {}
         written, orders = move_borders(proven) if layout else (proven, {})
         kind = DecisionKind.LAYOUT
-        notes |= {made.node: f"{made.node}: {made.text}" for made in written.decisions if made.kind is kind}
-        module = export_copy(written, training=training, notes=notes)
-        graph.decisions[:] = written.decisions
+        decisions = [decision for decision in written.decisions if decision.kind is kind]
+        notes |= {decision.node: f"{decision.node}: {decision.text}" for decision in decisions}
         origin = options.get("origin")
-        text = module.text(f"{graph.name}, {f'converted from {origin}' if origin else 'written'} by graphir.")
+        with paused_collector():
+            module = export_copy(written, training=training, notes=notes)
+            text = module.text(f"{graph.name}, {f'converted from {origin}' if origin else 'written'} by graphir.")
+        graph.decisions[:] = written.decisions
         return Ready(
             count_operators(module.graph), partial(write, text, module, path, options.get("names")), "module",
             judges=partial(judges, text, module, orders), graph=module.graph, proven=proven if training else None,

@@ -21,6 +21,7 @@ ROLES = {
 }  # fmt: skip
 
 
+@lru_cache(1 << 12)
 def _parts(text: str) -> tuple[str, list[str], dict[str, str]] | None:
     """A constructor's name, its arguments, and its options; None for another text."""
     head, bracket, rest = text.partition("(")

@@ -11,10 +11,12 @@ from typing import NamedTuple
 from graphir.converters.pytorch.exporting.expression import (
     MARK,
     Expr,
-    Reference,
+    expr,
+    length_of,
     level_of,
     references,
-    replace_references,
+    replace_first,
+    with_names,
 )
 from graphir.converters.pytorch.exporting.layout import INDENT, lines_of
 from graphir.converters.pytorch.exporting.naming import OF_FILE, SEPARATORS, Names, identifier
@@ -76,7 +78,8 @@ class Body:
     def _last_uses(self) -> dict[int, int]:
         last: dict[int, int] = {}
         for place, statement in enumerate(self._statements):
-            last.update(dict.fromkeys(statement.reads, place))
+            for number in statement.reads:
+                last[number] = place
         last.update({number: len(self._statements) for text in self._outputs for number in references(text)})
         return last
 
@@ -90,7 +93,7 @@ class Body:
             if shape is not None and len(shape) > 1 and shape != shown:
                 comment, shown = format_shape(shape).replace("[", "(").replace("]", ")"), shape
             yield from self._statement(statement, place, 2, comment if self._says_shapes else "")
-        result = ", ".join(self._named(text) for text in self._outputs)
+        result = ", ".join(with_names(text, self._names) for text in self._outputs)
         yield from lines_of(f"return ({result})" if len(result) > 70 else f"return {result}", 2)
 
     def _statement(
@@ -100,13 +103,13 @@ class Body:
             self._name_targets(statement, place, in_block=in_block or bool(statement.blocks))
         for header, block in statement.blocks:
             if header:
-                yield from lines_of(self._named(header), depth)
+                yield from lines_of(with_names(header, self._names), depth)
             for inner in block:
                 yield from self._statement(inner, place, depth + bool(header), in_block=True)
             if header and not block:
                 yield from lines_of("pass", depth + 1)
         if not statement.blocks:
-            text = self._named(statement.text)
+            text = with_names(statement.text, self._names)
             if statement.targets:
                 names = [self._names.get(number, "_") for number in statement.targets]
                 left = statement.pattern.format(*names) if statement.pattern else ", ".join(names)
@@ -131,25 +134,28 @@ class Body:
             if number not in self._last_use and (len(targets) > 1 or statement.pattern):
                 self._names.pop(number, None)
                 continue
-            value = self._values.get(number)
             if index < len(statement.names) and statement.names[index]:
-                wanted = [identifier(statement.names[index]) or "value"]
+                wanted = iter([identifier(statement.names[index]) or "value"])
             else:
-                wanted = [] if value is None else self._wanted(value)
-                is_tensor = value is not None and isinstance(value.type, TensorType)
-                if is_tensor and not in_block and len(targets) == 1 and not self._records:
-                    wanted.insert(0, CHAIN)
+                wanted = self._wanted(self._values.get(number), is_chain=not in_block and len(targets) == 1)
             # A block may read anything again that it reads once.
             self._take(number, self._free_name(wanted, place - 1 if in_block else place))
             if in_block:
                 self._last_use[number] = len(self._statements) + 1
 
-    def _wanted(self, value: Value) -> list[str]:
-        """What a value may be called. In a class that is used several times it has no number of the whole network."""
+    def _wanted(self, value: Value | None, *, is_chain: bool) -> Iterator[str]:
+        """What a value may be called, CHAIN first if it may be that. In a class that is used several times it has no
+        number of the whole network."""
+        if value is None:
+            return
+        if is_chain and not self._records and isinstance(value.type, TensorType):
+            yield CHAIN
         if self._says_shapes or self._records:
-            return _candidates(value)
+            yield from _candidates(value)
+            return
         names = [re.sub(r"_?\d+$", "", text.removeprefix(self._scope)) or text for text in _candidates(value)]
-        return [names[0].rpartition("_")[2] or names[0], *names]
+        yield names[0].rpartition("_")[2] or names[0]
+        yield from names
 
     def _free_name(self, wanted: Iterable[str], place: int = -1) -> str:
         """The first of the names that no value has which is read behind this statement."""
@@ -171,9 +177,6 @@ class Body:
     def _take(self, number: int, name: str) -> None:
         self._names[number] = name
         self._holders[name] = number
-
-    def _named(self, text: str) -> str:
-        return replace_references(text, lambda number: Expr(self._names[number]))
 
 
 def needed_statements(statements: Sequence[Statement], needed: set[int]) -> list[Statement]:
@@ -240,13 +243,14 @@ def _joined(statements: Sequence[Statement], counts: Mapping[int, int]) -> list[
         if current.blocks:
             current = replace(current, blocks=[(header, _joined(block, counts)) for header, block in current.blocks])
         depth = 0
-        while kept and depths[-1] < DEEPEST and _fits(kept[-1], current, counts):
-            inner, depth = kept.pop(), max(depth, depths.pop() + 1)
-            if current.blocks:
-                (header, block), *others = current.blocks
-                current = replace(current, blocks=[(_inside(inner, header), block), *others])
-            else:
-                current = replace(current, text=Expr(_inside(inner, current.text), level_of(current.text)))
+        text = start = current.blocks[0][0] if current.blocks else current.text
+        while kept and depths[-1] < DEEPEST and _fits(kept[-1], text, len(current.targets), counts):
+            inner, depth = kept.pop().text, max(depth, depths.pop() + 1)
+            text = replace_first(text, expr(inner))
+        if text is not start and current.blocks:
+            current = replace(current, blocks=[(text, current.blocks[0][1]), *current.blocks[1:]])
+        elif text is not start:
+            current = replace(current, text=Expr(text, level_of(start)))
         depths.append(depth)
         kept.append(current)
     return kept
@@ -260,36 +264,22 @@ def targets_of(statements: Iterable[Statement]) -> Iterator[int]:
             yield from targets_of(block)
 
 
-def _fits(inner: Statement, outer: Statement, counts: Mapping[int, int]) -> bool:
-    """Return whether a statement may stand inside the one behind it: as what that begins with, and short."""
+def _fits(inner: Statement, text: str, targets: int, counts: Mapping[int, int]) -> bool:
+    """Return whether a statement may stand inside the text of the one behind it, which has so many targets: as what
+    that begins with, and short."""
     if len(inner.targets) != 1 or counts[number := inner.targets[0]] != 1:
         return False
     if inner.keeps or inner.blocks or inner.names or inner.pattern:
         return False
-    text = outer.blocks[0][0] if outer.blocks else outer.text
-    first = MARK.search(text)
-    if first is None or int(first[1]) != number or text.startswith("while "):
+    start = text.find("\x00")
+    if start < 0 or not text.startswith(f"\x00{number}:", start) or text.startswith("while "):
         return False
-    if text == first[0]:
+    if start == 0 and MARK.fullmatch(text):
         return True
-    length = _length(inner.text)
+    length = length_of(inner.text, USUAL_NAME)
     if length > LONGEST_INSIDE:
         return False
-    return length + _length(text) + USUAL_NAME * max(0, len(outer.targets) - 1) <= LONGEST_TOGETHER
-
-
-def _length(text: str) -> int:
-    """Return about how long a text is once its values have names: one is mostly `x`, several have longer ones."""
-    rest, count = MARK.subn("", text)
-    return len(rest) + count * (1 if count == 1 else USUAL_NAME)
-
-
-def _inside(inner: Statement, text: str) -> str:
-    """The text with that of a statement where it reads what that gives."""
-    (target,) = inner.targets
-    return replace_references(
-        text, lambda number: Expr(inner.text, level_of(inner.text)) if number == target else Reference(number)
-    )
+    return length + length_of(text, USUAL_NAME) + USUAL_NAME * max(0, targets - 1) <= LONGEST_TOGETHER
 
 
 def _candidates(value: Value) -> list[str]:

@@ -61,8 +61,7 @@ class ExportNode(BaseExportNode[O], Generic[O]):
         """An operand of an operator that broadcasts: a number where it is a constant of one element with no more axes
         than another operand that is a tensor."""
         number = self.number(slot)
-        rank = self.input(slot).rank
-        if number is None or rank is None:
+        if number is None or (rank := self.input(slot).rank) is None:
             return self.tensor(slot)
         others = [value for place, value in enumerate(self.inputs) if place != slot and value is not None]
         first_tensor = next((value for value in self.inputs if value is not None and not _is_number(value)), None)
@@ -112,7 +111,7 @@ class ExportNode(BaseExportNode[O], Generic[O]):
 
     def fixed(self, shape: Sequence[Dim], what: str) -> tuple[int, ...]:
         """Sizes as numbers. Refuses if some are open."""
-        numbers = tuple(dim for dim in shape if isinstance(dim, int))
+        numbers = tuple([dim for dim in shape if isinstance(dim, int)])
         if len(numbers) != len(shape):
             self.refuse(f"the sizes of {what} are open; state the inputs' shapes")
         return numbers

@@ -26,7 +26,6 @@ from graphir.converters.pytorch.exporting.naming import OF_MODULES, Names, commo
 from graphir.converters.pytorch.exporting.pieces import Branch, Piece, best_run, branches_of, merged, without_branch
 from graphir.converters.pytorch.exporting.state import ATTRIBUTE, Export, Layer, Statement, Stored
 from graphir.converters.pytorch.exporting.training import count_norms, frozen_lines
-from graphir.graph import Value
 from graphir.tensor import Tensor
 from graphir.types import ANYTHING
 
@@ -36,14 +35,13 @@ MOST_CLASSES = 8
 @dataclass
 class ClassDesign:
     """A class: the arguments of its `__init__` with their values in each use, the statements there, which attributes
-    are buffers, and its methods, of which `forward` is the last. `values` are the graph's values by number."""
+    are buffers, and its methods, of which `forward` is the last."""
 
     name: str
     arguments: dict[str, list[str]]
     init_lines: list[str]
     buffers: list[str]
     methods: list[Method]
-    values: Mapping[int, Value]
     says_shapes: bool = False
     scope: str = ""
 
@@ -59,8 +57,7 @@ class Design:
 
 def design(export: Export, outputs: Sequence[Expr], name: str, *, blocks: bool = True) -> Design:
     """Lay out the classes of a module, a single one without `blocks`."""
-    needed = {number for text in outputs for number in references(text)}
-    statements = list(near_readers(needed_statements(export.statements, needed)))
+    statements = list(near_readers(export.statements))
     maker = _Maker(export, statements, outputs, has_parts=blocks)
     if blocks and (export.layers or export.stored):
         maker.find_blocks()
@@ -77,7 +74,8 @@ class _Maker:
         self._stored: dict[str, Stored] = dict(export.stored)
         self._tied = {name for tie in export.ties for name in ATTRIBUTE.findall(tie)}
         self._classes: list[ClassDesign] = []
-        self._uses: Counter[str] = Counter()
+        # Attributes that are not a block's alone: statements in several pieces read them, or they are tied.
+        self._shared: set[str] = set()
         # Of attributes that some uses of a block have: the constructors of the layers in them, none where it is absent.
         self._branches: dict[str, list[str]] = {}
         self._prefixes: dict[str, str] = {}
@@ -95,31 +93,31 @@ class _Maker:
         init_lines += [stored.statement for stored in self._stored.values()]
         buffers = [stored.attribute for stored in self._stored.values() if stored.is_buffer]
         types, results = ([value.type for value in values] for values in (graph.inputs, graph.outputs))
-        forward = Method("forward", inputs, self._statements, self._outputs, types, results)
-        methods = parts_of(forward, export.values) if self._has_parts else [forward]
+        forward = Method("forward", inputs, self._statements, self._outputs, types, export.values, results)
+        methods = parts_of(forward) if self._has_parts else [forward]
         keys = {}
         for key in tensors_of(export):
             first, dot, rest = key.partition(".")
             keys[key] = f"{self._prefixes.get(first, first)}{dot}{rest}"
         frozen = {keys[key]: kind for key, kind in export.frozen.items() if key in keys}
         init_lines += export.ties + frozen_lines(frozen, count_norms(export.layers.values()))
-        net = ClassDesign(name, {}, init_lines, buffers, methods, export.values, says_shapes=True)
+        net = ClassDesign(name, {}, init_lines, buffers, methods, says_shapes=True)
         return Design([*self._classes, net], keys)
 
     def find_blocks(self) -> None:
         """Replace what repeats by calls of blocks, the largest repetition first."""
-        self._unify_branches()
+        pieces = self._unify_branches()
         for _ in range(MOST_CLASSES):
-            pieces = self._pieces()
             best = best_run(pieces)
             if best is None:
                 return
             length, starts = best
             self._replace([merged(pieces[start : start + length]) for start in starts])
+            pieces = self._pieces()
 
-    def _unify_branches(self) -> None:
-        """Give pieces that differ only by layers on a second way of their input, as a projection of the shortcut, one
-        form: these layers become one attribute, which is an nn.Identity where there are none."""
+    def _unify_branches(self) -> list[Piece]:
+        """Return the pieces once those have one form that differ only by layers on a second path of their input, as a
+        projection of the shortcut: these layers become one attribute, which is an nn.Identity where there are none."""
         plain: dict[object, list[Piece]] = defaultdict(list)
         pieces = self._pieces()
         for piece in pieces:
@@ -142,7 +140,10 @@ class _Maker:
                             self._add_identity(partner, place)
                     done.setdefault(form, place)
                     break
+        if not done:
+            return pieces
         self._apply_edits()
+        return self._pieces()
 
     def _apply_edits(self) -> None:
         """Put new statements and layers in place of others, all at once: each costs no walk through all of them."""
@@ -189,19 +190,21 @@ class _Maker:
         """The statements between cuts. What cannot be part of a block has a form of its own."""
         last: dict[int, int] = {}
         for place, statement in enumerate(self._statements):
-            last.update(dict.fromkeys(statement.reads, place))
+            for number in statement.reads:
+                last[number] = place
         last.update((number, len(self._statements)) for text in self._outputs for number in references(text))
         wide = {self._export.number(value) for value in self._export.graph.inputs}
         wide |= {number for statement in self._statements if statement.is_setting for number in statement.targets}
-        self._uses = Counter(name for statement in self._statements for name in set(statement.attributes))
+        uses = Counter(name for statement in self._statements for name in set(statement.attributes))
+        self._shared = self._tied | {name for name, count in uses.items() if count > 1}
         pieces: list[Piece] = []
         live: set[int] = set()
         start = 0
         for place, statement in enumerate(self._statements):
-            live |= set(statement.targets)
+            live.update(statement.targets)
             live = {number for number in live if last.get(number, -1) > place}
-            if len(live - wide) <= 1:
-                pieces.append(self._piece(self._statements[start : place + 1], live - wide))
+            if len(narrow := live - wide) <= 1:
+                pieces.append(self._piece(self._statements[start : place + 1], narrow))
                 start = place + 1
         return pieces
 
@@ -221,7 +224,7 @@ class _Maker:
         self, statements: Sequence[Statement], inputs: Sequence[int], attributes: Sequence[str], output: int
     ) -> object | None:
         """What pieces have in common that one class stands for, None for those with attributes that others use."""
-        if any(name in self._tied or self._uses[name] != 1 for name in attributes):
+        if not self._shared.isdisjoint(attributes):
             return None
         numbers: dict[int, int] = {number: place for place, number in enumerate(inputs)}
         places = {name: place for place, name in enumerate(attributes)}
@@ -229,11 +232,11 @@ class _Maker:
         for statement in statements:
             for number in statement.targets:
                 numbers.setdefault(number, len(numbers))
-            read = tuple(numbers[number] for number in statement.reads)
-            forms.append((statement.form, read, tuple(places[name] for name in statement.attributes)))
-        return numbers[output], tuple(forms), tuple(
+            read = tuple([numbers[number] for number in statement.reads])
+            forms.append((statement.form, read, tuple([places[name] for name in statement.attributes])))
+        return numbers[output], tuple(forms), tuple([
             "branch" if name in self._branches else skeleton(self._text_of(name)) for name in attributes
-        )
+        ])  # fmt: skip
 
     def _text_of(self, attribute: str) -> str:
         """How an attribute is made."""
@@ -259,10 +262,9 @@ class _Maker:
             Parameter(number, f"{CHAIN}{place + 1}" if place else CHAIN) for place, number in enumerate(first.inputs)
         ]
         types = [ANYTHING] * len(parameters)
-        forward = Method("forward", parameters, statements, [Reference(first.output)], types)
-        methods = parts_of(forward, self._export.values)
-        block = ClassDesign(name, arguments, init_lines, buffers, methods, self._export.values)
-        block.scope = common_scope(first.attributes)
+        forward = Method("forward", parameters, statements, [Reference(first.output)], types, self._export.values)
+        scope = common_scope(first.attributes)
+        block = ClassDesign(name, arguments, init_lines, buffers, parts_of(forward), scope=scope)
         self._classes.append(block)
         group: list[tuple[Piece, str]] = []
         scopes = scopes_of(uses)
@@ -318,10 +320,11 @@ class _Maker:
 
 
 def drop_unused(export: Export, outputs: Sequence[Expr]) -> None:
-    """Let go the layers and tensors that nothing needed reads."""
+    """Let go the statements, layers and tensors that nothing needed reads."""
     needed = {number for text in outputs for number in references(text)}
     used = {name for text in (*outputs, *export.ties) for name in ATTRIBUTE.findall(text)}
-    for statement in needed_statements(export.statements, needed):
+    export.statements = needed_statements(export.statements, needed)
+    for statement in export.statements:
         used.update(statement.attributes)
     for attributes in (export.layers, export.stored):
         for name in attributes.keys() - used:

@@ -8,10 +8,8 @@ from functools import cached_property
 
 from graphir.converters.kernel.refusals import Refusal, Refusals
 from graphir.converters.onnx.evaluator import onnx_evaluator
-from graphir.converters.pytorch.exporting.compose import needed_statements
 from graphir.converters.pytorch.exporting.context import Export, ExportNode, Expr
 from graphir.converters.pytorch.exporting.design import Design, design, drop_unused, tensors_of
-from graphir.converters.pytorch.exporting.expression import references
 from graphir.converters.pytorch.exporting.following import note_on_export
 from graphir.converters.pytorch.exporting.module import is_annotated, module_text, recording_text
 from graphir.converters.pytorch.exporting.ops import export_table
@@ -86,8 +84,7 @@ def export_copy(
     added = (*copy.decisions, *writer.export.decisions)
     graph.decisions.extend(decision for decision in added if decision not in stated)
     export = writer.export
-    needed = needed_statements(export.statements, {number for text in outputs for number in references(text)})
-    if note := note_on_export(export, needed):
+    if note := note_on_export(export):
         export.notes[""] = note
     classes = design(export, outputs, name)
     tensors = {classes.keys[key]: tensor for key, tensor in tensors_of(export).items()}

@@ -6,7 +6,7 @@ Which name a value has is decided once all statements are known. Until then a te
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 # How tightly Python binds; a name, a call and a subscript bind most.
 LEVELS = {
@@ -19,7 +19,7 @@ MARK = re.compile("\x00(\\d+):(\\d+)\x00")
 # What ruff writes without spaces around a power: names, attributes of names, numbers.
 SIMPLE = re.compile(r"-?[A-Za-z0-9_.]+|\x00\d+:\d+\x00")
 # Where any expression may stand: as an argument, an element, an index, a whole statement.
-_OPEN = ("", "(", "[", "{", ", ", "= ", "=", "return ", ": ", "if ", "while ", " in ")
+_OPEN = ("(", "[", "{", ", ", "= ", "=", "return ", ": ", "if ", "while ", " in ")
 _CLOSED = ("", ")", "]", "}", ",", ":")
 
 
@@ -127,20 +127,37 @@ def short(numbers: Iterable[object]) -> str:
 
 def references(text: str) -> list[int]:
     """The numbers of the values that a text refers to, each as often as it does."""
-    return [int(number) for number, _ in MARK.findall(text)]
+    return [int(mark.partition(":")[0]) for mark in text.split("\x00")[1::2]]
+
+
+def with_names(text: str, names: Mapping[int, str]) -> str:
+    """The text with a name in place of each reference."""
+    parts = text.split("\x00")
+    parts[1::2] = [names[int(mark.partition(":")[0])] for mark in parts[1::2]]
+    return "".join(parts)
+
+
+def length_of(text: str, name: int) -> int:
+    """Return how long a text is whose only reference has a name of one letter; of several each has one of `name`."""
+    parts = text.split("\x00")
+    count = len(parts) // 2
+    return sum(map(len, parts[::2])) + count * (1 if count == 1 else name)
 
 
 def replace_references(text: str, replacement: Callable[[int], Expr]) -> str:
     """The text with an expression in place of each reference, in parentheses where it needs them."""
-    parts: list[str] = []
-    end = 0
-    for match in MARK.finditer(text):
-        before, after = text[max(0, match.start() - 7) : match.start()], text[match.end() : match.end() + 1]
-        value = replacement(int(match[1]))
-        level = int(match[2])
-        if not level:
-            level = 0 if before.endswith(_OPEN[1:]) or not before else ATOM
-            level = level if after in _CLOSED else ATOM
-        parts += [text[end : match.start()], value.within(level)]
-        end = match.end()
-    return "".join([*parts, text[end:]])
+    return MARK.sub(lambda match: replacement(int(match[1])).within(_level_at(match)), text)
+
+
+def replace_first(text: str, replacement: Expr) -> str:
+    """The text with an expression in place of its first reference."""
+    return MARK.sub(lambda match: replacement.within(_level_at(match)), text, count=1)
+
+
+def _level_at(match: re.Match[str]) -> int:
+    """The level that an expression needs in place of a mark."""
+    if level := int(match[2]):
+        return level
+    text, start, end = match.string, match.start(), match.end()
+    before, after = text[max(0, start - 7) : start], text[end : end + 1]
+    return 0 if (not before or before.endswith(_OPEN)) and after in _CLOSED else ATOM

@@ -13,9 +13,9 @@ PLACE = re.compile(r"\[int\(|^int\(|^\(?int\(.*len\(")
 OVER_DATA = ("non_max_suppression", "box_nms", "multibox_detection", "roi_align", "max_roi_pool")
 
 
-def note_on_export(export: Export, statements: Iterable[Statement]) -> str:
+def note_on_export(export: Export) -> str:
     """Return a sentence about what torch.export does not follow, "" where there is no such thing."""
-    texts = [*_texts(statements)]
+    texts = [*_texts(export.statements)]
     headers = {text.split(" ")[0] for text, is_header in texts if is_header and ON_DATA.match(text)}
     parts = [f"`{word}`" for word in ("if", "for", "while") if word in headers]
     parts += ["places in lists"] * any(PLACE.search(text) for text, is_header in texts if not is_header)

@@ -21,39 +21,49 @@ MOST_PER_LINE = 4
 
 @dataclass
 class Method:
-    """A method that computes `outputs` of its inputs, with the types of both; None is a Python integer or a device."""
+    """A method that computes `outputs` of its inputs, with the types of both; None is a Python integer or a device.
+    `values` are the graph's values by number."""
 
     name: str
     inputs: list[Parameter]
     statements: list[Statement]
     outputs: list[Expr]
     types: Sequence[Type | None]
+    values: Mapping[int, Value]
     results: Sequence[Type] = field(default_factory=lambda: [ANYTHING])
+    _lines: dict[tuple[bool, str], list[str]] = field(default_factory=dict, init=False)
+
+    def lines(self, *, says_shapes: bool = True, scope: str = "") -> list[str]:
+        """Return the lines of its body, computed once."""
+        key = says_shapes, scope
+        if key not in self._lines:
+            body = Body(self.statements, self.outputs, self.inputs, self.values, says_shapes=says_shapes, scope=scope)
+            self._lines[key] = list(body.lines())
+        return self._lines[key]
+
+    @property
+    def is_short(self) -> bool:
+        """Return whether the method, its first lines included, is no longer than MOST_LINES."""
+        if len(self.statements) > MOST_PER_LINE * MOST_LINES:
+            return False
+        return len(self.lines()) + min(len(self.inputs), 8) + 3 <= MOST_LINES
 
 
-def parts_of(forward: Method, values: Mapping[int, Value]) -> list[Method]:
+def parts_of(forward: Method) -> list[Method]:
     """Return the method, behind its parts where it is long. Linear in the number of statements."""
-    if _is_short(forward, values):
+    if forward.is_short:
         return [forward]
     settings = [statement for statement in forward.statements if statement.is_setting]
     names = Names(OF_MODULES.union(*(statement.attributes for statement in forward.statements)))
-    splitter = _Splitter(settings, values, names)
+    splitter = _Splitter(settings, forward.values, names)
     whole = forward
-    while not _is_short(whole, values):
+    while not whole.is_short:
         statements = [statement for statement in whole.statements if not statement.is_setting]
         calls = splitter.split(statements, forward.outputs, MOST)
         if len(calls) == len(statements):
             break
         whole = replace(forward, statements=[*settings, *calls])
     return [*splitter.methods, whole]
-
-
-def _is_short(method: Method, values: Mapping[int, Value]) -> bool:
-    """Return whether a method, its first lines included, is no longer than MOST_LINES."""
-    if len(method.statements) > MOST_PER_LINE * MOST_LINES:
-        return False
-    body = Body(method.statements, method.outputs, method.inputs, values)
-    return sum(1 for _ in body.lines()) + min(len(method.inputs), 8) + 3 <= MOST_LINES
 
 
 class _Splitter:
@@ -84,7 +94,7 @@ class _Splitter:
         if len(part) == 1 and len(part[0].reads) == len(inputs) and not part[0].blocks:
             return list(part)
         method = self._method(part, inputs, [Reference(number) for number in results])
-        if len(part) > 1 and not _is_short(method, self._values):
+        if len(part) > 1 and not method.is_short:
             return self.split(part, method.outputs, min(size, len(part)) // 2)
         method.name = self._names.take(_scope(part), "part")
         self.methods.append(method)
@@ -96,14 +106,15 @@ class _Splitter:
         names = Names(("self",))
         parameters = [Parameter(number, names.take(self._settings.get(number, "x"), "x")) for number in inputs]
         types = [None if number in self._settings else ANYTHING for number in inputs]
-        return Method("", parameters, list(part), outputs, types, [ANYTHING] * len(outputs))
+        return Method("", parameters, list(part), outputs, types, self._values, [ANYTHING] * len(outputs))
 
 
 def _live(statements: Sequence[Statement], needed: Set[int]) -> list[list[int]]:
     """Return the values of those before that are still read behind each statement."""
     last: dict[int, int] = {}
     for index, statement in enumerate(statements):
-        last.update(dict.fromkeys(statement.reads, index))
+        for number in statement.reads:
+            last[number] = index
     last |= dict.fromkeys(needed, len(statements))
     result: list[list[int]] = []
     current: dict[int, None] = {}

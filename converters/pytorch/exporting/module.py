@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from graphir.converters.pytorch.exporting.block_arguments import default_of
 from graphir.converters.pytorch.exporting.compose import Body
@@ -44,9 +44,9 @@ def recording_text(export: Export, design: Design) -> tuple[str, list[str]]:
     the names of these. It is a single class."""
     (net,) = design.classes
     (forward,) = net.methods
-    body = Body(forward.statements, forward.outputs, forward.inputs, net.values, records=True)
+    body = Body(forward.statements, forward.outputs, forward.inputs, forward.values, records=True)
     functions = [function.text for function in functions_for(export.functions)]
-    code = "\n".join([*functions, *_class_lines(net, body)])
+    code = "\n".join([*functions, *_class_lines(net, body.lines())])
     return "\n".join([*_imports(code, loads=False), "", code, ""]), body.recorded
 
 
@@ -89,7 +89,7 @@ def _imports(code: str, *, loads: bool) -> list[str]:
     return [*lines, "from torch import Tensor, nn"]
 
 
-def _class_lines(block: ClassDesign, body: Body | None = None) -> Iterator[str]:
+def _class_lines(block: ClassDesign, body: Iterable[str] | None = None) -> Iterator[str]:
     yield f"class {block.name}(nn.Module):"
     for attribute in block.buffers:
         yield f"    {attribute}: Tensor"
@@ -109,13 +109,11 @@ def _class_lines(block: ClassDesign, body: Body | None = None) -> Iterator[str]:
     for place, method in enumerate(block.methods):
         if place:
             yield ""
-        yield from _method_lines(method, body or Body(
-            method.statements, method.outputs, method.inputs, block.values, says_shapes=block.says_shapes,
-            scope=block.scope,
-        ))  # fmt: skip
+        yield from _method_head(method)
+        yield from body or method.lines(says_shapes=block.says_shapes, scope=block.scope)
 
 
-def _method_lines(method: Method, body: Body) -> Iterator[str]:
+def _method_head(method: Method) -> Iterator[str]:
     results = [annotation(type_) for type_ in method.results]
     returned = results[0] if len(results) == 1 else f"tuple[{', '.join(results)}]"
     if len(returned) > LONGEST_RESULT and len(set(results)) == 1:
@@ -124,7 +122,6 @@ def _method_lines(method: Method, body: Body) -> Iterator[str]:
              zip(method.inputs, method.types, strict=True)]  # fmt: skip
     parameters = [f"{name}: {kind}" for (_, name), kind in zip(method.inputs, kinds, strict=True)]
     yield from _head(method.name, parameters, returned)
-    yield from body.lines()
 
 
 def _setting(name: str) -> str:

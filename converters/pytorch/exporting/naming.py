@@ -6,6 +6,7 @@ import builtins
 import keyword
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 
 # What a module has already, or needs for itself: attributes of torch.nn.Module, which assigning would replace.
 OF_MODULES = frozenset((
@@ -27,6 +28,7 @@ LONGEST = 40
 SEPARATORS = re.compile(r"[/.:]")
 
 
+@lru_cache(1 << 16)
 def identifier(name: str, longest: int = LONGEST) -> str:
     """A name as an identifier, "" where nothing of it can be used.
 

@@ -17,7 +17,6 @@ import numpy as np
 
 from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.pytorch.exporting.expression import (
-    MARK,
     Expr,
     Reference,
     call,
@@ -47,6 +46,8 @@ DTYPES = {
 ATTRIBUTE = re.compile(r"\bself\.([A-Za-z_][A-Za-z0-9_]*)")
 # torch refuses a number that is beyond these, as the shortest text of the largest one is.
 LARGEST = {DType.BFLOAT16: float(2**128 - 2**120), DType.FLOAT32: float(np.finfo(np.float32).max)}
+# The least number that is rounded to an infinite float32: half a unit above the largest one.
+FLOAT32_OVERFLOW = float(2**128 - 2**103)
 # Constants with so few elements stand in the text.
 SHORT_CONSTANT = 16
 MOST_PLAIN = 1 << 16
@@ -71,29 +72,31 @@ class Statement:
     is_setting: bool = False
     pattern: str = ""
 
-    @cached_property
-    def texts(self) -> tuple[str, ...]:
-        """Return all texts, those inside blocks too."""
+    @property
+    def all_text(self) -> str:
+        """Return all texts behind each other, those inside blocks too."""
         if not self.blocks:
-            return (self.text,)
-        inner = ((header, *(text for other in block for text in other.texts)) for header, block in self.blocks)
-        return self.text, *(text for texts in inner for text in texts)
+            return self.text
+        inner = ([header, *(other.all_text for other in block)] for header, block in self.blocks)
+        return " ".join([self.text, *(text for texts in inner for text in texts)])
 
     @cached_property
     def reads(self) -> tuple[int, ...]:
         """Return the values that the texts refer to, each as often as they do."""
-        return tuple(references("".join(self.texts)))
+        return tuple(references(self.all_text))
 
     @cached_property
     def attributes(self) -> tuple[str, ...]:
         """Return the attributes of the module that the texts read, each as often as they do."""
-        return tuple(ATTRIBUTE.findall(" ".join(self.texts))) if any("self." in text for text in self.texts) else ()
+        text = self.all_text
+        return tuple(ATTRIBUTE.findall(text)) if "self." in text else ()
 
     @cached_property
     def form(self) -> tuple[object, ...]:
         """Return what statements have in common that differ only in which values and attributes they read."""
-        parts = MARK.split(ATTRIBUTE.sub("self.", self.text) if self.attributes else self.text)
-        return self.pattern, len(self.targets), *parts[::3], *parts[2::3]
+        parts = (ATTRIBUTE.sub("self.", self.text) if self.attributes else self.text).split("\x00")
+        parts[1::2] = [mark.partition(":")[2] for mark in parts[1::2]]
+        return self.pattern, len(self.targets), *parts
 
 
 @dataclass(frozen=True)
@@ -223,7 +226,8 @@ class Export:
             raise Refusal(f"the parameter {value.name} has no elements")
         if isinstance(value.type, TensorType) and value.dtype is not None and value.dtype not in DTYPES:
             raise Refusal(f"{value.name} is {value.type}, a type that PyTorch has no tensors of")
-        return Reference(self.number(value))
+        result = self._bound[value] = Reference(self.number(value))
+        return result
 
     def layer(self, node: Node, constructor: str, tensors: Mapping[str, Tensor], owned: Mapping[str, Value]) -> Expr:
         """The layer of a node, by its attribute. `owned` are the graph's parameters among its tensors: what another
@@ -349,9 +353,7 @@ def number_text(value: object, dtype: DType) -> Expr:
 
 
 def _shortest(number: float) -> str:
-    with np.errstate(over="ignore"):
-        narrow = np.float32(number)
-    return repr(float(str(narrow))) if np.isfinite(narrow) else repr(number)
+    return repr(number) if abs(number) >= FLOAT32_OVERFLOW else repr(float(str(np.float32(number))))
 
 
 def literal(tensor: Tensor) -> str:

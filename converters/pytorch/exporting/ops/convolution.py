@@ -13,7 +13,7 @@ from graphir.padding import Explicit, Padding, resolve, resolve_transposed
 
 def unless(default: object, items: Sequence[object]) -> str | None:
     """What a layer takes for each axis, None where that is the default of all."""
-    return None if all(item == default for item in items) else short(items)
+    return None if set(items) <= {default} else short(items)
 
 
 def settled(node: AnyNode, padding: Padding, kernel: Sequence[int], strides: Sequence[int],
