@@ -21,7 +21,7 @@ from .sources import add_sources, sources_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from graphir.registry.sources import Search, Source
+    from graphir.registry.sources import ModelSearch, Source
 
     from .console import Console
 
@@ -74,7 +74,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
     return 0 if report else 1
 
 
-def find_several(sources: Sequence[Source]) -> Search | None:
+def find_several(sources: Sequence[Source]) -> ModelSearch | None:
     """Return the models if the sources are several, None for a single model: a folder with one model right in it
     is that model, as everywhere. Raises what `search` raises."""
     from graphir.converters.glance import Glance

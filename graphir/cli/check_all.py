@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from graphir.errors import Gap, GraphirError
 from graphir.registry.buckets import Bucket, bucket_of_error
-from graphir.registry.opened import forget, look_into, opened
-from graphir.registry.sources import EMPTY, Found, Search
+from graphir.registry.opened import extracted, forget, list_archive
+from graphir.registry.sources import EMPTY, ListedModel, ModelSearch
 from graphir.report.cases import Case, Result, first_line, models_suite
 from graphir.report.gaps import NODES_SHOWN, fallbacks_json, fallbacks_line, gaps_json
 from graphir.report.registry import skipped_text
@@ -38,7 +38,7 @@ CAUSE = 200
 class CheckedModel:
     """The result of one model: its nodes, its gaps, or the error."""
 
-    model: Found
+    model: ListedModel
     framework: str = ""
     nodes: int = 0
     gaps: Sequence[Gap] = ()
@@ -63,7 +63,7 @@ class _ScratchFolder:
         return Path(tempfile.mkdtemp(prefix=f"{slug}-", dir=self.root))
 
 
-def run_all(options: argparse.Namespace, stated: Mapping[str, Any], models: Search, console: Console) -> int:
+def run_all(options: argparse.Namespace, stated: Mapping[str, Any], models: ModelSearch, console: Console) -> int:
     """Check the models one by one. Return 1 if any has gaps or cannot be checked."""
     with _scratch() as scratch:
         rows = [
@@ -87,26 +87,26 @@ def _scratch() -> Iterator[_ScratchFolder]:
 
 
 def _rows(
-    model: Found,
+    model: ListedModel,
     options: argparse.Namespace,
     stated: Mapping[str, Any],
     console: Console,
     scratch: Any,
-    search: Search,
+    search: ModelSearch,
 ) -> list[CheckedModel]:
     """Return the row of a model, or the rows of an archive's models. Each model has its own limits."""
     console.stage(f"checking {model.name}")
     try:
         with limited(options.limits or Limits()):
             if model.is_closed:
-                inside = look_into(model, scratch, options.limits)
+                inside = list_archive(model, scratch, options.limits)
                 search.passed.update(inside.passed)
                 if not inside.models:
                     search.passed[EMPTY] += 1
                 return [
                     row for member in inside.models for row in _rows(member, options, stated, console, scratch, search)
                 ]  # fmt: skip
-            with opened(model, scratch) as (path, root):
+            with extracted(model, scratch) as (path, root):
                 try:
                     return [_row(model, path, options, stated, console)]
                 except GraphirError as error:
@@ -115,14 +115,14 @@ def _rows(
         return [_failure_row(model, error)]
 
 
-def _failure_row(model: Found, error: BaseException, root: str = "") -> CheckedModel:
+def _failure_row(model: ListedModel, error: BaseException, root: str = "") -> CheckedModel:
     """Return the row of a model that could not be checked, without the folder that it was unpacked in."""
     text = str(error) or type(error).__name__
     return CheckedModel(model, bucket=bucket_of_error(error), error=text.replace(root, model.archive) if root else text)
 
 
 def _row(
-    model: Found, path: str, options: argparse.Namespace, stated: Mapping[str, Any], console: Console
+    model: ListedModel, path: str, options: argparse.Namespace, stated: Mapping[str, Any], console: Console
 ) -> CheckedModel:
     single = argparse.Namespace(**{**vars(options), "source": path})
     result = checked_model(single, stated, console)
@@ -141,7 +141,7 @@ def _case(row: CheckedModel) -> Case:
     return Case("models", row.model.name, Result.FAILED if row.gaps else Result.PASSED, "gaps", summary, said)
 
 
-def _document(options: argparse.Namespace, rows: Sequence[CheckedModel], search: Search) -> dict[str, Any]:
+def _document(options: argparse.Namespace, rows: Sequence[CheckedModel], search: ModelSearch) -> dict[str, Any]:
     return {
         "target": options.target,
         "opset": options.opset,
@@ -182,7 +182,7 @@ def _merge_gaps(rows: Sequence[CheckedModel]) -> list[dict[str, Any]]:
     ]
 
 
-def _text(rows: Sequence[CheckedModel], search: Search, *, verbose: bool) -> str:
+def _text(rows: Sequence[CheckedModel], search: ModelSearch, *, verbose: bool) -> str:
     good = sum(row.ok for row in rows)
     parts = [f"{plural(len(rows), 'model')}: {good:,} convert completely"]
     parts.append(table(("model", "of", "nodes", "result"), [_cells(row) for row in rows], right=(2,)))

@@ -23,8 +23,8 @@ from .options import (
 from .sources import add_sources, shown_sources, sources_of
 
 if TYPE_CHECKING:
-    from graphir.registry.jobs import Plan
-    from graphir.registry.run import Working
+    from graphir.registry.jobs import ConversionPlan
+    from graphir.registry.run import WorkOptions
 
     from .console import Console
 
@@ -132,23 +132,23 @@ def run(options: argparse.Namespace, console: Console) -> int:
     return report.exit_code
 
 
-def _conversion_plan(options: argparse.Namespace) -> Plan:
+def _conversion_plan(options: argparse.Namespace) -> ConversionPlan:
     from graphir.converters.writing import example
-    from graphir.registry.jobs import Plan
+    from graphir.registry.jobs import ConversionPlan
 
     stated = target_options(options, example(options.to), options.to)
     plugins = tuple(map(os.path.abspath, options.plugins))
     how: Any = comparison_options(options)
-    return Plan(
+    return ConversionPlan(
         options.to, stated, model_options(options), constants_of(options), None, options.verify, how, options.limits,
         plugins,
     )  # fmt: skip
 
 
-def _worker_options(options: argparse.Namespace) -> Working:
-    from graphir.registry.pool import Caps, memory_for_each
-    from graphir.registry.run import Working
+def _worker_options(options: argparse.Namespace) -> WorkOptions:
+    from graphir.registry.pool import WorkerCaps, memory_for_each
+    from graphir.registry.run import WorkOptions
 
     jobs = options.jobs or os.cpu_count() or 1
     memory = int(options.memory * UNITS) if options.memory else memory_for_each(jobs)
-    return Working(jobs, Caps(options.timeout, memory), options.dask, tuple(options.retry))
+    return WorkOptions(jobs, WorkerCaps(options.timeout, memory), options.dask, tuple(options.retry))

@@ -1,8 +1,7 @@
 """Archives of model servers, unpacked without harm: .tar, .tar.gz, .tgz, .zip, .mar and .model.
 
-Their names and sizes are a stranger's claims. Nothing is written outside of the folder that is given, nothing but plain
-files is made, nothing that exists is written over, and what comes out is counted while it comes, not as it is claimed:
-contents and headers.
+Their names and sizes are untrusted. Nothing is written outside the given folder, only plain files are made, and no
+existing file is overwritten. Unpacked bytes, contents and headers, are counted as they come, not as the archive states.
 """
 
 from __future__ import annotations
@@ -37,12 +36,13 @@ HEADER = 1 << 16
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
-def is_archive(place: str | os.PathLike[str]) -> bool:
-    """Whether a file is called like an archive of models, and begins like one: other programs' models end in .model."""
-    if not os.fspath(place).endswith(SUFFIXES) or not os.path.isfile(place):
+def is_archive(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file is called like an archive of models, and begins like one: other programs' models end in
+    .model."""
+    if not os.fspath(path).endswith(SUFFIXES) or not os.path.isfile(path):
         return False
     try:
-        with open_plain(place) as file:
+        with open_plain(path) as file:
             head = file.read(USTAR_AT + len(USTAR))
     except OSError:
         return False
@@ -51,19 +51,19 @@ def is_archive(place: str | os.PathLike[str]) -> bool:
 
 @mutable_record
 class _Unpacking:
-    """What has come out of an archive of `stored` bytes."""
+    """The unpacking of an archive of `stored` bytes; `unpacked_bytes` counts what it has written."""
 
     archive: str
     folder: Path
     stored: int
-    made: int = 0
+    unpacked_bytes: int = 0
 
     def write(self, name: str, source: IO[bytes], *, is_counted: bool = False) -> None:
-        """A file of the archive; `is_counted` where what is read of it counts already."""
-        place = place_in(self.folder, name, self.archive)
-        with self._possible(name):
-            place.parent.mkdir(parents=True, exist_ok=True)
-            file = place.open("xb")
+        """Write a file of the archive; with `is_counted` its bytes were counted when they were read."""
+        path = path_in(self.folder, name, self.archive)
+        with self._translate_name_errors(name):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            file = path.open("xb")
         with file:
             self.count(BLOCK)
             while data := source.read(CHUNK):
@@ -71,16 +71,16 @@ class _Unpacking:
                     self.count(len(data))
                 file.write(data)
 
-    def folder_at(self, name: str) -> None:
-        """A folder of the archive."""
+    def make_folder(self, name: str) -> None:
+        """Make a folder of the archive."""
         self.count(BLOCK)
-        place = place_in(self.folder, name, self.archive)
-        with self._possible(name):
-            place.mkdir(parents=True, exist_ok=True)
+        path = path_in(self.folder, name, self.archive)
+        with self._translate_name_errors(name):
+            path.mkdir(parents=True, exist_ok=True)
 
     @contextmanager
-    def _possible(self, name: str) -> Iterator[None]:
-        """Raise FormatError for a name that another one stands in the way of, or that no file can have."""
+    def _translate_name_errors(self, name: str) -> Iterator[None]:
+        """Raise FormatError for a name that is taken by another file, or that no file can have."""
         try:
             yield
         except (FileExistsError, NotADirectoryError, IsADirectoryError):
@@ -94,13 +94,13 @@ class _Unpacking:
             raise FormatError(f"no file can be called {name[:80]!r}: {error.strerror}", path=self.archive) from error
 
     def count(self, nbytes: int) -> None:
-        """Count bytes that have come out. Raises LimitError where they are far more than the archive holds."""
-        self.made += nbytes
-        check_expansion(self.made, self.stored, f"{self.archive}: unpacking it", "bytes")
+        """Count unpacked bytes. Raises LimitError if they are far more than the archive holds."""
+        self.unpacked_bytes += nbytes
+        check_expansion(self.unpacked_bytes, self.stored, f"{self.archive}: unpacking it", "bytes")
 
 
-def place_in(folder: Path, name: str, of: str) -> Path:
-    """Where a stranger's name leads, in the folder. Raises FormatError for one that leads out of it."""
+def path_in(folder: Path, name: str, of: str) -> Path:
+    """Return the path in the folder for an untrusted name. Raises FormatError for one that leads out of it."""
     parts = PurePosixPath(name).parts
     if "\0" in name or "\\" in name or ":" in name or not parts or name.startswith("/") or ".." in parts:
         raise FormatError(f"a file in it is called {name!r}, which may lead out of a folder", path=of)
@@ -118,7 +118,7 @@ def unpack(archive: str | os.PathLike[str], folder: str | os.PathLike[str]) -> N
         head = file.read(4)
         file.seek(0)
         unpacking = _Unpacking(os.fspath(archive), Path(folder), os.fstat(file.fileno()).st_size)
-        with _said(unpacking.archive):
+        with _translate_library_errors(unpacking.archive):
             if head == ZIP:
                 _unzip(file, unpacking)
             else:
@@ -131,19 +131,19 @@ def _unzip(file: IO[bytes], unpacking: _Unpacking) -> None:
             if entry.flag_bits & 1:
                 raise FormatError(f"{entry.filename!r} in it is encrypted", path=unpacking.archive)
             if entry.compress_type not in METHODS:
-                raise FormatError(f"{entry.filename!r} in it is packed in a way not read", path=unpacking.archive)
+                raise FormatError(f"{entry.filename!r} in it has an unsupported compression", path=unpacking.archive)
             kind = stat.S_IFMT(entry.external_attr >> 16)
             if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
                 raise FormatError(f"{entry.filename!r} in it is a link or no file", path=unpacking.archive)
             if entry.is_dir():
-                unpacking.folder_at(entry.filename)
+                unpacking.make_folder(entry.filename)
                 continue
             with archive.open(entry) as source:
                 unpacking.write(entry.filename, source)
 
 
-class _Headers:
-    """What a tar is read from: all of it is counted. `left` is how much may be read before the next entry is there,
+class _CountedStream:
+    """The stream of a tar, whose bytes are counted. `left` is how much may be read before the next entry is there,
     which `tarfile` takes into memory, None while contents are read."""
 
     def __init__(self, file: IO[bytes] | gzip.GzipFile, unpacking: _Unpacking) -> None:
@@ -152,7 +152,7 @@ class _Headers:
         self.left: int | None = None
 
     def read(self, count: int) -> bytes:
-        """Read some bytes. Raises FormatError where a header goes on and on."""
+        """Read at most `count` bytes. Raises FormatError if a header is too long."""
         data = self._file.read(count)
         self._unpacking.count(len(data))
         if self.left is not None:
@@ -163,7 +163,7 @@ class _Headers:
 
 
 def _untar(file: IO[bytes], unpacking: _Unpacking, *, is_packed: bool) -> None:
-    stream = _Headers(gzip.GzipFile(fileobj=file) if is_packed else file, unpacking)
+    stream = _CountedStream(gzip.GzipFile(fileobj=file) if is_packed else file, unpacking)
     stream.left = HEADER
     with tarfile.open(fileobj=stream, mode="r|") as archive:  # type: ignore[call-overload]
         while True:
@@ -174,7 +174,7 @@ def _untar(file: IO[bytes], unpacking: _Unpacking, *, is_packed: bool) -> None:
             archive.members.clear()  # each has the headers that hold for all, and is not needed any more
             if entry.isdir():
                 if PurePosixPath(entry.name).parts:  # `./`, with which `tar -C folder .` begins
-                    unpacking.folder_at(entry.name)
+                    unpacking.make_folder(entry.name)
                 continue
             source = archive.extractfile(entry) if entry.isreg() else None
             if source is None or entry.issparse():
@@ -184,13 +184,13 @@ def _untar(file: IO[bytes], unpacking: _Unpacking, *, is_packed: bool) -> None:
 
 
 @contextmanager
-def _said(archive: str) -> Iterator[None]:
-    """What the libraries raise of a damaged archive, as FormatError."""
+def _translate_library_errors(archive: str) -> Iterator[None]:
+    """Raise FormatError in place of what the libraries raise for a damaged archive."""
     try:
         yield
     except (
         tarfile.TarError, zipfile.BadZipFile, gzip.BadGzipFile, zlib.error, EOFError, NotImplementedError
     ) as error:  # fmt: skip
-        raise FormatError(f"no archive that can be unpacked: {error}", path=archive) from error
+        raise FormatError(f"cannot be unpacked: {error}", path=archive) from error
     except (ValueError, OverflowError, UnicodeError) as error:  # numbers and names in headers
         raise FormatError(f"damaged: {error}", path=archive) from error

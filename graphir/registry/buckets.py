@@ -44,16 +44,16 @@ class Bucket(enum.Enum):
 
     @property
     def failed(self) -> bool:
-        """Whether there is no result that could be judged."""
+        """Return whether the model has no result."""
         return self not in (Bucket.DONE, Bucket.DIFFERENT, Bucket.NOT_PROVEN)
 
 
 EXIT_FAILED, EXIT_DIFFERENT, EXIT_NOT_PROVEN = 1, 4, 5
 
 
-def exit_code(found: Iterable[Bucket]) -> int:
-    """0 all done; 1 if any failed, else 4 if any differs, else 5 if any is not proven."""
-    kinds = set(found)
+def exit_code(buckets: Iterable[Bucket]) -> int:
+    """Return 0 if all are done, 1 if any failed, else 4 if any differs, else 5 if any is not proven."""
+    kinds = set(buckets)
     if any(bucket.failed for bucket in kinds):
         return EXIT_FAILED
     if Bucket.DIFFERENT in kinds:
@@ -62,20 +62,20 @@ def exit_code(found: Iterable[Bucket]) -> int:
 
 
 def bucket_of_verdict(report: VerificationReport | None) -> Bucket:
-    """Where a model belongs that was converted; without a verification that is all that was wanted."""
+    """Return the bucket of a converted model, DONE if no verification was requested."""
     if report is None or report.ok:
         return Bucket.DONE
     return Bucket.DIFFERENT if report.verdict.differs else Bucket.NOT_PROVEN
 
 
 def bucket_of_error(error: BaseException) -> Bucket:
-    """Where a model belongs whose conversion raised this."""
+    """Return the bucket of a model whose conversion raised this error."""
     if any(isinstance(cause, MemoryError | OutOfMemory) for cause in _causes(error)):
         return Bucket.MEMORY
     if any(isinstance(cause, LimitError) for cause in _causes(error)):
         return Bucket.LIMITS
     if isinstance(error, UnsupportedOpError):
-        return Bucket.NEEDS_SHAPES if error.gaps and all(map(_asks_for_shapes, error.gaps)) else Bucket.UNSUPPORTED
+        return Bucket.NEEDS_SHAPES if error.gaps and all(map(_needs_shapes, error.gaps)) else Bucket.UNSUPPORTED
     if not isinstance(error, GraphirError):
         return Bucket.REFUSED if isinstance(error, OSError) else Bucket.DEFECT
     text = "\n".join([str(error), *getattr(error, "__notes__", ())])
@@ -89,16 +89,16 @@ def bucket_of_error(error: BaseException) -> Bucket:
 
 
 def operators_of(error: BaseException) -> list[str]:
-    """The operators that an error says are not supported, each once."""
+    """Return the unsupported operators of an error, each once."""
     return list(dict.fromkeys(gap.operator for gap in error.gaps)) if isinstance(error, UnsupportedOpError) else []
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """An error and what it was made of: a plugin's own MemoryError is told as the plugin's error."""
+    """Yield an error and its causes: a plugin's MemoryError is the cause of the plugin's error."""
     while error is not None:
         yield error
         error = error.__cause__
 
 
-def _asks_for_shapes(gap: Gap) -> bool:
+def _needs_shapes(gap: Gap) -> bool:
     return SHAPES.search(gap.reason) is not None

@@ -1,4 +1,4 @@
-"""What is to be done with a model, and what came of it: plain data that goes to workers and stays on disk."""
+"""Jobs and outcomes of models: plain data that is sent to workers and stored on disk."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from graphir.converters.options import ModelOptions
 from graphir.passes.half import HalfOptions
 from graphir.registry.buckets import Bucket
 from graphir.registry.names import slugs_of
-from graphir.registry.sources import Found, Stamp, stamps_of
+from graphir.registry.sources import ListedModel, Stamp, stamps_of
 from graphir.safety.limits import Limits
 from graphir.structure.record import record
 from graphir.verification.options import ComparisonOptions
@@ -23,10 +23,10 @@ TARGET_OPTIONS = ("opset",)
 
 
 @record
-class Plan:
-    """What is wanted of every model: the target's format and its own options, and what `convert` takes.
+class ConversionPlan:
+    """The request for every model: the target's format with its options, and the options of `convert`.
 
-    A manifest states some of it for a model of its own.
+    A manifest may override parts of it for one model.
     """
 
     to: str = "onnx"
@@ -39,60 +39,60 @@ class Plan:
     limits: Limits | None = None
     plugins: Sequence[str] = ()
 
-    def for_model(self, given: Mapping[str, Any]) -> Plan:
-        """The plan with what is stated of one model."""
+    def for_model(self, given: Mapping[str, Any]) -> ConversionPlan:
+        """Return the plan with the options that a manifest states for one model."""
         target = {name: value for name, value in given.items() if name in TARGET_OPTIONS}
         model = {name: value for name, value in given.items() if name not in TARGET_OPTIONS}
         return replace(self, target={**self.target, **target}, model=replace(self.model, **model)) if given else self
 
     def digest(self) -> str:
-        """A word that changes with anything that is wanted, the text of the plugins and the files of inputs
+        """Return a hash of everything in the plan, the text of the plugins and the files of inputs
         included."""
-        found = hashlib.sha256(f"{LAYOUT}\n{self!r}".encode(errors="surrogateescape"))
+        hasher = hashlib.sha256(f"{LAYOUT}\n{self!r}".encode(errors="surrogateescape"))
         for plugin in self.plugins:
             with open(plugin, "rb") as file:
-                found.update(file.read())
+                hasher.update(file.read())
         feeds = self.how.feeds
-        for one in feeds if isinstance(feeds, Sequence) and not isinstance(feeds, str) else [feeds]:
-            if isinstance(one, Mapping):
+        for feed in feeds if isinstance(feeds, Sequence) and not isinstance(feeds, str) else [feeds]:
+            if isinstance(feed, Mapping):
                 import numpy as np
 
-                for name, array in one.items():
-                    found.update(f"{name}{np.shape(array)}".encode() + np.asarray(array).tobytes())
-            elif isinstance(one, str | os.PathLike):
-                found.update(repr(stamps_of(_files_at(os.fspath(one)), "")).encode(errors="surrogateescape"))
-        return found.hexdigest()[:16]
+                for name, array in feed.items():
+                    hasher.update(f"{name}{np.shape(array)}".encode() + np.asarray(array).tobytes())
+            elif isinstance(feed, str | os.PathLike):
+                hasher.update(repr(stamps_of(_files_at(os.fspath(feed)), "")).encode(errors="surrogateescape"))
+        return hasher.hexdigest()[:16]
 
 
-def _files_at(place: str) -> list[str]:
-    """A file, or those of a folder."""
-    return sorted(entry.path for entry in os.scandir(place)) if os.path.isdir(place) else [place]
+def _files_at(path: str) -> list[str]:
+    """Return the path of a file, or those of a folder's entries."""
+    return sorted(entry.path for entry in os.scandir(path)) if os.path.isdir(path) else [path]
 
 
 @record
 class Job:
-    """A model and what is wanted of it. `slug` is the name of its folder, `asked` the plan's digest."""
+    """A model with its plan. `slug` is the name of its folder, `asked` the plan's digest."""
 
-    model: Found
+    model: ListedModel
     slug: str
-    plan: Plan
+    plan: ConversionPlan
     asked: str
 
 
-def jobs_of(models: Sequence[Found], plan: Plan) -> list[Job]:
-    """A job for each model, in their order."""
+def jobs_of(models: Sequence[ListedModel], plan: ConversionPlan) -> list[Job]:
+    """Return a job for each model, in their order."""
     slugs = slugs_of([(model.name, model.shown) for model in models])
     plans = [plan.for_model(model.given) for model in models]
     digests = {id(plan): plan.digest()}
     return [
-        Job(model, slug, own, digests.get(id(own)) or own.digest())
-        for model, slug, own in zip(models, slugs, plans, strict=True)
+        Job(model, slug, model_plan, digests.get(id(model_plan)) or model_plan.digest())
+        for model, slug, model_plan in zip(models, slugs, plans, strict=True)
     ]
 
 
 @record
-class Outcome:
-    """What came of a model: the bucket, why, and what was made.
+class ModelOutcome:
+    """The outcome of one model: the bucket, the reason, and the files.
 
     `detail` is the error's text, `operators` are those that are not supported, `files` the names and sizes of what was
     written, `nodes` their numbers before and after, `verdict` the verification's ("" without one). `stamps` are those
@@ -121,43 +121,44 @@ class Outcome:
 
     @property
     def is_reported(self) -> bool:
-        """Whether there is a report of its conversion, and what is known from that."""
+        """Return whether its conversion has a report."""
         return bool(self.format)
 
     @property
     def nbytes(self) -> int:
-        """The size of what was written for the model, reports not counted."""
+        """Return the bytes of the model's files, without reports."""
         return sum(size for _, size in self.files)
 
     def to_json(self) -> dict[str, Any]:
-        """The outcome as plain data, keys in a fixed order."""
-        found = {entry.name: getattr(self, entry.name) for entry in fields(self)}
-        return found | {
+        """Return the outcome as plain data, keys in a fixed order."""
+        document = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        return document | {
             "bucket": self.bucket.value,
             "seconds": round(self.seconds, 3),
-            **{name: [list(entry) for entry in found[name]] for name in ("files", "stamps", "read")},
+            **{name: [list(entry) for entry in document[name]] for name in ("files", "stamps", "read")},
             "operators": list(self.operators),
             "nodes": list(self.nodes),
         }
 
     @classmethod
-    def of_json(cls, found: Any) -> Outcome | None:
-        """The outcome that a file holds, None for what is none: a record that a crash cut short counts as missing."""
-        if not isinstance(found, dict):
+    def of_json(cls, document: Any) -> ModelOutcome | None:
+        """Return the outcome of a file's document, None if it is not one: a record that a crash cut short counts as
+        missing."""
+        if not isinstance(document, dict):
             return None
         try:
-            given = {name: value for name, value in found.items() if name in {entry.name for entry in fields(cls)}}
-            tuples = {name: tuple(map(tuple, found[name])) for name in ("files", "stamps", "read")}
-            made = cls(**{
-                **given, **tuples, "bucket": Bucket(found["bucket"]), "operators": tuple(found["operators"]),
-                "nodes": tuple(found["nodes"]),
+            given = {name: value for name, value in document.items() if name in {entry.name for entry in fields(cls)}}
+            tuples = {name: tuple(map(tuple, document[name])) for name in ("files", "stamps", "read")}
+            outcome = cls(**{
+                **given, **tuples, "bucket": Bucket(document["bucket"]), "operators": tuple(document["operators"]),
+                "nodes": tuple(document["nodes"]),
             })  # fmt: skip
         except (KeyError, TypeError, ValueError):
             return None
-        return made if made._is_typed() else None
+        return outcome if outcome._is_typed() else None
 
     def _is_typed(self) -> bool:
-        """Whether every field holds what it is declared as, which a file need not."""
+        """Return whether every field has its declared type, which a file does not guarantee."""
         return (
             all(type(getattr(self, entry.name)) is str for entry in fields(self) if entry.type == "str")
             and all(type(getattr(self, entry.name)) is int for entry in fields(self) if entry.type == "int")
@@ -169,12 +170,12 @@ class Outcome:
         )
 
 
-def failure(job: Job, bucket: Bucket, detail: str, operators: Sequence[str] = ()) -> Outcome:
-    """The outcome of a model that has no result."""
+def failure(job: Job, bucket: Bucket, detail: str, operators: Sequence[str] = ()) -> ModelOutcome:
+    """Return the outcome of a model that has no result."""
     from graphir import __version__
 
     model = job.model
-    return Outcome(
+    return ModelOutcome(
         model.name, job.slug, model.shown, bucket, detail, tuple(operators), asked=job.asked, stamps=model.stamps,
         version=__version__,
     )  # fmt: skip

@@ -33,10 +33,10 @@ def _text(value: Any) -> str:
 
 
 def _names(value: Any) -> list[str]:
-    found = [name.strip() for name in value.split(",")] if isinstance(value, str) else value
-    if not isinstance(found, list) or not all(isinstance(name, str) and name for name in found):
+    names = [name.strip() for name in value.split(",")] if isinstance(value, str) else value
+    if not isinstance(names, list) or not all(isinstance(name, str) and name for name in names):
         raise ValueError("expected names, as in [\"fc1\", \"fc2\"]")
-    return found
+    return names
 
 
 def _shapes(value: Any) -> dict[str, list[Any]]:
@@ -95,17 +95,17 @@ class ListFile:
 def read_manifest(listed: ListFile) -> list[Entry]:
     """Name ("" for none), path and what is stated, of each model. Raises FormatError, with the line or the number of
     the entry, for what cannot be read and for a path that leads out of the list's root."""
-    place = listed.path
+    path = listed.path
     try:
-        text = read_limited(place, LARGEST).decode("utf-8-sig")
+        text = read_limited(path, LARGEST).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise FormatError("a list of models is UTF-8, this is not", path=place, offset=error.start) from error
-    if place.endswith(LISTS):
+        raise FormatError("a list of models must be UTF-8", path=path, offset=error.start) from error
+    if path.endswith(LISTS):
         rows = _lines(text)
     else:
-        rows = _table(text, place) if place.endswith(TABLE) else _documents(text, place)
-    root = os.path.realpath(listed.root or os.path.dirname(place) or ".")
-    return [_entry(where, row, Path(place), root) for where, row in rows]
+        rows = _table(text, path) if path.endswith(TABLE) else _documents(text, path)
+    root = os.path.realpath(listed.root or os.path.dirname(path) or ".")
+    return [_entry(where, row, Path(path), root) for where, row in rows]
 
 
 def _lines(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -115,65 +115,65 @@ def _lines(text: str) -> Iterator[tuple[str, dict[str, Any]]]:
             yield f"line {number}", {"source": source}
 
 
-def _table(text: str, place: str | os.PathLike[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _table(text: str, path: str | os.PathLike[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     rows = csv.reader(io.StringIO(text), strict=True)
     try:
         header = next(rows, [])
         for row in rows:
             if len(row) > len(header):
-                raise FormatError(f"line {rows.line_num}: {len(row)} fields for {len(header)} columns", path=place)
+                raise FormatError(f"line {rows.line_num}: {len(row)} fields for {len(header)} columns", path=path)
             stated = {name.strip(): value.strip() for name, value in zip(header, row, strict=False) if value.strip()}
             if stated:
                 yield f"line {rows.line_num}", stated
     except csv.Error as error:
-        raise FormatError(f"line {rows.line_num}: {error}", path=place) from error
+        raise FormatError(f"line {rows.line_num}: {error}", path=path) from error
 
 
-def _documents(text: str, place: str | os.PathLike[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _documents(text: str, path: str | os.PathLike[str]) -> Iterator[tuple[str, dict[str, Any]]]:
     try:
         document = read_json(text)
     except NoJson as error:
-        raise FormatError(f"a list of models is .csv, .txt, .list or JSON: {error}", path=place) from error
+        raise FormatError(f"a list of models is .csv, .txt, .list or JSON: {error}", path=path) from error
     models = document.get("models") if isinstance(document, dict) else None
     if not isinstance(models, list):
-        raise FormatError('expected an object with a list "models"', path=place)
+        raise FormatError('expected an object with a list "models"', path=path)
     for number, entry in enumerate(models):
         if isinstance(entry, str):
             entry = {"source": entry}
         if not isinstance(entry, dict):
-            raise FormatError("expected an object or a path", path=place, json_path=f"models[{number}]")
+            raise FormatError("expected an object or a path", path=path, json_path=f"models[{number}]")
         yield f"models[{number}]", entry
 
 
-def _entry(where: str, row: Mapping[str, Any], place: Path, root: str) -> Entry:
-    """Paths become those of the folder of the manifest."""
+def _entry(where: str, row: Mapping[str, Any], manifest: Path, root: str) -> Entry:
+    """Return one entry, its paths joined to the manifest's folder."""
     unknown = sorted(row.keys() - STATED.keys() - {"source", "name"})
     if unknown:
         known = ", ".join(("source", "name", *STATED))
-        raise FormatError(f"{where}: unknown: {', '.join(unknown)}; expected {known}", path=place)
+        raise FormatError(f"{where}: unknown: {', '.join(unknown)}; expected {known}", path=manifest)
     given: dict[str, Any] = {}
     for key, value in row.items():
         read: Callable[[Any], Any] = STATED.get(key, _text)
         try:
             given[key] = read(value)
         except ValueError as error:
-            raise FormatError(f"{where}: {key}: {error}, found {value!r}", path=place) from None
+            raise FormatError(f"{where}: {key}: {error}, found {value!r}", path=manifest) from None
     source, name = given.pop("source", ""), given.pop("name", "")
     if not source:
-        raise FormatError(f"{where}: no source", path=place)
+        raise FormatError(f"{where}: no source", path=manifest)
     for key, path in (("source", source), ("params", given.get("params"))):
-        if path is not None and not _is_below(str(place.parent / path), root):
+        if path is not None and not _is_below(str(manifest.parent / path), root):
             raise FormatError(
                 f"{where}: {key} {path!r} leads out of {root}; where that is meant, name the folder that holds "
-                "everything listed with --list-root", path=place,
+                "everything listed with --list-root", path=manifest,
             )  # fmt: skip
     if "params" in given:
-        given["params"] = str(place.parent / given["params"])
-    return name, str(place.parent / source), given
+        given["params"] = str(manifest.parent / given["params"])
+    return name, str(manifest.parent / source), given
 
 
 def _is_below(path: str, root: str) -> bool:
-    """Whether a path, or the files of a checkpoint that is called so, lie in a folder, links followed."""
+    """Return whether a path, or the files of a checkpoint with that prefix, lie in a folder, links followed."""
     suffixes = ("", *(row.target.suffix for row in FORMATS.values() if row.target is not None))
     files = (os.path.realpath(path + suffix) for suffix in suffixes)
     return all(os.path.commonpath((file, root)) == root for file in files)

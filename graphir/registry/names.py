@@ -14,7 +14,7 @@ RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 
 
 def slug_of(name: str) -> str:
-    """A name without what a file system or a shell may take for something else. Several names may have one.
+    """Return a name that is safe for file systems and shells. Different names may give the same one.
 
     >>> slug_of("zoo/ResNet 18/model"), slug_of("../../etc/passwd"), slug_of("con"), slug_of("")
     ('zoo-ResNet-18-model', 'etc-passwd', 'model-con', 'model')
@@ -26,22 +26,21 @@ def slug_of(name: str) -> str:
 
 
 def slugs_of(named: Sequence[tuple[str, str]]) -> list[str]:
-    """For pairs of a name and what else tells a model from others: names of folders that no two share, even where
-    capitals do not count.
+    """Return unique folder names for pairs of a name and a source, unique even if case is ignored.
 
     Names that would be alike get a digest of both, all of them: what a model is called does not depend on its order.
     Two pairs that are equal are numbered.
     """
     plain = [slug_of(name) for name, _ in named]
     often = Counter(slug.casefold() for slug in plain)
-    found, taken = [], Counter[str]()
-    for slug, (name, place) in zip(plain, named, strict=True):
+    slugs, taken = [], Counter[str]()
+    for slug, (name, source) in zip(plain, named, strict=True):
         if often[slug.casefold()] > 1:
-            slug = f"{slug[:LONGEST - 9]}-{_digest(name, place)}"
+            slug = f"{slug[:LONGEST - 9]}-{_digest(name, source)}"
         taken[slug.casefold()] += 1
         number = taken[slug.casefold()]
-        found.append(slug if number == 1 else f"{slug}-{number}")
-    return found
+        slugs.append(slug if number == 1 else f"{slug}-{number}")
+    return slugs
 
 
 def _digest(*texts: str) -> str:

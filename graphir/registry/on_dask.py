@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from graphir.errors import ImportFailure
 from graphir.extras import install_hint
 from graphir.registry.buckets import Bucket
-from graphir.registry.pool import Caps, Ended, Workers
+from graphir.registry.pool import FailedTask, WorkerCaps, Workers
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -24,7 +24,7 @@ CONNECT_SECONDS = 30
 class DaskWorkers:
     """The workers of a scheduler; `caps` hold for each call."""
 
-    def __init__(self, address: str, caps: Caps) -> None:
+    def __init__(self, address: str, caps: WorkerCaps) -> None:
         try:
             import distributed
         except ImportError as error:
@@ -45,7 +45,7 @@ class DaskWorkers:
 
     def run(
         self, function: Callable[..., R], tasks: Iterable[tuple[T, tuple[Any, ...]]]
-    ) -> Iterator[tuple[T, R | Ended]]:
+    ) -> Iterator[tuple[T, R | FailedTask]]:
         """Call the function with the arguments of each task; results in the order in which they come. Raises what
         graphir's own code raises on a worker where it cannot work at all."""
         import distributed
@@ -58,26 +58,26 @@ class DaskWorkers:
         for future in library.as_completed(list(futures), loop=self._client.loop):
             label = futures.pop(future)
             try:
-                result: R | Ended = future.result()
+                result: R | FailedTask = future.result()
             except library.KilledWorker as error:
-                result = Ended(Bucket.KILLED, f"the workers of Dask that had it died: {error}")
+                result = FailedTask(Bucket.KILLED, f"the workers of Dask that had it died: {error}")
             future.release()
             yield label, result
 
 
-_here: dict[Caps, Workers] = {}
+_here: dict[WorkerCaps, Workers] = {}
 _making = threading.Lock()
 
 
-def call_here(caps: Caps, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
-    """A call in a process of this worker's, which the worker keeps for the next ones."""
+def call_here(caps: WorkerCaps, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """Return the result of a call in a process of this worker, which keeps the process for later calls."""
     with _making:
         if caps not in _here:
             _here[caps] = Workers(_threads(), caps)
     return _here[caps].call(function, *arguments)
 
 
-def end_here(caps: Caps) -> None:
+def end_here(caps: WorkerCaps) -> None:
     """End the processes of this worker: nobody else needs them, and it cannot end before them."""
     with _making:
         workers = _here.pop(caps, None)

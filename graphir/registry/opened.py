@@ -11,51 +11,52 @@ from pathlib import Path
 
 from graphir.registry.archives import SUFFIXES, unpack
 from graphir.registry.remote_files import fetch, is_remote
-from graphir.registry.sources import Found, Search, walk
-from graphir.registry.store import Store
+from graphir.registry.sources import ListedModel, ModelSearch, walk
+from graphir.registry.store import ResultStore
 from graphir.safety.limits import Limits, limited
 from graphir.structure.record import record
 
 
 @record
-class _Kept:
+class _UnpackedArchive:
     """An archive as it was, and the folder that holds its files."""
 
-    model: Found
+    model: ListedModel
     folder: Path
 
-    def is_of(self, model: Found) -> bool:
+    def is_of(self, model: ListedModel) -> bool:
         return (self.model.archive, self.model.stamps) == (model.archive, model.stamps)
 
 
-_kept: list[_Kept] = []
+_kept: list[_UnpackedArchive] = []
 
 
 @contextmanager
-def opened(model: Found, store: Store) -> Iterator[tuple[str, Path | None]]:
-    """The path of a model; of one in an archive the path of its copy, and the folder of all of the archive's files."""
+def extracted(model: ListedModel, store: ResultStore) -> Iterator[tuple[str, Path | None]]:
+    """Yield the path of a model and None; for a member of an archive its unpacked path and the archive's folder."""
     if not model.archive:
-        yield model.place, None
+        yield model.path, None
         return
-    root = _unpacked(model, store)
-    yield str(root.joinpath(*model.place.split("/"))), root
+    root = _unpack_once(model, store)
+    yield str(root.joinpath(*model.path.split("/"))), root
 
 
-def look_into(model: Found, store: Store, limits: Limits | None) -> Search:
-    """The models of an archive, by their paths in it. Raises what `unpack` raises, and does not open archives in it."""
+def list_archive(model: ListedModel, store: ResultStore, limits: Limits | None) -> ModelSearch:
+    """Return the models of an archive, by their paths in it. Raises what `unpack` raises, and does not open archives in
+    it."""
     with limited(limits):
-        root = _unpacked(model, store)
+        root = _unpack_once(model, store)
     inside = walk(str(root), archives=False)
     suffix = max((suffix for suffix in SUFFIXES if model.name.endswith(suffix)), key=len, default="")
     name = model.name[: len(model.name) - len(suffix)]
-    for index, found in enumerate(inside.models):
-        place = Path(found.place).relative_to(root).as_posix()
-        own = name if len(inside.models) == 1 else f"{name}/{found.name}"
-        inside.models[index] = Found(own, place, model.stamps, model.archive, model.given)
+    for index, member in enumerate(inside.models):
+        path = Path(member.path).relative_to(root).as_posix()
+        member_name = name if len(inside.models) == 1 else f"{name}/{member.name}"
+        inside.models[index] = ListedModel(member_name, path, model.stamps, model.archive, model.given)
     return inside
 
 
-def _unpacked(model: Found, store: Store) -> Path:
+def _unpack_once(model: ListedModel, store: ResultStore) -> Path:
     for kept in _kept:
         if kept.is_of(model) and kept.folder.is_dir():
             return kept.folder
@@ -69,12 +70,12 @@ def _unpacked(model: Found, store: Store) -> Path:
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    _kept.append(_Kept(replace(model, place=""), folder))
+    _kept.append(_UnpackedArchive(replace(model, path=""), folder))
     return folder
 
 
 @atexit.register
 def forget() -> None:
-    """Remove what is kept."""
+    """Remove the unpacked archives."""
     while _kept:
         shutil.rmtree(_kept.pop().folder, ignore_errors=True)

@@ -57,9 +57,8 @@ _forks = ForkServer(Path(__file__).with_name("fork_workers.py"))
 
 
 @record
-class Caps:
-    """What each model may take: seconds of wall time, and bytes of memory beyond what a worker has by itself (None:
-    not limited)."""
+class WorkerCaps:
+    """The limits of each model: seconds of wall time, and bytes of memory besides the worker's own (None: no limit)."""
 
     seconds: float = 600.0
     memory: int | None = None
@@ -72,8 +71,8 @@ class Caps:
 
 
 @record
-class Ended:
-    """How a task ended that gave no result, and what is to be said of it."""
+class FailedTask:
+    """The end of a task without a result: its bucket and the reason."""
 
     bucket: Bucket
     detail: str
@@ -112,13 +111,13 @@ class _Worker:
         return not wait([self.state], 0)
 
     def kill(self) -> None:
-        """End it, whatever it is doing."""
+        """Kill the process."""
         if self.is_alive():
             with suppress(ProcessLookupError):
                 os.kill(self.process, signal.SIGKILL)
 
     def end(self) -> int:
-        """Its status, once it has ended; it is killed if it has not."""
+        """Kill the process if it runs. Return its status."""
         self.pipe.close()
         self.kill()
         status = os.read(self.state, NUMBER.size) if wait([self.state], ENDED_WITHIN) else b""
@@ -130,7 +129,7 @@ class _Worker:
 class Workers:
     """At most `jobs` processes that run functions, each started when it is needed; `caps` hold for each call."""
 
-    def __init__(self, jobs: int, caps: Caps) -> None:
+    def __init__(self, jobs: int, caps: WorkerCaps) -> None:
         if jobs < 1:
             raise ArgumentError(f"jobs: expected a number of at least 1, found {jobs}")
         self._jobs, self._caps = jobs, caps
@@ -158,7 +157,7 @@ class Workers:
 
     def run(
         self, function: Callable[..., R], tasks: Iterable[tuple[T, tuple[Any, ...]]]
-    ) -> Iterator[tuple[T, R | Ended]]:
+    ) -> Iterator[tuple[T, R | FailedTask]]:
         """Call the function with the arguments of each task; results in the order in which they come.
 
         Raises what the function raises; a task is taken from the iterable when a worker is free for it.
@@ -168,21 +167,21 @@ class Workers:
         while True:
             while len(running) < self._jobs and (task := next(waiting, None)) is not None:
                 label, arguments = task
-                running[self._given(function, arguments)] = label
+                running[self._assign(function, arguments)] = label
             if not running:
                 return
-            for worker in _answering(running):
+            for worker in _wait_for_answers(running):
                 yield running.pop(worker), self._result(worker)
 
     def call(self, function: Callable[..., Any], *arguments: Any) -> Any:
-        """One call's result, or an Ended, whoever else calls at the same time."""
-        worker = self._given(function, arguments)
-        while not _answering([worker]):
+        """Return one call's result or a FailedTask. Threads may call at the same time."""
+        worker = self._assign(function, arguments)
+        while not _wait_for_answers([worker]):
             pass
         return self._result(worker)
 
-    def _given(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> _Worker:
-        """A worker that has the task."""
+    def _assign(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> _Worker:
+        """Return a worker to which the task was sent."""
         while True:
             with self._lock:
                 worker = self._idle.pop() if self._idle else None
@@ -196,14 +195,14 @@ class Workers:
             self._end(worker)
 
     def _result(self, worker: _Worker) -> Any:
-        """What came of a worker's task, for one that answers, has ended or is late."""
+        """Return the result of a worker that has answered, ended or timed out."""
         if not worker.pipe.poll() and worker.is_alive():
             self._end(worker)
-            return self._late()
+            return self._timeout_result()
         try:
             result, error = worker.pipe.recv()
         except (EOFError, OSError):
-            return self._expired(self._end(worker))
+            return self._ended_result(self._end(worker))
         ran_out = isinstance(error, MemoryError) or getattr(result, "bucket", None) is Bucket.MEMORY
         if worker.tasks < RENEWED_AFTER and not ran_out:  # what the error's frames hold would count for the next model
             with self._lock:
@@ -212,7 +211,7 @@ class Workers:
         else:
             self._end(worker)
         if isinstance(error, MemoryError):
-            return Ended(Bucket.MEMORY, self._memory_text())
+            return FailedTask(Bucket.MEMORY, self._memory_text())
         if error is not None:
             raise error
         return result
@@ -222,17 +221,17 @@ class Workers:
             self._busy.discard(worker)
         return worker.end()
 
-    def _late(self) -> Ended:
-        return Ended(Bucket.TIME, f"took more than {self._caps.seconds:g} seconds (--timeout) and was ended")
+    def _timeout_result(self) -> FailedTask:
+        return FailedTask(Bucket.TIME, f"took more than {self._caps.seconds:g} seconds (--timeout) and was ended")
 
-    def _expired(self, code: int) -> Ended:
+    def _ended_result(self, code: int) -> FailedTask:
         if code == TOO_LARGE:
-            return Ended(Bucket.MEMORY, self._memory_text())
+            return FailedTask(Bucket.MEMORY, self._memory_text())
         if hasattr(signal, "SIGALRM") and code == -signal.SIGALRM:
-            return self._late()
+            return self._timeout_result()
         how = f"ended with status {code}" if code >= 0 else f"was ended by {signal.Signals(-code).name}"
         hint = "; the system may have had no memory left" if code == -signal.SIGKILL else ""
-        return Ended(Bucket.KILLED, f"its process {how}{hint}")
+        return FailedTask(Bucket.KILLED, f"its process {how}{hint}")
 
     def _memory_text(self) -> str:
         allowed = "" if self._caps.memory is None else f" than {self._caps.memory / 1e9:g} GB (--memory)"
@@ -240,16 +239,16 @@ class Workers:
 
 
 def memory_for_each(jobs: int) -> int | None:
-    """What each of so many models at a time may take of this machine's memory, in bytes, at least 1 GiB; None where the
-    system does not tell how much it has."""
+    """Return the bytes of memory that each of `jobs` models may take on this machine, at least 1 GiB; None
+    where the system does not tell how much it has."""
     whole = machine_memory()
     if whole is None:
         return None
     return max(whole // jobs - OWN_MEMORY, 1 << 30)
 
 
-def _begin(memory: int | None) -> None:
-    """Prepare a worker: what ends it, and its memory."""
+def _prepare_worker(memory: int | None) -> None:
+    """Set the signals and the memory limit of a worker."""
     for number in (signal.SIGINT, getattr(signal, "SIGHUP", signal.SIGINT)):
         signal.signal(number, signal.SIG_IGN)  # a terminal sends them to all; who started the work ends it in order
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -269,10 +268,10 @@ def _limit_memory(nbytes: int) -> None:
         wanted = nbytes if hard == resource.RLIM_INFINITY else min(nbytes, hard)
         resource.setrlimit(resource.RLIMIT_DATA, (wanted, wanted))
         return
-    threading.Thread(target=_watch, args=(nbytes,), daemon=True).start()
+    threading.Thread(target=_watch_memory, args=(nbytes,), daemon=True).start()
 
 
-def _watch(nbytes: int) -> None:
+def _watch_memory(nbytes: int) -> None:
     """End this process when it has held more. The largest size is in bytes on macOS, in KiB elsewhere."""
     unit = 1 if sys.platform == "darwin" else 1024
     while resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit < nbytes:
@@ -282,17 +281,17 @@ def _watch(nbytes: int) -> None:
 
 def serve(pipe: Connection, memory: int | None) -> None:
     """Live as a worker: take tasks from the pipe and answer with results and errors until nobody is at its end."""
-    _begin(memory)
+    _prepare_worker(memory)
     while True:
         try:
             seconds, function, arguments = pipe.recv()
         except EOFError:
             os._exit(0)
-        _answer(pipe, *_called(seconds, function, arguments))
+        _send_answer(pipe, *_call(seconds, function, arguments))
 
 
-def _called(seconds: float, function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, Exception | None]:
-    """A call's result, or its error; a clock ends the worker even if the one who counts its time was killed."""
+def _call(seconds: float, function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, Exception | None]:
+    """Return a call's result or its error. A timer ends the worker even if the process that started it was killed."""
     try:
         with _alarm(seconds + ORPHANED_AFTER):
             return function(*arguments), None
@@ -301,7 +300,7 @@ def _called(seconds: float, function: Callable[..., Any], arguments: tuple[Any, 
         return None, error
 
 
-def _answer(pipe: Connection, result: Any, error: Exception | None) -> None:
+def _send_answer(pipe: Connection, result: Any, error: Exception | None) -> None:
     try:
         if error is not None:
             pickle.loads(pickle.dumps(error))  # some can be written and not be read again
@@ -311,19 +310,20 @@ def _answer(pipe: Connection, result: Any, error: Exception | None) -> None:
     except MemoryError as needed:
         pipe.send((None, needed))
     except Exception as reason:  # what pickle calls, which is anybody's, raises anything; nothing has been sent then
-        told = repr(result if error is None else error)[:1000]
-        pipe.send((None, TypeError(f"{told} cannot be sent from a worker process: {reason}")))
+        text = repr(result if error is None else error)[:1000]
+        pipe.send((None, TypeError(f"{text} cannot be sent from a worker process: {reason}")))
 
 
-def _answering(workers: Iterable[_Worker]) -> list[_Worker]:
-    """Those that have answered, have ended or are late, when there is one; none where a time to look again has come."""
-    places: dict[Any, _Worker] = {}
+def _wait_for_answers(workers: Iterable[_Worker]) -> list[_Worker]:
+    """Return the workers that have answered, ended or timed out, once there is one; none if it is time to look again,
+    come."""
+    by_handle: dict[Any, _Worker] = {}
     for worker in workers:
-        places |= {worker.pipe: worker, worker.state: worker}
-    first = min(worker.deadline for worker in places.values())
-    ready = {places[place] for place in wait(list(places), max(0.0, first - time.monotonic()))}
+        by_handle |= {worker.pipe: worker, worker.state: worker}
+    first = min(worker.deadline for worker in by_handle.values())
+    ready = {by_handle[handle] for handle in wait(list(by_handle), max(0.0, first - time.monotonic()))}
     now = time.monotonic()
-    return [worker for worker in dict.fromkeys(places.values()) if worker in ready or now >= worker.deadline]
+    return [worker for worker in dict.fromkeys(by_handle.values()) if worker in ready or now >= worker.deadline]
 
 
 @contextmanager

@@ -6,9 +6,9 @@ import shutil
 import tempfile
 from pathlib import Path, PurePosixPath
 
-from graphir.registry.jobs import Outcome
-from graphir.registry.remote_files import opened_at
-from graphir.registry.store import LARGEST_RECORD, MODELS, RECORD, record_text, whole
+from graphir.registry.jobs import ModelOutcome
+from graphir.registry.remote_files import open_address
+from graphir.registry.store import LARGEST_RECORD, MODELS, RECORD, complete_outcome, record_text
 
 
 class RemoteStore:
@@ -16,36 +16,36 @@ class RemoteStore:
 
     def __init__(self, address: str) -> None:
         self.address = address.rstrip("/")
-        opened_at(self.address)
+        open_address(self.address)
 
     @property
     def shown(self) -> str:
-        """The address."""
+        """Return the address."""
         return self.address
 
     def workspace(self, slug: str) -> Path:
-        """A folder of this machine."""
+        """Return a new temporary folder on this machine."""
         return Path(tempfile.mkdtemp(prefix=f"graphir-{slug}-"))
 
-    def publish(self, folder: Path, outcome: Outcome) -> None:
-        """The record goes first and comes last: what is there without one is not taken for a result."""
-        system, root = opened_at(self.address)
-        place = f"{root}/{MODELS}/{outcome.slug}"
-        if system.exists(f"{place}/{RECORD}"):
-            system.rm_file(f"{place}/{RECORD}")
-        system.makedirs(place, exist_ok=True)
+    def publish(self, folder: Path, outcome: ModelOutcome) -> None:
+        """Write the files, the record last: a folder without a record is not a result."""
+        system, root = open_address(self.address)
+        target = f"{root}/{MODELS}/{outcome.slug}"
+        if system.exists(f"{target}/{RECORD}"):
+            system.rm_file(f"{target}/{RECORD}")
+        system.makedirs(target, exist_ok=True)
         names = sorted(file.name for file in folder.iterdir())
         for name in names:
-            system.put_file(str(folder / name), f"{place}/{name}")
-        for entry in system.ls(place, detail=False):
+            system.put_file(str(folder / name), f"{target}/{name}")
+        for entry in system.ls(target, detail=False):
             if PurePosixPath(entry).name not in names:
                 system.rm_file(entry)
-        system.pipe_file(f"{place}/{RECORD}", record_text(outcome).encode())
+        system.pipe_file(f"{target}/{RECORD}", record_text(outcome).encode())
         shutil.rmtree(folder, ignore_errors=True)
 
-    def outcomes(self) -> dict[str, Outcome]:
-        """Those whose files are there, with the sizes that the records name."""
-        system, root = opened_at(self.address)
+    def outcomes(self) -> dict[str, ModelOutcome]:
+        """Return the outcomes whose files exist with the sizes in their records."""
+        system, root = open_address(self.address)
         system.invalidate_cache()
         models = f"{root}/{MODELS}"
         if not system.isdir(models):
@@ -54,18 +54,18 @@ class RemoteStore:
         for name, entry in system.find(models, detail=True).items():
             sizes.setdefault(PurePosixPath(name).parent, {})[PurePosixPath(name).name] = int(entry.get("size") or 0)
         largest = LARGEST_RECORD
-        records = [str(place / RECORD) for place, files in sizes.items() if files.get(RECORD, largest + 1) <= largest]
-        found = {}
+        records = [str(parent / RECORD) for parent, files in sizes.items() if files.get(RECORD, largest + 1) <= largest]
+        complete = {}
         # Asked for as a list, `cat` gives a mapping, even for one.
         for name, text in (system.cat(records, on_error="omit") if records else {}).items():
-            place = PurePosixPath(name).parent
-            outcome = whole(text, sizes.get(place, {}).get)
-            if outcome is not None and outcome.slug == place.name:
-                found[outcome.slug] = outcome
-        return found
+            parent = PurePosixPath(name).parent
+            outcome = complete_outcome(text, sizes.get(parent, {}).get)
+            if outcome is not None and outcome.slug == parent.name:
+                complete[outcome.slug] = outcome
+        return complete
 
     def write(self, name: str, text: str) -> None:
-        """A file at the address itself."""
-        system, root = opened_at(self.address)
+        """Write a file at the address itself."""
+        system, root = open_address(self.address)
         system.makedirs(root, exist_ok=True)
         system.pipe_file(f"{root}/{name}", text.encode("utf-8"))

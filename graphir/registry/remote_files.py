@@ -17,7 +17,7 @@ from typing import Any
 
 from graphir.errors import ImportFailure
 from graphir.extras import install_hint
-from graphir.registry.archives import SUFFIXES, is_archive, place_in, unpack
+from graphir.registry.archives import SUFFIXES, is_archive, path_in, unpack
 
 NEEDED = f"addresses need fsspec, which is not installed: {install_hint('dask')}"
 LOOSE = "*"
@@ -28,40 +28,40 @@ CHANGING = ("ETag", "etag", "md5Hash", "mtime", "LastModified", "last_modified",
 Unit = tuple[str, str, tuple[tuple[str, int, int], ...]]
 
 
-def local_path(place: str | os.PathLike[str]) -> str:
-    """The path that an address of this machine's files means; anything else as it is.
+def local_path(address: str | os.PathLike[str]) -> str:
+    """Return the path that an address of this machine's files means; anything else as it is.
 
     >>> local_path("file:///zoo/a"), local_path("local://zoo"), local_path("s3://zoo"), local_path("zoo")
     ('/zoo/a', 'zoo', 's3://zoo', 'zoo')
     """
-    text = os.fspath(place)
+    text = os.fspath(address)
     scheme, sign, path = text.partition("://")
     return os.path.expanduser(path) if sign and scheme in LOCAL else text
 
 
-def is_remote(place: str | os.PathLike[str]) -> bool:
-    """Whether this is an address, not a path."""
-    return "://" in local_path(place)
+def is_remote(address: str | os.PathLike[str]) -> bool:
+    """Return whether this is an address, not a path."""
+    return "://" in local_path(address)
 
 
-def opened_at(address: str) -> tuple[Any, str]:
-    """The file system of an address, and the path there. Raises ImportFailure where fsspec, or what it needs for that
-    kind of address, is not installed, and for an unknown kind."""
+def open_address(address: str) -> tuple[Any, str]:
+    """Return the file system of an address, and the path there. Raises ImportFailure where fsspec, or what it needs for
+    that kind of address, is not installed, and for an unknown kind."""
     try:
         import fsspec
     except ImportError as error:
         raise ImportFailure(NEEDED) from error
     try:
-        found, path = fsspec.core.url_to_fs(address)
+        system, path = fsspec.core.url_to_fs(address)
     except (ImportError, ValueError) as error:
         raise ImportFailure(f"{address}: {error}") from error
-    if _reads_this_machine(found):
+    if _reads_this_machine(system):
         raise ImportFailure(f"{address} leads to files of this machine; name their path instead of an address")
-    return found, str(path).rstrip("/")
+    return system, str(path).rstrip("/")
 
 
 def _reads_this_machine(system: Any) -> bool:
-    """Whether a file system of fsspec is this machine's own, wraps that (`dir::file://`), or follows a list of
+    """Return whether a file system of fsspec is this machine's own, wraps that (`dir::file://`), or follows a list of
     addresses, which may be of this machine (`reference://`)."""
     import fsspec.implementations.local as local
     import fsspec.implementations.reference as reference
@@ -75,19 +75,19 @@ def _reads_this_machine(system: Any) -> bool:
     return False
 
 
-def listed(address: str) -> list[Unit]:
-    """What an address means: name, address and stamps of each unit, sorted. Raises ImportFailure for none."""
-    system, path = opened_at(address)
+def list_units(address: str) -> list[Unit]:
+    """Return the units at an address, sorted: name, address and stamps. Raises ImportFailure if there are none."""
+    system, path = open_address(address)
     scheme = address.partition("://")[0]
     if any(sign in path for sign in "*?["):
-        places = sorted(system.glob(path))
+        matches = sorted(system.glob(path))
     elif system.isfile(path):
-        places = [path]
+        matches = [path]
     else:
-        places = _units_below(system, path)
-    if not places:
-        raise ImportFailure(f"{address}: nothing is there")
-    return [_unit(system, scheme, place) for place in places]
+        matches = _units_below(system, path)
+    if not matches:
+        raise ImportFailure(f"{address}: no files there")
+    return [_unit(system, scheme, match) for match in matches]
 
 
 def _units_below(system: Any, path: str) -> list[str]:
@@ -101,41 +101,41 @@ def _units_below(system: Any, path: str) -> list[str]:
     return sorted([*folders, *archives, *loose])
 
 
-def _unit(system: Any, scheme: str, place: str) -> Unit:
-    files = sorted(_files(system, place).items())
+def _unit(system: Any, scheme: str, path: str) -> Unit:
+    files = sorted(_files(system, path).items())
     stamps = tuple((name, int(entry.get("size") or 0), _key(entry)) for name, entry in files)
-    name = PurePosixPath(place).parent.name if place.endswith(f"/{LOOSE}") else PurePosixPath(place).name
-    return name, f"{scheme}://{place}", stamps
+    name = PurePosixPath(path).parent.name if path.endswith(f"/{LOOSE}") else PurePosixPath(path).name
+    return name, f"{scheme}://{path}", stamps
 
 
-def _files(system: Any, place: str) -> dict[str, dict[str, Any]]:
-    """The files of a unit by their names in it."""
-    if place.endswith(f"/{LOOSE}"):
-        entries = system.ls(place[: -len(LOOSE) - 1], detail=True)
+def _files(system: Any, path: str) -> dict[str, dict[str, Any]]:
+    """Return the files of a unit by their names in it."""
+    if path.endswith(f"/{LOOSE}"):
+        entries = system.ls(path[: -len(LOOSE) - 1], detail=True)
         return {
             PurePosixPath(entry["name"]).name: entry for entry in entries
             if entry["type"] == "file" and not entry["name"].endswith(SUFFIXES)
         }  # fmt: skip
-    if system.isfile(place):
-        return {PurePosixPath(place).name: system.info(place)}
-    entries = system.find(place, detail=True)
-    return {name.removeprefix(place).lstrip("/"): entry for name, entry in entries.items()}
+    if system.isfile(path):
+        return {PurePosixPath(path).name: system.info(path)}
+    entries = system.find(path, detail=True)
+    return {name.removeprefix(path).lstrip("/"): entry for name, entry in entries.items()}
 
 
 def _key(entry: dict[str, Any]) -> int:
-    """What changes with a file: its time or tag, as the store has it."""
-    told = {name: str(entry[name]) for name in CHANGING if name in entry}
-    return int(hashlib.sha256(repr(sorted(told.items())).encode()).hexdigest()[:15], 16)
+    """Return a number that changes with a file's time or tag."""
+    tags = {name: str(entry[name]) for name in CHANGING if name in entry}
+    return int(hashlib.sha256(repr(sorted(tags.items())).encode()).hexdigest()[:15], 16)
 
 
 def fetch(address: str, folder: Path) -> None:
     """Bring a unit's files into an empty folder; of an archive what is in it. Raises FormatError as `unpack` does, and
     for names that lead elsewhere."""
-    system, path = opened_at(address)
+    system, path = open_address(address)
     for name, entry in _files(system, path).items():
-        place = place_in(folder, name, address)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        system.get_file(entry["name"], str(place))
+        target = path_in(folder, name, address)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        system.get_file(entry["name"], str(target))
     alone = folder / PurePosixPath(path).name
     if is_archive(alone):
         packed = folder.with_name(folder.name + "-packed")

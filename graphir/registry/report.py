@@ -8,7 +8,7 @@ from dataclasses import field
 from typing import Any
 
 from graphir.registry.buckets import Bucket, exit_code
-from graphir.registry.jobs import Outcome
+from graphir.registry.jobs import ModelOutcome
 from graphir.structure.record import record
 
 
@@ -24,7 +24,7 @@ class RegistryReport:
     out: str
     target: str
     verified: bool
-    outcomes: Sequence[Outcome]
+    outcomes: Sequence[ModelOutcome]
     kept: int = 0
     passed: Mapping[str, int] = field(default_factory=dict)
     left: int = 0
@@ -33,28 +33,28 @@ class RegistryReport:
 
     @property
     def exit_code(self) -> int:
-        """0 all done; 1 if any failed, else 4 if any differs, else 5 if any is not proven."""
+        """Return 0 if all are done, 1 if any failed, else 4 if any differs, else 5 if any is not proven."""
         return exit_code(outcome.bucket for outcome in self.outcomes)
 
-    def buckets(self) -> dict[Bucket, list[Outcome]]:
-        """The outcomes by bucket; buckets in their own order, without the empty ones."""
-        found = {bucket: [outcome for outcome in self.outcomes if outcome.bucket is bucket] for bucket in Bucket}
-        return {bucket: outcomes for bucket, outcomes in found.items() if outcomes}
+    def buckets(self) -> dict[Bucket, list[ModelOutcome]]:
+        """Return the outcomes by bucket; buckets in their own order, without the empty ones."""
+        grouped = {bucket: [outcome for outcome in self.outcomes if outcome.bucket is bucket] for bucket in Bucket}
+        return {bucket: outcomes for bucket, outcomes in grouped.items() if outcomes}
 
     def operators(self) -> dict[str, int]:
-        """The operators that are not supported, with the number of models that need them; most wanted first."""
+        """Return the unsupported operators with the number of models that need them, most frequent first."""
         counted = Counter(operator for outcome in self.outcomes for operator in outcome.operators)
         return dict(sorted(counted.items(), key=lambda entry: (-entry[1], entry[0])))
 
     def to_text(self, *, verbose: bool = False) -> str:
-        """The summary for a terminal; with `verbose` a row of every model."""
+        """Return the summary for a terminal; with `verbose` a row of every model."""
         from graphir.report.registry import registry_text
 
         return registry_text(self, verbose=verbose)
 
     def to_json(self) -> dict[str, Any]:
-        """The report as plain data, keys in a fixed order. What is one machine's alone (paths of results, stamps) is in
-        the records."""
+        """Return the report as plain data, keys in a fixed order. What is one machine's alone (paths of results,
+        stamps) is in the records."""
         return {
             "target": self.target,
             "verified": self.verified,
@@ -66,8 +66,8 @@ class RegistryReport:
         }
 
 
-def _row(outcome: Outcome) -> dict[str, Any]:
-    found = outcome.to_json()
+def _row(outcome: ModelOutcome) -> dict[str, Any]:
+    row = outcome.to_json()
     for name in ("stamps", "read", "asked"):
-        del found[name]
-    return found
+        del row[name]
+    return row

@@ -16,14 +16,14 @@ from graphir.converters.table import FORMATS
 from graphir.converters.writing import check_options, example
 from graphir.errors import ArgumentError
 from graphir.registry.buckets import Bucket, bucket_of_error
-from graphir.registry.jobs import Job, Outcome, Plan, failure, jobs_of
-from graphir.registry.opened import look_into
-from graphir.registry.pool import Caps, Ended, Workers
+from graphir.registry.jobs import ConversionPlan, Job, ModelOutcome, failure, jobs_of
+from graphir.registry.opened import list_archive
+from graphir.registry.pool import FailedTask, WorkerCaps, Workers
 from graphir.registry.remote import RemoteStore
 from graphir.registry.remote_files import is_remote, local_path
 from graphir.registry.report import RegistryReport
-from graphir.registry.sources import EMPTY, Found, Search, Source, search, stamps_of
-from graphir.registry.store import INDEX_HTML, INDEX_JSON, LocalStore, Store
+from graphir.registry.sources import EMPTY, ListedModel, ModelSearch, Source, search, stamps_of
+from graphir.registry.store import INDEX_HTML, INDEX_JSON, LocalStore, ResultStore
 from graphir.registry.work import convert_one
 from graphir.safety.counted import tell_count
 from graphir.safety.limits import Limits
@@ -42,18 +42,18 @@ class Engine(Protocol):
 
     def run(
         self, function: Callable[..., R], tasks: Iterable[tuple[T, tuple[Any, ...]]]
-    ) -> Iterator[tuple[T, R | Ended]]:
+    ) -> Iterator[tuple[T, R | FailedTask]]:
         """Call the function for each task; results in the order in which they come."""
         ...
 
 
 @record
-class Working:
+class WorkOptions:
     """How the work is done: processes of this machine, or the workers of Dask's scheduler at an address; what each
     model may take; which outcomes of earlier runs do not count."""
 
     jobs: int = field(default_factory=lambda: os.cpu_count() or 1)
-    caps: Caps = field(default_factory=Caps)
+    caps: WorkerCaps = field(default_factory=WorkerCaps)
     dask: str | None = None
     retry: tuple[str, ...] = ()
 
@@ -63,7 +63,7 @@ class Working:
             raise ArgumentError(f"retry={unknown[0]!r}: expected one of {', '.join(RETRIED)}")
 
     def engine(self) -> AbstractContextManager[Engine]:
-        """The workers, started. Raises ImportFailure where what they need is not installed."""
+        """Return the started workers. Raises ImportFailure where what they need is not installed."""
         if self.dask is None:
             return Workers(self.jobs, self.caps)
         from graphir.registry.on_dask import DaskWorkers
@@ -74,8 +74,8 @@ class Working:
 def convert_all(
     sources: Iterable[Source],
     out: str | os.PathLike[str],
-    plan: Plan | None = None,
-    working: Working | None = None,
+    plan: ConversionPlan | None = None,
+    working: WorkOptions | None = None,
     tell: Tell = lambda stage: None,
 ) -> RegistryReport:
     """Convert every model of the sources (see `sources.search`) to `out`, and write an index page of all.
@@ -86,47 +86,49 @@ def convert_all(
     and for options that the target does not have, ArgumentError and ImportFailure for workers that cannot be had.
     """
     started = time.perf_counter()
-    plan, working = plan or Plan(), working or Working()
+    plan, working = plan or ConversionPlan(), working or WorkOptions()
     check_options(example(plan.to), plan.to, plan.target)
-    place = local_path(out)
-    store: LocalStore | RemoteStore = RemoteStore(place) if is_remote(place) else LocalStore(os.path.abspath(place))
+    address = local_path(out)
+    store: LocalStore | RemoteStore = (
+        RemoteStore(address) if is_remote(address) else LocalStore(os.path.abspath(address))
+    )
     with ExitStack() as stack:
         stack.enter_context(store.locked() if isinstance(store, LocalStore) else nullcontext())
         tell("looking for models")
-        found = search(sources, "" if not isinstance(store, LocalStore) else store.root)
+        candidates = search(sources, "" if not isinstance(store, LocalStore) else store.root)
         engine = stack.enter_context(working.engine())
-        run = _Run(store, plan, working, engine, tell)
-        report = replace(run.convert(*run.open_archives(found)), seconds=time.perf_counter() - started)
+        run = _RegistryRun(store, plan, working, engine, tell)
+        report = replace(run.convert(*run.open_archives(candidates)), seconds=time.perf_counter() - started)
     _write_index(store, report)
     return report
 
 
 @record
-class _Run:
+class _RegistryRun:
     """One run: where results go, and who makes them."""
 
-    store: Store
-    plan: Plan
-    working: Working
+    store: ResultStore
+    plan: ConversionPlan
+    working: WorkOptions
     engine: Engine
     tell: Tell
 
-    def open_archives(self, found: Search) -> tuple[Search, dict[int, Ended]]:
-        """The models with those of archives in the places of these; an archive that cannot be opened stays, with what
-        came of it by its place."""
+    def open_archives(self, candidates: ModelSearch) -> tuple[ModelSearch, dict[int, FailedTask]]:
+        """Return the models with those of archives in the places of these; an archive that cannot be opened stays, with
+        what came of it by its place."""
         closed = [
-            (place, (model, self.store, self.plan.limits)) for place, model in enumerate(found.models)
+            (index, (model, self.store, self.plan.limits)) for index, model in enumerate(candidates.models)
             if model.is_closed
         ]  # fmt: skip
-        results: dict[int, Search | Ended] = {}
-        for place, result in self.engine.run(look_safely, closed):
-            self.tell(f"opened {found.models[place].archive}")
-            results[place] = result
-        opened = Search([], found.passed.copy())
-        ended: dict[int, Ended] = {}
-        for place, model in enumerate(found.models):
-            inside = results.get(place)
-            if isinstance(inside, Search):
+        results: dict[int, ModelSearch | FailedTask] = {}
+        for index, result in self.engine.run(list_archive_safely, closed):
+            self.tell(f"opened {candidates.models[index].archive}")
+            results[index] = result
+        opened = ModelSearch([], candidates.passed.copy())
+        ended: dict[int, FailedTask] = {}
+        for index, model in enumerate(candidates.models):
+            inside = results.get(index)
+            if isinstance(inside, ModelSearch):
                 opened.add(inside)
                 opened.passed[EMPTY] += not inside.models
                 continue
@@ -136,18 +138,18 @@ class _Run:
         opened.passed = +opened.passed
         return opened, ended
 
-    def convert(self, found: Search, ended: Mapping[int, Ended]) -> RegistryReport:
-        """Every model's outcome, of this run or of an earlier one."""
-        jobs = jobs_of(found.models, self.plan)
+    def convert(self, candidates: ModelSearch, ended: Mapping[int, FailedTask]) -> RegistryReport:
+        """Convert the models. Return the report of this run's outcomes and the valid earlier ones."""
+        jobs = jobs_of(candidates.models, self.plan)
         known = self.store.outcomes()
-        outcomes = {jobs[place].slug: self._settled(jobs[place], end) for place, end in ended.items()}
+        outcomes = {jobs[index].slug: self._settle(jobs[index], end) for index, end in ended.items()}
         waiting = [job for job in jobs if job.slug not in outcomes]
-        kept = {job.slug: known[job.slug] for job in waiting if self._holds(job, known.get(job.slug))}
+        kept = {job.slug: known[job.slug] for job in waiting if self._is_current(job, known.get(job.slug))}
         outcomes |= kept
         wanted = [(job, (job, self.store)) for job in waiting if job.slug not in kept]
         tell_count("model", 0, len(wanted))
         for done, (job, result) in enumerate(self.engine.run(convert_one, wanted), 1):
-            outcomes[job.slug] = self._settled(job, result)
+            outcomes[job.slug] = self._settle(job, result)
             tell_count("model", done, len(wanted))
             self.tell(f"{job.model.name}: {outcomes[job.slug].bucket.value}")
         return RegistryReport(
@@ -156,13 +158,13 @@ class _Run:
             self.plan.verify,
             [outcomes[job.slug] for job in jobs],
             kept=len(kept),
-            passed=dict(found.passed),
+            passed=dict(candidates.passed),
             left=len(known.keys() - outcomes.keys()),
             older=sum(outcome.version != __version__ for outcome in kept.values()),
         )
 
-    def _holds(self, job: Job, known: Outcome | None) -> bool:
-        """Whether an outcome of an earlier run is still that of the model."""
+    def _is_current(self, job: Job, known: ModelOutcome | None) -> bool:
+        """Return whether an outcome of an earlier run is still valid for the model."""
         if known is None or (known.asked, known.name, tuple(known.stamps)) != (
             job.asked, job.model.name, tuple(job.model.stamps)
         ):  # fmt: skip
@@ -174,9 +176,9 @@ class _Run:
         retry = self.working.retry
         return not (ALL in retry or known.bucket.value in retry or (FAILED in retry and known.bucket.failed))
 
-    def _settled(self, job: Job, result: Outcome | Ended) -> Outcome:
-        """The outcome of a model, which is published here if there is nothing to go with it."""
-        outcome = result if isinstance(result, Outcome) else failure(job, result.bucket, result.detail)
+    def _settle(self, job: Job, result: ModelOutcome | FailedTask) -> ModelOutcome:
+        """Return the outcome of a model, and publish it if it failed without files."""
+        outcome = result if isinstance(result, ModelOutcome) else failure(job, result.bucket, result.detail)
         if outcome.bucket.failed and not outcome.files:
             folder = self.store.workspace(job.slug)
             try:
@@ -186,15 +188,15 @@ class _Run:
         return outcome
 
 
-def look_safely(model: Found, store: Store, limits: Limits | None) -> Search | Ended:
-    """The models of an archive, or why it cannot be opened. For workers."""
+def list_archive_safely(model: ListedModel, store: ResultStore, limits: Limits | None) -> ModelSearch | FailedTask:
+    """Return the models of an archive, or why it cannot be opened. For workers."""
     try:
-        return look_into(model, store, limits)
-    except Exception as error:  # whatever a stranger's archive brings about belongs to that archive alone
-        return Ended(bucket_of_error(error), str(error) or type(error).__name__)
+        return list_archive(model, store, limits)
+    except Exception as error:  # whatever an untrusted archive causes belongs to that archive alone
+        return FailedTask(bucket_of_error(error), str(error) or type(error).__name__)
 
 
-def _write_index(store: Store, report: RegistryReport) -> None:
+def _write_index(store: ResultStore, report: RegistryReport) -> None:
     from graphir.report.registry_html import registry_html
 
     store.write(INDEX_JSON, json.dumps(report.to_json(), indent=1) + "\n")

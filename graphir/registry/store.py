@@ -24,7 +24,7 @@ from typing import Protocol
 from graphir.errors import ExportFailure, FormatError
 from graphir.files.folders import Folder
 from graphir.files.writing import replacing
-from graphir.registry.jobs import Outcome
+from graphir.registry.jobs import ModelOutcome
 from graphir.safety.json_text import NoJson, read_json
 
 RECORD, HTML, JSON = "record.json", "report.html", "report.json"
@@ -35,24 +35,24 @@ ATTEMPTS = 20
 LARGEST_RECORD = 1 << 24
 
 
-class Store(Protocol):
+class ResultStore(Protocol):
     """A place for results. Its objects go to other processes."""
 
     @property
     def shown(self) -> str:
-        """What people call it: a path or an address."""
+        """Return its path or address."""
         ...
 
     def workspace(self, slug: str) -> Path:
-        """A new empty folder of this machine to make a model in."""
+        """Return a new empty folder on this machine for the files of a model."""
         ...
 
-    def publish(self, folder: Path, outcome: Outcome) -> None:
-        """Let the files of a workspace and the outcome take the place of what the model had, all of it."""
+    def publish(self, folder: Path, outcome: ModelOutcome) -> None:
+        """Replace all results of the model by the files of a workspace and the outcome."""
         ...
 
-    def outcomes(self) -> dict[str, Outcome]:
-        """What is known of models, by slug; records whose files are not all there are not among them."""
+    def outcomes(self) -> dict[str, ModelOutcome]:
+        """Return the outcomes by slug; records with missing files are left out."""
         ...
 
     def write(self, name: str, text: str) -> None:
@@ -68,22 +68,22 @@ class LocalStore:
 
     @property
     def shown(self) -> str:
-        """The folder."""
+        """Return the folder."""
         return self.root
 
     def workspace(self, slug: str) -> Path:
-        """A folder on the file system of the results, so that it can be moved to them. Raises ExportFailure on a
+        """Return a folder on the file system of the results, so that it can be moved to them. Raises ExportFailure on a
         machine that does not see the folder of who started the work: results would be lost there."""
         with suppress(FileNotFoundError), self._work() as (state, work):
             if state.size_of(LOCK) is not None:
                 return work.path / work.make_folder(f"{slug}-")
         raise ExportFailure(
-            f"this worker does not see the folder {self.root} of the one who started it; name a folder with --out "
-            "that all share, or an address such as s3://bucket/registry"
+            f"this worker has no access to the folder {self.root}; name a folder that all workers share with --out, "
+            "or an address such as s3://bucket/registry"
         )
 
-    def publish(self, folder: Path, outcome: Outcome) -> None:
-        """Readers find the old folder, none for a moment, or the new one.
+    def publish(self, folder: Path, outcome: ModelOutcome) -> None:
+        """Replace a model's folder. Readers find the old one, none for a moment, or the new one.
 
         Nothing is brought to the disk by force: a record names the sizes of its files, and after a power cut a file
         that is shorter makes the model one to be done again.
@@ -105,28 +105,28 @@ class LocalStore:
                 finally:
                     work.remove(old)
 
-    def outcomes(self) -> dict[str, Outcome]:
-        """Those in the folder."""
-        found = {}
+    def outcomes(self) -> dict[str, ModelOutcome]:
+        """Return the complete outcomes in the folder."""
+        recorded = {}
         with suppress(FileNotFoundError), self._inner(MODELS) as models:
             for name in models.names():
-                outcome = _read(models, name)
+                outcome = _read_outcome(models, name)
                 if outcome is not None and outcome.slug == name:
-                    found[name] = outcome
-        return found
+                    recorded[name] = outcome
+        return recorded
 
     def write(self, name: str, text: str) -> None:
-        """Complete or not at all."""
+        """Write a file completely or not at all."""
         with replacing(Path(self.root, name)) as (file,):
             file.write(text.encode("utf-8"))
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """While one works on the registry, no other does; what killed runs left is removed. Raises ExportFailure."""
+        """Lock the registry and remove the remains of killed runs. Raises ExportFailure if it is locked."""
         with suppress(FileExistsError):
             os.makedirs(self.root)
         if not os.path.isdir(self.root):
-            raise ExportFailure(f"cannot write {self.root}: it is no folder")
+            raise ExportFailure(f"cannot write {self.root}: it is not a folder")
         with Folder.opened(self.root) as top, top.inner(STATE, create=True) as state:
             for name in (INDEX_HTML, INDEX_JSON):
                 top.check_file(name)
@@ -134,9 +134,9 @@ class LocalStore:
                 pass
             descriptor = state.open_file(LOCK)
             try:
-                if not _locked(descriptor):
+                if not _try_lock(descriptor):
                     raise ExportFailure(
-                        f"{self.root}: another convert-all works on it; wait for it, or name another --out"
+                        f"{self.root}: another convert-all is using it; wait for it, or name another --out"
                     )
                 state.remove(WORK)
                 try:
@@ -153,29 +153,29 @@ class LocalStore:
 
     @contextmanager
     def _work(self) -> Iterator[tuple[Folder, Folder]]:
-        """The folder of what is being worked on, and the one that it lies in."""
+        """Yield the state folder and the work folder in it."""
         with self._inner(STATE) as state, state.inner(WORK, create=True) as work:
             yield state, work
 
 
-def _read(models: Folder, name: str) -> Outcome | None:
-    """The outcome that a model's folder records, if its files are as large as that says."""
+def _read_outcome(models: Folder, name: str) -> ModelOutcome | None:
+    """Return the outcome that a model's folder records, if its files are as large as that says."""
     try:
         with models.inner(name) as folder:
-            return whole(folder.read(RECORD, LARGEST_RECORD), folder.size_of)
+            return complete_outcome(folder.read(RECORD, LARGEST_RECORD), folder.size_of)
     except (OSError, FormatError, ExportFailure):  # no record, or none that a run of ours can have written
         return None
 
 
-def record_text(outcome: Outcome) -> str:
-    """A record's file."""
+def record_text(outcome: ModelOutcome) -> str:
+    """Return the text of a record's file."""
     return json.dumps(outcome.to_json(), indent=1) + "\n"
 
 
-def whole(text: bytes, size_of: Callable[[str], int | None]) -> Outcome | None:
-    """The outcome of a record, if the files beside it are as large as it says; None for a damaged one."""
+def complete_outcome(text: bytes, size_of: Callable[[str], int | None]) -> ModelOutcome | None:
+    """Return the outcome of a record, if the files beside it are as large as it says; None for a damaged one."""
     try:
-        outcome = Outcome.of_json(read_json(text))
+        outcome = ModelOutcome.of_json(read_json(text))
     except NoJson:
         return None
     if outcome is None or any(size_of(os.path.basename(name)) != size for name, size in outcome.files):
@@ -183,7 +183,7 @@ def whole(text: bytes, size_of: Callable[[str], int | None]) -> Outcome | None:
     return outcome
 
 
-def _locked(descriptor: int) -> bool:
+def _try_lock(descriptor: int) -> bool:
     """Lock a file while this process lives; False if another one has it locked."""
     try:
         import fcntl

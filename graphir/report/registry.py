@@ -13,7 +13,7 @@ from .text import plural, size, table, wrapped
 
 if TYPE_CHECKING:
     from graphir.registry.buckets import Bucket
-    from graphir.registry.jobs import Outcome
+    from graphir.registry.jobs import ModelOutcome
     from graphir.registry.report import RegistryReport
 
 NAMES, CAUSES, OPERATORS = 3, 5, 12
@@ -98,7 +98,7 @@ def verdict_word(verdict: str) -> str:
     return Verdict(verdict).word if verdict else ""
 
 
-def _models(outcomes: Sequence[Outcome]) -> str:
+def _models(outcomes: Sequence[ModelOutcome]) -> str:
     rows: list[tuple[str, ...]] = []
     for outcome in outcomes:
         cells: tuple[str, ...] = ("-",) * 6

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from graphir.registry.buckets import Bucket
-    from graphir.registry.jobs import Outcome
+    from graphir.registry.jobs import ModelOutcome
     from graphir.registry.report import RegistryReport
 
 # Looks of the buckets that are not failures; those of the style sheet's verdicts.
@@ -55,11 +55,11 @@ def _word(bucket: Bucket) -> str:
     return f'<span class="verdict {look}">{escape(bucket.value)}</span>'
 
 
-def _link(outcome: Outcome) -> str:
+def _link(outcome: ModelOutcome) -> str:
     return f'<a href="#{quote(outcome.slug)}">{escape(outcome.name)}</a>'
 
 
-def _models(outcomes: Sequence[Outcome]) -> str:
+def _models(outcomes: Sequence[ModelOutcome]) -> str:
     """Return a table with one row per model. Its name links to its report, or to its record if it failed."""
     rows: list[list[str | HtmlCell]] = []
     for outcome in outcomes:

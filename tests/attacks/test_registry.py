@@ -18,15 +18,15 @@ from graphir.errors import ExportFailure, FormatError, GraphirError, ImportFailu
 from graphir.registry.archives import unpack
 from graphir.registry.buckets import Bucket
 from graphir.registry.manifest import ListFile
-from graphir.registry.pool import Caps
-from graphir.registry.remote_files import opened_at
-from graphir.registry.run import Working, convert_all
+from graphir.registry.pool import WorkerCaps
+from graphir.registry.remote_files import open_address
+from graphir.registry.run import WorkOptions, convert_all
 from graphir.registry.sources import search
 from graphir.safety.limits import limited
 from tests.attacks.onnx_tensor_rows import edited, lies_elsewhere
 from tests.registry import zoo
 
-ONE = Working(1, Caps(60))
+ONE = WorkOptions(1, WorkerCaps(60))
 
 
 def state(folder: Path) -> dict[str, Any]:
@@ -168,7 +168,7 @@ def test_a_link_of_a_local_address_leads_nowhere(scheme: str, tmp_path: Path) ->
 def test_no_address_leads_to_this_machine(address: str, tmp_path: Path) -> None:
     (tmp_path / "r").write_text(json.dumps({"version": 1, "refs": {"m.onnx": [f"file://{tmp_path}/private"]}}))
     with pytest.raises(ImportFailure, match="files of this machine"):
-        opened_at(address.replace("PLACE", str(tmp_path)))
+        open_address(address.replace("PLACE", str(tmp_path)))
 
 
 def listing_model(folder: Path, source: str) -> Path:
@@ -208,7 +208,7 @@ def test_a_list_is_named_as_one(
     (tmp_path / name).write_text(f"source\n{symbol.name}\n" if name.endswith("csv") else f"{symbol.name}\n")
     more = ["--out", "out", "--jobs", "1"] if command == "convert-all" else []
     assert main([command, name, *more]) == 1
-    assert "a list of models is named with --list" in capsys.readouterr().err
+    assert "name a list of models with --list" in capsys.readouterr().err
     assert main([command, "--list", name, *more]) == 0
     assert "secret" in capsys.readouterr().out
     assert main([command, *more]) == 2

@@ -57,4 +57,4 @@ def test_a_place_that_cannot_be_written(graphir: Command, tmp_path: Path) -> Non
     (tmp_path / "out").write_text("")
     told = graphir("convert-all", tmp_path, "--out", tmp_path / "out")
     assert told.code == 1
-    assert "is no folder" in told.err
+    assert "is not a folder" in told.err

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from graphir.registry.buckets import Bucket, exit_code
-from graphir.registry.jobs import Outcome, Plan
-from graphir.registry.pool import Caps
+from graphir.registry.jobs import ConversionPlan, ModelOutcome
+from graphir.registry.pool import WorkerCaps
 from graphir.registry.report import RegistryReport
-from graphir.registry.run import Working, convert_all
+from graphir.registry.run import WorkOptions, convert_all
 from graphir.report.registry import registry_text
 from graphir.verification.options import ComparisonOptions
 
@@ -80,11 +80,11 @@ def report(hazards: Path, tmp_path_factory: pytest.TempPathFactory) -> RegistryR
     """A registry with all of them, converted by two workers."""
     folder = tmp_path_factory.mktemp("zoo")
     fill(folder)
-    plan = Plan(verify=True, how=ComparisonOptions(against="reference"), plugins=(str(hazards),))
-    return convert_all([folder], tmp_path_factory.mktemp("out"), plan, Working(2, Caps(12, 1 << 29)))
+    plan = ConversionPlan(verify=True, how=ComparisonOptions(against="reference"), plugins=(str(hazards),))
+    return convert_all([folder], tmp_path_factory.mktemp("out"), plan, WorkOptions(2, WorkerCaps(12, 1 << 29)))
 
 
-def outcome(report: RegistryReport, name: str) -> Outcome:
+def outcome(report: RegistryReport, name: str) -> ModelOutcome:
     return next(found for found in report.outcomes if found.name == name)
 
 

@@ -14,16 +14,16 @@ import distributed
 import pytest
 
 from graphir.errors import ImportFailure
-from graphir.registry.jobs import Plan
-from graphir.registry.pool import Caps
-from graphir.registry.run import Working, convert_all
+from graphir.registry.jobs import ConversionPlan
+from graphir.registry.pool import WorkerCaps
+from graphir.registry.run import WorkOptions, convert_all
 
 from . import zoo
 from .test_resume import stamps, tree
 
 pytestmark = pytest.mark.rotates(4)
 
-CAPS = Caps(60, 1 << 30)
+CAPS = WorkerCaps(60, 1 << 30)
 
 
 @pytest.fixture(scope="module")
@@ -36,16 +36,16 @@ def cluster() -> Iterator[Any]:
 
 @pytest.mark.slow
 def test_two_workers_of_which_one_dies_give_the_same(cluster: Any, hazards: Path, tmp_path: Path) -> None:
-    folder, plan = tmp_path / "zoo", Plan(plugins=(str(hazards),))
+    folder, plan = tmp_path / "zoo", ConversionPlan(plugins=(str(hazards),))
     for number in range(8):
         zoo.custom(folder, f"late{number}", "late")
     zoo.custom(folder, "kills", "kill")
     zoo.custom(folder, "eats", "eat")
     zoo.tar(folder / "packed.tar.gz", zoo.model_files())
-    here = convert_all([folder], tmp_path / "here", plan, Working(2, CAPS))
+    here = convert_all([folder], tmp_path / "here", plan, WorkOptions(2, CAPS))
     died = threading.Thread(target=kill_one, args=(cluster, tmp_path / "there"))
     died.start()
-    there = convert_all([folder], tmp_path / "there", plan, Working(2, CAPS, cluster.scheduler_address))
+    there = convert_all([folder], tmp_path / "there", plan, WorkOptions(2, CAPS, cluster.scheduler_address))
     died.join()
     assert [found.bucket for found in there.outcomes] == [found.bucket for found in here.outcomes]
     assert tree(tmp_path / "there") == tree(tmp_path / "here")
@@ -63,4 +63,4 @@ def test_no_scheduler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("graphir.registry.on_dask.CONNECT_SECONDS", 0.5)
     zoo.dense(tmp_path / "zoo", "a")
     with pytest.raises(ImportFailure, match="no scheduler of Dask answers"):
-        convert_all([tmp_path / "zoo"], tmp_path / "out", working=Working(dask="tcp://127.0.0.1:9"))
+        convert_all([tmp_path / "zoo"], tmp_path / "out", working=WorkOptions(dask="tcp://127.0.0.1:9"))

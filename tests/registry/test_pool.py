@@ -17,7 +17,7 @@ import pytest
 from graphir.errors import ArgumentError
 from graphir.registry import pool
 from graphir.registry.buckets import Bucket
-from graphir.registry.pool import Caps, Ended, Workers, memory_for_each
+from graphir.registry.pool import FailedTask, WorkerCaps, Workers, memory_for_each
 from tests.thinning import FULL
 
 from . import zoo
@@ -35,12 +35,12 @@ def double(number: int) -> int:
 
 
 def test_one_task_fails_and_the_rest_goes_on() -> None:
-    with Workers(2, Caps(60)) as workers:
+    with Workers(2, WorkerCaps(60)) as workers:
         found = dict(workers.run(double, ((number, (number,)) for number in range(8))))
     assert {number: result for number, result in found.items() if isinstance(result, int)} == {
         number: 2 * number for number in (0, 1, 3, 4, 6, 7)
     }
-    ended = {number: result.bucket for number, result in found.items() if isinstance(result, Ended)}
+    ended = {number: result.bucket for number, result in found.items() if isinstance(result, FailedTask)}
     assert ended == {2: Bucket.KILLED, 5: Bucket.TIME}
 
 
@@ -68,13 +68,13 @@ def end_at_once() -> None:
 def test_no_death_is_lost(request: pytest.FixtureRequest) -> None:
     """However soon after it was given a task a process ends: the task is ended there and then."""
     count = 60 if request.config.getoption(FULL) else 20  # each is a process that starts
-    with Workers(2, Caps(600)) as workers:
+    with Workers(2, WorkerCaps(600)) as workers:
         ended = [result for _, result in workers.run(end_at_once, ((number, ()) for number in range(count)))]
-    assert ended == count * [Ended(Bucket.KILLED, "its process ended with status 9")]
+    assert ended == count * [FailedTask(Bucket.KILLED, "its process ended with status 9")]
 
 
 def test_one_that_died_while_it_waited_costs_no_task() -> None:
-    with Workers(1, Caps(600)) as workers:
+    with Workers(1, WorkerCaps(600)) as workers:
         first = workers.call(os.getpid)
         os.kill(first, signal.SIGKILL)
         assert wait([workers._idle[0].state], 60)
@@ -97,18 +97,18 @@ def fill_and_wait(seconds: float) -> str:
 
 def test_what_a_killed_worker_wrote_goes_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    with Workers(1, Caps(5)) as workers:
+    with Workers(1, WorkerCaps(5)) as workers:
         folder = workers.call(fill_and_wait, 0)
         assert tmp_path in Path(folder).parents
-        assert isinstance(workers.call(fill_and_wait, 600), Ended)
+        assert isinstance(workers.call(fill_and_wait, 600), FailedTask)
         assert list(tmp_path.iterdir()) == []
 
 
 def test_the_late_one_is_ended_and_nobody_waits_for_it() -> None:
-    with Workers(2, Caps(2)) as workers:
+    with Workers(2, WorkerCaps(2)) as workers:
         found = list(workers.run(overdue, ((number, (number,)) for number in range(12))))
     assert found[:-1] == [(number, number) for number in range(1, 12)]
-    assert found[-1] == (0, Ended(Bucket.TIME, "took more than 2 seconds (--timeout) and was ended"))
+    assert found[-1] == (0, FailedTask(Bucket.TIME, "took more than 2 seconds (--timeout) and was ended"))
 
 
 class TwoArguments(Exception):
@@ -140,19 +140,19 @@ def large() -> int:
 
 
 def test_what_ran_out_of_memory_takes_none_from_the_next() -> None:
-    with Workers(1, Caps(60, 1 << 30)) as workers:
+    with Workers(1, WorkerCaps(60, 1 << 30)) as workers:
         first = workers.call(os.getpid)
         for _ in range(2):
             ended = workers.call(hoard)
-            assert isinstance(ended, Ended)
+            assert isinstance(ended, FailedTask)
             assert ended.bucket is Bucket.MEMORY
             assert workers.call(large) == 600 << 20
         assert workers.call(os.getpid) != first
 
 
 def test_errors_reach_who_gave_the_task() -> None:
-    with Workers(1, Caps(600)) as workers:
-        assert workers.call(fail, "memory") == Ended(Bucket.MEMORY, "needed more memory than there is")
+    with Workers(1, WorkerCaps(600)) as workers:
+        assert workers.call(fail, "memory") == FailedTask(Bucket.MEMORY, "needed more memory than there is")
         with pytest.raises(ValueError, match="as it is") as raised:
             workers.call(fail, "value")
         assert "in fail" in "".join(raised.value.__notes__)
@@ -164,7 +164,7 @@ def test_errors_reach_who_gave_the_task() -> None:
 
 def test_many_threads_call_at_once() -> None:
     """Dask's workers do: each gets its own answers, and nothing is left behind."""
-    with Workers(4, Caps(600)) as workers, ThreadPoolExecutor(4) as threads:
+    with Workers(4, WorkerCaps(600)) as workers, ThreadPoolExecutor(4) as threads:
         found = list(threads.map(lambda number: workers.call(double, number), range(6, 200)))
         processes = {worker.process for worker in workers._idle}
     assert found == [2 * number for number in range(6, 200)]
@@ -174,7 +174,7 @@ def test_many_threads_call_at_once() -> None:
 
 def test_workers_are_renewed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool, "RENEWED_AFTER", 3)
-    with Workers(1, Caps(600)) as workers:
+    with Workers(1, WorkerCaps(600)) as workers:
         seen = [workers.call(os.getpid) for _ in range(7)]
     assert [seen.count(process) for process in dict.fromkeys(seen)] == [3, 3, 1]
 
@@ -182,7 +182,7 @@ def test_workers_are_renewed(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("caps", [(0.0, None), (-1.0, None), (float("nan"), None), (1.0, 0), (1e30, None)])
 def test_caps_are_above_nothing(caps: tuple[float, int | None]) -> None:
     with pytest.raises(ArgumentError):
-        Caps(*caps)
+        WorkerCaps(*caps)
 
 
 def test_memory_is_divided() -> None:

@@ -11,25 +11,25 @@ import pytest
 
 from graphir.errors import FormatError, ImportFailure
 from graphir.registry.buckets import Bucket
-from graphir.registry.jobs import Outcome
+from graphir.registry.jobs import ModelOutcome
 from graphir.registry.opened import forget
-from graphir.registry.pool import Caps
+from graphir.registry.pool import WorkerCaps
 from graphir.registry.remote import RemoteStore
-from graphir.registry.remote_files import fetch, listed, opened_at
-from graphir.registry.run import Working, convert_all
+from graphir.registry.remote_files import fetch, list_units, open_address
+from graphir.registry.run import WorkOptions, convert_all
 
 from . import zoo
 from .test_resume import tree
 
-ONE = Working(1, Caps(120))
+ONE = WorkOptions(1, WorkerCaps(120))
 
 
-def published(store: RemoteStore, slug: str, files: dict[str, bytes], bucket: Bucket = Bucket.DONE) -> Outcome:
+def published(store: RemoteStore, slug: str, files: dict[str, bytes], bucket: Bucket = Bucket.DONE) -> ModelOutcome:
     """An outcome with files in a store."""
     folder = store.workspace(slug)
     for name, content in files.items():
         (folder / name).write_bytes(content)
-    outcome = Outcome(slug, slug, slug, bucket, files=tuple((name, len(data)) for name, data in files.items()))
+    outcome = ModelOutcome(slug, slug, slug, bucket, files=tuple((name, len(data)) for name, data in files.items()))
     store.publish(folder, outcome)
     assert not folder.exists()
     return outcome
@@ -48,7 +48,7 @@ class InThisProcess(AbstractContextManager["InThisProcess"]):
 @pytest.fixture
 def in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """All work is done here."""
-    monkeypatch.setattr(Working, "engine", lambda self: InThisProcess())
+    monkeypatch.setattr(WorkOptions, "engine", lambda self: InThisProcess())
 
 
 @pytest.fixture
@@ -59,14 +59,14 @@ def store() -> RemoteStore:
 
 def downloaded(address: str, folder: Path) -> Path:
     """The files of an address in a folder."""
-    system, root = opened_at(address)
+    system, root = open_address(address)
     system.get(f"{root}/", f"{folder}/", recursive=True)
     return folder
 
 
 def uploaded(folder: Path, address: str) -> None:
     """The files of a folder at an address."""
-    system, root = opened_at(address)
+    system, root = open_address(address)
     for file in folder.rglob("*"):
         if file.is_file():
             system.pipe_file(f"{root}/{file.relative_to(folder).as_posix()}", file.read_bytes())
@@ -78,13 +78,13 @@ def test_what_is_published_is_found(store: RemoteStore) -> None:
     assert store.outcomes() == made
     made["a"] = published(store, "a", {}, Bucket.TIME)
     assert store.outcomes() == made
-    system, root = opened_at(f"{store.address}/models/a")
+    system, root = open_address(f"{store.address}/models/a")
     assert [Path(name).name for name in system.ls(root, detail=False)] == ["record.json"]
 
 
 def test_a_result_that_was_cut_short_is_none(store: RemoteStore) -> None:
     published(store, "a", {"a.onnx": b"whole"})
-    system, root = opened_at(f"{store.address}/models/a")
+    system, root = open_address(f"{store.address}/models/a")
     system.pipe_file(f"{root}/a.onnx", b"who")
     assert store.outcomes() == {}
 
@@ -119,19 +119,19 @@ def test_sources_at_an_address(tmp_path: Path) -> None:
     zoo.dense(folder / "net", "m", seed=1)
     uploaded(folder / "net", f"{address}/net")
     assert convert_all([address], tmp_path / "out", working=ONE).kept < 3
-    assert [name for name, _, _ in listed(f"{address}/*.tar.gz")] == ["server.tar.gz"]
+    assert [name for name, _, _ in list_units(f"{address}/*.tar.gz")] == ["server.tar.gz"]
 
 
 @pytest.mark.parametrize(
-    ("address", "said"), [("memory://nothing/there", "nothing is there"), ("unheard://x", "unheard")]
+    ("address", "said"), [("memory://nothing/there", "no files there"), ("unheard://x", "unheard")]
 )
 def test_an_address_of_nothing(address: str, said: str) -> None:
     with pytest.raises(ImportFailure, match=said):
-        listed(address)
+        list_units(address)
 
 
 def test_a_name_in_a_store_leads_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    system, root = opened_at(f"memory://{uuid4().hex}")
+    system, root = open_address(f"memory://{uuid4().hex}")
     system.pipe_file(f"{root}/unit/a", b"1")
     entry = system.info(f"{root}/unit/a")
     monkeypatch.setattr(type(system), "find", lambda *_, **__: {f"{root}/unit/../../a": entry})

@@ -17,17 +17,17 @@ from typing import Any
 import pytest
 
 from graphir.errors import ExportFailure
-from graphir.registry.jobs import Plan
+from graphir.registry.jobs import ConversionPlan
 from graphir.registry.manifest import ListFile
-from graphir.registry.pool import Caps
+from graphir.registry.pool import WorkerCaps
 from graphir.registry.report import RegistryReport
-from graphir.registry.run import Working, convert_all
+from graphir.registry.run import WorkOptions, convert_all
 from graphir.registry.store import LocalStore
 
 from . import zoo
 
 ROOT = Path(__file__).resolve().parents[2]
-ONE = Working(1, Caps(60))
+ONE = WorkOptions(1, WorkerCaps(60))
 Change = Callable[[Path, Path], object]
 TOOK = re.compile(r"(?: data-v=\"[^\"]*\")?>\d+\.\d+ s\b|\b\d+\.\d+ s\b|\d{4}-\d\d-\d\d")
 
@@ -127,32 +127,34 @@ def touch(path: Path) -> None:
 
 
 ALL = {"a", "b", "strange"}
-CHANGES: list[tuple[str, Change, Plan, tuple[str, ...], set[str]]] = [
-    ("nothing", nothing, Plan(), (), set()),
-    ("a weight", lambda zoo_, out: zoo.dense(zoo_, "a", seed=1), Plan(), (), {"a"}),
-    ("its time", lambda zoo_, out: touch(zoo_ / "b-0000.params"), Plan(), (), {"b"}),
-    ("a file beside", lambda zoo_, out: (zoo_ / "b-0009.params").write_bytes(b""), Plan(), (), {"b"}),
-    ("a new model", lambda zoo_, out: zoo.dense(zoo_, "c"), Plan(), (), {"c"}),
-    ("an option", nothing, Plan(target={"opset": 15}), (), ALL),
-    ("a result gone", lambda zoo_, out: (out / "models/a/a.onnx").unlink(), Plan(), (), {"a"}),
-    ("a result cut", lambda zoo_, out: os.truncate(out / "models/a/a.onnx", 9), Plan(), (), {"a"}),
-    ("a record cut", lambda zoo_, out: os.truncate(out / "models/b/record.json", 9), Plan(), (), {"b"}),
-    ("a record of nonsense", lambda zoo_, out: (out / "models/b/record.json").write_text("[]"), Plan(), (), {"b"}),
-    ("retry failed", nothing, Plan(), ("failed",), {"strange"}),
-    ("retry a bucket", nothing, Plan(), ("unsupported operators",), {"strange"}),
-    ("retry another", nothing, Plan(), ("time-out",), set()),
-    ("retry all", nothing, Plan(), ("all",), ALL),
+CHANGES: list[tuple[str, Change, ConversionPlan, tuple[str, ...], set[str]]] = [
+    ("nothing", nothing, ConversionPlan(), (), set()),
+    ("a weight", lambda zoo_, out: zoo.dense(zoo_, "a", seed=1), ConversionPlan(), (), {"a"}),
+    ("its time", lambda zoo_, out: touch(zoo_ / "b-0000.params"), ConversionPlan(), (), {"b"}),
+    ("a file beside", lambda zoo_, out: (zoo_ / "b-0009.params").write_bytes(b""), ConversionPlan(), (), {"b"}),
+    ("a new model", lambda zoo_, out: zoo.dense(zoo_, "c"), ConversionPlan(), (), {"c"}),
+    ("an option", nothing, ConversionPlan(target={"opset": 15}), (), ALL),
+    ("a result gone", lambda zoo_, out: (out / "models/a/a.onnx").unlink(), ConversionPlan(), (), {"a"}),
+    ("a result cut", lambda zoo_, out: os.truncate(out / "models/a/a.onnx", 9), ConversionPlan(), (), {"a"}),
+    ("a record cut", lambda zoo_, out: os.truncate(out / "models/b/record.json", 9), ConversionPlan(), (), {"b"}),
+    ("a record of nonsense", lambda zoo_, out: (out / "models/b/record.json").write_text("[]"), ConversionPlan(), (),
+     {"b"}),
+    ("retry failed", nothing, ConversionPlan(), ("failed",), {"strange"}),
+    ("retry a bucket", nothing, ConversionPlan(), ("unsupported operators",), {"strange"}),
+    ("retry another", nothing, ConversionPlan(), ("time-out",), set()),
+    ("retry all", nothing, ConversionPlan(), ("all",), ALL),
 ]
 
 
 @pytest.mark.parametrize(("_", "change", "plan", "retry", "again"), CHANGES, ids=[case[0] for case in CHANGES])
 def test_what_is_done_again(
-    _: str, change: Change, plan: Plan, retry: tuple[str, ...], again: set[str], converted: Path, tmp_path: Path
+    _: str, change: Change, plan: ConversionPlan, retry: tuple[str, ...], again: set[str], converted: Path,
+    tmp_path: Path,
 ) -> None:
     folder = Path(shutil.copytree(converted, tmp_path / "copy"))
     before = stamps(folder / "out")
     change(folder / "zoo", folder / "out")
-    report = convert_all([folder / "zoo"], folder / "out", plan, Working(1, Caps(60), retry=retry))
+    report = convert_all([folder / "zoo"], folder / "out", plan, WorkOptions(1, WorkerCaps(60), retry=retry))
     after = stamps(folder / "out")
     assert {name for name, made in after.items() if before.get(name) != made} == again
     assert report.kept == len(after) - len(again)
@@ -170,7 +172,7 @@ def test_models_that_are_gone_stay_and_are_counted(tmp_path: Path) -> None:
 
 def test_two_do_not_work_on_one_registry(tmp_path: Path) -> None:
     zoo.dense(tmp_path / "zoo", "a")
-    with LocalStore(str(tmp_path / "out")).locked(), pytest.raises(ExportFailure, match="another convert-all works on"):
+    with LocalStore(str(tmp_path / "out")).locked(), pytest.raises(ExportFailure, match="another convert-all is using"):
         convert_all([tmp_path / "zoo"], tmp_path / "out", working=ONE)
 
 
@@ -197,7 +199,7 @@ def test_a_name_that_leads_elsewhere_does_not(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_convert_all_of_shared_models_twice(shared: Path, tmp_path: Path) -> None:
     def run() -> RegistryReport:
-        return convert_all([shared / "models"], tmp_path / "out", working=Working(2, Caps(300)))
+        return convert_all([shared / "models"], tmp_path / "out", working=WorkOptions(2, WorkerCaps(300)))
 
     first = run()
     found = tree(tmp_path / "out")

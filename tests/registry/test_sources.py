@@ -13,8 +13,8 @@ from graphir.errors import FormatError, GraphirError, ImportFailure, LimitError
 from graphir.registry.archives import is_archive, unpack
 from graphir.registry.manifest import ListFile, read_manifest
 from graphir.registry.names import LONGEST, slugs_of
-from graphir.registry.opened import look_into
-from graphir.registry.sources import LINKS, NO_MODEL, PARTS, Source, closed, search
+from graphir.registry.opened import list_archive
+from graphir.registry.sources import LINKS, NO_MODEL, PARTS, Source, search, unopened_archive
 from graphir.registry.store import LocalStore
 from graphir.safety.limits import limited
 
@@ -112,8 +112,8 @@ def test_an_archive(name: str, tmp_path: Path) -> None:
     assert is_archive(path)
     store = LocalStore(str(tmp_path / "out"))
     with store.locked():
-        inside = look_into(closed(str(path), f"zoo/{name}"), store, None)
-    assert [(model.name, model.place, model.archive) for model in inside.models] == [
+        inside = list_archive(unopened_archive(str(path), f"zoo/{name}"), store, None)
+    assert [(model.name, model.path, model.archive) for model in inside.models] == [
         ("zoo/m", "inner/m-symbol.json", str(path))
     ]
     assert inside.passed == {NO_MODEL: 1, PARTS: 1}
@@ -160,7 +160,7 @@ def test_no_links_in_zips(tmp_path: Path) -> None:
 def test_no_archive(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "x.zip"
     path.write_bytes(content)
-    refused(path, tmp_path, "no archive that can be unpacked", FormatError)
+    refused(path, tmp_path, "cannot be unpacked", FormatError)
 
 
 def refused(path: Path, folder: Path, said: str, error: type[GraphirError]) -> None:

@@ -26,7 +26,7 @@ from graphir.converters.kernel.live import Live as Limited
 from graphir.converters.onnx.evaluator import onnx_evaluator
 from graphir.errors import FormatError, VerificationError
 from graphir.registry.buckets import Bucket
-from graphir.registry.jobs import Plan
+from graphir.registry.jobs import ConversionPlan
 from graphir.registry.run import convert_all
 from graphir.safety.isolation import Caps, RunEnded, can_fork, forwarded, run_isolated, step
 from graphir.verification.options import ComparisonOptions
@@ -141,7 +141,7 @@ def test_in_a_registry_it_is_a_verdict_too(tmp_path: Path) -> None:
     path, feeds = divides(tmp_path)
     np.savez(tmp_path / "feeds.npz", **feeds)
     how = ComparisonOptions(str(tmp_path / "feeds.npz"))
-    report = convert_all([path], tmp_path / "out", Plan(verify=True, how=how))
+    report = convert_all([path], tmp_path / "out", ConversionPlan(verify=True, how=how))
     (outcome,) = report.outcomes
     assert (outcome.bucket, "at Div div" in outcome.detail) == (Bucket.NOT_PROVEN, True)
     assert [name for name, _ in outcome.files] == ["divides.onnx"]
