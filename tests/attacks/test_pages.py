@@ -11,7 +11,8 @@ import numpy as np
 import onnx
 import pytest
 
-from graphir.cli import main
+from graphir.cli import COMMANDS as NAMES
+from graphir.cli import command_parser, main
 from tests.report.browser import Browser, at_hand
 
 make = onnx.helper
@@ -38,6 +39,7 @@ COMMANDS = {
     "training": ["memory", "FIRST", "--training", "--timeline", "PAGE"],
     "plot": ["plot", "FIRST", "PAGE"],
     "plots": ["plot", "FIRST", "OTHER", "PAGE"],
+    "judged": ["plot", "FIRST", "PAGE", "--report", "PROOF"],
     "registry": ["convert-all", "FOLDER", "--out", "OUT", "--jobs", "1", "--verify"],
 }
 
@@ -80,14 +82,23 @@ def pages_of(command: str, text: str, folder: Path) -> list[Path]:
         "FIRST": model(place / "models" / f"a{place.name}.onnx", text, seed=0, pads=1),
         "OTHER": model(place / "models" / f"b{place.name}.onnx", text, seed=1, pads=int(command != "paddings")),
         "FOLDER": place / "models", "OUT": folder / "out", "TARGET": folder / "target.onnx",
-        "PAGE": folder / "page.html",
+        "PAGE": folder / "page.html", "PROOF": folder / "proof.json",
     }  # fmt: skip
     if command == "registry":
         (place / "models" / f"c{place.name}.onnx").write_bytes(b"no model")
+    if command == "judged":
+        words = ["verify", given["FIRST"], given["OTHER"], "--per-layer", "--report", given["PROOF"], "-q"]
+        assert main(list(map(str, words))) == 4
     assert main([str(given.get(word, word)) for word in COMMANDS[command]]) in (0, 1, 4, 5)
     pages = [page for page in folder.rglob("*.html") if place not in page.parents]
     assert len(pages) == (3 if command == "registry" else 1)
     return pages
+
+
+def test_every_command_with_a_page_is_tried() -> None:
+    page = {"--report", "--timeline"}
+    writers = {name for name in NAMES if page & {*command_parser(name)._option_string_actions}}
+    assert {words[0] for words in COMMANDS.values()} == writers | {"plot", "convert-all"}
 
 
 def explored(browser: Browser) -> Any:
@@ -126,5 +137,5 @@ def test_no_name_acts_on_a_page(command: str, text: str, browser: Browser, tmp_p
         browser.open(bare)
         acted, elements, scripts, attributes, loaded = explored(browser)
         assert (acted, elements, attributes, loaded) == (0, 0, 0, 0), page.name
-        assert scripts == (2 if command in ("plot", "plots") else 1), page.name  # a picture's data are one of their own
+        assert scripts == (2 if COMMANDS[command][0] == "plot" else 1), page.name  # a picture's data are another
         assert browser.errors == []
