@@ -40,7 +40,7 @@ class Layer:
 
 @dataclass
 class Match:
-    """The second network's layers by the keys of the first one's; what is missing on either side, and sets of layers
+    """The second network's layers by the keys of the first; what is missing on either side, and sets of layers
     that nothing tells apart."""
 
     pairs: dict[str, Layer]
@@ -63,17 +63,17 @@ def layers_of(shapes: Mapping[str, tuple[int, ...]], constructors: Mapping[str, 
             layer, name = key, ""
         if name != COUNTER:
             groups.setdefault(layer, []).append((name, shape))
-    made = constructors or {}
-    return [Layer(key, tuple(sorted(tensors)), made.get(key, "")) for key, tensors in groups.items()]
+    texts = constructors or {}
+    return [Layer(key, tuple(sorted(tensors)), texts.get(key, "")) for key, tensors in groups.items()]
 
 
 class Network:
-    """The layers of a written module in the order in which they run, and what tells one from the other: what comes
-    before and behind it."""
+    """The layers of a written module in the order in which they run, and what tells them apart: what comes before
+    and behind each."""
 
     def __init__(self, export: Export) -> None:
-        made = {layer.attribute: MOMENTUM.sub("", layer.constructor) for layer in export.layers.values()}
-        layers = layers_of({key: tensor.shape for key, tensor in tensors_of(export).items()}, made)
+        constructors = {layer.attribute: MOMENTUM.sub("", layer.constructor) for layer in export.layers.values()}
+        layers = layers_of({key: tensor.shape for key, tensor in tensors_of(export).items()}, constructors)
         self._statements = list(_flat(export.statements))
         run = dict.fromkeys(name for statement in self._statements for name in ATTRIBUTE.findall(statement.text))
         by_key = {layer.key: layer for layer in layers}
@@ -244,5 +244,5 @@ def _number_key(layer: Layer) -> list[tuple[int, str]]:
 def _is_ordered(first: Layer, second: Layer) -> bool:
     """Whether two names differ by a number first."""
     pairs = zip(_number_key(first), _number_key(second), strict=False)
-    number, other = next(((one, two) for one, two in pairs if one != two), ((-1, ""), (-1, "")))
-    return min(number[0], other[0]) >= 0
+    parts = next((pair for pair in pairs if pair[0] != pair[1]), ((-1, ""),))
+    return min(number for number, _ in parts) >= 0

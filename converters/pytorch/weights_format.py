@@ -41,7 +41,7 @@ class WeightsTarget:
         return "PyTorch weights"
 
     def places(self, path: PathLike) -> list[PathLike]:
-        """The one file."""
+        """The file."""
         return [path]
 
     def ready(self, graph: Graph, path: PathLike, options: Mapping[str, Any]) -> Ready:
@@ -96,13 +96,13 @@ def rename(module: TorchModule, like: PathLike, graph: Graph | None = None) -> d
         for name, _ in partner.shapes:
             old, new = (f"{key}.{name}" if name else key for key in (layer, partner.key))
             result[keys.get(new, new)] = Renamed(tensors[old], module.export.sources.get(old))
-    _check_keys({key: made.tensor.shape for key, made in result.items()}, shapes, like)
+    _check_keys({key: entry.tensor.shape for key, entry in result.items()}, shapes, like)
     counter = Renamed(Tensor.of(0), None)
     return {key: result.get(key, counter) for key in shapes if key in result or key.endswith(COUNTER)}
 
 
 def _check(match: Match, like: PathLike) -> None:
-    """Raise ExportFailure unless each layer has one partner."""
+    """Raise ExportFailure unless each layer has a single partner."""
     if match.is_complete:
         return
     parts = [("layers of the model without a partner", match.left), (f"layers of {like} without one", match.missing)]
@@ -138,11 +138,11 @@ def write(renamed: Mapping[str, Renamed], path: PathLike, names: PathLike | None
     from graphir.serial.weights import Store
 
     rows = [
-        json.dumps({"source": made.source, "key": key, "shape": list(made.tensor.shape)})
-        for key, made in renamed.items()
+        json.dumps({"source": entry.source, "key": key, "shape": list(entry.tensor.shape)})
+        for key, entry in renamed.items()
     ]
     with replacing(*([] if names is None else [names]), path) as (*tables, file):
-        Store({key: made.tensor for key, made in renamed.items()}, form="pt").write(file)
+        Store({key: entry.tensor for key, entry in renamed.items()}, form="pt").write(file)
         for table in tables:
             table.write("[\n{}\n]\n".format(",\n".join(rows)).encode("ascii"))
     return [Path(path), *([] if names is None else [Path(names)])]
@@ -160,9 +160,9 @@ def judges(
     from graphir.passes.clone import clone
 
     other = clone(like)
-    for key, made in renamed.items():
+    for key, entry in renamed.items():
         if key in other:
-            other.set_tensor(other[key], made.tensor)
+            other.set_tensor(other[key], entry.tensor)
     for mine, theirs in ((graph.inputs, other.inputs), (graph.outputs, other.outputs)):
         if len(mine) != len(theirs):
             raise VerificationError(f"the networks have {len(mine)} and {len(theirs)} inputs or outputs")

@@ -24,6 +24,7 @@ from graphir.converters.pytorch.exporting.expression import (
     MARK,
     Expr,
     Reference,
+    axes_text,
     binary,
     call,
     expr,
@@ -37,7 +38,7 @@ from graphir.decisions import DecisionKind
 from graphir.graph import Node, Value
 from graphir.ops.base import Operator
 from graphir.tensor import Tensor
-from graphir.types import Dim, DType, TensorType
+from graphir.types import Dim, DType
 
 
 class ExportNode(BaseExportNode[O], Generic[O]):
@@ -278,12 +279,16 @@ def rows(ops: Iterable[type[P]], function: Callable[[ExportNode[P]], None]) -> I
     return ((op, function) for op in ops)
 
 
-def is_tensor(value: Value) -> bool:
-    """Whether a value is a dense tensor."""
-    return isinstance(value.type, TensorType)
+def calls(function: str) -> ExportFunction:
+    """Return what calls a function of all operands: one of torch, or without a dot one of the file."""
+
+    def export_call(node: AnyNode) -> None:
+        node.emit_all(call(function if "." in function else node.function(function), *node.tensors()))
+
+    return export_call
 
 
 __all__ = [
-    "AnyNode", "Export", "ExportFunction", "ExportNode", "ExportTable", "Expr", "binary", "call", "dtype_text",
-    "expr", "is_tensor", "list_of", "number_text", "row", "rows", "short", "table", "tuple_of", "unary",
+    "AnyNode", "Export", "ExportFunction", "ExportNode", "ExportTable", "Expr", "axes_text", "binary", "call", "calls",
+    "dtype_text", "expr", "list_of", "number_text", "row", "rows", "short", "table", "tuple_of", "unary",
 ]  # fmt: skip

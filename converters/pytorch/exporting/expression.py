@@ -6,7 +6,7 @@ Which name a value has is decided once all statements are known. Until then a te
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 # How tightly Python binds; a name, a call and a subscript bind most.
 LEVELS = {
@@ -108,6 +108,11 @@ def tuple_of(items: Iterable[object]) -> str:
     """
     parts = list(map(str, items))
     return f"({parts[0]},)" if len(parts) == 1 else f"({', '.join(parts)})"
+
+
+def axes_text(axes: Sequence[object]) -> str:
+    """Axes or sizes: a single one as a number, else a tuple."""
+    return str(axes[0]) if len(axes) == 1 else tuple_of(axes)
 
 
 def list_of(items: Iterable[object]) -> str:

@@ -64,10 +64,6 @@ class Names:
         self._taken.add(f"{text}_{number}")
         return f"{text}_{number}"
 
-    def free(self, name: str) -> bool:
-        """Whether nothing has this name."""
-        return name not in self._taken
-
 
 def common_length(names: Collection[str]) -> int:
     """Return how many characters all names have in common at their beginning."""

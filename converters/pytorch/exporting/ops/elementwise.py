@@ -12,6 +12,7 @@ from graphir.converters.pytorch.exporting.context import (
     Expr,
     binary,
     call,
+    calls,
     dtype_text,
     number_text,
     row,
@@ -32,15 +33,6 @@ from graphir.ops import elementwise as ir
 from graphir.ops.activation import Sigmoid
 from graphir.tensor import Tensor
 from graphir.types import DType
-
-
-def function_of_one(function: str) -> ExportFunction:
-    """A function of torch of one tensor of floats."""
-
-    def export_function(node: AnyNode) -> None:
-        node.emit(call(function, node.tensor()))
-
-    return export_function
 
 
 def infix(operator: str, read: Callable[[AnyNode, int], Expr] = computable) -> ExportFunction:
@@ -192,23 +184,14 @@ def export_isinf(node: ExportNode[ir.IsInf]) -> None:
     node.emit(f"{data}.{'isinf' if both else 'isposinf' if op.detect_positive else 'isneginf'}()")
 
 
-def export_sum(node: AnyNode) -> None:
-    """Operands with `+` between them."""
+def export_sum(node: ExportNode[ir.Sum | ir.Mean]) -> None:
+    """Operands with `+` between them; a mean divides that by their number."""
     operands = [node.operand(slot) for slot in range(len(node))]
     total = reduce(lambda left, right: binary("+", left, right), operands)
     if len(operands) == 1:
         node.alias(total)
     else:
-        node.emit(total)
-
-
-def export_mean(node: AnyNode) -> None:
-    """The sum by the number of operands."""
-    operands = [node.operand(slot) for slot in range(len(node))]
-    if len(operands) == 1:
-        node.alias(operands[0])
-        return
-    node.emit(binary("/", reduce(lambda left, right: binary("+", left, right), operands), str(len(operands))))
+        node.emit(binary("/", total, str(len(operands))) if isinstance(node.op, ir.Mean) else total)
 
 
 def extreme(function: str, bound: str) -> ExportFunction:
@@ -290,16 +273,6 @@ def convert(node: AnyNode, to: DType, *, saturate: bool) -> None:
     node.emit(converted(node, node.tensor(), node.dtype(), to, saturate=saturate))
 
 
-def export_cast(node: ExportNode[ir.Cast]) -> None:
-    """`.to`."""
-    convert(node, node.op.to, saturate=node.op.saturate)
-
-
-def export_identity(node: AnyNode) -> None:
-    """The operand itself."""
-    node.alias(node.tensor())
-
-
 FUNCTIONS = {
     ir.Acos: "acos", ir.Acosh: "acosh", ir.Asin: "asin", ir.Asinh: "asinh", ir.Atan: "atan", ir.Atanh: "atanh",
     ir.Ceil: "ceil", ir.Cos: "cos", ir.Cosh: "cosh", ir.Exp: "exp", ir.Floor: "floor", ir.IsNaN: "isnan",
@@ -315,23 +288,8 @@ def export_shift(node: ExportNode[bitwise.BitShift]) -> None:
         infix(">>" if is_right else "<<")(node)
 
 
-def export_bitcast(node: ExportNode[bitwise.BitCast]) -> None:
-    """view, which reads the same bits as another dtype."""
-    node.emit(f"{node.tensor().atom}.view({dtype_text(node.op.to)})")
-
-
-def export_cast_like(node: ExportNode[bitwise.CastLike]) -> None:
-    """`.to` the dtype of the other operand, which is known."""
-    convert(node, node.dtype(1), saturate=node.op.saturate)
-
-
-def export_gamma(node: AnyNode) -> None:
-    """A function of the file: torch has its logarithm alone."""
-    node.emit(call(node.function("gamma"), node.tensor()))
-
-
 EXPORTS = table(
-    *(row(op, function_of_one(f"torch.{name}")) for op, name in FUNCTIONS.items()),
+    *(row(op, calls(f"torch.{name}")) for op, name in FUNCTIONS.items()),
     row(ir.Add, infix("+")),
     row(ir.Sub, infix("-")),
     row(ir.Mul, export_mul),
@@ -355,21 +313,21 @@ EXPORTS = table(
     row(ir.Sign, export_sign),
     row(ir.IsInf, export_isinf),
     row(ir.Sum, export_sum),
-    row(ir.Mean, export_mean),
+    row(ir.Mean, export_sum),
     row(ir.Max, extreme("torch.maximum", "min")),
     row(ir.Min, extreme("torch.minimum", "max")),
     row(ir.Clip, export_clip),
     row(ir.Where, export_where),
-    row(ir.Cast, export_cast),
-    row(ir.Identity, export_identity),
+    row(ir.Cast, lambda node: convert(node, node.op.to, saturate=node.op.saturate)),
+    row(ir.Identity, lambda node: node.alias(node.tensor())),
     row(bitwise.BitwiseAnd, infix("&")),
     row(bitwise.BitwiseOr, infix("|")),
     row(bitwise.BitwiseXor, infix("^")),
     row(bitwise.BitwiseNot, prefix("~")),
     row(bitwise.BitShift, export_shift),
-    row(bitwise.BitCast, export_bitcast),
-    row(bitwise.CastLike, export_cast_like),
-    row(special_functions.ErfInv, function_of_one("torch.erfinv")),
-    row(special_functions.LogGamma, function_of_one("torch.lgamma")),
-    row(special_functions.Gamma, export_gamma),
+    row(bitwise.BitCast, lambda node: node.emit(f"{node.tensor().atom}.view({dtype_text(node.op.to)})")),
+    row(bitwise.CastLike, lambda node: convert(node, node.dtype(1), saturate=node.op.saturate)),
+    row(special_functions.ErfInv, calls("torch.erfinv")),
+    row(special_functions.LogGamma, calls("torch.lgamma")),
+    row(special_functions.Gamma, calls("gamma")),
 )

@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-from graphir.converters.pytorch.exporting.context import AnyNode, ExportFunction, ExportNode, call, row, table
+from graphir.converters.pytorch.exporting.context import ExportNode, call, calls, row, table
 from graphir.ops import factorization as ir
-
-
-def of_file(name: str) -> ExportFunction:
-    """Return what calls a function of the file on all operands."""
-
-    def export_call(node: AnyNode) -> None:
-        node.emit_all(call(node.function(name), *node.tensors()))
-
-    return export_call
 
 
 def export_cholesky(node: ExportNode[ir.Cholesky]) -> None:
@@ -42,18 +33,13 @@ def export_lq(node: ExportNode[ir.LQ]) -> None:
     node.emit(f"{r.atom}.mT", 1)
 
 
-def export_sign_log_det(node: ExportNode[ir.SignLogDet]) -> None:
-    """torch.linalg.slogdet."""
-    node.emit_all(f"torch.linalg.slogdet({node.tensor()})")
-
-
 EXPORTS = table(
     row(ir.TriangularSolve, export_triangular_solve),
-    row(ir.SignLogDet, export_sign_log_det),
+    row(ir.SignLogDet, calls("torch.linalg.slogdet")),
     row(ir.Cholesky, export_cholesky),
     row(ir.Inverse, export_inverse),
-    row(ir.Solve, of_file("solve")),
+    row(ir.Solve, calls("solve")),
     row(ir.LQ, export_lq),
-    row(ir.SymmetricEigen, of_file("symmetric_eigen")),
-    row(ir.SVD, of_file("svd")),
+    row(ir.SymmetricEigen, calls("symmetric_eigen")),
+    row(ir.SVD, calls("svd")),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from graphir.converters.pytorch.exporting.context import AnyNode, ExportNode, Expr, binary, call, row, table
+from graphir.converters.pytorch.exporting.context import AnyNode, ExportNode, Expr, binary, call, calls, row, table
 from graphir.converters.pytorch.exporting.ops.activation import float_text
 from graphir.graph import Node, Value
 from graphir.ops import linear as ir
@@ -118,15 +118,10 @@ def export_einsum(node: ExportNode[ir.Einsum]) -> None:
     node.emit(text if is_plain else node.cast(text, node.result_dtype()))
 
 
-def export_det(node: ExportNode[ir.Det]) -> None:
-    """torch.linalg.det."""
-    node.emit(f"torch.linalg.det({node.tensor()})")
-
-
 EXPORTS = table(
     row(ir.MatMulInteger, export_matmul_integer),
     row(ir.Einsum, export_einsum),
-    row(ir.Det, export_det),
+    row(ir.Det, calls("torch.linalg.det")),
     row(ir.Gemm, export_gemm),
     row(ir.MatMul, export_matmul),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from graphir.converters.pytorch.exporting.context import ExportNode, Expr, binary, call, row, table, tuple_of
+from graphir.converters.pytorch.exporting.context import ExportNode, Expr, axes_text, binary, call, row, table, tuple_of
 from graphir.converters.pytorch.exporting.ops.activation import float_text
 from graphir.decisions import DecisionKind
 from graphir.ops import normalization as ir
@@ -91,7 +91,7 @@ def export_layer_normalization(node: ExportNode[ir.LayerNormalization]) -> None:
         owned = {name: slot for name, slot in slots.items() if tensors[name] is node.weight(slot)}
         more = {name: tensor for name, tensor in tensors.items() if name not in owned}
         options = {"eps": eps, "bias": None if "bias" in slots else "False"}
-        layer = node.layer("nn.LayerNorm", [_shape(sizes)], options, owned=owned, tensors=more)
+        layer = node.layer("nn.LayerNorm", [axes_text(sizes)], options, owned=owned, tensors=more)
         node.emit(f"{layer}({data})")
     else:
         shape = tuple_of(node.size(0, place) for place in range(axis, rank))
@@ -101,17 +101,13 @@ def export_layer_normalization(node: ExportNode[ir.LayerNormalization]) -> None:
         else:
             text = binary("*", call("F.layer_norm", data, shape, eps=eps), node.tensor(1))
             node.emit(binary("+", text, node.tensor(2)) if "bias" in slots else text)
-    axes = _shape(range(axis, rank))
+    axes = axes_text(range(axis, rank))
     wide = data if op.stash_type is node.dtype() else Expr(node.cast(data, op.stash_type))
     if node.is_read(1):
         node.emit(f"{wide.atom}.mean({axes}, keepdim=True)", 1)
     if node.is_read(2):
         variance = Expr(f"{wide.atom}.var({axes}, correction=0, keepdim=True)")
         node.emit(f"{binary('+', variance, float_text(op.epsilon)).atom}.rsqrt()", 2)
-
-
-def _shape(sizes: Sequence[int]) -> str:
-    return str(sizes[0]) if len(sizes) == 1 else tuple_of(sizes)
 
 
 def _of_shape(tensor: Tensor | None, shape: Sequence[object]) -> Tensor | None:
@@ -136,7 +132,7 @@ def export_rms_normalization(node: ExportNode[ir.RMSNormalization]) -> None:
         sizes = node.fixed(trailing, node.input(0).name)
         owned = {"weight": 1} if scale is node.weight(1) else {}
         tensors = {} if owned else {"weight": scale}
-        layer = node.layer("nn.RMSNorm", [_shape(sizes)], {"eps": eps}, owned=owned, tensors=tensors)
+        layer = node.layer("nn.RMSNorm", [axes_text(sizes)], {"eps": eps}, owned=owned, tensors=tensors)
         node.emit(f"{layer}({data})")
         return
     shape = tuple_of(node.size(0, place) for place in range(axis, rank))
@@ -170,7 +166,7 @@ def export_lp_normalization(node: ExportNode[ir.LpNormalization]) -> None:
 def export_mean_variance_normalization(node: ExportNode[ir.MeanVarianceNormalization]) -> None:
     """Centred, and divided by the root of the variance, to which ONNX adds 1e-9."""
     axes = [node.axis(axis, node.rank()) for axis in node.op.axes]
-    data, dims = node.tensor(), _shape(axes)
+    data, dims = node.tensor(), axes_text(axes)
     centred = binary("-", data, f"{data.atom}.mean({dims}, keepdim=True)")
     deviation = f"{data.atom}.std({dims}, correction=0, keepdim=True)"
     node.emit(binary("/", centred, binary("+", deviation, "1e-09")))

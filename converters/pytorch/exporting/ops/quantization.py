@@ -10,6 +10,7 @@ from graphir.converters.pytorch.exporting.context import (
     Expr,
     binary,
     call,
+    calls,
     number_text,
     row,
     table,
@@ -104,11 +105,6 @@ def export_dequantize(node: ExportNode[ir.DequantizeLinear]) -> None:
     node.emit(product if is_done else node.cast(product, node.result_dtype()))
 
 
-def export_dynamic(node: ExportNode[ir.DynamicQuantizeLinear]) -> None:
-    """A function of the file."""
-    node.emit_all(f"{node.function('dynamic_quantize')}({node.tensor()})")
-
-
 def difference(node: AnyNode, slot: int, zero_slot: int, shape: str) -> Expr:
     """An operand less its zero point, in float64; a vector of zero points gets a shape by `shape`, a method's call."""
     data = Expr(f"{node.tensor(slot).atom}.double()")
@@ -169,7 +165,7 @@ def export_qlinear_conv(node: ExportNode[ir.QLinearConv]) -> None:
 EXPORTS = table(
     row(ir.QuantizeLinear, export_quantize),
     row(ir.DequantizeLinear, export_dequantize),
-    row(ir.DynamicQuantizeLinear, export_dynamic),
+    row(ir.DynamicQuantizeLinear, calls("dynamic_quantize")),
     row(ir.QLinearConv, export_qlinear_conv),
     row(ir.ConvInteger, export_conv_integer),
     row(ir.QLinearMatMul, export_qlinear_matmul),

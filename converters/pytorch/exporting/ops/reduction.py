@@ -10,13 +10,13 @@ from graphir.converters.pytorch.exporting.context import (
     ExportFunction,
     ExportNode,
     Expr,
+    axes_text,
     binary,
     call,
     dtype_text,
     number_text,
     row,
     table,
-    tuple_of,
 )
 from graphir.converters.pytorch.exporting.expression import SIMPLE
 from graphir.converters.pytorch.exporting.state import shape_text
@@ -45,13 +45,15 @@ def reduced(node: ExportNode[ir.Reduce], data: str, method: str, dtype: DType | 
     if axes is not None and not axes:
         return Expr(data)
     options = {"keepdim": "True" if node.op.keepdims else None, "dtype": dtype_text(dtype) if dtype else None}
-    if axes is None:
-        where: str | None = node.int_list(1)
-    elif len(axes) == node.rank() and not node.op.keepdims and method != "logsumexp":
-        where = None
-    else:
-        where = str(axes[0]) if len(axes) == 1 else tuple_of(axes)
+    where = axes_text(axes) if axes is not None and method == "logsumexp" else _where(node, axes)
     return Expr(call(f"{data}.{method}", where, **options))
+
+
+def _where(node: ExportNode[ir.Reduce], axes: Sequence[int] | None) -> str | None:
+    """The axes of a reduction, as a run has them where they are not known; None for all of them."""
+    if axes is None:
+        return node.int_list(1)
+    return None if len(axes) == node.rank() and not node.op.keepdims else axes_text(axes)
 
 
 def _sum_dtype(node: AnyNode) -> DType | None:
@@ -95,13 +97,8 @@ def norm(node: ExportNode[ir.Reduce], data: str) -> Expr:
     axes = axes_of(node)
     if axes is not None and not axes:
         return Expr(f"{data}.abs()")
-    if axes is None:
-        where: str | None = node.int_list(1)
-    else:
-        where = str(axes[0]) if len(axes) == 1 else tuple_of(axes)
-        where = None if len(axes) == node.rank() and not node.op.keepdims else where
     keepdim = "True" if node.op.keepdims else None
-    return Expr(call("torch.linalg.vector_norm", data, dim=where, keepdim=keepdim))
+    return Expr(call("torch.linalg.vector_norm", data, dim=_where(node, axes), keepdim=keepdim))
 
 
 def export_mean(node: ExportNode[ir.Reduce]) -> None:

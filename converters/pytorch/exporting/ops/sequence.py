@@ -8,24 +8,9 @@ from graphir.ops import sequence as ir
 from graphir.types import OptionalType, SequenceType
 
 
-def export_construct(node: ExportNode[ir.SequenceConstruct]) -> None:
-    """A list."""
-    node.emit(list_of(node.tensors()))
-
-
-def export_empty(node: ExportNode[ir.SequenceEmpty]) -> None:
-    """An empty list."""
-    node.alias(Expr("[]"))
-
-
 def integer(node: AnyNode, slot: int) -> Expr:
     """A scalar operand as a Python integer."""
     return node.number(slot) or Expr(f"int({node.tensor(slot)})")
-
-
-def export_at(node: ExportNode[ir.SequenceAt]) -> None:
-    """An index."""
-    node.emit(f"{node.tensor().atom}[{integer(node, 1)}]")
 
 
 def export_insert(node: ExportNode[ir.SequenceInsert]) -> None:
@@ -53,11 +38,6 @@ def export_erase(node: ExportNode[ir.SequenceErase]) -> None:
     else:
         position = node.step(binary("%", integer(node, 1), f"len({node.tensor()})"), "position")
         node.emit(binary("+", f"{sequence}[:{position}]", f"{sequence}[{position} + 1 :]"))
-
-
-def export_length(node: ExportNode[ir.SequenceLength]) -> None:
-    """len."""
-    node.emit(f"torch.tensor(len({node.tensor()}), device={node.device})")
 
 
 def export_concat(node: ExportNode[ir.ConcatFromSequence]) -> None:
@@ -96,16 +76,6 @@ def export_map(node: ExportNode[ir.SequenceMap]) -> None:
     loop.write(loop.over(over))
 
 
-def export_optional(node: ExportNode[ir.Optional]) -> None:
-    """The value itself, or None."""
-    node.alias(Expr("None") if node.optional(0) is None else node.tensor())
-
-
-def export_get_element(node: ExportNode[ir.OptionalGetElement]) -> None:
-    """The value itself."""
-    node.alias(node.tensor())
-
-
 def export_has_element(node: ExportNode[ir.OptionalHasElement]) -> None:
     """Whether the value is not None."""
     value = node.optional(0)
@@ -116,16 +86,16 @@ def export_has_element(node: ExportNode[ir.OptionalHasElement]) -> None:
 
 
 EXPORTS = table(
-    row(ir.SequenceConstruct, export_construct),
-    row(ir.SequenceEmpty, export_empty),
-    row(ir.SequenceAt, export_at),
+    row(ir.SequenceConstruct, lambda node: node.emit(list_of(node.tensors()))),
+    row(ir.SequenceEmpty, lambda node: node.alias(Expr("[]"))),
+    row(ir.SequenceAt, lambda node: node.emit(f"{node.tensor().atom}[{integer(node, 1)}]")),
     row(ir.SequenceInsert, export_insert),
     row(ir.SequenceErase, export_erase),
-    row(ir.SequenceLength, export_length),
+    row(ir.SequenceLength, lambda node: node.emit(f"torch.tensor(len({node.tensor()}), device={node.device})")),
     row(ir.ConcatFromSequence, export_concat),
     row(ir.SplitToSequence, export_split),
     row(ir.SequenceMap, export_map),
-    row(ir.Optional, export_optional),
-    row(ir.OptionalGetElement, export_get_element),
+    row(ir.Optional, lambda node: node.alias(node.tensor() if node.optional(0) is not None else Expr("None"))),
+    row(ir.OptionalGetElement, lambda node: node.alias(node.tensor())),
     row(ir.OptionalHasElement, export_has_element),
 )

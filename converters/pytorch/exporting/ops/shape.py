@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from graphir.converters.pytorch.exporting.context import ExportNode, list_of, row, table
+from graphir.converters.pytorch.exporting.context import ExportNode, axes_text, list_of, row, table
 from graphir.ops import shape as ir
 from graphir.types import UNKNOWN, Dim, Unknown
 
@@ -90,7 +90,7 @@ def export_squeeze(node: ExportNode[ir.Squeeze]) -> None:
         return
     else:
         axes = tuple(axis for axis, size in enumerate(node.shape()) if size == 1)
-    node.emit(f"{data.atom}.squeeze({_axes(axes)})" if axes else data)
+    node.emit(f"{data.atom}.squeeze({axes_text(axes)})" if axes else data)
 
 
 def export_unsqueeze(node: ExportNode[ir.Unsqueeze]) -> None:
@@ -113,15 +113,6 @@ def export_expand(node: ExportNode[ir.Expand]) -> None:
     node.emit(f"{node.function('expand')}({node.tensor()}, {node.int_list(1)})")
 
 
-def export_size(node: ExportNode[ir.Size]) -> None:
-    """A tensor of the number of elements, for what does not take it as an integer."""
-    node.emit(f"torch.tensor({node.tensor().atom}.numel(), device={node.device})")
-
-
-def _axes(axes: Sequence[int]) -> str:
-    return str(axes[0]) if len(axes) == 1 else f"({', '.join(map(str, axes))})"
-
-
 EXPORTS = table(
     row(ir.Transpose, export_transpose),
     row(ir.Reshape, export_reshape),
@@ -130,5 +121,5 @@ EXPORTS = table(
     row(ir.Squeeze, export_squeeze),
     row(ir.Unsqueeze, export_unsqueeze),
     row(ir.Expand, export_expand),
-    row(ir.Size, export_size),
+    row(ir.Size, lambda node: node.emit(f"torch.tensor({node.tensor().atom}.numel(), device={node.device})")),
 )

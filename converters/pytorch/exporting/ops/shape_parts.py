@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphir.converters.pytorch.exporting.context import ExportNode, call, row, table, tuple_of
+from graphir.converters.pytorch.exporting.context import ExportFunction, ExportNode, call, row, table, tuple_of
 from graphir.ops import blocks
 from graphir.ops import shape_parts as ir
 from graphir.types import DType
@@ -64,18 +64,15 @@ def export_reverse_sequence(node: ExportNode[ir.ReverseSequence]) -> None:
     node.emit(f"{function}({node.tensor()}, {node.tensor(1)}, {axes})")
 
 
-def export_depth_to_space(node: ExportNode[blocks.DepthToSpace]) -> None:
-    """F.pixel_shuffle, in which the depth comes before the offsets; a function for the other order."""
-    is_plain = node.op.mode is blocks.DepthOrder.CRD
-    name = "F.pixel_shuffle" if is_plain else node.function("depth_to_space")
-    node.emit(f"{name}({node.tensor()}, {node.op.blocksize})")
+def shuffle(name: str, other: str) -> ExportFunction:
+    """F.pixel_shuffle or F.pixel_unshuffle, in which the depth comes before the offsets; a function for the other
+    order."""
 
+    def export_shuffle(node: ExportNode[blocks.DepthToSpace | blocks.SpaceToDepth]) -> None:
+        function = name if node.op.mode is blocks.DepthOrder.CRD else node.function(other)
+        node.emit(f"{function}({node.tensor()}, {node.op.blocksize})")
 
-def export_space_to_depth(node: ExportNode[blocks.SpaceToDepth]) -> None:
-    """F.pixel_unshuffle, or a function in the same way."""
-    is_plain = node.op.mode is blocks.DepthOrder.CRD
-    name = "F.pixel_unshuffle" if is_plain else node.function("space_to_depth")
-    node.emit(f"{name}({node.tensor()}, {node.op.blocksize})")
+    return export_shuffle
 
 
 EXPORTS = table(
@@ -83,6 +80,6 @@ EXPORTS = table(
     row(ir.Split, export_split),
     row(ir.Trilu, export_trilu),
     row(ir.ReverseSequence, export_reverse_sequence),
-    row(blocks.DepthToSpace, export_depth_to_space),
-    row(blocks.SpaceToDepth, export_space_to_depth),
+    row(blocks.DepthToSpace, shuffle("F.pixel_shuffle", "depth_to_space")),
+    row(blocks.SpaceToDepth, shuffle("F.pixel_unshuffle", "space_to_depth")),
 )
