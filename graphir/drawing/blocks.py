@@ -15,8 +15,8 @@ from graphir.graph import Graph, Node, Value
 from graphir.inference.explain import subgraph_path
 
 from .colours import class_of
-from .order import crossings, drawn_order, reads
-from .repeats import Run, find_runs, widened
+from .order import crossings, drawn_order, values_read
+from .repeats import Repetition, find_runs, widen_runs
 
 MOST = 30
 MOST_ENDS = 8
@@ -42,7 +42,7 @@ class Box:
     times: int = 1
     leaves: int = 0
     parent: Box | None = field(default=None, repr=False)
-    place: int = 0
+    index: int = 0
     low: str = ""
     high: str = ""
 
@@ -54,29 +54,29 @@ class Box:
 
 
 def tree_of(graph: Graph, *, most: int = MOST, like: Mapping[Node, Node] | None = None) -> Box:
-    """The tree of a graph. A row of boxes that is longer than `most` is collapsed. `like` holds nodes of another graph
-    for those that are to be taken for them, so that two graphs that differ in little are collapsed alike. Near linear
-    in nodes.
+    """Return the tree of a graph. A row of boxes that is longer than `most` is collapsed. `like` holds nodes of another
+    graph for those that are to be taken for them, so that two graphs that differ in little are collapsed alike. Near
+    linear in nodes.
     """
     root = Box("graph", graph.name, children=_row(graph, most, like or {}), leaves=0)
     root.leaves = sum(child.leaves for child in root.children)
     pending = [root]
     while pending:
         box = pending.pop()
-        for place, child in enumerate(box.children):
-            child.parent, child.place = box, place
+        for index, child in enumerate(box.children):
+            child.parent, child.index = box, index
         pending += box.children
     return root
 
 
 def _row(graph: Graph, most: int, like: Mapping[Node, Node]) -> list[Box]:
-    wires = {node: reads(node) for node in graph.nodes}
+    wires = {node: values_read(node) for node in graph.nodes}
     single = {node: _node_box(node, most, like) for node in graph.nodes}
     orders = [list(graph.nodes), drawn_order(graph, wires)]
     boxes = [single[node] for node in orders[1]]
     if len(boxes) > most:
         rows = [
-            _collapsed([single[node] for node in order], *_labels_and_costs(order, wires, like), most)
+            _collapse_runs([single[node] for node in order], *_labels_and_costs(order, wires, like), most)
             for order in orders
         ]
         boxes, costs = min(rows, key=lambda row: len(row[0]))  # the order in which more repeats
@@ -89,14 +89,15 @@ def _row(graph: Graph, most: int, like: Mapping[Node, Node]) -> list[Box]:
 def _labels_and_costs(
     order: list[Node], wires: dict[Node, list[Value]], like: Mapping[Node, Node]
 ) -> tuple[tuple[list[int], list[int]], list[float]]:
-    """The labels of nodes in an order, and what it costs to part the row in front of each and behind the last."""
+    """Return the labels of nodes in an order, and what it costs to part the row in front of each and behind the
+    last."""
     known = [like.get(node, node) for node in order]
-    costs = [cut + _harm(known, place) for place, cut in enumerate(crossings(order, wires))]
+    costs = [cut + _begin_penalty(known, index) for index, cut in enumerate(crossings(order, wires))]
     return _labels(known), costs
 
 
 def _ends(boxes: list[Box], what: str, most: int) -> list[Box]:
-    """Inputs or outputs; many of them together."""
+    """Return the boxes of inputs or outputs, as one section if there are many."""
     if len(boxes) <= MOST_ENDS:
         return boxes
     return [Box("section", f"{len(boxes)} {what}", children=_chunks(boxes, [0.0] * (len(boxes) + 1), most))]
@@ -104,8 +105,8 @@ def _ends(boxes: list[Box], what: str, most: int) -> list[Box]:
 
 def _node_box(node: Node, most: int, like: Mapping[Node, Node]) -> Box:
     bodies = [
-        Box("body", subgraph_path(node, place).strip("/"), children=_row(inner, most, like))
-        for place, inner in enumerate(node.subgraphs)
+        Box("body", subgraph_path(node, index).strip("/"), children=_row(inner, most, like))
+        for index, inner in enumerate(node.subgraphs)
     ]
     for body in bodies:
         body.leaves = sum(child.leaves for child in body.children)
@@ -114,59 +115,60 @@ def _node_box(node: Node, most: int, like: Mapping[Node, Node]) -> Box:
 
 
 def _labels(order: Sequence[Node]) -> tuple[list[int], list[int]]:
-    """Two numbers for each node: the same for nodes of one operator with one window and the same operators inside, and
-    the same for nodes of one operator. Sizes, names and wires are no matter: what repeats differs in them."""
+    """Return two numbers for each node: the same for nodes of one operator with one window and the same operators
+    inside, and the same for nodes of one operator. Sizes, names and wires are no matter: what repeats differs in
+    them."""
     windows: dict[object, int] = {}
     kinds: dict[str, int] = {}
-    found: tuple[list[int], list[int]] = [], []
+    numbers: tuple[list[int], list[int]] = [], []
     for node in order:
-        inner = tuple(other.op.shown_name for held in node.subgraphs for other in held.nodes)
-        found[0].append(windows.setdefault((node.op.shown_name, coarse(node), inner), len(windows)))
-        found[1].append(kinds.setdefault(node.op.shown_name, len(kinds)))
-    return found
+        inner = tuple(other.op.shown_name for inner_graph in node.subgraphs for other in inner_graph.nodes)
+        numbers[0].append(windows.setdefault((node.op.shown_name, coarse(node), inner), len(windows)))
+        numbers[1].append(kinds.setdefault(node.op.shown_name, len(kinds)))
+    return numbers
 
 
-def _harm(order: Sequence[Node], place: int) -> float:
-    """How little a place between two nodes looks like the begin of a block, where as many values cross it as others:
-    a block begins where the scope of the names changes, and sooner with weights than with what follows them."""
-    if not 0 < place < len(order):
+def _begin_penalty(order: Sequence[Node], index: int) -> float:
+    """Return how little a place between two nodes looks like the begin of a block, where as many values cross it as
+    others: a block begins where the scope of the names changes, and sooner with weights than with what follows them."""
+    if not 0 < index < len(order):
         return 0.0
-    before, behind = (PART.split(order[at].name) for at in (place - 1, place))
+    before, behind = (PART.split(order[at].name) for at in (index - 1, index))
     shared = next((count for count, pair in enumerate(zip(before, behind, strict=False)) if pair[0] != pair[1]), 0)
-    return 0.5 * shared / max(len(before), len(behind)) + 0.1 * (class_of(order[place].op) not in WEIGHTY)
+    return 0.5 * shared / max(len(before), len(behind)) + 0.1 * (class_of(order[index].op) not in WEIGHTY)
 
 
-def _collapsed(
+def _collapse_runs(
     boxes: list[Box], labels: tuple[list[int], list[int]], cuts: list[float], most: int
 ) -> tuple[list[Box], list[float]]:
-    """The row with its runs as boxes, found by the first labels and widened by the second, and its `cuts`."""
+    """Return the row with its runs as boxes, and its `cuts`. The first labels find runs, the second widen them."""
     numbers: tuple[dict[object, int], dict[object, int]] = {}, {}
-    starts = [1 + max(held, default=0) for held in labels]
+    starts = [1 + max(series, default=0) for series in labels]
     for _ in range(ROUNDS):
         runs = find_runs(labels[0], [box.leaves for box in boxes], cuts)
         if not runs:
             break
         row: list[Box] = []
         marks: tuple[list[int], list[int]] = [], []
-        kept, place = [], 0
-        for run in [*widened(runs, labels[1]), Run(len(boxes), len(boxes), 1)]:
-            row += boxes[place : run.start]
-            kept += cuts[place : run.start]
-            for mark, held in zip(marks, labels, strict=True):
-                mark += held[place : run.start]
+        kept, position = [], 0
+        for run in [*widen_runs(runs, labels[1]), Repetition(len(boxes), len(boxes), 1)]:
+            row += boxes[position : run.start]
+            kept += cuts[position : run.start]
+            for mark, series in zip(marks, labels, strict=True):
+                mark += series[position : run.start]
             if run.start < len(boxes):
                 row.append(_run_box(boxes, run, most))
                 kept.append(cuts[run.start])
                 last = run.stop - run.period  # the first may be alike only, by labels that know less
-                for mark, held, known, start in zip(marks, labels, numbers, starts, strict=True):
-                    pattern = tuple(held[last : run.stop])
+                for mark, series, known, start in zip(marks, labels, numbers, starts, strict=True):
+                    pattern = tuple(series[last : run.stop])
                     mark.append(start + known.setdefault(pattern, len(known)))
-            place = run.stop
+            position = run.stop
         boxes, labels, cuts = row, marks, [*kept, cuts[-1]]
     return boxes, cuts
 
 
-def _run_box(boxes: Sequence[Box], run: Run, most: int) -> Box:
+def _run_box(boxes: Sequence[Box], run: Repetition, most: int) -> Box:
     copies = []
     for step in range(run.times):
         inside = list(boxes[run.start + step * run.period : run.start + (step + 1) * run.period])
@@ -174,42 +176,42 @@ def _run_box(boxes: Sequence[Box], run: Run, most: int) -> Box:
         copies.append(inside[0] if run.period == 1 else _block(inside, leaves, most))
     leaves = sum(copy.leaves for copy in copies)
     children = _chunks(copies, [0.0] * (len(copies) + 1), most) if len(copies) > most else copies
-    _number(children, 1)
+    _number_sections(children, 1)
     return Box("run", title_of(copies), children=children, times=run.times, leaves=leaves)
 
 
-def _number(boxes: Iterable[Box], first: int) -> int:
-    """Say in the titles of sections which of the repetitions they hold; the number of the next repetition."""
+def _number_sections(boxes: Iterable[Box], first: int) -> int:
+    """Number the repetitions in the titles of sections. Return the number of the next repetition."""
     for box in boxes:
         if box.kind != "section":
             first += 1
             continue
-        following = _number(box.children, first)
+        following = _number_sections(box.children, first)
         box.title = f"{box.title} {first} to {following - 1}".strip()
         first = following
     return first
 
 
 def _block(inside: list[Box], leaves: int, most: int) -> Box:
-    """One of the stretches that repeat. What is small enough to be read at once holds no boxes in boxes."""
-    shown = [leaf for box in inside for leaf in _opened(box)] if leaves <= most else inside
+    """Return the box of one repetition; a small one holds nodes only."""
+    shown = [leaf for box in inside for leaf in _leaves(box)] if leaves <= most else inside
     shown = _chunks(shown, [0.0] * (len(shown) + 1), most) if len(shown) > most else shown
     return Box("block", title_of(inside), children=shown, leaves=leaves)
 
 
-def _opened(box: Box) -> list[Box]:
+def _leaves(box: Box) -> list[Box]:
     if box.kind == "node":
         return [box]
-    return [leaf for child in box.children for leaf in _opened(child)]
+    return [leaf for child in box.children for leaf in _leaves(child)]
 
 
 def _chunks(boxes: list[Box], cuts: Sequence[float], most: int) -> list[Box]:
-    """A long row in sections of sections, parted where the fewest values cross and names change."""
+    """Return a long row in sections of sections, parted where the fewest values cross and names change."""
     while len(boxes) > most:
         size = most * 2 // 3
         row, kept, start = [], [], 0
         while start < len(boxes):
-            stop = _stop(start, size, len(boxes), cuts)
+            stop = _section_end(start, size, len(boxes), cuts)
             inside = boxes[start:stop]
             leaves = sum(box.leaves for box in inside)
             row.append(inside[0] if len(inside) == 1 else Box("section", title_of(inside), children=inside,
@@ -220,24 +222,24 @@ def _chunks(boxes: list[Box], cuts: Sequence[float], most: int) -> list[Box]:
     return boxes
 
 
-def _stop(start: int, size: int, count: int, cuts: Sequence[float]) -> int:
-    """Where a section ends: near its size, where the cut is least."""
+def _section_end(start: int, size: int, count: int, cuts: Sequence[float]) -> int:
+    """Return the end of a section: the index near its size with the least cut."""
     slack = size // 3
     if count - start <= size + slack:
         return count
     middle = start + size
-    return min(range(middle - slack, middle + slack + 1), key=lambda place: (cuts[place], abs(place - middle)))
+    return min(range(middle - slack, middle + slack + 1), key=lambda index: (cuts[index], abs(index - middle)))
 
 
 def title_of(boxes: Iterable[Box]) -> str:
-    """What the names of the nodes in the boxes begin with, "" if that says nothing."""
+    """Return the common start of the names of the nodes in the boxes, "" if it says nothing."""
     names = [name for box in boxes for name in (box.low, box.high)]
     if not names:
         return ""
     low, high = min(names), max(names)
     shared = shared_start(names)
     if len(shared) == len(low) == len(high):
-        found = shared
+        title = shared
     else:
         numbered = shared.rstrip("0123456789")
         ahead = (low[len(numbered) : len(numbered) + 1], high[len(numbered) : len(numbered) + 1])
@@ -246,25 +248,25 @@ def title_of(boxes: Iterable[Box]) -> str:
             0,
         ]
         whole = low[: max(end for end in ends if end <= len(shared))]
-        found = numbered if all(map(str.isdigit, ahead)) and len(numbered) > len(whole) else whole
-    found = found.strip(MARK)
-    return found if len(found) > 1 and not found.isdigit() else ""
+        title = numbered if all(map(str.isdigit, ahead)) and len(numbered) > len(whole) else whole
+    title = title.strip(MARK)
+    return title if len(title) > 1 and not title.isdigit() else ""
 
 
 def shared_start(names: Sequence[str]) -> str:
-    """The characters that all names begin with."""
+    """Return the characters that all names begin with."""
     low, high = min(names), max(names)
-    length = next((place for place, pair in enumerate(zip(low, high, strict=False)) if pair[0] != pair[1]), len(low))
+    length = next((index for index, pair in enumerate(zip(low, high, strict=False)) if pair[0] != pair[1]), len(low))
     return low[:length]
 
 
 def operators_of(box: Box) -> dict[str, int]:
-    """How many nodes of each operator a box holds, in the order in which they come."""
+    """Return how many nodes of each operator a box holds, in the order in which they come."""
     counts: Counter[str] = Counter()
     pending = [box]
     while pending:
-        held = pending.pop()
-        if held.node is not None:
-            counts[held.node.op.shown_name] += 1
-        pending += reversed(held.children)
+        current = pending.pop()
+        if current.node is not None:
+            counts[current.node.op.shown_name] += 1
+        pending += reversed(current.children)
     return dict(counts)

@@ -80,8 +80,8 @@ MARKS = {
     "first": MarkLook(2, "-", "#0072b2", "only in the first"),
     "second": MarkLook(2, "+", "#cc79a7", "only in the second"),
     "suspicious": MarkLook(3, "?", "#e69f00", "differs by more than rounding explains"),
-    "not proven": MarkLook(3, "?", "#e69f00", "equal, in what cannot show a fault"),
-    "not deterministic": MarkLook(3, "?", "#e69f00", "differs from itself from run to run"),
+    "not proven": MarkLook(3, "?", "#e69f00", "equal, but these runs cannot reveal a fault"),
+    "not deterministic": MarkLook(3, "?", "#e69f00", "differs between runs"),
     "changed": MarkLook(4, "!", "#d55e00", "changed"),
     "padding": MarkLook(4, "!", "#d55e00", "padding differs"),
     "broken": MarkLook(5, "!", "#d55e00", "does not compute the same"),
@@ -93,13 +93,13 @@ QUIET = frozenset({"", "same", "identical", "agreed", "noise"})
 
 
 def class_of(op: Operator) -> str:
-    """The class of an operator, by the family that defines it."""
+    """Return the class of an operator, by the family that defines it."""
     return _FAMILIES.get(type(op).__module__.rpartition(".")[2], "other")
 
 
 def style_sheet(scope: str = "") -> str:
-    """The rules for an SVG, plain enough for renderers that know little of CSS; dark where the reader's system is. With
-    a `scope`, a selector, they are for what is inside of that only.
+    """Return the rules for an SVG, plain enough for renderers that know little of CSS; dark where the reader's system
+    is. With a `scope`, a selector, they are for what is inside of that only.
 
     >>> ".page .w{" in style_sheet(".page"), ".page" in style_sheet()
     (True, False)
@@ -119,15 +119,17 @@ def style_sheet(scope: str = "") -> str:
     ]
     dark += [f".c-{name}{{fill:{look.dark}}}" for name, (_, look) in CLASSES.items()]
     if scope:
-        light, dark = ([_scoped(rules, scope) for rules in sheet] for sheet in (light, dark))
+        light, dark = ([_add_scope(rules, scope) for rules in sheet] for sheet in (light, dark))
     return "".join(light) + "@media (prefers-color-scheme:dark){" + "".join(dark) + "}"
 
 
-def _scoped(rules: str, scope: str) -> str:
-    """The rules with a selector before each of theirs.
+def _add_scope(rules: str, scope: str) -> str:
+    """Return the rules with `scope` before each selector.
 
-    >>> _scoped(".a,.b{fill:red}.c{x:y}", "#p")
+    >>> _add_scope(".a,.b{fill:red}.c{x:y}", "#p")
     '#p .a,#p .b{fill:red}#p .c{x:y}'
     """
-    found = _RULE.findall(rules)
-    return "".join(",".join(f"{scope} {one}" for one in selectors.split(",")) + body for selectors, body in found)
+    matches = _RULE.findall(rules)
+    return "".join(
+        ",".join(f"{scope} {selector}" for selector in selectors.split(",")) + body for selectors, body in matches
+    )

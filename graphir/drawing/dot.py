@@ -12,11 +12,11 @@ from .colours import CLASSES, MARKS
 
 if TYPE_CHECKING:
     from .blocks import Box
-    from .picture import Plot, Side
+    from .picture import Plot, PlotSide
 
 
 def dot_of(plot: Plot) -> str:
-    """The text: one cluster a box that holds others, wires with their shapes."""
+    """Return the text: one cluster a box that holds others, wires with their shapes."""
     lines = [f"digraph {quoted(plot.title)} {{", '  node [shape=box, style="filled,rounded", fontname="Helvetica"];']
     lines.append('  edge [fontsize=9, fontname="Helvetica"];')
     for number, side in enumerate(plot.sides):
@@ -25,7 +25,7 @@ def dot_of(plot: Plot) -> str:
 
 
 def quoted(text: object) -> str:
-    r"""A text in quotes; nothing in it ends them, and no backslash in it acts.
+    r"""Return a text in quotes; nothing in it ends them, and no backslash in it acts.
 
     >>> print(quoted('a"b'), quoted("end\\"))
     "a\"b" "end\\"
@@ -33,7 +33,7 @@ def quoted(text: object) -> str:
     return '"' + re.sub(r'(["\\])', r"\\\1", in_one_line(text)) + '"'
 
 
-def _side(side: Side, prefix: str) -> Iterator[str]:
+def _side(side: PlotSide, prefix: str) -> Iterator[str]:
     names: dict[Box, str] = {}
     order = [side.root]
     for box in order:
@@ -55,7 +55,7 @@ def _side(side: Side, prefix: str) -> Iterator[str]:
                 yield f"  {names[makers[value]]} -> {names[box]} [label={quoted(value.type)}];"
 
 
-def _inside(box: Box, side: Side, names: dict[Box, str], indent: str) -> Iterator[str]:
+def _inside(box: Box, side: PlotSide, names: dict[Box, str], indent: str) -> Iterator[str]:
     for child in box.children:
         look = side.looks.of[child]
         label = '"' + "\\n".join(quoted(text)[1:-1] for text in (look.title, *look.lines)) + '"'

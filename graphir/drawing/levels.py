@@ -24,7 +24,7 @@ class Level:
 
 
 def levels_of(root: Box) -> dict[Box, Level]:
-    """The wires inside every box that has children. Linear in wires times the depth of the tree."""
+    """Return the wires inside every box that has children. Linear in wires times the depth of the tree."""
     boxes = list(_all(root))
     levels = {box: Level() for box in boxes if box.children or box is root}
     makers: dict[Value, Box] = {}
@@ -45,7 +45,7 @@ def levels_of(root: Box) -> dict[Box, Level]:
 
 
 def _all(root: Box) -> Iterator[Box]:
-    """A box and all inside it, each in front of what it holds."""
+    """Yield a box and all inside it, each in front of what it holds."""
     pending = [root]
     while pending:
         box = pending.pop()
@@ -71,16 +71,16 @@ def _wire(levels: dict[Box, Level], depths: dict[Box, int], value: Value, ends: 
     while maker.parent is not reader.parent:
         maker, reader = _leave(levels, value, maker), _enter(levels, value, reader)
     if maker is not reader and maker.parent is not None:
-        levels[maker.parent].wires.setdefault((maker.place, reader.place), {})[value] = None
+        levels[maker.parent].wires.setdefault((maker.index, reader.index), {})[value] = None
 
 
 def _leave(levels: dict[Box, Level], value: Value, box: Box) -> Box:
     assert box.parent is not None
-    levels[box.parent].outs[value] = box.place
+    levels[box.parent].outs[value] = box.index
     return box.parent
 
 
 def _enter(levels: dict[Box, Level], value: Value, box: Box) -> Box:
     assert box.parent is not None
-    levels[box.parent].ins.setdefault(value, {})[box.place] = None
+    levels[box.parent].ins.setdefault(value, {})[box.index] = None
     return box.parent

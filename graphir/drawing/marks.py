@@ -29,37 +29,37 @@ Marks = dict[Node, Mark]
 
 
 def worst(marks: Iterable[Mark]) -> str:
-    """The kind that matters most; "" of none."""
+    """Return the worst kind of the marks, "" if there are none."""
     return max((mark.kind for mark in marks), key=lambda kind: MARKS[kind].rank, default="")
 
 
-def marks_of_difference(found: Difference) -> tuple[Marks, Marks, dict[Node, Node]]:
-    """The marks of both models' nodes, and each node's counterpart in both directions."""
+def marks_of_difference(difference: Difference) -> tuple[Marks, Marks, dict[Node, Node]]:
+    """Return the marks of both models' nodes, and each node's counterpart in both directions."""
     sides: tuple[Marks, Marks] = ({}, {})
     pairs: dict[Node, Node] = {}
-    for row in found.rows:
+    for row in difference.rows:
         mark = Mark(_STATUS[row.status], tuple(f"{change.kind}: {change.text}" for change in row.changes))
         for side, node in zip(sides, (row.left, row.right), strict=True):
             if node is not None:
-                side[node] = _both(side[node], mark) if node in side else mark
+                side[node] = _merge_marks(side[node], mark) if node in side else mark
         if row.left is not None and row.right is not None:
             pairs[row.left], pairs[row.right] = row.right, row.left
     return *sides, pairs
 
 
-def _both(first: Mark, second: Mark) -> Mark:
+def _merge_marks(first: Mark, second: Mark) -> Mark:
     kind = worst((first, second))
     return Mark(kind, (*first.texts, *second.texts))
 
 
 def marks_of_report(graph: Graph, report: object, *, second: bool = False) -> Marks:
-    """The marks of a graph's nodes by the JSON of `graphir verify --per-layer`, `convert --verify`, `padding` or
+    """Return the marks of a graph's nodes by the JSON of `graphir verify --per-layer`, `convert --verify`, `padding` or
     `check --provider`, of which the nodes that run elsewhere say what they take from the provider and give to it.
 
     A layer is the node that makes the value of that name, or that comes from it. `second` takes the names that a
     padding report has for the other model. Raises FormatError for what is no such report, and where it names no node.
     """
-    said = _said(report, second)
+    named_marks = _marks_by_name(report, second)
     by_name: dict[str, list[Node]] = defaultdict(list)
     pending = [graph]
     while pending:
@@ -67,18 +67,18 @@ def marks_of_report(graph: Graph, report: object, *, second: bool = False) -> Ma
             for name in names_of(node):
                 by_name[name].append(node)
             pending.extend(node.subgraphs)
-    found: Marks = {}
-    for name, mark in said:
+    marks: Marks = {}
+    for name, mark in named_marks:
         for node in by_name.get(name, ()):
-            found[node] = _both(found[node], mark) if node in found else mark
+            marks[node] = _merge_marks(marks[node], mark) if node in marks else mark
     # A provider may have all nodes of the model and leave to another only those that onnxruntime adds.
-    if said and not found and any(mark.kind != ELSEWHERE for _, mark in said):
-        raise FormatError(f"the report speaks of {said[0][0]} and others, none of which is a layer of the model")
-    return {node: _with_cut(node, mark, found) if mark.kind == ELSEWHERE else mark for node, mark in found.items()}
+    if named_marks and not marks and any(mark.kind != ELSEWHERE for _, mark in named_marks):
+        raise FormatError(f"the report names {named_marks[0][0]} and others, none of which is a layer of the model")
+    return {node: _add_crossings(node, mark, marks) if mark.kind == ELSEWHERE else mark for node, mark in marks.items()}
 
 
-def _with_cut(node: Node, mark: Mark, marks: Marks) -> Mark:
-    """The mark of a node that runs elsewhere, with the values that cross from provider to provider there."""
+def _add_crossings(node: Node, mark: Mark, marks: Marks) -> Mark:
+    """Return the mark of a node that runs elsewhere, with the values that cross from provider to provider there."""
 
     def is_elsewhere(other: Node) -> bool:
         return other in marks and marks[other].kind == ELSEWHERE
@@ -90,31 +90,31 @@ def _with_cut(node: Node, mark: Mark, marks: Marks) -> Mark:
 
 
 def names_of(node: Node) -> dict[str, None]:
-    """What a report may call a node: its own name, those of its results and of what they come from."""
+    """Return the names by which a report may refer to a node: its own, those of its results and of their sources."""
     results = [name for value in node.outputs for name in (value.name, *value.sources)]
     return dict.fromkeys([*results, node.name])
 
 
-def _said(report: object, second: bool) -> list[tuple[str, Mark]]:
+def _marks_by_name(report: object, second: bool) -> list[tuple[str, Mark]]:
     if isinstance(report, Mapping) and isinstance(report.get("verification"), Mapping):
         report = report["verification"]
     if isinstance(report, Mapping) and isinstance(report.get("pairs"), list):
-        return [said for pair in report["pairs"] for said in _padding(pair, "second" if second else "first")]
+        return [said for pair in report["pairs"] for said in _padding_marks(pair, "second" if second else "first")]
     if isinstance(report, Mapping) and isinstance(report.get("outputs"), list) and "verdict" in report:
         layers = report.get("layers")
         listed = [*(layers if isinstance(layers, list) else ()), *report["outputs"]]
-        return [_verdict(layer) for layer in listed]
+        return [_verdict_mark(layer) for layer in listed]
     if isinstance(report, Mapping) and isinstance(report.get("placement"), Mapping):
         listed = report["placement"].get("elsewhere")
-        marks = [_elsewhere(item) for item in (listed if isinstance(listed, list) else ())]
+        marks = [_placement_mark(item) for item in (listed if isinstance(listed, list) else ())]
         return [(name, mark) for name, mark in marks if name]
     raise FormatError(
-        "no report that says anything of layers; expected the JSON of graphir verify --per-layer, convert --verify, "
+        "the report has no layers; expected the JSON of graphir verify --per-layer, convert --verify, "
         "check --provider or padding MODEL OTHER"
     )
 
 
-def _verdict(layer: Any) -> tuple[str, Mark]:
+def _verdict_mark(layer: Any) -> tuple[str, Mark]:
     kind = layer.get("verdict") if isinstance(layer, Mapping) else None
     if kind not in _VERDICTS or not isinstance(layer.get("name"), str):
         raise FormatError(f"a layer of the report has no name or the verdict {kind!r}, none of {sorted(_VERDICTS)}")
@@ -123,17 +123,17 @@ def _verdict(layer: Any) -> tuple[str, Mark]:
     return layer["name"], Mark(kind, (figures, str(note)) if note else (figures,))
 
 
-def _elsewhere(item: Any) -> tuple[str, Mark]:
+def _placement_mark(item: Any) -> tuple[str, Mark]:
     if not isinstance(item, Mapping) or not all(isinstance(item.get(key), str) for key in ("name", "provider")):
         raise FormatError("a node of the placement has no name or no provider")
     reason = item.get("reason")
     return item["name"], Mark(ELSEWHERE, (item["provider"] + (f": {reason}" if reason else ""),))
 
 
-def _padding(pair: Any, side: str) -> list[tuple[str, Mark]]:
+def _padding_marks(pair: Any, side: str) -> list[tuple[str, Mark]]:
     window = pair.get(side) if isinstance(pair, Mapping) else None
     if not isinstance(window, Mapping) or not isinstance(window.get("name"), str):
         return []
-    found = pair.get("disagreements")
-    texts = tuple(str(held.get("text")) for held in found if isinstance(held, Mapping)) if found else ()
+    disagreements = pair.get("disagreements")
+    texts = tuple(str(item.get("text")) for item in disagreements if isinstance(item, Mapping)) if disagreements else ()
     return [(window["name"], Mark("padding" if texts else "agreed", texts))]

@@ -13,7 +13,8 @@ MOST_LINES = 60
 
 
 def html_of(graph: Graph) -> str:
-    """A picture without scripts; the first lines of the text of very large graphs, and where no library draws."""
+    """Return a picture without scripts; the first lines of the text of very large graphs, and where no library
+    draws."""
     if len(graph) <= MOST_NODES:
         try:
             return plot(graph)._repr_html_()

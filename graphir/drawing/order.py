@@ -8,17 +8,18 @@ from graphir.graph import Graph, Node, Value
 from graphir.structure.views import captured
 
 
-def reads(node: Node) -> list[Value]:
-    """The values that a node reads, each once: its operands, and what its subgraphs use of the graph around them."""
-    found = [value for value in node.inputs if value is not None]
+def values_read(node: Node) -> list[Value]:
+    """Return the values that a node reads, each once: its operands, and what its subgraphs use of the graph around
+    them."""
+    values = [value for value in node.inputs if value is not None]
     if node.subgraphs:
-        found += [value for inner in node.subgraphs for value in captured(inner)]
-    return list(dict.fromkeys(found))
+        values += [value for inner in node.subgraphs for value in captured(inner)]
+    return list(dict.fromkeys(values))
 
 
 def drawn_order(graph: Graph, wires: dict[Node, list[Value]]) -> list[Node]:
-    """The nodes, each behind what it reads, and branches as whole as they can be: the order of a search in depth from
-    the outputs. `wires` is what each node reads. Linear.
+    """Return the nodes, each behind what it reads, and branches as whole as they can be: the order of a search in depth
+    from the outputs. `wires` is what each node reads. Linear.
     """
     order: list[Node] = []
     seen: set[Node] = set()
@@ -27,16 +28,16 @@ def drawn_order(graph: Graph, wires: dict[Node, list[Value]]) -> list[Node]:
         if root in seen:
             continue
         seen.add(root)
-        way = [(root, iter(wires[root]))]
-        while way:
-            node, rest = way[-1]
-            ahead = next((made for made in _producers(rest, graph) if made not in seen), None)
+        path = [(root, iter(wires[root]))]
+        while path:
+            node, rest = path[-1]
+            ahead = next((producer for producer in _producers(rest, graph) if producer not in seen), None)
             if ahead is None:
                 order.append(node)
-                way.pop()
+                path.pop()
             else:
                 seen.add(ahead)
-                way.append((ahead, iter(wires[ahead])))
+                path.append((ahead, iter(wires[ahead])))
     return order
 
 
@@ -47,20 +48,21 @@ def _producers(values: Iterator[Value], graph: Graph) -> Iterator[Node]:
 
 
 def crossings(order: Sequence[Node], wires: dict[Node, list[Value]]) -> list[int]:
-    """How many values reach over each place between two nodes: entry i is the place in front of node i. Linear."""
-    place = {node: index for index, node in enumerate(order)}
+    """Return the number of values that cross each gap between two nodes: entry i is the gap before node i.
+    Linear."""
+    index_of = {node: index for index, node in enumerate(order)}
     last: dict[Value, int] = {}
     for index, node in enumerate(order):
         for value in wires[node]:
-            if value.producer in place:
+            if value.producer in index_of:
                 last[value] = index
     change = [0] * (len(order) + 2)
     for value, end in last.items():
         assert value.producer is not None
-        change[place[value.producer] + 1] += 1
+        change[index_of[value.producer] + 1] += 1
         change[end + 1] -= 1
-    found, running = [], 0
+    counts, running = [], 0
     for step in change[: len(order) + 1]:
         running += step
-        found.append(running)
-    return found
+        counts.append(running)
+    return counts

@@ -18,14 +18,14 @@ from .svg import escape
 
 if TYPE_CHECKING:
     from .blocks import Box
-    from .picture import Plot, Side
+    from .picture import Plot, PlotSide
 
 _UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
 def page_of(plot: Plot) -> str:
-    """The page. Its policy lets nothing be loaded and no other script run."""
-    script, style = _own("page.js"), style_sheet() + _own("page.css")
+    """Return the page. Its policy lets nothing be loaded and no other script run."""
+    script, style = _read_asset("page.js"), style_sheet() + _read_asset("page.css")
     data = _json({
         "sides": [_side(plot, side) for side in plot.sides],
         "classes": {name: text for name, (text, _) in CLASSES.items()},
@@ -41,13 +41,13 @@ def page_of(plot: Plot) -> str:
         f"<title>{escape(plot.title)} - graphir</title>\n<style>{style}</style>\n</head>\n<body>\n"
         f'<header><h1>{escape(plot.title)}</h1><div id="tools"></div><div id="legend"></div></header>\n'
         f'<main id="sides"></main>\n<aside id="closer" hidden></aside>\n'
-        f"<footer>graphir {escape(__version__)}. A click opens a box; a click on a frame's title closes it.</footer>\n"
+        f"<footer>graphir {escape(__version__)}. Click a box to open it; click a frame's title to close it.</footer>\n"
         f"<noscript>{plot.svg()}</noscript>\n"
         f'<script type="application/json" id="data">{data}</script>\n<script>{script}</script>\n</body>\n</html>\n'
     )
 
 
-def _own(name: str) -> str:
+def _read_asset(name: str) -> str:
     return Path(__file__).with_name(name).read_text(encoding="utf-8")
 
 
@@ -56,13 +56,13 @@ def _digest(text: str) -> str:
 
 
 def _json(data: object) -> str:
-    """Data in a page: nothing in it ends the element that it stands in."""
+    """Return data as JSON in which nothing ends its HTML element."""
     text = json.dumps(data, separators=(",", ":"))
     return "".join(_UNSAFE.get(character, character) for character in text) if any(map(text.count, _UNSAFE)) else text
 
 
-def _side(plot: Plot, side: Side) -> dict[str, Any]:
-    """All boxes of one graph, a box by its number; arrangements that several share are written once."""
+def _side(plot: Plot, side: PlotSide) -> dict[str, Any]:
+    """Return all boxes of one graph, a box by its number; arrangements that several share are written once."""
     order = [side.root]
     for box in order:
         order += box.children
@@ -91,15 +91,15 @@ def _side(plot: Plot, side: Side) -> dict[str, Any]:
             row |= _scene(scene, numbers) | {"g": arrangements[id(scene.arrangement)]}
         rows.append(row)
     opened = sorted(numbers[box] for box in side.opened(plot.most))
-    found: dict[str, Any] = {
+    document: dict[str, Any] = {
         "title": in_one_line(side.title),
         "boxes": rows,
         "open": opened,
-        "grids": [_grid(held) for held in kept],
+        "grids": [_grid(arrangement) for arrangement in kept],
     }
     if len(plot.sides) == 2:
-        found["others"] = _counterparts(plot, side, nodes)
-    return found
+        document["others"] = _counterparts(plot, side, nodes)
+    return document
 
 
 def _scene(scene: Scene, numbers: dict[Box, int]) -> dict[str, Any]:
@@ -107,16 +107,16 @@ def _scene(scene: Scene, numbers: dict[Box, int]) -> dict[str, Any]:
     return {"ch": [numbers[child] for child in scene.children], "pins": scene.pins, "w": labels, "r": scene.rails}
 
 
-def _grid(held: Arrangement) -> dict[str, Any]:
+def _grid(arrangement: Arrangement) -> dict[str, Any]:
     return {
-        "r": [[[cell.column, cell.box] for cell in row] for row in held.rows],
-        "c": held.columns,
-        "w": [[maker, reader, way] for (maker, reader), way in held.routes.items()],
+        "r": [[[cell.column, cell.box] for cell in row] for row in arrangement.rows],
+        "c": arrangement.columns,
+        "w": [[maker, reader, route] for (maker, reader), route in arrangement.routes.items()],
     }
 
 
-def _counterparts(plot: Plot, side: Side, nodes: dict[Any, int]) -> dict[int, int]:
-    """The number of each node's counterpart on the other side."""
+def _counterparts(plot: Plot, side: PlotSide, nodes: dict[Any, int]) -> dict[int, int]:
+    """Return the number of each node's counterpart on the other side."""
     other = plot.sides[1] if side is plot.sides[0] else plot.sides[0]
     order = [other.root]
     for box in order:

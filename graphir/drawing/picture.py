@@ -18,7 +18,7 @@ from .blocks import Box, tree_of
 from .levels import Level, levels_of
 from .looks import Looks
 from .marks import Marks, marks_of_difference, marks_of_report, names_of
-from .scenes import MOST_OPEN, Scene, opened_at_first, scenes_of
+from .scenes import MOST_OPEN, Scene, initially_open, scenes_of
 
 if TYPE_CHECKING:
     from graphir.analysis.diff import Difference
@@ -30,7 +30,7 @@ SUFFIXES = (".html", ".svg", ".png", ".dot")
 
 
 @dataclass(frozen=True)
-class Side:
+class PlotSide:
     """One graph of a picture: its title, tree, wires and looks."""
 
     graph: Graph
@@ -42,15 +42,15 @@ class Side:
 
     @cached_property
     def scenes(self) -> dict[Box, Scene]:
-        """Where everything stands. Raises PlotExtraMissing."""
+        """Return the scene of every box with children. Raises PlotExtraMissing."""
         return scenes_of(self.levels, self.looks.scope)
 
     def opened(self, most: int) -> set[Box]:
-        """What is open at first."""
-        return opened_at_first(self.root, self.looks.of, most)
+        """Return the boxes that are open initially."""
+        return initially_open(self.root, self.looks.of, most)
 
     def facts(self) -> dict[str, Any]:
-        """How many nodes there are, how many stretches that repeat, and how many nodes have which mark."""
+        """Return the numbers of nodes, of repetitions, and of nodes by mark."""
         marks: Counter[str] = Counter()
         runs = 0
         pending = [self.root]
@@ -66,14 +66,14 @@ class Side:
 class Plot:
     """A picture that can be written as HTML, SVG, PNG and DOT; made by `plot`."""
 
-    def __init__(self, sides: tuple[Side, ...], title: str, pairs: Mapping[Node, Node], most: int) -> None:
+    def __init__(self, sides: tuple[PlotSide, ...], title: str, pairs: Mapping[Node, Node], most: int) -> None:
         self.sides = sides
         self.title = title
         self.pairs = dict(pairs)
         self.most = most
 
     def html(self) -> str:
-        """One page that loads nothing: boxes open by a click, a search, colours by class, cost or mark.
+        """Return one page that loads nothing: boxes open by a click, a search, colours by class, cost or mark.
 
         Raises PlotExtraMissing where fast-sugiyama is not installed.
         """
@@ -82,16 +82,16 @@ class Plot:
         return page_of(self)
 
     def svg(self) -> str:
-        """The picture as it is at first. Raises PlotExtraMissing where fast-sugiyama is not installed."""
-        return self._drawn({}).text()
+        """Return the picture in its initial state. Raises PlotExtraMissing where fast-sugiyama is not installed."""
+        return self._draw({}).text()
 
     def inline(self, rows: Mapping[str, str]) -> str:
         """`svg` for a page that has `colours.style_sheet`. `rows` are ids on that page by the name of a node or a
         value, to which the node's box leads. Raises PlotExtraMissing where fast-sugiyama is not installed."""
-        return self._drawn(rows).text(styled=False)
+        return self._draw(rows).text(styled=False)
 
-    def _drawn(self, rows: Mapping[str, str]) -> Drawing:
-        from .placing import place
+    def _draw(self, rows: Mapping[str, str]) -> Drawing:
+        from .placing import place_box
         from .svg import Drawing
 
         links = {}
@@ -103,17 +103,18 @@ class Plot:
         drawing = Drawing(self.title, links)
         for side in self.sides:
             opened = side.opened(self.most)
-            drawing.add(side.title, place(side.root, side.scenes, side.looks.of, opened), side.looks.of)
+            drawing.add(side.title, place_box(side.root, side.scenes, side.looks.of, opened), side.looks.of)
         return drawing
 
     def png(self) -> bytes:
-        """The picture of `svg` in pixels. Raises PlotExtraMissing where fast-sugiyama or resvg-py is not installed."""
+        """Return the picture of `svg` in pixels. Raises PlotExtraMissing where fast-sugiyama or resvg-py is not
+        installed."""
         from .raster import png_of
 
         return png_of(self.svg())
 
     def dot(self) -> str:
-        """All nodes in the DOT language, boxes as clusters; needs no extra."""
+        """Return all nodes in the DOT language, boxes as clusters; needs no extra."""
         from .dot import dot_of
 
         return dot_of(self)
@@ -127,12 +128,12 @@ class Plot:
         make: dict[str, Any] = {".html": self.html, ".svg": self.svg, ".png": self.png, ".dot": self.dot}
         if suffix not in make:
             raise ArgumentError(f"cannot draw {os.fspath(path)!r}: its name must end in {', '.join(SUFFIXES)}")
-        made = make[suffix]()
+        content = make[suffix]()
         with replacing(path) as (file,):
-            file.write(made if isinstance(made, bytes) else made.encode("utf-8"))
+            file.write(content if isinstance(content, bytes) else content.encode("utf-8"))
 
     def _repr_html_(self) -> str:
-        """The picture of `svg` for a notebook: no script is in it."""
+        """Return the picture of `svg` for a notebook: no script is in it."""
         return f'<div style="overflow:auto;max-height:80vh">{self.svg()}</div>'
 
 
@@ -145,7 +146,7 @@ def plot(
     titles: Sequence[str] | None = None,
     most: int = MOST_OPEN,
 ) -> Plot:
-    """A picture of a graph whose types are inferred: what repeats is collapsed, and opened up to `most` boxes.
+    """Return a picture of a graph whose types are inferred: what repeats is collapsed, and opened up to `most` boxes.
 
     With `other` both are drawn side by side, the nodes marked that differ. `report` marks nodes by what
     `graphir verify --per-layer --report x.json`, `graphir convert --verify --report x.json` or
@@ -164,25 +165,25 @@ def plot(
     if len(graphs) == 2:
         marks, pairs, like = _differences(graphs[0], graphs[1])
     if report is not None:
-        marks = [marks_of_report(held, report, second=place == 1) for place, held in enumerate(graphs)]
-    names = tuple(titles) if titles else tuple(held.name for held in graphs)
-    sides = tuple(_side(*held, like) for held in zip(graphs, names, marks, strict=False))
-    made = Plot(sides, " and ".join(names[: len(graphs)]), pairs, expect(most, int, "the number of boxes"))
+        marks = [marks_of_report(each, report, second=index == 1) for index, each in enumerate(graphs)]
+    names = tuple(titles) if titles else tuple(drawn.name for drawn in graphs)
+    sides = tuple(_side(*parts, like) for parts in zip(graphs, names, marks, strict=False))
+    picture = Plot(sides, " and ".join(names[: len(graphs)]), pairs, expect(most, int, "the number of boxes"))
     if path is not None:
-        made.save(path)
-    return made
+        picture.save(path)
+    return picture
 
 
 def _differences(graph: Graph, other: Graph) -> tuple[list[Marks], dict[Node, Node], dict[Node, Node]]:
-    """The marks of both sides, each node's counterpart, and those of the second's nodes alone."""
+    """Return the marks of both sides, each node's counterpart, and those of the second's nodes alone."""
     from graphir.analysis.diff import compare
 
-    found: Difference = compare(graph, other)
-    first, second, pairs = marks_of_difference(found)
+    difference: Difference = compare(graph, other)
+    first, second, pairs = marks_of_difference(difference)
     return [first, second], pairs, {node: pairs[node] for node in second if node in pairs}
 
 
-def _side(graph: Graph, title: str, marks: Marks, like: Mapping[Node, Node]) -> Side:
-    """One side; `like` are the counterparts of the second one's nodes, which it is collapsed like."""
+def _side(graph: Graph, title: str, marks: Marks, like: Mapping[Node, Node]) -> PlotSide:
+    """Return one side; `like` are the counterparts of the second one's nodes, which it is collapsed like."""
     root = tree_of(graph, like=like)
-    return Side(graph, title, root, levels_of(root), Looks(graph, root, marks), marks)
+    return PlotSide(graph, title, root, levels_of(root), Looks(graph, root, marks), marks)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .blocks import Box
-from .looks import WIDTH, Look, label_width
+from .looks import WIDTH, BoxLook, label_width
 from .scenes import Scene
 
 GAP = 18.0
@@ -49,14 +49,14 @@ class Placed:
     height: float
 
 
-def place(box: Box, scenes: dict[Box, Scene], looks: dict[Box, Look], opened: set[Box]) -> Placed:
-    """The places inside a box, with the inside of those of its boxes that are opened."""
+def place_box(box: Box, scenes: dict[Box, Scene], looks: dict[Box, BoxLook], opened: set[Box]) -> Placed:
+    """Return the places inside a box, with the inside of those of its boxes that are opened."""
     scene = scenes[box]
     insides: dict[int, Placed] = {}
     sizes: dict[int, tuple[float, float]] = {}
     for number, child in enumerate(scene.children):
         if child in opened and child in scenes:
-            inner = insides[number] = place(child, scenes, looks, opened)
+            inner = insides[number] = place_box(child, scenes, looks, opened)
             sizes[number] = max(WIDTH, inner.width) + 2 * PADDING, inner.height + HEADER + 2 * PADDING
         else:
             sizes[number] = WIDTH, looks[child].height
@@ -64,10 +64,10 @@ def place(box: Box, scenes: dict[Box, Scene], looks: dict[Box, Look], opened: se
         sizes[len(scene.children) + pin] = WIDTH, PIN_HEIGHT
     for rail in range(scene.rails):
         sizes[len(scene.children) + len(scene.pins) + rail] = PASSING, RAIL_HEIGHT
-    return _put(scene, sizes, insides)
+    return _lay_out(scene, sizes, insides)
 
 
-def _put(scene: Scene, sizes: dict[int, tuple[float, float]], insides: dict[int, Placed]) -> Placed:
+def _lay_out(scene: Scene, sizes: dict[int, tuple[float, float]], insides: dict[int, Placed]) -> Placed:
     rows, columns = scene.arrangement.rows, scene.arrangement.columns
     needs: list[tuple[int, int, float]] = []
     for row in rows:
@@ -121,8 +121,8 @@ def _middle(spot: Spot) -> float:
 
 
 def _columns(columns: tuple[float, ...], needs: list[tuple[int, int, float]]) -> list[float]:
-    """The middles of the columns: as far apart as the engine put them, or as what stands in them needs. Between the
-    places that follow from the left and those that follow from the right lies the middle, which fulfils both."""
+    """Return the middles of the columns: as far apart as the engine put them, or as what stands in them needs. Between
+    the places that follow from the left and those that follow from the right lies the middle, which fulfils both."""
     if not columns:
         return []
     count = len(columns)

@@ -13,14 +13,14 @@ _SIZE = re.compile(r'width="([0-9.]+)" height="([0-9.]+)"')
 
 
 def png_of(svg: str) -> bytes:
-    """The picture, on white, at twice its size as long as it has no more than 64 million pixels.
+    """Return the picture, on white, at twice its size as long as it has no more than 64 million pixels.
 
     Raises PlotExtraMissing where resvg-py is not installed.
     """
     renderer = need("resvg_py", "a .png")
-    found = _SIZE.search(svg)
-    assert found is not None
-    width, height = float(found[1]), float(found[2])
+    match = _SIZE.search(svg)
+    assert match is not None
+    width, height = float(match[1]), float(match[2])
     sharp = min(SHARP, MOST_PIXELS / max(width, height), (MOST_AREA / (width * height)) ** 0.5)
-    made: bytes = bytes(renderer.svg_to_bytes(svg_string=svg, background="white", width=max(1, round(width * sharp))))
-    return made
+    image: bytes = bytes(renderer.svg_to_bytes(svg_string=svg, background="white", width=max(1, round(width * sharp))))
+    return image

@@ -12,7 +12,7 @@ from .blocks import Box
 from .colours import QUIET
 from .layout import Arrangement, Arranger, Wire
 from .levels import Level
-from .looks import Look, fitted, wire_label
+from .looks import BoxLook, fit_text, wire_label
 
 MOST_PINS = 6
 LEAST_RAIL = 4
@@ -33,7 +33,7 @@ class Scene:
 
 
 def scenes_of(levels: dict[Box, Level], scope: str = "") -> dict[Box, Scene]:
-    """The scene of every box that has children. `scope` is left out where the names of nodes begin with it.
+    """Return the scene of every box that has children. `scope` is left out where the names of nodes begin with it.
 
     Raises PlotExtraMissing.
     """
@@ -49,26 +49,27 @@ def _scene(box: Box, level: Level, arranger: Arranger, scope: str) -> Scene:
         leaving[maker] += carried
     pins: list[str] = []
     if box.kind not in ("node", "graph"):
-        for values in _shared_out(list(level.ins)):
-            place = count + len(pins)
+        for values in _group_pins(list(level.ins)):
+            pin = count + len(pins)
             readers = dict.fromkeys(reader for value in values for reader in level.ins[value])
-            wires += [(place, reader) for reader in readers]
-            leaving[place] += values
+            wires += [(pin, reader) for reader in readers]
+            leaving[pin] += values
             pins.append(_pin(values, scope))
-        for values in _shared_out(list(level.outs)):
-            place = count + len(pins)
-            wires += [(maker, place) for maker in dict.fromkeys(level.outs[value] for value in values)]
+        for values in _group_pins(list(level.outs)):
+            pin = count + len(pins)
+            wires += [(maker, pin) for maker in dict.fromkeys(level.outs[value] for value in values)]
             for value in values:
                 leaving[level.outs[value]].append(value)
             pins.append(_pin(values, scope))
-    labels = {place: wire_label(values) for place, values in sorted(leaving.items())}
+    labels = {number: wire_label(values) for number, values in sorted(leaving.items())}
     first = count + len(pins)
-    wires, rails = with_rails(first, wires)
+    wires, rails = add_rails(first, wires)
     return Scene(tuple(box.children), tuple(pins), rails, labels, arranger.arrange(first + rails, wires))
 
 
-def with_rails(count: int, wires: list[Wire]) -> tuple[list[Wire], int]:
-    """The wires where one rail leads from a place to all that is read at several depths, and the number of its places.
+def add_rails(count: int, wires: list[Wire]) -> tuple[list[Wire], int]:
+    """Return the wires where one rail leads from a place to all that is read at several depths, and the number of its
+    places.
 
     What one place gives to many (a mask to every layer) would run in as many lanes side by side. A rail has a place for
     each depth but the first, numbered from `count`, which only the readers of that depth and the next place leave.
@@ -77,42 +78,42 @@ def with_rails(count: int, wires: list[Wire]) -> tuple[list[Wire], int]:
     readers: dict[int, list[int]] = defaultdict(list)
     for maker, reader in dict.fromkeys(wires):
         readers[maker].append(reader)
-    found: list[Wire] = []
+    routed: list[Wire] = []
     rails = 0
     for maker, read in sorted(readers.items()):
         levels = sorted({depth[reader] for reader in read})
         if len(levels) < LEAST_RAIL:
-            found += [(maker, reader) for reader in read]
+            routed += [(maker, reader) for reader in read]
             continue
         start = maker
-        for place, level in enumerate(levels):
-            if place:
-                found.append((start, count + rails))
+        for step, level in enumerate(levels):
+            if step:
+                routed.append((start, count + rails))
                 start, rails = count + rails, rails + 1
-            found += [(start, reader) for reader in read if depth[reader] == level]
-    return found, rails
+            routed += [(start, reader) for reader in read if depth[reader] == level]
+    return routed, rails
 
 
 def _depths(count: int, wires: list[Wire]) -> list[int]:
-    """The longest way to each place."""
+    """Return the length of the longest path to each box."""
     behind: dict[int, list[int]] = defaultdict(list)
     open_wires = [0] * count
     for maker, reader in dict.fromkeys(wires):
         behind[maker].append(reader)
         open_wires[reader] += 1
     depth = [0] * count
-    ready = [place for place in range(count) if not open_wires[place]]
-    for place in ready:
-        for reader in behind[place]:
-            depth[reader] = max(depth[reader], depth[place] + 1)
+    ready = [box for box in range(count) if not open_wires[box]]
+    for box in ready:
+        for reader in behind[box]:
+            depth[reader] = max(depth[reader], depth[box] + 1)
             open_wires[reader] -= 1
             if not open_wires[reader]:
                 ready.append(reader)
     return depth
 
 
-def _shared_out(values: list[Value]) -> list[list[Value]]:
-    """The values of each pin: one of each, but many behind the last."""
+def _group_pins(values: list[Value]) -> list[list[Value]]:
+    """Return the values of each pin: one value per pin, the rest at the last."""
     if len(values) <= MOST_PINS:
         return [[value] for value in values]
     return [*([value] for value in values[: MOST_PINS - 1]), values[MOST_PINS - 1 :]]
@@ -121,21 +122,24 @@ def _shared_out(values: list[Value]) -> list[list[Value]]:
 def _pin(values: list[Value], scope: str) -> str:
     if len(values) > 1:
         return f"{len(values)} more values"
-    made = values[0].producer
-    is_one_of_many = made is not None and sum(bool(value.uses) for value in made.outputs) > 1
-    return fitted(values[0].name if made is None or is_one_of_many else made.name.removeprefix(scope), small=True)
+    producer = values[0].producer
+    is_one_of_many = producer is not None and sum(bool(value.uses) for value in producer.outputs) > 1
+    name = values[0].name if producer is None or is_one_of_many else producer.name.removeprefix(scope)
+    return fit_text(name, small=True)
 
 
-def _tells_more(box: Box) -> bool:
-    """Whether to open a box shows what no other does: it is no later one of several alike, and none of single nodes."""
+def _shows_new_content(box: Box) -> bool:
+    """Return whether opening a box shows something new: it is not a later one of several alike, and not one of single
+    nodes."""
     parent = box.parent
     within = parent is not None and (parent.kind == "run" or (parent.kind == "section" and box.kind == "block"))
-    return not (within and box.place) and not (box.kind == "run" and box.leaves == box.times)
+    return not (within and box.index) and not (box.kind == "run" and box.leaves == box.times)
 
 
-def opened_at_first(root: Box, looks: dict[Box, Look], most: int = MOST_OPEN) -> set[Box]:
-    """The boxes that are open before anybody opens one: marked ones first, then the largest, until `most` are to be
-    seen. Of several that are alike only the first is opened, unless others are marked or more than usual is wanted."""
+def initially_open(root: Box, looks: dict[Box, BoxLook], most: int = MOST_OPEN) -> set[Box]:
+    """Return the boxes that are open before anybody opens one: marked ones first, then the largest, until `most` are to
+    be seen. Of several that are alike only the first is opened, unless others are marked or more than usual is
+    wanted."""
     opened: set[Box] = set()
     visible, count = 1, 0
     waiting: list[tuple[bool, bool, int, int, Box]] = [(False, False, 0, 0, root)]
@@ -146,8 +150,8 @@ def opened_at_first(root: Box, looks: dict[Box, Look], most: int = MOST_OPEN) ->
         opened.add(box)
         visible += len(box.children) - 1
         for child in box.children:
-            is_quiet, is_told = looks[child].mark in QUIET, not _tells_more(child)
-            if child.children and (not is_quiet or not is_told or most > MOST_OPEN):
+            is_quiet, is_repeated = looks[child].mark in QUIET, not _shows_new_content(child)
+            if child.children and (not is_quiet or not is_repeated or most > MOST_OPEN):
                 count += 1
-                heapq.heappush(waiting, (is_quiet, is_told, -child.leaves, count, child))
+                heapq.heappush(waiting, (is_quiet, is_repeated, -child.leaves, count, child))
     return opened

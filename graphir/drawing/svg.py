@@ -1,4 +1,4 @@
-"""A placed picture as SVG. Every text in it is a stranger's and is escaped."""
+"""A placed picture as SVG. Every text in it is untrusted and is escaped."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from graphir.safety.foreign_text import in_one_line
 
 from .blocks import Box
 from .colours import CLASSES, MARKS, QUIET, style_sheet
-from .looks import Look, text_width, title_lines
+from .looks import BoxLook, text_width, title_lines
 from .placing import HEADER, PADDING, Placed, Point, Spot
 
 MARGIN = 20.0
@@ -19,18 +19,18 @@ LINE = 16.0
 
 
 def escape(text: object) -> str:
-    """Text for markup: none of it acts, and no character in it is one that XML forbids."""
-    return escape_markup("".join(_allowed(character) for character in in_one_line(text)))
+    """Return text for markup, without markup and without characters that XML forbids."""
+    return escape_markup("".join(_escape_forbidden(character) for character in in_one_line(text)))
 
 
-def _allowed(character: str) -> str:
-    """XML has no surrogates and no U+FFFE and U+FFFF."""
+def _escape_forbidden(character: str) -> str:
+    """Return a character, escaped if XML forbids it: surrogates, U+FFFE and U+FFFF."""
     code = ord(character)
     return f"\\u{code:04x}" if 0xD800 <= code < 0xE000 or code in (0xFFFE, 0xFFFF) else character
 
 
 def number(value: float) -> str:
-    """A length in few characters."""
+    """Return a length in few characters."""
     return f"{value:.1f}".removesuffix(".0")
 
 
@@ -46,13 +46,13 @@ class Drawing:
         self._classes: set[str] = set()
         self._marks: set[str] = set()
 
-    def add(self, title: str, placed: Placed, looks: dict[Box, Look]) -> None:
+    def add(self, title: str, placed: Placed, looks: dict[Box, BoxLook]) -> None:
         """Add a picture to the right of those that are there."""
         left = self._width + (2 * MARGIN if self._width else 0.0)
         width = max(placed.width, LEAST_WIDTH)
         lines = title_lines(title, width)
-        for place, line in enumerate(lines):
-            y = number(14.0 + LINE * place)
+        for index, line in enumerate(lines):
+            y = number(14.0 + LINE * index)
             self._parts.append(f'<text class="t" x="{number(left)}" y="{y}">{escape(line)}</text>')
         top = 28.0 + LINE * (len(lines) - 1)
         self._parts += self._inside(placed, looks, left, top)
@@ -60,7 +60,7 @@ class Drawing:
         self._height = max(self._height, placed.height + top)
 
     def text(self, *, styled: bool = True) -> str:
-        """The whole document; without its style sheet for a page that has one."""
+        """Return the whole document; without its style sheet for a page that has one."""
         legend, height = self._legend(max(self._width, LEAST_WIDTH))
         width = max(self._width, LEAST_WIDTH) + 2 * MARGIN
         total = self._height + height + 3 * MARGIN
@@ -76,7 +76,7 @@ class Drawing:
         )
 
     def _legend(self, width: float) -> tuple[list[str], float]:
-        """The classes and marks that came, in lines no wider than the picture, and their height."""
+        """Return the legend of the classes and marks in the picture, and its height."""
         entries = [(f"k-{name}", CLASSES[name][0]) for name in CLASSES if name in self._classes]
         entries += [(f"n-{name}", f"{MARKS[name].sign} {MARKS[name].meaning}") for name in MARKS if name in self._marks]
         parts, x, y = [], 0.0, 0.0
@@ -89,7 +89,7 @@ class Drawing:
             x += needed + 10
         return parts, y + 18.0
 
-    def _inside(self, placed: Placed, looks: dict[Box, Look], x: float, y: float) -> Iterator[str]:
+    def _inside(self, placed: Placed, looks: dict[Box, BoxLook], x: float, y: float) -> Iterator[str]:
         yield f'<g transform="translate({number(x)} {number(y)})">'
         for points, ends in zip(placed.wires, placed.heads, strict=True):
             yield wire_path(points, head=ends)
@@ -107,7 +107,7 @@ class Drawing:
             if look.mark:
                 self._marks.add(look.mark)
             if spot.inside is None:
-                yield from self._linked(child, box_markup(spot, look, child))
+                yield from self._wrap_link(child, box_markup(spot, look, child))
                 continue
             yield from frame_markup(spot, look)
             begin = spot.x + (spot.width - spot.inside.width) / 2, spot.y + HEADER + PADDING
@@ -115,7 +115,7 @@ class Drawing:
         yield "</g>"
 
 
-    def _linked(self, box: Box, markup: Iterator[str]) -> Iterator[str]:
+    def _wrap_link(self, box: Box, markup: Iterator[str]) -> Iterator[str]:
         row = self._links.get(box)
         if row is None:
             yield from markup
@@ -126,39 +126,40 @@ class Drawing:
 
 
 def wire_path(points: Iterable[Point], *, head: bool = True) -> str:
-    """A wire: straight through rows, curved between them, with a head at its end unless it goes on there."""
+    """Return a wire: straight through rows, curved between them, with a head at its end unless it goes on there."""
     line: list[str] = []
-    held = list(points)
-    for place, (x, y) in enumerate(held):
-        if place == 0:
+    corners = list(points)
+    for index, (x, y) in enumerate(corners):
+        if index == 0:
             line.append(f"M{number(x)} {number(y)}")
-        elif place % 2:
+        elif index % 2:
             line.append(f"V{number(y)}")
         else:
-            before_x, before_y = held[place - 1]
+            before_x, before_y = corners[index - 1]
             middle = (before_y + y) / 2
             line.append(f"C{number(before_x)} {number(middle)} {number(x)} {number(middle)} {number(x)} {number(y)}")
-    x, y = held[-1]
+    x, y = corners[-1]
     end = f'<path class="h" d="M{number(x)} {number(y)}l-3.5 -7h7z"/>' if head else ""
     return f'<path class="w" d="{"".join(line)}"/>{end}'
 
 
 def pin_markup(spot: Spot, text: str) -> str:
-    """A pin: a name in the middle of its place."""
+    """Return the text of a pin, centred in its spot."""
     x, y = spot.x + spot.width / 2, spot.y + 12
     return f'<text class="p" text-anchor="middle" x="{number(x)}" y="{number(y)}">{escape(text)}</text>'
 
 
-def box_markup(spot: Spot, look: Look, box: Box) -> Iterator[str]:
-    """A closed box: its ground, stripe, lines, and its mark; behind what can be opened stand the edges of others."""
-    place = f'x="{number(spot.x)}" y="{number(spot.y)}" width="{number(spot.width)}" height="{number(spot.height)}"'
+def box_markup(spot: Spot, look: BoxLook, box: Box) -> Iterator[str]:
+    """Yield a closed box: its ground, stripe, lines, and its mark; behind what can be opened stand the edges of
+    others."""
+    rectangle = f'x="{number(spot.x)}" y="{number(spot.y)}" width="{number(spot.width)}" height="{number(spot.height)}"'
     whole = "\n".join(f"{name}: {in_one_line(text)}" for name, text in look.facts[:12])
     yield f"<g><title>{escape_lines(whole)}</title>"
     if box.children:
         behind = f'width="{number(spot.width)}" height="{number(spot.height)}" rx="5"'
         yield f'<rect class="b c-box" x="{number(spot.x + 4)}" y="{number(spot.y + 4)}" {behind}/>'
     rounded = number(spot.height / 2) if look.colour == "end" else "5"
-    yield f'<rect class="b c-{look.colour}" {place} rx="{rounded}"/>'
+    yield f'<rect class="b c-{look.colour}" {rectangle} rx="{rounded}"/>'
     if look.colour != "end":
         stripe = f'x="{number(spot.x)}" y="{number(spot.y + 4)}" width="4" height="{number(spot.height - 8)}"'
         yield f'<rect class="k-{look.colour}" {stripe}/>'
@@ -167,10 +168,10 @@ def box_markup(spot: Spot, look: Look, box: Box) -> Iterator[str]:
     yield "</g>"
 
 
-def frame_markup(spot: Spot, look: Look) -> Iterator[str]:
-    """An opened box: a frame with its title."""
-    place = f'x="{number(spot.x)}" y="{number(spot.y)}" width="{number(spot.width)}" height="{number(spot.height)}"'
-    yield f'<g><rect class="g" {place} rx="7"/>'
+def frame_markup(spot: Spot, look: BoxLook) -> Iterator[str]:
+    """Yield an opened box: a frame with its title."""
+    rectangle = f'x="{number(spot.x)}" y="{number(spot.y)}" width="{number(spot.width)}" height="{number(spot.height)}"'
+    yield f'<g><rect class="g" {rectangle} rx="7"/>'
     yield f'<text class="t" x="{number(spot.x + 12)}" y="{number(spot.y + 16)}">{escape(look.title)}</text>'
     if look.brief:
         yield f'<text class="s" x="{number(spot.x + 12)}" y="{number(spot.y + 30)}">{escape(look.brief)}</text>'
@@ -179,21 +180,21 @@ def frame_markup(spot: Spot, look: Look) -> Iterator[str]:
     yield "</g>"
 
 
-def _lines(spot: Spot, look: Look) -> Iterator[str]:
+def _lines(spot: Spot, look: BoxLook) -> Iterator[str]:
     x = spot.x + 12
     yield f'<text class="t" x="{number(x)}" y="{number(spot.y + 17)}">{escape(look.title)}</text>'
-    for place, text in enumerate(look.lines):
-        yield f'<text class="s" x="{number(x)}" y="{number(spot.y + 31 + 14 * place)}">{escape(text)}</text>'
+    for index, text in enumerate(look.lines):
+        yield f'<text class="s" x="{number(x)}" y="{number(spot.y + 31 + 14 * index)}">{escape(text)}</text>'
 
 
-def _mark(spot: Spot, look: Look, *, framed: bool = True) -> Iterator[str]:
-    """The frame of a mark's colour, and a disc with its sign, or in how many nodes it is."""
+def _mark(spot: Spot, look: BoxLook, *, framed: bool = True) -> Iterator[str]:
+    """Yield a frame in the mark's colour, and a disc with its sign and its number of nodes."""
     if not look.mark:
         return
     known = MARKS[look.mark]
-    place = f'x="{number(spot.x)}" y="{number(spot.y)}" width="{number(spot.width)}" height="{number(spot.height)}"'
+    rectangle = f'x="{number(spot.x)}" y="{number(spot.y)}" width="{number(spot.width)}" height="{number(spot.height)}"'
     if framed:
-        yield f'<rect class="v-{look.mark}" {place} rx="5"/>'
+        yield f'<rect class="v-{look.mark}" {rectangle} rx="5"/>'
     text = known.sign if look.marked < 2 else f"{known.sign} {look.marked:,}"
     wide = max(16.0, text_width(text) + 8)
     x, y = spot.x + spot.width - wide + 5, spot.y - 7

@@ -84,7 +84,7 @@ def test_marks_of_an_audit(graphir: Command, tmp_path: Path) -> None:
         (("out.svg", "--most", "0"), 2, "'0' is not a number of boxes"),
         (("out.svg", "--report", "digits.txt"), 1, "invalid JSON"),
         (("out.svg", "--report", "nowhere.json"), 1, "nowhere.json: No such file"),
-        (("out.svg", "--report", "empty.json"), 1, "no report that says anything of layers"),
+        (("out.svg", "--report", "empty.json"), 1, "the report has no layers"),
     ],
 )
 def test_wrong_usage(

@@ -9,7 +9,7 @@ import pytest
 from graphir import Graph
 from graphir.drawing.blocks import MOST, Box, title_of, tree_of
 from graphir.drawing.levels import levels_of
-from graphir.drawing.order import crossings, drawn_order, reads
+from graphir.drawing.order import crossings, drawn_order, values_read
 from graphir.structure.views import captured
 
 from .nets import branching, chain, residuals
@@ -80,7 +80,7 @@ def test_every_node_has_its_box_and_no_row_is_long(graph: object) -> None:
     assert root.leaves == len(inside)
     assert all(len(box.children) <= MOST + 2 * 8 for box in boxes(root))
     assert all(
-        child.parent is box and box.children[child.place] is child for box in boxes(root) for child in box.children
+        child.parent is box and box.children[child.index] is child for box in boxes(root) for child in box.children
     )
 
 
@@ -105,7 +105,7 @@ def test_what_a_subgraph_uses_is_wired_to_its_node() -> None:
 
 def test_crossings_count_values() -> None:
     graph = residuals(1)
-    wires = {node: reads(node) for node in graph.nodes}
+    wires = {node: values_read(node) for node in graph.nodes}
     order = drawn_order(graph, wires)
     assert [node.name for node in order] == [node.name for node in graph.nodes]
     assert crossings(order, wires) == [0, 1, 1, 2, 2, 2, 0]

@@ -14,7 +14,7 @@ from graphir.cli import main
 from graphir.converters.kernel.outline import StatedNode, outline
 from graphir.converters.mxnet import mx
 from graphir.drawing.blocks import tree_of
-from graphir.drawing.looks import Looks, begun, text_width
+from graphir.drawing.looks import Looks, fit_words, text_width
 from graphir.graph import Graph
 from graphir.ops.activation import Relu
 from graphir.ops.linear import Gemm
@@ -102,7 +102,7 @@ def test_titles_are_whole(prefix: str) -> None:
 
 @pytest.mark.parametrize("text", ["BatchNormalization Relu Conv Conv", "BatchNormalization", "A" * 80, ""])
 def test_operators_are_not_cut_in_the_middle_of_a_list(text: str) -> None:
-    made = begun(text)
+    made = fit_words(text)
     assert text_width(made, small=True) <= 166
     assert made == text or made.endswith(" ..") or " " not in text
     assert all(word in text for word in made.split() if ".." not in word)

@@ -18,11 +18,11 @@ import graphir
 from graphir import Graph
 from graphir.drawing.colours import style_sheet
 from graphir.drawing.layout import Arranger, PlotExtraMissing
-from graphir.drawing.looks import fitted, label_width, text_width, title_lines
+from graphir.drawing.looks import fit_text, label_width, text_width, title_lines
 from graphir.drawing.marks import marks_of_report
-from graphir.drawing.page import _own
-from graphir.drawing.placing import GAP, HEADER, PADDING, PASSING, PIN_HEIGHT, RAIL_HEIGHT, ROW_GAP, Placed, place
-from graphir.drawing.scenes import with_rails
+from graphir.drawing.page import _read_asset
+from graphir.drawing.placing import GAP, HEADER, PADDING, PASSING, PIN_HEIGHT, RAIL_HEIGHT, ROW_GAP, Placed, place_box
+from graphir.drawing.scenes import add_rails
 from graphir.errors import ArgumentError, ExportFailure, FormatError
 from graphir.ops.activation import Relu, Tanh
 from graphir.ops.elementwise import Add
@@ -124,10 +124,10 @@ def test_the_page_loads_nothing_and_runs_only_its_own_script(make: Any) -> None:
     assert not attributes & {"src", "href", "srcset", "action", "data", "poster", "style"}
     assert not [key for key in attributes if key.startswith("on")]
     assert not {tag for tag, _ in page.elements} & {"img", "iframe", "object", "link", "embed", "base", "form"}
-    own = _own("page.js") + _own("page.css") + style_sheet()
+    own = _read_asset("page.js") + _read_asset("page.css") + style_sheet()
     assert not re.search(r"url\(|@import|https?://(?!www\.w3\.org/2000/svg)|innerHTML|eval\(|fetch\(", own)
     assert len(page.scripts) == 2
-    assert page.scripts[1] == _own("page.js")
+    assert page.scripts[1] == _read_asset("page.js")
     data = json.loads(page.scripts[0])
     assert "<" not in page.scripts[0]
     assert "\\u202e" not in page.scripts[0].replace("\\\\u202e", "")  # shown as an escape, not obeyed
@@ -140,7 +140,7 @@ def test_the_page_loads_nothing_and_runs_only_its_own_script(make: Any) -> None:
 
 def test_the_script_draws_what_the_svg_draws() -> None:
     """Both put boxes by the same measures."""
-    script = _own("page.js")
+    script = _read_asset("page.js")
     measures = {name: float(value) for name, value in re.findall(r"\b([A-Z_]+) = (\d+)", script)}
     assert (measures["GAP"], measures["ROW_GAP"]) == (GAP, ROW_GAP)
     assert (measures["PASSING"], measures["PADDING"], measures["HEADER"]) == (PASSING, PADDING, HEADER)
@@ -165,7 +165,7 @@ def placed_boxes(placed: Placed) -> Iterator[Placed]:
 @pytest.mark.parametrize("make", GRAPHS.values(), ids=GRAPHS)
 def test_boxes_do_not_lie_on_each_other_and_wires_lead_down(make: Any) -> None:
     side = graphir.plot(make(), most=2000).sides[0]
-    for held in placed_boxes(place(side.root, side.scenes, side.looks.of, side.opened(2000))):
+    for held in placed_boxes(place_box(side.root, side.scenes, side.looks.of, side.opened(2000))):
         spots = held.spots
         for here, one in enumerate(spots):
             assert one.x >= -0.01
@@ -263,10 +263,10 @@ def test_a_report_marks_layers(report: object, kinds: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("report", "text"),
     [
-        ([], "no report that says anything of layers"),
-        ({"verdict": "noise"}, "no report that says anything of layers"),
+        ([], "the report has no layers"),
+        ({"verdict": "noise"}, "the report has no layers"),
         ({"verdict": "noise", "outputs": [{"name": "x", "verdict": "fine"}]}, "the verdict 'fine', none of"),
-        ({"verdict": "noise", "outputs": [{"name": "x", "verdict": "noise"}]}, "speaks of x and others, none of which"),
+        ({"verdict": "noise", "outputs": [{"name": "x", "verdict": "noise"}]}, "names x and others, none of which"),
     ],
 )
 def test_what_is_no_report_is_refused(report: object, text: str) -> None:
@@ -330,8 +330,8 @@ def test_many_unwired_boxes_stand_in_columns() -> None:
 
 def test_a_rail_leads_to_all_that_is_read_at_several_depths() -> None:
     chained = [(place, place + 1) for place in range(1, 5)]
-    assert with_rails(6, [*chained, (0, 1), (0, 3)]) == ([(0, 1), (0, 3), *chained], 0)
-    wires, rails = with_rails(6, [*chained, *((0, place) for place in range(1, 6))])
+    assert add_rails(6, [*chained, (0, 1), (0, 3)]) == ([(0, 1), (0, 3), *chained], 0)
+    wires, rails = add_rails(6, [*chained, *((0, place) for place in range(1, 6))])
     assert rails == 4
     assert [wire for wire in wires if wire not in chained] == [
         (0, 1), (0, 6), (6, 2), (6, 7), (7, 3), (7, 8), (8, 4), (8, 9), (9, 5),
@@ -351,8 +351,8 @@ def test_a_node_with_many_operands_tells_of_some() -> None:
 
 @pytest.mark.parametrize("text", ["", "conv1", "a" * 500, "\u4e2d" * 80, "W" * 40, "x\ny"])
 def test_texts_fit(text: str) -> None:
-    assert text_width(fitted(text)) <= 166
-    assert "\n" not in fitted(text)
+    assert text_width(fit_text(text)) <= 166
+    assert "\n" not in fit_text(text)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphir.drawing.repeats import Run, find_runs, widened
+from graphir.drawing.repeats import Repetition, find_runs, widen_runs
 
 FLAT = 0.0
 
@@ -47,9 +47,10 @@ def test_a_run_begins_where_the_cut_is_least() -> None:
 
 
 def test_a_run_is_widened_by_what_is_alike() -> None:
-    assert widened([Run(3, 9, 3)], [1, 2, 3] * 4) == [Run(0, 12, 3)]
-    assert widened([Run(3, 9, 3)], [1, 2, 4, *[1, 2, 3] * 3]) == [Run(3, 12, 3)]
-    assert widened([Run(0, 6, 3), Run(6, 12, 2)], [1, 1, 1] * 4) == [Run(0, 6, 3), Run(6, 12, 2)]
+    assert widen_runs([Repetition(3, 9, 3)], [1, 2, 3] * 4) == [Repetition(0, 12, 3)]
+    assert widen_runs([Repetition(3, 9, 3)], [1, 2, 4, *[1, 2, 3] * 3]) == [Repetition(3, 12, 3)]
+    runs = [Repetition(0, 6, 3), Repetition(6, 12, 2)]
+    assert widen_runs(runs, [1, 1, 1] * 4) == runs
 
 
 @given(st.text("abc", max_size=60))

@@ -231,7 +231,7 @@ def test_the_picture_is_coloured_and_leads_to_rows() -> None:
 
 
 def test_a_picture_that_cannot_be_drawn_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "Not coloured: the report speaks of layer0" in verification_html(layered(3), net())
+    assert "Not coloured: the report names layer0" in verification_html(layered(3), net())
     assert "<h2>Picture" not in verification_html(layered(3))
 
     def missing(plot: Plot, rows: object) -> str:
