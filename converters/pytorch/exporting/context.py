@@ -42,13 +42,14 @@ from graphir.types import Dim, DType
 
 
 class ExportNode(BaseExportNode[O], Generic[O]):
-    """One node of the graph on its way out."""
+    """One node of the graph on its way out. `inputs` stay the same when it gives another node's result too."""
 
-    __slots__ = ("export",)
+    __slots__ = ("export", "inputs")
 
     def __init__(self, export: Export, node: Node) -> None:
         super().__init__(node)
         self.export = export
+        self.inputs: tuple[Value | None, ...] = node.inputs
 
     def tensor(self, slot: int = 0) -> Expr:
         """An operand as a tensor. Refuses if it is absent."""
@@ -157,11 +158,11 @@ class ExportNode(BaseExportNode[O], Generic[O]):
         *,
         owned: Mapping[str, int] | None = None,
         tensors: Mapping[str, Tensor] | None = None,
-        sources: Mapping[str, int] | None = None,
+        sources: Mapping[str, Value] | None = None,
     ) -> Expr:
         """An nn module made with these arguments, and with options that are not None. `owned` are its tensors that
-        operands hold as they are, by slot; `tensors` are others, made from the operands in the slots of `sources`. It
-        gets their dtype where that is not float32."""
+        operands hold as they are, by slot; `tensors` are others, made from the elements of `sources`. It gets their
+        dtype where that is not float32."""
         values = {name: self.input(slot) for name, slot in (owned or {}).items()}
         all_tensors = {name: value.tensor for name, value in values.items() if value.tensor is not None}
         all_tensors |= tensors or {}
@@ -169,8 +170,8 @@ class ExportNode(BaseExportNode[O], Generic[O]):
         dtype = dtype_text(dtypes.pop()) if len(dtypes) == 1 and DType.FLOAT32 not in dtypes else None
         text = call(constructor, *map(str, arguments), **(options or {}), dtype=dtype)
         layer = self.export.layer(self.node, text, all_tensors, values)
-        for name, slot in (sources or {}).items():
-            self.export.sources[f"{layer.removeprefix('self.')}.{name}"] = self.input(slot).name
+        for name, value in (sources or {}).items():
+            self.export.sources[f"{layer.removeprefix('self.')}.{name}"] = value.name
         return layer
 
     def function(self, name: str) -> str:

@@ -7,7 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from graphir.ops.linear import Det, Einsum, MatMulInteger
+from graphir.converters.pytorch import to_module
+from graphir.graph import Graph
+from graphir.ops.elementwise import Add
+from graphir.ops.linear import Det, Einsum, MatMul, MatMulInteger
+from graphir.tensor import Tensor
+from graphir.types import DType, TensorType
 from tests.converters.pytorch.cases import Case, Check, Constant, uniform
 
 
@@ -34,3 +39,18 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_product(case: Case, check: Check) -> None:
     check(case)
+
+
+@pytest.mark.parametrize("is_bias_first", [False, True])
+def test_a_product_with_the_bias_behind_it_names_both_parameters(is_bias_first: bool) -> None:
+    graph = Graph("product")
+    data = graph.add_input("data", TensorType(DType.FLOAT32, (2, 4)))
+    kernel = graph.add_parameter("kernel", Tensor.of(uniform(4, 3)))
+    bias = graph.add_parameter("offset", Tensor.of(uniform(3)))
+    product = graph.add(MatMul(), data, kernel, name="product")
+    operands = (bias, product) if is_bias_first else (product, bias)
+    graph.set_outputs([graph.add(Add(), *operands, name="dense")])
+    assert to_module(graph).names == [
+        {"source": "kernel", "key": "dense.weight", "shape": [3, 4]},
+        {"source": "offset", "key": "dense.bias", "shape": [3]},
+    ]

@@ -13,18 +13,20 @@ from graphir.tensor import Tensor
 from graphir.types import DType
 
 
-def linear(node: AnyNode, weight: Tensor, bias: int | Tensor | None, *, owned: bool) -> Expr:
-    """nn.Linear with a weight (outputs, inputs), which slot 1 holds as it is if it is `owned`; the bias is in a slot,
-    or elements."""
+def linear(node: AnyNode, weight: Tensor, bias: Value | None, *, owned: bool) -> Expr:
+    """nn.Linear with a weight (outputs, inputs), which slot 1 holds as it is if it is `owned`, and a constant bias,
+    which slot 2 may hold."""
     outputs, inputs = weight.shape
     slots = {"weight": 1} if owned else {}
     tensors = {} if owned else {"weight": weight}
-    if isinstance(bias, int):
-        slots["bias"] = bias
-    elif bias is not None:
-        tensors["bias"] = bias
+    sources = {"weight": node.input(1)}
+    if bias is not None and bias.tensor is not None:
+        sources["bias"] = bias
+        if bias.rank == 1 and bias is node.optional(2):
+            slots["bias"] = 2
+        else:
+            tensors["bias"] = bias.tensor.reshaped((outputs,))
     options = {"bias": "False" if bias is None else None}
-    sources = {"weight": 1, "bias": 2} if bias is not None and node.optional(2) is not None else {"weight": 1}
     return node.layer("nn.Linear", [inputs, outputs], options, owned=slots, tensors=tensors, sources=sources)
 
 
@@ -37,8 +39,7 @@ def export_gemm(node: ExportNode[ir.Gemm]) -> None:
     if weight is not None and is_float and fits and op.alpha == 1 and (op.beta == 1 or bias is None):
         matrix = weight if op.transB else weight.transposed((1, 0))
         data = Expr(f"{node.tensor().atom}.T") if op.transA else node.tensor()
-        own_bias = None if vector is None else 2 if len(vector.shape) == 1 else vector.reshaped((matrix.shape[0],))
-        node.emit(f"{linear(node, matrix, own_bias, owned=op.transB)}({data})")
+        node.emit(f"{linear(node, matrix, bias, owned=op.transB)}({data})")
         return
     left = Expr(f"{node.tensor(0).atom}.T") if op.transA else node.tensor(0)
     right = Expr(f"{node.tensor(1).atom}.T") if op.transB else node.tensor(1)
@@ -70,9 +71,7 @@ def export_matmul(node: ExportNode[ir.MatMul]) -> None:
     data, added = node.tensor(0), _added(node.result, weight.shape[1])
     bias = None
     if added is not None:
-        follower, addend = added
-        assert addend.tensor is not None
-        bias = addend.tensor.reshaped((weight.shape[1],))
+        follower, bias = added
         node.absorb(follower)
     node.emit(f"{linear(node, weight.transposed((1, 0)), bias, owned=False)}({data})")
 
