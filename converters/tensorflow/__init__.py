@@ -27,8 +27,8 @@ def load(
     simplified: bool = True,
     fold_weights: bool = True,
 ) -> Graph:
-    """The graph of a frozen GraphDef (a .pb or .pbtxt file, or its bytes), of a SavedModel folder, or of a .meta file
-    with the checkpoint beside it. Weights stay in the files.
+    """Return the graph of a frozen GraphDef (a .pb or .pbtxt file, or its bytes), of a SavedModel folder, or of a .meta
+    file with the checkpoint beside it. Weights stay in the files.
 
     `shapes` and `dtypes` are those of inputs by name and win over the file's; `outputs` names the nodes (or `node:1`)
     whose results are wanted, without it the signature's, or those that nothing uses; `inputs` names those at which the
@@ -53,8 +53,8 @@ def read(
     simplified: bool = True,
     fold_weights: bool = True,
 ) -> TensorFlowModel:
-    """What `load` reads, by these options, with the model's own operators and weights, and which of these were folded
-    into others."""
+    """Return what `load` reads, by these options, with the model's own operators and weights, and which of these were
+    folded into others."""
     from graphir.analysis.held import used_weights, weights
     from graphir.converters.formats import Description
     from graphir.converters.tensorflow.importing.cut_types import types_at_cuts

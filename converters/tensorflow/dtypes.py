@@ -29,7 +29,7 @@ _DTYPES |= {
 
 
 def data_type(code: int) -> DataType:
-    """The DType of a number, or TensorFlow's name for what is none: `resource`, `variant`, "" for none stated.
+    """Return the DType of a number, or TensorFlow's name for what is none: `resource`, `variant`, "" for none stated.
     Quantized types are those of their integers.
 
     References (variables of version 1) are what they refer to.
@@ -39,12 +39,12 @@ def data_type(code: int) -> DataType:
 
 
 def named_type(name: str) -> DataType:
-    """The same for a name, as the schema has it."""
+    """Return the DType that a name in the schema means; other names as they are."""
     return _DTYPES.get(name, name)
 
 
 def codes_by_text() -> dict[str, int]:
-    """The numbers by their names in text files: `DT_FLOAT` is 1, `DT_FLOAT_REF` 101."""
+    """Return the numbers by their names in text files: `DT_FLOAT` is 1, `DT_FLOAT_REF` 101."""
     codes = {"DT_INVALID": 0}
     for code, name in NAMES.items():
         text = f"DT_{_TEXT_NAMES.get(name, name.upper())}"

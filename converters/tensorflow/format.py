@@ -20,7 +20,8 @@ HDF5 = b"\x89HDF\r\n\x1a\n"
 
 
 def open_model(path: PathLike, options: ModelOptions, manner: Manner) -> Source:
-    """A graph, a SavedModel or a model of Keras. SAME stays as the model states it where it is not to be simplified."""
+    """Open a graph, a SavedModel or a model of Keras. SAME stays as the model states it where it is not to be
+    simplified."""
     from graphir.converters.tensorflow import read
     from graphir.passes.pipelines import explicit_padding
 
@@ -31,7 +32,7 @@ def open_model(path: PathLike, options: ModelOptions, manner: Manner) -> Source:
 
 
 def outline_graph(path: PathLike, options: ModelOptions) -> Graph:
-    """The nodes of the graph as the file has them, without what only holds a value."""
+    """Return the nodes of the graph as the file has them, without what only holds a value."""
     from graphir.converters.kernel.outline import StatedNode, outline
     from graphir.converters.tensorflow.opening import open_model
 
@@ -48,8 +49,8 @@ def outline_graph(path: PathLike, options: ModelOptions) -> Graph:
 
 
 def recognizes(glance: Glance) -> bool:
-    """Graphs by the fields of their messages or the words of their text form, Keras's archives by their configuration;
-    a folder by the SavedModel in it."""
+    """Return whether this is TensorFlow's: graphs by the fields of their messages or the words of their text form,
+    Keras's archives by their configuration, a folder by the SavedModel in it."""
     if glance.is_folder:
         return any((glance.path / name).is_file() for name in SAVED_MODEL)
     if not len(glance.content):
@@ -62,12 +63,12 @@ def recognizes(glance: Glance) -> bool:
 
 
 def origin(metadata: Mapping[str, str]) -> str:
-    """Which kind of model a graph came from: `TensorFlow SavedModel`."""
+    """Return which kind of model a graph came from: `TensorFlow SavedModel`."""
     return metadata.get("tensorflow.format", "")
 
 
 def fixes() -> Fixes:
-    """How padding is mended in the framework's terms."""
+    """Return the fixes of padding in the framework's terms."""
     from graphir.converters.tensorflow.padding_fixes import TensorFlowFixes
 
     return TensorFlowFixes()

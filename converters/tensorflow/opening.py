@@ -16,7 +16,7 @@ def open_model(
     source: str | os.PathLike[str] | bytes, signature: str | None = None, outputs: Sequence[str] | None = None,
     *, training: bool = False,
 ) -> TFSource:
-    """A model ready for import: a file or SavedModel folder, or the bytes of a GraphDef.
+    """Open a model for import: a file or SavedModel folder, or the bytes of a GraphDef.
 
     `signature` chooses among those of a SavedModel; `outputs` are nodes that are wanted besides its results. With
     `training` a model of Keras has what acts in training only. Raises
@@ -43,7 +43,7 @@ def open_model(
 
 
 def _is_saved_model(path: Path) -> bool:
-    """Whether a file is a SavedModel's protobuf: by its name, or by the fields that it has."""
+    """Return whether a file is a SavedModel's protobuf: by its name, or by the fields that it has."""
     if path.name in ("saved_model.pb", "saved_model.pbtxt"):
         return True
     return _head(path)[:1] == b"\x08" and looks_like_saved_model(mapped(path))

@@ -14,7 +14,7 @@ class TensorFlowFixes(Fixes):
     filters = "filters"
 
     def padding(self, left: Window, right: Window) -> str:
-        """The whole padding."""
+        """Return how to change the whole padding."""
         if left.transposed:
             return _tensorflow_crops(left)
         pads = read_pads(left)
@@ -36,7 +36,7 @@ class TensorFlowFixes(Fixes):
 
 
 def _tensorflow_crops(left: Window) -> str:
-    """TensorFlow derives what it crops from the output shape, the odd element behind."""
+    """Return how TensorFlow's crops change: it derives them from the output shape, the odd element behind."""
     ends = [(before, after - more) for (before, after), more in zip(left.pads or (), extra(left), strict=True)]
     if all(pair == split_same(max(sum(pair), 0), SameMode.UPPER) for pair in ends):
         return f"padding='SAME' and the spatial output shape {by(left.results)}"

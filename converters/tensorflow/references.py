@@ -26,10 +26,10 @@ def judges(
     live: Live | None = None,
     graph: Graph | None = None,
 ) -> list[Judge]:
-    """Live TensorFlow for these outputs of a model, the imported graph, or both: as asked (`auto`, `live`, `reference`)
-    and as available. Operators of plugins, of which the `graph` tells, are computed apart. TensorFlow that gives no
-    answer is passed over unless it was asked for, one that cannot be imported unless its interpreter was named. Raises
-    VerificationError for live TensorFlow where no interpreter has it."""
+    """Return live TensorFlow for these outputs of a model, the imported graph, or both: as `against` states (`auto`,
+    `live`, `reference`) and as available. Operators of plugins, which the `graph` names, are computed apart. `auto`
+    passes over TensorFlow that gives no answer, and TensorFlow that cannot be imported unless its interpreter was
+    named. Raises VerificationError for live TensorFlow where no interpreter has it."""
     if against == "reference":
         return [Judge(note=IMPORTED)]
     named = (None if live is None else live.python) or os.environ.get(PYTHON_VARIABLE)

@@ -28,11 +28,11 @@ class TensorFlowModel(Source):
     held: Mapping[str, Tensor] = field(default_factory=dict)
 
     def parameters(self) -> dict[str, Tensor]:
-        """Its weights, by its own names."""
+        """Return the model's weights, by its own names."""
         return dict(self.held)
 
     def judges(self, against: str, live: Live | None = None) -> list[Judge]:
-        """Live TensorFlow, and where no interpreter has it the graph that was imported."""
+        """Return live TensorFlow as judge, and where no interpreter has it the graph that was imported."""
         from graphir.converters.tensorflow.references import judges
 
         assert not isinstance(self.source, bytes)

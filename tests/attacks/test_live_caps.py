@@ -71,7 +71,7 @@ def live_tensorflow(folder: Path) -> Iterator[tuple[ChildProcess, Run]]:
     (folder / "write.py").write_text(PROGRAM)
     write_models(folder / "write.py", folder)
     model = LiveTensorFlow(folder / "caps.pb", ["memory", "time"], sys.executable, live=Live(None, 300, MEMORY))
-    process = model._process = model._started(DATA)
+    process = model._process = model._start(DATA)
     yield process, lambda name: model.run(DATA, [name])
     model.close()
 

@@ -19,24 +19,24 @@ _LISTS = ("s", "i", "f", "b", "type", "shape", "tensor", "func")
 
 
 def plain(value: Message, tensors: TensorSource, what: str) -> Any:
-    """The value of an AttrValue. Raises FormatError for one that states nothing or a broken tensor."""
+    """Return the value of an AttrValue. Raises FormatError for one that states nothing or a broken tensor."""
     for kind, content in value.items():
         if kind == "list":
-            return _listed(content, tensors, what)
+            return _read_list(content, tensors, what)
         if kind == "placeholder":
             return Bound(content)
-        return _single(kind, content, tensors, what)
+        return _read_single(kind, content, tensors, what)
     return ()  # an empty list states nothing at all
 
 
-def _listed(value: Message, tensors: TensorSource, what: str) -> tuple[Any, ...]:
+def _read_list(value: Message, tensors: TensorSource, what: str) -> tuple[Any, ...]:
     stated = [kind for kind in _LISTS if value.get(kind)]
     if len(stated) > 1:
         raise FormatError(f"{what}: a list of both {' and '.join(stated)}", path=tensors.path)
-    return tuple(_single(kind, content, tensors, what) for kind in stated for content in value[kind])
+    return tuple(_read_single(kind, content, tensors, what) for kind in stated for content in value[kind])
 
 
-def _single(kind: str, content: Any, tensors: TensorSource, what: str) -> Any:
+def _read_single(kind: str, content: Any, tensors: TensorSource, what: str) -> Any:
     if kind == "s":
         return text_of(content)
     if kind == "type":
@@ -54,7 +54,7 @@ def _single(kind: str, content: Any, tensors: TensorSource, what: str) -> Any:
 
 
 def shape_of(message: Message) -> Shape | None:
-    """The shape of a TensorShapeProto: None for an unknown rank, UNKNOWN for -1."""
+    """Return the shape of a TensorShapeProto: None for an unknown rank, UNKNOWN for -1."""
     if message.get("unknown_rank"):
         return None
     sizes = [dim.get("size", 0) for dim in message.get("dim", ())]

@@ -63,11 +63,11 @@ class Bundle:
         self.index = self.prefix.with_name(f"{self.prefix.name}.index")
         self._model = model
         self._check_place(self.index)
-        data = _mapped(self.index)
+        data = _map_file(self.index)
         self._table = read_table(data, self.index)
         if HEADER not in self._table:
             raise FormatError("the checkpoint's index has no header", path=self.index)
-        header = self._decoded("BundleHeaderProto", HEADER)
+        header = self._decode_entry("BundleHeaderProto", HEADER)
         if header.get("endianness", 0):
             raise FormatError("a checkpoint of a big-endian machine is not supported", path=self.index)
         self.shards: int = header.get("num_shards", 0)
@@ -75,26 +75,26 @@ class Bundle:
 
     @property
     def names(self) -> list[str]:
-        """The names of all tensors, in order."""
+        """Return the names of all tensors, in order."""
         return [key.decode("utf-8", "replace") for key in self._table if key and not key.startswith(b"\0")]
 
     @property
     def files(self) -> list[str]:
-        """The files that were needed."""
+        """Return the files that were needed."""
         return [str(self.index), *(str(self._data_file(shard)) for shard in sorted(self._sizes))]
 
     def __contains__(self, name: str) -> bool:
         return bool(name) and name.encode() in self._table
 
     def entry(self, name: str) -> Entry:
-        """What the index says of a tensor. Raises ImportFailure if it is not there, FormatError for nonsense."""
+        """Return what the index says of a tensor. Raises ImportFailure if it is not there, FormatError for nonsense."""
         if name not in self:
             shown = ", ".join(self.names[:8]) or "nothing"
             raise ImportFailure(f"{self.index}: the checkpoint has no tensor {name!r}; it has {shown}")
-        return self._entry(name.encode(), name)
+        return self._read_entry(name.encode(), name)
 
     def tensor(self, name: str, part: str = "") -> Tensor:
-        """A tensor, or the part of it that a slice specification (`10 3 0,4:-`) names.
+        """Return a tensor, or the part of it that a slice specification (`10 3 0,4:-`) names.
 
         Raises ImportFailure and FormatError as `entry`, and for a data file that is missing or cut short.
         """
@@ -104,27 +104,27 @@ class Bundle:
             if shape != entry.shape:
                 raise FormatError(f"{name} has the shape {list(entry.shape)}, expected {list(shape)}", path=self.index)
             for stored_slice in entry.slices:
-                if _resolved(stored_slice, shape) == wanted:
-                    return self._stored(self._entry(slice_key(name, stored_slice), name), name)
+                if _resolve_slice(stored_slice, shape) == wanted:
+                    return self._read_stored(self._read_entry(slice_key(name, stored_slice), name), name)
             whole = self.tensor(name)
             sizes = tuple(size for _, size in wanted)
             if sizes == whole.shape:
                 return whole
-            cut = _region(wanted)
+            cut = _to_region(wanted)
             return Tensor.computed(whole.dtype, sizes, lambda: np.ascontiguousarray(whole.numpy()[cut]))
         if not entry.slices:
-            return self._stored(entry, name)
-        return self._joined(entry, name)
+            return self._read_stored(entry, name)
+        return self._join_slices(entry, name)
 
-    def _joined(self, entry: Entry, name: str) -> Tensor:
-        """A tensor of several slices, put together when it is needed."""
-        dtype = self._dtype(entry, name)
-        resolved = [_resolved(part, entry.shape) for part in entry.slices]
-        if not _tiles(resolved, entry.shape):
+    def _join_slices(self, entry: Entry, name: str) -> Tensor:
+        """Return a tensor of several slices, put together when it is needed."""
+        dtype = self._dtype_of(entry, name)
+        resolved = [_resolve_slice(part, entry.shape) for part in entry.slices]
+        if not _is_tiling(resolved, entry.shape):
             raise FormatError(f"{name}: its slices do not make up its shape {list(entry.shape)}", path=self.index)
         parts = []
         for part, stated in zip(resolved, entry.slices, strict=True):
-            piece = self._stored(self._entry(slice_key(name, stated), name), name)
+            piece = self._read_stored(self._read_entry(slice_key(name, stated), name), name)
             sizes = tuple(size for _, size in part)
             if (piece.dtype, piece.shape) != (dtype, sizes):
                 raise FormatError(f"{name}: a slice of {dtype}{list(sizes)} is {piece.type}", path=self.index)
@@ -133,14 +133,14 @@ class Bundle:
         def compute() -> NDArray[Any]:
             whole = np.empty(entry.shape, dtype.numpy())
             for part, tensor in parts:
-                whole[_region(part)] = tensor.numpy()
+                whole[_to_region(part)] = tensor.numpy()
             return whole
 
         return Tensor.computed(dtype, entry.shape, compute)
 
-    def _stored(self, entry: Entry, name: str) -> Tensor:
-        """A tensor whose bytes lie in one place."""
-        dtype = self._dtype(entry, name)
+    def _read_stored(self, entry: Entry, name: str) -> Tensor:
+        """Return a tensor whose bytes lie in one place."""
+        dtype = self._dtype_of(entry, name)
         path = self._data_file(entry.shard)
         if entry.offset + entry.size > self._file_size(entry.shard):
             raise FormatError(
@@ -150,7 +150,7 @@ class Bundle:
                 offset=entry.offset,
             )
         if dtype is DType.STRING:
-            return self._strings(entry, name, path)
+            return self._read_strings(entry, name, path)
         wanted = byte_size(dtype, entry.shape) if dtype.bits >= _NARROW else math.prod(entry.shape)
         if entry.size != wanted:
             raise FormatError(
@@ -160,12 +160,12 @@ class Bundle:
             )
         if dtype.bits >= _NARROW:
             return Tensor.at(path, entry.offset, dtype, entry.shape)
-        raw = np.frombuffer(_mapped(path)[entry.offset : entry.offset + entry.size], dtype.numpy())
+        raw = np.frombuffer(_map_file(path)[entry.offset : entry.offset + entry.size], dtype.numpy())
         return Tensor.of(raw.reshape(entry.shape))
 
-    def _strings(self, entry: Entry, name: str, path: Path) -> Tensor:
-        """Lengths as varints, their checksum, then the texts one behind the other."""
-        data, end = _mapped(path), entry.offset + entry.size
+    def _read_strings(self, entry: Entry, name: str, path: Path) -> Tensor:
+        """Read texts: lengths as varints, their checksum, then the texts one behind the other."""
+        data, end = _map_file(path), entry.offset + entry.size
         position, count = entry.offset, math.prod(entry.shape)
         lengths = []
         try:
@@ -185,15 +185,15 @@ class Bundle:
             position += length
         return Tensor.of(texts.reshape(entry.shape))
 
-    def _dtype(self, entry: Entry, name: str) -> DType:
+    def _dtype_of(self, entry: Entry, name: str) -> DType:
         if isinstance(entry.dtype, DType):
             return entry.dtype
         raise FormatError(f"{name}: elements of type {entry.dtype or 'none'} cannot be read", path=self.index)
 
-    def _entry(self, key: bytes, name: str) -> Entry:
+    def _read_entry(self, key: bytes, name: str) -> Entry:
         if key not in self._table:
             raise FormatError(f"the checkpoint's index lacks a slice of {name}", path=self.index)
-        message = self._decoded("BundleEntryProto", key)
+        message = self._decode_entry("BundleEntryProto", key)
         shape = tuple(dim.get("size", 0) for dim in message.get("shape", {}).get("dim", ()))
         shard, offset, size = (int(message.get(field, 0)) for field in ("shard_id", "offset", "size"))
         if any(number < 0 for number in (*shape, shard, offset, size)):
@@ -210,7 +210,7 @@ class Bundle:
             raise FormatError(f"{name}: a slice with another number of axes than {list(shape)}", path=self.index)
         return Entry(dtype, shape, shard, offset, size, parts)
 
-    def _decoded(self, message: str, key: bytes) -> Message:
+    def _decode_entry(self, message: str, key: bytes) -> Message:
         try:
             return decode(memoryview(self._table[key]), message)
         except FormatError as error:
@@ -240,7 +240,7 @@ class Bundle:
 
 
 def parse_slice(text: str, name: str, path: Path) -> tuple[tuple[int, ...], Slice]:
-    """The whole's shape and the slice of `10 3 0,4:-`: start and size on each axis, `-` for all of it."""
+    """Return the whole's shape and the slice of `10 3 0,4:-`: start and size on each axis, `-` for all of it."""
     try:
         *sizes, ranges = text.split()
         shape = tuple(map(int, sizes))
@@ -255,13 +255,13 @@ def parse_slice(text: str, name: str, path: Path) -> tuple[tuple[int, ...], Slic
     return shape, part
 
 
-def _resolved(part: Slice, shape: tuple[int, ...]) -> Slice:
-    """The slice with the sizes of whole axes."""
+def _resolve_slice(part: Slice, shape: tuple[int, ...]) -> Slice:
+    """Return the slice with the sizes of whole axes."""
     return tuple((start, whole if size < 0 else size) for (start, size), whole in zip(part, shape, strict=True))
 
 
-def _tiles(parts: Sequence[Slice], shape: tuple[int, ...]) -> bool:
-    """Whether slices that are cut along one axis, or one alone, make up the whole without gap or overlap."""
+def _is_tiling(parts: Sequence[Slice], shape: tuple[int, ...]) -> bool:
+    """Return whether slices that are cut along one axis, or one alone, make up the whole without gap or overlap."""
     whole = [(0, size) for size in shape]
     cut = {axis for part in parts for axis, extent in enumerate(part) if extent != whole[axis]}
     if len(cut) > 1:
@@ -277,39 +277,40 @@ def _tiles(parts: Sequence[Slice], shape: tuple[int, ...]) -> bool:
     return end == shape[axis]
 
 
-def _region(part: Slice) -> tuple[slice, ...]:
+def _to_region(part: Slice) -> tuple[slice, ...]:
     return tuple(slice(start, start + size) for start, size in part)
 
 
 def slice_key(name: str, part: Slice) -> bytes:
-    """The key of a slice's entry.
+    """Return the key of a slice's entry.
 
     >>> slice_key("w", ((0, 2), (0, -1)))
     b'\\x00w\\x00\\x01\\x01\\x02\\x80\\x82\\x80\\x7f'
     """
-    key = _ordered_number(0) + _ordered_text(name.encode()) + _ordered_number(len(part))
-    return key + b"".join(_ordered_signed(start) + _ordered_signed(size) for start, size in part)
+    key = _read_ordered_number(0) + _read_ordered_text(name.encode()) + _read_ordered_number(len(part))
+    return key + b"".join(_read_ordered_signed(start) + _read_ordered_signed(size) for start, size in part)
 
 
-def _ordered_number(number: int) -> bytes:
+def _read_ordered_number(number: int) -> bytes:
     data = number.to_bytes((number.bit_length() + 7) // 8, "big")
     return bytes([len(data)]) + data
 
 
-def _ordered_text(data: bytes) -> bytes:
+def _read_ordered_text(data: bytes) -> bytes:
     escaped = {0: b"\0\xff", 255: b"\xff\0"}
     return b"".join(escaped.get(byte, bytes([byte])) for byte in data) + b"\0\1"
 
 
-def _ordered_signed(number: int) -> bytes:
-    """A number of 7n-1 bits in n bytes: as many leading bits as bytes mark the length, turned round for negatives."""
+def _read_ordered_signed(number: int) -> bytes:
+    """Return a number of 7n-1 bits in n bytes: as many leading bits as bytes mark the length, turned round for
+    negatives."""
     magnitude = ~number if number < 0 else number
     width = max(1, -(-(magnitude.bit_length() + 1) // 7))
     marks = ((1 << width) - 1) << (8 * width - width)
     return ((number & (1 << 8 * width) - 1) ^ marks).to_bytes(width, "big")
 
 
-def _mapped(path: Path) -> memoryview:
+def _map_file(path: Path) -> memoryview:
     try:
         with open_plain(path) as file:
             if os.fstat(file.fileno()).st_size == 0:

@@ -72,7 +72,7 @@ class Field:
 
 @functools.cache
 def messages() -> dict[str, dict[int, Field]]:
-    """The fields of every message, by number."""
+    """Return the fields of every message, by number."""
     by_message: dict[str, dict[int, Field]] = {}
     for line in _MESSAGES.strip().replace("\n ", " ").splitlines():
         name, _, fields = line.partition(":")
@@ -85,7 +85,7 @@ def messages() -> dict[str, dict[int, Field]]:
 
 @functools.cache
 def fields_by_name(message: str) -> dict[str, Field]:
-    """The fields of a message, by name."""
+    """Return the fields of a message, by name."""
     return {field.name: field for field in messages()[message].values()}
 
 

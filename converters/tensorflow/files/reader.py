@@ -60,23 +60,23 @@ class TFSource:
     results: dict[str, Endpoint] = field(default_factory=dict)
 
     def operators(self) -> dict[str, int]:
-        """How many nodes the model has of each operator, or layers of each class."""
+        """Return how many nodes the model has of each operator, or layers of each class."""
         return dict(Counter(node.op for node in self.graph.nodes)) if self.layers is None else self.layers
 
 
 def open_frozen(path: Path) -> TFSource:
-    """A frozen graph. Raises FormatError, with the byte or line, for what is none or is cut short."""
+    """Open a frozen graph. Raises FormatError, with the byte or line, for what is none or is cut short."""
     graph = read_graph(read_message(path, "GraphDef"), TensorSource(path))
     return TFSource(graph, unicode_text(path.stem) or "graph", files=[str(path)])
 
 
 def open_bytes(data: bytes | bytearray | memoryview) -> TFSource:
-    """The graph in the bytes of a GraphDef. Raises FormatError like `open_frozen`."""
+    """Return the graph in the bytes of a GraphDef. Raises FormatError like `open_frozen`."""
     return TFSource(read_graph(decode(memoryview(data), "GraphDef"), TensorSource()))
 
 
 def read_message(path: Path, message: str) -> Message:
-    """The message that a binary or text file holds."""
+    """Return the message that a binary or text file holds."""
     data = mapped(path)
     head = bytes(data[:64])
     refuse_impostors(head, _NOT_TENSORFLOW, "a TensorFlow graph", path)
@@ -91,7 +91,7 @@ def read_message(path: Path, message: str) -> Message:
 
 
 def mapped(path: Path) -> memoryview:
-    """The file's bytes. The map goes with the last view of it."""
+    """Return the file's bytes. The map goes with the last view of it."""
     try:
         with open_plain(path) as file:
             if os.fstat(file.fileno()).st_size == 0:
@@ -102,8 +102,9 @@ def mapped(path: Path) -> memoryview:
 
 
 def read_graph(message: Message, tensors: TensorSource) -> TFGraph:
-    """The records of a GraphDef. Raises FormatError for nodes without name or operator and for repeated names."""
-    nodes = [_node(entry, tensors) for entry in message.get("node", ())]
+    """Return the records of a GraphDef. Raises FormatError for nodes without name or operator and for repeated
+    names."""
+    nodes = [_read_node(entry, tensors) for entry in message.get("node", ())]
     if not nodes and not message.get("library"):
         raise FormatError("not a TensorFlow graph: it has no nodes", path=tensors.path)
     seen: set[str] = set()
@@ -115,7 +116,7 @@ def read_graph(message: Message, tensors: TensorSource) -> TFGraph:
     check_nodes(((node.name, node.op, node.attrs, len(node.inputs)) for node in nodes), tensors.path)
     functions: dict[str, TFFunction] = {}
     for entry in message.get("library", {}).get("function", ()):
-        function = _function(entry, tensors)
+        function = _read_function(entry, tensors)
         if function.name in functions or operator_schema(function.name) is not None:
             raise FormatError(f"two functions or operators are called {function.name!r}", path=tensors.path)
         functions[function.name] = function
@@ -123,31 +124,31 @@ def read_graph(message: Message, tensors: TensorSource) -> TFGraph:
     return TFGraph(nodes, functions, message.get("versions", {}).get("producer", 0))
 
 
-def _attrs(message: Message, tensors: TensorSource, what: str) -> dict[str, Any]:
+def _read_attributes(message: Message, tensors: TensorSource, what: str) -> dict[str, Any]:
     return {name: plain(value, tensors, f"{what}.{name}") for name, value in message.get("attr", {}).items()}
 
 
-def _named(message: Message, tensors: TensorSource) -> tuple[str, str]:
+def _read_name(message: Message, tensors: TensorSource) -> tuple[str, str]:
     name, op = message.get("name", ""), message.get("op", "")
     if not name or not op:
         raise FormatError(f"not a TensorFlow graph: a node with the name {name!r} and no operator", path=tensors.path)
     return name, op
 
 
-def _node(message: Message, tensors: TensorSource) -> TFNode:
-    name, op = _named(message, tensors)
+def _read_node(message: Message, tensors: TensorSource) -> TFNode:
+    name, op = _read_name(message, tensors)
     texts = message.get("input", ())
     return TFNode(
         name,
         op,
         tuple(Endpoint.of(text) for text in texts if not text.startswith("^")),
         tuple(text[1:] for text in texts if text.startswith("^")),
-        _attrs(message, tensors, f"node {name}"),
+        _read_attributes(message, tensors, f"node {name}"),
         message.get("device", ""),
     )
 
 
-def _function(message: Message, tensors: TensorSource) -> TFFunction:
+def _read_function(message: Message, tensors: TensorSource) -> TFFunction:
     signature = message.get("signature", {})
     name = signature.get("name", "")
     returned = message.get("ret", {})
@@ -158,13 +159,13 @@ def _function(message: Message, tensors: TensorSource) -> TFFunction:
     nodes = []
     seen = set(arguments := tuple(argument.get("name", "") for argument in signature.get("input_arg", ())))
     for entry in message.get("node_def", ()):
-        label, op = _named(entry, tensors)
+        label, op = _read_name(entry, tensors)
         if label in seen:
             raise FormatError(f"two nodes or arguments of function {name} are called {label!r}", path=tensors.path)
         seen.add(label)
         texts = tuple(text for text in entry.get("input", ()) if not text.startswith("^"))
         controls = tuple(text[1:] for text in entry.get("input", ()) if text.startswith("^"))
-        attrs = _attrs(entry, tensors, f"node {label} of function {name}")
+        attrs = _read_attributes(entry, tensors, f"node {label} of function {name}")
         nodes.append(FunctionNode(label, op, texts, attrs, controls))
     if not name or len(seen) != len(arguments) + len(nodes) or len(set(outputs)) != len(outputs):
         raise FormatError(f"the function {name!r} has no name, or two arguments or results of one", path=tensors.path)

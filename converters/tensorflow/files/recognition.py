@@ -21,7 +21,7 @@ _OPERATOR, _NODE_NAME = rb"[A-Za-z0-9_.>-]+", rb"[A-Za-z0-9_./>-]+"
 
 
 def looks_like_tensorflow(data: bytes | memoryview) -> bool:
-    """Whether this is a GraphDef, a MetaGraphDef or a SavedModel, in binary or text form, perhaps cut short.
+    """Return whether this is a GraphDef, a MetaGraphDef or a SavedModel, in binary or text form, perhaps cut short.
 
     >>> node = bytes([10, 8, 10, 1, 120, 18, 3]) + b"Abs"
     >>> looks_like_tensorflow(node), looks_like_tensorflow(b"node {"), looks_like_tensorflow(bytes([8, 7, 18, 1, 120]))
@@ -29,21 +29,21 @@ def looks_like_tensorflow(data: bytes | memoryview) -> bool:
     """
     view = memoryview(data)
     return looks_like_text(data) or any(
-        _tried(recognizes, view) for recognizes in (_is_graph, _is_meta_graph, _is_saved_model)
+        _is_readable_as(recognizes, view) for recognizes in (_is_graph, _is_meta_graph, _is_saved_model)
     )
 
 
 def looks_like_text(data: bytes | memoryview) -> bool:
-    """Whether this is the text form: it begins with a field of one of these messages."""
+    """Return whether this is the text form: it begins with a field of one of these messages."""
     return re.match(_TEXT, data) is not None
 
 
 def looks_like_saved_model(data: bytes | memoryview) -> bool:
-    """Whether this is a SavedModel's binary protobuf."""
-    return _tried(_is_saved_model, memoryview(data))
+    """Return whether this is a SavedModel's binary protobuf."""
+    return _is_readable_as(_is_saved_model, memoryview(data))
 
 
-def _tried(recognizes: object, view: memoryview) -> bool:
+def _is_readable_as(recognizes: object, view: memoryview) -> bool:
     try:
         return bool(recognizes(view, 0, len(view)))  # type: ignore[operator]
     except FormatError:
@@ -51,7 +51,7 @@ def _tried(recognizes: object, view: memoryview) -> bool:
 
 
 def _is_graph(view: memoryview, start: int, end: int) -> bool:
-    """A GraphDef: its first node has an operator, or it has functions."""
+    """Return whether this is a GraphDef: its first node has an operator, or it has functions."""
     functions = False
     for number, wire_type, begin, stop in outline(view, start, end, "GraphDef"):
         if _GRAPH.get(number) != wire_type:
@@ -63,7 +63,7 @@ def _is_graph(view: memoryview, start: int, end: int) -> bool:
 
 
 def _has_function(view: memoryview, start: int, end: int) -> bool:
-    """A FunctionDefLibrary: its first function has a signature with a name."""
+    """Return whether this is a FunctionDefLibrary: its first function has a signature with a name."""
     for number, wire_type, begin, stop in outline(view, start, end, "FunctionDefLibrary"):
         if number != 1 or wire_type != BYTES:
             return False
@@ -76,7 +76,8 @@ def _has_function(view: memoryview, start: int, end: int) -> bool:
 
 
 def _is_node(view: memoryview, start: int, end: int) -> bool:
-    """A NodeDef: its operator's name is a word. Where the file ends within it, the node's name must be one."""
+    """Return whether this is a NodeDef: its operator's name is a word. Where the file ends within it, the node's name
+    must be one."""
     named = False
     for number, wire_type, begin, stop in outline(view, start, end, "NodeDef"):
         if number not in _NODE or wire_type != BYTES:

@@ -20,7 +20,7 @@ class Endpoint(NamedTuple):
 
     @staticmethod
     def of(text: str) -> Endpoint:
-        """The endpoint that a text names.
+        """Return the endpoint that a text names.
 
         >>> Endpoint.of("scope/split:1"), Endpoint.of("x")
         (Endpoint(node='scope/split', slot=1), Endpoint(node='x', slot=0))
@@ -30,7 +30,7 @@ class Endpoint(NamedTuple):
 
 
 def is_number(text: str) -> bool:
-    """Whether a text is the number of a result, which has few digits.
+    """Return whether a text is the number of a result, which has few digits.
 
     >>> is_number("12"), is_number("\\u0661"), is_number("9" * 5000), is_number("")
     (True, False, False, False)

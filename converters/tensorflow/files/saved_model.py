@@ -38,7 +38,7 @@ _STATEFUL = frozenset({"RestoreV2", "RestoreSlice", "Restore", "SaveV2", "SaveSl
 def open_saved_model(
     folder: Path, signature: str | None = None, outputs: Sequence[str] | None = None, file: Path | None = None
 ) -> TFSource:
-    """A SavedModel with one signature chosen: the one named, else serving_default, else the only one.
+    """Open a SavedModel with one signature chosen: the one named, else serving_default, else the only one.
 
     `outputs` are nodes that are wanted too; `file` is its protobuf where that has an unusual name. Raises
     ImportFailure with the list of signatures where it is not clear which is meant, and for a checkpoint that is
@@ -52,24 +52,24 @@ def open_saved_model(
     graphs: list[Message] = text.get("meta_graphs", [])
     if not graphs:
         raise FormatError(f"a SavedModel (version {version}) without a graph", path=path)
-    meta = _served(graphs)
+    meta = _choose_served(graphs)
     prefix = folder / "variables" / "variables"
-    return _open(meta, path, prefix, signature, outputs, unicode_text(folder.resolve().name) or "graph")
+    return _open_meta(meta, path, prefix, signature, outputs, unicode_text(folder.resolve().name) or "graph")
 
 
 def open_meta_graph(
     path: Path, signature: str | None = None, outputs: Sequence[str] | None = None
 ) -> TFSource:
-    """A `.meta` file of tf.train.Saver, with the checkpoint of the same prefix beside it. Raises as above."""
+    """Open a `.meta` file of tf.train.Saver, with the checkpoint of the same prefix beside it. Raises as above."""
     prefix = path.with_name(path.name.removesuffix(".meta"))
     meta = read_message(path, "MetaGraphDef")
     if not meta.get("graph_def"):
         raise FormatError("a MetaGraphDef without a graph", path=path)
-    return _open(meta, path, prefix, signature, outputs, unicode_text(prefix.name), "TensorFlow MetaGraph")
+    return _open_meta(meta, path, prefix, signature, outputs, unicode_text(prefix.name), "TensorFlow MetaGraph")
 
 
-def _served(graphs: list[Message]) -> Message:
-    """The graph with the tag `serve` alone, else with it among others, else the first."""
+def _choose_served(graphs: list[Message]) -> Message:
+    """Return the graph with the tag `serve` alone, else with it among others, else the first."""
 
     def tags(meta: Message) -> list[str]:
         return list(meta.get("meta_info_def", {}).get("tags", ()))
@@ -78,7 +78,7 @@ def _served(graphs: list[Message]) -> Message:
     return ordered[0]
 
 
-def _open(
+def _open_meta(
     meta: Message,
     path: Path,
     prefix: Path,
@@ -90,18 +90,18 @@ def _open(
     graph = read_graph(meta.get("graph_def", {}), TensorSource(path))
     nodes = {node.name: node for node in graph.nodes}
     wanted = [Endpoint.of(output) for output in outputs or ()]
-    chosen = _signature(meta, path, signature, graph, wanted)
+    chosen = _choose_signature(meta, path, signature, graph, wanted)
     _check_endpoints(chosen, nodes, path)
     wanted += chosen.outputs.values()
     writes = runs_writes(graph, wanted)
-    variables, files = _variables(meta, graph, _reached(nodes, wanted, controls=True), prefix, path)
-    reached = _reached(nodes, [*chosen.inputs.values(), *wanted], controls=writes)
-    placed, chosen, names = _renamed(reached, chosen)
+    variables, files = _read_variables(meta, graph, _find_reached(nodes, wanted, controls=True), prefix, path)
+    reached = _find_reached(nodes, [*chosen.inputs.values(), *wanted], controls=writes)
+    placed, chosen, names = _rename_inputs(reached, chosen)
     subgraph = TFGraph(placed, graph.functions, graph.producer)
     return TFSource(subgraph, name, chosen, [str(path), *files], variables, names, kind)
 
 
-def _signature(
+def _choose_signature(
     meta: Message, path: Path, wanted: str | None, graph: TFGraph, outputs: Sequence[Endpoint]
 ) -> Signature:
     stated = {
@@ -113,12 +113,12 @@ def _signature(
     if wanted is None and outputs and not stated:
         return Signature("", {}, {})
     if wanted is None and not stated:
-        return _without_signature(graph, path)
+        return _infer_signature(graph, path)
     chosen = wanted or (DEFAULT_SIGNATURE if DEFAULT_SIGNATURE in stated else "")
     if not chosen and len({_endpoints(entry) for entry in stated.values()}) == 1:
         chosen = next(iter(stated))
     if not chosen:
-        lines = "\n  ".join(f"{name}: {_shown(entry)}" for name, entry in sorted(stated.items()))
+        lines = "\n  ".join(f"{name}: {_format_signature(entry)}" for name, entry in sorted(stated.items()))
         raise ImportFailure(
             f"{path}: {len(stated)} signatures and none called {DEFAULT_SIGNATURE}; choose one (signature=..., on the "
             f"command line --signature):\n  {lines}"
@@ -141,17 +141,17 @@ def _signature(
     in_file = sorted(given, key=lambda name: (positions.get(given[name].node, len(positions)), name))
     return Signature(
         chosen,
-        {name: given[name] for name in _in_sequence(in_file)},
-        {name: gives[name] for name in _in_sequence(sorted(gives))},
+        {name: given[name] for name in _sort_names(in_file)},
+        {name: gives[name] for name in _sort_names(sorted(gives))},
     )
 
 
-def _in_sequence(names: Sequence[str]) -> list[str]:
-    """The names in their order; those that differ by a number at the end only, by that number.
+def _sort_names(names: Sequence[str]) -> list[str]:
+    """Return the names in their order; those that differ by a number at the end only, by that number.
 
     Signatures are mappings: the numbers that TensorFlow gave hold the order of a function's arguments and results.
 
-    >>> _in_sequence(["output_0", "output_10", "output_2"]), _in_sequence(["b", "a_1", "a"])
+    >>> _sort_names(["output_0", "output_10", "output_2"]), _sort_names(["b", "a_1", "a"])
     (['output_0', 'output_2', 'output_10'], ['b', 'a_1', 'a'])
     """
     parts = [re.fullmatch(r"(.*?)(?:_(\d+))?", name, re.DOTALL) for name in names]
@@ -165,16 +165,16 @@ def _endpoints(entry: Message) -> tuple[tuple[str, str], ...]:
     return tuple(sorted((name, info.get("name", "")) for name, info in entry.get("outputs", {}).items()))
 
 
-def _shown(entry: Message) -> str:
+def _format_signature(entry: Message) -> str:
     return f"({', '.join(entry.get('inputs', {}))}) -> ({', '.join(entry.get('outputs', {}))})"
 
 
-def _without_signature(graph: TFGraph, path: Path) -> Signature:
-    """What a training graph computes from its inputs: results that nothing uses, but for saving and updating."""
+def _infer_signature(graph: TFGraph, path: Path) -> Signature:
+    """Return what a training graph computes from its inputs: results that nothing uses, but for saving and updating."""
     nodes = {node.name: node for node in graph.nodes}
     outputs = {}
     for name in find_outputs(graph.nodes):
-        reached = _reached(nodes, [Endpoint(name)])
+        reached = _find_reached(nodes, [Endpoint(name)])
         ops = {node.op for node in reached}
         if "Placeholder" in ops and not ops & (_ASSIGNS | _STATEFUL) and not nodes[name].op.startswith(
             ("Assign", "Apply", "ResourceApply", "VarIsInitialized", "IsVariableInitialized")
@@ -195,9 +195,9 @@ def _check_endpoints(signature: Signature, nodes: Mapping[str, TFNode], path: Pa
         raise ImportFailure(f"{path}: signature {signature.name} names nodes that are not there: {', '.join(lost)}")
 
 
-def _reached(nodes: Mapping[str, TFNode], wanted: Iterable[Endpoint], *, controls: bool = False) -> list[TFNode]:
-    """The nodes that the endpoints need, with `controls` also those that these wait for, in the graph's order. What
-    does not exist is left to the importer."""
+def _find_reached(nodes: Mapping[str, TFNode], wanted: Iterable[Endpoint], *, controls: bool = False) -> list[TFNode]:
+    """Return the nodes that the endpoints need, with `controls` also those that these wait for, in the graph's order.
+    What does not exist is left to the importer."""
     names: set[str] = set()
     pending = [endpoint.node for endpoint in wanted]
     while pending:
@@ -210,8 +210,8 @@ def _reached(nodes: Mapping[str, TFNode], wanted: Iterable[Endpoint], *, control
     return [node for name, node in nodes.items() if name in names]
 
 
-def _renamed(nodes: list[TFNode], signature: Signature) -> tuple[list[TFNode], Signature, dict[str, str]]:
-    """Placeholders under the names that the signature has for them, which are those that users know.
+def _rename_inputs(nodes: list[TFNode], signature: Signature) -> tuple[list[TFNode], Signature, dict[str, str]]:
+    """Return placeholders under the names that the signature has for them, which are those that users know.
 
     The third result are the names that they had.
     """
@@ -242,32 +242,32 @@ def _renamed(nodes: list[TFNode], signature: Signature) -> tuple[list[TFNode], S
     return placed, moved_signature, {new: old for old, new in names.items()}
 
 
-def _variables(
+def _read_variables(
     meta: Message, graph: TFGraph, reached: list[TFNode], prefix: Path, path: Path
 ) -> tuple[dict[str, Tensor], list[str]]:
-    """The elements of the variables that are needed, by node, and the files that hold them."""
+    """Return the elements of the variables that are needed, by node, and the files that hold them."""
     holders = [node for node in reached if node.op in HOLDERS]
     if not holders:
         return {}, []
     bundle = Bundle(prefix, path)
-    restored = _restored(graph)
+    restored = _find_restores(graph)
     by_object: dict[str, str] | None = None
     tensors: dict[str, Tensor] = {}
     for node in holders:
         key, part = restored.get(node.name, ("", ""))
         if not key:
-            by_object = _keys_of_objects(meta, bundle) if by_object is None else by_object
+            by_object = _find_object_keys(meta, bundle) if by_object is None else by_object
             shared = node.attrs.get("shared_name") or node.name
             shared = shared if isinstance(shared, str) else node.name
             known = (by_object.get(shared, ""), shared, node.name, f"{shared}/.ATTRIBUTES/{VALUE}")
             key = next((name for name in known if name in bundle), "")
         if key in bundle:
             tensors[node.name] = tensor = bundle.tensor(key, part)
-            _check(node, tensor, key, bundle)
+            _check_variable(node, tensor, key, bundle)
     return tensors, bundle.files
 
 
-def _check(node: TFNode, tensor: Tensor, key: str, bundle: Bundle) -> None:
+def _check_variable(node: TFNode, tensor: Tensor, key: str, bundle: Bundle) -> None:
     """Raise ImportFailure for a tensor that is not what the variable's node states."""
     dtype, shape = node.attrs.get("dtype"), node.attrs.get("shape")
     fits = shape is None or (
@@ -282,8 +282,8 @@ def _check(node: TFNode, tensor: Tensor, key: str, bundle: Bundle) -> None:
         )
 
 
-def _restored(graph: TFGraph) -> dict[str, tuple[str, str]]:
-    """By variable's node what the graph itself restores it from: the tensor's name and the slice of it."""
+def _find_restores(graph: TFGraph) -> dict[str, tuple[str, str]]:
+    """Return by variable's node what the graph itself restores it from: the tensor's name and the slice of it."""
     restoring = {
         name
         for name, function in graph.functions.items()
@@ -306,13 +306,13 @@ def _restored(graph: TFGraph) -> dict[str, tuple[str, str]]:
             source = nodes[source.node].inputs[0]
         restore = nodes.get(source.node)
         if restore is not None and restore.op == "RestoreV2":
-            name, part = (_text(nodes, restore.inputs[slot], source.slot) for slot in (1, 2))
+            name, part = (_read_text(nodes, restore.inputs[slot], source.slot) for slot in (1, 2))
             restores.setdefault(node.inputs[0].node, (name, part))
     return restores
 
 
-def _text(nodes: Mapping[str, TFNode], endpoint: Endpoint, index: int) -> str:
-    """One element of a constant of texts, "" where it is none."""
+def _read_text(nodes: Mapping[str, TFNode], endpoint: Endpoint, index: int) -> str:
+    """Return one element of a constant of texts, "" where it is none."""
     node = nodes.get(endpoint.node)
     value = None if node is None else node.attrs.get("value")
     if not isinstance(value, Tensor) or index >= value.size:
@@ -321,8 +321,9 @@ def _text(nodes: Mapping[str, TFNode], endpoint: Endpoint, index: int) -> str:
     return text if isinstance(text, str) else ""
 
 
-def _keys_of_objects(meta: Message, bundle: Bundle) -> dict[str, str]:
-    """The checkpoint's key of every variable by its name, as the saved objects state it; without ambiguous names."""
+def _find_object_keys(meta: Message, bundle: Bundle) -> dict[str, str]:
+    """Return the checkpoint's key of every variable by its name, as the saved objects state it; without ambiguous
+    names."""
     saved = meta.get("object_graph_def", {}).get("nodes", ())
     if not saved or OBJECT_GRAPH not in bundle:
         return {}

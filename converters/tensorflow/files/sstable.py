@@ -32,7 +32,7 @@ class _Handle(NamedTuple):
 
 
 def read_table(data: memoryview, path: Path) -> dict[bytes, bytes]:
-    """The keys and values of a table file, in order. Raises FormatError, with the byte, for what is no table."""
+    """Return the keys and values of a table file, in order. Raises FormatError, with the byte, for what is no table."""
     if len(data) < FOOTER:
         raise FormatError(
             f"not a checkpoint's index: {len(data)} bytes, less than its footer of {FOOTER}", path=path, offset=0
@@ -46,16 +46,16 @@ def read_table(data: memoryview, path: Path) -> dict[bytes, bytes]:
             offset=len(data) - 8,
         )
     try:
-        position = _handle(data, footer, len(data) - 8)[1]
-        index, _ = _handle(data, position, len(data) - 8)
+        position = _read_handle(data, footer, len(data) - 8)[1]
+        index, _ = _read_handle(data, position, len(data) - 8)
         table: dict[bytes, bytes] = {}
         last, end = b"", 0
-        for _, value in _entries(*_block(data, index)):
-            handle, _ = _handle(memoryview(value), 0, len(value))
+        for _, value in _read_entries(*_read_block(data, index)):
+            handle, _ = _read_handle(memoryview(value), 0, len(value))
             if handle.offset < end:
                 raise FormatError("the blocks of the index overlap, or stand in another order", offset=handle.offset)
             end = handle.offset + handle.size
-            for key, content in _entries(*_block(data, handle)):
+            for key, content in _read_entries(*_read_block(data, handle)):
                 if table and key <= last:
                     reason = "the keys of the index are not in order, or one comes twice"
                     raise FormatError(reason, offset=handle.offset)
@@ -65,14 +65,14 @@ def read_table(data: memoryview, path: Path) -> dict[bytes, bytes]:
     return table
 
 
-def _handle(data: memoryview, position: int, end: int) -> tuple[_Handle, int]:
+def _read_handle(data: memoryview, position: int, end: int) -> tuple[_Handle, int]:
     offset, position = read_varint(data, position, end)
     size, position = read_varint(data, position, end)
     return _Handle(offset, size), position
 
 
-def _block(data: memoryview, handle: _Handle) -> tuple[memoryview, int]:
-    """The content of a block, and where it begins."""
+def _read_block(data: memoryview, handle: _Handle) -> tuple[memoryview, int]:
+    """Return the content of a block, and where it begins."""
     start, end = handle.offset, handle.offset + handle.size
     if end + TRAILER > len(data):
         raise FormatError(
@@ -92,8 +92,8 @@ def _block(data: memoryview, handle: _Handle) -> tuple[memoryview, int]:
     return data[start:end], start
 
 
-def _entries(block: memoryview, start: int) -> Iterator[tuple[bytes, bytes]]:
-    """Keys and values of a block that begins at byte `start`."""
+def _read_entries(block: memoryview, start: int) -> Iterator[tuple[bytes, bytes]]:
+    """Yield keys and values of a block that begins at byte `start`."""
     if len(block) < 4:
         raise FormatError("a block of the index has no restart points", offset=start)
     (restarts,) = struct.unpack_from("<I", block, len(block) - 4)
@@ -119,7 +119,7 @@ def _entries(block: memoryview, start: int) -> Iterator[tuple[bytes, bytes]]:
 
 
 @functools.cache
-def _crc_table() -> tuple[int, ...]:
+def _make_crc_table() -> tuple[int, ...]:
     table = []
     for byte in range(256):
         value = byte
@@ -130,18 +130,18 @@ def _crc_table() -> tuple[int, ...]:
 
 
 def crc32c(data: bytes | memoryview) -> int:
-    """CRC-32C (Castagnoli) of the bytes. About 10 MB a second: for what is small.
+    """Return the CRC-32C (Castagnoli) of the bytes. About 10 MB a second: for what is small.
 
     >>> hex(crc32c(b"123456789"))
     '0xe3069283'
     """
-    table, value = _crc_table(), 0xFFFFFFFF
+    table, value = _make_crc_table(), 0xFFFFFFFF
     for byte in bytes(data):
         value = table[(value ^ byte) & 255] ^ value >> 8
     return value ^ 0xFFFFFFFF
 
 
 def unmasked(stored: int) -> int:
-    """The checksum that a masked one stands for: masked are sums of data that hold sums themselves."""
+    """Return the checksum that a masked one stands for: masked are sums of data that hold sums themselves."""
     rotated = (stored - 0xA282EAD8) & 0xFFFFFFFF
     return (rotated >> 17 | rotated << 15) & 0xFFFFFFFF

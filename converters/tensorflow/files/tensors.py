@@ -45,20 +45,20 @@ class TensorSource:
     path: Path | None = None
 
     def tensor(self, message: Message, what: str) -> Tensor:
-        """The tensor of a TensorProto; `what` names it in errors. Raises FormatError."""
+        """Return the tensor of a TensorProto; `what` names it in errors. Raises FormatError."""
         dtype = data_type(message.get("dtype", 0))
         if not isinstance(dtype, DType):
             self._fail(what, f"elements of type {dtype or 'none'} cannot be read")
-        shape = self._shape(message, dtype, what)
+        shape = self._read_shape(message, dtype, what)
         content: Blob | None = message.get("tensor_content")
         if content is not None and len(content.data):
-            return self._content(content, dtype, shape, what)
+            return self._read_content(content, dtype, shape, what)
         field = _FIELDS.get(dtype)
         if field is None:
             self._fail(what, f"elements of {dtype} outside tensor_content cannot be read")
-        return self._typed(message.get(field, []), dtype, shape, what)
+        return self._read_typed(message.get(field, []), dtype, shape, what)
 
-    def _shape(self, message: Message, dtype: DType, what: str) -> tuple[int, ...]:
+    def _read_shape(self, message: Message, dtype: DType, what: str) -> tuple[int, ...]:
         stated = message.get("tensor_shape", {})
         sizes = tuple(dim.get("size", 0) for dim in stated.get("dim", ()))
         if stated.get("unknown_rank") or any(size < 0 for size in sizes):
@@ -68,7 +68,7 @@ class TensorSource:
             self._fail(what, f"a constant of the shape {list(sizes)}, which {reason}")
         return sizes
 
-    def _content(self, content: Blob, dtype: DType, shape: tuple[int, ...], what: str) -> Tensor:
+    def _read_content(self, content: Blob, dtype: DType, shape: tuple[int, ...], what: str) -> Tensor:
         if dtype is DType.STRING:
             self._fail(what, "strings in tensor_content cannot be read")
         width = max(dtype.bits, 8) // 8  # TensorFlow keeps elements of 4 bits in a byte each
@@ -83,7 +83,7 @@ class TensorSource:
             return Tensor.at(self.path, content.offset, dtype, shape)
         return Tensor.of(np.frombuffer(content.data, dtype.numpy()).reshape(shape))
 
-    def _typed(self, stated: list[Any], dtype: DType, shape: tuple[int, ...], what: str) -> Tensor:
+    def _read_typed(self, stated: list[Any], dtype: DType, shape: tuple[int, ...], what: str) -> Tensor:
         if dtype in (DType.COMPLEX64, DType.COMPLEX128):
             if len(stated) % 2:
                 self._fail(what, f"{len(stated)} numbers, which are no whole number of complex ones")
@@ -113,7 +113,7 @@ class TensorSource:
 
 
 def text_of(data: bytes) -> str | bytes:
-    """The text that bytes hold, or the bytes where they are none."""
+    """Return the text that bytes hold, or the bytes where they are none."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError:

@@ -29,7 +29,7 @@ DIGITS = 60
 
 
 def parse(text: str, message: str) -> Message:
-    """The message that a text holds. Raises FormatError naming the line."""
+    """Return the message that a text holds. Raises FormatError naming the line."""
     parser = _Parser(text)
     content = parser.message(message, "", 0)
     return content
@@ -70,7 +70,7 @@ class _Parser:
         return False
 
     def message(self, message: str, closing: str, depth: int) -> Message:
-        """The fields up to the closing sign, or to the end of the text for none."""
+        """Return the fields up to the closing sign, or to the end of the text for none."""
         if depth > DEEPEST:
             self._fail(f"messages are nested more than {DEEPEST} levels deep")
         fields = fields_by_name(message)

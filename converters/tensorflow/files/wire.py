@@ -33,7 +33,7 @@ class Blob:
 
 
 def decode(data: memoryview, message: str) -> Message:
-    """The message that the data holds. Raises FormatError, with the byte, for what is none or is cut short."""
+    """Return the message that the data holds. Raises FormatError, with the byte, for what is none or is cut short."""
     return _decode(data, 0, len(data), message, 0)
 
 
@@ -49,13 +49,13 @@ def _decode(data: memoryview, position: int, end: int, message: str, depth: int)
         if field is None or field.kind == "any":
             continue
         if field.is_map:
-            key, value = _entry(data, content, position, field, depth)
+            key, value = _read_entry(data, content, position, field, depth)
             values.setdefault(field.name, {})[key] = value
         elif field.repeated and wire_type == BYTES and field.kind in _WIRE_TYPES:
-            values.setdefault(field.name, []).extend(_packed(data, content, position, field))
+            values.setdefault(field.name, []).extend(_read_packed(data, content, position, field))
         else:
             _check_wire_type(field, wire_type, message, start)
-            value = _value(data, content, position, field, depth)
+            value = _read_value(data, content, position, field, depth)
             if field.repeated:
                 values.setdefault(field.name, []).append(value)
             else:
@@ -73,10 +73,10 @@ def _check_wire_type(field: Field, wire_type: int, message: str, start: int) -> 
         )
 
 
-def _value(data: memoryview, start: int, end: int, field: Field, depth: int) -> Any:
+def _read_value(data: memoryview, start: int, end: int, field: Field, depth: int) -> Any:
     kind = field.kind
     if kind == "string":
-        return _text(data[start:end], field.name, start)
+        return _read_text(data[start:end], field.name, start)
     if kind == "bytes":
         return bytes(data[start:end])
     if kind == "blob":
@@ -84,17 +84,17 @@ def _value(data: memoryview, start: int, end: int, field: Field, depth: int) -> 
     if kind in _FORMATS:
         return struct.unpack_from(_FORMATS[kind][0], data, start)[0]
     if kind in _WIRE_TYPES:
-        return _integer(read_varint(data, start, end)[0], kind)
+        return _read_integer(read_varint(data, start, end)[0], kind)
     return _decode(data, start, end, kind, depth + 1)
 
 
-def _integer(number: int, kind: str) -> int | bool:
+def _read_integer(number: int, kind: str) -> int | bool:
     if kind == "bool":
         return bool(number)
     return number - (1 << 64) if kind == "int" and number >> 63 else number
 
 
-def _packed(data: memoryview, start: int, end: int, field: Field) -> list[Any]:
+def _read_packed(data: memoryview, start: int, end: int, field: Field) -> list[Any]:
     if field.kind in _FORMATS:
         code, width = _FORMATS[field.kind]
         if (end - start) % width:
@@ -103,25 +103,25 @@ def _packed(data: memoryview, start: int, end: int, field: Field) -> list[Any]:
     numbers = []
     while start < end:
         number, start = read_varint(data, start, end)
-        numbers.append(_integer(number, field.kind))
+        numbers.append(_read_integer(number, field.kind))
     return numbers
 
 
-def _entry(data: memoryview, start: int, end: int, field: Field, depth: int) -> tuple[str, Any]:
-    """One entry of a map: the key is field 1, the value field 2. Absent, they are empty."""
+def _read_entry(data: memoryview, start: int, end: int, field: Field, depth: int) -> tuple[str, Any]:
+    """Return one entry of a map: the key is field 1, the value field 2. Absent, they are empty."""
     key = ""
     value: Any = "" if field.kind == "string" else {}
     position = start
     while position < end:
         number, wire_type, content, position = read_field(data, position, end, field.name)
         if (number, wire_type) == (1, BYTES):
-            key = _text(data[content:position], field.name, content)
+            key = _read_text(data[content:position], field.name, content)
         elif (number, wire_type) == (2, BYTES):
-            value = _value(data, content, position, field, depth)
+            value = _read_value(data, content, position, field, depth)
     return key, value
 
 
-def _text(data: memoryview, name: str, offset: int) -> str:
+def _read_text(data: memoryview, name: str, offset: int) -> str:
     try:
         return str(data, "utf-8")
     except UnicodeDecodeError as error:

@@ -35,23 +35,23 @@ class Body:
     _users: dict[Endpoint, list[TFNode]] | None = field(default=None, repr=False)
 
     def source(self, endpoint: Endpoint) -> Endpoint:
-        """The endpoint whose value this is, behind nodes that change nothing."""
+        """Return the endpoint whose value this is, behind nodes that change nothing."""
         while endpoint.node in self.nodes and self.nodes[endpoint.node].op in _SAME:
             endpoint = self.nodes[endpoint.node].inputs[0]
         return endpoint
 
     def node(self, endpoint: Endpoint) -> TFNode | None:
-        """The node that gives the endpoint's value, None for an argument."""
+        """Return the node that gives the endpoint's value, None for an argument."""
         return self.nodes.get(self.source(endpoint).node)
 
     def constant(self, endpoint: Endpoint) -> Tensor | None:
-        """The elements of an endpoint that is a constant in the body."""
+        """Return the elements of an endpoint that is a constant in the body."""
         node = self.node(endpoint)
         value = node.attrs.get("value") if node is not None and node.op == "Const" else None
         return value if isinstance(value, Tensor) else None
 
     def users(self, endpoint: Endpoint) -> list[TFNode]:
-        """The nodes that use the value, also behind nodes that change nothing; those are left out."""
+        """Return the nodes that use the value, also behind nodes that change nothing; those are left out."""
         if self._users is None:
             self._users = {}
             for node in self.nodes.values():
@@ -62,7 +62,7 @@ class Body:
 
 
 def body_of(node: ImportNode, attribute: str | FunctionCall, suffix: str = "") -> Body:
-    """The function that an attribute names. Refuses one that is not in the library."""
+    """Return the function that an attribute names. Refuses one that is not in the library."""
     call = node.attrs[attribute] if isinstance(attribute, str) else attribute
     functions = node.functions
     if not isinstance(call, FunctionCall) or call.name not in functions:

@@ -51,39 +51,39 @@ class ImportNode(BaseImportNode):
 
     @property
     def producer(self) -> int:
-        """The version of the graph format, which decides what some old attributes mean."""
+        """Return the version of the graph format, which decides what some old attributes mean."""
         return self.importer.source.graph.producer
 
     @property
     def depth(self) -> int:
-        """How many nodes' functions this node stands inside of."""
+        """Return how many nodes' functions this node stands inside of."""
         return self._scope.depth
 
     @property
     def functions(self) -> dict[str, TFFunction]:
-        """The library of functions."""
+        """Return the library of functions."""
         return self.importer.functions
 
     def behind(self, slot: int) -> ImportNode | None:
-        """The node whose first result an input is, if that was imported here and nothing else uses it."""
+        """Return the node whose first result an input is, if that was imported here and nothing else uses it."""
         return self._scope.producer(self.record.inputs[slot])
 
     @property
     def given_shape(self) -> Shape | None:
-        """The shape that the user gives for an input of this name, None for none."""
+        """Return the shape that the user gives for an input of this name, None for none."""
         return self.importer.shapes.get(self.name)
 
     @property
     def given_dtype(self) -> DType | None:
-        """The dtype that the user gives for an input of this name, None for none."""
+        """Return the dtype that the user gives for an input of this name, None for none."""
         return self.importer.dtypes.get(self.name)
 
     def used(self, slot: int) -> bool:
-        """Whether anything that is imported uses this result of the node."""
+        """Return whether anything that is imported uses this result of the node."""
         return self._scope.is_used(self.name, slot)
 
     def elements(self, slot: int, what: str) -> ndarray[Any, Any]:
-        """The elements of a small constant input of any dtype. Refuses what is computed; not for big weights."""
+        """Return the elements of a small constant input of any dtype. Refuses what is computed; not for big weights."""
         value = self.input(slot)
         if value.tensor is not None:
             return value.tensor.numpy()
@@ -94,7 +94,7 @@ class ImportNode(BaseImportNode):
         return np.array(known, (value.dtype or DType.INT64).numpy()).reshape(shape)
 
     def new_input(self, type_: TensorType) -> Value:
-        """An input of the graph that is the node's result."""
+        """Return an input of the graph that is the node's result."""
         return self.graph.add_input(self.fresh_name(self.name), type_)
 
     def charge_vector(self, numbers: Sequence[int]) -> None:
@@ -109,7 +109,7 @@ class ImportNode(BaseImportNode):
         charge_list(ENTRY * count, f"node {self.name} ({self.op}): a table of numbers")
 
     def int64(self, value: Value) -> Value:
-        """An integer value as int64, which the IR wants for shapes and axes where TensorFlow often has int32.
+        """Return an integer value as int64, which the IR wants for shapes and axes where TensorFlow often has int32.
 
         Known elements become a constant, and a conversion from int64 is undone, so that no conversions pile up.
         """
@@ -128,7 +128,7 @@ class ImportNode(BaseImportNode):
         return self.step(Cast(DType.INT64), value, suffix="int64")
 
     def sizes_operand(self, value: Value) -> Value:
-        """The operand that says a new shape: constant with one -1 where a single size of it is no number."""
+        """Return the operand that says a new shape: constant with one -1 where a single size of it is no number."""
         known = value.known
         if known is not None:
             numbers = [size for size in known.elements if isinstance(size, int)]
@@ -139,7 +139,7 @@ class ImportNode(BaseImportNode):
         return self.int64(value)
 
     def as_attribute(self, value: Value, name: str, default: DType = DType.INT32) -> Value:
-        """The node's result, an int64 value, in the integer dtype that an attribute states (`out_type`)."""
+        """Return the node's result, an int64 value, in the integer dtype that an attribute states (`out_type`)."""
         wanted = self.attrs.get(name, default)
         if value.dtype is wanted:
             return value
@@ -147,7 +147,7 @@ class ImportNode(BaseImportNode):
 
 
 def result_name(node: str, slot: int) -> str:
-    """The name of a node's result: the node's own for the first, `node:1` and so on for the others."""
+    """Return the name of a node's result: the node's own for the first, `node:1` and so on for the others."""
     return node if slot == 0 else f"{node}:{slot}"
 
 

@@ -40,25 +40,25 @@ class Stack:
 
     @property
     def rows(self) -> int:
-        """The rows of one weight."""
+        """Return the rows of one weight."""
         return len(GATES[self.mode]) * self.units
 
     def width(self, layer: int) -> int:
-        """The features of a layer's input."""
+        """Return the features of a layer's input."""
         return self.features if layer == 0 else self.directions * self.units
 
     def start(self, layer: int, way: int) -> int:
-        """Where the weights of a layer's direction begin."""
+        """Return where the weights of a layer's direction begin."""
         before = sum(self.directions * self.rows * (self.width(lower) + self.units) for lower in range(layer))
         return before + way * self.rows * (self.width(layer) + self.units)
 
     def bias_start(self, layer: int, way: int) -> int:
-        """Where its biases begin."""
+        """Return where its biases begin."""
         return self.start(self.layers, 0) + (layer * self.directions + way) * 2 * self.rows
 
     @property
     def count(self) -> int:
-        """How many numbers there are."""
+        """Return how many numbers there are."""
         return self.bias_start(self.layers, 0)
 
 
@@ -89,7 +89,7 @@ def import_cudnn_rnn(node: ImportNode) -> Sequence[Value]:
     lengths = _lengths(node, x)
     last: list[list[Value]] = [[], []]
     for layer in range(stack.layers):
-        weights = [_weight(node, params, stack, layer, name) for name in ("W", "R", "B")]
+        weights = [_cut_weight(node, stack, layer, name) for name in ("W", "R", "B")]
         first, end = ([number * directions] for number in (layer, layer + 1))
         begin = [
             node.step(Slice(), value, node.vector(first), node.vector(end), node.vector([0]), suffix="begin")
@@ -101,7 +101,7 @@ def import_cudnn_rnn(node: ImportNode) -> Sequence[Value]:
         x = node.step(Reshape(), x, node.vector([0, 0, directions * units]), suffix="output")
         for values, value in zip(last, results[1:], strict=False):
             values.append(value)
-    outputs = [x, *(_joined(node, values) for values in last if values)]
+    outputs = [x, *(_concat(node, values) for values in last if values)]
     if not time_major:
         outputs = [node.step(Transpose((1, 0, 2)), value, suffix="samples_first") for value in outputs]
     return outputs if mode == "lstm" else [*outputs, cell]
@@ -121,7 +121,7 @@ def _operator(stack: Stack) -> Any:
 
 
 def _lengths(node: ImportNode, x: Value) -> Value | None:
-    """The sequences' lengths, unless they are known to be all steps."""
+    """Return the sequences' lengths, unless they are known to be all steps."""
     if len(node) < 5:
         return None
     known, steps = node.known(4), node.sizes_if_known(x, (0,))
@@ -130,14 +130,15 @@ def _lengths(node: ImportNode, x: Value) -> Value | None:
     return node.input(4)
 
 
-def _joined(node: ImportNode, values: Sequence[Value]) -> Value:
+def _concat(node: ImportNode, values: Sequence[Value]) -> Value:
     return values[0] if len(values) == 1 else node.step(Concat(0), *values, suffix="last")
 
 
-def _weight(node: ImportNode, params: Value, stack: Stack, layer: int, name: str) -> Value:
+def _cut_weight(node: ImportNode, stack: Stack, layer: int, name: str) -> Value:
     """W (D, G*H, I), R (D, G*H, H) or B (D, 2*G*H) of a layer, cut out of the vector when it is needed."""
-    pieces = [_piece(stack, layer, way, name) for way in range(stack.directions)]
+    pieces = [_locate_weight(stack, layer, way, name) for way in range(stack.directions)]
     gates = list(GATES[stack.mode])
+    params = node.input(3)
     whole = params.tensor
     if whole is None:
         parts = []
@@ -148,7 +149,7 @@ def _weight(node: ImportNode, params: Value, stack: Stack, layer: int, name: str
             axis = 1 if name == "B" else 0
             parts.append(node.step(Gather(axis), part, node.vector(gates), suffix="gates"))
         flat = [stack.directions, *((-1,) if name == "B" else (stack.rows, pieces[0][1][-1]))]
-        return node.step(Reshape(), _joined(node, parts), node.vector(flat), suffix=f"layer_{layer}_{name}")
+        return node.step(Reshape(), _concat(node, parts), node.vector(flat), suffix=f"layer_{layer}_{name}")
 
     def compute() -> NDArray[Any]:
         parts = []
@@ -163,8 +164,8 @@ def _weight(node: ImportNode, params: Value, stack: Stack, layer: int, name: str
     return node.graph.add_parameter(node.fresh_name(f"{node.name}_layer_{layer}_{name}"), tensor)
 
 
-def _piece(stack: Stack, layer: int, way: int, name: str) -> tuple[int, tuple[int, ...]]:
-    """Where a weight begins, and its shape, gates apart."""
+def _locate_weight(stack: Stack, layer: int, way: int, name: str) -> tuple[int, tuple[int, ...]]:
+    """Return where a weight begins, and its shape, gates apart."""
     gates, start, width = len(GATES[stack.mode]), stack.start(layer, way), stack.width(layer)
     if name == "W":
         return start, (gates, stack.units, width)

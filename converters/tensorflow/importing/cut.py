@@ -17,7 +17,7 @@ SHAPES = "_output_shapes"
 
 
 def cut_at(flat: Flat, name: str, dtypes: Mapping[str, DType]) -> str:
-    """Put a placeholder of this name in place of the value that it names (`Mul`, `split:1`); says what was done.
+    """Put a placeholder of this name in place of the value that it names (`Mul`, `split:1`), and return what was done.
 
     Its dtype is what `dtypes` has for the name, or the node states; its shape is known where the node states it.
     Raises ImportFailure for a value that is not there, or whose dtype nothing states. Linear in nodes.
@@ -30,7 +30,7 @@ def cut_at(flat: Flat, name: str, dtypes: Mapping[str, DType]) -> str:
         raise ImportFailure(f"the graph has no node {value.node!r} that could become an input{hint}")
     if node.op in PLACEHOLDERS and not node.inputs:
         return f"it is a {node.op} in the file"
-    types = _types(node)
+    types = _output_types(node)
     dtype = dtypes.get(name) or (types[value.slot] if value.slot < len(types) else None)
     if not isinstance(dtype, DType):
         raise ImportFailure(
@@ -56,8 +56,8 @@ def cut_at(flat: Flat, name: str, dtypes: Mapping[str, DType]) -> str:
     return f"the graph is cut at this {node.op}: what comes before it is left out"
 
 
-def _types(node: TFNode) -> list[DataType | None]:
-    """The dtypes of a node's results as far as they are stated."""
+def _output_types(node: TFNode) -> list[DataType | None]:
+    """Return the dtypes of a node's results as far as they are stated."""
     try:
         return output_types(node.op, node.attrs) or []
     except FormatError:
@@ -65,7 +65,8 @@ def _types(node: TFNode) -> list[DataType | None]:
 
 
 def _shape(node: TFNode, slot: int) -> Shape | None:
-    """The shape that TensorFlow inferred and wrote down, or that an input with a default has; None if there is none."""
+    """Return the shape that TensorFlow inferred and wrote down, or that an input with a default has; None if there is
+    none."""
     stated = node.attrs.get(SHAPES)
     if isinstance(stated, tuple) and slot < len(stated):
         shape: Shape | None = stated[slot]

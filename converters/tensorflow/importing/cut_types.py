@@ -15,7 +15,8 @@ Given = Mapping[str, object]
 def types_at_cuts(
     source: TFSource, inputs: Sequence[str], outputs: Sequence[str] | None, shapes: Given | None, dtypes: Given | None
 ) -> tuple[dict[str, object], dict[str, object]]:
-    """What is given of shapes and dtypes, and for the values that become inputs what follows from the whole model.
+    """Return what is given of shapes and dtypes, and for the values that become inputs what follows from the whole
+    model.
 
     Where that cannot be imported (a cut may be what makes a model readable) only what is given is known.
     """

@@ -29,7 +29,7 @@ AXES = "graphir.dilated_axes"
 
 
 def fuse_dilated(nodes: Mapping[str, TFNode]) -> dict[str, TFNode]:
-    """The nodes, with one operator in place of each such group; its BatchToSpaceND becomes an Identity of it."""
+    """Return the nodes, with one operator in place of each such group; its BatchToSpaceND becomes an Identity of it."""
     new_nodes = dict(nodes)
     if not any(node.op == "BatchToSpaceND" for node in nodes.values()):
         return new_nodes
@@ -41,12 +41,12 @@ def fuse_dilated(nodes: Mapping[str, TFNode]) -> dict[str, TFNode]:
 
 
 def _fuse(last: TFNode, nodes: dict[str, TFNode], uses: Mapping[Endpoint, int]) -> None:
-    squeeze = _above(last, nodes, uses, "Squeeze")
-    convolution = _above(squeeze or last, nodes, uses, *SPATIAL)
+    squeeze = _find_producer(last, nodes, uses, "Squeeze")
+    convolution = _find_producer(squeeze or last, nodes, uses, *SPATIAL)
     if convolution is None or not _is_plain(convolution):
         return
-    expand = _above(convolution, nodes, uses, "ExpandDims")
-    first = _above(expand or convolution, nodes, uses, "SpaceToBatchND")
+    expand = _find_producer(convolution, nodes, uses, "ExpandDims")
+    first = _find_producer(expand or convolution, nodes, uses, "SpaceToBatchND")
     if first is None or len(first.inputs) != 3 or (squeeze is None) != (expand is None):
         return
     blocks, last_blocks = (_numbers(nodes, node.inputs[1]) for node in (first, last))
@@ -69,22 +69,23 @@ def _fuse(last: TFNode, nodes: dict[str, TFNode], uses: Mapping[Endpoint, int]) 
     nodes[last.name] = replace(last, op="Identity", inputs=last.inputs[:1], attrs={"T": last.attrs.get("T")})
 
 
-def _above(node: TFNode, nodes: Mapping[str, TFNode], uses: Mapping[Endpoint, int], *ops: str) -> TFNode | None:
-    """The node of one of these operators that gives the first input, if nothing else uses that."""
+def _find_producer(node: TFNode, nodes: Mapping[str, TFNode], uses: Mapping[Endpoint, int], *ops: str) -> TFNode | None:
+    """Return the node of one of these operators that gives the first input, if nothing else uses that."""
     source = node.inputs[0]
     producer = nodes.get(source.node)
     return producer if producer is not None and producer.op in ops and uses.get(source) == 1 else None
 
 
 def _is_plain(node: TFNode) -> bool:
-    """Whether an operator has no padding, stride or dilation of its own."""
+    """Return whether an operator has no padding, stride or dilation of its own."""
     steps = (*node.attrs.get("strides", ()), *node.attrs.get("dilations", ()))
     count = 2 if node.op in CONVOLUTIONS else 1
     return len(node.inputs) == count and node.attrs.get("padding") == "VALID" and all(step == 1 for step in steps)
 
 
 def _axes(convolution: TFNode, expand: TFNode | None, nodes: Mapping[str, TFNode]) -> tuple[int, ...] | None:
-    """The spatial axes that were taken apart: the first after the batch, without one that was added in between."""
+    """Return the spatial axes that were taken apart: the first after the batch, without one that was added in
+    between."""
     spatial = SPATIAL[convolution.op]
     if str(convolution.attrs.get("data_format", "")).startswith("NC"):
         return None  # SpaceToBatchND takes apart what stands behind the batch, which are the channels then
@@ -98,7 +99,7 @@ def _axes(convolution: TFNode, expand: TFNode | None, nodes: Mapping[str, TFNode
 
 
 def _numbers(nodes: Mapping[str, TFNode], endpoint: Endpoint) -> tuple[int, ...] | None:
-    """The elements of a constant."""
+    """Return the elements of a constant."""
     node = nodes.get(endpoint.node)
     while node is not None and node.op == "Identity":
         node = nodes.get(node.inputs[0].node)
@@ -107,8 +108,8 @@ def _numbers(nodes: Mapping[str, TFNode], endpoint: Endpoint) -> tuple[int, ...]
 
 
 def paddings_left(node: ImportNode, spatial: int) -> tuple[tuple[int, int], ...] | None:
-    """What a fused node pads, before and after on each spatial axis: its paddings without its crops, which are its last
-    two inputs. None for a node that is not fused."""
+    """Return what a fused node pads, before and after on each spatial axis: its paddings without its crops, which are
+    its last two inputs. None for a node that is not fused."""
     if AXES not in node.attrs:
         return None
     axes: Sequence[int] = node.attrs[AXES]

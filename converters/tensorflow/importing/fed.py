@@ -13,7 +13,8 @@ ITERATORS = frozenset({"IteratorGetNext", "IteratorGetNextSync"})
 
 
 def feed_iterators(flat: Flat) -> list[str]:
-    """Put a placeholder in place of each element that an iterator gives; their names, which are the endpoints' own.
+    """Put a placeholder in place of each element that an iterator gives, and return their names, which are the
+    endpoints' own.
 
     Dtypes and shapes are those that the node states. The iterator, and the data sets that it reads, are left out.
     Linear in nodes.
@@ -25,7 +26,7 @@ def feed_iterators(flat: Flat) -> list[str]:
         if node.op not in ITERATORS:
             nodes.append(node)
             continue
-        dtypes, shapes = _listed(node.attrs, "output_types"), _listed(node.attrs, "output_shapes")
+        dtypes, shapes = _read_list(node.attrs, "output_types"), _read_list(node.attrs, "output_shapes")
         for slot, dtype in enumerate(dtypes):
             name = result_name(node.name, slot)
             attrs = {"dtype": dtype, "shape": shapes[slot] if slot < len(shapes) else None}
@@ -41,6 +42,6 @@ def feed_iterators(flat: Flat) -> list[str]:
     return names
 
 
-def _listed(attrs: Mapping[str, Any], name: str) -> tuple[Any, ...]:
+def _read_list(attrs: Mapping[str, Any], name: str) -> tuple[Any, ...]:
     values = attrs.get(name)
     return values if isinstance(values, tuple) else ()

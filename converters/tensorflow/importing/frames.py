@@ -46,15 +46,15 @@ class _Region:
     names: dict[Endpoint, str] = field(default_factory=dict)
 
     def text(self, endpoint: Endpoint) -> str:
-        """The endpoint as a function's node has it."""
+        """Return the endpoint as a function's node has it."""
         return self.names.get(endpoint) or f"{endpoint.node}:{endpoint.slot}"
 
 
 def lower_frames(
     nodes: Mapping[str, TFNode], wanted: Iterable[Endpoint], functions: dict[str, TFFunction]
 ) -> tuple[dict[str, TFNode], Callable[[Endpoint], Endpoint]]:
-    """The nodes, with While and If for the loops and conditionals that the wanted endpoints need, and what became of
-    endpoints. The bodies are added to `functions`.
+    """Return the nodes, with While and If for the loops and conditionals that the wanted endpoints need, and what
+    became of endpoints. The bodies are added to `functions`.
 
     Raises ImportFailure, naming the node, for a structure that is none of these.
     """
@@ -97,7 +97,7 @@ class _Lowering:
                 self.merges.setdefault(node.name.rpartition("/")[0], deque()).append(node.name)
 
     def now(self, endpoint: Endpoint) -> Endpoint:
-        """What became of an endpoint."""
+        """Return what became of an endpoint."""
         while endpoint in self.aliases:
             endpoint = self.aliases[endpoint]
         return endpoint
@@ -117,8 +117,8 @@ class _Lowering:
         for scope, merges in self.merges.items():
             self.merges[scope] = deque(sorted(merges, key=lambda name: self.order.get(name, 0)))
         for merge in ordered:
-            self._settled(Endpoint(merge))
-        self._region(listed, lambda endpoint, node: None)
+            self._settle(Endpoint(merge))
+        self._collect_region(listed, lambda endpoint, node: None)
 
     def _conditionals_before(self, wanted: Sequence[Endpoint]) -> list[str]:
         """Return the Merges of conditionals outside of loops that the endpoints need, each behind those it needs.
@@ -157,8 +157,8 @@ class _Lowering:
     def _is_conditional(self, node: TFNode) -> bool:
         return node.op == "Merge" and not self.guards.is_loop_merge(node)
 
-    def _settled(self, endpoint: Endpoint) -> Endpoint:
-        """The endpoint after what gives it has been lowered."""
+    def _settle(self, endpoint: Endpoint) -> Endpoint:
+        """Return the endpoint after what gives it has been lowered."""
         endpoint = self.now(endpoint)
         node = self.nodes.get(endpoint.node)
         if node is not None and node.op == "Exit":
@@ -167,12 +167,12 @@ class _Lowering:
             self._lower_conditional(node)
         else:
             return endpoint
-        return self._settled(endpoint)
+        return self._settle(endpoint)
 
-    def _region(
+    def _collect_region(
         self, starts: Iterable[Endpoint], outside: Callable[[Endpoint, TFNode | None], Outside]
     ) -> tuple[_Region, dict[Endpoint, Outside]]:
-        """The nodes that the endpoints need, back to what `outside` says to be no part of it, and those endpoints."""
+        """Return the nodes that the endpoints need, back to what `outside` excludes, and the endpoints outside."""
         region, seen = _Region(), set[str]()
         edges: dict[Endpoint, Outside] = {}
         stack: list[tuple[Endpoint, bool]] = [(endpoint, False) for endpoint in starts]
@@ -181,7 +181,7 @@ class _Lowering:
             if is_done:
                 region.nodes.setdefault(endpoint.node, self.nodes[endpoint.node])
                 continue
-            endpoint = self._settled(endpoint)
+            endpoint = self._settle(endpoint)
             if endpoint in edges or endpoint.node in region.nodes or endpoint.node in seen:
                 continue
             node = self.nodes.get(endpoint.node)
@@ -197,7 +197,7 @@ class _Lowering:
         return region, edges
 
     def _add_function(self, name: str, count: int, region: _Region, results: Iterable[Endpoint]) -> FunctionCall:
-        """A function in the library that takes `count` arguments, called @0, @1 and so on."""
+        """Return a function in the library that takes `count` arguments, called @0, @1 and so on."""
         nodes = [
             FunctionNode(node.name, node.op, tuple(region.text(self.now(source)) for source in node.inputs), node.attrs)
             for node in region.nodes.values()
@@ -218,7 +218,7 @@ class _Lowering:
         scope = merge.name.rpartition("/")[0]
         members: list[TFNode] = []
         branches: list[list[_Branch]] = []
-        guard, _ = self._sides(merge)
+        guard, _ = self._find_sides(merge)
         waiting = self.merges[scope]
         while waiting and Endpoint(waiting[0]) in self.aliases:
             waiting.popleft()
@@ -229,10 +229,10 @@ class _Lowering:
             if members and self._needs(name, [member.name for member in members]):
                 break  # it and those behind it are a conditional of their own
             try:
-                known, operands = self._sides(other)
+                known, operands = self._find_sides(other)
                 if known.condition != guard.condition:
                     continue
-                sides = [self._branch(operand, replace(guard, side=side)) for side, operand in enumerate(operands)]
+                sides = [self._find_branch(operand, replace(guard, side=side)) for side, operand in enumerate(operands)]
             except ImportFailure:
                 if other is merge:
                     raise
@@ -243,8 +243,8 @@ class _Lowering:
         self.active.discard(merge.name)
         self._add_conditional(members, guard, branches)
 
-    def _sides(self, merge: TFNode) -> tuple[Guard, list[Endpoint]]:
-        """The condition of a Merge, and its operands by the side that each stands on."""
+    def _find_sides(self, merge: TFNode) -> tuple[Guard, list[Endpoint]]:
+        """Return the condition of a Merge, and its operands by the side that each stands on."""
         sides = self.guards.sides(merge)
         if sides is None:
             raise ImportFailure(
@@ -253,15 +253,15 @@ class _Lowering:
             )
         return sides
 
-    def _branch(self, start: Endpoint, guard: Guard) -> _Branch:
-        """What a Merge's operand needs on its side of the condition; what runs on both stays outside."""
+    def _find_branch(self, start: Endpoint, guard: Guard) -> _Branch:
+        """Return what a Merge's operand needs on its side of the condition; what runs on both stays outside."""
 
         def outside(endpoint: Endpoint, node: TFNode | None) -> Outside:
             if node is None or node.op in ("Placeholder", "Const", "Enter") or self.guards.is_loop_merge(node):
                 return endpoint
             return endpoint if node.op in SWITCHES else None
 
-        region, _ = self._region([start], outside)
+        region, _ = self._collect_region([start], outside)
         inside = {name: node for name, node in region.nodes.items() if guard in self.guards.of_node(name)}
         return _Branch(self.now(start), inside)
 
@@ -279,33 +279,33 @@ class _Lowering:
             for endpoint in [*(source for node in region.nodes.values() for source in node.inputs), *results]:
                 used = self.now(endpoint)
                 if used.node not in region.nodes:
-                    region.names[used] = arguments.setdefault(self._before_switch(used, guard), f"@{len(arguments)}")
+                    region.names[used] = arguments.setdefault(self._skip_switch(used, guard), f"@{len(arguments)}")
             calls.append((region, results))
         functions = [
             self._add_function(self._names.fresh(f"{name}/{side}"), len(arguments), region, results)
             for side, (region, results) in enumerate(calls)
         ]
         attrs = {"branches": functions} if guard.is_index else dict(zip(BRANCHES, functions, strict=True))
-        inputs = (self._settled(guard.condition), *arguments)
+        inputs = (self._settle(guard.condition), *arguments)
         self.nodes[name] = TFNode(name, "Case" if guard.is_index else "If", inputs, (), attrs)
         self.guards.set_node(name, self.guards.of_node(members[0].name))
         slots = [Endpoint(member.name) for member in members]
         slots += [Endpoint(member.name, 1) for member in members if member.name in self.indexed]
         self.aliases |= {endpoint: Endpoint(name, slot) for slot, endpoint in enumerate(slots)}
 
-    def _before_switch(self, endpoint: Endpoint, guard: Guard) -> Endpoint:
-        """What a Switch of this condition passes on; any other endpoint as it is."""
+    def _skip_switch(self, endpoint: Endpoint, guard: Guard) -> Endpoint:
+        """Return what a Switch of this condition passes on; any other endpoint as it is."""
         node = self.nodes.get(endpoint.node)
         if node is None or not self.guards.is_branch(node):
             return endpoint
         is_same = self.guards.side(node, endpoint.slot).condition == guard.condition
-        return self._settled(node.inputs[0]) if is_same else endpoint
+        return self._settle(node.inputs[0]) if is_same else endpoint
 
     def _value_index(self, merge: TFNode, guard: Guard) -> list[Endpoint]:
-        """Which of a Merge's operands it gives on a side, as a constant; nothing where that is not used."""
+        """Return which of a Merge's operands it gives on a side, as a constant; nothing where that is not used."""
         if merge.name not in self.indexed:
             return []
-        index = merge.inputs.index(self._sides(merge)[1][guard.side])
+        index = merge.inputs.index(self._find_sides(merge)[1][guard.side])
         name = self._names.fresh(f"{merge.name}/value_index_{index}")
         value = Tensor.of(np.array(index, np.int32))
         self.nodes[name] = TFNode(name, "Const", (), (), {"value": value, "dtype": value.dtype})
@@ -325,7 +325,7 @@ class _Lowering:
         indices = {Endpoint(switch.name, TRUE): index for index, switch in enumerate(switches)}
         indices |= {Endpoint(variable.merge): index for index, variable in enumerate(variables)}
         test = self.nodes[condition].inputs[0]
-        regions = [self._loop_region(wanted, condition, indices) for wanted in ([test], following)]
+        regions = [self._collect_loop_region(wanted, condition, indices) for wanted in ([test], following)]
         extras: dict[Endpoint, int] = {}
         for region, edges in regions:
             for endpoint, stands_for in edges.items():
@@ -342,7 +342,7 @@ class _Lowering:
             "cond": self._add_function(f"{name}/cond", count, regions[0][0], [test]),
             "body": self._add_function(f"{name}/body", count, regions[1][0], [*following, *kept]),
         }
-        inputs = (*(self._settled(variable.start) for variable in variables), *extras)
+        inputs = (*(self._settle(variable.start) for variable in variables), *extras)
         self.nodes[name] = TFNode(name, "While", inputs, (), attrs)
         self.guards.set_node(name, self.guards.of_node(exit_.name))
         for index, switch in enumerate(switches):
@@ -350,7 +350,7 @@ class _Lowering:
                 self.aliases[Endpoint(left)] = Endpoint(name, index)
 
     def _loop_variable(self, switch: TFNode) -> _LoopVariable:
-        """The variable of a loop that a Switch takes apart."""
+        """Return the variable of a loop that a Switch takes apart."""
         merge = self.nodes.get(switch.inputs[0].node)
         sources = [] if merge is None else [self.nodes.get(source.node) for source in merge.inputs]
         by_op = {source.op: source for source in sources if source is not None}
@@ -358,10 +358,10 @@ class _Lowering:
             raise ImportFailure(f"the loop variable at {switch.name} does not come from Enter and NextIteration")
         return _LoopVariable(merge.name, by_op["Enter"].inputs[0], by_op["NextIteration"].inputs[0])
 
-    def _loop_region(
+    def _collect_loop_region(
         self, wanted: Sequence[Endpoint], condition: str, indices: Mapping[Endpoint, int]
     ) -> tuple[_Region, dict[Endpoint, Outside]]:
-        """The nodes of a loop behind some endpoints; `places` are its variables."""
+        """Return the nodes of a loop behind some endpoints; `indices` are those of its variables."""
 
         def outside(endpoint: Endpoint, node: TFNode | None) -> Outside:
             if endpoint in indices:
@@ -369,12 +369,12 @@ class _Lowering:
             if node is None or node.op in ("Const", "Placeholder"):
                 return endpoint
             if node.op == "Enter":
-                return self._settled(node.inputs[0])
+                return self._settle(node.inputs[0])
             if node.op in ("Switch", "Merge", "LoopCond"):
                 raise ImportFailure(f"the loop at {condition} uses {endpoint}, which belongs to another frame")
             return None
 
-        return self._region(wanted, outside)
+        return self._collect_region(wanted, outside)
 
 
 @dataclass(frozen=True)

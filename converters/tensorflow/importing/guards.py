@@ -43,7 +43,7 @@ class Guards:
             self._visit_all()
 
     def of_node(self, name: str) -> Path:
-        """The guards under which a node runs; none for a node that is unknown."""
+        """Return the guards under which a node runs; none for a node that is unknown."""
         return self._paths.get(name, ())
 
     def set_node(self, name: str, path: Path) -> None:
@@ -51,36 +51,36 @@ class Guards:
         self._paths[name] = path
 
     def of(self, endpoint: Endpoint) -> Path:
-        """The guards of a result: those of its node, and for a Switch the side that the result stands for."""
+        """Return the guards of a result: those of its node, and for a Switch the side that the result stands for."""
         path, node = self.of_node(endpoint.node), self._nodes.get(endpoint.node)
         return path if node is None or not self.is_branch(node) else _join([path, (self.side(node, endpoint.slot),)])
 
     def is_branch(self, node: TFNode) -> bool:
-        """Whether a node is the Switch of a conditional, not that of a loop."""
+        """Return whether a node is the Switch of a conditional, not that of a loop."""
         return plain_op(node) in SWITCHES and len(node.inputs) > 1 and not self.loop_condition(node)
 
     def side(self, switch: TFNode, slot: int) -> Guard:
-        """The side of its condition that a Switch's result stands for."""
+        """Return the side of its condition that a Switch's result stands for."""
         is_index = switch.op == "_SwitchN"
         return Guard(
             self.behind_identities(switch.inputs[1]), slot, switch.attrs.get("num_outs", 0) if is_index else 2, is_index
         )
 
     def loop_condition(self, switch: TFNode) -> str:
-        """The LoopCond that a Switch stands on, "" for one of a conditional."""
+        """Return the LoopCond that a Switch stands on, "" for one of a conditional."""
         node = self._nodes.get(self.behind_identities(switch.inputs[1]).node)
         return node.name if node is not None and node.op == "LoopCond" else ""
 
     def is_loop_merge(self, node: TFNode) -> bool:
-        """Whether a node is the Merge of a loop's variable."""
+        """Return whether a node is the Merge of a loop's variable."""
         return plain_op(node) == "Merge" and any(map(self._comes_from_iteration, node.inputs))
 
     def loop_of(self, node: TFNode) -> Guard | None:
-        """The innermost loop that an Exit leaves."""
-        return next((guard for guard in reversed(self._around(node.inputs)) if not guard.sides), None)
+        """Return the innermost loop that an Exit leaves."""
+        return next((guard for guard in reversed(self._join_paths(node.inputs)) if not guard.sides), None)
 
     def sides(self, merge: TFNode) -> tuple[Guard, list[Endpoint]] | None:
-        """The condition whose sides a Merge brings together, and its operands by side; None if there is no such.
+        """Return the condition whose sides a Merge brings together, and its operands by side; None if there is no such.
 
         An operand on no side is always there: TensorFlow's Merge then gives whichever comes first.
         """
@@ -92,7 +92,7 @@ class Guards:
         return None
 
     def behind_identities(self, endpoint: Endpoint) -> Endpoint:
-        """What an endpoint is behind nodes that change nothing."""
+        """Return what an endpoint is behind nodes that change nothing."""
         passed: dict[Endpoint, None] = {}
         while endpoint not in passed:
             passed[endpoint] = None
@@ -114,7 +114,7 @@ class Guards:
                 if node is None or name in self._paths:
                     continue
                 if is_done:
-                    self._paths[name] = self._path(node)
+                    self._paths[name] = self._find_path(node)
                 elif name not in opened:  # what waits for itself through control inputs has nothing to add
                     opened.add(name)
                     stack.append((name, True))
@@ -122,18 +122,18 @@ class Guards:
                         before = (*(source.node for source in node.inputs), *node.controls)
                         stack += [(other, False) for other in before]
 
-    def _path(self, node: TFNode) -> Path:
+    def _find_path(self, node: TFNode) -> Path:
         op = plain_op(node)
         if op == "NextIteration":
             return ()
         if op == "Merge" and self.is_loop_merge(node):
-            return self._around(source for source in node.inputs if not self._comes_from_iteration(source))
+            return self._join_paths(source for source in node.inputs if not self._comes_from_iteration(source))
         if op == "Merge":
             ends = self.sides(node)
             ended = None if ends is None else ends[0].condition
-            path = self._around(node.inputs) if ended is not None else ()
+            path = self._join_paths(node.inputs) if ended is not None else ()
             return tuple(guard for guard in path if guard.condition != ended)
-        path = _join([self._around(node.inputs), *map(self.of_node, node.controls)])
+        path = _join([self._join_paths(node.inputs), *map(self.of_node, node.controls)])
         if op == "Enter":
             return _join([path, (Guard(Endpoint(str(node.attrs.get("frame_name")))),)])
         if op == "Exit":
@@ -141,7 +141,7 @@ class Guards:
             return tuple(guard for guard in path if guard != loop)
         return path
 
-    def _around(self, endpoints: Iterable[Endpoint]) -> Path:
+    def _join_paths(self, endpoints: Iterable[Endpoint]) -> Path:
         return _join(map(self.of, endpoints))
 
     def _comes_from_iteration(self, endpoint: Endpoint) -> bool:
@@ -150,7 +150,7 @@ class Guards:
 
 
 def plain_op(node: TFNode) -> str:
-    """The operator without the prefix of those on reference variables."""
+    """Return the operator without the prefix of those on reference variables."""
     return node.op.removeprefix("Ref")
 
 

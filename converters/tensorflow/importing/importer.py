@@ -60,8 +60,8 @@ class Importer(BaseImporter):
     ) -> None:
         super().__init__(Graph(source.name))
         self.source = source
-        self.shapes = {_plain(name): parse_dims(shape) for name, shape in (shapes or {}).items()}
-        self.dtypes = {_plain(name): DType.of(dtype) for name, dtype in (dtypes or {}).items()}
+        self.shapes = {_strip_slot(name): parse_dims(shape) for name, shape in (shapes or {}).items()}
+        self.dtypes = {_strip_slot(name): DType.of(dtype) for name, dtype in (dtypes or {}).items()}
         self.graph.metadata["tensorflow.format"] = source.kind
         self.pairs: set[Value] = set()  # those that are complex in TensorFlow (see `pairs`)
         self.unfrozen: list[str] = []
@@ -76,12 +76,12 @@ class Importer(BaseImporter):
 
     @property
     def failures(self) -> int:
-        """How many problems were recorded so far, variables without elements among them."""
+        """Return how many problems were recorded so far, variables without elements among them."""
         return super().failures + len(self.unfrozen)
 
     @contextmanager
     def trial(self) -> Iterator[Trial]:
-        """The base's, for variables without elements too."""
+        """Return a trial as the base does, for variables without elements too."""
         unfrozen = len(self.unfrozen)
         with super().trial() as outcome:
             yield outcome
@@ -89,10 +89,10 @@ class Importer(BaseImporter):
             del self.unfrozen[unfrozen:]
 
     def run(self) -> Graph:
-        """The graph. Raises UnsupportedOpError with every gap, or ImportFailure with every other problem."""
+        """Return the graph. Raises UnsupportedOpError with every gap, or ImportFailure with every other problem."""
         refuse_known("tensorflow", {*import_table(), *VARIABLES})
-        cut = [Endpoint.of(_plain(name)).node for name in self._stated_inputs]
-        graph, written = thread_state(self.source.graph, list(self._stated().values()), cut)
+        cut = [Endpoint.of(_strip_slot(name)).node for name in self._stated_inputs]
+        graph, written = thread_state(self.source.graph, list(self._find_outputs().values()), cut)
         self.functions |= graph.functions
         flat = flatten(graph)
         flat.nodes = unfuse(flat.nodes)
@@ -103,17 +103,17 @@ class Importer(BaseImporter):
         fed = feed_iterators(flat)
         if fed:
             self.graph.decide(DecisionKind.INPUTS_FED, "-", f"what an iterator gives is fed as inputs: {listing(fed)}")
-        for name in self._stated_inputs:
-            self.graph.decide(DecisionKind.INPUTS_CHOSEN, _plain(name), cut_at(flat, _plain(name), self.dtypes))
+        for name in map(_strip_slot, self._stated_inputs):
+            self.graph.decide(DecisionKind.INPUTS_CHOSEN, name, cut_at(flat, name, self.dtypes))
         nodes = fuse_dilated({node.name: node for node in lower_tensor_arrays(flat.nodes)})
-        outputs = self._outputs(flat, nodes)
+        outputs = self._resolve_outputs(flat, nodes)
         last = [flat.resolve(item.last) for item in written]
         nodes, now = lower_frames(nodes, [*outputs.values(), *last], self.functions)
         outputs = {name: now(endpoint) for name, endpoint in outputs.items()}
         last = list(map(now, last))
         order = sorted_nodes(nodes, [*outputs.values(), *last])
         self._check_given(nodes)
-        listed = self._listed_inputs(flat, nodes)
+        listed = self._order_placeholders(flat, nodes)
         self._place_inputs(order, nodes, listed, {item.variable.name for item in written})
         scope = Scope(self, self.graph)
         scope.run(order, [*outputs.values(), *last])
@@ -136,7 +136,7 @@ class Importer(BaseImporter):
         name_open_sizes(self.graph, opened, size_letter, one_batch=one_batch)
 
     def shape_hint(self) -> str:
-        """What to say when a size is missing."""
+        """Return the hint for a missing size."""
         inputs = [value for value in self.graph.inputs if value not in self.broken]
         if not inputs:
             return ""
@@ -147,19 +147,19 @@ class Importer(BaseImporter):
         sizes = [dim if isinstance(dim, int) else size if axis else 1 for axis, dim in enumerate(shape)]
         return f"; give its shape, as in -i {inputs[0].name}:{','.join(map(str, sizes))}"
 
-    def _stated(self) -> dict[str, Endpoint]:
-        """The endpoints of the outputs as the file has them, by the names that the graph shall have for them."""
+    def _find_outputs(self) -> dict[str, Endpoint]:
+        """Return the endpoints of the outputs as the file has them, by the names that the graph shall have for them."""
         signature = self.source.signature
         if self._stated_outputs is not None:
             known = {} if signature is None else signature.outputs
-            return {_plain(name): known.get(name) or Endpoint.of(name) for name in self._stated_outputs}
+            return {_strip_slot(name): known.get(name) or Endpoint.of(name) for name in self._stated_outputs}
         if signature is not None:
             return dict(signature.outputs)
         return {name: Endpoint(name) for name in find_outputs(self.source.graph.nodes)}
 
-    def _outputs(self, flat: Flat, nodes: Mapping[str, TFNode]) -> dict[str, Endpoint]:
-        """The endpoints of the outputs, by the names that the graph shall have for them."""
-        stated = self._stated()
+    def _resolve_outputs(self, flat: Flat, nodes: Mapping[str, TFNode]) -> dict[str, Endpoint]:
+        """Return the endpoints of the outputs, by the names that the graph shall have for them."""
+        stated = self._find_outputs()
         if not stated:
             for call in flat.aliases:
                 flat.resolve(call)  # where every result is used, something goes in a circle
@@ -189,12 +189,12 @@ class Importer(BaseImporter):
         if problems:
             raise ImportFailure("\n  ".join(problems))
 
-    def _listed_inputs(self, flat: Flat, nodes: Mapping[str, TFNode]) -> list[str]:
-        """The placeholders in the order that the graph's inputs shall have.
+    def _order_placeholders(self, flat: Flat, nodes: Mapping[str, TFNode]) -> list[str]:
+        """Return the placeholders in the order that the graph's inputs shall have.
 
         That is the caller's, else the signature's (a Keras model's), else the file's.
         """
-        stated = [flat.resolve(Endpoint.of(_plain(name))).node for name in self._stated_inputs]
+        stated = [flat.resolve(Endpoint.of(_strip_slot(name))).node for name in self._stated_inputs]
         signature = self.source.signature
         signed = [] if signature is None else [flat.resolve(endpoint).node for endpoint in signature.inputs.values()]
         placeholders = [name for name, node in nodes.items() if node.op in PLACEHOLDERS]
@@ -206,14 +206,14 @@ class Importer(BaseImporter):
     ) -> None:
         """Bring the placeholders to the front, with those that nothing uses but that are stated or are `state`."""
         used = {node.name for node in order}
-        staying = used | self._stated_unused(nodes) | state
+        staying = used | self._find_unused_inputs(nodes) | state
         front = [name for name in listed if name in staying and not nodes[name].inputs]
         moved = set(front)
         order[:] = [*(nodes[name] for name in front), *(node for node in order if node.name not in moved)]
 
-    def _stated_unused(self, nodes: Mapping[str, TFNode]) -> set[str]:
-        """The inputs that stay even if nothing uses them: of a signature whose outputs are taken, if their types are
-        known."""
+    def _find_unused_inputs(self, nodes: Mapping[str, TFNode]) -> set[str]:
+        """Return the inputs that stay even if nothing uses them: of a signature whose outputs are taken, if their types
+        are known."""
         signature = self.source.signature
         if signature is None or self._stated_outputs is not None or self._stated_inputs:
             return set()
@@ -261,7 +261,7 @@ class Importer(BaseImporter):
         record_state(self.graph, self.carried)
 
     def _as_output(self, value: Value, name: str, chosen: list[Value]) -> Value:
-        """The value under its output's name; a copy where it has to keep its own."""
+        """Return the value under its output's name; a copy where it has to keep its own."""
         if value.name == name and value not in chosen and value.producer is not None:
             return value
         if value.producer is None or value in chosen or name in self.graph:
@@ -300,12 +300,12 @@ class Importer(BaseImporter):
 
 
 def _has_effects(node: TFNode) -> bool:
-    """Whether a node does something besides giving results, as assignments do."""
+    """Return whether a node does something besides giving results, as assignments do."""
     schema = operator_schema(node.op)
     return schema is None or not schema.outputs or node.op.startswith("Assign")
 
 
-def _plain(name: str) -> str:
+def _strip_slot(name: str) -> str:
     """`x` for `x:0`."""
     return name.removesuffix(":0")
 

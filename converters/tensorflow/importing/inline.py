@@ -35,7 +35,8 @@ class Flat:
     inlined: list[str] = field(default_factory=list)
 
     def resolve(self, endpoint: Endpoint) -> Endpoint:
-        """The endpoint itself, or what became of it. Raises ImportFailure where calls give each other's results."""
+        """Return the endpoint itself, or what became of it. Raises ImportFailure where calls give each other's
+        results."""
         passed: dict[Endpoint, None] = {}
         while endpoint in self.aliases:
             if endpoint in passed:
@@ -47,7 +48,8 @@ class Flat:
 
 
 def called(node: TFNode, functions: Mapping[str, TFFunction]) -> FunctionCall | None:
-    """The function that a node calls, None if it is no call. Raises ImportFailure for one that the library lacks."""
+    """Return the function that a node calls, None if it is no call. Raises ImportFailure for one that the library
+    lacks."""
     if node.op in CALLS:
         call = node.attrs.get("f")
         if not isinstance(call, FunctionCall) or call.name not in functions:
@@ -60,7 +62,7 @@ def called(node: TFNode, functions: Mapping[str, TFFunction]) -> FunctionCall | 
 
 
 def flatten(graph: TFGraph) -> Flat:
-    """The graph's nodes, every call replaced. Names of a function's nodes get the call's name before them.
+    """Return the graph's nodes, every call replaced. Names of a function's nodes get the call's name before them.
 
     Raises ImportFailure for a function that is missing or calls itself, and for a cycle; FormatError for what does not
     fit TensorFlow's operators, and where calls make far more nodes than the file holds.
@@ -136,7 +138,7 @@ def body(
     functions: Mapping[str, TFFunction],
     control: str = "",
 ) -> tuple[list[TFNode], list[Endpoint]]:
-    """A function's nodes with a prefix before their names, and its results.
+    """Return a function's nodes with a prefix before their names, and its results.
 
     `attrs` are the attributes of the call, `arguments` what each argument is. Nodes that take no argument wait for
     `control`, as the others wait for what gives theirs. Raises ImportFailure for a reference to nothing, FormatError as
@@ -170,7 +172,7 @@ def body(
 
 
 def bound_attributes(attrs: Mapping[str, Any], call: Mapping[str, Any]) -> dict[str, Any]:
-    """The attributes with those of the call for those that name one; left out where the call states none."""
+    """Return the attributes with those of the call for those that name one; left out where the call states none."""
     values: dict[str, Any] = {}
     for name, value in attrs.items():
         if not isinstance(value, Bound):
@@ -183,7 +185,8 @@ def bound_attributes(attrs: Mapping[str, Any], call: Mapping[str, Any]) -> dict[
 def _slot(
     function: TFFunction, node: FunctionNode, attrs: Mapping[str, Any], text: str, functions: Mapping[str, TFFunction]
 ) -> int:
-    """The slot that `output:1` means among the node's results. Raises ImportFailure for a result that it has not."""
+    """Return the slot that `output:1` means among the node's results. Raises ImportFailure for a result that it has
+    not."""
     name, _, index = text.partition(":")
     if not text or (not index and is_number(name)):
         return int(text or 0)

@@ -27,21 +27,21 @@ class Layout:
 
     @property
     def to_first(self) -> tuple[int, ...]:
-        """The order of axes that brings a tensor to channels first."""
+        """Return the order of axes that brings a tensor to channels first."""
         return (0, self.spatial + 1, *range(1, self.spatial + 1))
 
     @property
     def to_last(self) -> tuple[int, ...]:
-        """The order of axes that brings a tensor from channels first to channels last."""
+        """Return the order of axes that brings a tensor from channels first to channels last."""
         return (0, *range(2, self.spatial + 2), 1)
 
     @property
     def spatial_axes(self) -> range:
-        """The spatial axes of a tensor in this layout."""
+        """Return the spatial axes of a tensor in this layout."""
         return range(1, self.spatial + 1) if self.channels_last else range(2, self.spatial + 2)
 
     def spatial_of(self, node: ImportNode, what: str, numbers: Sequence[int]) -> tuple[int, ...]:
-        """The spatial entries of a list with a number for each axis (`strides`), or for each spatial axis.
+        """Return the spatial entries of a list with a number for each axis (`strides`), or for each spatial axis.
 
         Refuses other numbers than 1 for batch and channels.
         """
@@ -57,7 +57,8 @@ class Layout:
 
 
 def layout_of(node: ImportNode, spatial: int) -> Layout:
-    """The layout that the node's `data_format` states. Refuses one that is unknown for that many spatial axes."""
+    """Return the layout that the node's `data_format` states. Refuses one that is unknown for that many spatial
+    axes."""
     if spatial not in _LAST:
         node.refuse(f"its data have {spatial + 2} axes")
     stated = node.attrs.get("data_format", _LAST[spatial])
@@ -67,14 +68,14 @@ def layout_of(node: ImportNode, spatial: int) -> Layout:
 
 
 def channels_first(node: ImportNode, layout: Layout, value: Value) -> Value:
-    """The value with channels first: itself, or behind a Transpose."""
+    """Return the value with channels first: itself, or behind a Transpose."""
     if not layout.channels_last:
         return value
     return node.step(Transpose(layout.to_first), value, suffix="to_nchw")
 
 
 def finish(node: ImportNode, layout: Layout, op: Operator, *operands: Value | None) -> Value:
-    """The node's result in its own layout, by an operator over channels first.
+    """Return the node's result in its own layout, by an operator over channels first.
 
     What that operator gives has the node's result for its source too: it is all that is left where the Transpose goes.
     """
@@ -93,7 +94,7 @@ def padding_of(
     strides: Sequence[int],
     dilations: Sequence[int],
 ) -> Padding:
-    """The node's `padding` for a `value` in its own layout.
+    """Return the node's `padding` for a `value` in its own layout.
 
     SAME becomes numbers where the sizes are known (or do not matter, at stride 1) and stays `Same` otherwise.
     """
@@ -101,7 +102,7 @@ def padding_of(
     if stated == "VALID":
         return Explicit()
     if stated == "EXPLICIT":
-        return _explicit(node, layout)
+        return _read_explicit(node, layout)
     if stated != "SAME":
         node.refuse(f"padding {stated!r}; TensorFlow has SAME, VALID and EXPLICIT")
     shape = value.shape
@@ -120,7 +121,7 @@ def padding_of(
     return Explicit() if padding.is_zero else padding
 
 
-def _explicit(node: ImportNode, layout: Layout) -> Explicit:
+def _read_explicit(node: ImportNode, layout: Layout) -> Explicit:
     numbers = node.attrs.get("explicit_paddings", ())
     if len(numbers) != 2 * (layout.spatial + 2):
         node.refuse(f"explicit_paddings {list(numbers)} has {len(numbers)} entries, expected {2 * layout.spatial + 4}")
@@ -134,8 +135,8 @@ def _explicit(node: ImportNode, layout: Layout) -> Explicit:
 def cut_before(
     node: ImportNode, layout: Layout, value: Value, kernel: Sequence[int], strides: Sequence[int]
 ) -> Value:
-    """A `value` with channels first, without what TensorFlow's CPU kernels over three axes leave out before the first
-    window: convolution and pooling under SAME.
+    """Return a `value` with channels first, without what TensorFlow's CPU kernels over three axes leave out before the
+    first window: convolution and pooling under SAME.
 
     The padding `(ceil(size / stride) - 1) * stride + kernel - size` is negative where the stride is larger than the
     kernel. Everything else in TensorFlow pads nothing then, as documented; these kernels begin half of it, rounded to
@@ -167,5 +168,5 @@ def cut_before(
 
 
 def unless_all_one(numbers: tuple[int, ...]) -> tuple[int, ...]:
-    """The numbers, or an empty tuple (the operators' default) if every one is 1."""
+    """Return the numbers, or an empty tuple (the operators' default) if every one is 1."""
     return numbers if any(number != 1 for number in numbers) else ()

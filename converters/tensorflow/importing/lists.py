@@ -32,12 +32,12 @@ class Reserved:
 
     @property
     def size(self) -> Dim | None:
-        """How many elements it has, if that is known or symbolic."""
+        """Return how many elements it has, if that is known or symbolic."""
         return number_of(self.length)
 
 
 def number_of(value: Value) -> Dim | None:
-    """The only element of a value, as a number or symbol."""
+    """Return the only element of a value, as a number or symbol."""
     known = value.known
     if known is None or len(known.elements) != 1:
         return None
@@ -46,7 +46,7 @@ def number_of(value: Value) -> Dim | None:
 
 
 def element_shape(node: ImportNode, slot: int) -> ElementShape:
-    """What an operand says of the elements' shape: None for nothing, None on an axis for any size."""
+    """Return what an operand says of the elements' shape: None for nothing, None on an axis for any size."""
     value = node.input(slot)
     known: Known | None = value.known
     if known is None or value.rank == 0:
@@ -55,7 +55,8 @@ def element_shape(node: ImportNode, slot: int) -> ElementShape:
 
 
 def elements_of(node: ImportNode, value: Value, like: Value | None = None) -> Value:
-    """The list as the tensor of its elements. One that is reserved gets zeros, in the shape of `like` if that is given.
+    """Return the list as the tensor of its elements. One that is reserved gets zeros, in the shape of `like` if that is
+    given.
 
     Refuses a reserved list whose elements' shape nothing tells.
     """
@@ -73,7 +74,7 @@ def elements_of(node: ImportNode, value: Value, like: Value | None = None) -> Va
 
 
 def vector_of(node: ImportNode, value: Value) -> Value:
-    """An integer scalar as an int64 vector of one element."""
+    """Return an integer scalar as an int64 vector of one element."""
     from graphir.ops.shape import Reshape
 
     known = value.known

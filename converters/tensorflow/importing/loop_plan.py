@@ -42,7 +42,7 @@ class Plan:
     lists: dict[int, Written] = field(default_factory=dict)
 
     def number(self, body: Body, endpoint: Endpoint) -> int | None:
-        """The integer that a scalar inside one of the functions always is, None if it is computed."""
+        """Return the integer that a scalar inside one of the functions always is, None if it is computed."""
         source, tensor = body.source(endpoint), body.constant(endpoint)
         if tensor is not None:
             return int(tensor.numpy()) if tensor.shape == () and tensor.dtype.is_integer else None
@@ -52,25 +52,25 @@ class Plan:
         return number if isinstance(number, int) else None
 
     def around(self, body: Body, source: Endpoint) -> Value | None:
-        """The value from around the loop that an argument of a function always is."""
+        """Return the value from around the loop that an argument of a function always is."""
         if source not in body.arguments or body.arguments.index(source) not in self.kept:
             return None
         return self.initial[body.arguments.index(source)]
 
     @property
     def counted(self) -> bool:
-        """Whether the number of iterations is known before the loop starts."""
+        """Return whether the number of iterations is known before the loop starts."""
         return bool(self.limits)
 
     @property
     def carried(self) -> list[int]:
-        """The variables that have to be carried from one iteration to the next."""
+        """Return the variables that have to be carried from one iteration to the next."""
         settled = self.kept | set(self.lists) | (set(self.counters) if self.counted else set())
         return [index for index in range(len(self.initial)) if index not in settled]
 
 
 def plan_of(node: ImportNode) -> Plan:
-    """What the variables of a While or StatelessWhile are. Refuses functions that do not fit its variables."""
+    """Return what the variables of a While or StatelessWhile are. Refuses functions that do not fit its variables."""
     plan = Plan(body_of(node, "body"), body_of(node, "cond", "cond/"), node.inputs)
     count = len(plan.initial)
     if not len(plan.body.arguments) == len(plan.body.results) == len(plan.condition.arguments) == count:
@@ -88,13 +88,13 @@ def _find_kept_and_counters(plan: Plan) -> None:
         if plan.body.source(result) == argument:
             plan.kept.add(index)
     for index, result in enumerate(plan.body.results):
-        step = 0 if index in plan.kept else _step(plan, index, plan.body.node(result))
+        step = 0 if index in plan.kept else _find_step(plan, index, plan.body.node(result))
         if step:
             plan.counters[index] = step
 
 
-def _step(plan: Plan, index: int, node: TFNode | None) -> int:
-    """The positive integer that a node adds to a variable, a scalar; 0 for anything else."""
+def _find_step(plan: Plan, index: int, node: TFNode | None) -> int:
+    """Return the positive integer that a node adds to a variable, a scalar; 0 for anything else."""
     initial = plan.initial[index]
     if node is None or node.op not in _ADD or len(node.inputs) != 2:
         return 0
@@ -119,14 +119,14 @@ def _find_limits(node: ImportNode, plan: Plan) -> None:
         if test is not None and test.op == "LogicalAnd":
             pending += test.inputs
             continue
-        limit = None if test is None else _limit(node, plan, test)
+        limit = None if test is None else _find_limit(node, plan, test)
         if limit is None:
             return
         limits.append(limit)
     plan.limits = limits
 
 
-def _limit(node: ImportNode, plan: Plan, test: TFNode) -> tuple[int, Value, int] | None:
+def _find_limit(node: ImportNode, plan: Plan, test: TFNode) -> tuple[int, Value, int] | None:
     if test.op not in ("Less", "LessEqual", "Greater", "GreaterEqual") or len(test.inputs) != 2:
         return None
     left, right = test.inputs if test.op.startswith("Less") else reversed(test.inputs)
@@ -154,13 +154,13 @@ def _find_lists(node: ImportNode, plan: Plan) -> None:
         if writer.op == "TensorListPushBack":
             plan.lists[index] = Written(writer, writer.inputs[1], "end")
         elif writer.op == "TensorListSetItem":
-            where = _where(node, plan, index, writer)
+            where = _written_position(node, plan, index, writer)
             if where:
                 plan.lists[index] = Written(writer, writer.inputs[2], where)
 
 
-def _where(node: ImportNode, plan: Plan, variable: int, writer: TFNode) -> str:
-    """Which place of a list a node writes, "" for any other."""
+def _written_position(node: ImportNode, plan: Plan, variable: int, writer: TFNode) -> str:
+    """Return which position of a list a node writes, "" for any other."""
     body = plan.body
     index = body.source(writer.inputs[1])
     if index in body.arguments and plan.counted:

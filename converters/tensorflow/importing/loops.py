@@ -36,16 +36,16 @@ class _Lowering:
         self.plan = plan
         self.graph = node.graph
         self.initial = {index: elements_of(node, plan.initial[index]) for index in plan.carried}
-        self.trips = self._trips() if plan.counted else None
+        self.trips = self._count_trips() if plan.counted else None
 
     def run(self) -> list[Value]:
-        """The variables behind the loop."""
+        """Return the variables behind the loop."""
         node, plan = self.node, self.plan
         if not plan.counted:
-            start: Value | None = self._holds(self.graph, dict(enumerate(plan.initial)))
+            start: Value | None = self._add_condition(self.graph, dict(enumerate(plan.initial)))
         else:  # without variables the condition has to be stated: ONNX wants two operands
             start = None if plan.carried else node.constant(True, DType.BOOL)
-        graph = self._body()
+        graph = self._build_body()
         operands = [self.trips, start, *(self.initial[index] for index in plan.carried)]
         op = Loop(len(plan.carried) + len(plan.lists))
         indices = [*plan.carried, *plan.lists]
@@ -57,18 +57,18 @@ class _Lowering:
     def _result(self, index: int, behind: Mapping[int, Value]) -> Value:
         node, plan = self.node, self.plan
         if index in plan.lists:
-            return self._list(index, behind[index]) if node.used(index) else plan.initial[index]
+            return self._finish_list(index, behind[index]) if node.used(index) else plan.initial[index]
         if index in behind:
             return behind[index]
         if index in plan.counters and node.used(index):
-            return self._last_count(index)
+            return self._add_last_count(index)
         return plan.initial[index]
 
-    def _trips(self) -> Value:
-        """How many iterations there are, an int64 scalar; below 0 there is none."""
+    def _count_trips(self) -> Value:
+        """Return how many iterations there are, an int64 scalar; below 0 there is none."""
         counts: list[Value] = []
         for counter, limit, inclusive in self.plan.limits:
-            counts.append(self._difference(counter, limit, inclusive))
+            counts.append(self._count_from(counter, limit, inclusive))
         distinct: list[Value] = []
         for value in counts:
             if not any(value is other or _same_number(value, other) for other in distinct):
@@ -80,7 +80,7 @@ class _Lowering:
             return distinct[0]
         return self.node.step(ew.Min(), *distinct, suffix="iterations")
 
-    def _difference(self, counter: int, limit: Value, inclusive: int) -> Value:
+    def _count_from(self, counter: int, limit: Value, inclusive: int) -> Value:
         node, step = self.node, self.plan.counters[counter]
         start = self.plan.initial[counter]
         first, last = number_of(start), number_of(limit)
@@ -95,8 +95,8 @@ class _Lowering:
             value = node.step(ew.Div(), value, node.constant(step, DType.INT64), suffix="iterations")
         return value
 
-    def _last_count(self, index: int) -> Value:
-        """A counter behind the loop."""
+    def _add_last_count(self, index: int) -> Value:
+        """Return a counter behind the loop."""
         node, start, step = self.node, self.plan.initial[index], self.plan.counters[index]
         assert self.trips is not None
         trips: Value = self.trips
@@ -112,8 +112,8 @@ class _Lowering:
             trips = node.cast(trips, dtype, suffix="counted")
         return trips if first == 0 else node.step(ew.Add(), start, trips, suffix="count")
 
-    def _list(self, index: int, stacked: Value) -> Value:
-        """A list behind the loop, of what the iterations wrote."""
+    def _finish_list(self, index: int, stacked: Value) -> Value:
+        """Return a list behind the loop, of what the iterations wrote."""
         node, initial = self.node, self.plan.initial[index]
         reserved = node.importer.reserved.get(initial)
         where = self.plan.lists[index].where
@@ -131,10 +131,11 @@ class _Lowering:
             return node.step(Concat(0), initial, stacked, suffix="list")
         if reserved is None:
             node.refuse("a list that held elements before is written by the loop at its counter's place")
-        return self._filled(stacked, reserved, self.plan.lists[index].writer)
+        return self._fill_unwritten(stacked, reserved, self.plan.lists[index].writer)
 
-    def _filled(self, stacked: Value, reserved: Reserved, writer: TFNode) -> Value:
-        """A list that is written at the counter's place, with zeros at the places that the loop does not reach."""
+    def _fill_unwritten(self, stacked: Value, reserved: Reserved, writer: TFNode) -> Value:
+        """Return a list that is written at the counter's place, with zeros at the places that the loop does not
+        reach."""
         node, size = self.node, reserved.size
         assert self.trips is not None
         trips = number_of(self.trips)
@@ -159,19 +160,20 @@ class _Lowering:
             self.graph.refine(filled, TensorType(None, (size, *(stacked.shape or ())[1:])))
         return filled
 
-    def _holds(self, graph: Graph, values: Mapping[int, Value]) -> Value:
-        """The condition for these variables, a boolean scalar."""
+    def _add_condition(self, graph: Graph, values: Mapping[int, Value]) -> Value:
+        """Return the condition for these variables, a boolean scalar."""
         node, condition = self.node, self.plan.condition
         bound = {condition.arguments[index]: value for index, value in values.items()}
         (value,) = import_nodes(node, graph, condition, bound, condition.results)
         return as_condition(node, graph, value)
 
-    def _body(self) -> Graph:
-        """The body. Types that an iteration changes are found by trials: each starts from what the last one left."""
+    def _build_body(self) -> Graph:
+        """Return the body. Types that an iteration changes are found by trials: each starts from what the last one
+        left."""
         types: list[Type] = [self.initial[index].type for index in self.plan.carried]
         for _ in range(TRIALS):
             with self.node.importer.trial() as trial:
-                graph = self._attempt(types)
+                graph = self._try_body(types)
                 after = [value.type for value in graph.outputs[1 : len(types) + 1]]
                 common = [common_type(before, type_) for before, type_ in zip(types, after, strict=True)]
                 trial.kept = common == types
@@ -180,16 +182,16 @@ class _Lowering:
             graph.dissolve()
             types = common
         types = [TensorType(type_.dtype) if isinstance(type_, TensorType) else type_ for type_ in types]
-        return self._attempt(types)
+        return self._try_body(types)
 
-    def _attempt(self, types: Sequence[Type]) -> Graph:
+    def _try_body(self, types: Sequence[Type]) -> Graph:
         node, plan = self.node, self.plan
         graph = Graph(f"{node.name}_body", parent=self.graph)
         number = graph.add_input(node.fresh_name(f"{node.name}__iteration"), TensorType(DType.INT64, ()))
         running = graph.add_input(node.fresh_name(f"{node.name}__running"), TensorType(DType.BOOL, ()))
         values = {index: plan.initial[index] for index in plan.kept}
         for index, type_ in zip(plan.carried, types, strict=True):
-            value = graph.add_input(node.fresh_name(f"{node.name}__variable_{index}"), _loose(type_))
+            value = graph.add_input(node.fresh_name(f"{node.name}__variable_{index}"), _drop_shape(type_))
             value.graph.retype(value, type_)
             values[index] = value
             if self.initial[index] in node.importer.broken:
@@ -198,18 +200,18 @@ class _Lowering:
             used = {source for inner in plan.body.nodes.values() for source in map(plan.body.source, inner.inputs)}
             for index in plan.counters:
                 if plan.body.arguments[index] in used:
-                    values[index] = self._count(graph, number, index)
+                    values[index] = self._add_count(graph, number, index)
         bound = {plan.body.arguments[index]: value for index, value in values.items()}
         wanted = [plan.body.results[index] for index in plan.carried]
         wanted += [written.item for written in plan.lists.values()]
         results = import_nodes(node, graph, plan.body, bound, wanted)
         after = dict(zip(plan.carried, results, strict=False))
-        condition = running if plan.counted else self._holds(graph, values | after)
+        condition = running if plan.counted else self._add_condition(graph, values | after)
         close(node, graph, [condition, *results])
         return graph
 
-    def _count(self, graph: Graph, number: Value, index: int) -> Value:
-        """A counter inside the body."""
+    def _add_count(self, graph: Graph, number: Value, index: int) -> Value:
+        """Return a counter inside the body."""
         node, start, step = self.node, self.plan.initial[index], self.plan.counters[index]
         dtype, value = start.dtype or DType.INT32, number
 
@@ -225,7 +227,7 @@ class _Lowering:
 
 
 def as_condition(node: ImportNode, graph: Graph, value: Value) -> Value:
-    """A value of one element as a boolean scalar: numbers are true unless they are 0."""
+    """Return a value of one element as a boolean scalar: numbers are true unless they are 0."""
     if value.dtype is DType.STRING:
         node.refuse("a text as condition")
     name = node.fresh_name(f"{node.name}__condition")
@@ -238,7 +240,7 @@ def as_condition(node: ImportNode, graph: Graph, value: Value) -> Value:
     return value
 
 
-def _loose(type_: Type) -> Type:
+def _drop_shape(type_: Type) -> Type:
     return TensorType(type_.dtype) if isinstance(type_, TensorType) else type_
 
 

@@ -18,7 +18,7 @@ def give_back_names(graph: Graph) -> Outcome:
     taken = {node.name for node in graph.nodes}
     for node in graph.nodes:
         for value in node.outputs:
-            wanted = _wanted(value)
+            wanted = _preferred_name(value)
             if not wanted or wanted in graph or graph.is_output(value):
                 continue
             if node.name == value.name and wanted not in taken:
@@ -28,14 +28,14 @@ def give_back_names(graph: Graph) -> Outcome:
     return outcome
 
 
-def _wanted(value: Value) -> str:
-    """The name that the value should have, "" where it is one of its own."""
+def _preferred_name(value: Value) -> str:
+    """Return the name that the value should have, "" where it is one of its own."""
     names = [_name(source) for source in value.sources]
     return "" if not names or value.name in names else names[0]
 
 
 def _name(source: str) -> str:
-    """The value's name for an endpoint: the node's own for the first result.
+    """Return the value's name for an endpoint: the node's own for the first result.
 
     >>> _name("conv:0"), _name("split:1")
     ('conv', 'split:1')
@@ -44,7 +44,7 @@ def _name(source: str) -> str:
 
 
 def layer_name(loop: str) -> str:
-    """What the layer that a loop computes is called: the scope around Keras's `while` or TensorFlow 1's frame.
+    """Return what the layer that a loop computes is called: the scope around Keras's `while` or TensorFlow 1's frame.
 
     >>> layer_name("model/lstm_1/while"), layer_name("rnn/while/LoopCond/loop"), layer_name("while")
     ('model/lstm_1', 'rnn', 'while')

@@ -160,7 +160,7 @@ def _check_counts(rule: Rule, operands: Sequence[Value]) -> None:
 
 
 def _operand(operands: Sequence[Value], slot: int) -> Value | None:
-    """The operand in a slot if its rank is known."""
+    """Return the operand in a slot if its rank is known."""
     if not -len(operands) <= slot < len(operands):
         return None
     value = operands[slot]

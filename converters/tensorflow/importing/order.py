@@ -21,8 +21,8 @@ SHOWN = 8
 
 
 def find_outputs(nodes: Iterable[TFNode]) -> list[str]:
-    """The nodes whose results nothing uses, without those that give none or write a variable: what a frozen graph is
-    there for.
+    """Return the nodes whose results nothing uses, without those that give none or write a variable: what a frozen
+    graph is there for.
 
     What is computed in a branch or a loop is no output: it may not run, or runs many times. Nor are the variables of a
     loop, its counter for one, if something uses another of them; nor a conditional that the outputs wait for, which is
@@ -36,7 +36,7 @@ def find_outputs(nodes: Iterable[TFNode]) -> list[str]:
     unused = [node for node in unused if not guards.of_node(node.name) and _gives_something(node)]
     unused = [node for node in unused if plain_op(node) != "Exit" or guards.loop_of(node) not in left]
     conditions = {_condition(node, guards) for node in by_name.values() if plain_op(node) == "Switch"}
-    unused = [node for node in unused if plain_op(node) != "Identity" or _copy(node, guards) not in conditions]
+    unused = [node for node in unused if plain_op(node) != "Identity" or _copy_source(node, guards) not in conditions]
     waited = _nodes_before(unused, by_name)
     sources = {name: by_name.get(guards.behind_identities(Endpoint(name)).node) for name in waited}
     effects = {name for name, node in sources.items() if node is not None and plain_op(node) in CONDITIONALS}
@@ -44,20 +44,21 @@ def find_outputs(nodes: Iterable[TFNode]) -> list[str]:
 
 
 def _condition(switch: TFNode, guards: Guards) -> tuple[str, Endpoint] | None:
-    """The name scope and the condition of the Switch that begins a conditional: it takes its own condition apart."""
+    """Return the name scope and the condition of the Switch that begins a conditional: it takes its own condition
+    apart."""
     if len(switch.inputs) != 2:
         return None
     data, condition = (guards.behind_identities(endpoint) for endpoint in switch.inputs)
     return (switch.name.rpartition("/")[0], condition) if data == condition else None
 
 
-def _copy(identity: TFNode, guards: Guards) -> tuple[str, Endpoint]:
-    """The name scope of a copy, and what it is a copy of."""
+def _copy_source(identity: TFNode, guards: Guards) -> tuple[str, Endpoint]:
+    """Return the name scope of a copy, and what it is a copy of."""
     return identity.name.rpartition("/")[0], guards.behind_identities(Endpoint(identity.name))
 
 
 def _nodes_before(nodes: Iterable[TFNode], by_name: Mapping[str, TFNode]) -> set[str]:
-    """The nodes that run before any of these, because it uses them or waits for them. Linear."""
+    """Return the nodes that run before any of these, because it uses them or waits for them. Linear."""
     names: set[str] = set()
     stack = [name for node in nodes for name in (*node.controls, *(source.node for source in node.inputs))]
     while stack:
@@ -84,7 +85,7 @@ def _gives_something(node: TFNode) -> bool:
 def sorted_nodes(
     nodes: Mapping[str, TFNode], wanted: Iterable[Endpoint], given: Iterable[Endpoint] = ()
 ) -> list[TFNode]:
-    """The nodes that the wanted results need, each after those that it uses; `given` need no node. Linear.
+    """Return the nodes that the wanted results need, each after those that it uses; `given` need no node. Linear.
 
     Raises ImportFailure for a node that does not exist and for a cycle, which it names.
     """
@@ -124,7 +125,7 @@ def _visit(start: str, nodes: Mapping[str, TFNode], done: set[str], order: list[
     if start in done:
         return
     open_: dict[str, None] = {start: None}
-    stack = [(start, iter(_node(start, nodes, start).inputs))]
+    stack = [(start, iter(_get_node(start, nodes, start).inputs))]
     while stack:
         name, inputs = stack[-1]
         following = next(inputs, None)
@@ -137,10 +138,10 @@ def _visit(start: str, nodes: Mapping[str, TFNode], done: set[str], order: list[
             _fail_cycle(following.node, list(open_), nodes)
         elif following.node not in done:
             open_[following.node] = None
-            stack.append((following.node, iter(_node(following.node, nodes, name).inputs)))
+            stack.append((following.node, iter(_get_node(following.node, nodes, name).inputs)))
 
 
-def _node(name: str, nodes: Mapping[str, TFNode], user: str) -> TFNode:
+def _get_node(name: str, nodes: Mapping[str, TFNode], user: str) -> TFNode:
     node = nodes.get(name)
     if node is None:
         raise ImportFailure(f"node {user} uses {name!r}, which is not in the graph")

@@ -24,13 +24,13 @@ COMPLEX = {DType.COMPLEX64: DType.FLOAT32, DType.COMPLEX128: DType.FLOAT64}
 
 
 def as_pair(node: ImportNode, value: Value) -> Value:
-    """The value, marked as one that holds real and imaginary parts."""
+    """Return the value, marked as one that holds real and imaginary parts."""
     node.importer.pairs.add(value)
     return value
 
 
 def pair(node: ImportNode, slot: int) -> Value:
-    """A complex operand as parts. Refuses what is none and complex inputs, which no target takes."""
+    """Return a complex operand as parts. Refuses what is none and complex inputs, which no target takes."""
     value = node.input(slot)
     if value in node.importer.pairs:
         return value

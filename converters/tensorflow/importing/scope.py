@@ -59,7 +59,7 @@ class Scope(BaseScope[str]):
             self._import(node, import_layer if node.op == KERAS_LAYER else import_table().get(node.op))
 
     def value(self, endpoint: Endpoint) -> Value:
-        """The value of an endpoint. Raises Refusal where its node gave no such result."""
+        """Return the value of an endpoint. Raises Refusal where its node gave no such result."""
         argument = self._arguments.get(endpoint)
         if argument is not None:
             return argument
@@ -69,11 +69,11 @@ class Scope(BaseScope[str]):
         return results[endpoint.slot]
 
     def is_used(self, node: str, slot: int) -> bool:
-        """Whether a node that is imported, or an output, uses this result."""
+        """Return whether a node that is imported, or an output, uses this result."""
         return Endpoint(node, slot) in self._used
 
     def producer(self, endpoint: Endpoint) -> ImportNode | None:
-        """The node whose first result this is, if it was imported here and its result is used once."""
+        """Return the node whose first result this is, if it was imported here and its result is used once."""
         record = self._records.get(endpoint.node)
         if record is None or endpoint.slot or self._users[endpoint] != 1 or record.name not in self.results:
             return None
@@ -90,7 +90,7 @@ class Scope(BaseScope[str]):
         function = function or import_of_plugin(record.op)
         if function is None:
             known = operator_schema(record.op) is not None
-            importer.refuse(record.op, _reason(record.op, is_known=known), record.name)
+            importer.refuse(record.op, _explain(record.op, is_known=known), record.name)
             self._break(record)
             return
         operands: list[Value] = []
@@ -112,7 +112,7 @@ class Scope(BaseScope[str]):
             check_operands(record.op, operands)
         attrs = Attributes(record.attrs, operator_schema(record.op), f"{record.name} ({record.op})")
         node = ImportNode(self, record, attrs, operands)
-        return (function if self.importer.pairs.isdisjoint(operands) else _on_pairs(record.op))(node)
+        return (function if self.importer.pairs.isdisjoint(operands) else _pair_function(record.op))(node)
 
     def _take(self, record: TFNode, values: list[Value]) -> None:
         schema = operator_schema(record.op)
@@ -147,20 +147,20 @@ class Scope(BaseScope[str]):
 
 
 def _read(node: ImportNode) -> Value:
-    """What a variable holds is the variable itself."""
+    """Read a variable: its value is the variable itself."""
     return node.input(0)
 
 
-def _on_pairs(op: str) -> ImportFunction:
-    """The import function for operands that are complex. Raises Refusal if there is none."""
+def _pair_function(op: str) -> ImportFunction:
+    """Return the import function for operands that are complex. Raises Refusal if there is none."""
     function = pair_table().get(op)
     if function is None:
         raise Refusal(f"complex operands; they can be used by {', '.join(sorted(pair_table()))}")
     return function
 
 
-def _reason(operator: str, *, is_known: bool) -> str:
-    """Why an operator is refused, and where there is a way around it, that."""
+def _explain(operator: str, *, is_known: bool) -> str:
+    """Return why an operator is refused, and where there is a way around it, that."""
     if not is_known:
         return NOT_IN_TENSORFLOW
     return f"{NOT_CONVERTED}: {FEEDING}" if any(part in operator for part in FETCHING) else NOT_CONVERTED

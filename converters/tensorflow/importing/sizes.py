@@ -17,7 +17,7 @@ Count = Union[int, Value]
 
 
 def size_at(node: ImportNode, value: Value, axis: int) -> Count:
-    """The size of an axis; negative axes count from the end."""
+    """Return the size of an axis; negative axes count from the end."""
     axis = node.axis(axis, node.rank(value))
     size = node.shape(value)[axis]
     return size if isinstance(size, int) else node.step(Shape(start=axis, end=axis + 1), value, suffix="size")
@@ -43,19 +43,19 @@ def as_vector(node: ImportNode, counts: Sequence[Count]) -> Value:
 
 
 def length_of(node: ImportNode, value: Value) -> Value:
-    """The number of elements as an int64 scalar."""
+    """Return the number of elements as an int64 scalar."""
     count = known_length(value)
     return node.step(Size(), value, suffix="count") if count is None else node.constant(count, DType.INT64)
 
 
 def known_length(value: Value) -> int | None:
-    """The number of elements, None if a size is open."""
+    """Return the number of elements, None if a size is open."""
     sizes = [dim for dim in value.shape or () if isinstance(dim, int)]
     return math.prod(sizes) if value.shape is not None and len(sizes) == len(value.shape) else None
 
 
 def rows_of(node: ImportNode, data: Value, rank: int) -> Value:
-    """The data with its first `rank` axes as one; without any as one row."""
+    """Return the data with its first `rank` axes as one; without any as one row."""
     if rank == 1:
         return data
     if rank == 0:

@@ -36,17 +36,17 @@ class Variable:
 
     @property
     def is_reference(self) -> bool:
-        """Whether its readers share its memory."""
+        """Return whether its readers share its memory."""
         return self.op in ("Variable", "VariableV2")
 
     @property
     def is_resource(self) -> bool:
-        """Whether operators are handed it by a handle, not by its value."""
+        """Return whether operators are handed it by a handle, not by its value."""
         return self.op == "VarHandleOp"
 
 
 def variable_of(node: FunctionNode) -> Variable | None:
-    """The variable that a node holds: also a constant, which may have been one before the graph was frozen."""
+    """Return the variable that a node holds: also a constant, which may have been one before the graph was frozen."""
     dtype, shape, frozen = (node.attrs.get(name) for name in ("dtype", "shape", "value"))
     if node.op == "Const" and isinstance(frozen, Tensor):
         shape = frozen.shape
@@ -56,7 +56,7 @@ def variable_of(node: FunctionNode) -> Variable | None:
 
 
 def calls_of(node: FunctionNode, functions: Mapping[str, TFFunction]) -> list[FunctionCall]:
-    """The functions that a node calls: of a loop the condition, then the body."""
+    """Return the functions that a node calls: of a loop the condition, then the body."""
     if node.op in functions:
         return [FunctionCall(node.op, node.attrs)]
     calls = [node.attrs.get(name) for name, operators in CALLED.items() if node.op in operators]
@@ -65,7 +65,7 @@ def calls_of(node: FunctionNode, functions: Mapping[str, TFFunction]) -> list[Fu
 
 
 def writing_nodes(functions: Mapping[str, TFFunction]) -> Callable[[FunctionNode], bool]:
-    """What tells whether a node may write a variable, by itself or in the functions that it calls. Linear."""
+    """Return what tells whether a node may write a variable, by itself or in the functions that it calls. Linear."""
     callers: dict[str, list[str]] = defaultdict(list)
     pending = []
     for function in functions.values():
@@ -100,7 +100,7 @@ class Body:
     handles: dict[tuple[str, int], str] = field(default_factory=dict)
 
     def handle(self, text: str) -> str | None:
-        """The variable that an endpoint is, None for a value."""
+        """Return the variable that an endpoint is, None for a value."""
         name, colon, rest = text.partition(":")
         if not colon:
             return self.binding.get(name)
@@ -126,20 +126,21 @@ class Bodies:
         self.main = self._body(main, {}, 0, {})
 
     def written(self) -> dict[str, str]:
-        """The variables that are written when the graph runs, in the graph's order, and which node does it."""
+        """Return the variables that are written when the graph runs, in the graph's order, and which node does it."""
         names = [name for name, is_written in self.uses(self.main).items() if is_written]
         position = {node.name: position for position, node in enumerate(self.main.function.nodes)}
         return {name: self._writer(self.main, name) for name in sorted(names, key=position.__getitem__)}
 
     def _writer(self, body: Body, name: str) -> str:
-        """A node that writes a variable, in words, with the calls around it before its name."""
+        """Return a node that writes a variable, in words, with the calls around it before its name."""
         _, writes = self.uses_by_node(body)[name]
         node = body.nodes[min(writes, key=lambda writer: (not is_write(body.nodes[writer].op), writer))]
         inner = next((inner_body for inner_body in self.called(body, node) if self.uses(inner_body).get(name)), None)
         return f"{node.name} ({node.op})" if inner is None else f"{node.name}/{self._writer(inner, name)}"
 
     def _body(self, function: TFFunction, binding: Mapping[str, str], depth: int, attrs: Mapping[str, Any]) -> Body:
-        """The body of a function that is called with these attributes. Raises FormatError for nodes that do not fit."""
+        """Return the body of a function that is called with these attributes. Raises FormatError for nodes that do not
+        fit."""
         is_bound = any(isinstance(value, Bound) for node in function.nodes for value in node.attrs.values())
         key = function.name, tuple(binding.items()), id(attrs) if is_bound else 0
         if key not in self._bodies:
@@ -157,7 +158,7 @@ class Bodies:
         return self._bodies[key]
 
     def _handles(self, body: Body, node: FunctionNode) -> dict[tuple[str, int], str]:
-        """The results of a node that are variables."""
+        """Return the results of a node that are variables."""
         if not body.depth and node.name in self.variables:
             return {(node.name, 0): node.name}
         if node.op in LOOPS:
@@ -175,7 +176,7 @@ class Bodies:
         return {(node.name, slot): name for slot, name in enumerate(sources) if name}
 
     def called(self, body: Body, node: FunctionNode) -> list[Body]:
-        """The bodies of the functions that a node calls."""
+        """Return the bodies of the functions that a node calls."""
         operands = node.inputs[1:] if node.op in BRANCHES else node.inputs
         names = list(map(body.handle, operands))
         bodies = []
@@ -187,7 +188,7 @@ class Bodies:
         return bodies
 
     def uses(self, body: Body) -> dict[str, bool]:
-        """The variables that a body reads or writes, and whether it writes them."""
+        """Return the variables that a body reads or writes, and whether it writes them."""
         if id(body) not in self._uses:
             self._uses[id(body)] = {}  # of a function that calls itself
             self._uses[id(body)] = {name: bool(writes) for name, (_, writes) in self.uses_by_node(body).items()}
@@ -220,7 +221,7 @@ class Bodies:
         return uses
 
     def refusal(self, node: FunctionNode, variables: Sequence[Variable]) -> str:
-        """Why a node cannot take these variables, "" if it can."""
+        """Return why a node cannot take these variables, "" if it can."""
         if not variables or calls_of(node, self.functions):
             return ""
         if node.op in FRAMES:

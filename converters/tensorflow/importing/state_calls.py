@@ -31,13 +31,13 @@ class HandedOver:
     given: Sequence[DType] = ()
 
     def slot(self, name: str) -> int:
-        """The result of a node that is the last value of a variable that it writes."""
+        """Return the result of a node that is the last value of a variable that it writes."""
         if self.slots is not None:
             return self.slots[name]
         return self.count + self.extra.index(name) if self.functions else 0
 
     def call(self, node: FunctionNode, names: Mapping[str, str]) -> FunctionNode:
-        """The node, calling functions of other names."""
+        """Return the node, calling functions of other names."""
         if node.op in names:
             return replace(node, op=names[node.op])
         attrs: dict[str, Any] = {key: value for key, value in node.attrs.items() if key not in SHAPES}
@@ -59,7 +59,7 @@ class HandedOver:
 
 
 def handed_over(bodies: Bodies, body: Body, node: FunctionNode, written: Mapping[str, str]) -> HandedOver:
-    """What a node of a body hands over of the variables that are written."""
+    """Return what a node of a body hands over of the variables that are written."""
     operands = node.inputs[1:] if node.op in BRANCHES else node.inputs
     handles = {slot: name for slot, text in enumerate(operands) if (name := body.handle(text)) in written and name}
     inner = bodies.called(body, node) if handles else []

@@ -10,13 +10,14 @@ from graphir.converters.tensorflow.importing.order import LOOP_OPS
 
 
 def waits_for(node: FunctionNode) -> list[str]:
-    """The nodes and arguments that a node needs or waits for; what a loop of TensorFlow 1 brings back is none."""
+    """Return the nodes and arguments that a node needs or waits for; what a loop of TensorFlow 1 brings back is
+    none."""
     inputs = () if node.op in LOOP_OPS else node.inputs
     return [*(text.partition(":")[0] for text in inputs), *node.controls]
 
 
 def nodes_that_run(nodes: Mapping[str, FunctionNode], roots: Iterable[str]) -> list[FunctionNode]:
-    """The nodes that run where the roots do, each after those that it waits for; then those that only the next
+    """Return the nodes that run where the roots do, each after those that it waits for; then those that only the next
     iteration of a loop of TensorFlow 1 waits for. Linear."""
     order: list[FunctionNode] = []
     seen: set[str] = set()
@@ -46,7 +47,7 @@ class Versions:
 
 
 def versions(order: Sequence[FunctionNode], writes: set[str], reads: set[str]) -> Versions | tuple[str, str]:
-    """The versions of a variable, or two nodes whose order is not determined. Linear.
+    """Return the versions of a variable, or two nodes whose order is not determined. Linear.
 
     A write is ranked by the largest number of writes on a path to it. If all ranks differ, the path to the last one
     goes through all others. A read is in place if the write of its rank, which is the next one, waits for it.

@@ -32,15 +32,15 @@ class Write:
     unique: Callable[[str], str]
 
     def result(self, op: str, *inputs: str, **attrs: Any) -> FunctionNode:
-        """The node that gives the new value, under the name of the one that wrote it."""
+        """Return the node that gives the new value, under the name of the one that wrote it."""
         return FunctionNode(self.node.name, op, inputs, {"T": self.dtype} | attrs)
 
     def step(self, op: str, *inputs: str, **attrs: Any) -> FunctionNode:
-        """A node before the last one."""
+        """Return a node before the last one."""
         return FunctionNode(self.unique(f"{self.node.name}/{op}"), op, inputs, attrs)
 
     def constant(self, number: int | list[int]) -> FunctionNode:
-        """A constant of int32."""
+        """Return a constant of int32."""
         return self.step("Const", dtype=DType.INT32, value=Tensor.of(np.array(number, np.int32)))
 
 
@@ -79,7 +79,8 @@ def _scatter_rows(op: str) -> WriteFunction:
 
 
 def _assign_slice(write: Write) -> list[FunctionNode]:
-    """The slice of the elements' own numbers says where the value's elements go."""
+    """Return the nodes that write a slice: the slice of the elements' own numbers says where the value's elements
+    go."""
     _, begin, end, strides, value = write.node.inputs
     masks = {key: number for key, number in write.node.attrs.items() if key.endswith("_mask")}
     nodes: list[FunctionNode] = []
@@ -123,7 +124,7 @@ WRITES: Mapping[str, WriteFunction] = {
 
 
 def read_value(read: Write) -> list[FunctionNode]:
-    """The nodes for one that reads a variable as its first input, whose value is `before`."""
+    """Return the nodes for one that reads a variable as its first input, whose value is `before`."""
     node, attrs = read.node, read.node.attrs
     match node.op:
         case "DisableCopyOnRead":
@@ -147,7 +148,7 @@ def read_value(read: Write) -> list[FunctionNode]:
 
 
 def is_write(op: str) -> bool:
-    """Whether an operator writes the variable that is its first input, known here or not."""
+    """Return whether an operator writes the variable that is its first input, known here or not."""
     if op in WRITES:
         return True
     schema = operator_schema(op)

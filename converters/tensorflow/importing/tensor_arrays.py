@@ -31,7 +31,7 @@ OPERATORS = {f"{name}{version}": row for name, row in _ROWS.items() for version 
 
 
 def lower_tensor_arrays(nodes: Iterable[TFNode]) -> list[TFNode]:
-    """The nodes with list operators in place of those on TensorArrays; unchanged if there are none."""
+    """Return the nodes with list operators in place of those on TensorArrays; unchanged if there are none."""
     listed = list(nodes)
     if not any(node.op in ARRAYS for node in listed):
         return listed
@@ -39,12 +39,12 @@ def lower_tensor_arrays(nodes: Iterable[TFNode]) -> list[TFNode]:
     flows = {Endpoint(node.name, 1): Endpoint(node.name) for node in listed if node.op in ARRAYS}
     for node in listed:
         if node.op in ARRAYS:
-            shape = _shape_node(node, node.attrs.get("element_shape"))
+            shape = _make_shape_node(node, node.attrs.get("element_shape"))
             attrs = {"element_dtype": node.attrs.get("dtype"), "shape_type": "int32"}
             inputs = (Endpoint(shape.name), *node.inputs)
             new_nodes += [shape, TFNode(node.name, "TensorListReserve", inputs, (), attrs)]
         elif node.op in OPERATORS:
-            new_nodes += _lowered(node)
+            new_nodes += _lower(node)
         else:
             new_nodes.append(node)
     return [
@@ -52,7 +52,7 @@ def lower_tensor_arrays(nodes: Iterable[TFNode]) -> list[TFNode]:
     ]
 
 
-def _lowered(node: TFNode) -> list[TFNode]:
+def _lower(node: TFNode) -> list[TFNode]:
     op, slots, dtype = OPERATORS[node.op]
     if len(node.inputs) <= max(slot for slot in slots if isinstance(slot, int)):
         raise ImportFailure(f"node {node.name} ({node.op}) has {len(node.inputs)} inputs, which are too few")
@@ -65,13 +65,13 @@ def _lowered(node: TFNode) -> list[TFNode]:
         if isinstance(slot, int):
             inputs.append(node.inputs[slot])
         else:
-            shapes.append(_shape_node(node, node.attrs.get("element_shape")))
+            shapes.append(_make_shape_node(node, node.attrs.get("element_shape")))
             inputs.append(Endpoint(shapes[-1].name))
     return [*shapes, TFNode(node.name, op, tuple(inputs), node.controls, attrs)]
 
 
-def _shape_node(node: TFNode, shape: Shape | None) -> TFNode:
-    """A constant that says the elements' shape: -1 for unknown sizes, and alone for an unknown rank."""
+def _make_shape_node(node: TFNode, shape: Shape | None) -> TFNode:
+    """Return a constant that says the elements' shape: -1 for unknown sizes, and alone for an unknown rank."""
     sizes = -1 if shape is None else [-1 if isinstance(dim, Unknown) else dim for dim in shape]
     value = Tensor.of(np.array(sizes, np.int32))
     return TFNode(f"{node.name}/element_shape", "Const", (), (), {"value": value, "dtype": value.dtype})

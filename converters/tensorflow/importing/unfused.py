@@ -31,21 +31,21 @@ OWN = ("T", "strides", "padding", "explicit_paddings", "dilations", "transpose_a
 
 
 def unfuse(nodes: Iterable[TFNode]) -> list[TFNode]:
-    """The nodes, each fused one as what it stands for; one with a part that is not known stays as it is.
+    """Return the nodes, each fused one as what it stands for; one with a part that is not known stays as it is.
 
     Raises FormatError for one whose parts do not fit their operators.
     """
     new_nodes: list[TFNode] = []
     for node in nodes:
-        parts = _parts(node)
+        parts = _split(node)
         check_nodes((part.name, part.op, part.attrs, len(part.inputs)) for part in parts)
         new_nodes += parts or [node]
     return new_nodes
 
 
-def _parts(node: TFNode) -> list[TFNode]:
+def _split(node: TFNode) -> list[TFNode]:
     if node.op == NORM:
-        return _norm(node)
+        return _split_norm(node)
     attrs = Attributes(node.attrs, operator_schema(node.op), node.name)
     names = attrs.get("fused_ops") or ()
     if node.op not in FUSED or not all(name in FOLLOWING for name in names):
@@ -55,12 +55,12 @@ def _parts(node: TFNode) -> list[TFNode]:
     slot = 2
     for name in names:
         count, op = FOLLOWING[name]
-        steps.append((op, node.inputs[slot : slot + count], _attributes(name, attrs)))
+        steps.append((op, node.inputs[slot : slot + count], _attributes_of(name, attrs)))
         slot += count
-    return _chain(node, steps)
+    return _chain_nodes(node, steps)
 
 
-def _attributes(name: str, attrs: Attributes) -> dict[str, Any]:
+def _attributes_of(name: str, attrs: Attributes) -> dict[str, Any]:
     values: dict[str, Any] = {"T": attrs.get("T")}
     if name in ("BiasAdd", "FusedBatchNorm"):
         values["data_format"] = "NCHW" if str(attrs.get("data_format", "")).startswith("NC") else "NHWC"
@@ -71,7 +71,7 @@ def _attributes(name: str, attrs: Attributes) -> dict[str, Any]:
     return values
 
 
-def _norm(node: TFNode) -> list[TFNode]:
+def _split_norm(node: TFNode) -> list[TFNode]:
     attrs = Attributes(node.attrs, operator_schema(node.op), node.name)
     mode = attrs.get("activation_mode")
     if mode not in ("Identity", "Relu") or len(node.inputs) not in (5, 6):
@@ -80,10 +80,10 @@ def _norm(node: TFNode) -> list[TFNode]:
     steps: list[tuple[str, Sequence[Endpoint], dict[str, Any]]] = [("FusedBatchNormV3", node.inputs[:5], norm_attrs)]
     if len(node.inputs) == 6:
         steps.append(("AddV2", node.inputs[5:], {"T": attrs.get("T")}))
-    return _chain(node, [*steps, (mode, (), {"T": attrs.get("T")})])
+    return _chain_nodes(node, [*steps, (mode, (), {"T": attrs.get("T")})])
 
 
-def _chain(node: TFNode, steps: Sequence[tuple[str, Sequence[Endpoint], dict[str, Any]]]) -> list[TFNode]:
+def _chain_nodes(node: TFNode, steps: Sequence[tuple[str, Sequence[Endpoint], dict[str, Any]]]) -> list[TFNode]:
     """Nodes in a row, each taking the one before for its first input; the last has the fused one's name."""
     parts: list[TFNode] = []
     for number, (op, operands, attrs) in enumerate(steps):

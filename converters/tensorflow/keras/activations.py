@@ -33,7 +33,7 @@ LAYERS_AS_ACTIVATIONS = ("ReLU", "LeakyReLU", "ELU", "Softmax", "ThresholdedReLU
 
 
 def activated(layer: Layer, value: Endpoint, key: str = "activation") -> Endpoint:
-    """The value behind the layer's activation."""
+    """Return the value behind the layer's activation."""
     name, config = activation_name(layer.config.get(key))
     if name in LAYERS_AS_ACTIVATIONS:
         return layer.call({"class_name": name, "config": config}, key, layer.stored, [Held(value)])[0].value
@@ -41,7 +41,7 @@ def activated(layer: Layer, value: Endpoint, key: str = "activation") -> Endpoin
 
 
 def activation(layer: Layer, name: str, value: Endpoint) -> Endpoint:
-    """An activation function by its name. Refuses unknown ones."""
+    """Return an activation function by its name. Refuses unknown ones."""
     if name == "linear":
         return value
     if name in PLAIN:
@@ -51,7 +51,7 @@ def activation(layer: Layer, name: str, value: Endpoint) -> Endpoint:
     if name in ("swish", "silu"):
         return layer.add("Mul", name, [value, layer.add("Sigmoid", "sigmoid", [value])])
     if name in ("hard_sigmoid", "hard_swish", "hard_silu"):
-        return _hard(layer, name, value)
+        return _hard_gate(layer, name, value)
     if name == "log_sigmoid":
         negative = layer.add("Softplus", "softplus", [layer.add("Neg", "negative", [value])])
         return layer.add("Neg", name, [negative])
@@ -63,7 +63,7 @@ def activation(layer: Layer, name: str, value: Endpoint) -> Endpoint:
     raise Refusal(f"the activation {name!r}")
 
 
-def _hard(layer: Layer, name: str, value: Endpoint) -> Endpoint:
+def _hard_gate(layer: Layer, name: str, value: Endpoint) -> Endpoint:
     """Version 3's hard sigmoid is relu6(x + 3) / 6, that of versions 1 and 2 x / 5 + 1/2 between 0 and 1."""
     if layer.keras < 3:
         if name != "hard_sigmoid":
@@ -80,7 +80,7 @@ def re_lu(layer: Layer) -> Endpoint:
     most, slope = layer.config.get("max_value"), float(layer.config.get("negative_slope") or 0.0)
     threshold = float(layer.config.get("threshold") or 0.0)
     if slope or threshold:
-        value = _sloped(layer, slope, threshold)
+        value = _relu_with_slope(layer, slope, threshold)
     elif most in (6, 6.0):
         return layer.add("Relu6", "relu", [layer.data])
     else:
@@ -90,7 +90,7 @@ def re_lu(layer: Layer) -> Endpoint:
     return layer.add("Minimum", "limited", [value, layer.constant("most", float(most), np.float32)])
 
 
-def _sloped(layer: Layer, slope: float, threshold: float) -> Endpoint:
+def _relu_with_slope(layer: Layer, slope: float, threshold: float) -> Endpoint:
     if not threshold:
         return layer.add("LeakyRelu", "relu", [layer.data], alpha=slope)
     limit = layer.constant("threshold", threshold, np.float32)
@@ -141,7 +141,7 @@ def softmax(layer: Layer) -> Endpoint:
 
 
 def zero_where_hidden(node: ImportNode, weights: Value, mask: Value) -> Value:
-    """The results of a softmax, 0 where the mask is false: rows without any true entry would be even."""
+    """Return the results of a softmax, 0 where the mask is false: rows without any true entry would be even."""
     text = "where a mask hides everything the result is 0, as from Keras 3.10 on; before it was the mean"
     node.decide(DecisionKind.MASKED_SOFTMAX, text)
     return node.step(Where(), mask, weights, node.scalar_like(weights, 0), suffix="kept")

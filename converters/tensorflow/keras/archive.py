@@ -45,15 +45,15 @@ class Archive:
     def __contains__(self, name: str) -> bool:
         return name in self._members
 
-    def place(self, name: str) -> Bytes:
-        """Where a member's content lies, in the file or, inflated, in memory. Raises FormatError."""
+    def find(self, name: str) -> Bytes:
+        """Return where a member's content lies, in the file or, inflated, in memory. Raises FormatError."""
         if name not in self._members:
             shown = ", ".join(list(self._members)[:8]) or "none"
             raise FormatError(f"no Keras model: the archive has no {name}; its members are {shown}", path=self.path)
         info = self._members[name]
         if info.flag_bits & 0x41:
             raise FormatError(f"{name} is encrypted", path=self.path)
-        start = self._start(info, name)
+        start = self._find_start(info, name)
         if start + info.compress_size > self._size:
             raise FormatError(f"{name} is cut short: the file ends before it", path=self.path, offset=start)
         if info.compress_type == zipfile.ZIP_STORED:
@@ -64,11 +64,11 @@ class Archive:
             return Bytes(self.path, start, info.file_size)
         if info.compress_type != zipfile.ZIP_DEFLATED:
             raise FormatError(f"{name} is compressed by method {info.compress_type}; deflate is read", path=self.path)
-        return Bytes(self.path, 0, info.file_size, memoryview(self._inflated(info, name, start)))
+        return Bytes(self.path, 0, info.file_size, memoryview(self._inflate(info, name, start)))
 
     def content(self, name: str) -> bytes:
-        """A member's bytes, of which there must not be too many for a text."""
-        member = self.place(name)
+        """Return a member's bytes, of which there must not be too many for a text."""
+        member = self.find(name)
         if member.size > TEXT:
             raise FormatError(f"{name} has {member.size} bytes, expected at most {TEXT}", path=self.path)
         if member.data is not None:
@@ -77,7 +77,7 @@ class Archive:
             file.seek(member.start)
             return file.read(member.size)
 
-    def _start(self, info: zipfile.ZipInfo, name: str) -> int:
+    def _find_start(self, info: zipfile.ZipInfo, name: str) -> int:
         with open_plain(self.path) as file:
             file.seek(max(0, info.header_offset))
             head = file.read(_LOCAL.size)
@@ -89,8 +89,8 @@ class Archive:
             raise FormatError(f"the header of {name} names {stated[:80]!r}", path=self.path)
         return int(info.header_offset + _LOCAL.size + name_length + extra)
 
-    def _inflated(self, info: zipfile.ZipInfo, name: str, start: int) -> bytes:
-        """The bytes that a member stands for: as many as it states, and not far more than it is stored in."""
+    def _inflate(self, info: zipfile.ZipInfo, name: str, start: int) -> bytes:
+        """Return the bytes that a member stands for: as many as it states, and not far more than it is stored in."""
         check_expansion(info.file_size, info.compress_size, f"{self.path}: {name}", "bytes")
         with open_plain(self.path) as file:
             file.seek(start)

@@ -22,21 +22,21 @@ FIRST = (
 
 
 def first_argument(layer: Layer) -> Any:
-    """The first argument, whatever it is called."""
+    """Return the first argument, whatever it is called."""
     if layer.args:
         return layer.args[0]
     return next((layer.kwargs[name] for name in FIRST if name in layer.kwargs), None)
 
 
 def argument(layer: Layer, index: int, *names: str) -> Any:
-    """An argument by its place or one of its names; None if it is not given."""
+    """Return an argument by its index or one of its names; None if it is not given."""
     if index < len(layer.args):
         return layer.args[index]
     return next((layer.kwargs[name] for name in names if layer.kwargs.get(name) is not None), None)
 
 
 def tensor_argument(layer: Layer) -> Endpoint:
-    """The first argument, a value of the model; anything else is refused."""
+    """Return the first argument, a value of the model; anything else is refused."""
     value = first_argument(layer)
     if not isinstance(value, Held):
         raise Refusal("its first argument is no value of the model")
@@ -44,20 +44,20 @@ def tensor_argument(layer: Layer) -> Endpoint:
 
 
 def whole_numbers(numbers: Any, what: str) -> list[int]:
-    """A list of whole numbers, refused otherwise."""
+    """Return a list of whole numbers, refused otherwise."""
     if not isinstance(numbers, (list, tuple)) or not all(isinstance(number, int) for number in numbers):
         raise Refusal(f"{what} are {str(numbers)[:40]}, expected whole numbers")
     return list(numbers)
 
 
 def stated_axes(layer: Layer, name: str = "axis") -> list[int] | None:
-    """The axes that an operation states, None if it states none."""
+    """Return the axes that an operation states, None if it states none."""
     axes = layer.kwargs.get(name)
     return None if axes is None else [axes] if isinstance(axes, int) else whole_numbers(axes, "its axes")
 
 
 def data_along(layer: Layer) -> tuple[Endpoint, int]:
-    """The first argument and the axis that an operation states; all elements in one axis if it states None."""
+    """Return the first argument and the axis that an operation states; all elements in one axis if it states None."""
     data, axes = tensor_argument(layer), stated_axes(layer)
     if axes is None:
         return flatten(layer, data), 0
@@ -67,13 +67,13 @@ def data_along(layer: Layer) -> tuple[Endpoint, int]:
 
 
 def flatten(layer: Layer, data: Endpoint) -> Endpoint:
-    """All elements in one axis."""
+    """Return all elements in one axis."""
     count = len(layer.nodes)
     return layer.add("Reshape", f"flat_{count}", [data, layer.constant(f"flat_shape_{count}", [-1])])
 
 
 def operand(layer: Layer, index: int, name: str, dtype: type = np.float32) -> Endpoint:
-    """An argument that is a value of the model or a constant."""
+    """Return an argument that is a value of the model or a constant."""
     stated = argument(layer, index, name)
     if isinstance(stated, Held):
         return stated.value
@@ -83,7 +83,7 @@ def operand(layer: Layer, index: int, name: str, dtype: type = np.float32) -> En
 
 
 def stated_shape(layer: Layer) -> tuple[int | None, ...]:
-    """The shape of the first argument, which the file states. Raises Refusal if it does not."""
+    """Return the shape of the first argument, which the file states. Raises Refusal if it does not."""
     value = first_argument(layer)
     if not isinstance(value, Held) or value.shape is None:
         raise Refusal("the file does not state the shape of its first argument")
@@ -91,12 +91,13 @@ def stated_shape(layer: Layer) -> tuple[int | None, ...]:
 
 
 def stated_axis(layer: Layer, usual: int = -1) -> int:
-    """The one axis that an operation states."""
+    """Return the one axis that an operation states."""
     return (stated_axes(layer) or [usual])[0]
 
 
 def bring_together(node: ImportNode, pair: Sequence[Any]) -> list[Value]:
-    """Both operands in one dtype: numbers take the other's, and of an integer and a float the float's is taken."""
+    """Return both operands in one dtype: numbers take the other's, and of an integer and a float the float's is
+    taken."""
     values = list(node.inputs)
     like = next((value for value in values if value.dtype is not None and value.dtype.is_float), values[0])
     operands: list[Value] = []
@@ -115,7 +116,7 @@ def bring_together(node: ImportNode, pair: Sequence[Any]) -> list[Value]:
 
 
 def align_operands(layer: Layer, pair: Sequence[Any] | None = None) -> list[Endpoint]:
-    """Two operands, the first two arguments if none are named, in one dtype (see `bring_together`)."""
+    """Return two operands, the first two arguments if none are named, in one dtype (see `bring_together`)."""
     sides = [first_argument(layer), argument(layer, 1, "x2", "y")] if pair is None else pair
     endpoints = [side.value for side in sides if isinstance(side, Held)]
     if not endpoints or any(isinstance(side, (str, Mapping, list)) or side is None for side in sides):
@@ -125,7 +126,7 @@ def align_operands(layer: Layer, pair: Sequence[Any] | None = None) -> list[Endp
 
 
 def several_arguments(layer: Layer, stated: Any) -> list[Endpoint]:
-    """A list of values of the model; anything else is refused."""
+    """Return a list of values of the model; anything else is refused."""
     values = list(held_in(stated))
     if not values or not isinstance(stated, (list, tuple)) or len(values) != len(stated):
         raise Refusal("its argument is no list of values")

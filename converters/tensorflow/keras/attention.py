@@ -36,7 +36,7 @@ def multi_head_attention(layer: Layer) -> list[Endpoint]:
 
 
 def grouped_query_attention(layer: Layer) -> list[Endpoint]:
-    """The same where several heads of the queries share a head of the keys and values."""
+    """Add attention where several heads of the queries share a head of the keys and values."""
     config = layer.config
     heads, shared = int(config["num_query_heads"]), int(config["num_key_value_heads"])
     if heads % shared:
@@ -45,13 +45,14 @@ def grouped_query_attention(layer: Layer) -> list[Endpoint]:
 
 
 def _zeroes(layer: Layer) -> bool:
-    """Whether a query that may look at nothing gives 0: version 3 takes another path with dropout or with scores."""
+    """Return whether a query that may look at nothing gives 0: version 3 takes another path with dropout or with
+    scores."""
     by_softmax = bool(layer.config.get("dropout")) or bool(layer.kwargs.get("return_attention_scores"))
     return by_softmax and layer.keras >= 3
 
 
 def _attend(layer: Layer, function: _Heads) -> list[Endpoint]:
-    """The results of attention with heads, whose parts have weights of their own."""
+    """Return the results of attention with heads, whose parts have weights of their own."""
     query, value, key = layer.first, layer.given("value"), layer.given("key")
     if value is None:
         raise Refusal("a call without value")
@@ -65,7 +66,7 @@ def _attend(layer: Layer, function: _Heads) -> list[Endpoint]:
         raise Refusal(f"its file has other weights than those of {', '.join(names)}")
     rows = (("query", query), ("key", key or value), ("value", value))
     operands = [_project(layer, name, operand, parts[name]) for name, operand in rows]
-    mask = _attention_mask(layer, query, key, value)
+    mask = _combine_masks(layer, query, key, value)
     if layer.takes_masks and query.mask is None and layer.given("query_mask") is not None:
         function = replace(function, unseen=True)
     means = layer.apply(function, "attention", [*operands, *([] if mask is None else [mask])])
@@ -73,7 +74,7 @@ def _attend(layer: Layer, function: _Heads) -> list[Endpoint]:
     if "gate" in parts:
         gate = layer.add("Sigmoid", "gate_open", [_project(layer, "gate", query, parts["gate"])])
         means = layer.add("Mul", "gated", [means, gate])
-    kernel = _flat(layer, tensors[0], (tensors[0].shape[0] * tensors[0].shape[1], -1))
+    kernel = _flatten(layer, tensors[0], (tensors[0].shape[0] * tensors[0].shape[1], -1))
     result = layer.add("MatMul", "output", [means, layer.constant("output_kernel", kernel)])
     if use_bias:
         result = layer.add("AddV2", "output_bias_add", [result, layer.constant("output_bias", tensors[1])])
@@ -82,15 +83,15 @@ def _attend(layer: Layer, function: _Heads) -> list[Endpoint]:
 
 def _project(layer: Layer, name: str, operand: Held, tensors: Sequence[Tensor]) -> Endpoint:
     """(N, steps, heads * size) of values (N, steps, C) by a kernel (C, heads, size)."""
-    kernel = _flat(layer, tensors[0], (tensors[0].shape[0], -1))
+    kernel = _flatten(layer, tensors[0], (tensors[0].shape[0], -1))
     product = layer.add("MatMul", name, [operand.value, layer.constant(f"{name}_kernel", kernel)])
     if len(tensors) > 1:
-        bias = layer.constant(f"{name}_bias", _flat(layer, tensors[1], (-1,)))
+        bias = layer.constant(f"{name}_bias", _flatten(layer, tensors[1], (-1,)))
         product = layer.add("AddV2", f"{name}_bias_add", [product, bias])
     return product
 
 
-def _flat(layer: Layer, tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
+def _flatten(layer: Layer, tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
     known = int(np.prod([size for size in shape if size > 0]))
     return tensor.reshaped(tuple(size if size > 0 else tensor.size // known for size in shape))
 
@@ -143,8 +144,8 @@ class _Heads:
         return node.step(Gather(1), split, node.vector(owners), suffix=f"{suffix}_repeated")
 
 
-def _attention_mask(layer: Layer, query: Held, key: Held | None, value: Held) -> Endpoint | None:
-    """Which keys may be looked at (N, 1 or heads, queries, keys), by all masks together; None without masks.
+def _combine_masks(layer: Layer, query: Held, key: Held | None, value: Held) -> Endpoint | None:
+    """Return which keys may be looked at (N, 1 or heads, queries, keys), by all masks together; None without masks.
 
     Version 3's MultiHeadAttention looks at the mask that its queries carry, never at one that the call states, and
     takes their masks from all operands.
@@ -175,10 +176,10 @@ def _attention_mask(layer: Layer, query: Held, key: Held | None, value: Held) ->
     whole = parts[0]
     for index, part in enumerate(parts[1:]):
         whole = layer.add("LogicalAnd", f"mask_{index}", [whole, part])
-    return layer.apply(_over_heads, "mask", [whole])
+    return layer.apply(_add_head_axis, "mask", [whole])
 
 
-def _over_heads(node: ImportNode) -> Imported:
+def _add_head_axis(node: ImportNode) -> Imported:
     """(N, queries, keys) with an axis for heads; masks that have one already stay."""
     value = node.input(0)
     rank = node.rank(value)
@@ -187,21 +188,21 @@ def _over_heads(node: ImportNode) -> Imported:
 
 def import_causal(node: ImportNode) -> Imported:
     """(1, queries, keys): true where the key does not come after the query."""
-    return node.emit(GreaterOrEqual(), *_indices(node))
+    return node.emit(GreaterOrEqual(), *_make_indices(node))
 
 
 def _import_window(window: int) -> ImportFunction:
     """(1, queries, keys): true where the key is less than `window` steps before or after the query."""
 
     def import_window(node: ImportNode) -> Imported:
-        distance = node.step(Abs(), node.step(Sub(), *_indices(node), suffix="offset"), suffix="distance")
+        distance = node.step(Abs(), node.step(Sub(), *_make_indices(node), suffix="offset"), suffix="distance")
         return node.emit(Less(), distance, node.constant(window, DType.INT64))
 
     return import_window
 
 
-def _indices(node: ImportNode) -> list[Value]:
-    """The indices of the queries (1, queries, 1) and of the keys (1, 1, keys)."""
+def _make_indices(node: ImportNode) -> list[Value]:
+    """Return the indices of the queries (1, queries, 1) and of the keys (1, 1, keys)."""
     ends = []
     for value, axis in zip(node.inputs, (2, 1), strict=True):
         size = node.step(Gather(0), node.step(Shape(), value), node.constant(1, DType.INT64), suffix="size")
@@ -219,11 +220,11 @@ def attention(layer: Layer) -> list[Endpoint]:
     scores = layer.add("BatchMatMulV2", "scores", [query.value, key.value], adj_x=False, adj_y=True)
     if layer.config.get("use_scale"):
         scores = layer.add("Mul", "scaled", [scores, layer.weight(0)])
-    return _weighted(layer, scores, query, value)
+    return _weigh(layer, scores, query, value)
 
 
 def additive_attention(layer: Layer) -> list[Endpoint]:
-    """Sums of tanh(query + key), times a learned scale, as scores."""
+    """Add attention whose scores are sums of tanh(query + key), times a learned scale."""
     query, value, key = _query_value_key(layer)
     rows = layer.add("ExpandDims", "rows", [query.value, layer.constant("row_axis", -2)])
     columns = layer.add("ExpandDims", "columns", [key.value, layer.constant("column_axis", -3)])
@@ -231,7 +232,7 @@ def additive_attention(layer: Layer) -> list[Endpoint]:
     if layer.config.get("use_scale", True):
         total = layer.add("Mul", "scaled", [total, layer.weight(0)])
     scores = layer.add("Sum", "scores", [total, layer.constant("score_axis", [-1])], keep_dims=False)
-    return _weighted(layer, scores, query, value)
+    return _weigh(layer, scores, query, value)
 
 
 def _query_value_key(layer: Layer) -> tuple[Held, Held, Held]:
@@ -241,8 +242,8 @@ def _query_value_key(layer: Layer) -> tuple[Held, Held, Held]:
     return operands[0], operands[1], operands[-1]
 
 
-def _weighted(layer: Layer, scores: Endpoint, query: Held, value: Held) -> list[Endpoint]:
-    """The values' means by the softmax of the scores; 0 for queries that the query's mask hides."""
+def _weigh(layer: Layer, scores: Endpoint, query: Held, value: Held) -> list[Endpoint]:
+    """Return the values' means by the softmax of the scores; 0 for queries that the query's mask hides."""
     query_mask, value_mask = query.mask, value.mask
     if layer.kwargs.get("mask") is not None:
         stated = layer.mask_arguments("mask")

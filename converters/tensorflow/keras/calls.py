@@ -30,7 +30,7 @@ class Reference(NamedTuple):
 
 
 def arguments_of(call: Any, entries: Mapping[str, Entry]) -> tuple[list[Any], dict[str, Any]]:
-    """The arguments of a call in either version's notation, with References for values."""
+    """Return the arguments of a call in either version's notation, with References for values."""
     if isinstance(call, Mapping) and "args" in call:
         args, kwargs = call["args"], call.get("kwargs") or {}
         if not isinstance(args, list) or not isinstance(kwargs, Mapping) or "class_name" in kwargs:
@@ -43,7 +43,7 @@ def arguments_of(call: Any, entries: Mapping[str, Entry]) -> tuple[list[Any], di
     if not isinstance(call, list):
         raise FormatError(f"its inbound_nodes are not as Keras writes them: {str(call)[:60]}")
     rows = [call] if isinstance(call[0], str) else call
-    values = [_constant_or_reference(row) for row in rows]
+    values = [_read_constant_or_reference(row) for row in rows]
     kwargs = {}
     for row in rows:
         if len(row) > 3 and row[3]:
@@ -53,14 +53,15 @@ def arguments_of(call: Any, entries: Mapping[str, Entry]) -> tuple[list[Any], di
     return [values[0] if len(values) == 1 else values], kwargs
 
 
-def _constant_or_reference(row: Any) -> Any:
+def _read_constant_or_reference(row: Any) -> Any:
     if isinstance(row, list) and len(row) > 2 and row[0] == "_CONSTANT_VALUE":
         return row[2]
-    return _reference(row)
+    return _read_reference(row)
 
 
-def _reference(row: Any) -> Reference:
-    """The result that a list of a layer's name, a call's number and a result's number means. Raises FormatError."""
+def _read_reference(row: Any) -> Reference:
+    """Return the result that a list of a layer's name, a call's number and a result's number means. Raises
+    FormatError."""
     if isinstance(row, list) and len(row) > 2 and isinstance(row[0], str) and all(map(_is_place, row[1:3])):
         return Reference(row[0], row[1], row[2])
     raise FormatError(f"{str(row)[:60]} is no reference to a layer's result, such as ['dense', 0, 0]")
@@ -70,8 +71,8 @@ def _is_place(number: Any) -> bool:
     return type(number) is int and 0 <= number < 1 << 31
 
 
-def _array(config: Any) -> Any:
-    """A constant array among the arguments of a call."""
+def _read_array(config: Any) -> Any:
+    """Return a constant array among the arguments of a call."""
     if not isinstance(config, Mapping) or not is_dtype(config.get("dtype")):
         raise FormatError(f"a constant that is not as Keras writes it: {str(config)[:60]}")
     try:
@@ -81,7 +82,7 @@ def _array(config: Any) -> Any:
 
 
 def parsed(data: Any, entries: Mapping[str, Entry]) -> Any:
-    """A structure with References and arrays where the file has entries for them.
+    """Return a structure with References and arrays where the file has entries for them.
 
     `entries` are the layers whose names are references in version 2's notation; empty for version 3's.
     """
@@ -90,15 +91,15 @@ def parsed(data: Any, entries: Mapping[str, Entry]) -> Any:
         if kind == "__keras_tensor__":
             config = data.get("config")
             if not isinstance(config, Mapping):
-                return _reference(config)
+                return _read_reference(config)
             shape = config.get("shape")
             if not isinstance(shape, list) or not all(size is None or _is_place(size) for size in shape):
                 shape = None
-            return _reference(config.get("keras_history"))._replace(
+            return _read_reference(config.get("keras_history"))._replace(
                 dtype=str(config.get("dtype")), shape=None if shape is None else tuple(shape)
             )
         if kind in ("__tensor__", "__numpy__"):
-            return _array(data.get("config"))
+            return _read_array(data.get("config"))
         if kind == "__slice__":
             config = data.get("config")
             if not isinstance(config, Mapping):
@@ -107,7 +108,7 @@ def parsed(data: Any, entries: Mapping[str, Entry]) -> Any:
         return {key: parsed(value, entries) for key, value in data.items()}
     if isinstance(data, list):
         if len(data) in (3, 4) and isinstance(data[0], str) and data[0] in entries and isinstance(data[1], int):
-            return _reference(data)
+            return _read_reference(data)
         return [parsed(value, entries) for value in data]
     if isinstance(data, int) and abs(data) >= 1 << 63:
         raise FormatError("a call with a number of more than 64 bits")
@@ -115,7 +116,7 @@ def parsed(data: Any, entries: Mapping[str, Entry]) -> Any:
 
 
 def references_in(structure: Any) -> Iterator[Reference]:
-    """The references in a structure as Keras flattens it: mappings by their sorted keys."""
+    """Yield the references in a structure as Keras flattens it: mappings by their sorted keys."""
     if isinstance(structure, Reference):
         yield structure
     elif isinstance(structure, Mapping):
@@ -127,7 +128,7 @@ def references_in(structure: Any) -> Iterator[Reference]:
 
 
 def mapped(structure: Any, function: Any) -> Any:
-    """The structure with each value replaced."""
+    """Return the structure with each value replaced."""
     if isinstance(structure, (Held, Reference)):
         return function(structure)
     if isinstance(structure, Mapping):
@@ -138,7 +139,7 @@ def mapped(structure: Any, function: Any) -> Any:
 
 
 def result_of(reference: Reference, results: Mapping[tuple[str, int], Sequence[Held]]) -> Held:
-    """What a call gave. Raises FormatError for a layer, a call or a result that there is not."""
+    """Return what a call gave. Raises FormatError for a layer, a call or a result that there is not."""
     values = results.get((reference.layer, reference.call), ())
     if reference.result >= len(values):
         what = f"result {reference.result} of call {reference.call} of {reference.layer!r}"
@@ -149,7 +150,7 @@ def result_of(reference: Reference, results: Mapping[tuple[str, int], Sequence[H
 def count_from_zero(
     calls: Sequence[Call], outputs: Sequence[Reference], nested: Collection[str] | None
 ) -> tuple[list[Call], list[Reference]]:
-    """The calls and outputs with references that count each layer's calls from 0.
+    """Return the calls and outputs with references that count each layer's calls from 0.
 
     Files may count those of models from 1, since they were called when they were made: version 2 everywhere; version 3
     among the outputs alone, for the `nested` models that it names.
@@ -170,8 +171,8 @@ def count_from_zero(
 
 
 def execution_order(calls: Sequence[Call], outputs: Sequence[Reference]) -> list[Call]:
-    """The calls in the order in which version 3 runs them: by their distance from the outputs, then as a walk from the
-    last output back meets them. Calls that no output needs come last. Source: Keras's `map_graph`."""
+    """Return the calls in the order in which version 3 runs them: by their distance from the outputs, then as a walk
+    from the last output back meets them. Calls that no output needs come last. Source: Keras's `map_graph`."""
     by_key = {call[:2]: call for call in calls}
     parents = {key: [reference[:2] for reference in references_in(call[2:])] for key, call in by_key.items()}
     finished: dict[tuple[str, int], None] = {}  # each after what it needs
@@ -203,12 +204,12 @@ def listed(layers: Any) -> list[Reference]:
     if not isinstance(layers, list):
         raise FormatError(f"the model's inputs or outputs are {str(layers)[:60]}, expected layers' results")
     if layers and isinstance(layers[0], str):
-        return [_reference(layers)]
+        return [_read_reference(layers)]
     return [reference for inner in layers for reference in listed(inner)]
 
 
 def output_names(layers: Any) -> list[str]:
-    """The names of the outputs: their keys, or those of their layers."""
+    """Return the names of the outputs: their keys, or those of their layers."""
     if not isinstance(layers, Mapping):
         return [reference.layer for reference in listed(layers)]
     names: list[str] = []

@@ -41,7 +41,7 @@ def _integers(value: object, least: int) -> bool:
 
 
 def _borders(value: object) -> bool:
-    """A text (same, valid, causal), or what stands before and behind each axis."""
+    """Return a text (same, valid, causal), or what stands before and behind each axis."""
     if isinstance(value, str) or _integers(value, 0):
         return True
     rows = value if isinstance(value, list) else []
@@ -112,8 +112,8 @@ ELSEWHERE: Mapping[str, frozenset[str]] = {
 
 
 def check_tree(config: Any, path: Path, what: str) -> int:
-    """How many layers a document holds. Raises FormatError unless it is the object of a model, as far as one can be
-    told from any other document."""
+    """Return how many layers a document holds. Raises FormatError unless it is the object of a model, as far as one can
+    be told from any other document."""
     if not isinstance(config, Mapping) or not isinstance(config.get("class_name"), str):
         raise FormatError(f"{what} is not as Keras writes it: no object with a class_name", path=path)
     count = 0
@@ -155,7 +155,7 @@ def _check_layers(layers: Any, path: Path, location: str) -> None:
 
 
 def _parts(tree: Any, path: Path, what: str) -> Iterator[tuple[str, Any]]:
-    """Every part of a document with its place. Raises FormatError where it goes too deep."""
+    """Yield every part of a document with its path inside it. Raises FormatError where it goes too deep."""
     left: list[tuple[str, Any, int]] = [(what, tree, 0)]
     while left:
         location, part, depth = left.pop()
@@ -202,8 +202,8 @@ class Settings(Reads):
         return self._held[key]
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The setting, `default` where the file has none. A flag that is null is false, as Keras takes it; another
-        setting with a default that is null is a FormatError."""
+        """Return the setting, `default` where the file has none. A flag that is null is false, as Keras takes it;
+        another setting with a default that is null is a FormatError."""
         self._read.add(key)
         value = self._held.get(key, default)
         if value is not None or default is None:
@@ -217,12 +217,12 @@ class Settings(Reads):
 
 
 def is_dtype(name: object) -> bool:
-    """Whether this names a dtype."""
+    """Return whether this names a dtype."""
     return isinstance(name, str) and name in _NAMES
 
 
 def compute_dtype(config: Mapping[str, Any]) -> DType:
-    """The dtype that a layer computes in. Refuses policies that state none."""
+    """Return the dtype that a layer computes in. Refuses policies that state none."""
     policy = policy_name(config)
     dtype = POLICIES.get(policy or "float32")
     if dtype is None and policy not in ("string", "int32", "int64"):

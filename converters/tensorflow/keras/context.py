@@ -30,7 +30,7 @@ def import_layer(node: ImportNode) -> Imported:
 
 
 def direct_operator(op: Operator) -> ImportFunction:
-    """The import function of one operator of the graph's, on the node's operands."""
+    """Return the import function of one operator of the graph's, on the node's operands."""
 
     def import_direct(node: ImportNode) -> Imported:
         return node.emit(op, *node.inputs)
@@ -39,7 +39,7 @@ def direct_operator(op: Operator) -> ImportFunction:
 
 
 def cast_floats(dtype: DType) -> ImportFunction:
-    """The import function that brings floats to a dtype and leaves everything else."""
+    """Return the import function that brings floats to a dtype and leaves everything else."""
 
     def import_cast(node: ImportNode) -> Imported:
         value = node.input(0)
@@ -57,7 +57,7 @@ def import_float(node: ImportNode) -> Imported:
 
 
 def _boolean(least: float) -> ImportFunction:
-    """The import function of a mask as booleans."""
+    """Return the import function of a mask as booleans."""
 
     def import_boolean(node: ImportNode) -> Imported:
         value = node.input(0)
@@ -81,7 +81,7 @@ class Held(NamedTuple):
 
 
 def held_in(structure: Any) -> Iterator[Held]:
-    """The values in a nested structure of arguments, in order."""
+    """Yield the values in a nested structure of arguments, in order."""
     if isinstance(structure, Held):
         yield structure
     elif isinstance(structure, Mapping):
@@ -93,7 +93,8 @@ def held_in(structure: Any) -> Iterator[Held]:
 
 
 def flat(argument: Any) -> Iterator[Held | None]:
-    """What a model is called on, one by one as Keras flattens it: mappings by their sorted keys, None as a place."""
+    """Yield what a model is called on, one by one as Keras flattens it: mappings by their sorted keys, None as a
+    place."""
     if argument is None or isinstance(argument, Held):
         yield argument
     elif isinstance(argument, Mapping):
@@ -135,7 +136,7 @@ class Layer:
         self.weights = self.stored.tensors()
 
     def constant(self, suffix: str, value: object, dtype: type = np.int32) -> Endpoint:
-        """A constant node; tensors stay where they lie, floats are of the dtype that the layer computes in.
+        """Add a constant node; tensors stay where they lie, floats are of the dtype that the layer computes in.
 
         A tensor is a weight: all calls of a layer have the one of the first call.
         """
@@ -156,24 +157,24 @@ class Layer:
         return endpoint
 
     def tensor(self, slot: int) -> Tensor:
-        """The elements of a weight. Raises FormatError if the file holds fewer."""
+        """Return the elements of a weight. Raises FormatError if the file holds fewer."""
         if slot >= len(self.weights):
             raise FormatError(f"layer {self.name} has {len(self.weights)} weights, expected {slot + 1} or more")
         return self.converted(self.weights[slot])
 
     def converted(self, tensor: Tensor) -> Tensor:
-        """A weight in the dtype that the layer computes in."""
+        """Return a weight in the dtype that the layer computes in."""
         wanted = self.dtype
         if wanted is tensor.dtype or not tensor.dtype.is_float:
             return tensor
         return Tensor.computed(wanted, tensor.shape, lambda: tensor.numpy().astype(wanted.numpy()))
 
     def weight(self, slot: int) -> Endpoint:
-        """A weight. Raises FormatError if the file holds fewer."""
+        """Return a weight. Raises FormatError if the file holds fewer."""
         return self.constant(f"weight_{slot}", self.tensor(slot))
 
     def add(self, op: str, suffix: str, inputs: Sequence[Endpoint], **attrs: Any) -> Endpoint:
-        """A node of TensorFlow's, or one of those that only this folder knows."""
+        """Add a node of TensorFlow's, or one of those that only this folder knows."""
         name = f"{self.name}/{suffix}"
         self.nodes.append(TFNode(name, op, tuple(inputs), (), attrs))
         return Endpoint(name)
@@ -181,53 +182,54 @@ class Layer:
     def apply(
         self, function: ImportFunction | Operator, suffix: str, inputs: Sequence[Endpoint], **attrs: Any
     ) -> Endpoint:
-        """A node that an import function of its own, or one operator of the graph's, expresses."""
+        """Add a node that an import function of its own, or one operator of the graph's, expresses."""
         imported = direct_operator(function) if isinstance(function, Operator) else function
         return self.add(KERAS_LAYER, suffix, inputs, function=imported, **attrs)
 
     def autocast(self, operand: Held) -> Held:
-        """The value as the layer takes it: floats in the dtype that it computes in."""
+        """Return the value as the layer takes it: floats in the dtype that it computes in."""
         name = f"{self.name}/cast_{len(self.nodes)}"
         self.nodes.append(TFNode(name, KERAS_LAYER, (operand.value,), (), {"function": cast_floats(self.dtype)}))
         return Held(Endpoint(name), operand.mask)
 
     @property
     def operands(self) -> list[Held]:
-        """The values of the first argument."""
+        """Return the values of the first argument."""
         return list(held_in(self.args[:1]))
 
     @property
     def inputs(self) -> list[Endpoint]:
-        """The same without masks."""
+        """Return the values of the first argument without their masks."""
         return [operand.value for operand in self.operands]
 
     @property
     def data(self) -> Endpoint:
-        """The first operand."""
+        """Return the first operand."""
         return self.first.value
 
     @property
     def first(self) -> Held:
-        """The same with its mask. Raises FormatError for a call without values."""
+        """Return the first operand with its mask. Raises FormatError for a call without values."""
         operands = self.operands
         if not operands:
             raise FormatError(f"layer {self.name} is called without a value")
         return operands[0]
 
     def given(self, name: str) -> Held | None:
-        """A value of the model that the call gives as an argument; None if it gives none. Refuses anything else."""
+        """Return a value of the model that the call gives as an argument; None if it gives none. Refuses anything
+        else."""
         stated = self.kwargs.get(name)
         if isinstance(stated, Held | None):
             return stated
         raise Refusal(f"its argument {name} is no value of the model")
 
     def mask_argument(self, name: str, least: float = 0.0) -> Endpoint | None:
-        """The mask that the call states as an argument; None if it states none. Of numbers those above `least` count,
-        with 0 all others than 0."""
+        """Return the mask that the call states as an argument; None if it states none. Of numbers those above `least`
+        count, with 0 all others than 0."""
         return None if self.kwargs.get(name) is None else self._mask(name, self.kwargs[name], least)
 
     def mask_arguments(self, name: str) -> list[Endpoint | None]:
-        """The same for a list of masks."""
+        """Return the masks in a list that the call states as an argument."""
         stated = self.kwargs.get(name)
         if not isinstance(stated, list):
             raise Refusal(f"its argument {name} is no list of masks")
@@ -243,11 +245,11 @@ class Layer:
         return self._masks[name]
 
     def stated_mask(self) -> Endpoint | None:
-        """The mask that the call states, else the one that the data carries."""
+        """Return the mask that the call states, else the one that the data carries."""
         return self.mask_argument("mask") or self.first.mask
 
     def numbers(self, key: str, axes: int, default: int = 1) -> list[int]:
-        """A number for each of the spatial axes."""
+        """Return a number for each of the spatial axes."""
         setting = self.config.get(key, default)
         numbers = [setting] * axes if isinstance(setting, int) else list(setting or ())
         if len(numbers) != axes:
@@ -256,7 +258,7 @@ class Layer:
 
     @property
     def channels_first(self) -> bool:
-        """Whether the channels come before the spatial axes."""
+        """Return whether the channels come before the spatial axes."""
         return bool(self.config.get("data_format") == "channels_first")
 
     def data_format(self, axes: int = 2) -> str:
@@ -277,7 +279,7 @@ class Layer:
 
 
 def activation_name(activation: Any) -> tuple[str, Mapping[str, Any]]:
-    """The name of an activation and what is set of it, from a name, an object's entry, or None.
+    """Return the name of an activation and what is set of it, from a name, an object's entry, or None.
 
     >>> activation_name("relu"), activation_name({"class_name": "LeakyReLU", "config": {"negative_slope": 0.1}})
     (('relu', {}), ('LeakyReLU', {'negative_slope': 0.1}))

@@ -29,12 +29,12 @@ class Terms:
         return self._layer.add(op, f"{op}_{len(self._layer.nodes)}", values, **attrs)
 
     def number(self, number: float) -> Endpoint:
-        """A constant."""
+        """Add a constant."""
         name = f"number_{len(self._layer.nodes)}"
         return self._layer.apply(lambda node: node.scalar_like(node.input(0), number), name, [self._like])
 
     def extreme(self, name: str) -> Endpoint:
-        """The largest ("max") or smallest ("min") finite number of the dtype."""
+        """Return the largest ("max") or smallest ("min") finite number of the dtype."""
 
         def import_extreme(node: ImportNode) -> Imported:
             return node.scalar_like(node.input(0), float(getattr(np.finfo(node.dtype().numpy()), name)))
@@ -42,13 +42,13 @@ class Terms:
         return self._layer.apply(import_extreme, f"{name}_{len(self._layer.nodes)}", [self._like])
 
     def setting(self, name: str, index: int = sys.maxsize) -> float | None:
-        """A number that the operation states, or the call as this argument; None if neither does."""
+        """Return a number that the operation states, or the call as this argument; None if neither does."""
         number = argument(self._layer, index, name)
         return None if number is None else float(number)
 
 
-def _not_nan(op: str) -> Callable[[Terms, Endpoint, Endpoint], Endpoint]:
-    """The larger or smaller of two, the other one where one is NaN."""
+def _ignore_nan(op: str) -> Callable[[Terms, Endpoint, Endpoint], Endpoint]:
+    """Return the operation that gives the larger or smaller of two values, the other one where one is NaN."""
 
     def build(t: Terms, a: Endpoint, b: Endpoint) -> Endpoint:
         return t(op, t("SelectV2", t("IsNan", a), b, a), t("SelectV2", t("IsNan", b), a, b))
@@ -57,7 +57,7 @@ def _not_nan(op: str) -> Callable[[Terms, Endpoint, Endpoint], Endpoint]:
 
 
 def _log_add(base: float) -> Callable[[Terms, Endpoint, Endpoint], Endpoint]:
-    """The logarithm of the sum of two powers of a base, from the larger exponent on."""
+    """Return the logarithm of the sum of two powers of a base, from the larger exponent on."""
     scale = math.log(base)
 
     def build(t: Terms, a: Endpoint, b: Endpoint) -> Endpoint:
@@ -112,8 +112,8 @@ ONE: Mapping[str, Callable[[Terms, Endpoint], Endpoint]] = {
 }
 # Of two values of one dtype.
 TWO: Mapping[str, Callable[[Terms, Endpoint, Endpoint], Endpoint]] = {
-    "Fmax": _not_nan("Maximum"),
-    "Fmin": _not_nan("Minimum"),
+    "Fmax": _ignore_nan("Maximum"),
+    "Fmin": _ignore_nan("Minimum"),
     "Fmod": lambda t, a, b: t("Mul", t("Sign", a), t("FloorMod", t("Abs", a), t("Abs", b))),
     "Heaviside": lambda t, a, b: t(
         "SelectV2", t("Less", a, 0.0), 0.0, t("SelectV2", t("Greater", a, 0.0), 1.0, b)
@@ -132,7 +132,7 @@ def glu(layer: Layer) -> Endpoint:
     return layer.add("Mul", "value", [halves, layer.add("Sigmoid", "gate", [Endpoint(halves.node, 1)])])
 
 
-def _one(build: Callable[[Terms, Endpoint], Endpoint]) -> Callable[[Layer], Endpoint]:
+def _make_unary(build: Callable[[Terms, Endpoint], Endpoint]) -> Callable[[Layer], Endpoint]:
     def build_row(layer: Layer) -> Endpoint:
         data = layer.apply(import_float, "float", [tensor_argument(layer)])
         return build(Terms(layer, data), data)
@@ -140,7 +140,7 @@ def _one(build: Callable[[Terms, Endpoint], Endpoint]) -> Callable[[Layer], Endp
     return build_row
 
 
-def _two(build: Callable[[Terms, Endpoint, Endpoint], Endpoint]) -> Callable[[Layer], Endpoint]:
+def _make_binary(build: Callable[[Terms, Endpoint, Endpoint], Endpoint]) -> Callable[[Layer], Endpoint]:
     def two(layer: Layer) -> Endpoint:
         left, right = align_operands(layer)
         return build(Terms(layer, left), left, right)
@@ -149,7 +149,7 @@ def _two(build: Callable[[Terms, Endpoint, Endpoint], Endpoint]) -> Callable[[La
 
 
 ELEMENT_ROWS: Mapping[str, Callable[[Layer], Any]] = {
-    **{name: _one(build) for name, build in ONE.items()},
-    **{name: _two(build) for name, build in TWO.items()},
+    **{name: _make_unary(build) for name, build in ONE.items()},
+    **{name: _make_binary(build) for name, build in TWO.items()},
     "Glu": glu,
 }

@@ -29,38 +29,38 @@ WEIGHTS, CONFIG, METADATA = "model.weights.h5", "config.json", "metadata.json"
 
 
 def open_keras(path: Path, *, training: bool = False) -> TFSource:
-    """A Keras model, with `training` as it is trained. Raises FormatError for a broken file, ImportFailure without h5py
-    or for a model that is neither Sequential nor Functional, and
-    UnsupportedOpError with all layers that cannot be read."""
+    """Open a Keras model, with `training` as it is trained. Raises FormatError for a broken file, ImportFailure without
+    h5py or for a model that is neither Sequential nor Functional, and UnsupportedOpError with all layers that cannot be
+    read."""
     with open_plain(path) as file:
         head, size = file.read(4), file.seek(0, 2)
     if head != ZIP:
         with Hdf5(Bytes(path, 0, size)) as hdf5:
-            return _of_hdf5(path, hdf5.root, training=training)
+            return _read_hdf5(path, hdf5.root, training=training)
     archive = Archive(path)
-    config = _parsed(archive.content(CONFIG), path, CONFIG)
+    config = _parse(archive.content(CONFIG), path, CONFIG)
     version = 3
     if METADATA in archive:
-        stated = _parsed(archive.content(METADATA), path, METADATA)
-        version = _major(stated.get("keras_version") if isinstance(stated, Mapping) else None, path)
-    with Hdf5(archive.place(WEIGHTS)) as hdf5:
-        return _source(path, config, Reader(path, version, training=training), StoredByClass(hdf5.root))
+        stated = _parse(archive.content(METADATA), path, METADATA)
+        version = _read_major(stated.get("keras_version") if isinstance(stated, Mapping) else None, path)
+    with Hdf5(archive.find(WEIGHTS)) as hdf5:
+        return _make_source(path, config, Reader(path, version, training=training), StoredByClass(hdf5.root))
 
 
-def _of_hdf5(path: Path, root: Group, *, training: bool) -> TFSource:
+def _read_hdf5(path: Path, root: Group, *, training: bool) -> TFSource:
     config = root.attrs.get("model_config")
     groups = root.group("model_weights")
     if config is None:
         raise ImportFailure(f"{path}: weights without a model; save the whole model (model.save)")
     if groups is None or not isinstance(config, str):
         raise FormatError("a Keras model without its weights, or with a configuration that is no text", path=path)
-    version = _major(root.attrs.get("keras_version", "1"), path)
+    version = _read_major(root.attrs.get("keras_version", "1"), path)
     backend = str(root.attrs.get("backend", "tensorflow"))
-    parsed = _parsed(config, path, "model_config")
-    return _source(path, parsed, Reader(path, version, backend, training=training), StoredInGroups(groups, path))
+    parsed = _parse(config, path, "model_config")
+    return _make_source(path, parsed, Reader(path, version, backend, training=training), StoredInGroups(groups, path))
 
 
-def _source(path: Path, config: Any, reader: Reader, weights: Weights) -> TFSource:
+def _make_source(path: Path, config: Any, reader: Reader, weights: Weights) -> TFSource:
     inputs, outputs = reader.run(config, weights)
     settings = config["config"]
     name = str((settings.get("name") if isinstance(settings, dict) else None) or unicode_text(path.stem))
@@ -72,7 +72,7 @@ def _source(path: Path, config: Any, reader: Reader, weights: Weights) -> TFSour
 
 
 def layer_counts(config: Any) -> dict[str, int]:
-    """How many layers a model has of each class, those of models inside it included."""
+    """Return how many layers a model has of each class, those of models inside it included."""
     counts: Counter[str] = Counter()
     pending = list(config["config"].get("layers", ())) if isinstance(config["config"], dict) else []
     while pending:
@@ -85,15 +85,15 @@ def layer_counts(config: Any) -> dict[str, int]:
     return dict(counts)
 
 
-def _parsed(text: str | bytes, path: Path, what: str) -> Any:
-    """What a JSON text says. Raises FormatError for one that is none, or nests deeper than any model."""
+def _parse(text: str | bytes, path: Path, what: str) -> Any:
+    """Return what a JSON text says. Raises FormatError for one that is none, or nests deeper than any model."""
     try:
         return read_json(text)
     except NoJson as error:
         raise FormatError(f"not a Keras model, or damaged: {what}: {error}", path=path) from error
 
 
-def _major(text: Any, path: Path) -> int:
+def _read_major(text: Any, path: Path) -> int:
     number = str(text).partition(".")[0]
     if not is_number(number):
         raise FormatError(f"the version of Keras is {text!r}, expected one such as 3.0.0", path=path)

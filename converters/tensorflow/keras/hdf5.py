@@ -60,7 +60,7 @@ class Hdf5:
         self._groups: dict[str, Held] = {}
         self._arrays: dict[str, Held] = {}
         self._start()
-        answer = self._told(self._line())
+        answer = self._read_answer(self._receive_line())
         self._groups, self._arrays = answer["groups"], answer["arrays"]
         self._inside: dict[str, list[str]] = {path: [] for path in self._groups}
         for path in (*self._groups, *self._arrays):
@@ -78,11 +78,11 @@ class Hdf5:
     def _start(self) -> None:
         limits = current()
         words = [self.source.start, self.source.size, limits.elements, limits.expansion]
-        with self._opened() as file:
+        with self._open_source() as file:
             self._pipe = _request(file.fileno(), words, self.source.path)
         self._finalizer = weakref.finalize(self, self._pipe.close)
 
-    def _opened(self) -> IO[bytes]:
+    def _open_source(self) -> IO[bytes]:
         if self.source.data is None:
             return open_plain(self.source.path)
         file = tempfile.TemporaryFile()  # noqa: SIM115  closed by the caller
@@ -90,28 +90,28 @@ class Hdf5:
         file.flush()
         return file
 
-    def _line(self) -> bytes:
-        """What the child says first."""
+    def _receive_line(self) -> bytes:
+        """Return the first line that the child writes."""
         line = bytearray()
         while not line.endswith(b"\n"):
-            line += self._piece(1 << 20)
+            line += self._receive(1 << 20)
         return bytes(line)
 
-    def _piece(self, count: int) -> bytes:
-        """Some bytes of what the child says. Raises FormatError if it ends or says nothing for long."""
+    def _receive(self, count: int) -> bytes:
+        """Return some bytes that the child writes. Raises FormatError if it ends or writes nothing for long."""
         try:
             piece = self._pipe.recv(count)
         except OSError:  # it said nothing in time, or was ended
             piece = b""
         if not piece:
-            raise self._gave_up()
+            raise self._failure()
         return piece
 
-    def _gave_up(self) -> FormatError:
+    def _failure(self) -> FormatError:
         reason = "its HDF5 cannot be read: the library fell over it, or took more time or memory than it may"
         return FormatError(reason, path=self.source.path)
 
-    def _told(self, line: bytes) -> Held:
+    def _read_answer(self, line: bytes) -> Held:
         answer: Held = read_json(line)
         path = self.source.path
         if "missing" in answer:
@@ -124,23 +124,23 @@ class Hdf5:
         return answer
 
     def names(self, group: str) -> list[str]:
-        """What stands in a group."""
+        """Return what stands in a group."""
         return self._inside[group]
 
     def attributes(self, group: str) -> Mapping[str, Any]:
-        """Those of a group that are texts or lists of texts, of the few that are read."""
+        """Return the attributes of a group that are texts or lists of texts, of the few that are read."""
         return self._groups[group]
 
     def is_group(self, path: str) -> bool:
-        """Whether a group stands there."""
+        """Return whether a group stands there."""
         return path in self._groups
 
     def is_array(self, path: str) -> bool:
-        """Whether a data set stands there."""
+        """Return whether a data set stands there."""
         return path in self._arrays
 
     def tensor(self, path: str) -> Tensor:
-        """The elements of a data set. Raises FormatError for what are no numbers."""
+        """Return the elements of a data set. Raises FormatError for what are no numbers."""
         entry = self._arrays[path]
         if entry["dtype"] is None:
             raise FormatError(f"{path} is no array of numbers ({entry['kind']})", path=self.source.path)
@@ -148,7 +148,7 @@ class Hdf5:
         try:
             native = DType.of(dtype.newbyteorder("="))
             if offset is None:
-                return Tensor.of(np.frombuffer(self._given(path), dtype).reshape(shape))
+                return Tensor.of(np.frombuffer(self._receive_array(path), dtype).reshape(shape))
             if self.source.data is not None:
                 count = int(np.prod(shape, dtype=np.int64))
                 return Tensor.of(np.frombuffer(self.source.data, dtype, count, offset).reshape(shape))
@@ -159,19 +159,19 @@ class Hdf5:
         except (GraphError, ValueError) as error:
             raise FormatError(f"{path} is no tensor: {error}", path=self.source.path) from error
 
-    def _given(self, path: str) -> bytearray:
-        """The elements of an array from the child."""
+    def _receive_array(self, path: str) -> bytearray:
+        """Return the elements of an array from the child."""
         try:
             self._pipe.sendall(json.dumps(path).encode("ascii") + b"\n")
         except OSError as error:
-            raise self._gave_up() from error
+            raise self._failure() from error
         begun = b""
         while b"\n" not in begun:
-            begun += self._piece(64)
+            begun += self._receive(64)
         header, _, start = begun.partition(b"\n")
         data = bytearray(start)
         while len(data) < int(header):
-            data += self._piece(min(int(header) - len(data), 1 << 20))
+            data += self._receive(min(int(header) - len(data), 1 << 20))
         return data
 
 
@@ -194,12 +194,12 @@ class Group:
         return iter(self._file.names(self.path))
 
     def group(self, name: str) -> Group | None:
-        """The group at a path, None if there is none."""
+        """Return the group at a path, None if there is none."""
         path = self._path(name)
         return Group(self._file, path) if self._file.is_group(path) else None
 
     def tensor(self, name: str) -> Tensor:
-        """The array at a path. Raises FormatError if there is none."""
+        """Return the array at a path. Raises FormatError if there is none."""
         path = self._path(name)
         if not self._file.is_array(path):
             what = "a group" if self._file.is_group(path) else "nothing"

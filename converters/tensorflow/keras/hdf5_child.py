@@ -37,9 +37,9 @@ FILTERS = {1: "gzip", 2: "shuffle", 3: "fletcher32"}
 class Refused(Exception):
     """What is in the file and not read, and where."""
 
-    def __init__(self, reason: str, place: str) -> None:
+    def __init__(self, reason: str, path: str) -> None:
         super().__init__(reason)
-        self.place = place
+        self.path = path
 
 
 class Window(io.RawIOBase):
@@ -65,7 +65,7 @@ class Window(io.RawIOBase):
         return self._position
 
     def tell(self) -> int:
-        """The place."""
+        """Return the position."""
         return self._position
 
     def readinto(self, buffer: Any) -> int:
@@ -98,7 +98,7 @@ class Walk:
         self._text = TEXT
 
     def run(self) -> dict[str, Any]:
-        """What the file holds. Raises Refused."""
+        """Return what the file holds. Raises Refused."""
         seen: set[Any] = set()
         pending = [("", self.h5py.h5g.open(self.file.id, b"/"))]
         while pending:
@@ -109,7 +109,7 @@ class Walk:
             seen.add(address)
             if len(self.groups) + len(self.arrays) > OBJECTS:
                 raise Refused(f"more than {OBJECTS} objects", path)
-            self.groups[path] = self._attributes(path, group)
+            self.groups[path] = self._read_attributes(path, group)
             for name in group:
                 inner = f"{path}/{_text(name)}"
                 if not name or b"/" in name:
@@ -119,7 +119,7 @@ class Walk:
                 if isinstance(item, self.h5py.h5g.GroupID):
                     pending.append((inner, item))
                 elif isinstance(item, self.h5py.h5d.DatasetID):
-                    self.arrays[inner] = self._array(inner, item)
+                    self.arrays[inner] = self._describe_array(inner, item)
         return {"groups": self.groups, "arrays": self.arrays}
 
     def _check_link(self, group: Any, name: bytes, path: str) -> None:
@@ -130,15 +130,15 @@ class Walk:
         names = {h5l.TYPE_SOFT: "a soft link", h5l.TYPE_EXTERNAL: "an external link, which leads to another file"}
         raise Refused(names.get(kind, "a link of a kind that a program defines"), path)
 
-    def _attributes(self, path: str, item: Any) -> dict[str, Any]:
+    def _read_attributes(self, path: str, item: Any) -> dict[str, Any]:
         values: dict[str, Any] = {}
         for name in ATTRIBUTES:
             if self.h5py.h5a.exists(item, name.encode()):
-                values[name] = self._attribute(f"{path}@{name}", item, name)
+                values[name] = self._read_attribute(f"{path}@{name}", item, name)
         return values
 
-    def _attribute(self, place: str, owner: Any, name: str) -> Any:
-        """A text, or the list of texts of a vector; None for what is neither."""
+    def _read_attribute(self, path: str, owner: Any, name: str) -> Any:
+        """Return a text, or the list of texts of a vector; None for what is neither."""
         attribute = self.h5py.h5a.open(owner, name.encode())
         kind, shape = attribute.get_type(), attribute.shape
         count = 1
@@ -149,18 +149,19 @@ class Walk:
         if not isinstance(kind, self.h5py.h5t.TypeStringID):
             return None
         if len(shape) > 1 or count * (1 if kind.is_variable_str() else kind.get_size()) > TEXT:
-            raise Refused(f"an attribute of the shape {list(shape)}", place)
+            raise Refused(f"an attribute of the shape {list(shape)}", path)
         value = self.h5py.AttributeManager(self.h5py.Group(owner))[name]
         if isinstance(value, self.h5py.Empty):
             return None
         texts = [_text(text) for text in value.tolist()] if shape else [_text(value)]
         self._text -= sum(map(len, texts))
         if self._text < 0:
-            raise Refused(f"attributes of more than {TEXT} characters", place)
+            raise Refused(f"attributes of more than {TEXT} characters", path)
         return texts if shape else texts[0]
 
-    def _array(self, path: str, data_set: Any) -> dict[str, Any]:
-        """A data set: its dtype (None for what is no number), its shape, and where it lies (None: not as it is)."""
+    def _describe_array(self, path: str, data_set: Any) -> dict[str, Any]:
+        """Return the dtype of a data set (None for what is no number), its shape, and where it lies (None: not as it
+        is)."""
         properties = data_set.get_create_plist()
         if properties.get_external_count():
             raise Refused("a data set whose elements are in other files (external storage)", path)
@@ -258,7 +259,7 @@ def answer(h5py: Any, file: int, pipe: socket.socket, words: list[int]) -> None:
         walk = Walk(h5py, h5py.File(Window(file, start, size), "r"), size, elements, expansion)
         tell(walk.run())
     except Refused as error:
-        tell({"refused": str(error), "at": error.place})
+        tell({"refused": str(error), "at": error.path})
         return
     except Exception as error:  # whatever the library says of a damaged file; this process ends with it
         tell({"damaged": f"{type(error).__name__}: {error}"[:500]})

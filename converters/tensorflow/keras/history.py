@@ -46,7 +46,7 @@ MERGES = {"sum": "Add", "mul": "Multiply", "concat": "Concatenate", "ave": "Aver
 
 
 def modern(entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The layer with today's name and keys.
+    """Return the layer with today's name and keys.
 
     >>> config = {"nb_filter": 3, "nb_row": 2, "nb_col": 4, "border_mode": "same"}
     >>> new = modern({"class_name": "Convolution2D", "config": config})
@@ -73,7 +73,7 @@ def modern(entry: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def old_weights(class_name: str, config: Mapping[str, Any], weights: Sequence[Tensor]) -> list[Tensor]:
-    """The weights of a layer of Keras 1 as version 2 has them. `class_name` is today's.
+    """Return the weights of a layer of Keras 1 as version 2 has them. `class_name` is today's.
 
     Kernels of layers with channels first are (out, in, K...), those of one axis have a second one of size 1, and each
     gate has weights of its own: update, reset, new (GRU) and input, new, forget, output (LSTM).
@@ -81,14 +81,14 @@ def old_weights(class_name: str, config: Mapping[str, Any], weights: Sequence[Te
     tensors = list(weights)
     if class_name in GATES and len(tensors) == 3 * len(GATES[class_name]):
         order = GATES[class_name]
-        return [_joined([tensors[3 * gate + kind] for gate in order]) for kind in range(3)]
+        return [_concat_gates([tensors[3 * gate + kind] for gate in order]) for kind in range(3)]
     if class_name in KERNELS and tensors:
         first = config.get("data_format") == "channels_first" or class_name == "Conv1D"
-        tensors[0] = _moved(class_name, tensors[0], first=first, filters=config.get("filters"))
+        tensors[0] = _reorder_kernel(class_name, tensors[0], first=first, filters=config.get("filters"))
     return tensors
 
 
-def _moved(class_name: str, kernel: Tensor, *, first: bool, filters: object) -> Tensor:
+def _reorder_kernel(class_name: str, kernel: Tensor, *, first: bool, filters: object) -> Tensor:
     if class_name == "Conv1D":
         if len(kernel.shape) != 4:
             return kernel
@@ -100,8 +100,8 @@ def _moved(class_name: str, kernel: Tensor, *, first: bool, filters: object) -> 
     return kernel.transposed((*range(2, len(kernel.shape)), 1, 0)) if first else kernel
 
 
-def _joined(parts: Sequence[Tensor]) -> Tensor:
-    """The gates' weights beside each other, when they are needed."""
+def _concat_gates(parts: Sequence[Tensor]) -> Tensor:
+    """Return the gates' weights beside each other, when they are needed."""
     shape = (*parts[0].shape[:-1], sum(part.shape[-1] for part in parts))
     return Tensor.computed(parts[0].dtype, shape, lambda: np.concatenate([part.numpy() for part in parts], -1))
 

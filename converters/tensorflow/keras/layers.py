@@ -51,7 +51,7 @@ def dense(layer: Layer) -> Endpoint:
 
 
 def einsum_dense(layer: Layer) -> Endpoint:
-    """A product by an equation, and a bias that broadcasts."""
+    """Return a product by an equation, and a bias that broadcasts."""
     product = layer.add("Einsum", "product", [layer.data, layer.weight(0)], equation=layer.config["equation"], N=2)
     if layer.config.get("bias_axes"):
         product = layer.add("AddV2", "bias_add", [product, layer.weight(1)])
@@ -90,7 +90,7 @@ def masking(layer: Layer) -> Endpoint:
 
 
 def time_distributed(layer: Layer) -> Endpoint:
-    """A layer or a model on each step of (N, steps, ...): the steps are taken for samples."""
+    """Call a layer or a model on each step of (N, steps, ...): the steps are taken for samples."""
     entry = layer.config["layer"]
     stored = layer.stored.part("layer")
     layer.mask = layer.stated_mask()
@@ -126,7 +126,7 @@ def _import_unfold(node: ImportNode) -> Imported:
 
 
 def _import_fold_mask(node: ImportNode) -> Imported:
-    """The masks of the samples, of a mask (N, steps, steps of a sample)."""
+    """Return the masks of the samples, of a mask (N, steps, steps of a sample)."""
     if node.rank(node.input(0)) < 3:
         node.refuse("a layer that looks at masks on each step of values whose mask hides whole steps")
     return _import_fold(node)
@@ -137,13 +137,13 @@ def _sizes(node: ImportNode, shape: Value, first: int) -> Value:
 
 
 def wrapped(layer: Layer) -> list[Endpoint]:
-    """A wrapper that acts in training only."""
+    """Call the layer inside a wrapper that acts in training only."""
     results = layer.call(layer.config["layer"], "layer", layer.stored.part("layer"), layer.operands)
     layer.mask = results[0].mask
     return [result.value for result in results]
 
 
-def _batch(layer: Layer) -> Endpoint:
+def _batch_size(layer: Layer) -> Endpoint:
     shape = layer.add("Shape", "sizes", [layer.data], out_type=DType.INT32)
     bounds = [layer.constant(name, [number]) for name, number in (("first", 0), ("second", 1), ("step", 1))]
     return layer.add(
@@ -152,8 +152,8 @@ def _batch(layer: Layer) -> Endpoint:
     )  # fmt: skip
 
 
-def _reshaped(layer: Layer, data: Endpoint, sizes: Sequence[int]) -> Endpoint:
-    parts = [_batch(layer), *(layer.constant(f"size_{index}", size) for index, size in enumerate(sizes))]
+def _reshape(layer: Layer, data: Endpoint, sizes: Sequence[int]) -> Endpoint:
+    parts = [_batch_size(layer), *(layer.constant(f"size_{index}", size) for index, size in enumerate(sizes))]
     return layer.add("Reshape", "reshape", [data, layer.add("Pack", "shape", parts, axis=0, N=len(parts))])
 
 
@@ -162,7 +162,7 @@ def flatten(layer: Layer) -> Endpoint:
     data = layer.data
     if layer.channels_first:
         data = layer.apply(_channels_last, "channels_last", [data])
-    return _reshaped(layer, data, [-1])
+    return _reshape(layer, data, [-1])
 
 
 def _channels_last(node: ImportNode) -> Imported:
@@ -175,7 +175,7 @@ def _channels_last(node: ImportNode) -> Imported:
 
 def reshape(layer: Layer) -> Endpoint:
     """Other sizes behind the batch."""
-    return _reshaped(layer, layer.data, layer.config["target_shape"])
+    return _reshape(layer, layer.data, layer.config["target_shape"])
 
 
 def repeat_vector(layer: Layer) -> Endpoint:
@@ -197,7 +197,7 @@ def rescaling(layer: Layer) -> Endpoint:
 
 
 def discretization(layer: Layer) -> Endpoint:
-    """The number of the bin that an element falls into."""
+    """Return the number of the bin that an element falls into."""
     if layer.config.get("output_mode", "int") != "int" or layer.config.get("bin_boundaries") is None:
         raise Refusal("only output_mode 'int' with stated bin_boundaries is read")
     boundaries = tuple(float(edge) for edge in layer.config["bin_boundaries"])
@@ -211,7 +211,7 @@ def layer_scale(layer: Layer) -> Endpoint:
 
 
 def custom_scale(layer: Layer) -> Endpoint:
-    """The first value and a part of the second, of InceptionResNetV2 in keras.applications."""
+    """Return the first value plus a part of the second, as InceptionResNetV2 in keras.applications has it."""
     operands = layer.inputs
     if len(operands) != 2:
         raise Refusal(f"{len(operands)} operands, expected 2")
@@ -220,7 +220,7 @@ def custom_scale(layer: Layer) -> Endpoint:
 
 
 def same(layer: Layer) -> Endpoint:
-    """What does nothing at inference."""
+    """Return the data: the layer does nothing at inference."""
     return layer.data
 
 

@@ -42,10 +42,10 @@ class Compact:
             later = node.step(Unsqueeze(), node.step(ew.Sub(), count, indices), node.vector([1]), suffix="later")
             keys = node.step(ew.Add(), node.step(ew.Mul(), self._numbers, count), later, suffix="keys")
             self._order = node.steps(TopK(axis=0), keys, steps, suffix="order")[1]
-        return self._taken(value, self._order)
+        return self._take(value, self._order)
 
     def spread(self, value: Value, *, backward: bool, zeros: bool) -> Value:
-        """The outputs (steps, N, units) of gathered steps, at the steps where they came from.
+        """Return the outputs (steps, N, units) of gathered steps, at the steps where they came from.
 
         A hidden step has the output of the last one before it that counts (`backward`: the first one behind), 0 if
         there is none, or always 0 with `zeros`.
@@ -53,34 +53,34 @@ class Compact:
         node = self._node
         if backward:
             # behind the last step that counts the operator gives 0 itself
-            outputs = self._taken(value, node.step(ew.Sub(), self._counts, self._numbers, suffix="places_from"))
-            return self._where(self._mask, outputs) if zeros else outputs
+            outputs = self._take(value, node.step(ew.Sub(), self._counts, self._numbers, suffix="places_from"))
+            return self._select(self._mask, outputs) if zeros else outputs
         before = node.step(ew.Sub(), self._counts, node.constant(1, DType.INT64), suffix="places_before")
         sources = node.step(ew.Max(), before, node.constant(0, DType.INT64), suffix="places_from")
         counted = node.step(ew.Greater(), self._counts, node.constant(0, DType.INT64), suffix="begun")
-        return self._where(self._mask if zeros else counted, self._taken(value, sources))
+        return self._select(self._mask if zeros else counted, self._take(value, sources))
 
     def last(self, value: Value, *, backward: bool, zeros: bool) -> Value:
-        """The last output (N, units): 0 where no step counts or, with `zeros`, where the last one does not."""
+        """Return the last output (N, units): 0 where no step counts or, with `zeros`, where the last one does not."""
         node = self._node
         if zeros:
             at = node.vector([0 if backward else -1])
             kept = node.step(Squeeze(), node.step(Gather(0), self._mask, at), node.vector([0]), suffix="last_counts")
         else:
             kept = node.step(ew.Greater(), self.lengths, node.constant(0, DType.INT32), suffix="any_counts")
-        return self._where(kept, value)
+        return self._select(kept, value)
 
     def reached(self, state: Value, begin: Value) -> Value:
-        """The last state (N, units), which is the first one where no step counts: runtimes give 0 there."""
+        """Return the last state (N, units), which is the first one where no step counts: runtimes give 0 there."""
         counts = self._node.step(ew.Greater(), self.lengths, self._node.constant(0, DType.INT32), suffix="any_counts")
-        return self._where(counts, state, begin)
+        return self._select(counts, state, begin)
 
-    def _where(self, condition: Value, value: Value, other: Value | None = None) -> Value:
+    def _select(self, condition: Value, value: Value, other: Value | None = None) -> Value:
         node = self._node
         wide = node.step(Unsqueeze(), condition, node.vector([-1]), suffix="condition")
         return node.step(ew.Where(), wide, value, other or node.scalar_like(value, 0.0), suffix="kept")
 
-    def _taken(self, value: Value, indices: Value) -> Value:
+    def _take(self, value: Value, indices: Value) -> Value:
         node = self._node
         wide = node.step(Unsqueeze(), indices, node.vector([-1]), suffix="wide")
         shape = node.step(Shape(), value, suffix="whole")

@@ -27,27 +27,27 @@ from graphir.types import DType
 _Combine = Callable[[ImportNode, Sequence[Value], Sequence[Value | None]], Value]
 
 
-def _folded(op: str) -> Callable[[Layer], Endpoint]:
+def _make_fold(op: str) -> Callable[[Layer], Endpoint]:
     def folded(layer: Layer) -> Endpoint:
-        operands = _aligned(layer)
+        operands = _align(layer)
         value = operands[0]
         for index, other in enumerate(operands[1:]):
             value = layer.add(op, f"step_{index}", [value, other])
-        layer.mask = _either(layer)
+        layer.mask = _merge_masks(layer)
         return value
 
     return folded
 
 
-def _aligned(layer: Layer) -> list[Endpoint]:
-    """The operands, those of fewer axes with ones behind the batch, as Keras broadcasts them."""
+def _align(layer: Layer) -> list[Endpoint]:
+    """Return the operands, those of fewer axes with ones behind the batch, as Keras broadcasts them."""
     inputs = layer.inputs
     if not inputs:
         raise Refusal("a call without values")
-    return [layer.apply(_with_ones, f"operand_{index}", [operand, *inputs]) for index, operand in enumerate(inputs)]
+    return [layer.apply(_add_axes, f"operand_{index}", [operand, *inputs]) for index, operand in enumerate(inputs)]
 
 
-def _with_ones(node: ImportNode) -> Imported:
+def _add_axes(node: ImportNode) -> Imported:
     value = node.input(0)
     ranks = [None if other.shape is None else len(other.shape) for other in node.inputs]
     known = [rank for rank in ranks if rank is not None]
@@ -56,8 +56,8 @@ def _with_ones(node: ImportNode) -> Imported:
     return node.emit(Unsqueeze(), value, node.vector(range(1, 1 + max(known) - known[0])))
 
 
-def _either(layer: Layer) -> Endpoint | None:
-    """The mask of a result that is made of each operand.
+def _merge_masks(layer: Layer) -> Endpoint | None:
+    """Return the mask of a result that is made of each operand.
 
     In version 3 what one of the operands' masks lets through, none if an operand has none; before, what all of the
     masks that there are let through.
@@ -73,21 +73,21 @@ def _either(layer: Layer) -> Endpoint | None:
     return result
 
 
-def _masked(op: str, combine: _Combine) -> Callable[[Layer], Endpoint]:
+def _make_masked(op: str, combine: _Combine) -> Callable[[Layer], Endpoint]:
     """Version 3's maximum, minimum and product leave masked steps out of what they compute."""
 
     def merged(layer: Layer) -> Endpoint:
         operands = layer.operands
         masks = [operand.mask for operand in operands if operand.mask is not None]
         if layer.keras < 3 or not masks:
-            return _folded(op)(layer)
-        layer.mask = _either(layer)
+            return _make_fold(op)(layer)
+        layer.mask = _merge_masks(layer)
 
         def import_merged(node: ImportNode) -> Imported:
             values, rest = node.inputs[: len(operands)], list(node.inputs[len(operands) :])
             if len({node.rank(value) for value in values}) > 1:
                 node.refuse("values with masks that have different numbers of axes")
-            wide = [None if operand.mask is None else _unsqueezed(node, rest.pop(0)) for operand in operands]
+            wide = [None if operand.mask is None else _widen_mask(node, rest.pop(0)) for operand in operands]
             return combine(node, values, wide)
 
         return layer.apply(import_merged, "merged", [*layer.inputs, *masks])
@@ -95,12 +95,12 @@ def _masked(op: str, combine: _Combine) -> Callable[[Layer], Endpoint]:
     return merged
 
 
-def _unsqueezed(node: ImportNode, mask: Value) -> Value:
+def _widen_mask(node: ImportNode, mask: Value) -> Value:
     return node.step(Unsqueeze(), mask, node.vector([-1]), suffix="wide_mask")
 
 
 def _extreme(op: Operator) -> _Combine:
-    """The maximum or minimum: of a step that a mask hides in one operand, the other's."""
+    """Return the maximum or minimum: of a step that a mask hides in one operand, the other's."""
 
     def combine(node: ImportNode, values: Sequence[Value], masks: Sequence[Value | None]) -> Value:
         result, seen = values[0], masks[0]
@@ -118,7 +118,7 @@ def _extreme(op: Operator) -> _Combine:
 
 
 def _product(node: ImportNode, values: Sequence[Value], masks: Sequence[Value | None]) -> Value:
-    """The product of what masks show; 0 where each operand's mask hides a step."""
+    """Return the product of what masks show; 0 where each operand's mask hides a step."""
     ones = node.scalar_like(values[0], 1)
     shown = [
         value if mask is None else node.step(ew.Where(), mask, value, ones, suffix="shown")
@@ -137,36 +137,37 @@ def _product(node: ImportNode, values: Sequence[Value], masks: Sequence[Value | 
 
 
 def subtract(layer: Layer) -> Endpoint:
-    """The first less the second."""
+    """Return the first less the second."""
     if len(layer.inputs) != 2:
         raise Refusal(f"{len(layer.inputs)} operands, expected 2")
-    return _folded("Sub")(layer)
+    return _make_fold("Sub")(layer)
 
 
 def average(layer: Layer) -> Endpoint:
-    """The mean of the operands."""
+    """Return the mean of the operands."""
     factor = layer.constant("factor", 1.0 / max(1, len(layer.inputs)), np.float32)
-    return layer.add("Mul", "average", [_folded("AddV2")(layer), factor])
+    return layer.add("Mul", "average", [_make_fold("AddV2")(layer), factor])
 
 
 def concatenate(layer: Layer) -> Endpoint:
-    """The operands along an axis. Along the last one a step counts if it does in any of them (version 2: all)."""
+    """Return the operands along an axis. Along the last one a step counts if it does in any of them (version 2:
+    all)."""
     axis = layer.config.get("axis", -1)
     if not isinstance(axis, int):
         raise FormatError(f"layer {layer.name}: axis is {str(axis)[:60]}, expected one")
     masks = [operand.mask for operand in layer.operands]
     if any(mask is not None for mask in masks):
-        layer.mask = _joined_mask(layer, axis)
+        layer.mask = _concat_masks(layer, axis)
     value = layer.constant("axis", axis)
     return layer.add("ConcatV2", "concat", [*layer.inputs, value], N=len(layer.inputs))
 
 
-def _joined_mask(layer: Layer, axis: int) -> Endpoint | None:
+def _concat_masks(layer: Layer, axis: int) -> Endpoint | None:
     if axis in (-1, 2):
         masks = [operand.mask for operand in layer.operands]
         if layer.keras >= 3 and any(mask is None for mask in masks):
             return layer.apply(_all_true, "mask", [layer.data])
-        return _either(layer)
+        return _merge_masks(layer)
     if axis not in (1, -2):
         raise Refusal(f"a concatenation of masked values along the axis {axis}; 1 and -1 are read")
     parts = [
@@ -213,8 +214,8 @@ def _batch_dot(node: ImportNode, axes: Sequence[int]) -> Imported:
     dot_axes = [node.axis(axis, rank) for axis, rank in zip(axes, ranks, strict=True)]
     if max(ranks) > 3:
         node.refuse(f"products of values with {ranks[0]} and {ranks[1]} axes; up to 3 are read")
-    left = _last(node, left, dot_axes[0], ranks[0], "left")
-    right = _last(node, right, dot_axes[1], ranks[1], "right")
+    left = _move_last(node, left, dot_axes[0], ranks[0], "left")
+    right = _move_last(node, right, dot_axes[1], ranks[1], "right")
     if ranks[0] == 2:
         left = node.step(Unsqueeze(), left, node.vector([1]), suffix="row")
     right = node.step(Transpose((0, 2, 1)), right) if ranks[1] == 3 else node.step(
@@ -228,19 +229,19 @@ def _batch_dot(node: ImportNode, axes: Sequence[int]) -> Imported:
     return node.emit(Squeeze(), node.step(MatMul(), left, right, suffix="product"), node.vector(gone))
 
 
-def _last(node: ImportNode, value: Value, axis: int, rank: int, suffix: str) -> Value:
+def _move_last(node: ImportNode, value: Value, axis: int, rank: int, suffix: str) -> Value:
     if axis == rank - 1:
         return value
     return node.step(Transpose((*(other for other in range(rank) if other != axis), axis)), value, suffix=suffix)
 
 
 LAYERS: Mapping[str, Callable[[Layer], Any]] = {
-    "Add": _folded("AddV2"),
+    "Add": _make_fold("AddV2"),
     "Average": average,
     "Concatenate": concatenate,
     "Dot": dot,
-    "Maximum": _masked("Maximum", _extreme(ew.Max())),
-    "Minimum": _masked("Minimum", _extreme(ew.Min())),
-    "Multiply": _masked("Mul", _product),
+    "Maximum": _make_masked("Maximum", _extreme(ew.Max())),
+    "Minimum": _make_masked("Minimum", _extreme(ew.Min())),
+    "Multiply": _make_masked("Mul", _product),
     "Subtract": subtract,
 }

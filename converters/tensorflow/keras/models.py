@@ -67,7 +67,7 @@ class Reader:
         self._masks: dict[Endpoint, Endpoint | None] = {}  # of values of which a call changed them
 
     def run(self, entry: Entry, stored: Weights) -> tuple[dict[str, Endpoint], dict[str, Endpoint]]:
-        """The endpoints of the inputs and outputs by name, in the order of the model's `inputs` and `outputs`."""
+        """Return the endpoints of the inputs and outputs by name, in the model's order."""
         hold_nodes(check_tree(entry, self.path, "its configuration"))
         config = _layers_of(entry)
         if entry.get("class_name") not in MODELS or config is None:
@@ -78,10 +78,10 @@ class Reader:
         self._casts = any(name in json.dumps(entry["config"]) for name in CASTING)
         inputs: dict[str, Endpoint] = {}
         if entry["class_name"] == "Sequential":
-            results = self._sequential(config, stored, "", None, inputs)
+            results = self._read_sequential(config, stored, "", None, inputs)
             names = [_name(config["layers"][-1], self.path)] if len(results) == 1 else []
         else:
-            results = self._functional(config, stored, "", None, inputs)
+            results = self._read_functional(config, stored, "", None, inputs)
             self._order_inputs(listed(config.get("input_layers")), inputs)
             names = output_names(config.get("output_layers"))
         self._refusals.raise_gaps(
@@ -104,7 +104,7 @@ class Reader:
         positions = {endpoint.node: order[name] for name, endpoint in by_name.items()}
         self.nodes.sort(key=lambda node: positions.get(node.name, len(positions)))
 
-    def _sequential(
+    def _read_sequential(
         self,
         config: Entry,
         stored: Weights,
@@ -130,15 +130,15 @@ class Reader:
             name = prefix + _name(entry, self.path)
             if entry["class_name"] == "InputLayer":
                 if operands is None:
-                    values = [self._input(entry, name)]
+                    values = [self._add_input(entry, name)]
                     inputs[name] = values[0].value
                 continue
             argument = values[0] if len(values) == 1 else values
             self._owners[f"{name}/"] = f"{self._owners.get(prefix, prefix)}{_name(entry, self.path)}/"
-            values = self._call(entry, part, name, [argument], {})
+            values = self._call_entry(entry, part, name, [argument], {})
         return values
 
-    def _functional(
+    def _read_functional(
         self,
         config: Entry,
         stored: Weights,
@@ -154,7 +154,7 @@ class Reader:
         calls: list[tuple[str, int, list[Any], dict[str, Any]]] = []
         for name, entry in entries.items():
             if entry["class_name"] == "InputLayer":
-                results[name, 0] = [self._source(entry, name, prefix, sources, operands, inputs)]
+                results[name, 0] = [self._choose_input(entry, name, prefix, sources, operands, inputs)]
                 continue
             for number, call in enumerate(entry.get("inbound_nodes") or [[]]):
                 args, kwargs = arguments_of(call, entries)
@@ -171,9 +171,9 @@ class Reader:
                     left.append((name, number, args, kwargs))
                     continue
                 title = prefix + (name if number == 0 else f"{name}_call_{number}")
-                given = self._filled(args, results), self._filled(kwargs, results)
+                given = self._fill_references(args, results), self._fill_references(kwargs, results)
                 self._owners[f"{title}/"] = f"{self._owners.get(prefix, prefix)}{name}/"
-                values = self._call(entries[name], weights.get(name, stored), title, *given)
+                values = self._call_entry(entries[name], weights.get(name, stored), title, *given)
                 results[name, number] = values
             if len(left) == len(calls):
                 shown = ", ".join(name for name, *_ in left[:5])
@@ -181,8 +181,8 @@ class Reader:
             calls = left
         return [result_of(reference, results) for reference in outputs]
 
-    def _filled(self, structure: Any, results: Mapping[tuple[str, int], list[Held]]) -> Any:
-        """The structure with what calls gave, with the masks that it has after the calls since."""
+    def _fill_references(self, structure: Any, results: Mapping[tuple[str, int], list[Held]]) -> Any:
+        """Return the structure with what calls gave, with the masks that it has after the calls since."""
 
         def fill(reference: Reference) -> Held:
             value = result_of(reference, results)
@@ -190,7 +190,7 @@ class Reader:
 
         return mapped(structure, fill)
 
-    def _source(
+    def _choose_input(
         self,
         entry: Entry,
         name: str,
@@ -199,9 +199,9 @@ class Reader:
         operands: Sequence[Held | None] | None,
         inputs: dict[str, Endpoint],
     ) -> Held:
-        """An input: of the whole model, or what a nested one is called on."""
+        """Return an input of the whole model, or what a nested one is called on."""
         if operands is None:
-            value = self._input(entry, prefix + name)
+            value = self._add_input(entry, prefix + name)
             inputs[name] = value.value
             return value
         index = sources.index(name) if name in sources else len(operands)
@@ -210,7 +210,7 @@ class Reader:
             raise FormatError(f"the nested model {prefix} is called without its input {name}", path=self.path)
         return operand
 
-    def _input(self, entry: Entry, name: str) -> Held:
+    def _add_input(self, entry: Entry, name: str) -> Held:
         check_layer(entry, name, self.path)
         config = entry["config"]
         sizes = config.get("batch_shape") or config.get("batch_input_shape")
@@ -222,10 +222,10 @@ class Reader:
         self.nodes.append(TFNode(name, "Placeholder", (), (), {"dtype": dtype, "shape": shape}))
         return Held(Endpoint(name))
 
-    def _call(
+    def _call_entry(
         self, entry: Entry, stored: Weights, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> list[Held]:
-        """The results of a call of a layer, an operation or a model."""
+        """Return the results of a call of a layer, an operation or a model."""
         class_name = entry["class_name"]
         is_model = class_name in MODELS and _layers_of(entry) is not None
         try:
@@ -233,22 +233,22 @@ class Reader:
                 check_layer(entry, name, self.path)
             entry = modern(entry)
         except NODE_ERRORS as error:
-            return self._refused(entry, name, error, args, kwargs)
+            return self._refuse_layer(entry, name, error, args, kwargs)
         class_name = entry["class_name"]
         owner = self._owners.setdefault(f"{name}/", f"{name}/")
         is_model = class_name in MODELS and _layers_of(entry) is not None
         name = name if is_model else self._names.fresh(name)
         try:
             if is_model:
-                return self._told(name, self._model(entry, stored, name, args, kwargs))
+                return self._keep_result(name, self._call_model(entry, stored, name, args, kwargs))
             charge_nodes(1, f"layer {name}")
             if _is_operation(entry):
-                return self._told(name, self._operation(entry, stored, name, args, kwargs))
-            return self._told(name, self._layer(entry, stored, name, args, kwargs, owner))
+                return self._keep_result(name, self._call_operation(entry, stored, name, args, kwargs))
+            return self._keep_result(name, self._call_layer(entry, stored, name, args, kwargs, owner))
         except NODE_ERRORS as error:
-            return self._refused(entry, name, error, args, kwargs)
+            return self._refuse_layer(entry, name, error, args, kwargs)
 
-    def _refused(
+    def _refuse_layer(
         self, entry: Entry, name: str, error: Exception, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> list[Held]:
         """Record what is wrong with a layer, and give values in place of its results."""
@@ -259,13 +259,13 @@ class Reader:
         operands = list(held_in([args, kwargs]))
         return [operands[0] if operands else Held(Endpoint(name))] * 8
 
-    def _told(self, name: str, results: list[Held]) -> list[Held]:
-        """The results of a call, the first of which is what its name means."""
+    def _keep_result(self, name: str, results: list[Held]) -> list[Held]:
+        """Return the results of a call, and keep the first, which is what the call's name means."""
         if results:
             self.results.setdefault(name, results[0].value)
         return results
 
-    def _model(
+    def _call_model(
         self, entry: Entry, stored: Weights, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> list[Held]:
         config = _layers_of(entry)
@@ -286,13 +286,13 @@ class Reader:
                 self._masks[value.value] = mask.value
         if entry["class_name"] == "Sequential":
             given = [value for value in operands if value is not None]
-            results = self._sequential(config, stored, f"{name}/", given, {})
+            results = self._read_sequential(config, stored, f"{name}/", given, {})
         else:
-            results = self._functional(config, stored, f"{name}/", operands, {})
+            results = self._read_functional(config, stored, f"{name}/", operands, {})
         self._depth -= 1
         return results
 
-    def _layer(
+    def _call_layer(
         self, entry: Entry, stored: Weights, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], owner: str
     ) -> list[Held]:
         class_name, config = entry["class_name"], entry["config"]
@@ -316,14 +316,14 @@ class Reader:
             name, Settings(config, name), stored, first, Reads(others), self.version, class_name,
             dtype=compute_dtype(config), owner=owner, shared=self._shared,
         )  # fmt: skip
-        layer.call = lambda inner, suffix, part, operands: self._inner(layer, inner, suffix, part, operands)
+        layer.call = lambda inner, suffix, part, operands: self._call_inner(layer, inner, suffix, part, operands)
         if self._casts:
             layer.args = mapped(first, layer.autocast)
             layer.kwargs = Reads(mapped(others, layer.autocast))
         result = function(layer)
         results = [result] if isinstance(result, Endpoint) else list(result)
         if is_training:
-            results[0] = layer.apply(_import_told, "inference", results[:1])
+            results[0] = layer.apply(_import_training_call, "inference", results[:1])
         if layer.mask is None and class_name in PASS_MASKS:
             layer.mask = layer.stated_mask()
         self.nodes += layer.nodes
@@ -333,18 +333,18 @@ class Reader:
         masks = [layer.mask] * layer.masked + [None] * len(results)
         return [Held(value, mask) for value, mask in zip(results, masks, strict=False)]
 
-    def _inner(self, outer: Layer, entry: Entry, suffix: str, stored: Weights, operands: Sequence[Held]) -> list[Held]:
-        """The results of a layer that another one holds."""
+    def _call_inner(self, outer: Layer, entry: Entry, suffix: str, part: Weights, values: Sequence[Held]) -> list[Held]:
+        """Return the results of a layer that another one holds."""
         self.nodes += outer.nodes
         outer.nodes = []
-        argument = operands[0] if len(operands) == 1 else list(operands)
+        argument = values[0] if len(values) == 1 else list(values)
         self._owners[f"{outer.name}/{suffix}/"] = f"{outer.owner}{suffix}/"
-        return self._call(entry, stored, f"{outer.name}/{suffix}", [argument], {})
+        return self._call_entry(entry, part, f"{outer.name}/{suffix}", [argument], {})
 
-    def _operation(
+    def _call_operation(
         self, entry: Entry, stored: Weights, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]
     ) -> list[Held]:
-        """An operation on values: Keras 3's `ops`, or the functions of TensorFlow that version 2 recorded."""
+        """Call an operation on values: Keras 3's `ops`, or the functions of TensorFlow that version 2 recorded."""
         config = entry["config"]
         if not isinstance(config, Mapping):
             raise FormatError(f"the operation {name}: its config is {str(config)[:60]}", path=self.path)
@@ -361,8 +361,8 @@ class Reader:
         return [Held(value, masks.get(value)) for value in ([result] if isinstance(result, Endpoint) else result)]
 
 
-def _import_told(node: ImportNode) -> Imported:
-    """A layer that the model calls with training=True: version 3's `predict` says False, and that counts."""
+def _import_training_call(node: ImportNode) -> Imported:
+    """Import a layer that the model calls with training=True: version 3's `predict` says False, and that counts."""
     node.decide(
         DecisionKind.TRAINING,
         "the model calls it with training=True, which `predict` overrides: it acts as at inference",
@@ -371,7 +371,7 @@ def _import_told(node: ImportNode) -> Imported:
 
 
 def _layers_of(entry: Entry) -> Entry | None:
-    """The configuration of a model, which is a list alone in old Sequential ones; None if it states no layers."""
+    """Return the configuration of a model, a list alone in old Sequential ones; None if it states no layers."""
     config = entry.get("config")
     if isinstance(config, list):
         return {"layers": config}
@@ -387,7 +387,7 @@ def _name(entry: Entry, path: Path) -> str:
 
 
 def _is_operation(entry: Entry) -> bool:
-    """Whether an entry is an operation on values. HDF5 files do not say it; but every layer says whether it learns."""
+    """Return whether an entry is an operation on values. In HDF5 files only layers state whether they learn."""
     module = str(entry.get("module") or "")
     if ".ops." in module or entry["class_name"] in ("TFOpLambda", "SlicingOpLambda"):
         return True

@@ -33,11 +33,11 @@ class _Norm:
         self.axes = sorted(axis % len(self.shape) for axis in axes)
 
     def mean(self, value: Endpoint, name: str) -> Endpoint:
-        """The mean over the axes, which stay with size 1."""
+        """Return the mean over the axes, which stay with size 1."""
         return self._layer.add("Mean", name, [value, self._layer.constant(f"{name}_axes", self.axes)], keep_dims=True)
 
     def variance(self) -> Endpoint:
-        """The mean of the squared distances from the mean."""
+        """Return the mean of the squared distances from the mean."""
         centered = self.terms("Sub", self.data, self.mean(self.data, "mean"))
         return self.mean(self.terms("Square", centered), "variance")
 
@@ -47,7 +47,7 @@ class _Norm:
         return self.terms("Rsqrt", self.terms("AddV2", value, EPSILON if epsilon is None else float(epsilon)))
 
     def along(self, index: int, name: str) -> Endpoint | None:
-        """An argument whose elements stand along the axes; None if it is not given."""
+        """Return an argument whose elements stand along the axes; None if it is not given."""
         if argument(self._layer, index, name) is None:
             return None
         value = operand(self._layer, index, name)
@@ -60,7 +60,7 @@ class _Norm:
 
 
 def layer_norm(layer: Layer) -> Endpoint:
-    """Each sample less its mean, by its deviation; with `rms_scaling` the mean is not taken away."""
+    """Return each sample less its mean, by its deviation; with `rms_scaling` the mean is not taken away."""
     norm = _Norm(layer)
     t, gamma, beta = norm.terms, norm.along(1, "gamma"), norm.along(2, "beta")
     factor = norm.inverse_root(norm.variance())
@@ -74,7 +74,7 @@ def layer_norm(layer: Layer) -> Endpoint:
 
 
 def rms_norm(layer: Layer) -> Endpoint:
-    """Each sample by the root of the mean of its squares."""
+    """Return each sample by the root of the mean of its squares."""
     norm = _Norm(layer)
     value = norm.terms("Mul", norm.data, norm.inverse_root(norm.mean(norm.terms("Square", norm.data), "squares")))
     if argument(layer, 1, "scale") is None:
@@ -83,7 +83,7 @@ def rms_norm(layer: Layer) -> Endpoint:
 
 
 def batch_norm(layer: Layer) -> Endpoint:
-    """Each channel less a mean, by the root of a variance, which are given."""
+    """Return each channel less a mean, by the root of a variance, which are given."""
     norm = _Norm(layer)
     t = norm.terms
     mean, variance, offset, scale = (
@@ -109,18 +109,18 @@ def attention(layer: Layer) -> Endpoint:
     keys, values = operand(layer, 1, "key"), operand(layer, 2, "value")
     scale = argument(layer, 5, "scale")
     factor = float(1 / np.sqrt(np.float32(shapes[0][3])) if scale is None else scale)
-    scores = t("Mul", _einsum(t, "BTNH,BSNH->BNTS", query, keys), factor)
+    scores = t("Mul", _add_einsum(t, "BTNH,BSNH->BNTS", query, keys), factor)
     if argument(layer, 3, "bias") is not None:
         scores = t("AddV2", scores, operand(layer, 3, "bias"))
     masks = [operand(layer, 4, "mask", np.bool_)] if argument(layer, 4, "mask") is not None else []
     if layer.kwargs.get("is_causal"):
-        masks.append(layer.constant("causal", _triangle(shapes[0][1], shapes[1][1]), np.bool_))
+        masks.append(layer.constant("causal", _make_triangle(shapes[0][1], shapes[1][1]), np.bool_))
     for mask in masks:
         scores = t("SelectV2", mask, scores, MASKED)
-    return _einsum(t, "BNTS,BSNH->BTNH", t("Softmax", scores), values)
+    return _add_einsum(t, "BNTS,BSNH->BTNH", t("Softmax", scores), values)
 
 
-def _triangle(rows: int | None, columns: int | None) -> Array:
+def _make_triangle(rows: int | None, columns: int | None) -> Array:
     """True where a word comes no later than the one that reads it."""
     if rows is None or columns is None:
         raise Refusal("causal attention over lengths that are not stated")
@@ -128,7 +128,7 @@ def _triangle(rows: int | None, columns: int | None) -> Array:
     return np.tri(rows, columns, dtype=np.bool_)
 
 
-def _einsum(t: Terms, equation: str, *values: Endpoint) -> Endpoint:
+def _add_einsum(t: Terms, equation: str, *values: Endpoint) -> Endpoint:
     return t("Einsum", *values, equation=equation, N=2)
 
 

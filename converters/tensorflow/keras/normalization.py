@@ -21,7 +21,7 @@ from graphir.tensor import Tensor
 from graphir.types import DType
 
 
-def _axes(layer: Layer, default: int = -1) -> list[int]:
+def _read_axes(layer: Layer, default: int = -1) -> list[int]:
     axes = layer.config.get("axis", default)
     return [axes] if isinstance(axes, int) else list(axes)
 
@@ -40,7 +40,7 @@ def batch_normalization(layer: Layer) -> Endpoint:
     # a file says only their order: these names tell the statistics from what is trained
     mean = layer.constant("moving_mean", layer.tensor(count))
     variance = layer.constant("moving_variance", layer.tensor(count + 1))
-    gamma, beta = _weights(layer)
+    gamma, beta = _read_weights(layer)
     epsilon = layer.constant("epsilon", layer.config.get("epsilon", 1e-3), np.float32)
     factor = layer.add("Rsqrt", "deviation", [layer.add("AddV2", "stable", [variance, epsilon])])
     if gamma is not None:
@@ -49,14 +49,14 @@ def batch_normalization(layer: Layer) -> Endpoint:
     if beta is not None:
         shift = layer.add("AddV2", "shift", [shift, layer.constant("beta", beta)])
     factor, shift = (
-        layer.apply(_along(axis), f"{name}_along", [part, layer.data])
+        layer.apply(_align_to_axis(axis), f"{name}_along", [part, layer.data])
         for name, part in (("factor", factor), ("shift", shift))
     )
     return layer.add("AddV2", "normalized", [layer.add("Mul", "scaled", [layer.data, factor]), shift])
 
 
-def _along(axis: int) -> ImportFunction:
-    """A vector in the shape that broadcasts along one axis of the second operand."""
+def _align_to_axis(axis: int) -> ImportFunction:
+    """Return the import function that reshapes a vector so that it broadcasts along one axis of the second operand."""
 
     def import_along(node: ImportNode) -> Imported:
         vector = node.input(0)
@@ -69,34 +69,35 @@ def _along(axis: int) -> ImportFunction:
     return import_along
 
 
-def _weights(layer: Layer) -> tuple[Tensor | None, Tensor | None]:
+def _read_weights(layer: Layer) -> tuple[Tensor | None, Tensor | None]:
     """gamma and beta, as far as the layer has them."""
     scaled, centered = layer.config.get("scale", True), layer.config.get("center", True)
     gamma = layer.tensor(0) if scaled else None
     return gamma, layer.tensor(int(scaled)) if centered else None
 
 
-def _constants(layer: Layer, gamma: Tensor | None, beta: Tensor | None) -> tuple[list[Endpoint], list[str]]:
-    """The weights that there are, as nodes, and their names."""
+def _add_constants(layer: Layer, gamma: Tensor | None, beta: Tensor | None) -> tuple[list[Endpoint], list[str]]:
+    """Return the weights that there are, as nodes, and their names."""
     tensors = [(name, tensor) for name, tensor in (("gamma", gamma), ("beta", beta)) if tensor is not None]
     return [layer.constant(name, tensor) for name, tensor in tensors], [name for name, _ in tensors]
 
 
 def layer_normalization(layer: Layer) -> Endpoint:
     """Over the axes, which are brought behind the others if they are not there."""
-    gamma, beta = _weights(layer)
+    gamma, beta = _read_weights(layer)
     names, parts = ["x"], [layer.data]
     if layer.config.get("rms_scaling"):
         raise Refusal("rms_scaling, which scales by the variance; use RMSNormalization")
-    constants, constant_names = _constants(layer, gamma, beta)
-    op_of = _LayerNorm(_axes(layer), float(layer.config.get("epsilon", 1e-3)), (*names, *constant_names), rms=False)
+    constants, constant_names = _add_constants(layer, gamma, beta)
+    epsilon = float(layer.config.get("epsilon", 1e-3))
+    op_of = _LayerNorm(_read_axes(layer), epsilon, (*names, *constant_names), rms=False)
     return layer.apply(op_of, "normalized", [*parts, *constants])
 
 
 def rms_normalization(layer: Layer) -> Endpoint:
     """x / sqrt(mean(x^2) + epsilon), times a weight."""
     gamma = layer.weight(0)
-    op_of = _LayerNorm(_axes(layer), float(layer.config.get("epsilon", 1e-6)), ("x", "gamma"), rms=True)
+    op_of = _LayerNorm(_read_axes(layer), float(layer.config.get("epsilon", 1e-6)), ("x", "gamma"), rms=True)
     return layer.apply(op_of, "normalized", [layer.data, gamma])
 
 
@@ -107,7 +108,7 @@ class _LayerNorm:
         self.axes, self.epsilon, self.names, self.rms = axes, epsilon, names, rms
 
     def __call__(self, node: ImportNode) -> Imported:
-        """The node's result."""
+        """Return the node's result."""
         parts = dict(zip(self.names, node.inputs, strict=True))
         x = parts["x"]
         rank = node.rank(x)
@@ -117,7 +118,7 @@ class _LayerNorm:
         in_place = axes == list(range(first, rank))
         moved = x if in_place else node.step(Transpose(order), x, suffix="moved")
         weights = [parts.get(name) for name in ("gamma", "beta")]
-        gamma = weights[0] if weights[0] is not None else _ones(node, moved, len(axes))
+        gamma = weights[0] if weights[0] is not None else _add_ones(node, moved, len(axes))
         stash = DType.FLOAT64 if x.dtype is DType.FLOAT64 else DType.FLOAT32
         if self.rms:
             op: Any = ir.RMSNormalization(first - rank, self.epsilon, stash)
@@ -131,7 +132,7 @@ class _LayerNorm:
         return node.emit(Transpose(back), node.step(op, *operands, suffix="last"))
 
 
-def _ones(node: ImportNode, value: Value, axes: int) -> Value:
+def _add_ones(node: ImportNode, value: Value, axes: int) -> Value:
     """Ones of the last sizes, or one where these are open: a weight that changes nothing."""
     rank = node.rank(value)
     sizes = node.sizes_if_known(value, range(rank - axes, rank)) or (1,)
@@ -143,9 +144,9 @@ def group_normalization(layer: Layer) -> Endpoint:
     """Over each sample's groups of channels; -1 groups are as many as channels."""
     if layer.keras < 3 and layer.stated_mask() is not None:
         raise Refusal("a mask, by which version 2 weighs the statistics")
-    gamma, beta = _weights(layer)
-    constants, names = _constants(layer, gamma, beta)
-    groups, axis = int(layer.config.get("groups", 32)), _axes(layer)[0]
+    gamma, beta = _read_weights(layer)
+    constants, names = _add_constants(layer, gamma, beta)
+    groups, axis = int(layer.config.get("groups", 32)), _read_axes(layer)[0]
     epsilon = float(layer.config.get("epsilon", 1e-3))
 
     def import_group(node: ImportNode) -> Imported:
@@ -171,11 +172,11 @@ def group_normalization(layer: Layer) -> Endpoint:
 def unit_normalization(layer: Layer) -> Endpoint:
     """x divided by its length, or by 1e-12 (version 2: 1e-6) where that is larger."""
     least = 1e-12 if layer.keras >= 3 else 1e-6
-    return unit_length(layer, layer.data, _axes(layer), least, "unit")
+    return unit_length(layer, layer.data, _read_axes(layer), least, "unit")
 
 
 def unit_length(layer: Layer, value: Endpoint, axes: Sequence[int], least: float, suffix: str) -> Endpoint:
-    """The value divided by its length over the axes."""
+    """Return the value divided by its length over the axes."""
 
     def import_unit(node: ImportNode) -> Imported:
         x = node.input(0)
@@ -197,15 +198,16 @@ def normalization(layer: Layer) -> Endpoint:
     least = layer.constant("least", 1e-7, np.float32)
     deviation = layer.add("Maximum", "deviation", [layer.add("Sqrt", "root", [variance]), least])
     data = layer.apply(import_float, "float", [layer.data])
-    along = _beside(axes)
+    along = _align_to_axes(axes)
     shaped = [layer.apply(along, f"along_{index}", [part, data]) for index, part in enumerate((mean, deviation))]
     if layer.config.get("invert"):
         return layer.add("AddV2", "restored", [layer.add("Mul", "scaled", [data, shaped[1]]), shaped[0]])
     return layer.add("RealDiv", "normalized", [layer.add("Sub", "centered", [data, shaped[0]]), shaped[1]])
 
 
-def _beside(axes: Sequence[int]) -> ImportFunction:
-    """Statistics in the shape that broadcasts along these axes of the second operand."""
+def _align_to_axes(axes: Sequence[int]) -> ImportFunction:
+    """Return the import function that reshapes statistics so that they broadcast along these axes of the second
+    operand."""
 
     def import_beside(node: ImportNode) -> Imported:
         statistic, x = node.input(0), node.input(1)

@@ -53,39 +53,39 @@ _SCALED: Mapping[str, float] = {"Deg2rad": math.pi / 180, "Rad2deg": 180 / math.
 _LOGARITHMS: Mapping[str, float] = {"Log2": math.log(2), "Log10": math.log(10)}
 
 
-def _float(layer: Layer) -> Endpoint:
+def _to_float(layer: Layer) -> Endpoint:
     return layer.apply(import_float, "float", [tensor_argument(layer)])
 
 
-def _of_float(op: str) -> Build:
-    return lambda layer: layer.add(op, "value", [_float(layer)])
+def _make_float_row(op: str) -> Build:
+    return lambda layer: layer.add(op, "value", [_to_float(layer)])
 
 
-def _of_one(op: str) -> Build:
+def _make_unary_row(op: str) -> Build:
     return lambda layer: layer.add(op, "value", [tensor_argument(layer)])
 
 
-def _of_two(op: str) -> Build:
+def _make_binary_row(op: str) -> Build:
     return lambda layer: layer.add(op, "value", align_operands(layer))
 
 
-def _times(factor: float) -> Build:
-    return lambda layer: layer.add("Mul", "value", [_float(layer), layer.constant("factor", factor, np.float32)])
+def _make_scaling_row(factor: float) -> Build:
+    return lambda layer: layer.add("Mul", "value", [_to_float(layer), layer.constant("factor", factor, np.float32)])
 
 
-def _logarithm(divisor: float) -> Build:
-    """A logarithm to another base, computed as Keras does: the natural one, divided."""
+def _make_logarithm_row(divisor: float) -> Build:
+    """Return a logarithm to another base, computed as Keras does: the natural one, divided."""
 
     def logarithm(layer: Layer) -> Endpoint:
-        natural = layer.add("Log", "natural", [_float(layer)])
+        natural = layer.add("Log", "natural", [_to_float(layer)])
         return layer.add("RealDiv", "value", [natural, layer.constant("divisor", divisor, np.float32)])
 
     return logarithm
 
 
-def _with_number(key: str, make: Callable[[float], Operator]) -> Build:
-    """An activation with one number, which the operation states."""
-    return lambda layer: layer.apply(make(float(layer.kwargs[key])), "value", [_float(layer)])
+def _make_number_row(key: str, make: Callable[[float], Operator]) -> Build:
+    """Return an activation with one number, which the operation states."""
+    return lambda layer: layer.apply(make(float(layer.kwargs[key])), "value", [_to_float(layer)])
 
 
 def truncate(layer: Layer) -> Endpoint:
@@ -112,8 +112,8 @@ def choose(layer: Layer) -> Endpoint:
     return layer.add("SelectV2", "value", [truth, *align_operands(layer, pair)])
 
 
-def _with_axes(op: str, data: Endpoint, layer: Layer, suffix: str, *, keep: bool | None = None) -> Endpoint:
-    """A reduction over the stated axes, over all if none are."""
+def _reduce(op: str, data: Endpoint, layer: Layer, suffix: str, *, keep: bool | None = None) -> Endpoint:
+    """Add a reduction over the stated axes, over all if none are."""
     axes = stated_axes(layer, "axes" if "axes" in layer.kwargs else "axis")
     keep = bool(layer.kwargs.get("keepdims")) if keep is None else keep
     if axes is not None:
@@ -125,57 +125,57 @@ def _with_axes(op: str, data: Endpoint, layer: Layer, suffix: str, *, keep: bool
 
 
 def _variance(layer: Layer, data: Endpoint) -> Endpoint:
-    centered = layer.add("Sub", "centered", [data, _with_axes("Mean", data, layer, "mean", keep=True)])
-    return _with_axes("Mean", layer.add("Square", "squares", [centered]), layer, "variance")
+    centered = layer.add("Sub", "centered", [data, _reduce("Mean", data, layer, "mean", keep=True)])
+    return _reduce("Mean", layer.add("Square", "squares", [centered]), layer, "variance")
 
 
 def deviation(layer: Layer) -> Endpoint:
-    """The root of the variance."""
-    return layer.add("Sqrt", "value", [_variance(layer, _float(layer))])
+    """Return the root of the variance."""
+    return layer.add("Sqrt", "value", [_variance(layer, _to_float(layer))])
 
 
 def moments(layer: Layer) -> list[Endpoint]:
     """Mean and variance."""
-    data = _float(layer)
-    return [_with_axes("Mean", data, layer, "means"), _variance(layer, data)]
+    data = _to_float(layer)
+    return [_reduce("Mean", data, layer, "means"), _variance(layer, data)]
 
 
-def _without_nan(op: str, neutral: float) -> Build:
-    """A reduction of the elements that are not NaN; an extreme one is NaN where there are none."""
+def _make_nan_reduction(op: str, neutral: float) -> Build:
+    """Return a reduction of the elements that are not NaN; an extreme one is NaN where there are none."""
 
     def reduction(layer: Layer) -> Endpoint:
         data = tensor_argument(layer)
         t = Terms(layer, data)
         missing = t("IsNan", data)
-        result = _with_axes(op, t("SelectV2", missing, neutral, data), layer, "kept")
+        result = _reduce(op, t("SelectV2", missing, neutral, data), layer, "kept")
         if math.isfinite(neutral):
             return result
-        return t("SelectV2", _with_axes("All", missing, layer, "every"), math.nan, result)
+        return t("SelectV2", _reduce("All", missing, layer, "every"), math.nan, result)
 
     return reduction
 
 
-def _mean_without_nan(layer: Layer, data: Endpoint, suffix: str, *, keep: bool | None = None) -> Endpoint:
+def _nan_mean(layer: Layer, data: Endpoint, suffix: str, *, keep: bool | None = None) -> Endpoint:
     t = Terms(layer, data)
     missing = t("IsNan", data)
     parts = (("total", data), ("count", 1.0))
     return t("RealDiv", *(
-        _with_axes("Sum", t("SelectV2", missing, 0.0, part), layer, f"{suffix}_{name}", keep=keep)
+        _reduce("Sum", t("SelectV2", missing, 0.0, part), layer, f"{suffix}_{name}", keep=keep)
         for name, part in parts
     ))  # fmt: skip
 
 
-def _variance_without_nan(layer: Layer) -> Endpoint:
-    data = _float(layer)
-    centered = layer.add("Sub", "centered", [data, _mean_without_nan(layer, data, "mean", keep=True)])
-    return _mean_without_nan(layer, layer.add("Square", "squares", [centered]), "variance")
+def _nan_variance(layer: Layer) -> Endpoint:
+    data = _to_float(layer)
+    centered = layer.add("Sub", "centered", [data, _nan_mean(layer, data, "mean", keep=True)])
+    return _nan_mean(layer, layer.add("Square", "squares", [centered]), "variance")
 
 
 def average(layer: Layer) -> Endpoint:
-    """The mean, of elements that may have weights: one for each, or one for each place along the axis."""
-    data = _float(layer)
+    """Return the mean, of elements that may have weights: one for each, or one for each place along the axis."""
+    data = _to_float(layer)
     if argument(layer, 1, "weights") is None:
-        return _with_axes("Mean", data, layer, "value", keep=False)
+        return _reduce("Mean", data, layer, "value", keep=False)
     axes = stated_axes(layer)
 
     def import_weights(node: ImportNode) -> Imported:
@@ -188,41 +188,41 @@ def average(layer: Layer) -> Endpoint:
         return node.emit(Unsqueeze(), weights, node.vector(others))
 
     weights = layer.apply(import_weights, "spread", [operand(layer, 1, "weights"), data])
-    total = _with_axes("Sum", layer.add("Mul", "weighted", [data, weights]), layer, "total", keep=False)
-    return layer.add("RealDiv", "value", [total, _with_axes("Sum", weights, layer, "weight", keep=False)])
+    total = _reduce("Sum", layer.add("Mul", "weighted", [data, weights]), layer, "total", keep=False)
+    return layer.add("RealDiv", "value", [total, _reduce("Sum", weights, layer, "weight", keep=False)])
 
 
 def count_nonzero(layer: Layer) -> Endpoint:
-    """How many elements are not 0."""
+    """Return how many elements are not 0."""
     truth = layer.add("Cast", "truth", [tensor_argument(layer)], DstT=DType.BOOL)
-    return _with_axes("Sum", layer.add("Cast", "numbers", [truth], DstT=DType.INT32), layer, "value", keep=False)
+    return _reduce("Sum", layer.add("Cast", "numbers", [truth], DstT=DType.INT32), layer, "value", keep=False)
 
 
 def log_sum_exp(layer: Layer) -> Endpoint:
     """log(sum(exp(x))), the largest element taken out before and added after."""
-    data = _float(layer)
-    largest = _with_axes("Max", data, layer, "largest", keep=True)
-    total = _with_axes("Sum", layer.add("Exp", "powers", [layer.add("Sub", "less", [data, largest])]), layer, "total")
-    kept = _with_axes("Max", data, layer, "kept")
+    data = _to_float(layer)
+    largest = _reduce("Max", data, layer, "largest", keep=True)
+    total = _reduce("Sum", layer.add("Exp", "powers", [layer.add("Sub", "less", [data, largest])]), layer, "total")
+    kept = _reduce("Max", data, layer, "kept")
     return layer.add("AddV2", "value", [layer.add("Log", "logarithm", [total]), kept])
 
 
 def spread(layer: Layer) -> Endpoint:
-    """The largest less the smallest element."""
+    """Return the largest less the smallest element."""
     data = tensor_argument(layer)
-    ends = [_with_axes(op, data, layer, suffix) for op, suffix in (("Max", "largest"), ("Min", "smallest"))]
+    ends = [_reduce(op, data, layer, suffix) for op, suffix in (("Max", "largest"), ("Min", "smallest"))]
     return layer.add("Sub", "value", ends)
 
 
 def norm(layer: Layer) -> Endpoint:
-    """The length of vectors."""
+    """Return the length of vectors."""
     axes = stated_axes(layer)
     if layer.kwargs.get("ord") not in (None, 2) or (layer.kwargs.get("ord") and (axes is None or len(axes) > 1)):
         raise Refusal(f"the norm {layer.kwargs.get('ord')!r} over {axes}; lengths of vectors are read")
-    return _with_axes("EuclideanNorm", _float(layer), layer, "value")
+    return _reduce("EuclideanNorm", _to_float(layer), layer, "value")
 
 
-def _arg(op: str) -> Build:
+def _make_arg_row(op: str) -> Build:
     def arg(layer: Layer) -> Endpoint:
         data, axis = data_along(layer)
         axis_value = layer.constant("axis", axis)
@@ -235,7 +235,7 @@ def _arg(op: str) -> Build:
     return arg
 
 
-def _cumulative(op: str) -> Build:
+def _make_cumulative_row(op: str) -> Build:
     """Running sums or products along an axis."""
 
     def cumulative(layer: Layer) -> Endpoint:
@@ -248,7 +248,7 @@ def _cumulative(op: str) -> Build:
 
 
 def top_k(layer: Layer) -> list[Endpoint]:
-    """The largest along the last axis, and their indices."""
+    """Return the largest along the last axis, and their indices."""
     k = layer.constant("k", layer.kwargs["k"])
     largest = layer.add("TopKV2", "value", [tensor_argument(layer), k], sorted=bool(layer.kwargs.get("sorted", True)))
     return [largest, Endpoint(largest.node, 1)]
@@ -260,37 +260,37 @@ ROWS: Mapping[str, Build] = {
     **SELECTION_ROWS,
     **SHAPE_ROWS,
     **WINDOW_ROWS,
-    **{name: _of_float(op) for name, op in _OF_FLOATS.items()},
-    **{name: _of_one(op) for name, op in _OF_ONE.items()},
-    **{name: _of_two(op) for name, op in _OF_TWO.items()},
-    **{name: _times(factor) for name, factor in _SCALED.items()},
-    **{name: _logarithm(divisor) for name, divisor in _LOGARITHMS.items()},
-    "Argmax": _arg("ArgMax"),
-    "Argmin": _arg("ArgMin"),
+    **{name: _make_float_row(op) for name, op in _OF_FLOATS.items()},
+    **{name: _make_unary_row(op) for name, op in _OF_ONE.items()},
+    **{name: _make_binary_row(op) for name, op in _OF_TWO.items()},
+    **{name: _make_scaling_row(factor) for name, factor in _SCALED.items()},
+    **{name: _make_logarithm_row(divisor) for name, divisor in _LOGARITHMS.items()},
+    "Argmax": _make_arg_row("ArgMax"),
+    "Argmin": _make_arg_row("ArgMin"),
     "Average": average,
-    "Celu": _with_number("alpha", act.Celu),
+    "Celu": _make_number_row("alpha", act.Celu),
     "CountNonzero": count_nonzero,
-    "Cumprod": _cumulative("Cumprod"),
-    "Cumsum": _cumulative("Cumsum"),
-    "Elu": _with_number("alpha", act.Elu),
-    "HardShrink": _with_number("threshold", lambda number: act.Shrink(number, 0.0)),
-    "LeakyRelu": _with_number("negative_slope", act.LeakyRelu),
+    "Cumprod": _make_cumulative_row("Cumprod"),
+    "Cumsum": _make_cumulative_row("Cumsum"),
+    "Elu": _make_number_row("alpha", act.Elu),
+    "HardShrink": _make_number_row("threshold", lambda number: act.Shrink(number, 0.0)),
+    "LeakyRelu": _make_number_row("negative_slope", act.LeakyRelu),
     "Logsumexp": log_sum_exp,
     "Moments": moments,
-    "Nanmax": _without_nan("Max", -math.inf),
-    "Nanmean": lambda layer: _mean_without_nan(layer, _float(layer), "mean"),
-    "Nanmin": _without_nan("Min", math.inf),
-    "Nanprod": _without_nan("Prod", 1.0),
-    "Nanstd": lambda layer: layer.add("Sqrt", "value", [_variance_without_nan(layer)]),
-    "Nansum": _without_nan("Sum", 0.0),
-    "Nanvar": _variance_without_nan,
+    "Nanmax": _make_nan_reduction("Max", -math.inf),
+    "Nanmean": lambda layer: _nan_mean(layer, _to_float(layer), "mean"),
+    "Nanmin": _make_nan_reduction("Min", math.inf),
+    "Nanprod": _make_nan_reduction("Prod", 1.0),
+    "Nanstd": lambda layer: layer.add("Sqrt", "value", [_nan_variance(layer)]),
+    "Nansum": _make_nan_reduction("Sum", 0.0),
+    "Nanvar": _nan_variance,
     "Norm": norm,
     "Ptp": spread,
     "Round": round_to_even,
-    "SoftShrink": _with_number("threshold", lambda number: act.Shrink(number, number)),
+    "SoftShrink": _make_number_row("threshold", lambda number: act.Shrink(number, number)),
     "Std": deviation,
     "TopK": top_k,
     "Trunc": truncate,
-    "Var": lambda layer: _variance(layer, _float(layer)),
+    "Var": lambda layer: _variance(layer, _to_float(layer)),
     "Where": choose,
 }

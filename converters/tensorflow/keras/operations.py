@@ -33,16 +33,16 @@ from graphir.ops.shape_parts import Concat
 from graphir.types import DType
 
 Build = Callable[[Layer], Any]
-def _unary(op: Operator) -> Build:
+def _make_unary(op: Operator) -> Build:
     return lambda layer: layer.apply(op, "value", [tensor_argument(layer)])
 
 
-def _named(name: str) -> Build:
+def _make_activation(name: str) -> Build:
     return lambda layer: activation(layer, name, tensor_argument(layer))
 
 
-def _binary(op: Operator, *, negated: bool = False) -> Build:
-    """An operator on two values, either of which may be a number or a constant array."""
+def _make_binary(op: Operator, *, negated: bool = False) -> Build:
+    """Return an operation on two values, either of which may be a number or a constant array."""
 
     def build(layer: Layer) -> Endpoint:
         pair = [first_argument(layer), argument(layer, 1, "x2", "y", "b")]
@@ -59,20 +59,20 @@ def _binary(op: Operator, *, negated: bool = False) -> Build:
     return build
 
 
-def _axes(layer: Layer) -> list[int] | None:
+def _read_axes(layer: Layer) -> list[int] | None:
     axes = argument(layer, 1, "axis", "axes", "reduction_indices")
     return None if axes is None else [axes] if isinstance(axes, int) else whole_numbers(axes, "its axes")
 
 
-def _axis(layer: Layer) -> int:
+def _read_axis(layer: Layer) -> int:
     """One axis, the first if none is stated."""
     axis = argument(layer, 1, "axis")
     return whole_numbers([0 if axis is None else axis], "its axis")[0]
 
 
-def _reduction(cls: type[Operator]) -> Build:
+def _make_reduction(cls: type[Operator]) -> Build:
     def build(layer: Layer) -> Endpoint:
-        axes, keep = _axes(layer), bool(argument(layer, 2, "keepdims", "keep_dims"))
+        axes, keep = _read_axes(layer), bool(argument(layer, 2, "keepdims", "keep_dims"))
 
         def import_reduction(node: ImportNode) -> Imported:
             value = node.input(0)
@@ -84,9 +84,9 @@ def _reduction(cls: type[Operator]) -> Build:
     return build
 
 
-def _boolean_reduction(op: str) -> Build:
+def _make_boolean_reduction(op: str) -> Build:
     def build(layer: Layer) -> Endpoint:
-        axes = _axes(layer)
+        axes = _read_axes(layer)
         if axes is None:
             raise Refusal("a reduction over all axes of a boolean value")
         keep = bool(argument(layer, 2, "keepdims"))
@@ -95,7 +95,7 @@ def _boolean_reduction(op: str) -> Build:
     return build
 
 
-def _along(cls: type[Operator], usual: int = -1) -> Build:
+def _make_along_axis(cls: type[Operator], usual: int = -1) -> Build:
     def build(layer: Layer) -> Endpoint:
         axis = argument(layer, 1, "axis")
         return layer.apply(cls(usual if axis is None else axis), "value", [tensor_argument(layer)])
@@ -105,12 +105,12 @@ def _along(cls: type[Operator], usual: int = -1) -> Build:
 
 def concatenate(layer: Layer) -> Endpoint:
     """Values along an axis."""
-    return layer.apply(Concat(_axis(layer)), "value", several_arguments(layer, first_argument(layer)))
+    return layer.apply(Concat(_read_axis(layer)), "value", several_arguments(layer, first_argument(layer)))
 
 
 def stack(layer: Layer) -> Endpoint:
     """Values along a new axis."""
-    axis = _axis(layer)
+    axis = _read_axis(layer)
 
     def import_stack(node: ImportNode) -> Imported:
         rows = [node.step(Unsqueeze(), value, node.vector([axis]), suffix="row") for value in node.inputs]
@@ -141,9 +141,9 @@ def transpose(layer: Layer) -> Endpoint:
     return layer.apply(import_transpose, "value", [tensor_argument(layer)])
 
 
-def _with_axes(op: Operator) -> Build:
+def _make_with_axes(op: Operator) -> Build:
     def build(layer: Layer) -> Endpoint:
-        axes = _axes(layer)
+        axes = _read_axes(layer)
 
         def import_axes(node: ImportNode) -> Imported:
             return node.emit(op, node.input(0), *([] if axes is None else [node.vector(axes)]))
@@ -163,8 +163,8 @@ def cast(layer: Layer) -> Endpoint:
     return layer.apply(ew.Cast(DType.of(dtype)), "value", [tensor_argument(layer)])
 
 
-def _filled(number: float) -> Build:
-    """The same number for each element of a value, in its dtype or another. Masks are merged with them."""
+def _make_filled(number: float) -> Build:
+    """Return the operation that fills a value with one number, in its dtype or another. Masks are merged with them."""
 
     def filled(layer: Layer) -> Endpoint:
         stated = argument(layer, 1, "dtype")
@@ -213,7 +213,7 @@ def normalize(layer: Layer) -> Endpoint:
     if layer.kwargs.get("order") not in (2, None):
         raise Refusal(f"the order {layer.kwargs['order']}; only 2 is read")
     least = float(layer.kwargs.get("epsilon") or 1e-12)
-    return unit_length(layer, tensor_argument(layer), _axes(layer) or [-1], least, "value")
+    return unit_length(layer, tensor_argument(layer), _read_axes(layer) or [-1], least, "value")
 
 
 def matmul(layer: Layer) -> Endpoint:
@@ -229,78 +229,78 @@ def matmul(layer: Layer) -> Endpoint:
 
 
 def identity(layer: Layer) -> Endpoint:
-    """What does nothing at inference, as another value: its mask is not handed on."""
+    """Return a copy of the data: the operation does nothing at inference, and the mask is not handed on."""
     return layer.add("Identity", "value", [tensor_argument(layer)])
 
 
 # Version 3's class, then the functions of TensorFlow that version 2 names.
 _ROWS: tuple[tuple[tuple[str, ...], Build], ...] = (
-    (("Absolute", "math.abs"), _unary(ew.Abs())),
-    (("Add", "__operators__.add", "math.add"), _binary(ew.Add())),
-    (("All", "math.reduce_all"), _boolean_reduction("All")),
-    (("Any", "math.reduce_any"), _boolean_reduction("Any")),
+    (("Absolute", "math.abs"), _make_unary(ew.Abs())),
+    (("Add", "__operators__.add", "math.add"), _make_binary(ew.Add())),
+    (("All", "math.reduce_all"), _make_boolean_reduction("All")),
+    (("Any", "math.reduce_any"), _make_boolean_reduction("Any")),
     (("Cast", "ConvertToTensor", "cast"), cast),
-    (("Ceil", "math.ceil"), _unary(ew.Ceil())),
+    (("Ceil", "math.ceil"), _make_unary(ew.Ceil())),
     (("Clip", "clip_by_value"), clip),
     (("Concatenate", "concat"), concatenate),
-    (("Cos", "math.cos"), _unary(ew.Cos())),
-    (("Divide", "TrueDivide", "math.truediv"), _binary(ew.Div())),
-    (("nn.elu",), _named("elu")),
-    (("Equal", "math.equal"), _binary(ew.Equal())),
-    (("Erf", "math.erf"), _unary(ew.Erf())),
-    (("Exp", "math.exp"), _unary(ew.Exp())),
-    (("ExpandDims", "expand_dims"), _with_axes(Unsqueeze())),
-    (("Floor", "math.floor"), _unary(ew.Floor())),
+    (("Cos", "math.cos"), _make_unary(ew.Cos())),
+    (("Divide", "TrueDivide", "math.truediv"), _make_binary(ew.Div())),
+    (("nn.elu",), _make_activation("elu")),
+    (("Equal", "math.equal"), _make_binary(ew.Equal())),
+    (("Erf", "math.erf"), _make_unary(ew.Erf())),
+    (("Exp", "math.exp"), _make_unary(ew.Exp())),
+    (("ExpandDims", "expand_dims"), _make_with_axes(Unsqueeze())),
+    (("Floor", "math.floor"), _make_unary(ew.Floor())),
     (("Gelu", "nn.gelu"), gelu),
     (("GetItem", "__operators__.getitem"), get_item),
-    (("Greater", "math.greater"), _binary(ew.Greater())),
-    (("GreaterEqual", "math.greater_equal"), _binary(ew.GreaterOrEqual())),
-    (("HardSigmoid",), _named("hard_sigmoid")),
-    (("HardSilu",), _named("hard_silu")),
+    (("Greater", "math.greater"), _make_binary(ew.Greater())),
+    (("GreaterEqual", "math.greater_equal"), _make_binary(ew.GreaterOrEqual())),
+    (("HardSigmoid",), _make_activation("hard_sigmoid")),
+    (("HardSilu",), _make_activation("hard_silu")),
         (("StopGradient", "stop_gradient", "identity"), identity),
-    (("Less", "math.less"), _binary(ew.Less())),
-    (("LessEqual", "math.less_equal"), _binary(ew.LessOrEqual())),
-    (("Log", "math.log"), _unary(ew.Log())),
-    (("LogicalAnd", "math.logical_and"), _binary(ew.And())),
-    (("LogicalNot", "math.logical_not"), _unary(ew.Not())),
-    (("LogicalOr", "math.logical_or"), _binary(ew.Or())),
-    (("LogSoftmax", "nn.log_softmax"), _along(act.LogSoftmax)),
+    (("Less", "math.less"), _make_binary(ew.Less())),
+    (("LessEqual", "math.less_equal"), _make_binary(ew.LessOrEqual())),
+    (("Log", "math.log"), _make_unary(ew.Log())),
+    (("LogicalAnd", "math.logical_and"), _make_binary(ew.And())),
+    (("LogicalNot", "math.logical_not"), _make_unary(ew.Not())),
+    (("LogicalOr", "math.logical_or"), _make_binary(ew.Or())),
+    (("LogSoftmax", "nn.log_softmax"), _make_along_axis(act.LogSoftmax)),
     (("Matmul", "linalg.matmul"), matmul),
-    (("Amax", "Max", "math.reduce_max"), _reduction(red.ReduceMax)),
-    (("Maximum", "math.maximum"), _binary(ew.Max())),
-    (("Mean", "math.reduce_mean"), _reduction(red.ReduceMean)),
-    (("Amin", "Min", "math.reduce_min"), _reduction(red.ReduceMin)),
-    (("Minimum", "math.minimum"), _binary(ew.Min())),
-    (("Multiply", "math.multiply"), _binary(ew.Mul())),
-    (("Negative", "math.negative"), _unary(ew.Neg())),
+    (("Amax", "Max", "math.reduce_max"), _make_reduction(red.ReduceMax)),
+    (("Maximum", "math.maximum"), _make_binary(ew.Max())),
+    (("Mean", "math.reduce_mean"), _make_reduction(red.ReduceMean)),
+    (("Amin", "Min", "math.reduce_min"), _make_reduction(red.ReduceMin)),
+    (("Minimum", "math.minimum"), _make_binary(ew.Min())),
+    (("Multiply", "math.multiply"), _make_binary(ew.Mul())),
+    (("Negative", "math.negative"), _make_unary(ew.Neg())),
     (("Normalize", "math.l2_normalize", "nn.l2_normalize"), normalize),
-    (("NotEqual", "math.not_equal"), _binary(ew.Equal(), negated=True)),
-    (("OnesLike",), _filled(1.0)),
-    (("Power", "math.pow"), _binary(ew.Pow())),
-    (("Prod", "math.reduce_prod"), _reduction(red.ReduceProd)),
-    (("Relu", "nn.relu"), _named("relu")),
-    (("HardTanh",), _named("hard_tanh")),
-    (("LogSigmoid",), _named("log_sigmoid")),
-    (("TanhShrink",), _named("tanh_shrink")),
-    (("Relu6", "nn.relu6"), _named("relu6")),
+    (("NotEqual", "math.not_equal"), _make_binary(ew.Equal(), negated=True)),
+    (("OnesLike",), _make_filled(1.0)),
+    (("Power", "math.pow"), _make_binary(ew.Pow())),
+    (("Prod", "math.reduce_prod"), _make_reduction(red.ReduceProd)),
+    (("Relu", "nn.relu"), _make_activation("relu")),
+    (("HardTanh",), _make_activation("hard_tanh")),
+    (("LogSigmoid",), _make_activation("log_sigmoid")),
+    (("TanhShrink",), _make_activation("tanh_shrink")),
+    (("Relu6", "nn.relu6"), _make_activation("relu6")),
     (("Reshape", "reshape"), reshape),
     (("Rsqrt", "math.rsqrt"), rsqrt),
-    (("Selu", "nn.selu"), _named("selu")),
-    (("Sigmoid", "math.sigmoid", "nn.sigmoid"), _named("sigmoid")),
-    (("Sign", "math.sign"), _unary(ew.Sign())),
-    (("Silu", "nn.silu", "nn.swish"), _named("silu")),
-    (("Sin", "math.sin"), _unary(ew.Sin())),
-    (("Softmax", "nn.softmax"), _along(act.Softmax)),
-    (("Softplus", "math.softplus", "nn.softplus"), _named("softplus")),
-    (("Softsign", "nn.softsign"), _named("softsign")),
-    (("Sqrt", "math.sqrt"), _unary(ew.Sqrt())),
+    (("Selu", "nn.selu"), _make_activation("selu")),
+    (("Sigmoid", "math.sigmoid", "nn.sigmoid"), _make_activation("sigmoid")),
+    (("Sign", "math.sign"), _make_unary(ew.Sign())),
+    (("Silu", "nn.silu", "nn.swish"), _make_activation("silu")),
+    (("Sin", "math.sin"), _make_unary(ew.Sin())),
+    (("Softmax", "nn.softmax"), _make_along_axis(act.Softmax)),
+    (("Softplus", "math.softplus", "nn.softplus"), _make_activation("softplus")),
+    (("Softsign", "nn.softsign"), _make_activation("softsign")),
+    (("Sqrt", "math.sqrt"), _make_unary(ew.Sqrt())),
     (("Square", "math.square"), square),
-    (("Squeeze", "squeeze", "compat.v1.squeeze"), _with_axes(Squeeze())),
+    (("Squeeze", "squeeze", "compat.v1.squeeze"), _make_with_axes(Squeeze())),
     (("Stack", "stack"), stack),
-    (("Subtract", "math.subtract"), _binary(ew.Sub())),
-    (("Sum", "math.reduce_sum"), _reduction(red.ReduceSum)),
-    (("Tanh", "math.tanh", "nn.tanh"), _named("tanh")),
+    (("Subtract", "math.subtract"), _make_binary(ew.Sub())),
+    (("Sum", "math.reduce_sum"), _make_reduction(red.ReduceSum)),
+    (("Tanh", "math.tanh", "nn.tanh"), _make_activation("tanh")),
     (("Transpose", "transpose", "compat.v1.transpose"), transpose),
-    (("ZerosLike",), _filled(0.0)),
+    (("ZerosLike",), _make_filled(0.0)),
 )
 OPERATIONS: Mapping[str, Build] = {**ROWS, **{name: build for names, build in _ROWS for name in names}}

@@ -38,7 +38,7 @@ Function = tuple[str, tuple[float, ...], tuple[float, ...]]
 @dataclass(frozen=True)
 class Cell:
     """One direction of one layer: what it computes, its weights in the graph's order, its states' places among the
-    operands, whether it runs from the last step to the first, and the parameters that its first call `made`."""
+    operands, whether it runs from the last step to the first, and the parameters of its first call (`cached`)."""
 
     kind: str
     units: int
@@ -48,11 +48,11 @@ class Cell:
     weight: Tensor
     recurrent: Tensor
     bias: Tensor | None
-    made: dict[tuple[str, int], Value] = field(default_factory=dict, compare=False, repr=False)
+    cached: dict[tuple[str, int], Value] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def fits(self) -> tuple[object, ...]:
-        """What two directions have to share to be one operator."""
+        """Return what two directions have to share to be one operator."""
         return self.kind, self.units, self.reset_after, self.bias is None, self.weight.dtype
 
 
@@ -77,26 +77,27 @@ class Recurrence:
     kept: tuple[str, ...]
 
     def __call__(self, node: ImportNode) -> Imported:
-        """The node's results: the output or, unmerged, outputs, then the last states."""
+        """Return the node's results: the output or, unmerged, outputs, then the last states."""
         operands = list(node.inputs)
         x = operands.pop(0)
         mask = operands.pop(0) if self.masked else None
-        kept = self._kept(node, x)
+        kept = self._add_state_inputs(node, x)
         if not self.begun:
             operands = kept
         first = x if self.time_major else node.step(Transpose((1, 0, 2)), x, suffix="steps_first")
         compact = None
         if mask is not None:
-            compact = Compact(node, mask if self.time_major else _flipped_axes(node, mask))
+            compact = Compact(node, mask if self.time_major else _swap_axes(node, mask))
             first = compact.gathered(first)
-        runs = _runs(node, self, first, None if compact is None else compact.lengths, operands)
+        runs = self._make_runs(node, first, None if compact is None else compact.lengths, operands)
         joined = len(runs) == 2 and runs[0].results is runs[1].results and self.merge == "concat"
         if joined and compact is None and not any(self.flips):
-            outputs = [_side_by_side(node, self, runs[0].results)]
+            outputs = [_join_directions(node, self, runs[0].results)]
         else:
-            outputs = _merged(node, self, [self._output(node, run, index, compact) for index, run in enumerate(runs)])
+            outputs = [self._read_output(node, run, index, compact) for index, run in enumerate(runs)]
+            outputs = _merge_outputs(node, self, outputs)
         after: list[Value] = []
-        for run, begin in zip(runs, _given(self, operands), strict=True) if self.states or kept else ():
+        for run, begin in zip(runs, _split_states(self, operands), strict=True) if self.states or kept else ():
             last = run.states(node)
             if compact is not None and begin:
                 last = [compact.reached(*pair) for pair in zip(last, begin, strict=True)]
@@ -106,8 +107,21 @@ class Recurrence:
             node.importer.carried.append(Carried(name, before, value, zero, "the layer is stateful"))
         return outputs + after if self.states else outputs
 
-    def _kept(self, node: ImportNode, x: Value) -> list[Value]:
-        """The inputs for the states that the layer keeps. Refuses a second call of it."""
+    def _make_runs(self, node: ImportNode, x: Value, lengths: Value | None, states: Sequence[Value]) -> list[Run]:
+        """Run the cells on the data, by one operator if they run in opposite directions and are of one kind."""
+        cells = self.cells
+        given = _split_states(self, states)
+        if len(cells) == 2 and cells[0].fits == cells[1].fits and not cells[0].backward and cells[1].backward:
+            results = _emit_operator(node, cells, x, lengths, given, Direction.BIDIRECTIONAL)
+            return [Run(results, 0, 2), Run(results, 1, 2)]
+        runs = []
+        for cell, begin in zip(cells, given, strict=True):
+            direction = Direction.REVERSE if cell.backward else Direction.FORWARD
+            runs.append(Run(_emit_operator(node, [cell], x, lengths, [begin], direction), 0, 1))
+        return runs
+
+    def _add_state_inputs(self, node: ImportNode, x: Value) -> list[Value]:
+        """Return the inputs for the states that the layer keeps. Refuses a second call of it."""
         if any(state.holder in self.kept for state in node.importer.carried):
             node.refuse("a stateful layer that is called more than once: which call comes first is not in the file")
         units = [cell.units for cell in self.cells for _ in range(STATES[cell.kind])]
@@ -117,7 +131,7 @@ class Recurrence:
             for name, size in zip(self.kept, units, strict=False)
         ]
 
-    def _output(self, node: ImportNode, run: Run, index: int, compact: Compact | None) -> Value:
+    def _read_output(self, node: ImportNode, run: Run, index: int, compact: Compact | None) -> Value:
         """One cell's output: (N, units), or the sequence as Keras gives it."""
         cell = self.cells[index]
         if not self.sequences:
@@ -135,24 +149,24 @@ class Recurrence:
         return value if self.time_major else node.step(Transpose((1, 0, 2)), value, suffix="batch_first")
 
 
-def _side_by_side(node: ImportNode, layer: Recurrence, results: Sequence[Value]) -> Value:
-    """Both directions' outputs in one axis, from those of one operator."""
+def _join_directions(node: ImportNode, layer: Recurrence, results: Sequence[Value]) -> Value:
+    """Return both directions' outputs in one axis, from those of one operator."""
     if not layer.sequences:
         return node.step(Reshape(), node.step(Transpose((1, 0, 2)), results[1]), node.vector([0, -1]), suffix="both")
     order = (0, 2, 1, 3) if layer.time_major else (2, 0, 1, 3)
     return node.step(Reshape(), node.step(Transpose(order), results[0]), node.vector([0, 0, -1]), suffix="both")
 
 
-def _flipped_axes(node: ImportNode, mask: Value) -> Value:
+def _swap_axes(node: ImportNode, mask: Value) -> Value:
     return node.step(Transpose((1, 0)), mask, suffix="mask_steps_first")
 
 
 @dataclass(frozen=True)
 class Run:
-    """The results of one direction of an operator: its place among the directions, and the operator's results."""
+    """The results of one direction of an operator: its slot among the directions, and the operator's results."""
 
     results: tuple[Value, ...]
-    place: int
+    slot: int
     directions: int
 
     def sequence(self, node: ImportNode) -> Value:
@@ -164,7 +178,7 @@ class Run:
         return self._direction(node, self.results[1], 0, "last")
 
     def states(self, node: ImportNode) -> list[Value]:
-        """The last states (N, units)."""
+        """Return the last states (N, units)."""
         names = ("state", "cell_state")
         return [
             self._direction(node, value, 0, name) for value, name in zip(self.results[1:], names, strict=False)
@@ -172,29 +186,13 @@ class Run:
 
     def _direction(self, node: ImportNode, value: Value, axis: int, suffix: str) -> Value:
         if self.directions > 1:
-            ends = [node.vector([self.place]), node.vector([self.place + 1]), node.vector([axis])]
-            value = node.step(Slice(), value, *ends, suffix=f"{suffix}_{self.place}_kept")
-        return node.step(Squeeze(), value, node.vector([axis]), suffix=f"{suffix}_{self.place}")
+            ends = [node.vector([self.slot]), node.vector([self.slot + 1]), node.vector([axis])]
+            value = node.step(Slice(), value, *ends, suffix=f"{suffix}_{self.slot}_kept")
+        return node.step(Squeeze(), value, node.vector([axis]), suffix=f"{suffix}_{self.slot}")
 
 
-def _runs(
-    node: ImportNode, layer: Recurrence, x: Value, lengths: Value | None, states: Sequence[Value]
-) -> list[Run]:
-    """The cells on the data, by one operator if they run in opposite directions and are of one kind."""
-    cells = layer.cells
-    given = _given(layer, states)
-    if len(cells) == 2 and cells[0].fits == cells[1].fits and not cells[0].backward and cells[1].backward:
-        results = _operator(node, cells, x, lengths, given, Direction.BIDIRECTIONAL)
-        return [Run(results, 0, 2), Run(results, 1, 2)]
-    runs = []
-    for cell, begin in zip(cells, given, strict=True):
-        direction = Direction.REVERSE if cell.backward else Direction.FORWARD
-        runs.append(Run(_operator(node, [cell], x, lengths, [begin], direction), 0, 1))
-    return runs
-
-
-def _given(layer: Recurrence, states: Sequence[Value]) -> list[Sequence[Value]]:
-    """The states that each cell begins with, none if none are given."""
+def _split_states(layer: Recurrence, states: Sequence[Value]) -> list[Sequence[Value]]:
+    """Return the states that each cell begins with, none if none are given."""
     if not states:
         return [()] * len(layer.cells)
     groups, start = [], 0
@@ -204,7 +202,7 @@ def _given(layer: Recurrence, states: Sequence[Value]) -> list[Sequence[Value]]:
     return groups
 
 
-def _operator(
+def _emit_operator(
     node: ImportNode,
     cells: Sequence[Cell],
     x: Value,
@@ -223,9 +221,9 @@ def _operator(
         fields["linear_before_reset"] = cell.reset_after
     parts = [("W", [item.weight for item in cells]), ("R", [item.recurrent for item in cells])]
     operands: list[Value | None] = [x]
-    operands += [_stacked(node, cell, tensors, name) for name, tensors in parts]
+    operands += [_stack_weights(node, cell, tensors, name) for name, tensors in parts]
     biases = [item.bias for item in cells if item.bias is not None]
-    operands.append(_biases(node, cell, biases) if biases else None)
+    operands.append(_stack_biases(node, cell, biases) if biases else None)
     operands.append(lengths)
     for slot in range(STATES[cell.kind]):
         rows = [item[slot] for item in states if item]
@@ -236,11 +234,11 @@ def _operator(
     return node.steps(OPERATORS[cell.kind](**fields), *operands, suffix=cell.kind.lower())
 
 
-def _stacked(node: ImportNode, cell: Cell, tensors: Sequence[Tensor], suffix: str) -> Value:
-    """The directions' weights in one parameter, computed when it is needed; `cell` is the first one's, which keeps it
-    for other calls of the layer."""
+def _stack_weights(node: ImportNode, cell: Cell, tensors: Sequence[Tensor], suffix: str) -> Value:
+    """Return the directions' weights in one parameter, computed when it is needed; `cell` is the first one's, which
+    keeps it for other calls of the layer."""
     key = suffix, len(tensors)
-    previous = _held(node, cell, key)
+    previous = _reuse_value(node, cell, key)
     if previous is not None:
         return previous
     tensor = tensors[0]
@@ -249,31 +247,31 @@ def _stacked(node: ImportNode, cell: Cell, tensors: Sequence[Tensor], suffix: st
         tensor = Tensor.computed(tensor.dtype, shape, lambda: np.concatenate([part.numpy() for part in tensors]))
     value = node.graph.add_parameter(node.fresh_name(f"{node.name}_{suffix}"), tensor)
     value.sources = (f"{value.name}:0",)  # a weight of the model, of its size, though in another order
-    cell.made[key] = value
+    cell.cached[key] = value
     return value
 
 
-def _biases(node: ImportNode, cell: Cell, tensors: Sequence[Tensor]) -> Value:
-    """The input's and the state's biases; where a layer has one, the state's are zeros, which are no weights."""
+def _stack_biases(node: ImportNode, cell: Cell, tensors: Sequence[Tensor]) -> Value:
+    """Return the input's and the state's biases; where a layer has one, the state's are zeros, which are no weights."""
     wide = cell.weight.shape[1]
     if tensors[0].shape[1] != wide:
-        return _stacked(node, cell, tensors, "B")
+        return _stack_weights(node, cell, tensors, "B")
     key = "biases", len(tensors)
-    previous = _held(node, cell, key)
+    previous = _reuse_value(node, cell, key)
     if previous is not None:
         return previous
     zeros = node.graph.constant(np.zeros((len(tensors), wide), tensors[0].dtype.numpy()), name=f"{node.name}_zeros")
-    cell.made[key] = node.step(Concat(1), _stacked(node, cell, tensors, "B"), zeros, suffix="biases")
-    return cell.made[key]
+    cell.cached[key] = node.step(Concat(1), _stack_weights(node, cell, tensors, "B"), zeros, suffix="biases")
+    return cell.cached[key]
 
 
-def _held(node: ImportNode, cell: Cell, key: tuple[str, int]) -> Value | None:
-    """What an earlier call of the layer made, where it can be used."""
-    value = cell.made.get(key)
+def _reuse_value(node: ImportNode, cell: Cell, key: tuple[str, int]) -> Value | None:
+    """Return the value that an earlier call of the layer added, if it can be used."""
+    value = cell.cached.get(key)
     return value if value is not None and value.graph is node.graph and node.graph.holds(value) else None
 
 
-def _merged(node: ImportNode, layer: Recurrence, outputs: list[Value]) -> list[Value]:
+def _merge_outputs(node: ImportNode, layer: Recurrence, outputs: list[Value]) -> list[Value]:
     if len(outputs) == 1 or layer.merge is None:
         return outputs
     match layer.merge:

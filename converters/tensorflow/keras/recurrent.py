@@ -35,10 +35,10 @@ HARD_SIGMOID: Function = ("HardSigmoid", (1.0 / 6.0,), (0.5,))
 OLD_HARD_SIGMOID: Function = ("HardSigmoid", (0.2,), (0.5,))
 
 
-def _cell(
+def _make_cell(
     layer: Layer, config: Mapping[str, Any], kind: str, stored: Weights, *, backward: bool, number: int = 0
 ) -> Cell:
-    """A cell from its configuration, the layer's cell number `number`: all calls of the layer have the first one's.
+    """Return the cell of a configuration, the layer's number `number`: all calls of the layer have the first one's.
 
     Raises Refusal for what the graph's operators cannot say.
     """
@@ -60,8 +60,8 @@ def _cell(
     if use_bias and tensors[2].size not in (wide, 2 * wide):
         raise FormatError(f"layer {layer.name} has a bias {list(tensors[2].shape)}, expected {len(gates)} * {units}")
     reset_after = bool(config.get("reset_after", False)) if kind == "GRU" else False
-    weight, recurrent = (_ordered(tensor, gates, layer.dtype) for tensor in tensors[:2])
-    bias = _bias(tensors[2], gates, units, layer.dtype) if use_bias else None
+    weight, recurrent = (_order_gates(tensor, gates, layer.dtype) for tensor in tensors[:2])
+    bias = _order_bias(tensors[2], gates, units, layer.dtype) if use_bias else None
     cell = Cell(kind, units, tuple(functions), reset_after, backward, weight, recurrent, bias)
     shared: Cell = layer.shared.setdefault((layer.owner, "cell", number), cell) if layer.owner else cell
     return shared
@@ -76,7 +76,7 @@ def _activation(layer: Layer, activation: Any) -> Function:
     return ACTIVATIONS[name]
 
 
-def _ordered(tensor: Tensor, gates: Sequence[int], dtype: DType) -> Tensor:
+def _order_gates(tensor: Tensor, gates: Sequence[int], dtype: DType) -> Tensor:
     """(in, gates * units) as (1, gates * units, in), the gates in the graph's order, computed when it is needed."""
     inner, wide = tensor.shape
 
@@ -88,8 +88,8 @@ def _ordered(tensor: Tensor, gates: Sequence[int], dtype: DType) -> Tensor:
     return Tensor.computed(dtype, (1, wide, inner), compute)
 
 
-def _bias(tensor: Tensor, gates: Sequence[int], units: int, dtype: DType) -> Tensor:
-    """The input's and the state's biases (1, 2 * gates * units), or the input's alone (1, gates * units)."""
+def _order_bias(tensor: Tensor, gates: Sequence[int], units: int, dtype: DType) -> Tensor:
+    """Return the input's and the state's biases (1, 2 * gates * units), or the input's alone (1, gates * units)."""
 
     def compute() -> NDArray[Any]:
         rows = tensor.numpy().astype(dtype.numpy(), copy=False).reshape(-1, len(gates), units)[:, list(gates)]
@@ -99,7 +99,7 @@ def _bias(tensor: Tensor, gates: Sequence[int], units: int, dtype: DType) -> Ten
     return Tensor.computed(dtype, (1, tensor.size), compute)
 
 
-def _recurrent(
+def _add_recurrence(
     layer: Layer,
     cells: Sequence[Cell],
     config: Mapping[str, Any],
@@ -108,10 +108,10 @@ def _recurrent(
     natural: bool = False,
     first_state: int = 0,
 ) -> list[Endpoint]:
-    """The node of a layer; `natural` gives sequences from the first step to the last whichever way it ran. Of a layer
-    that keeps its states they are counted from `first_state`."""
+    """Add the node of a layer; `natural` gives sequences from the first step to the last in either direction. A layer
+    that keeps its states counts them from `first_state`."""
     data = layer.first
-    states = _begin(layer)
+    states = _initial_states(layer)
     mask = _mask(layer)
     expected = sum(STATES[cell.kind] for cell in cells)
     if len(states) not in (0, expected):
@@ -145,8 +145,8 @@ def _recurrent(
     return [Endpoint(first.node, slot) for slot in range(count)]
 
 
-def _begin(layer: Layer) -> list[Endpoint]:
-    """The states that the call states: an argument of its own, or values behind the data."""
+def _initial_states(layer: Layer) -> list[Endpoint]:
+    """Return the states that the call states: an argument of its own, or values behind the data."""
     stated = layer.kwargs.get("initial_state")
     if stated is None or isinstance(stated, bool):
         return [state.value for state in layer.operands[1:]]
@@ -158,7 +158,7 @@ def _mask(layer: Layer) -> Endpoint | None:
     stated = layer.mask_argument("mask")
     if stated is not None:
         return stated
-    if layer.keras >= 3 and _begin(layer):
+    if layer.keras >= 3 and _initial_states(layer):
         return None
     return layer.first.mask
 
@@ -166,26 +166,26 @@ def _mask(layer: Layer) -> Endpoint | None:
 def _layer_of(kind: str) -> Callable[[Layer], list[Endpoint]]:
     def recurrent(layer: Layer) -> list[Endpoint]:
         backward = bool(layer.config.get("go_backwards"))
-        cell = _cell(layer, layer.config, kind, layer.stored.part("cell"), backward=backward)
-        return _recurrent(layer, [cell], layer.config)
+        cell = _make_cell(layer, layer.config, kind, layer.stored.part("cell"), backward=backward)
+        return _add_recurrence(layer, [cell], layer.config)
 
     return recurrent
 
 
-def _cudnn(kind: str) -> Callable[[Layer], list[Endpoint]]:
-    """CuDNNLSTM and CuDNNGRU of version 2: the usual layer, its weights as cuDNN has them."""
+def _make_cudnn_layer(kind: str) -> Callable[[Layer], list[Endpoint]]:
+    """Return the function for CuDNNLSTM or CuDNNGRU of version 2: the usual layer, its weights as cuDNN has them."""
 
     def recurrent(layer: Layer) -> list[Endpoint]:
         config = {**layer.config, "recurrent_activation": "sigmoid", "activation": "tanh", "reset_after": True}
         weights = [layer.tensor(slot) for slot in range(3)]
-        stored = StoredByName([("", tensor) for tensor in _from_cudnn(weights, kind)], layer.name)
-        cell = _cell(layer, config, kind, stored, backward=bool(config.get("go_backwards")))
-        return _recurrent(layer, [cell], config)
+        stored = StoredByName([("", tensor) for tensor in _convert_cudnn(weights, kind)], layer.name)
+        cell = _make_cell(layer, config, kind, stored, backward=bool(config.get("go_backwards")))
+        return _add_recurrence(layer, [cell], config)
 
     return recurrent
 
 
-def _from_cudnn(weights: Sequence[Tensor], kind: str) -> list[Tensor]:
+def _convert_cudnn(weights: Sequence[Tensor], kind: str) -> list[Tensor]:
     """Kernel, recurrent kernel and biases: each gate's kernel lies as (units, in), its recurrent one turned round.
 
     The LSTM's two biases are added up.
@@ -216,8 +216,8 @@ def _cell_kind(entry: Mapping[str, Any]) -> str:
     return kind
 
 
-def _checked(layer: Layer, entry: Any) -> Mapping[str, Any]:
-    """A cell or layer that the layer holds, once its settings are what Keras writes. Raises FormatError."""
+def _check_entry(layer: Layer, entry: Any) -> Mapping[str, Any]:
+    """Return a cell or layer that the layer holds, once its settings are what Keras writes. Raises FormatError."""
     if not isinstance(entry, Mapping) or not isinstance(entry.get("class_name"), str):
         raise FormatError(f"layer {layer.name}: its cell or layer is {str(entry)[:60]}, expected an object")
     check_layer(entry, layer.name)
@@ -225,18 +225,18 @@ def _checked(layer: Layer, entry: Any) -> Mapping[str, Any]:
 
 
 def rnn(layer: Layer) -> list[Endpoint]:
-    """A cell, or cells one upon the other: then each runs over the sequence that the one below gave."""
-    entry = _checked(layer, layer.config["cell"])
+    """Run a cell, or cells one upon the other: then each runs over the sequence that the one below gave."""
+    entry = _check_entry(layer, layer.config["cell"])
     backward = bool(layer.config.get("go_backwards"))
     if entry["class_name"] != "StackedRNNCells":
-        cell = _cell(layer, entry["config"], _cell_kind(entry), layer.stored.part("cell"), backward=backward)
-        return _recurrent(layer, [cell], layer.config)
-    if layer.config.get("return_state") or _begin(layer):
+        cell = _make_cell(layer, entry["config"], _cell_kind(entry), layer.stored.part("cell"), backward=backward)
+        return _add_recurrence(layer, [cell], layer.config)
+    if layer.config.get("return_state") or _initial_states(layer):
         raise Refusal("the states of StackedRNNCells as arguments or results")
     stacked = entry["config"].get("cells")
     if not isinstance(stacked, list) or not stacked:
         raise FormatError(f"layer {layer.name}: its cells are {str(stacked)[:60]}, expected a list of them")
-    entries = [_checked(layer, inner) for inner in stacked]
+    entries = [_check_entry(layer, inner) for inner in stacked]
     cells: list[Cell] = []
     start = 0
     names: dict[str, int] = {}
@@ -247,7 +247,7 @@ def rnn(layer: Layer) -> list[Endpoint]:
         count = 2 + bool(inner["config"].get("use_bias", True))
         key = f"{title}_{number}" if number else title
         stored = layer.stored.count_from(start, count, "cell", "cells", key)
-        cells.append(_cell(layer, inner["config"], kind, stored, backward=backward, number=len(cells)))
+        cells.append(_make_cell(layer, inner["config"], kind, stored, backward=backward, number=len(cells)))
         start += count
     mask = _mask(layer)
     value = layer.data
@@ -259,22 +259,22 @@ def rnn(layer: Layer) -> list[Endpoint]:
         )  # fmt: skip
         config = {**layer.config, "return_sequences": True, "zero_output_for_mask": False}
         first = sum(STATES[below.kind] for below in cells[:depth])
-        value = _recurrent(inner_layer, [cell], config, natural=True, first_state=first)[0]
+        value = _add_recurrence(inner_layer, [cell], config, natural=True, first_state=first)[0]
         layer.nodes += inner_layer.nodes
     layer.args = [Held(value, mask)]
     layer.kwargs = Reads({})
     first = sum(STATES[below.kind] for below in cells[:-1])
-    return _recurrent(layer, [cells[-1]], layer.config, first_state=first)
+    return _add_recurrence(layer, [cells[-1]], layer.config, first_state=first)
 
 
 def bidirectional(layer: Layer) -> list[Endpoint]:
-    """The same cell twice, the second from the other end, and what is made of both."""
-    forward = _checked(layer, layer.config["layer"])
+    """Run a cell twice, the second time from the other end, and combine both outputs."""
+    forward = _check_entry(layer, layer.config["layer"])
     config = forward["config"]
     backward = layer.config.get("backward_layer") or {
         **forward, "config": {**config, "go_backwards": not config.get("go_backwards")},
     }  # fmt: skip
-    backward = _checked(layer, backward)
+    backward = _check_entry(layer, backward)
     merge = layer.config.get("merge_mode") if "merge_mode" in layer.config else "concat"
     if merge not in ("concat", "sum", "mul", "ave", None):
         raise Refusal(f"merge_mode {merge!r}")
@@ -283,22 +283,23 @@ def bidirectional(layer: Layer) -> list[Endpoint]:
         inner, stored = entry["config"], layer.stored.part(title, index, 2).part("cell")
         kind = entry["class_name"]
         if kind == "RNN":
-            cell = _checked(layer, inner.get("cell"))
+            cell = _check_entry(layer, inner.get("cell"))
             kind, inner = _cell_kind(cell), {**cell["config"], "go_backwards": inner.get("go_backwards")}
         if kind not in GATES:
             raise Refusal(f"two directions of a {kind}; LSTM, GRU and SimpleRNN are read")
-        cells.append(_cell(layer, inner, kind, stored, backward=bool(inner.get("go_backwards")), number=len(cells)))
+        is_backward = bool(inner.get("go_backwards"))
+        cells.append(_make_cell(layer, inner, kind, stored, backward=is_backward, number=len(cells)))
     if any(config.get(key) != backward["config"].get(key) for key in ("return_sequences", "return_state")):
         raise Refusal("two directions that return different things")
     # version 2 does not write this down, both do it
     config = {**config, "zero_output_for_mask": bool(config.get("return_sequences"))}
-    return _recurrent(layer, cells, config, merge=merge)
+    return _add_recurrence(layer, cells, config, merge=merge)
 
 
 LAYERS: Mapping[str, Callable[[Layer], Any]] = {
     "Bidirectional": bidirectional,
-    "CuDNNGRU": _cudnn("GRU"),
-    "CuDNNLSTM": _cudnn("LSTM"),
+    "CuDNNGRU": _make_cudnn_layer("GRU"),
+    "CuDNNLSTM": _make_cudnn_layer("LSTM"),
     "GRU": _layer_of("GRU"),
     "LSTM": _layer_of("LSTM"),
     "RNN": rnn,

@@ -43,37 +43,40 @@ def take(layer: Layer) -> Endpoint:
 
 
 def take_along_axis(layer: Layer) -> Endpoint:
-    """An element for each index, along an axis; sizes of the other axes are brought together."""
+    """Return an element for each index, along an axis; sizes of the other axes are brought together."""
     data, axis = data_along(layer)
 
     def import_elements(node: ImportNode) -> Imported:
         value, indices = node.input(0), node.int64(node.input(1))
         positive_axis = node.axis(axis, node.rank(value))
-        if not _is_alike(value, indices, positive_axis):
-            value, indices = _spread(node, value, indices, positive_axis), _spread(node, indices, value, positive_axis)
+        if not _has_same_sizes(value, indices, positive_axis):
+            value, indices = (
+                _expand_to(node, *pair, positive_axis) for pair in ((value, indices), (indices, value))
+            )
         return node.emit(GatherElements(positive_axis), value, indices)
 
     return layer.apply(import_elements, "value", [data, operand(layer, 1, "indices", np.int64)])
 
 
-def _is_alike(value: Value, other: Value, axis: int) -> bool:
-    """Whether two values are known to have the same sizes beside an axis."""
+def _has_same_sizes(value: Value, other: Value, axis: int) -> bool:
+    """Return whether two values are known to have the same sizes beside an axis."""
     if value.shape is None or other.shape is None or len(value.shape) != len(other.shape):
         return False
     pairs = enumerate(zip(value.shape, other.shape, strict=True))
     return all(other_axis == axis or size == wanted for other_axis, (size, wanted) in pairs)
 
 
-def _spread(node: ImportNode, value: Value, other: Value, axis: int) -> Value:
-    """The value with the other's sizes where its own are 1, except along the axis."""
+def _expand_to(node: ImportNode, value: Value, other: Value, axis: int) -> Value:
+    """Return the value with the other's sizes where its own are 1, except along the axis."""
     before = node.step(Shape(start=0, end=axis), other, suffix="sizes_before")
     behind = node.step(Shape(start=axis + 1), other, suffix="sizes_behind")
     shape = node.step(Concat(axis=0), before, node.vector([1]), behind, suffix="sizes")
     return node.step(Expand(), value, shape, suffix="spread")
 
 
-def _ordered(slot: int) -> Build:
-    """The elements along an axis from the smallest on, or their places; equal ones in their order."""
+def _make_sort_row(slot: int) -> Build:
+    """Return the operation that gives the elements along an axis in rising order, or their indices; equal ones in their
+    order."""
 
     def ordered(layer: Layer) -> Endpoint:
         data, axis = data_along(layer)
@@ -91,7 +94,7 @@ def _ordered(slot: int) -> Build:
 
 
 def differences(layer: Layer) -> Endpoint:
-    """Each element along an axis less the one before, n times."""
+    """Return each element along an axis less the one before, n times."""
     data, axis = data_along(layer)
     times = int(layer.kwargs.get("n", 1))
     if times < 0:
@@ -111,7 +114,7 @@ def differences(layer: Layer) -> Endpoint:
 
 
 def diagonal(layer: Layer) -> Endpoint:
-    """The diagonals of the matrices in two axes, as the last axis."""
+    """Return the diagonals of the matrices in two axes, as the last axis."""
     pair = [int(layer.kwargs.get(name, usual)) for name, usual in (("axis1", 0), ("axis2", 1))]
 
     def import_last(node: ImportNode) -> Imported:
@@ -125,12 +128,13 @@ def diagonal(layer: Layer) -> Endpoint:
 
 
 def trace(layer: Layer) -> Endpoint:
-    """The sums of the diagonals."""
+    """Return the sums of the diagonals."""
     return layer.add("Sum", "value", [diagonal(layer), layer.constant("last", [-1])], keep_dims=False)
 
 
 def _segments(kind: str) -> Build:
-    """The rows of each segment combined. Keras counts segments in another way where their number is not stated."""
+    """Return the rows of each segment combined. Keras counts segments in another way where their number is not
+    stated."""
 
     def segments(layer: Layer) -> Endpoint:
         operands = [tensor_argument(layer), operand(layer, 1, "segment_ids", np.int32)]
@@ -145,7 +149,7 @@ def _segments(kind: str) -> Build:
 
 
 def digitize(layer: Layer) -> Endpoint:
-    """The number of the bin that an element falls into."""
+    """Return the number of the bin that an element falls into."""
     bins = argument(layer, 1, "bins")
     if not isinstance(bins, list | np.ndarray):
         raise Refusal("bins that are computed")
@@ -153,7 +157,7 @@ def digitize(layer: Layer) -> Endpoint:
 
 
 def part(layer: Layer) -> Endpoint:
-    """A part of stated sizes from stated or computed places on."""
+    """Return a part of stated sizes from stated or computed places on."""
     sizes = layer.constant("sizes", whole_numbers(layer.kwargs["shape"], "the sizes"))
     return layer.add("Slice", "value", [tensor_argument(layer), operand(layer, 1, "start_indices", np.int32), sizes])
 
@@ -162,7 +166,7 @@ SCATTERS = {None: "Update", "add": "Add", "max": "Max", "min": "Min"}
 
 
 def scatter_update(layer: Layer) -> Endpoint:
-    """A value with updates at index vectors."""
+    """Return a value with updates at index vectors."""
     stated = layer.kwargs.get("reduction")
     if stated not in SCATTERS:
         raise Refusal(f"the reduction {stated!r}; {', '.join(map(str, SCATTERS))} are read")
@@ -171,13 +175,13 @@ def scatter_update(layer: Layer) -> Endpoint:
 
 
 def in_top_k(layer: Layer) -> Endpoint:
-    """Whether the target is among the k classes with the largest numbers."""
+    """Return whether the target is among the k classes with the largest numbers."""
     targets, predictions = operand(layer, 0, "targets", np.int32), operand(layer, 1, "predictions")
     return layer.add("InTopKV2", "value", [predictions, targets, layer.constant("k", layer.kwargs["k"])])
 
 
 SELECTION_ROWS: Mapping[str, Build] = {
-    "Argsort": _ordered(1),
+    "Argsort": _make_sort_row(1),
     "Diagonal": diagonal,
     "Diff": differences,
     "Digitize": digitize,
@@ -185,7 +189,7 @@ SELECTION_ROWS: Mapping[str, Build] = {
     "ScatterUpdate": scatter_update,
     **{f"Segment{kind}": _segments(kind) for kind in ("Max", "Min", "Prod", "Sum")},
     "Slice": part,
-    "Sort": _ordered(0),
+    "Sort": _make_sort_row(0),
     "Take": take,
     "TakeAlongAxis": take_along_axis,
     "Trace": trace,

@@ -40,8 +40,8 @@ def flip(layer: Layer) -> Endpoint:
     return layer.add("ReverseV2", "value", [data, layer.constant("axes", axes)])
 
 
-def _moved(*names: str, swapped: bool) -> Build:
-    """The axes in another order: some swapped with others, or moved to the places of others."""
+def _make_axis_move(*names: str, swapped: bool) -> Build:
+    """Return the operation that reorders axes: some are swapped with others, or moved to the positions of others."""
 
     def moved(layer: Layer) -> Endpoint:
         sources, targets = (stated_axes(layer, name) or [] for name in names)
@@ -78,7 +78,7 @@ def tile(layer: Layer) -> Endpoint:
 
 
 def repeat(layer: Layer) -> Endpoint:
-    """Each element along an axis so many times."""
+    """Return each element along an axis so many times."""
     count, axis = layer.kwargs["repeats"], stated_axes(layer)
     if not isinstance(count, int) or axis is None:
         raise Refusal("repeats by a list of numbers, or of all elements; one number and an axis are read")
@@ -101,7 +101,7 @@ def roll(layer: Layer) -> Endpoint:
 
 
 def pad(layer: Layer) -> Endpoint:
-    """A border of a number, or of what the value mirrors."""
+    """Return a border of a number, or of what the value mirrors."""
     mode, number = layer.kwargs.get("mode", "constant"), argument(layer, 1, "constant_values")
     rows = [[side, side] if isinstance(side, int) else side for side in layer.kwargs["pad_width"]]
     pads = layer.constant("pads", rows)
@@ -114,8 +114,8 @@ def pad(layer: Layer) -> Endpoint:
     return layer.add("PadV2", "value", [data, pads, border])
 
 
-def _split(usual: int = 0) -> Callable[[Layer], list[Endpoint]]:
-    """Parts along an axis: so many equal ones, or those between indices."""
+def _make_split(usual: int = 0) -> Callable[[Layer], list[Endpoint]]:
+    """Return the operation that splits a value along an axis: into equal parts, or between indices."""
 
     def split(layer: Layer) -> list[Endpoint]:
         stated, axis = layer.kwargs["indices_or_sections"], layer.constant("axis", stated_axis(layer, usual))
@@ -133,7 +133,7 @@ def _split(usual: int = 0) -> Callable[[Layer], list[Endpoint]]:
 
 
 def unstack(layer: Layer) -> list[Endpoint]:
-    """The parts along an axis, without it."""
+    """Return the parts along an axis, without it."""
     count = layer.kwargs.get("num")
     if not isinstance(count, int):
         raise Refusal("as many values as there are; state num")
@@ -153,7 +153,7 @@ def one_hot(layer: Layer) -> Endpoint:
 
 
 def einsum(layer: Layer) -> Endpoint:
-    """A product by an equation."""
+    """Return a product by an equation."""
     operands = several_arguments(layer, layer.args)
     return layer.add("Einsum", "value", operands, equation=layer.kwargs["subscripts"], N=len(operands))
 
@@ -161,7 +161,7 @@ def einsum(layer: Layer) -> Endpoint:
 Pairs = tuple[Sequence[int], Sequence[int]]
 
 
-def _product(stated_pairs: Callable[[Layer], Callable[[int, int], Pairs]]) -> Build:
+def _make_product(stated_pairs: Callable[[Layer], Callable[[int, int], Pairs]]) -> Build:
     """Sums of products over pairs of axes, the other axes of both values behind each other. The pairs of an operation
     follow from the ranks of both values."""
 
@@ -199,20 +199,20 @@ def _pairs_of_tensordot(layer: Layer) -> Callable[[int, int], Pairs]:
 
 
 def outer(layer: Layer) -> Endpoint:
-    """Each element of one value times each of another."""
+    """Return each element of one value times each of another."""
     left, right = align_operands(layer)
     column = layer.add("Reshape", "column", [left, layer.constant("column_shape", [-1, 1])])
     return layer.add("Mul", "value", [column, flatten(layer, right)])
 
 
 def vdot(layer: Layer) -> Endpoint:
-    """The sum of the products of all elements."""
+    """Return the sum of the products of all elements."""
     products = layer.add("Mul", "products", [flatten(layer, side) for side in align_operands(layer)])
     return layer.add("Sum", "value", [products, layer.constant("axes", [0])], keep_dims=False)
 
 
 def ravel(layer: Layer) -> Endpoint:
-    """All elements in one axis."""
+    """Return all elements in one axis."""
     return flatten(layer, tensor_argument(layer))
 
 
@@ -230,12 +230,12 @@ def broadcast_to(layer: Layer) -> Endpoint:
     return layer.add("BroadcastTo", "value", [tensor_argument(layer), shape])
 
 
-def _flipped(axis: int) -> Build:
+def _make_flip(axis: int) -> Build:
     return lambda layer: layer.add("ReverseV2", "value", [tensor_argument(layer), layer.constant("axes", [axis])])
 
 
 def rotate(layer: Layer) -> Endpoint:
-    """A quarter turn in the plane of two axes: the axes exchanged, and one of them back to front."""
+    """Return a quarter turn in the plane of two axes: the axes exchanged, and one of them back to front."""
     turns, axes = int(layer.kwargs.get("k", 1)) % 4, stated_axes(layer, "axes") or [0, 1]
     data = tensor_argument(layer)
     if turns == 2:
@@ -255,7 +255,7 @@ def rotate(layer: Layer) -> Endpoint:
     return layer.add("ReverseV2", "value", [exchanged, layer.constant("back_to_front", [axes[turns // 2]])])
 
 
-def _triangle(*, lower: bool) -> Build:
+def _make_triangle_row(*, lower: bool) -> Build:
     def triangle(layer: Layer) -> Endpoint:
         k = layer.kwargs.get("k") or 0
         def import_triangle(node: ImportNode) -> Imported:
@@ -267,7 +267,7 @@ def _triangle(*, lower: bool) -> Build:
 
 
 def full_like(layer: Layer) -> Endpoint:
-    """A number for each element of a value."""
+    """Return a number for each element of a value."""
     number, dtype = argument(layer, 1, "fill_value"), layer.kwargs.get("dtype")
     if not isinstance(number, int | float):
         raise Refusal("a number that is computed")
@@ -279,7 +279,7 @@ def full_like(layer: Layer) -> Endpoint:
     return layer.apply(import_full, "value", [tensor_argument(layer)])
 
 
-def _joined(axis: int) -> Build:
+def _make_concat(axis: int) -> Build:
     def joined(layer: Layer) -> Endpoint:
         operands = several_arguments(layer, first_argument(layer))
         return layer.add("ConcatV2", "value", [*operands, layer.constant("axis", axis)], N=len(operands))
@@ -287,7 +287,7 @@ def _joined(axis: int) -> Build:
     return joined
 
 
-def _on_blocks(op: str) -> Build:
+def _make_block_row(op: str) -> Build:
     def on_blocks(layer: Layer) -> Endpoint:
         layout = "NCHW" if layer.kwargs.get("data_format") == "channels_first" else "NHWC"
         size = layer.kwargs["block_size"]
@@ -299,19 +299,19 @@ def _on_blocks(op: str) -> Build:
 SHAPE_ROWS: Mapping[str, Build] = {
     "Append": append,
     "BroadcastTo": broadcast_to,
-    "DepthToSpace": _on_blocks("DepthToSpace"),
-    "Dot": _product(lambda _: lambda _, right: ([-1], [-1 if right == 1 else -2])),
-    "Dsplit": _split(2),
-    "Dstack": _joined(2),
+    "DepthToSpace": _make_block_row("DepthToSpace"),
+    "Dot": _make_product(lambda _: lambda _, right: ([-1], [-1 if right == 1 else -2])),
+    "Dsplit": _make_split(2),
+    "Dstack": _make_concat(2),
     "Einsum": einsum,
     "Flip": flip,
-    "Fliplr": _flipped(1),
-    "Flipud": _flipped(0),
+    "Fliplr": _make_flip(1),
+    "Flipud": _make_flip(0),
     "FullLike": full_like,
-    "Hsplit": _split(1),
-    "Hstack": _joined(1),
-    "Inner": _product(lambda _: lambda *_: ([-1], [-1])),
-    "Moveaxis": _moved("source", "destination", swapped=False),
+    "Hsplit": _make_split(1),
+    "Hstack": _make_concat(1),
+    "Inner": _make_product(lambda _: lambda *_: ([-1], [-1])),
+    "Moveaxis": _make_axis_move("source", "destination", swapped=False),
     "OneHot": one_hot,
     "Outer": outer,
     "Pad": pad,
@@ -319,15 +319,15 @@ SHAPE_ROWS: Mapping[str, Build] = {
     "Repeat": repeat,
     "Roll": roll,
     "Rot90": rotate,
-    "SpaceToDepth": _on_blocks("SpaceToDepth"),
-    "Split": _split(),
-    "Swapaxes": _moved("axis1", "axis2", swapped=True),
-    "Tensordot": _product(_pairs_of_tensordot),
+    "SpaceToDepth": _make_block_row("SpaceToDepth"),
+    "Split": _make_split(),
+    "Swapaxes": _make_axis_move("axis1", "axis2", swapped=True),
+    "Tensordot": _make_product(_pairs_of_tensordot),
     "Tile": tile,
-    "Tril": _triangle(lower=True),
-    "Triu": _triangle(lower=False),
+    "Tril": _make_triangle_row(lower=True),
+    "Triu": _make_triangle_row(lower=False),
     "Unstack": unstack,
     "Vdot": vdot,
-    "Vsplit": _split(0),
-    "Vstack": _joined(0),
+    "Vsplit": _make_split(0),
+    "Vstack": _make_concat(0),
 }

@@ -69,7 +69,7 @@ class Reads(Mapping[str, Any]):
         return len(self._held)
 
     def unread(self) -> list[str]:
-        """The entries that say something, and that nobody read."""
+        """Return the entries that say something, and that nobody read."""
         return [key for key, value in self._held.items() if key not in self._read and not _is_empty(value)]
 
 
@@ -89,7 +89,7 @@ def refuse_unread(arguments: Reads, settings: Reads | None = None, class_name: s
 
 
 def _is_empty(value: Any) -> bool:
-    """Whether a setting or argument says nothing: None, false, or only such."""
+    """Return whether a setting or argument says nothing: None, false, or only such."""
     if isinstance(value, (list, tuple)):
         return all(map(_is_empty, value))
     return value is None or value is False
@@ -98,7 +98,7 @@ def _is_empty(value: Any) -> bool:
 def bind_arguments(
     class_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> tuple[list[Any], dict[str, Any]]:
-    """The first argument, and the others by their names. Raises Refusal for more of them than are known."""
+    """Return the first argument, and the others by their names. Raises Refusal for more of them than are known."""
     names = _SIGNATURES.get(class_name, _FIRST[:1])
     others = {**dict(zip(names[1:], args[1:], strict=False)), **kwargs}
     if len(args) > len(names):

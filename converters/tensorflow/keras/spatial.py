@@ -24,8 +24,8 @@ CONVOLUTIONS = {2: "Conv2D", 3: "Conv3D"}
 POOLS = {("Max", 2): "MaxPool", ("Max", 3): "MaxPool3D", ("Avg", 2): "AvgPool", ("Avg", 3): "AvgPool3D"}
 
 
-def _biased(layer: Layer, value: Endpoint, slot: int) -> Endpoint:
-    """The value with the layer's bias, behind its activation."""
+def _add_bias(layer: Layer, value: Endpoint, slot: int) -> Endpoint:
+    """Return the value with the layer's bias, behind its activation."""
     if layer.config.get("use_bias", True):
         form = "NCHW" if layer.channels_first else "NHWC"
         value = layer.add("BiasAdd", "bias_add", [value, layer.weight(slot)], data_format=form)
@@ -33,7 +33,7 @@ def _biased(layer: Layer, value: Endpoint, slot: int) -> Endpoint:
 
 
 def _window(layer: Layer, axes: int) -> dict[str, Any]:
-    """The attributes of a convolution. `causal` pads in front so that no result sees what comes after it."""
+    """Return the attributes of a convolution. `causal` pads in front so that no result sees what comes after it."""
     strides, dilations = (layer.numbers(key, axes) for key in ("strides", "dilation_rate"))
     attrs: dict[str, Any] = {
         "strides": layer.whole(strides),
@@ -48,46 +48,46 @@ def _window(layer: Layer, axes: int) -> dict[str, Any]:
 
 
 def convolve(layer: Layer, axes: int, kernel: Endpoint) -> Endpoint:
-    """A convolution with a kernel (K..., in, out)."""
+    """Return a convolution with a kernel (K..., in, out)."""
     attrs = _window(layer, axes)
     if axes == 1:
-        return layer.apply(_one_axis(import_conv), "convolution", [layer.data, kernel], **attrs)
+        return layer.apply(_on_one_axis(import_conv), "convolution", [layer.data, kernel], **attrs)
     return layer.add(CONVOLUTIONS[axes], "convolution", [layer.data, kernel], **attrs)
 
 
-def _convolution(axes: int) -> Callable[[Layer], Endpoint]:
-    return lambda layer: _biased(layer, convolve(layer, axes, layer.weight(0)), 1)
+def _make_convolution(axes: int) -> Callable[[Layer], Endpoint]:
+    return lambda layer: _add_bias(layer, convolve(layer, axes, layer.weight(0)), 1)
 
 
-def _one_axis(function: Callable[[ImportNode, int], Value]) -> ImportFunction:
+def _on_one_axis(function: Callable[[ImportNode, int], Value]) -> ImportFunction:
     return lambda node: function(node, 1)
 
 
 def convolve_depthwise(layer: Layer, axes: int, kernel: Endpoint) -> Endpoint:
-    """A convolution of each channel by itself, with a kernel (K..., channels, results of each)."""
+    """Return a convolution of each channel by itself, with a kernel (K..., channels, results of each)."""
     if axes == 1:
-        return layer.apply(_one_axis(import_depthwise_conv), "depthwise", [layer.data, kernel], **_window(layer, 1))
+        return layer.apply(_on_one_axis(import_depthwise_conv), "depthwise", [layer.data, kernel], **_window(layer, 1))
     return layer.add("DepthwiseConv2dNative", "depthwise", [layer.data, kernel], **_window(layer, 2))
 
 
-def _depthwise_only(axes: int) -> Callable[[Layer], Endpoint]:
-    return lambda layer: _biased(layer, convolve_depthwise(layer, axes, layer.weight(0)), 1)
+def _make_depthwise(axes: int) -> Callable[[Layer], Endpoint]:
+    return lambda layer: _add_bias(layer, convolve_depthwise(layer, axes, layer.weight(0)), 1)
 
 
 def convolve_separably(layer: Layer, axes: int, deep: Endpoint, pointwise: Endpoint) -> Endpoint:
-    """A depthwise convolution and one with windows of one element."""
+    """Return a depthwise convolution and one with windows of one element."""
     first = convolve_depthwise(layer, axes, deep)
     ones = {"strides": (1,) * (axes + 2), "padding": "VALID", "data_format": layer.data_format(axes)}
     if axes == 1:
-        return layer.apply(_one_axis(import_conv), "pointwise", [first, pointwise], **ones)
+        return layer.apply(_on_one_axis(import_conv), "pointwise", [first, pointwise], **ones)
     return layer.add("Conv2D", "pointwise", [first, pointwise], **ones)
 
 
-def _separable(axes: int) -> Callable[[Layer], Endpoint]:
-    return lambda layer: _biased(layer, convolve_separably(layer, axes, layer.weight(0), layer.weight(1)), 2)
+def _make_separable(axes: int) -> Callable[[Layer], Endpoint]:
+    return lambda layer: _add_bias(layer, convolve_separably(layer, axes, layer.weight(0), layer.weight(1)), 2)
 
 
-def _transposed(axes: int) -> Callable[[Layer], Endpoint]:
+def _make_transposed(axes: int) -> Callable[[Layer], Endpoint]:
     def transposed(layer: Layer) -> Endpoint:
         strides, kernel, dilations = (layer.numbers(key, axes) for key in ("strides", "kernel_size", "dilation_rate"))
         if max(dilations) > 1 and (max(strides) > 1 or layer.config.get("output_padding") is not None):
@@ -112,13 +112,13 @@ def _transposed(axes: int) -> Callable[[Layer], Endpoint]:
         )
         layout = Layout(axes, not layer.channels_first)
         value = layer.apply(_import_transposed(op, layout), "convolution", [layer.data, layer.weight(0)])
-        return _biased(layer, value, 1)
+        return _add_bias(layer, value, 1)
 
     return transposed
 
 
 def _import_transposed(op: ConvTranspose, layout: Layout) -> ImportFunction:
-    """The filter is (K..., out, in)."""
+    """Return the import function of a transposed convolution; the filter is (K..., out, in)."""
 
     def import_transposed(node: ImportNode) -> Imported:
         order = (layout.spatial + 1, layout.spatial, *range(layout.spatial))
@@ -129,7 +129,7 @@ def _import_transposed(op: ConvTranspose, layout: Layout) -> ImportFunction:
 
 
 def pool(layer: Layer, axes: int, kind: str) -> Endpoint:
-    """The largest ("Max") or the mean ("Avg") of each window."""
+    """Return the largest ("Max") or the mean ("Avg") of each window."""
     size = layer.numbers("pool_size", axes, 2)
     strides = size if layer.config.get("strides") is None else layer.numbers("strides", axes)
     attrs = {
@@ -147,11 +147,11 @@ def pool(layer: Layer, axes: int, kind: str) -> Endpoint:
     return layer.apply(import_one_axis, "pool", [layer.data], **attrs)
 
 
-def _pooling(kind: str, axes: int) -> Callable[[Layer], Endpoint]:
+def _make_pooling(kind: str, axes: int) -> Callable[[Layer], Endpoint]:
     return lambda layer: pool(layer, axes, kind)
 
 
-def _global_pooling(op: str, axes: int) -> Callable[[Layer], Endpoint]:
+def _make_global_pooling(op: str, axes: int) -> Callable[[Layer], Endpoint]:
     def pooling(layer: Layer) -> Endpoint:
         first = 2 if layer.channels_first else 1
         spatial = layer.constant("axes", list(range(first, first + axes)))
@@ -168,7 +168,7 @@ def _global_pooling(op: str, axes: int) -> Callable[[Layer], Endpoint]:
     return pooling
 
 
-def _pairs(layer: Layer, key: str, axes: int) -> list[list[int]]:
+def _read_pairs(layer: Layer, key: str, axes: int) -> list[list[int]]:
     """(before, after) of the spatial axes, from one number, one for each, or pairs."""
     setting = layer.config[key]
     if isinstance(setting, int):
@@ -180,18 +180,18 @@ def _pairs(layer: Layer, key: str, axes: int) -> list[list[int]]:
     return [[side, side] if isinstance(side, int) else list(side) for side in setting]
 
 
-def _zero_padding(axes: int) -> Callable[[Layer], Endpoint]:
+def _make_zero_padding(axes: int) -> Callable[[Layer], Endpoint]:
     def zero_padding(layer: Layer) -> Endpoint:
-        pads = _pairs(layer, "padding", axes)
+        pads = _read_pairs(layer, "padding", axes)
         rows = [[0, 0], [0, 0], *pads] if layer.channels_first else [[0, 0], *pads, [0, 0]]
         return layer.add("Pad", "pad", [layer.data, layer.constant("pads", rows)])
 
     return zero_padding
 
 
-def _cropping(axes: int) -> Callable[[Layer], Endpoint]:
+def _make_cropping(axes: int) -> Callable[[Layer], Endpoint]:
     def cropping(layer: Layer) -> Endpoint:
-        margins = _pairs(layer, "cropping", axes)
+        margins = _read_pairs(layer, "cropping", axes)
         first = 2 if layer.channels_first else 1
         begin, end, open_ends = [0] * (axes + 2), [0] * (axes + 2), (1 << (axes + 2)) - 1
         for axis, (before, after) in enumerate(margins, first):
@@ -209,7 +209,7 @@ def _cropping(axes: int) -> Callable[[Layer], Endpoint]:
 MODES = {"nearest": (ResizeMode.NEAREST, NearestMode.FLOOR), "bilinear": (ResizeMode.LINEAR, NearestMode.FLOOR)}
 
 
-def _up_sampling(axes: int) -> Callable[[Layer], Endpoint]:
+def _make_up_sampling(axes: int) -> Callable[[Layer], Endpoint]:
     def up_sampling(layer: Layer) -> Endpoint:
         factors = tuple(float(number) for number in layer.numbers("size", axes, 2))
         stated = layer.config.get("interpolation", "nearest")
@@ -250,7 +250,7 @@ def resizing(layer: Layer) -> Endpoint:
 
 
 def center_crop(layer: Layer) -> Endpoint:
-    """The middle of images (N, H, W, C) that are large enough."""
+    """Return the middle of images (N, H, W, C) that are large enough."""
     wanted = (layer.config["height"], layer.config["width"])
     first = 2 if layer.channels_first else 1
 
@@ -269,24 +269,24 @@ def center_crop(layer: Layer) -> Endpoint:
     return layer.apply(import_crop, "crop", [layer.data])
 
 
-def _each(name: str, build: Callable[[int], Callable[[Layer], Endpoint]], axes: Sequence[int] = (1, 2, 3)) -> Mapping[
-    str, Callable[[Layer], Any]
-]:
+def _name_by_axes(
+    name: str, build: Callable[[int], Callable[[Layer], Endpoint]], axes: Sequence[int] = (1, 2, 3)
+) -> Mapping[str, Callable[[Layer], Any]]:
     return {name.format(count): build(count) for count in axes}
 
 
 LAYERS: Mapping[str, Callable[[Layer], Any]] = {
-    **_each("Conv{}D", _convolution),
-    **_each("Conv{}DTranspose", _transposed),
-    **_each("DepthwiseConv{}D", _depthwise_only, (1, 2)),
-    **_each("SeparableConv{}D", _separable, (1, 2)),
-    **_each("MaxPooling{}D", lambda axes: _pooling("Max", axes)),
-    **_each("AveragePooling{}D", lambda axes: _pooling("Avg", axes)),
-    **_each("GlobalMaxPooling{}D", lambda axes: _global_pooling("Max", axes)),
-    **_each("GlobalAveragePooling{}D", lambda axes: _global_pooling("Mean", axes)),
-    **_each("ZeroPadding{}D", _zero_padding),
-    **_each("Cropping{}D", _cropping),
-    **_each("UpSampling{}D", _up_sampling),
+    **_name_by_axes("Conv{}D", _make_convolution),
+    **_name_by_axes("Conv{}DTranspose", _make_transposed),
+    **_name_by_axes("DepthwiseConv{}D", _make_depthwise, (1, 2)),
+    **_name_by_axes("SeparableConv{}D", _make_separable, (1, 2)),
+    **_name_by_axes("MaxPooling{}D", lambda axes: _make_pooling("Max", axes)),
+    **_name_by_axes("AveragePooling{}D", lambda axes: _make_pooling("Avg", axes)),
+    **_name_by_axes("GlobalMaxPooling{}D", lambda axes: _make_global_pooling("Max", axes)),
+    **_name_by_axes("GlobalAveragePooling{}D", lambda axes: _make_global_pooling("Mean", axes)),
+    **_name_by_axes("ZeroPadding{}D", _make_zero_padding),
+    **_name_by_axes("Cropping{}D", _make_cropping),
+    **_name_by_axes("UpSampling{}D", _make_up_sampling),
     "CenterCrop": center_crop,
     "Resizing": resizing,
 }

@@ -37,7 +37,7 @@ def _import_dropout(node: ImportNode) -> Imported:
 
 
 def left_out(layer: Layer) -> Endpoint:
-    """The data, and what is missing."""
+    """Return the data; a decision names the layer, which acts in training only."""
     return layer.apply(partial(_import_left_out, layer.class_name), "inference", [layer.data])
 
 

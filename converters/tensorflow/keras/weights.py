@@ -20,16 +20,18 @@ class Weights(Protocol):
     """The weights of a model, of a layer, or of a part of one."""
 
     def tensors(self) -> list[Tensor]:
-        """All of them, in Keras's order."""
+        """Return all weights, in Keras's order."""
 
     def part(self, attribute: str, index: int = 0, parts: int = 1) -> Weights:
-        """Those of an object that a layer holds; where weights have names only, the `index`-th of equal parts."""
+        """Return the weights of an object that a layer holds; where weights have names only, the `index`-th of equal
+        parts."""
 
     def layers(self, entries: Sequence[tuple[str, str]]) -> list[Weights]:
-        """Those of the layers of a model, stated as (name, class)."""
+        """Return the weights of the layers of a model, stated as (name, class)."""
 
     def count_from(self, start: int, count: int, *path: str) -> Weights:
-        """Those of one of several different objects that a layer holds, at this path, or by their number."""
+        """Return the weights of one of several different objects that a layer holds, at this path, or by their
+        number."""
 
 
 class StoredByClass:
@@ -42,22 +44,22 @@ class StoredByClass:
         self._group = group
 
     def tensors(self) -> list[Tensor]:
-        """The weights of this object alone."""
-        values = self._inside("vars")
+        """Return the weights of this object alone."""
+        values = self._find_group("vars")
         if values is None:
             return []
         return [values.tensor(str(index)) for index in range(len(values))]
 
     def part(self, attribute: str, index: int = 0, parts: int = 1) -> StoredByClass:
-        """The group of that name; with a line before it, as version 2 has it, or behind it."""
+        """Return the group of that name; with a line before it, as version 2 has it, or behind it."""
         names = (attribute, f"_{attribute}", attribute.removeprefix("_"))
-        return StoredByClass(next((group for group in map(self._inside, names) if group is not None), None))
+        return StoredByClass(next((group for group in map(self._find_group, names) if group is not None), None))
 
     def layers(self, entries: Sequence[tuple[str, str]]) -> list[Weights]:
-        """The groups of the model's layers."""
-        groups = self._inside("layers")
+        """Return the groups of the model's layers."""
+        groups = self._find_group("layers")
         if groups is None:
-            groups = self._inside("_layer_checkpoint_dependencies")
+            groups = self._find_group("_layer_checkpoint_dependencies")
         counts: Counter[str] = Counter()
         stored: list[Weights] = []
         for _, class_name in entries:
@@ -68,13 +70,13 @@ class StoredByClass:
         return stored
 
     def count_from(self, start: int, count: int, *path: str) -> StoredByClass:
-        """The group at that path."""
+        """Return the group at that path."""
         stored: StoredByClass = self
         for name in path:
             stored = stored.part(name)
         return stored
 
-    def _inside(self, name: str) -> Group | None:
+    def _find_group(self, name: str) -> Group | None:
         return None if self._group is None else self._group.group(name)
 
 
@@ -97,11 +99,11 @@ class StoredByName:
         self._owner = owner
 
     def tensors(self) -> list[Tensor]:
-        """All of them: a layer's list holds those of its parts too."""
+        """Return all weights: a layer's list holds those of its parts too."""
         return [tensor for _, tensor in self._held]
 
     def part(self, attribute: str, index: int = 0, parts: int = 1) -> StoredByName:
-        """The `index`-th of equal parts. Raises FormatError if there are none."""
+        """Return the `index`-th of equal parts. Raises FormatError if there are none."""
         size, left = divmod(len(self._held), parts)
         if left:
             count = len(self._held)
@@ -109,11 +111,12 @@ class StoredByName:
         return StoredByName(self._held[index * size : (index + 1) * size], self._owner)
 
     def count_from(self, start: int, count: int, *path: str) -> StoredByName:
-        """Those of that number."""
+        """Return the weights from that number on."""
         return StoredByName(self._held[start : start + count], self._owner)
 
     def layers(self, entries: Sequence[tuple[str, str]]) -> list[Weights]:
-        """Those whose name has the layer's name in it. Raises FormatError for a weight of no layer."""
+        """Return the weights whose name has the layer's name in it, by layer. Raises FormatError for a weight of no
+        layer."""
         names = {name for name, _ in entries}
         by_layer: dict[str, list[tuple[str, Tensor]]] = {}
         for text, tensor in self._held:
@@ -132,19 +135,19 @@ class StoredInGroups:
         self._path = path
 
     def tensors(self) -> list[Tensor]:
-        """A model has none of its own."""
+        """Return nothing: a model has no weights of its own."""
         return []
 
     def part(self, attribute: str, index: int = 0, parts: int = 1) -> StoredInGroups:
-        """A model has no parts but its layers."""
+        """Return this: a model has no parts but its layers."""
         return self
 
     def count_from(self, start: int, count: int, *path: str) -> StoredInGroups:
-        """A model has no parts but its layers."""
+        """Return this: a model has no parts but its layers."""
         return self
 
     def layers(self, entries: Sequence[tuple[str, str]]) -> list[Weights]:
-        """The groups of the layers."""
+        """Return the groups of the layers."""
         return [StoredByName(self._group(name), name) for name, _ in entries]
 
     def _group(self, name: str) -> list[tuple[str, Tensor]]:

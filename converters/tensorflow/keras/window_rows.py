@@ -31,20 +31,21 @@ _SETTINGS = (
 )  # fmt: skip
 
 
-def _as_layer(layer: Layer, **more: Any) -> Layer:
-    """The call as one of a layer with these settings."""
+def _to_layer(layer: Layer, **more: Any) -> Layer:
+    """Return the call as one of a layer with these settings."""
     stated = {key: layer.kwargs[key] for key in _SETTINGS if key in layer.kwargs}
     return replace(layer, config=Settings({**stated, **more}, layer.name), args=[first_argument(layer)])
 
 
-def _windowed(build: Callable[[Layer, int, Layer], Endpoint], most: int = 3) -> Build:
-    """An operation over all axes between batch and channels: on the layer, their number and the operation's call."""
+def _make_window_row(build: Callable[[Layer, int, Layer], Endpoint], most: int = 3) -> Build:
+    """Return an operation over all axes between batch and channels: on the layer, their number and the operation's
+    call."""
 
     def windowed(layer: Layer) -> Endpoint:
         axes = len(stated_shape(layer)) - 2
         if not 1 <= axes <= most:
             raise Refusal(f"{axes} axes between batch and channels, expected 1 to {most}")
-        return build(_as_layer(layer), axes, layer)
+        return build(_to_layer(layer), axes, layer)
 
     return windowed
 
@@ -56,15 +57,15 @@ def resize(layer: Layer) -> Endpoint:
         raise Refusal(f"a size {str(size)[:40]} of a value with {len(stated_shape(layer))} axes, expected images")
     for name in ("fill_mode", "fill_value"):  # of a border that only a refused setting makes
         layer.kwargs.get(name)
-    return spatial.resizing(_as_layer(layer, height=size[0], width=size[1]))
+    return spatial.resizing(_to_layer(layer, height=size[0], width=size[1]))
 
 
 def _image_axes(layer: Layer) -> tuple[int, int]:
-    """Where height and width are, counted from the end."""
+    """Return where height and width are, counted from the end."""
     return (-2, -1) if layer.kwargs.get("data_format") == "channels_first" else (-3, -2)
 
 
-def _margins(layer: Layer, kind: str) -> Callable[[ImportNode], list[tuple[int, int]]]:
+def _make_margins(layer: Layer, kind: str) -> Callable[[ImportNode], list[tuple[int, int]]]:
     """(before, after) of height and width, of which a size that is to result may stand for one."""
     stated = [
         (*(layer.kwargs.get(f"{side}_{kind}") for side in sides), layer.kwargs.get(f"target_{name}"))
@@ -89,7 +90,7 @@ def _margins(layer: Layer, kind: str) -> Callable[[ImportNode], list[tuple[int, 
 
 def pad_images(layer: Layer) -> Endpoint:
     """Images with a border of zeros."""
-    margins, axes = _margins(layer, "padding"), _image_axes(layer)
+    margins, axes = _make_margins(layer, "padding"), _image_axes(layer)
 
     def import_padded(node: ImportNode) -> Imported:
         before, after = zip(*margins(node), strict=True)
@@ -104,7 +105,7 @@ def pad_images(layer: Layer) -> Endpoint:
 
 def crop_images(layer: Layer) -> Endpoint:
     """Images without a border."""
-    margins, axes = _margins(layer, "cropping"), _image_axes(layer)
+    margins, axes = _make_margins(layer, "cropping"), _image_axes(layer)
 
     def import_cropped(node: ImportNode) -> Imported:
         before, after = zip(*margins(node), strict=True)
@@ -115,8 +116,9 @@ def crop_images(layer: Layer) -> Endpoint:
     return layer.apply(import_cropped, "value", [tensor_argument(layer)])
 
 
-def _channels(layer: Layer) -> int:
-    """How many channels images with channels last have. Raises Refusal for others, and where it is not stated."""
+def _count_channels(layer: Layer) -> int:
+    """Return how many channels images with channels last have. Raises Refusal for others, and where it is not
+    stated."""
     count = stated_shape(layer)[-1]
     if layer.kwargs.get("data_format") == "channels_first" or count is None:
         raise Refusal("channels that come first, or whose number is not stated")
@@ -125,17 +127,17 @@ def _channels(layer: Layer) -> int:
 
 def grayscale(layer: Layer) -> Endpoint:
     """Red, green and blue in one channel."""
-    if _channels(layer) == 1:
+    if _count_channels(layer) == 1:
         return layer.add("Identity", "value", [tensor_argument(layer)])
     shares = layer.constant("shares", [0.2989, 0.5870, 0.1140], np.float32)
     parts = layer.add("Mul", "parts", [tensor_argument(layer), shares])
     return layer.add("Sum", "value", [parts, layer.constant("last", [-1])], keep_dims=True)
 
 
-def _of_colours(op: str) -> Build:
+def _make_colour_row(op: str) -> Build:
     def of_colours(layer: Layer) -> Endpoint:
-        if _channels(layer) != 3:
-            raise Refusal(f"{_channels(layer)} channels, expected 3")
+        if _count_channels(layer) != 3:
+            raise Refusal(f"{_count_channels(layer)} channels, expected 3")
         return layer.add(op, "value", [tensor_argument(layer)])
 
     return of_colours
@@ -146,8 +148,8 @@ def _numbers(stated: Any, axes: int) -> list[int]:
 
 
 def patches(layer: Layer) -> Endpoint:
-    """The elements of each window as one vector."""
-    _channels(layer)
+    """Return the elements of each window as one vector."""
+    _count_channels(layer)
     axes = len(stated_shape(layer)) - 2
     stated = layer.kwargs["size"]
     if axes != (len(stated) if isinstance(stated, list) else 2):
@@ -165,41 +167,42 @@ def patches(layer: Layer) -> Endpoint:
 
 
 def gaussian_blur(layer: Layer) -> Endpoint:
-    """A convolution of each channel with a bell in both axes."""
-    channels = _channels(layer)
+    """Return a convolution of each channel with a bell in both axes."""
+    channels = _count_channels(layer)
     if len(stated_shape(layer)) != 4:
         raise Refusal("the blur of one image without a batch")
     size = _numbers(layer.kwargs.get("kernel_size", [3, 3]), 2)
     charge_elements(math.prod(size) * channels, f"the kernel of {layer.name}")
-    bells = [_bell(count, sigma) for count, sigma in zip(size, layer.kwargs.get("sigma", [1.0, 1.0]), strict=True)]
+    sigmas = layer.kwargs.get("sigma", [1.0, 1.0])
+    bells = [_bell_weights(count, sigma) for count, sigma in zip(size, sigmas, strict=True)]
     kernel = np.outer(bells[1], bells[0]).reshape(*size, 1, 1)  # as Keras has it, also where they are not square
     weight = layer.constant("bell", np.tile(kernel, (1, 1, channels, 1)), np.float32)
     settings = Settings({"padding": "same"}, layer.name)
     return spatial.convolve_depthwise(replace(layer, config=settings), 2, weight)
 
 
-def _bell(count: int, sigma: float) -> np.ndarray[Any, Any]:
+def _bell_weights(count: int, sigma: float) -> np.ndarray[Any, Any]:
     away = np.arange(count, dtype=np.float32) - (count - 1) / 2
     heights: np.ndarray[Any, Any] = np.exp(-0.5 * (away / np.float32(sigma)) ** 2)
     return np.divide(heights, heights.sum())
 
 
 WINDOW_ROWS: Mapping[str, Build] = {
-    "AveragePool": _windowed(lambda layer, axes, _: spatial.pool(layer, axes, "Avg")),
-    "Conv": _windowed(lambda layer, axes, call: spatial.convolve(layer, axes, operand(call, 1, "kernel"))),
+    "AveragePool": _make_window_row(lambda layer, axes, _: spatial.pool(layer, axes, "Avg")),
+    "Conv": _make_window_row(lambda layer, axes, call: spatial.convolve(layer, axes, operand(call, 1, "kernel"))),
     "CropImages": crop_images,
-    "DepthwiseConv": _windowed(
+    "DepthwiseConv": _make_window_row(
         lambda layer, axes, call: spatial.convolve_depthwise(layer, axes, operand(call, 1, "kernel")), 2
     ),
     "ExtractPatches": patches,
     "GaussianBlur": gaussian_blur,
-    "HSVToRGB": _of_colours("HSVToRGB"),
-    "MaxPool": _windowed(lambda layer, axes, _: spatial.pool(layer, axes, "Max")),
+    "HSVToRGB": _make_colour_row("HSVToRGB"),
+    "MaxPool": _make_window_row(lambda layer, axes, _: spatial.pool(layer, axes, "Max")),
     "PadImages": pad_images,
     "RGBToGrayscale": grayscale,
-    "RGBToHSV": _of_colours("RGBToHSV"),
+    "RGBToHSV": _make_colour_row("RGBToHSV"),
     "Resize": resize,
-    "SeparableConv": _windowed(
+    "SeparableConv": _make_window_row(
         lambda layer, axes, call: spatial.convolve_separably(
             layer, axes, operand(call, 1, "depthwise_kernel"), operand(call, 2, "pointwise_kernel")
         ), 2,

@@ -40,16 +40,16 @@ PARTS = frozenset({
 
 
 def operators() -> list[str]:
-    """The operators that may run."""
+    """Return the operators that may run."""
     return sorted(STRUCTURE | READS | WRITES.keys() | import_table().keys())
 
 
 def keras_classes() -> list[str]:
-    """The classes that a Keras model may have in its configuration."""
+    """Return the classes that a Keras model may have in its configuration."""
     return sorted(PARTS | LAYERS.keys() | CLASSES.keys() | {name for name in OPERATIONS if name[:1].isupper()})
 
 
 def keras_functions() -> list[str]:
-    """The functions that a Keras model may name: activations, and what version 2 has of TensorFlow's."""
+    """Return the functions that a Keras model may name: activations, and what version 2 has of TensorFlow's."""
     names = {*PLAIN, *OPERATORS, *LAYERS_AS_ACTIVATIONS, *ACTIVATIONS}
     return sorted(names | {name for name in OPERATIONS if not name[:1].isupper()})

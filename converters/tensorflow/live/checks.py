@@ -22,17 +22,18 @@ class Refused(Exception):
 
 
 def node_of(reference):
-    """The node that an input (`x`, `x:1`, `^x`) names."""
+    """Return the node that an input (`x`, `x:1`, `^x`) names."""
     return reference.lstrip("^").partition(":")[0]
 
 
 def tensor_of(reference):
-    """An input with its slot; control inputs as they are."""
+    """Return an input with its slot; control inputs as they are."""
     return reference if ":" in reference or reference.startswith("^") else reference + ":0"
 
 
 def needed(nodes, wanted, fed):
-    """The names of the nodes that run when the tensors are wanted: over data and control inputs, up to what is fed."""
+    """Return the names of the nodes that run when the tensors are wanted: over data and control inputs, up to what is
+    fed."""
     names = set()
     pending = [reference for reference in wanted if tensor_of(reference) not in fed]
     while pending:
@@ -47,7 +48,8 @@ def needed(nodes, wanted, fed):
 
 
 def called(node, functions):
-    """The functions that a node names: as its operator, which functions come before, or anywhere in its attributes."""
+    """Return the functions that a node names: as its operator, which functions come before, or anywhere in its
+    attributes."""
     names = {node.op} & functions.keys()
     pending = list(node.attr.values())
     while pending:
@@ -60,8 +62,8 @@ def called(node, functions):
 
 
 def reached_functions(nodes, functions, allowed):
-    """The functions that the nodes call, and those that these call. Raises Refused, with all of them, for operators
-    that are not allowed."""
+    """Return the functions that the nodes call, and those that these call. Raises Refused, with all of them, for
+    operators that are not allowed."""
     reached = set()
     refused = {}
     pending = list(nodes)
@@ -81,7 +83,7 @@ def reached_functions(nodes, functions, allowed):
 
 
 def part_of(graph, keep, functions):
-    """A graph of these nodes and functions only, on no particular device, without settings of its own."""
+    """Return a graph of these nodes and functions only, on no particular device, without settings of its own."""
     part = type(graph)()
     part.versions.CopyFrom(graph.versions)
     part.node.extend(node for node in graph.node if node.name in keep)
@@ -98,7 +100,7 @@ def part_of(graph, keep, functions):
 
 
 def fed_apart(graph, feeds):
-    """Put placeholders in place of fed tensors, in the graph itself; the tensor to feed for each.
+    """Put placeholders in place of fed tensors, in the graph itself, and return the tensor to feed for each.
 
     `feeds` are types by tensor. What a placeholder gives is fed as it is.
     """
@@ -114,8 +116,8 @@ def fed_apart(graph, feeds):
 
 
 def runnable(graph, wanted, feeds, allowed):
-    """The part of a graph that computes what is wanted, and what to feed for each of the feeds. Raises Refused for
-    whatever is not allowed in it."""
+    """Return the part of a graph that computes what is wanted, and what to feed for each of the feeds. Raises Refused
+    for whatever is not allowed in it."""
     nodes = {node.name: node for node in graph.node}
     functions = {function.signature.name: function for function in graph.library.function}
     placeholders = {node_of(name) for name in feeds} & {node.name for node in graph.node if node.op in PLACEHOLDERS}
@@ -126,15 +128,15 @@ def runnable(graph, wanted, feeds, allowed):
 
 
 def cleaned(entry):
-    """A configuration without what says how models are compiled and layers are built, at any depth."""
+    """Return a configuration without what says how models are compiled and layers are built, at any depth."""
     if isinstance(entry, dict):
         return {key: cleaned(value) for key, value in entry.items() if key not in UNUSED}
     return [cleaned(value) for value in entry] if isinstance(entry, list) else entry
 
 
 def check_keras(entry, classes, functions):
-    """What of a configuration Keras may see. Raises Refused for one that names a class or function, at any depth, that
-    is not Keras's own and known."""
+    """Return what of a configuration Keras may see. Raises Refused for one that names a class or function, at any
+    depth, that is not Keras's own and known."""
     checked = cleaned(entry)
     pending = [checked]
     while pending:

@@ -44,7 +44,7 @@ class Session:
         self._outputs = outputs
 
     def run(self, fetches, feeds):
-        """The tensors, and what variables hold afterwards."""
+        """Return the tensors, and what variables hold afterwards."""
         fed = {self._feeds[name]: array for name, array in feeds.items() if name not in self._state}
         for name, (feed, setting, _) in self._state.items():
             if name in feeds:
@@ -59,7 +59,7 @@ class Session:
 
 
 def state_of(tf, graph, names):
-    """By variable's name what its value is fed at, what sets it to that, and what reads it."""
+    """Return by variable's name what its value is fed at, what sets it to that, and what reads it."""
     state = {}
     with graph.as_default():
         for name in names:
@@ -94,7 +94,7 @@ class Keras:
         self._model = kind.from_config(config["config"])
         self._model.load_weights(path)
 
-        self._state = {"state:" + name: self._kept(name) for name in allowed["state"]}
+        self._state = {"state:" + name: self._find_state(name) for name in allowed["state"]}
         self._wanted = frozenset()
         self._seen = {}
         self._watch(self._model, "")
@@ -104,9 +104,9 @@ class Keras:
         for layer in getattr(model, "operations", model.layers):
             if hasattr(layer, "layers"):
                 self._watch(layer, prefix + layer.name + "/")
-            layer.call = self._recording(layer.call, "layer:" + prefix + layer.name)
+            layer.call = self._make_recorder(layer.call, "layer:" + prefix + layer.name)
 
-    def _recording(self, call, name):
+    def _make_recorder(self, call, name):
         def recording(*args, **kwargs):
             result = call(*args, **kwargs)
             if name in self._wanted and name not in self._seen:
@@ -115,8 +115,9 @@ class Keras:
 
         return recording
 
-    def _kept(self, name):
-        """The variable that is a state of a layer, as `layer/state_0`; of two directions the first one's come first."""
+    def _find_state(self, name):
+        """Return the variable that is a state of a layer, as `layer/state_0`; of two directions the first one's come
+        first."""
         layer = self._model
         *path, number = name.split("/")
         for part in path:
@@ -127,7 +128,7 @@ class Keras:
         return states[int(number[len("state_"):])]
 
     def run(self, fetches, feeds):
-        """The numbered outputs, and what states are afterwards."""
+        """Return the numbered outputs, and what states are afterwards."""
         for name, variable in self._state.items():
             if name in feeds:
                 variable.assign(feeds[name])
@@ -144,7 +145,7 @@ class Keras:
 
 
 def keras(old):
-    """The package of Keras: version 2 on its own, or the one that this TensorFlow has."""
+    """Return the package of Keras: version 2 on its own, or the one that this TensorFlow has."""
     name = "tf_keras" if old else "keras"
     tf = import_module("tensorflow")
     if int(tf.__version__.partition(".")[0]) < 2:
@@ -154,7 +155,7 @@ def keras(old):
 
 
 def keras_model(path):
-    """The version of Keras that wrote a file, and the configuration in it."""
+    """Return the version of Keras that wrote a file, and the configuration in it."""
     if zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as archive:
             version = json.loads(archive.read("metadata.json"))["keras_version"]
@@ -167,7 +168,7 @@ def keras_model(path):
 
 
 def checks():
-    """The module that checks what may run, which lies beside this program."""
+    """Return the module that checks what may run, which lies beside this program."""
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "checks.py")
     spec = spec_from_file_location("live_checks", path)
     module = module_from_spec(spec)
@@ -176,7 +177,7 @@ def checks():
 
 
 def open_session(tf, kind, model, allowed, folder):
-    """What can run the model, with its variables. Graph optimisations are off: the plain kernels."""
+    """Return what can run the model, with its variables. Graph optimisations are off: the plain kernels."""
     if kind == "keras":
         return Keras(model, allowed)
     v1 = tf.compat.v1
@@ -193,7 +194,8 @@ def open_session(tf, kind, model, allowed, folder):
 
 
 def inlined(tf, graph):
-    """The graph with the nodes of functions, named CALL/NODE, in front of an IdentityN in place of their call."""
+    """Return the graph with the nodes of functions, named CALL/NODE, in front of an IdentityN in place of their
+    call."""
     flat, library = type(graph)(), type(graph)()
     flat.versions.CopyFrom(graph.versions)
     library.versions.CopyFrom(graph.versions)
@@ -226,7 +228,7 @@ def inlined(tf, graph):
 
 
 def called_body(node, function, body):
-    """The nodes of a function, by the names and with the operands that they have in place of its call."""
+    """Return the nodes of a function, by the names and with the operands that they have in place of its call."""
     arguments = dict(zip((argument.name for argument in function.signature.input_arg), node.input))
     waits = [reference for reference in node.input if reference.startswith("^")]
     nodes = [inner for inner in body.node if inner.name not in arguments]
@@ -238,7 +240,7 @@ def called_body(node, function, body):
 
 
 def placed(reference, call, arguments):
-    """A reference inside of a function as it is outside of it."""
+    """Return a reference inside of a function as it is outside of it."""
     sign = "^" if reference.startswith("^") else ""
     name, _, slot = reference.lstrip("^").partition(":")
     if name in arguments:
@@ -259,7 +261,7 @@ def load_variables(tf, session, nodes, names, folder):
 
 
 def plain_kernels(v1):
-    """The settings of a session that optimises nothing."""
+    """Return the settings of a session that optimises nothing."""
     config = v1.ConfigProto()
     rewriter_config_pb2 = import_module("tensorflow.core.protobuf.rewriter_config_pb2")
     config.graph_options.optimizer_options.opt_level = v1.OptimizerOptions.L0
@@ -270,7 +272,7 @@ def plain_kernels(v1):
 
 
 def read_graph(v1, kind, path):
-    """The GraphDef in a binary or text file; of a SavedModel the one that is served."""
+    """Return the GraphDef in a binary or text file; of a SavedModel the one that is served."""
     if kind == "saved_model":
         message = import_module("tensorflow.core.protobuf.saved_model_pb2").SavedModel()
     else:
@@ -286,14 +288,14 @@ def read_graph(v1, kind, path):
 
 
 def served(model):
-    """The graph of a SavedModel with the tag `serve` alone, else with it, else the first."""
+    """Return the graph of a SavedModel with the tag `serve` alone, else with it, else the first."""
     return sorted(
         model.meta_graphs, key=lambda meta: ("serve" not in meta.meta_info_def.tags, len(meta.meta_info_def.tags))
     )[0]
 
 
 def answer(out, header, array = None):
-    """One line of JSON, and an array behind it."""
+    """Write one line of JSON, and an array behind it."""
     line = json.dumps(header).encode() + b"\n"
     if array is None:
         out.write(line)
@@ -304,8 +306,8 @@ def answer(out, header, array = None):
     out.flush()
 
 
-def told(error):
-    """What is said of an error, and whether there was too little memory."""
+def describe_error(error):
+    """Return the text of an error, and whether there was too little memory."""
     too_little = isinstance(error, MemoryError) or type(error).__name__ == "ResourceExhaustedError"
     return {"error": "{}: {}".format(type(error).__name__, error), "memory": too_little}
 
@@ -338,7 +340,7 @@ def main():
         with open(os.path.join(folder, "allowed.json"), encoding="utf-8") as file:
             session = open_session(tf, kind, model, json.load(file), folder)
     except Exception as error:  # whatever TensorFlow raises is an answer too
-        answer(out, told(error))
+        answer(out, describe_error(error))
         return
     answer(out, {"version": tf.__version__})
     for _ in sys.stdin.buffer:
@@ -346,7 +348,7 @@ def main():
             evaluate(session, folder, out)
             answer(out, {})
         except Exception as error:
-            answer(out, told(error))
+            answer(out, describe_error(error))
 
 
 if __name__ == "__main__":

@@ -41,53 +41,53 @@ class PluggedTensorFlow(LiveTensorFlow):
         super().__init__(path, [value.name for value in graph.outputs], python, signature, live, insists)
         values = [value for node in graph.nodes for value in node.outputs]
         self._dtypes = {source: value.dtype for value in values for source in value.sources}
-        self._own = self._in_order()
+        self._own = self._order_plugins()
         self.computed = sorted({node.op for node, _ in self._own})
 
-    def _in_order(self) -> list[tuple[TFNode, SourceOperator]]:
-        """The nodes of plugins that the outputs need, each behind those that it depends on."""
-        nodes = {node.name: node for node in self._needed()}
+    def _order_plugins(self) -> list[tuple[TFNode, SourceOperator]]:
+        """Return the nodes of plugins that the outputs need, each behind those that it depends on."""
+        nodes = {node.name: node for node in self._find_needed()}
         plugins = {name: plugin for name, node in nodes.items() if (plugin := plugin_of(node.op)) is not None}
-        before = {name: len(plugins.keys() & _behind(nodes, name)) for name in plugins}
+        before = {name: len(plugins.keys() & _find_dependencies(nodes, name)) for name in plugins}
         return [(nodes[name], plugins[name]) for name in sorted(plugins, key=before.__getitem__)]
 
-    def _apart(self) -> tuple[list[str], dict[str, str]]:
-        """The operands of the plugins' operators, and the dtypes of their results."""
-        wanted = [self._held(endpoint) for node, _ in self._own for endpoint in node.inputs]
+    def _split_plugins(self) -> tuple[list[str], dict[str, str]]:
+        """Return the operands of the plugins' operators, and the dtypes of their results."""
+        wanted = [self._tensor_name(endpoint) for node, _ in self._own for endpoint in node.inputs]
         fed = {}
         for node, plugin in self._own:
             for slot in range(len(plugin.outputs)):
                 dtype = self._dtypes.get(f"{node.name}:{slot}") or DType.FLOAT32
-                fed[self._held(Endpoint(node.name, slot))] = str(dtype)
+                fed[self._tensor_name(Endpoint(node.name, slot))] = str(dtype)
         return wanted, fed
 
-    def _held(self, endpoint: Endpoint) -> str:
+    def _tensor_name(self, endpoint: Endpoint) -> str:
         return self._tensor(f"{endpoint.node}:{endpoint.slot}")
 
-    def _evaluated(self, process: _Process, fed: Mapping[str, Array], wanted: Sequence[str]) -> Iterator[Array]:
+    def _evaluate(self, process: _Process, fed: Mapping[str, Array], wanted: Sequence[str]) -> Iterator[Array]:
         self.label = f"{self.label}, {', '.join(self.computed)} by the plugin's own numpy"
         known = dict(fed)
         for node, plugin in self._own:
-            operands = [self._held(endpoint) for endpoint in node.inputs]
+            operands = [self._tensor_name(endpoint) for endpoint in node.inputs]
             missing = [name for name in dict.fromkeys(operands) if name not in known]
-            known |= _asked(process, known, missing)
+            known |= _fetch(process, known, missing)
             results = referred(plugin, plugin.fitted(node.attrs), [known[name] for name in operands])
-            known |= {self._held(Endpoint(node.name, slot)): array for slot, array in enumerate(results)}
+            known |= {self._tensor_name(Endpoint(node.name, slot)): array for slot, array in enumerate(results)}
             for name in missing:
                 del known[name]
         missing = [name for name in wanted if name not in known]
-        found_now = _asked(process, known, missing)
+        found_now = _fetch(process, known, missing)
         yield from (known[name] if name in known else found_now[name] for name in wanted)
 
 
-def _asked(process: _Process, fed: Mapping[str, Array], names: Sequence[str]) -> dict[str, Array]:
-    """The tensors by name, of what is fed."""
+def _fetch(process: _Process, fed: Mapping[str, Array], names: Sequence[str]) -> dict[str, Array]:
+    """Return the tensors by name, of what is fed."""
     arrays = (array for _, array in process.evaluate(fed, names)) if names else ()
     return dict(zip(names, arrays, strict=True))
 
 
-def _behind(nodes: Mapping[str, TFNode], name: str) -> set[str]:
-    """The nodes that a node depends on."""
+def _find_dependencies(nodes: Mapping[str, TFNode], name: str) -> set[str]:
+    """Return the nodes that a node depends on."""
     names: set[str] = set()
     pending = [endpoint.node for endpoint in nodes[name].inputs]
     while pending:
@@ -99,12 +99,12 @@ def _behind(nodes: Mapping[str, TFNode], name: str) -> set[str]:
 
 
 def plugin_of(op: str) -> SourceOperator | None:
-    """The plugin that reads an operator which graphir does not."""
+    """Return the plugin that reads an operator which graphir does not."""
     return None if op in import_table() else source_operator("tensorflow", op)
 
 
 def why_not(source: TFSource) -> str:
-    """Why live TensorFlow cannot compute a model with operators of plugins, in words; "" if it can."""
+    """Return why live TensorFlow cannot compute a model with operators of plugins, in words; "" if it can."""
     inside = [node.op for function in source.graph.functions.values() for node in function.nodes]
     around = [node.op for node in source.graph.nodes]
     plugins = {op: plugin for op in {*inside, *around} if (plugin := plugin_of(op)) is not None}

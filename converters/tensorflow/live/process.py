@@ -53,7 +53,8 @@ class TensorFlowRefuses(VerificationError):
 
 
 def live_python() -> str | None:
-    """The interpreter that has TensorFlow: the one that GRAPHIR_TENSORFLOW_PYTHON names, or this one; None if none."""
+    """Return the interpreter that has TensorFlow: the one that GRAPHIR_TENSORFLOW_PYTHON names, or this one; None if
+    none."""
     named = os.environ.get(PYTHON_VARIABLE)
     if named:
         return named
@@ -87,13 +88,13 @@ class LiveTensorFlow(Reference):
         self._state |= {item.output: item.holder for item in (state or {}).values()}
 
     def values(self) -> list[str]:
-        """The results of the nodes that the outputs need as `node:slot`, those of functions with the calls' names
-        before theirs, and the outputs; for Keras the first results of layers, named alike. State is set anew for each
-        run."""
+        """Return the results of the nodes that the outputs need as `node:slot`, those of functions with the calls'
+        names before theirs, and the outputs; for Keras the first results of layers, named alike. State is set anew for
+        each run."""
         if self._is_keras:
             return [*self._layers, *self.outputs]
         names: list[str] = []
-        for node in self._needed():
+        for node in self._find_needed():
             try:
                 types = output_types(node.op, node.attrs) or []
             except FormatError:
@@ -103,21 +104,21 @@ class LiveTensorFlow(Reference):
         return [*names, *(name for name in self.outputs if f"{name}:0" not in known)]
 
     def stream(self, feeds: Mapping[str, Array], names: Iterable[str]) -> Iterator[tuple[str, Array]]:
-        """The named values. Raises TensorFlowMissing if the interpreter cannot import TensorFlow, and VerificationError
-        with TensorFlow's own message, or with the signal that ended it."""
+        """Yield the named values. Raises TensorFlowMissing if the interpreter cannot import TensorFlow, and
+        VerificationError with TensorFlow's own message, or with the signal that ended it."""
         if self._process is not None and self._process.is_done:
             self.close()
         if self._process is None:
-            self._process = self._started(feeds)
+            self._process = self._start(feeds)
         with_onednn = " with oneDNN" if self._has_channels_first else ""
         self.label = f"TensorFlow {self._process.version}{with_onednn} in a child process"
         wanted = list(dict.fromkeys(names))
         fed = {self._tensor(name, is_fed=True): array for name, array in feeds.items()}
         tensors = [self._tensor(name) for name in wanted]
-        yield from zip(wanted, self._evaluated(self._process, fed, tensors), strict=True)
+        yield from zip(wanted, self._evaluate(self._process, fed, tensors), strict=True)
 
-    def _evaluated(self, process: _Process, fed: Mapping[str, Array], wanted: Sequence[str]) -> Iterator[Array]:
-        """The tensors by TensorFlow's names of them, in order."""
+    def _evaluate(self, process: _Process, fed: Mapping[str, Array], wanted: Sequence[str]) -> Iterator[Array]:
+        """Yield the tensors by TensorFlow's names of them, in order."""
         return (array for _, array in process.evaluate(fed, wanted))
 
     def close(self) -> None:
@@ -126,9 +127,9 @@ class LiveTensorFlow(Reference):
             self._process.close()
             self._process = None
 
-    def _started(self, feeds: Mapping[str, Array]) -> _Process:
-        """A child that may run what the outputs need, as far as it is allowed."""
-        wanted, further = self._apart()
+    def _start(self, feeds: Mapping[str, Array]) -> _Process:
+        """Start a child that may run what the outputs need, as far as it is allowed."""
+        wanted, further = self._split_plugins()
         fed = {self._tensor(name, is_fed=True): str(array.dtype) for name, array in feeds.items()}
         allowed: dict[str, object] = {
             "operators": operators(),
@@ -144,19 +145,19 @@ class LiveTensorFlow(Reference):
         variables = {name: tensor for name, tensor in tensors if tensor.dtype is not DType.STRING}
         return _Process(self._python, kind, path, allowed, variables, self._has_channels_first, self._live)
 
-    def _apart(self) -> tuple[list[str], dict[str, str]]:
-        """What else is wanted, and the dtypes of what else is fed, by TensorFlow's names of them: nothing."""
+    def _split_plugins(self) -> tuple[list[str], dict[str, str]]:
+        """Return no operands and no dtypes: no operator is computed outside TensorFlow."""
         return [], {}
 
     @cached_property
-    def _flat(self) -> Flat:
-        """The nodes, those of functions that are called in place of the calls."""
+    def _flat_graph(self) -> Flat:
+        """Return the nodes, those of functions that are called in place of the calls."""
         return flatten(self._source.graph) if self._is_inlined else Flat(self._source.graph.nodes)
 
     @cached_property
     def _layers(self) -> dict[str, str]:
-        """By value the name of the Keras layer that gives it first, of layers that are called once: which call of
-        another is which is not known."""
+        """Return by value the name of the Keras layer that gives it first, of layers that are called once: which call
+        of another is which is not known."""
         layers = {str(endpoint): name for name, endpoint in self._source.results.items()}
         repeated = {name.partition("_call_")[0] for name in self._source.results if "_call_" in name}
         kept = {
@@ -166,13 +167,13 @@ class LiveTensorFlow(Reference):
         inputs = {} if self._source.signature is None else self._source.signature.inputs
         return {value: name for value, name in kept.items() if value not in map(str, inputs.values())}
 
-    def _needed(self) -> list[TFNode]:
-        """The nodes that the outputs depend on, in the graph's order."""
-        nodes = {node.name: node for node in self._flat.nodes}
+    def _find_needed(self) -> list[TFNode]:
+        """Return the nodes that the outputs depend on, in the graph's order."""
+        nodes = {node.name: node for node in self._flat_graph.nodes}
         names: set[str] = set()
         signature = self._source.signature
         stated = {} if signature is None else signature.outputs
-        pending = [self._flat.resolve(stated.get(name, Endpoint.of(name))).node for name in self.outputs]
+        pending = [self._flat_graph.resolve(stated.get(name, Endpoint.of(name))).node for name in self.outputs]
         while pending:
             name = pending.pop()
             if name not in names and name in nodes:
@@ -182,12 +183,12 @@ class LiveTensorFlow(Reference):
 
     @property
     def _is_inlined(self) -> bool:
-        """Whether functions stand in place of their calls in the child, so that what is inside can be asked for."""
+        """Return whether functions stand in place of their calls in the child, so that inner results can be fetched."""
         return bool(self._source.graph.functions)
 
     @property
     def _has_channels_first(self) -> bool:
-        """Whether a node works on channels first."""
+        """Return whether a node works on channels first."""
         graph = self._source.graph
         attributes = [node.attrs for node in graph.nodes]
         attributes += [node.attrs for function in graph.functions.values() for node in function.nodes]
@@ -234,7 +235,7 @@ class _Process(ChildProcess):
         self.version = str(first.get("version", "of an unknown version"))
 
     def evaluate(self, feeds: Mapping[str, Array], fetches: Sequence[str]) -> Iterator[tuple[str, Array]]:
-        """The tensors, one after the other; see `ask`."""
+        """Yield the tensors, one after the other; see `ask`."""
         np.savez(self.place / "feeds.npz", **{f"a{index}": array for index, array in enumerate(feeds.values())})
         request = {"feeds": list(feeds), "fetches": list(fetches)}
         (self.place / "request.json").write_text(json.dumps(request), encoding="utf-8")

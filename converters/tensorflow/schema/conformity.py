@@ -128,7 +128,7 @@ def _attribute_fault(schema: OperatorSchema, name: str, kind: str, value: Any) -
 
 
 def _window_fault(op: str, name: str, value: Any) -> str:
-    """Strides and the like: one for each axis, each a positive number."""
+    """Return why strides and the like do not fit: they are one positive number for each axis."""
     axes = AXES.get(op)
     if axes is None:
         return ""

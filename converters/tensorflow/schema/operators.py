@@ -52,7 +52,7 @@ class Attributes(Mapping[str, Any]):
         raise FormatError(f"{self._what} has no attribute {name!r}, and TensorFlow has no default for it")
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The attribute, or `default` where neither the file nor TensorFlow states one."""
+        """Return the attribute, or `default` where neither the file nor TensorFlow states one."""
         for attributes in (self._stated, self._defaults):
             if name in attributes:
                 return attributes[name]
@@ -68,7 +68,7 @@ class Attributes(Mapping[str, Any]):
         return len({**self._defaults, **self._stated})
 
     def stated(self, name: str) -> bool:
-        """Whether the file states the attribute."""
+        """Return whether the file states the attribute."""
         return name in self._stated
 
 
@@ -79,7 +79,7 @@ def _document() -> Rows:
 
 @functools.cache
 def operator_schema(op: str) -> OperatorSchema | None:
-    """The operator's schema; None if TensorFlow 2.21 has no such operator."""
+    """Return the operator's schema; None if TensorFlow 2.21 has no such operator."""
     entry = _document().get(op)
     if entry is None:
         return None
@@ -102,7 +102,7 @@ def _argument(name: str, text: str, attrs: Mapping[str, object]) -> Argument:
 
 
 def _default(kind: str, value: Any) -> Any:
-    """A default as `attributes.plain` gives values of that kind."""
+    """Return a default as `attributes.plain` gives values of that kind."""
     if kind.startswith("list("):
         return tuple(_default(kind[5:-1], entry) for entry in value or ())
     if kind == "type":
@@ -115,7 +115,7 @@ def _default(kind: str, value: Any) -> Any:
 
 
 def counted(argument: Argument, schema: OperatorSchema, attrs: Mapping[str, Any]) -> int:
-    """How many inputs or outputs an argument is, of a node whose attributes fit the schema."""
+    """Return how many inputs or outputs an argument is, of a node whose attributes fit the schema."""
     name = argument.dtype_attr if argument.is_list else argument.count
     if not name:
         return 1
@@ -124,7 +124,7 @@ def counted(argument: Argument, schema: OperatorSchema, attrs: Mapping[str, Any]
 
 
 def output_types(op: str, attrs: Mapping[str, Any]) -> list[DataType | None] | None:
-    """The dtype of every result of a node (None: not stated); None for an operator that is not in the schema."""
+    """Return the dtype of every result of a node (None: not stated); None for an operator that is not in the schema."""
     schema = operator_schema(op)
     if schema is None:
         return None
@@ -136,8 +136,8 @@ def output_types(op: str, attrs: Mapping[str, Any]) -> list[DataType | None] | N
 
 
 def output_slots(op: str, attrs: Mapping[str, Any]) -> dict[str, int]:
-    """The slot of the first result of each output by name, which functions refer to; of an operator that is not in the
-    schema as a plugin states them, else empty."""
+    """Return the slot of the first result of each output by name, which functions refer to; of an operator that is not
+    in the schema as a plugin states them, else empty."""
     schema = operator_schema(op)
     plugin = source_operator("tensorflow", op) if schema is None else None
     if plugin is not None:

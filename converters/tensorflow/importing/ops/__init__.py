@@ -47,7 +47,7 @@ def import_table() -> FamilyTable[str, ImportFunction]:
 
 @cache
 def pair_table() -> FamilyTable[str, ImportFunction]:
-    """The import function of every TensorFlow operator that can have complex operands."""
+    """Return the import function of every TensorFlow operator that can have complex operands."""
     return FamilyTable(__name__, ["signal"], "ON_PAIRS")
 
 

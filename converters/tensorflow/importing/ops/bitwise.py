@@ -11,7 +11,8 @@ from graphir.types import DType
 
 
 def shifting(direction: bw.Direction) -> ImportFunction:
-    """The import function of LeftShift and RightShift, by 0 places at least and one less than there are bits at most.
+    """Return the import function of LeftShift and RightShift, by 0 places at least and one less than there are bits at
+    most.
 
     ONNX shifts signed numbers from opset 28 on; here they are multiplied or divided (rounded down) by a power of two.
     """
@@ -22,14 +23,15 @@ def shifting(direction: bw.Direction) -> ImportFunction:
         known = node.known(1)
         is_in_range = known is not None and all(0 <= count < dtype.bits for count in known)
         if dtype.value.startswith("u"):
-            return node.emit(bw.BitShift(direction), data, distance if is_in_range else _limited(node, distance, dtype))
+            distance = distance if is_in_range else _clip_distance(node, distance, dtype)
+            return node.emit(bw.BitShift(direction), data, distance)
         node.decide(
             DecisionKind.SHIFT, f"a shift of {dtype} is computed by a power of two in int64; up to 62 places are exact"
         )
         if dtype is not DType.INT64:
             data, distance = (node.cast(value, DType.INT64, suffix="wide") for value in (data, distance))
         if not is_in_range:
-            distance = _limited(node, distance, DType.INT64, dtype.bits)
+            distance = _clip_distance(node, distance, DType.INT64, dtype.bits)
         power = node.step(Pow(), node.constant(2, DType.INT64), distance, suffix="power")
         if direction is bw.Direction.LEFT:
             result = node.step(Mul(), data, power, suffix="moved")
@@ -41,8 +43,8 @@ def shifting(direction: bw.Direction) -> ImportFunction:
     return import_shift
 
 
-def _limited(node: ImportNode, distance: Value, dtype: DType, bits: int = 0) -> Value:
-    """How many places are shifted: from 0 to one less than there are bits, as in TensorFlow's kernels."""
+def _clip_distance(node: ImportNode, distance: Value, dtype: DType, bits: int = 0) -> Value:
+    """Return how many bits are shifted: from 0 to one less than there are bits, as in TensorFlow's kernels."""
     limits = (node.constant(limit, dtype) for limit in (0, (bits or dtype.bits) - 1))
     return node.step(Clip(), distance, *limits, suffix="places")
 

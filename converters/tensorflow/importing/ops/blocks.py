@@ -17,7 +17,8 @@ TO_THE_END = (1 << 63) - 1
 
 
 def blocks(cls: type[Operator]) -> ImportFunction:
-    """The import function of SpaceToDepth and DepthToSpace: the place in a block comes before the depth (ONNX: DCR)."""
+    """Return the import function of SpaceToDepth and DepthToSpace: the place in a block comes before the depth (ONNX:
+    DCR)."""
 
     def import_blocks(node: ImportNode) -> Value:
         layout = layout_of(node, 2)
@@ -32,8 +33,8 @@ def import_space_to_batch(node: ImportNode) -> Value:
 
     (N, S1, S2, R...) with blocks (b1, b2) gives (b1 * b2 * N, S1 / b1, S2 / b2, R...).
     """
-    data, block = node.input(0), _block(node)
-    pads = _ends(node, "the paddings", len(block))
+    data, block = node.input(0), _read_block(node)
+    pads = _read_ends(node, "the paddings", len(block))
     rank, count = node.rank(data), len(block)
     if any(pads):
         behind = [0] * (rank - count - 1)
@@ -45,29 +46,29 @@ def import_space_to_batch(node: ImportNode) -> Value:
             node.refuse(f"axis {axis} of {data.type}, padded, does not divide by the block of {size}")
     sizes: list[Count] = [size_at(node, data, 0)]
     for axis, size in enumerate(block, start=1):
-        sizes += [_scaled(node, size_at(node, data, axis), size, Div()), size]
+        sizes += [_scale_size(node, size_at(node, data, axis), size, Div()), size]
     sizes += [size_at(node, data, axis) for axis in range(count + 1, rank)]
     apart = _reshape(node, data, sizes, "apart")
     order = [*range(2, 2 * count + 1, 2), 0, *range(1, 2 * count, 2), *range(2 * count + 1, rank + count)]
     moved = node.step(Transpose(tuple(order)), apart, suffix="moved")
-    area = _product(block)
-    wanted = [_scaled(node, sizes[0], area, Mul()), *sizes[1 : 2 * count : 2], *sizes[2 * count + 1 :]]
+    area = _multiply(block)
+    wanted = [_scale_size(node, sizes[0], area, Mul()), *sizes[1 : 2 * count : 2], *sizes[2 * count + 1 :]]
     return _reshape(node, moved, wanted, "")
 
 
 def import_batch_to_space(node: ImportNode) -> Value:
     """BatchToSpace of images, and BatchToSpaceND: the reverse; what `crops` states is cut off at the end."""
-    data, block = node.input(0), _block(node)
-    crops = _ends(node, "the crops", len(block))
+    data, block = node.input(0), _read_block(node)
+    crops = _read_ends(node, "the crops", len(block))
     rank, count = node.rank(data), len(block)
-    area = _product(block)
-    batch = _scaled(node, size_at(node, data, 0), area, Div())
+    area = _multiply(block)
+    batch = _scale_size(node, size_at(node, data, 0), area, Div())
     spatial = [size_at(node, data, axis) for axis in range(1, count + 1)]
     rest = [size_at(node, data, axis) for axis in range(count + 1, rank)]
     apart = _reshape(node, data, [*block, batch, *spatial, *rest], "apart")
     pairs = [axis_index for axis in range(count) for axis_index in (count + 1 + axis, axis)]
     moved = node.step(Transpose((count, *pairs, *range(2 * count + 1, rank + count))), apart, suffix="moved")
-    grown = [_scaled(node, size, factor, Mul()) for size, factor in zip(spatial, block, strict=True)]
+    grown = [_scale_size(node, size, factor, Mul()) for size, factor in zip(spatial, block, strict=True)]
     if not any(crops):
         return _reshape(node, moved, [batch, *grown, *rest], "")
     whole = _reshape(node, moved, [batch, *grown, *rest], "whole")
@@ -76,29 +77,29 @@ def import_batch_to_space(node: ImportNode) -> Value:
     return node.emit(Slice(), whole, *map(node.vector, bounds))
 
 
-def _block(node: ImportNode) -> tuple[int, ...]:
-    """The sizes of a block: an input of the operators of any rank, an attribute for images."""
+def _read_block(node: ImportNode) -> tuple[int, ...]:
+    """Return the sizes of a block: an input of the operators of any rank, an attribute for images."""
     sizes = node.integers(1, "the block's shape") if node.op.endswith("ND") else (int(node.attrs["block_size"]),) * 2
     if min(sizes, default=1) < 1:
         node.refuse(f"the block's shape is {str(sizes)[:60]}, expected sizes of at least 1")
     return sizes
 
 
-def _ends(node: ImportNode, what: str, count: int) -> tuple[int, ...]:
-    """What is added or cut before and behind each axis of the block."""
+def _read_ends(node: ImportNode, what: str, count: int) -> tuple[int, ...]:
+    """Return what is added or cut before and behind each axis of the block."""
     numbers = node.integers(len(node) - 1, what)
     if len(numbers) != 2 * count or min(numbers, default=0) < 0:
         node.refuse(f"{what} are {str(numbers)[:60]}, expected {2 * count} numbers of at least 0")
     return numbers
 
 
-def _scaled(node: ImportNode, size: Count, factor: int, op: Mul | Div) -> Count:
+def _scale_size(node: ImportNode, size: Count, factor: int, op: Mul | Div) -> Count:
     if isinstance(size, int):
         return size * factor if isinstance(op, Mul) else size // factor
     return size if factor == 1 else node.step(op, size, node.vector([factor]), suffix="scaled")
 
 
-def _product(numbers: Sequence[int]) -> int:
+def _multiply(numbers: Sequence[int]) -> int:
     product = 1
     for number in numbers:
         product *= number
@@ -106,7 +107,7 @@ def _product(numbers: Sequence[int]) -> int:
 
 
 def _reshape(node: ImportNode, data: Value, sizes: Sequence[Count], suffix: str) -> Value:
-    """The data with these sizes; a single one that is computed is left to the Reshape."""
+    """Return the data with these sizes; a single one that is computed is left to the Reshape."""
     computed = [index for index, size in enumerate(sizes) if not isinstance(size, int)]
     shape = list(sizes)
     if len(computed) == 1 and 0 not in shape:

@@ -41,7 +41,8 @@ def import_if(node: ImportNode) -> Sequence[Value]:
 
 
 def _is_training_flag(node: ImportNode, condition: Value) -> bool:
-    """Whether a condition is an input without axes that stands for training by its name; nothing is given for it."""
+    """Return whether a condition is an input without axes that stands for training by its name; nothing is given for
+    it."""
     is_input = condition.producer is None and node.importer.graph.is_input(condition)
     if not is_input or condition.dtype is not DType.BOOL or condition.rank not in (None, 0):
         return False
@@ -61,7 +62,7 @@ def import_case(node: ImportNode) -> Sequence[Value]:
 
 
 def _cases(node: ImportNode, graph: Graph, bodies: Sequence[Body], case: int) -> Sequence[Value]:
-    """The results of the branch at the index, which is `place` or more; conditionals inside each other."""
+    """Return the results of the branch at the index, which is `case` or more; conditionals inside each other."""
     if case == len(bodies) - 1:
         return _run(node, graph, bodies[case])
     index = node.input(0)

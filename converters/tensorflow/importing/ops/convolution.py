@@ -32,7 +32,7 @@ from graphir.types import UNKNOWN, Dim, TensorType, format_shape
 
 
 def _filter(node: ImportNode, slot: int, layout: Layout) -> tuple[Value, tuple[int, ...]]:
-    """The filter (K..., in, out), its rank checked, and its spatial sizes."""
+    """Return the filter (K..., in, out), its rank checked, and its spatial sizes."""
     value = node.input(slot)
     rank = layout.spatial + 2
     node.graph.refine(value, TensorType(None, (UNKNOWN,) * rank))
@@ -41,7 +41,7 @@ def _filter(node: ImportNode, slot: int, layout: Layout) -> tuple[Value, tuple[i
 
 
 def _per_axis(node: ImportNode, layout: Layout, name: str) -> tuple[int, ...]:
-    """The spatial entries of an attribute; 1 on every axis where TensorFlow has no such attribute."""
+    """Return the spatial entries of an attribute; 1 on every axis where TensorFlow has no such attribute."""
     return layout.spatial_of(node, name, node.attrs.get(name) or (1,) * layout.spatial)
 
 
@@ -53,7 +53,8 @@ def _padding(
     strides: Sequence[int],
     dilations: Sequence[int],
 ) -> Padding:
-    """The padding that the node states, or for a group that `dilated` made one, its paddings without its crops."""
+    """Return the padding that the node states, or for a group that `dilated` made one, its paddings without its
+    crops."""
     pads = paddings_left(node, layout.spatial)
     if pads is None:
         return padding_of(node, layout, data, kernel, strides, dilations)
@@ -61,7 +62,7 @@ def _padding(
 
 
 def _swapped(spatial: int) -> tuple[int, ...]:
-    """The order of axes that makes (out, in, K...) of (K..., in, out)."""
+    """Return the order of axes that makes (out, in, K...) of (K..., in, out)."""
     return (spatial + 1, spatial, *range(spatial))
 
 
@@ -83,7 +84,7 @@ def import_conv(node: ImportNode, spatial: int) -> Value:
 
 
 def _groups(node: ImportNode, layout: Layout, data: Value, weight: Value) -> int:
-    """How many groups the channels are in: a filter may take a part of the input's channels only."""
+    """Return how many groups the channels are in: a filter may take a part of the input's channels only."""
     channel_axis = layout.spatial + 1 if layout.channels_last else 1
     channels = None if data.shape is None or len(data.shape) <= channel_axis else data.shape[channel_axis]
     taken = weight.shape[layout.spatial] if weight.shape is not None else None
@@ -133,7 +134,7 @@ def import_depthwise_conv(node: ImportNode, spatial: int) -> Value:
 
 
 def _import_transposed(node: ImportNode, spatial: int) -> Value:
-    """The gradient of a convolution by its input, which is how TensorFlow states a transposed convolution.
+    """Import the gradient of a convolution by its input, which is how TensorFlow states a transposed convolution.
 
     Inputs: the result's shape, a filter (K..., out, in) and the data.
     """
@@ -162,8 +163,8 @@ def _import_transposed(node: ImportNode, spatial: int) -> Value:
 def _transposed_padding(
     node: ImportNode, layout: Layout, kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
 ) -> tuple[Explicit, tuple[int, ...]] | None:
-    """What is cut off before and after, and what is added behind, so that the result has the stated size; None where
-    that depends on sizes that are known at run time only."""
+    """Return what is cut off before and after, and what is added behind, so that the result has the stated size; None
+    where that depends on sizes that are known at run time only."""
     sizes = _stated_sizes(node, layout)
     shape = node.input(2).shape
     if sizes is None or (shape is not None and len(shape) != layout.spatial + 2):
@@ -179,7 +180,8 @@ def _transposed_padding(
     for axis, (size, stride) in enumerate(zip(sizes, strides, strict=True)):
         span = extent(kernel[axis], dilations[axis])
         if isinstance(size, int) and not isinstance(inner[axis], int):
-            inner[axis] = _windows(size, sum(given[axis]), span, stride, stated)
+            # how many elements of the data give `size` elements
+            inner[axis] = -(-size // stride) if stated == "SAME" else (size + sum(given[axis]) - span) // stride + 1
         too_many = (inner[axis] - 1) * stride + span - size
         if not isinstance(too_many, int):
             return None
@@ -196,13 +198,8 @@ def _transposed_padding(
     return Explicit() if zero else Explicit(tuple(pads)), tuple(extra)
 
 
-def _windows(size: int, padded: int, span: int, stride: int, stated: str) -> int:
-    """How many elements of the data give `size` elements."""
-    return -(-size // stride) if stated == "SAME" else (size + padded - span) // stride + 1
-
-
 def _stated_sizes(node: ImportNode, layout: Layout) -> list[Dim] | None:
-    """The result's spatial sizes as far as the first input states them: of all axes or the spatial ones."""
+    """Return the result's spatial sizes as far as the first input states them: of all axes or the spatial ones."""
     known, shape = node.input(0).known, node.input(0).shape
     count = shape[0] if shape is not None and len(shape) == 1 else UNKNOWN
     if shape is not None and (len(shape) != 1 or (isinstance(count, int) and count - layout.spatial not in (0, 2))):
@@ -217,7 +214,7 @@ def _stated_sizes(node: ImportNode, layout: Layout) -> list[Dim] | None:
 
 
 def _cut_to_size(node: ImportNode, layout: Layout, whole: Value, strides: Sequence[int]) -> Value:
-    """The part of the result, channels first, that TensorFlow gives, by the sizes that the model computes.
+    """Return the part of the result, channels first, that TensorFlow gives, by the sizes that the model computes.
 
     `whole` has `stride - 1` elements of zeros more behind than the data give: the most that a stated size can add.
     """

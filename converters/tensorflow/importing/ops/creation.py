@@ -34,7 +34,7 @@ def import_const(node: ImportNode) -> Value:
     if value.dtype is not node.attrs["dtype"]:
         node.refuse(f"its value is of {value.dtype}, but it states {node.attrs['dtype']}")
     if isinstance(value, Splat) and value.size > MANY:
-        number = _exact(value.element.item()) if value.dtype not in COMPLEX else None
+        number = _to_exact_float(value.element.item()) if value.dtype not in COMPLEX else None
         if number is not None:
             return node.emit(ConstantOfShape(number, value.dtype), node.vector(value.shape))
         charge_elements(value.size, f"node {node.name} ({node.op}) of the shape {list(value.shape)}")
@@ -49,17 +49,17 @@ def import_placeholder(node: ImportNode) -> Value:
     dtype = node.given_dtype or node.attrs["dtype"]
     if not isinstance(dtype, DType):
         node.refuse(f"an input of type {dtype}")
-    return node.new_input(TensorType(dtype, _with_names(node, shape)))
+    return node.new_input(TensorType(dtype, _name_sizes(node, shape)))
 
 
 def stated_shape(node: TFNode, producer: int) -> Shape | None:
-    """The shape that a placeholder states, None where it states none."""
+    """Return the shape that a placeholder states, None where it states none."""
     shape: Shape | None = node.attrs.get("shape")
     return None if shape == () and producer <= LAST_UNCERTAIN_PRODUCER else shape
 
 
-def _with_names(node: ImportNode, shape: Shape | None) -> Shape | None:
-    """The shape with a symbol for each size that is open; the importer gives them their names in the end."""
+def _name_sizes(node: ImportNode, shape: Shape | None) -> Shape | None:
+    """Return the shape with a symbol for each size that is open; the importer gives them their names in the end."""
     if shape is None:
         return None
     dims: list[Dim] = []
@@ -74,13 +74,13 @@ def _with_names(node: ImportNode, shape: Shape | None) -> Shape | None:
 
 
 def _axis_name(name: str, axis: int) -> str:
-    """A symbol for an open size: the input's name, in letters that a symbol may have, and the axis."""
+    """Return a symbol for an open size: the input's name, in letters that a symbol may have, and the axis."""
     clean = "".join(letter if letter.isalnum() and letter.isascii() else "_" for letter in name)
     return f"{clean if not clean[:1].isdigit() else '_' + clean}_{axis}"
 
 
 def size_letter(value: Value, axis: int) -> str:
-    """What the size of an input's axis is usually called: T for steps, H and W of images, C for channels."""
+    """Return what the size of an input's axis is usually called: T for steps, H and W of images, C for channels."""
     shape = value.shape or ()
     if len(shape) > len(LETTERS):
         return f"D{axis}"
@@ -97,7 +97,7 @@ def import_placeholder_with_default(node: ImportNode) -> Value:
         node.decide(DecisionKind.DEFAULT_TAKEN, f"an input with a default, which is used: {default.name}")
         return default
     shape = node.attrs.get("shape") if node.given_shape is None else node.given_shape
-    return node.new_input(TensorType(node.given_dtype or default.dtype, _with_names(node, shape)))
+    return node.new_input(TensorType(node.given_dtype or default.dtype, _name_sizes(node, shape)))
 
 
 def import_fill(node: ImportNode) -> Value:
@@ -110,21 +110,21 @@ def import_fill(node: ImportNode) -> Value:
 
 
 def _number(value: Value) -> float | None:
-    """A constant scalar as a Python float, None where it is computed, or a float cannot hold it."""
+    """Return a constant scalar as a Python float, None where it is computed, or a float cannot hold it."""
     if value.tensor is None or value.tensor.size != 1 or value.dtype in (None, DType.STRING):
         return None
     if value.dtype in COMPLEX:
         return None
-    return _exact(value.tensor.numpy().reshape(-1)[0].item())
+    return _to_exact_float(value.tensor.numpy().reshape(-1)[0].item())
 
 
-def _exact(number: int | float) -> float | None:
-    """A number as a float that is the same, None where there is none."""
+def _to_exact_float(number: int | float) -> float | None:
+    """Return a number as a float that is the same, None where there is none."""
     return float(number) if float(number) == number else None
 
 
 def constant_like(number: float) -> ImportFunction:
-    """The import function of ZerosLike and OnesLike."""
+    """Return the import function of ZerosLike and OnesLike."""
 
     def import_constant_like(node: ImportNode) -> Value:
         shape = node.step(ShapeOf(), node.input(0))

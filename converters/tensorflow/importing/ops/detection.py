@@ -20,17 +20,17 @@ from graphir.ops.slicing import Slice
 from graphir.types import DType
 
 
-def _float32(node: ImportNode, value: Value) -> Value:
+def _to_float32(node: ImportNode, value: Value) -> Value:
     return node.cast(value, DType.FLOAT32, suffix="float")
 
 
-def _selected(node: ImportNode, overlap: Value, least: Value | None) -> Value:
-    """The numbers of the boxes that are kept, int64, the best first."""
-    boxes = node.step(Unsqueeze(), _float32(node, node.input(0)), node.vector([0]), suffix="boxes")
-    scores = node.step(Unsqueeze(), _float32(node, node.input(1)), node.vector([0, 1]), suffix="scores")
-    limits = [node.int64(node.input(2)), _float32(node, overlap)]
+def _select_boxes(node: ImportNode, overlap: Value, least: Value | None) -> Value:
+    """Return the numbers of the boxes that are kept, int64, the best first."""
+    boxes = node.step(Unsqueeze(), _to_float32(node, node.input(0)), node.vector([0]), suffix="boxes")
+    scores = node.step(Unsqueeze(), _to_float32(node, node.input(1)), node.vector([0, 1]), suffix="scores")
+    limits = [node.int64(node.input(2)), _to_float32(node, overlap)]
     if least is not None:
-        limits.append(_float32(node, least))
+        limits.append(_to_float32(node, least))
     rows = node.step(NonMaxSuppression(), boxes, scores, *limits)
     return node.step(Gather(axis=1), rows, node.constant(2, DType.INT64), suffix="selected")
 
@@ -38,17 +38,17 @@ def _selected(node: ImportNode, overlap: Value, least: Value | None) -> Value:
 def import_suppression_v1(node: ImportNode) -> Value:
     """NonMaxSuppression, whose overlap is an attribute."""
     overlap = node.constant(node.attrs["iou_threshold"], DType.FLOAT32)
-    return node.emit(ew.Cast(DType.INT32), _selected(node, overlap, None))
+    return node.emit(ew.Cast(DType.INT32), _select_boxes(node, overlap, None))
 
 
 def import_suppression(node: ImportNode) -> Value:
     """NonMaxSuppressionV2 and V3, which has the least score as an input too."""
     least = node.input(4) if len(node) > 4 else None
-    return node.emit(ew.Cast(DType.INT32), _selected(node, node.input(3), least))
+    return node.emit(ew.Cast(DType.INT32), _select_boxes(node, node.input(3), least))
 
 
-def _filled(node: ImportNode, vector: Value, count: Value) -> Value:
-    """The vector with zeros behind it up to `max_output_size`, of which `count` is the int64 vector."""
+def _pad_vector(node: ImportNode, vector: Value, count: Value) -> Value:
+    """Return the vector with zeros behind it up to `max_output_size`, of which `count` is the int64 vector."""
     dtype = vector.dtype
     assert dtype is not None
     zeros = node.step(ConstantOfShape(0.0, dtype), count, suffix="zeros")
@@ -56,22 +56,23 @@ def _filled(node: ImportNode, vector: Value, count: Value) -> Value:
     return node.step(Slice(), both, node.vector([0]), count, node.vector([0]), suffix="padded")
 
 
-def _suppressed_to(node: ImportNode, scores: Value | None) -> tuple[Value, ...]:
-    """The numbers of the boxes, their scores where they are given, and how many these are, filled up if wanted."""
-    selected = _selected(node, node.input(3), node.input(4))
+def _suppress(node: ImportNode, scores: Value | None) -> tuple[Value, ...]:
+    """Return the numbers of the boxes, their scores where they are given, and how many these are, filled up if
+    wanted."""
+    selected = _select_boxes(node, node.input(3), node.input(4))
     results = [node.cast(selected, DType.INT32, suffix="numbers")]
     if scores is not None:
         results.append(node.step(Gather(), scores, selected, suffix="scores"))
     valid = node.cast(node.step(Size(), selected), DType.INT32, suffix="valid")
     if node.attrs["pad_to_max_output_size"]:
         count = node.step(Reshape(), node.int64(node.input(2)), node.vector([1]), suffix="count")
-        results = [_filled(node, vector, count) for vector in results]
+        results = [_pad_vector(node, vector, count) for vector in results]
     return *results, valid
 
 
 def import_suppression_v4(node: ImportNode) -> tuple[Value, ...]:
     """NonMaxSuppressionV4: the result may have a fixed size, then its second result says how much of it counts."""
-    return _suppressed_to(node, None)
+    return _suppress(node, None)
 
 
 def import_suppression_v5(node: ImportNode) -> tuple[Value, ...]:
@@ -79,7 +80,7 @@ def import_suppression_v5(node: ImportNode) -> tuple[Value, ...]:
     sigma = float(node.elements(5, "soft_nms_sigma").item())
     if sigma != 0:
         node.refuse(f"soft_nms_sigma {sigma}: no target has a suppression that lowers scores; use 0")
-    return _suppressed_to(node, node.input(1))
+    return _suppress(node, node.input(1))
 
 
 def import_combined_suppression(node: ImportNode) -> tuple[Value, ...]:
@@ -148,7 +149,7 @@ def import_crop_and_resize(node: ImportNode) -> Value:
     rows = _Positions(node, boxes, (0, 2), height, sizes[0], nearest)
     columns = _Positions(node, boxes, (1, 3), width, sizes[1], nearest)
     flat = node.step(Reshape(), image, as_vector(node, [-1, size_at(node, image, 3)]), suffix="flat")
-    flat = _float32(node, flat)
+    flat = _to_float32(node, flat)
     first = node.step(ew.Mul(), numbers, height, suffix="first")
     first = node.step(Unsqueeze(), first, node.vector([1]), suffix="first_row")
 
@@ -166,10 +167,10 @@ def import_crop_and_resize(node: ImportNode) -> Value:
             for share, axes in ((columns.share, [1, 3]), (rows.share, [2, 3]))
         )
         above, below = (
-            _between(node, gathered(row, columns.before), gathered(row, columns.behind), across)
+            _interpolate(node, gathered(row, columns.before), gathered(row, columns.behind), across)
             for row in (rows.before, rows.behind)
         )
-        samples = _between(node, above, below, down)
+        samples = _interpolate(node, above, below, down)
     inside = node.step(
         ew.And(),
         node.step(Unsqueeze(), rows.inside, node.vector([2, 3])),
@@ -216,8 +217,8 @@ class _Positions:
             self.behind = node.cast(node.step(ew.Ceil(), position), DType.INT64, suffix="behind")
 
 
-def _between(node: ImportNode, before: Value, behind: Value, share: Value) -> Value:
-    """before + (behind - before) * share."""
+def _interpolate(node: ImportNode, before: Value, behind: Value, share: Value) -> Value:
+    """Return before + (behind - before) * share."""
     difference = node.step(ew.Sub(), behind, before, suffix="difference")
     return node.step(ew.Add(), before, node.step(ew.Mul(), difference, share), suffix="between")
 

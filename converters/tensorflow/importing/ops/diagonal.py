@@ -21,7 +21,7 @@ def import_band_part(node: ImportNode) -> Value:
     data = node.input(0)
     lower, upper = node.integer(1, "num_lower"), node.integer(2, "num_upper")
     if node.dtype() not in TRIANGLES:
-        return _band_by_mask(node, data, lower, upper)
+        return _mask_band(node, data, lower, upper)
     if lower >= 0:
         data = node.step(Trilu(upper=True), data, node.constant(-lower, DType.INT64), suffix="not_below")
     if upper >= 0:
@@ -29,7 +29,7 @@ def import_band_part(node: ImportNode) -> Value:
     return data
 
 
-def _band_by_mask(node: ImportNode, data: Value, lower: int, upper: int) -> Value:
+def _mask_band(node: ImportNode, data: Value, lower: int, upper: int) -> Value:
     offsets = _offsets(node, size_at(node, data, -2), size_at(node, data, -1))
     for limit, compare, cuts in ((-lower, ew.Less(), lower >= 0), (upper, ew.Greater(), upper >= 0)):
         if not cuts:
@@ -41,12 +41,12 @@ def _band_by_mask(node: ImportNode, data: Value, lower: int, upper: int) -> Valu
 
 def _offsets(node: ImportNode, rows: Count, columns: Count) -> Value:
     """Column less row of every place: int64 (rows, columns)."""
-    down = node.step(Unsqueeze(), _numbers(node, rows), node.vector([1]), suffix="down")
-    return node.step(ew.Sub(), _numbers(node, columns), down, suffix="offsets")
+    down = node.step(Unsqueeze(), _count_up(node, rows), node.vector([1]), suffix="down")
+    return node.step(ew.Sub(), _count_up(node, columns), down, suffix="offsets")
 
 
-def _numbers(node: ImportNode, count: Count) -> Value:
-    """0, 1, 2... as an int64 vector."""
+def _count_up(node: ImportNode, count: Count) -> Value:
+    """Return 0, 1, 2... as an int64 vector."""
     zero, unit = (node.constant(number, DType.INT64) for number in (0, 1))
     if isinstance(count, int):
         return node.vector(range(count))
@@ -54,13 +54,13 @@ def _numbers(node: ImportNode, count: Count) -> Value:
     return node.step(Range(), zero, limit, unit, suffix="numbers")
 
 
-def _on_diagonal(node: ImportNode, rows: Count, columns: Count, k: int) -> Value:
-    """Whether a place is on diagonal k."""
+def _is_on_diagonal(node: ImportNode, rows: Count, columns: Count, k: int) -> Value:
+    """Return whether a place is on diagonal k."""
     return node.step(ew.Equal(), _offsets(node, rows, columns), node.constant(k, DType.INT64), suffix="on_diagonal")
 
 
 def _diagonal_number(node: ImportNode, slot: int) -> int:
-    """The diagonal that is meant; 0 for operators that have the main one only."""
+    """Return the diagonal that is meant; 0 for operators that have the main one only."""
     if len(node) <= slot:
         return 0
     numbers = node.integers(slot, "k")
@@ -76,12 +76,12 @@ def import_matrix_diag(node: ImportNode) -> Value:
         node.refuse(f"the diagonal of {diagonal.type}; only a vector is supported")
     k = _diagonal_number(node, 1)
     length = size_at(node, diagonal, -1)
-    rows, columns = _moved(node, length, max(-k, 0)), _moved(node, length, max(k, 0))
+    rows, columns = _add_to_size(node, length, max(-k, 0)), _add_to_size(node, length, max(k, 0))
     if len(node) > 2:
         rows, columns = _stated_sizes(node, length, rows, columns, k)
     padding = node.input(4) if len(node) > 4 else node.scalar_like(diagonal, 0)
-    spread = _spread(node, diagonal, length, rows if k >= 0 else columns, k)
-    return node.emit(ew.Where(), _on_diagonal(node, rows, columns, k), spread, padding)
+    spread = _spread_diagonal(node, diagonal, length, rows if k >= 0 else columns, k)
+    return node.emit(ew.Where(), _is_on_diagonal(node, rows, columns, k), spread, padding)
 
 
 def _stated_sizes(
@@ -90,21 +90,22 @@ def _stated_sizes(
     """Rows and columns: those that are stated, or the fewest; square if neither is."""
     stated = node.integer(2, "num_rows"), node.integer(3, "num_cols")
     if stated == (-1, -1):
-        side = _moved(node, length, abs(k))
+        side = _add_to_size(node, length, abs(k))
         return side, side
     return tuple(  # type: ignore[return-value]
         size if number == -1 else number for number, size in zip(stated, (rows, columns), strict=True)
     )
 
 
-def _moved(node: ImportNode, size: Count, by: int) -> Count:
+def _add_to_size(node: ImportNode, size: Count, by: int) -> Count:
     if isinstance(size, int):
         return size + by
     return size if not by else node.step(ew.Add(), size, node.vector([by]), suffix="longer")
 
 
-def _spread(node: ImportNode, diagonal: Value, length: Count, side: Count, k: int) -> Value:
-    """The diagonal along the rows (from the main diagonal on) or the columns, as long as that side of the matrix.
+def _spread_diagonal(node: ImportNode, diagonal: Value, length: Count, side: Count, k: int) -> Value:
+    """Return the diagonal along the rows (from the main diagonal on) or the columns, as long as that side of the
+    matrix.
 
     On diagonal k of 0 or more the element's place is its row, below it is its column.
     """
@@ -135,7 +136,7 @@ def import_matrix_diag_part(node: ImportNode) -> Value:
     tall, wide = as_vector(node, [rows]), as_vector(node, [columns])
     down = node.step(ew.Sub(), tall, node.vector([max(-k, 0)]), suffix="down")
     across = node.step(ew.Sub(), wide, node.vector([max(k, 0)]), suffix="across")
-    indices = _numbers(node, node.step(ew.Min(), down, across, suffix="length"))
+    indices = _count_up(node, node.step(ew.Min(), down, across, suffix="length"))
     step = node.step(ew.Add(), wide, node.vector([1]), suffix="stride")
     along = node.step(ew.Mul(), indices, step, suffix="along")
     skipped = node.step(ew.Mul(), wide, node.vector([max(-k, 0)]), suffix="skipped")
@@ -148,8 +149,8 @@ def import_matrix_set_diag(node: ImportNode) -> Value:
     data, diagonal = node.input(0), node.input(1)
     k = _diagonal_number(node, 2)
     rows, columns = size_at(node, data, -2), size_at(node, data, -1)
-    spread = _spread(node, diagonal, size_at(node, diagonal, -1), rows if k >= 0 else columns, k)
-    return node.emit(ew.Where(), _on_diagonal(node, rows, columns, k), spread, data)
+    spread = _spread_diagonal(node, diagonal, size_at(node, diagonal, -1), rows if k >= 0 else columns, k)
+    return node.emit(ew.Where(), _is_on_diagonal(node, rows, columns, k), spread, data)
 
 
 IMPORTS: dict[str, ImportFunction] = {

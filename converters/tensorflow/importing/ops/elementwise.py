@@ -42,7 +42,7 @@ def import_floor_div(node: ImportNode) -> Value:
 
 
 def _is_natural(value: Value) -> bool:
-    """Whether the elements are known not to be below zero."""
+    """Return whether the elements are known not to be below zero."""
     if value.known is None:
         return False
     bounds = [None if isinstance(element, float) else lower_bound(element) for element in value.known.elements]
@@ -126,35 +126,35 @@ def import_clip(node: ImportNode) -> Value:
 def import_div_no_nan(node: ImportNode) -> Value:
     """x / y, and 0 where y is 0."""
     x, y = node.inputs
-    return _zero_where_zero(node, y, node.step(ew.Div(), x, y))
+    return _keep_zeros(node, y, node.step(ew.Div(), x, y))
 
 
 def import_mul_no_nan(node: ImportNode) -> Value:
     """x * y, and 0 where y is 0 even if x is no number."""
     x, y = node.inputs
-    return _zero_where_zero(node, y, node.step(ew.Mul(), x, y))
+    return _keep_zeros(node, y, node.step(ew.Mul(), x, y))
 
 
 def import_xdivy(node: ImportNode) -> Value:
     """x / y, and 0 where x is 0."""
     x, y = node.inputs
-    return _zero_where_zero(node, x, node.step(ew.Div(), x, y))
+    return _keep_zeros(node, x, node.step(ew.Div(), x, y))
 
 
 def import_xlogy(node: ImportNode) -> Value:
     """x * log(y), and 0 where x is 0."""
     x, y = node.inputs
-    return _zero_where_zero(node, x, node.step(ew.Mul(), x, node.step(ew.Log(), y)))
+    return _keep_zeros(node, x, node.step(ew.Mul(), x, node.step(ew.Log(), y)))
 
 
 def import_xlog1py(node: ImportNode) -> Value:
     """x * log(1 + y), and 0 where x is 0."""
     x, y = node.inputs
     log = node.step(ew.Log(), node.step(ew.Add(), y, node.scalar_like(y, 1)))
-    return _zero_where_zero(node, x, node.step(ew.Mul(), x, log))
+    return _keep_zeros(node, x, node.step(ew.Mul(), x, log))
 
 
-def _zero_where_zero(node: ImportNode, decider: Value, value: Value) -> Value:
+def _keep_zeros(node: ImportNode, decider: Value, value: Value) -> Value:
     zero = node.scalar_like(decider, 0)
     return node.emit(ew.Where(), node.step(ew.Equal(), decider, zero), zero, value)
 
@@ -165,7 +165,7 @@ def import_atan2(node: ImportNode) -> Value:
 
 
 def angle_of(node: ImportNode, y: Value, x: Value) -> Value:
-    """The angle of (x, y), which is the node's result."""
+    """Return the angle of (x, y), which is the node's result."""
     node.decide(
         DecisionKind.PRECISION,
         "Atan2 is atan(y / x) moved to its quadrant: zeros have no sign, and two infinite operands give NaN",

@@ -21,14 +21,14 @@ from graphir.types import DType
 SINGLES = frozenset({DType.FLOAT32, DType.FLOAT64})
 
 
-def _computing(node: ImportNode) -> Value:
-    """The images in float32 at least, as TensorFlow computes with them."""
+def _to_computing_dtype(node: ImportNode) -> Value:
+    """Return the images in float32 at least, as TensorFlow computes with them."""
     data = node.input(0)
     return data if node.dtype() in SINGLES else node.cast(data, DType.FLOAT32, suffix="float")
 
 
-def _result(node: ImportNode, op: ew.Add | ew.Sub | ew.Mul | Concat, *operands: Value) -> Value:
-    """The node's result, of the images' dtype."""
+def _emit_result(node: ImportNode, op: ew.Add | ew.Sub | ew.Mul | Concat, *operands: Value) -> Value:
+    """Return the node's result, of the images' dtype."""
     if node.dtype() in SINGLES:
         return node.emit(op, *operands)
     return node.emit(ew.Cast(node.dtype()), node.step(op, *operands, suffix="result"))
@@ -36,10 +36,10 @@ def _result(node: ImportNode, op: ew.Add | ew.Sub | ew.Mul | Concat, *operands: 
 
 def import_adjust_contrast(node: ImportNode) -> Value:
     """AdjustContrastv2: (x - mean) * factor + mean, by the mean of each channel of each image."""
-    data = _computing(node)
+    data = _to_computing_dtype(node)
     mean = node.step(ReduceMean(), data, node.vector([-3, -2]), suffix="mean")
     apart = node.step(ew.Mul(), node.step(ew.Sub(), data, mean), node.input(1), suffix="apart")
-    return _result(node, ew.Add(), apart, mean)
+    return _emit_result(node, ew.Add(), apart, mean)
 
 
 class _Colours:
@@ -77,7 +77,7 @@ class _Colours:
         return node.step(ew.Where(), positive, share, self.zero, suffix="saturation")
 
 
-def _coloured(node: ImportNode, hue: Value, spread: Value, top: Value) -> Value:
+def _mix_channels(node: ImportNode, hue: Value, spread: Value, top: Value) -> Value:
     """Red, green and blue: top less the spread times what the hue takes of each channel.
 
     Red has all of it at a hue of 1/2, green and blue at those that are a third away: 1 - clip(|6 h - 3| - 1), and
@@ -90,36 +90,36 @@ def _coloured(node: ImportNode, hue: Value, spread: Value, top: Value) -> Value:
     given = node.step(ew.Add(), away, node.constant([-1, 2, 2], dtype), suffix="given")
     given = node.step(ew.Clip(), given, node.scalar_like(hue, 0), node.scalar_like(hue, 1), suffix="given")
     taken = node.step(ew.Mul(), spread, node.step(ew.Sub(), node.scalar_like(hue, 1), given), suffix="taken")
-    return _result(node, ew.Sub(), top, taken)
+    return _emit_result(node, ew.Sub(), top, taken)
 
 
 def import_rgb_to_hsv(node: ImportNode) -> Value:
     """RGBToHSV."""
-    colours = _Colours(node, _computing(node))
-    return _result(node, Concat(axis=-1), colours.hue, colours.saturation(node), colours.top)
+    colours = _Colours(node, _to_computing_dtype(node))
+    return _emit_result(node, Concat(axis=-1), colours.hue, colours.saturation(node), colours.top)
 
 
 def import_hsv_to_rgb(node: ImportNode) -> Value:
     """HSVToRGB."""
-    hue, saturation, top = node.steps(Split(3, axis=-1), _computing(node), suffix="channels")
-    return _coloured(node, hue, node.step(ew.Mul(), saturation, top, suffix="spread"), top)
+    hue, saturation, top = node.steps(Split(3, axis=-1), _to_computing_dtype(node), suffix="channels")
+    return _mix_channels(node, hue, node.step(ew.Mul(), saturation, top, suffix="spread"), top)
 
 
 def import_adjust_hue(node: ImportNode) -> Value:
     """AdjustHue: `delta` is added to the hue, in turns."""
-    colours = _Colours(node, _computing(node))
+    colours = _Colours(node, _to_computing_dtype(node))
     hue = node.step(ew.Add(), colours.hue, node.input(1), suffix="moved")
     hue = node.step(ew.Sub(), hue, node.step(ew.Floor(), hue), suffix="moved")
-    return _coloured(node, hue, colours.spread, colours.top)
+    return _mix_channels(node, hue, colours.spread, colours.top)
 
 
 def import_adjust_saturation(node: ImportNode) -> Value:
     """AdjustSaturation: the saturation times `scale`, limited to 0 and 1."""
-    colours = _Colours(node, _computing(node))
+    colours = _Colours(node, _to_computing_dtype(node))
     saturation = node.step(ew.Mul(), colours.saturation(node), node.input(1), suffix="scaled")
     limits = colours.zero, node.scalar_like(saturation, 1)
     saturation = node.step(ew.Clip(), saturation, *limits, suffix="limited")
-    return _coloured(node, colours.hue, node.step(ew.Mul(), saturation, colours.top, suffix="spread"), colours.top)
+    return _mix_channels(node, colours.hue, node.step(ew.Mul(), saturation, colours.top, suffix="spread"), colours.top)
 
 
 def _import_patches(node: ImportNode, spatial: int) -> Value:

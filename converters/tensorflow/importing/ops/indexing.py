@@ -21,22 +21,22 @@ ONE_HOT = frozenset({DType.FLOAT32, DType.INT32, DType.INT64})
 
 def import_gather(node: ImportNode) -> Value:
     """Gather: rows of the first input."""
-    return node.emit(ix.Gather(axis=0), node.input(0), _indices(node, 1))
+    return node.emit(ix.Gather(axis=0), node.input(0), _read_indices(node, 1))
 
 
 def import_gather_v2(node: ImportNode) -> Value:
     """GatherV2: slices along an axis; the first `batch_dims` axes of data and indices go together."""
-    return _gathered(node, node.integer(2, "the axis"))
+    return _gather(node, node.integer(2, "the axis"))
 
 
 def import_resource_gather(node: ImportNode) -> Value:
     """ResourceGather: rows of a variable, behind `batch_dims` axes that go together."""
-    return _gathered(node, int(node.attrs["batch_dims"]))
+    return _gather(node, int(node.attrs["batch_dims"]))
 
 
-def _gathered(node: ImportNode, axis: int) -> Value:
+def _gather(node: ImportNode, axis: int) -> Value:
     """data (B..., M..., n, R...) and indices (B..., I...) give (B..., M..., I..., R...)."""
-    data, indices = node.input(0), _indices(node, 1)
+    data, indices = node.input(0), _read_indices(node, 1)
     batch = int(node.attrs["batch_dims"])
     if batch < 0:
         batch += node.rank(indices)
@@ -61,7 +61,7 @@ def _gathered(node: ImportNode, axis: int) -> Value:
     return node.emit(Transpose((*range(batch), *middle, *range(batch, batch + index_axes), *rest)), rows)
 
 
-def _indices(node: ImportNode, slot: int) -> Value:
+def _read_indices(node: ImportNode, slot: int) -> Value:
     """Indices of a dtype that ONNX has for them."""
     value = node.input(slot)
     return value if value.dtype in INDICES else node.int64(value)
@@ -80,7 +80,7 @@ def _check_policy(node: ImportNode) -> None:
 
 
 def scattering(reduction: ix.Reduction, *, negated: bool = False) -> ImportFunction:
-    """The import function of a TensorScatter: updates at index vectors, combined with what is there."""
+    """Return the import function of a TensorScatter: updates at index vectors, combined with what is there."""
 
     def import_tensor_scatter(node: ImportNode) -> Value:
         _check_policy(node)
@@ -96,15 +96,15 @@ def import_scatter_nd(node: ImportNode) -> Value:
     """ScatterNd: zeros with the updates at index vectors; updates at one place are added up."""
     _check_policy(node)
     indices, updates, shape = node.inputs
-    reduction = ix.Reduction.NONE if _are_apart(node, indices) else ix.Reduction.ADD
+    reduction = ix.Reduction.NONE if _are_distinct(node, indices) else ix.Reduction.ADD
     if reduction is ix.Reduction.ADD and not node.dtype(1).is_integer and not node.dtype(1).is_float:
         node.refuse(f"computed indices with updates of {node.dtype(1)}, which may have to be added up")
     zeros = node.step(ConstantOfShape(0.0, node.dtype(1)), node.int64(shape), suffix="zeros")
     return node.emit(ix.ScatterND(reduction), zeros, node.int64(indices), updates)
 
 
-def _are_apart(node: ImportNode, indices: Value) -> bool:
-    """Whether all index vectors are known and different."""
+def _are_distinct(node: ImportNode, indices: Value) -> bool:
+    """Return whether all index vectors are known and different."""
     known = node.known(0)
     if known is None or indices.known is None or not indices.known.shape:
         return False
@@ -134,21 +134,21 @@ def import_one_hot(node: ImportNode) -> Value:
     axis = int(node.attrs["axis"])
     if node.dtype(2) not in ONE_HOT:
         spread = node.step(Unsqueeze(), node.int64(indices), node.vector([axis]), suffix="apart")
-        numbers = node.step(Range(), _int64(node, 0), node.int64(depth), _int64(node, 1))
+        numbers = node.step(Range(), _int64_constant(node, 0), node.int64(depth), _int64_constant(node, 1))
         behind = 0 if axis == -1 else node.rank(indices) - axis
         if behind:
             numbers = node.step(Unsqueeze(), numbers, node.vector(range(1, behind + 1)), suffix="numbers")
         return node.emit(ew.Where(), node.step(ew.Equal(), spread, numbers), on, off)
     hot_indices = node.int64(indices)
     if node.dtype() is not DType.UINT8 and not _is_natural(node, 0):
-        negative = node.step(ew.Less(), hot_indices, _int64(node, 0), suffix="negative")
-        hot_indices = node.step(ew.Where(), negative, _int64(node, BEYOND), hot_indices, suffix="places")
+        negative = node.step(ew.Less(), hot_indices, _int64_constant(node, 0), suffix="negative")
+        hot_indices = node.step(ew.Where(), negative, _int64_constant(node, BEYOND), hot_indices, suffix="places")
     pair = [node.step(Unsqueeze(), value, node.vector([0]), suffix="value") for value in (off, on)]
     values = node.step(Concat(axis=0), *pair, suffix="values")
     return node.emit(ix.OneHot(axis), hot_indices, node.int64(depth), values)
 
 
-def _int64(node: ImportNode, number: int) -> Value:
+def _int64_constant(node: ImportNode, number: int) -> Value:
     return node.constant(number, DType.INT64)
 
 
@@ -183,7 +183,7 @@ def import_invert_permutation(node: ImportNode) -> Value:
     """InvertPermutation: y[x[i]] = i."""
     permutation = node.input(0)
     count = length_of(node, permutation)
-    numbers = node.step(Range(), _int64(node, 0), count, _int64(node, 1))
+    numbers = node.step(Range(), _int64_constant(node, 0), count, _int64_constant(node, 1))
     if permutation.dtype is not DType.INT64:
         numbers = node.cast(numbers, DType.INT32, suffix="numbers")
     return node.emit(ix.ScatterElements(axis=0), permutation, permutation, numbers)
@@ -200,7 +200,7 @@ def import_bincount(node: ImportNode) -> Value:
     if not dense:
         data = node.step(Reshape(), data, node.vector([-1]), suffix="flat")
     dtype = node.dtype(2)
-    numbers = node.step(Range(), _int64(node, 0), _scalar(node, size), _int64(node, 1))
+    numbers = node.step(Range(), _int64_constant(node, 0), _scalar(node, size), _int64_constant(node, 1))
     apart = node.step(Unsqueeze(), node.int64(data), node.vector([-1]), suffix="apart")
     hit = node.step(ew.Equal(), apart, numbers, suffix="hit")
     counted = node.cast(hit, dtype, suffix="counted")
@@ -221,7 +221,7 @@ def import_bincount(node: ImportNode) -> Value:
 
 
 def _scalar(node: ImportNode, value: Value) -> Value:
-    """A count as an int64 scalar; it may come as a vector of one."""
+    """Return a count as an int64 scalar; it may come as a vector of one."""
     whole = node.int64(value)
     return whole if value.shape == () else node.step(Reshape(), whole, node.vector([]), suffix="scalar")
 
@@ -287,7 +287,7 @@ def _search(node: ImportNode, compare: ew.Less | ew.LessOrEqual) -> Value:  # ty
 
 
 def _count_true(node: ImportNode, condition: Value, dtype: DType) -> Value:
-    """How many elements along the last axis hold."""
+    """Return how many elements along the last axis hold."""
     whole = node.cast(condition, dtype, suffix="whole")
     return node.emit(ReduceSum(keepdims=False), whole, node.vector([-1]))
 

@@ -19,7 +19,7 @@ def import_cross_entropy(node: ImportNode) -> tuple[Value, ...]:
     """-sum(labels * log softmax(features)) of each row; features and labels broadcast."""
     features, labels = node.input(0), node.input(1)
     classes = node.vector([1])
-    features = _broadcast(node, features, labels)
+    features = _broadcast_labels(node, features, labels)
     product = node.step(ew.Mul(), labels, node.step(LogSoftmax(1), features))
     total = node.step(ReduceSum(keepdims=False), product, classes)
     loss = node.emit(ew.Neg(), total)
@@ -28,8 +28,8 @@ def import_cross_entropy(node: ImportNode) -> tuple[Value, ...]:
     return loss, node.step(ew.Sub(), node.step(Softmax(1), features), labels, suffix="gradient")
 
 
-def _broadcast(node: ImportNode, features: Value, labels: Value) -> Value:
-    """The features with as many classes as the labels have: one column stands for all, before softmax."""
+def _broadcast_labels(node: ImportNode, features: Value, labels: Value) -> Value:
+    """Return the features with as many classes as the labels have: one column stands for all, before softmax."""
     sizes = [value.shape[1] if value.shape is not None and len(value.shape) == 2 else UNKNOWN
              for value in (features, labels)]  # fmt: skip
     if sizes[0] == sizes[1] and sizes[0] is not UNKNOWN:

@@ -21,14 +21,14 @@ def import_fused_batch_norm(node: ImportNode) -> tuple[Value, ...]:
     spatial = node.rank(data) - 2
     layout = layout_of(node, spatial)
     if node.attrs["is_training"]:
-        return (_with_batch_statistics(node, range(spatial + 2), layout.channels_last),)
+        return (_normalize_by_batch(node, range(spatial + 2), layout.channels_last),)
     op = BatchNormalization(epsilon=node.attrs["epsilon"])
     first = channels_first(node, layout, data)
     return finish(node, layout, op, first, scale, offset, mean, variance), mean, variance
 
 
-def _with_batch_statistics(node: ImportNode, axes: range, channels_last: bool) -> Value:
-    """What TensorFlow computes under `is_training`: mean and variance of this batch, whatever is stored."""
+def _normalize_by_batch(node: ImportNode, axes: range, channels_last: bool) -> Value:
+    """Return what TensorFlow computes under `is_training`: mean and variance of this batch, whatever is stored."""
     data, scale, offset = node.inputs[:3]
     node.decide(
         DecisionKind.TRAINING_FLAG,

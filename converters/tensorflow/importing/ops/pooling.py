@@ -46,8 +46,8 @@ def import_pool(
     return finish(node, layout, cls(kernel_shape=kernel, dilations=unless_all_one(dilations)), first)
 
 
-def _windowed(spatial: int, maximum: bool) -> ImportFunction:
-    """The import function of a pooling whose windows are attributes."""
+def _make_pooling(spatial: int, maximum: bool) -> ImportFunction:
+    """Return the import function of a pooling whose windows are attributes."""
 
     def import_windowed(node: ImportNode) -> Value:
         return import_pool(node, spatial, maximum, node.attrs["ksize"], node.attrs["strides"])
@@ -112,11 +112,11 @@ def import_dilation(node: ImportNode) -> Value:
 
 
 IMPORTS: dict[str, ImportFunction] = {
-    "AvgPool": _windowed(2, maximum=False),
-    "AvgPool3D": _windowed(3, maximum=False),
+    "AvgPool": _make_pooling(2, maximum=False),
+    "AvgPool3D": _make_pooling(3, maximum=False),
     "Dilation2D": import_dilation,
-    "MaxPool": _windowed(2, maximum=True),
-    "MaxPool3D": _windowed(3, maximum=True),
+    "MaxPool": _make_pooling(2, maximum=True),
+    "MaxPool3D": _make_pooling(3, maximum=True),
     "MaxPoolV2": import_max_pool_v2,
     "MaxPoolWithArgmax": import_max_pool_with_argmax,
 }

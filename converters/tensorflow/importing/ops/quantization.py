@@ -34,7 +34,8 @@ class Steps(NamedTuple):
 
 
 def steps_of(low: ndarray[Any, Any], high: ndarray[Any, Any], bits: int, narrow: bool) -> Steps:
-    """The range (low, high) moved so that zero is a step, in float32 as TensorFlow computes it. (0, 0) stays empty.
+    """Return the range (low, high) moved so that zero is a step, in float32 as TensorFlow computes it. (0, 0) stays
+    empty.
 
     >>> import numpy as np
     >>> found = steps_of(np.float32(-6.0), np.float32(6.0), 8, False)
@@ -55,15 +56,15 @@ def steps_of(low: ndarray[Any, Any], high: ndarray[Any, Any], bits: int, narrow:
 
 
 def _fake_bits(node: ImportNode) -> int:
-    """The bits of a fake quantization, within what TensorFlow's kernels take."""
+    """Return the bits of a fake quantization, within what TensorFlow's kernels take."""
     bits = int(node.attrs["num_bits"])
     if not 2 <= bits <= 16:
         node.refuse(f"num_bits {bits}; TensorFlow takes 2 to 16")
     return bits
 
 
-def _fake_quantized(node: ImportNode, low: ndarray[Any, Any], high: ndarray[Any, Any]) -> Value:
-    """The data as fake quantization over a constant range gives them."""
+def _fake_quantize(node: ImportNode, low: ndarray[Any, Any], high: ndarray[Any, Any]) -> Value:
+    """Return the data as fake quantization over a constant range gives them."""
     import numpy as np
 
     bits, narrow = _fake_bits(node), bool(node.attrs["narrow_range"])
@@ -79,7 +80,7 @@ def _fake_quantized(node: ImportNode, low: ndarray[Any, Any], high: ndarray[Any,
     data = node.input(0)
     empty = bool(np.any(steps.lowest == steps.highest))
     if bits != BYTE:
-        return _by_arithmetic(node, data, steps)
+        return _quantize_by_arithmetic(node, data, steps)
     if narrow or empty:
         limits = node.constant(steps.lowest, DType.FLOAT32), node.constant(steps.highest, DType.FLOAT32)
         data = node.step(ew.Min(), node.step(ew.Max(), data, limits[0], suffix="above"), limits[1], suffix="below")
@@ -95,15 +96,15 @@ def _fake_quantized(node: ImportNode, low: ndarray[Any, Any], high: ndarray[Any,
     return node.emit(DequantizeLinear(axis=axis), quantized, scale, zero)
 
 
-def _by_arithmetic(node: ImportNode, data: Value, steps: Steps) -> Value:
+def _quantize_by_arithmetic(node: ImportNode, data: Value, steps: Steps) -> Value:
     """floor((x - lowest) / scale + 0.5) * scale + lowest, for numbers of bits that no quantized dtype has."""
     scale, lowest, highest = (
         node.constant(numbers, DType.FLOAT32) for numbers in (steps.scale, steps.lowest, steps.highest)
     )
-    return _rounded_to_steps(node, data, scale, lowest, highest)
+    return _round_to_steps(node, data, scale, lowest, highest)
 
 
-def _rounded_to_steps(node: ImportNode, data: Value, scale: Value, lowest: Value, highest: Value) -> Value:
+def _round_to_steps(node: ImportNode, data: Value, scale: Value, lowest: Value, highest: Value) -> Value:
     data = node.step(ew.Min(), node.step(ew.Max(), data, lowest, suffix="above"), highest, suffix="below")
     steps = node.step(ew.Div(), node.step(ew.Sub(), data, lowest, suffix="shifted"), scale, suffix="place")
     steps = node.step(ew.Floor(), node.step(ew.Add(), steps, node.scalar_like(data, 0.5), suffix="up"))
@@ -114,18 +115,18 @@ def import_fake_quant_args(node: ImportNode) -> Value:
     """FakeQuantWithMinMaxArgs, whose range is two attributes."""
     import numpy as np
 
-    return _fake_quantized(node, np.float32(node.attrs["min"]), np.float32(node.attrs["max"]))  # type: ignore[arg-type]
+    return _fake_quantize(node, np.float32(node.attrs["min"]), np.float32(node.attrs["max"]))  # type: ignore[arg-type]
 
 
 def import_fake_quant_vars(node: ImportNode) -> Value:
     """FakeQuantWithMinMaxVars and ...PerChannel, whose range is two inputs: scalars, or vectors for the last axis."""
     if any(node.input(slot).tensor is None for slot in (1, 2)):
-        return _over_computed_range(node)
-    return _fake_quantized(node, node.elements(1, "min"), node.elements(2, "max"))
+        return _quantize_over_computed_range(node)
+    return _fake_quantize(node, node.elements(1, "min"), node.elements(2, "max"))
 
 
-def _over_computed_range(node: ImportNode) -> Value:
-    """The same by arithmetic alone, for a range that is computed. An empty range gives 0."""
+def _quantize_over_computed_range(node: ImportNode) -> Value:
+    """Return the fake-quantized data by arithmetic alone, for a range that is computed. An empty range gives 0."""
     data, low, high = node.inputs
     least = 1 if node.attrs["narrow_range"] else 0
     most = 2 ** _fake_bits(node) - 1
@@ -142,7 +143,7 @@ def _over_computed_range(node: ImportNode) -> Value:
     lowest = node.step(ew.Mul(), node.step(ew.Sub(), first, zero), scale, suffix="lowest")
     highest = node.step(ew.Mul(), node.step(ew.Sub(), last, zero), scale, suffix="highest")
     lowest, highest = (node.step(ew.Where(), empty, nothing, limit) for limit in (lowest, highest))
-    return _rounded_to_steps(node, data, scale, lowest, highest)
+    return _round_to_steps(node, data, scale, lowest, highest)
 
 
 def import_quantize_and_dequantize(node: ImportNode) -> Value:
@@ -159,11 +160,11 @@ def import_quantize_and_dequantize(node: ImportNode) -> Value:
     most = 2 ** (bits - 1) - 1 if signed else 2**bits - 1
     data, axis = node.input(0), int(node.attrs["axis"])
     if given:
-        ends = tuple(_along(node, node.input(slot), axis) for slot in (1, 2))
+        ends = tuple(_align_to_axis(node, node.input(slot), axis) for slot in (1, 2))
     else:
         others = [] if axis == -1 else [node.vector([other for other in range(node.rank(data)) if other != axis])]
         ends = node.step(ReduceMin(), data, *others, suffix="low"), node.step(ReduceMax(), data, *others, suffix="high")
-    step = _step_of(node, ends, least, most)
+    step = _compute_step(node, ends, least, most)
     node.decide(
         DecisionKind.ROUNDING,
         "x is divided by the size of a step, TensorFlow multiplies by its inverse: what is within float32's precision "
@@ -179,14 +180,14 @@ def import_quantize_and_dequantize(node: ImportNode) -> Value:
     return node.emit(ew.Mul(), steps, step)
 
 
-def _along(node: ImportNode, end: Value, axis: int) -> Value:
-    """An end of the range, a scalar or a vector, so that it broadcasts along an axis of the data."""
+def _align_to_axis(node: ImportNode, end: Value, axis: int) -> Value:
+    """Return an end of the range, a scalar or a vector, so that it broadcasts along an axis of the data."""
     behind = 0 if axis == -1 else node.rank(node.input(0)) - 1 - axis
     return node.step(Unsqueeze(), end, node.vector(range(1, behind + 1)), suffix="end") if behind else end
 
 
-def _step_of(node: ImportNode, ends: tuple[Value, ...], least: int, most: int) -> Value:
-    """The smallest step that lets `least` to `most` steps reach both ends; 1 for a range of nothing."""
+def _compute_step(node: ImportNode, ends: tuple[Value, ...], least: int, most: int) -> Value:
+    """Return the smallest step that lets `least` to `most` steps reach both ends; 1 for a range of nothing."""
     low, high = ends
     nothing = node.scalar_like(high, 0)
     sides = [
@@ -206,7 +207,7 @@ def import_dequantize(node: ImportNode) -> Value:
     axis = int(node.attrs["axis"])
     if axis != -1 and mode == "MIN_FIRST":
         node.refuse("mode MIN_FIRST along an axis, which TensorFlow does not compute either")
-    low, high = (_along(node, node.input(slot), axis) for slot in (1, 2))
+    low, high = (_align_to_axis(node, node.input(slot), axis) for slot in (1, 2))
     real = node.cast(node.input(0), DType.FLOAT32, suffix="float")
     count = 2**dtype.bits
     signed = dtype in (DType.INT8, DType.INT16, DType.INT32)
@@ -217,7 +218,7 @@ def import_dequantize(node: ImportNode) -> Value:
             real = node.step(ew.Add(), real, node.scalar_like(real, -least), suffix="from_zero")
         real = node.step(ew.Add(), node.step(ew.Mul(), real, step), low, suffix="found")
     elif mode == "MIN_FIRST":
-        real = _from_first(node, real, (low, high), count, least)
+        real = _dequantize_min_first(node, real, count, least)
     elif mode == "SCALED":
         least += bool(node.attrs["narrow_range"]) and signed
         step = node.step(ew.Div(), high, node.scalar_like(high, count - 1 - (count // 2 if least else 0)))
@@ -230,9 +231,9 @@ def import_dequantize(node: ImportNode) -> Value:
     return node.emit(ew.Cast(wanted), real)
 
 
-def _from_first(node: ImportNode, data: Value, ends: tuple[Value, Value], count: int, least: int) -> Value:
+def _dequantize_min_first(node: ImportNode, data: Value, count: int, least: int) -> Value:
     """Mode MIN_FIRST: steps from the range's lower end, which is moved to the nearest step."""
-    low, high = ends
+    low, high = node.input(1), node.input(2)
     width = node.cast(node.step(ew.Sub(), high, low, suffix="width"), DType.FLOAT64, suffix="wide")
     step = node.step(ew.Div(), width, node.constant(float(count - 1), DType.FLOAT64), suffix="wide_step")
     step = node.cast(step, DType.FLOAT32, suffix="step")

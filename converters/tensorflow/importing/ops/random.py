@@ -17,8 +17,8 @@ from graphir.types import DType
 EXACT_RANGE = 1 << 20
 
 
-def _seed(node: ImportNode) -> float | None:
-    """The seed that is stated, as one number; None where TensorFlow would draw anew each time."""
+def _read_seed(node: ImportNode) -> float | None:
+    """Return the seed that is stated, as one number; None where TensorFlow would draw anew each time."""
     numbers: tuple[int, ...] | None
     if node.attrs.get("seed", 0) or node.attrs.get("seed2", 0):
         numbers = (int(node.attrs["seed"]), int(node.attrs["seed2"]))
@@ -43,7 +43,7 @@ SEED_SLOTS = {
 
 def _draw(node: ImportNode, dtype: DType, *, normal: bool, final: bool) -> Value:
     """Numbers of the shape that the first input states, from 0 to 1 or of the standard normal distribution."""
-    seed = _seed(node)
+    seed = _read_seed(node)
     sizes = node.known(0)
     put = node.emit if final else node.step
     if sizes is not None:
@@ -54,7 +54,7 @@ def _draw(node: ImportNode, dtype: DType, *, normal: bool, final: bool) -> Value
 
 
 def drawing(*, normal: bool) -> ImportFunction:
-    """The import function of numbers from 0 to 1, or of the standard normal distribution."""
+    """Return the import function of numbers from 0 to 1, or of the standard normal distribution."""
 
     def import_drawn(node: ImportNode) -> Value:
         wanted = node.attrs["dtype"]
@@ -87,7 +87,7 @@ def import_multinomial(node: ImportNode) -> Value:
         logits = node.cast(logits, DType.FLOAT32, suffix="logits")
     count = node.integer(1, "the number of samples")
     wanted = node.attrs["output_dtype"]
-    return node.emit(rnd.Multinomial(wanted, sample_size=count, seed=_seed(node)), logits)
+    return node.emit(rnd.Multinomial(wanted, sample_size=count, seed=_read_seed(node)), logits)
 
 
 def import_shuffle(node: ImportNode) -> Value:
@@ -96,7 +96,7 @@ def import_shuffle(node: ImportNode) -> Value:
     if node.rank(data) == 0:
         return data
     size = node.shape(data)[0]
-    seed = _seed(node)
+    seed = _read_seed(node)
     if isinstance(size, int):
         count = node.vector([size])
         drawn = node.step(rnd.RandomUniform((size,), seed=seed))

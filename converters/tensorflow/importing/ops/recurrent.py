@@ -46,8 +46,8 @@ class Weights:
     cell_clip: float
 
 
-def _weights(node: ImportNode, first: int, order: tuple[int, ...]) -> Weights:
-    """Those of a node, of whose inputs w is number `first`."""
+def _read_weights(node: ImportNode, first: int, order: tuple[int, ...]) -> Weights:
+    """Return the weights of a node, of whose inputs w is number `first`."""
     peepholes = tuple(node.input(first + offset) for offset in (1, 2, 3)) if node.attrs["use_peephole"] else ()
     forget_bias = float(node.attrs.get("forget_bias", 0.0))
     clip = float(node.attrs["cell_clip"])
@@ -59,7 +59,7 @@ def _weights(node: ImportNode, first: int, order: tuple[int, ...]) -> Weights:
     return Weights(w, bias, peepholes, order, forget_bias, clip)
 
 
-def _lstm_step(add: Add, graph: Graph, x: Value, cell: Value, state: Value, weights: Weights) -> tuple[Value, ...]:
+def _add_lstm_step(add: Add, graph: Graph, x: Value, cell: Value, state: Value, weights: Weights) -> tuple[Value, ...]:
     """i, cs, f, o, ci, co and h of one step; `add(op, *operands)` adds an operator."""
 
     def number(size: float) -> Value:
@@ -86,8 +86,8 @@ def _lstm_step(add: Add, graph: Graph, x: Value, cell: Value, state: Value, weig
     return i, after, f, o, new, bent, add(ew.Mul(), bent, o)
 
 
-def _in(node: ImportNode) -> Add:
-    """Adding steps of the node itself."""
+def _make_node_adder(node: ImportNode) -> Add:
+    """Return a function that adds steps of the node itself."""
 
     def add(op: Any, *operands: Value, results: int = 1) -> Any:
         outputs = node.steps(op, *operands)
@@ -96,8 +96,8 @@ def _in(node: ImportNode) -> Add:
     return add
 
 
-def _inside(node: ImportNode, graph: Graph) -> Add:
-    """Adding operators to a body of the node's."""
+def _make_body_adder(node: ImportNode, graph: Graph) -> Add:
+    """Return a function that adds operators to a body of the node's."""
 
     def add(op: Any, *operands: Value, results: int = 1) -> Any:
         name = node.fresh_name(f"{node.name}__{op.name.lower()}")
@@ -111,13 +111,13 @@ def _inside(node: ImportNode, graph: Graph) -> Add:
 def import_lstm_cell(node: ImportNode) -> Sequence[Value]:
     """LSTMBlockCell: one step."""
     x, cell, state = (node.input(slot) for slot in range(3))
-    return _lstm_step(_in(node), node.graph, x, cell, state, _weights(node, 3, ICFO))
+    return _add_lstm_step(_make_node_adder(node), node.graph, x, cell, state, _read_weights(node, 3, ICFO))
 
 
 def import_gru_cell(node: ImportNode) -> Sequence[Value]:
     """GRUBlockCell: one step; the reset gate multiplies the state before its product."""
     x, state, gates, new, gates_bias, new_bias = node.inputs
-    add = _in(node)
+    add = _make_node_adder(node)
     product = add(ew.Add(), add(MatMul(), add(Concat(-1), x, state), gates), gates_bias)
     gates_of: tuple[Value, Value] = add(Split(2, -1), add(act.Sigmoid(), product), results=2)
     reset, update = gates_of
@@ -127,22 +127,22 @@ def import_gru_cell(node: ImportNode) -> Sequence[Value]:
     return reset, update, fresh, add(ew.Add(), add(ew.Mul(), moved, fresh), add(ew.Mul(), update, state))
 
 
-def _block_lstm(order: tuple[int, ...]) -> ImportFunction:
+def _make_block_lstm(order: tuple[int, ...]) -> ImportFunction:
     def import_block_lstm(node: ImportNode) -> Sequence[Value]:
         """The layer over (steps, batch, features); what lies behind `seq_len_max` is 0."""
-        weights = _weights(node, 4, order)
+        weights = _read_weights(node, 4, order)
         tensors = [value.tensor for value in (weights.w, weights.bias, *weights.peepholes)]
         used = [slot for slot in range(7) if node.used(slot)]
         known = [tensor for tensor in tensors if tensor is not None]
         if used == [H_ALONE] and weights.cell_clip <= 0 and len(known) == len(tensors):
-            return _as_lstm(node, weights, known)
-        return _as_scan(node, weights)
+            return _emit_lstm(node, weights, known)
+        return _emit_scan(node, weights)
 
     return import_block_lstm
 
 
-def _covers(node: ImportNode, x: Value) -> bool:
-    """Whether `seq_len_max` is known to be the number of steps, or more."""
+def _covers_all_steps(node: ImportNode, x: Value) -> bool:
+    """Return whether `seq_len_max` is known to be the number of steps, or more."""
     known, shape = node.input(0).known, x.shape
     if known is None or not shape:
         return False
@@ -150,7 +150,7 @@ def _covers(node: ImportNode, x: Value) -> bool:
     return most == steps or (isinstance(most, int) and isinstance(steps, int) and most >= steps)
 
 
-def _as_lstm(node: ImportNode, weights: Weights, tensors: Sequence[Tensor]) -> Sequence[Value]:
+def _emit_lstm(node: ImportNode, weights: Weights, tensors: Sequence[Tensor]) -> Sequence[Value]:
     x, cell, state = (node.input(slot) for slot in range(1, 4))
     whole, bias = tensors[:2]
     units = whole.shape[1] // 4
@@ -180,7 +180,7 @@ def _as_lstm(node: ImportNode, weights: Weights, tensors: Sequence[Tensor]) -> S
         )
     ]
     lengths = None
-    if not _covers(node, x):
+    if not _covers_all_steps(node, x):
         batch = node.step(Slice(), node.step(Shape(), x), node.vector([1]), node.vector([2]), suffix="batch")
         stated = node.cast(node.input(0), DType.INT32, suffix="length")
         lengths = node.step(Expand(), stated, batch, suffix="lengths")
@@ -195,9 +195,9 @@ def _as_lstm(node: ImportNode, weights: Weights, tensors: Sequence[Tensor]) -> S
     return [result] * 7
 
 
-def _as_scan(node: ImportNode, weights: Weights) -> Sequence[Value]:
+def _emit_scan(node: ImportNode, weights: Weights) -> Sequence[Value]:
     x, cell, state = (node.input(slot) for slot in range(1, 4))
-    covered = _covers(node, x)
+    covered = _covers_all_steps(node, x)
     run = x
     if not covered:
         count = node.step(Reshape(), node.input(0), node.vector([1]), suffix="count")
@@ -206,7 +206,7 @@ def _as_scan(node: ImportNode, weights: Weights) -> Sequence[Value]:
     before = [body.add_input(node.fresh_name(f"{node.name}__before"), value.type) for value in (cell, state)]
     shape = None if x.shape is None else x.shape[1:]
     step = body.add_input(node.fresh_name(f"{node.name}__step"), TensorType(x.dtype, shape))
-    results = _lstm_step(_inside(node, body), body, step, before[0], before[1], weights)
+    results = _add_lstm_step(_make_body_adder(node, body), body, step, before[0], before[1], weights)
     body.set_outputs([_copy(node, body, value) for value in (results[1], results[6], *results)])
     names = [node.fresh_name(f"{node.name}__scan_{slot}") for slot in range(9)]
     outputs = node.graph.add_node(
@@ -214,7 +214,7 @@ def _as_scan(node: ImportNode, weights: Weights) -> Sequence[Value]:
     ).outputs[2:]
     if covered:
         return outputs
-    return [_filled(node, value, x) for value in outputs]
+    return [_pad_steps(node, value, x) for value in outputs]
 
 
 def _copy(node: ImportNode, body: Graph, value: Value) -> Value:
@@ -222,8 +222,8 @@ def _copy(node: ImportNode, body: Graph, value: Value) -> Value:
     return body.add(ew.Identity(), value, name=name, output=name)
 
 
-def _filled(node: ImportNode, value: Value, x: Value) -> Value:
-    """With zeros behind the steps that were run."""
+def _pad_steps(node: ImportNode, value: Value, x: Value) -> Value:
+    """Return the value with zeros behind the steps that were run."""
     steps = [node.step(Slice(), node.step(Shape(), other), node.vector([0]), node.vector([1])) for other in (x, value)]
     missing = node.step(ew.Sub(), *steps, suffix="missing")
     pads = node.step(Concat(0), node.vector([0, 0, 0]), missing, node.vector([0, 0]), suffix="pads")
@@ -231,8 +231,8 @@ def _filled(node: ImportNode, value: Value, x: Value) -> Value:
 
 
 IMPORTS: dict[str, ImportFunction] = {
-    "BlockLSTM": _block_lstm(ICFO),
-    "BlockLSTMV2": _block_lstm(IFCO),
+    "BlockLSTM": _make_block_lstm(ICFO),
+    "BlockLSTMV2": _make_block_lstm(IFCO),
     **dict.fromkeys(CUDNN, import_cudnn_rnn),
     "GRUBlockCell": import_gru_cell,
     "LSTMBlockCell": import_lstm_cell,

@@ -18,7 +18,7 @@ from graphir.types import DType
 
 
 def reducing(cls: type[Operator]) -> ImportFunction:
-    """The import function of a reduction whose second input names the axes."""
+    """Return the import function of a reduction whose second input names the axes."""
 
     def import_reduction(node: ImportNode) -> Value:
         data, axes = node.input(0), node.input(1)
@@ -42,7 +42,7 @@ def reducing(cls: type[Operator]) -> ImportFunction:
 def import_mean(node: ImportNode) -> Value:
     """Mean; of no elements it is no number, of integers 0."""
     data, axes = node.input(0), node.known(1)
-    sizes = [1] if axes == () else _reduced(data, axes)
+    sizes = [1] if axes == () else _reduced_sizes(data, axes)
     whole = data.dtype is not None and not data.dtype.is_float
     if 0 in sizes:
         total = reducing(red.ReduceSum)(node)
@@ -57,8 +57,8 @@ def import_mean(node: ImportNode) -> Value:
     return reducing(red.ReduceMean)(node)  # type: ignore[return-value]
 
 
-def _reduced(data: Value, axes: Sequence[int] | None) -> Sequence[object]:
-    """The sizes of the axes that are reduced, None for those that are not known."""
+def _reduced_sizes(data: Value, axes: Sequence[int] | None) -> Sequence[object]:
+    """Return the sizes of the axes that are reduced, None for those that are not known."""
     if data.shape is None or axes is None:
         return [None]
     rank = len(data.shape)
@@ -66,8 +66,8 @@ def _reduced(data: Value, axes: Sequence[int] | None) -> Sequence[object]:
 
 
 def reducing_truth(cls: type[Operator]) -> ImportFunction:
-    """The import function of All (the smallest truth) and Any (their sum, which of none is 0), over int32; ONNX has
-    bool from 20 on."""
+    """Return the import function of All (the smallest truth) and Any (their sum, which of none is 0), over int32; ONNX
+    has bool from 20 on."""
 
     def import_truth(node: ImportNode) -> Value:
         data = node.input(0)
@@ -91,7 +91,7 @@ def import_euclidean_norm(node: ImportNode) -> Value:
 
 
 def arg_reducing(cls: type[Operator]) -> ImportFunction:
-    """The import function of ArgMax and ArgMin: the place of the first extreme along an axis."""
+    """Return the import function of ArgMax and ArgMin: the place of the first extreme along an axis."""
 
     def import_arg(node: ImportNode) -> Value:
         data = node.input(0)
@@ -142,7 +142,7 @@ def import_in_top_k(node: ImportNode) -> Value:
 
 
 def cumulative(cls: type[Operator]) -> ImportFunction:
-    """The import function of Cumsum and Cumprod."""
+    """Return the import function of Cumsum and Cumprod."""
 
     def import_cumulative(node: ImportNode) -> Value:
         op = cls(exclusive=bool(node.attrs["exclusive"]), reverse=bool(node.attrs["reverse"]))
@@ -180,7 +180,7 @@ def import_segment(node: ImportNode) -> Value:
     ids = node.int64(ids)
     last = node.step(red.ReduceMax(), ids, node.vector([0]), suffix="last")
     count = node.step(ew.Add(), last, node.vector([1]), suffix="segments")
-    return _segments(node, node.op.removeprefix("Segment"), data, ids, count)
+    return _reduce_segments(node, node.op.removeprefix("Segment"), data, ids, count)
 
 
 def import_sparse_segment(node: ImportNode) -> Value:
@@ -194,7 +194,7 @@ def import_sparse_segment(node: ImportNode) -> Value:
         last = node.step(red.ReduceMax(), ids, node.vector([0]), suffix="last")
         count = node.step(ew.Add(), last, node.vector([1]), suffix="segments")
     kind = node.op.removeprefix("SparseSegment").removesuffix("WithNumSegments")
-    return _segments(node, kind, rows, ids, count)
+    return _reduce_segments(node, kind, rows, ids, count)
 
 
 def import_unsorted_segment(node: ImportNode) -> Value:
@@ -212,16 +212,16 @@ def import_unsorted_segment(node: ImportNode) -> Value:
     known = node.known(1)
     kind = node.op.removeprefix("UnsortedSegment")
     if known is not None and min(known, default=0) >= 0:
-        return _scattered(node, kind, data, ids, count)
+        return _combine_rows(node, kind, data, ids, count)
     outside = node.step(ew.Less(), ids, node.constant(0, DType.INT64), suffix="outside")
     ids = node.step(ew.Where(), outside, count, ids, suffix="inside")
     more = node.step(ew.Add(), count, node.vector([1]), suffix="more")
-    segments = _scattered(node, kind, data, ids, more)
+    segments = _combine_rows(node, kind, data, ids, more)
     return node.emit(Slice(), segments, node.vector([0]), count, node.vector([0]))
 
 
-def _neutral(dtype: DType, reduction: Reduction) -> float:
-    """The number that a reduction starts from."""
+def _neutral_element(dtype: DType, reduction: Reduction) -> float:
+    """Return the number that a reduction starts from."""
     import numpy as np
 
     match reduction:
@@ -234,26 +234,27 @@ def _neutral(dtype: DType, reduction: Reduction) -> float:
     return extreme
 
 
-def _scattered(node: ImportNode, kind: str, data: Value, ids: Value, count: Value) -> Value:
-    """The rows combined by segment, those without a row as the reduction starts."""
+def _combine_rows(node: ImportNode, kind: str, data: Value, ids: Value, count: Value) -> Value:
+    """Return the rows combined by segment, those without a row as the reduction starts."""
     reduction = REDUCTIONS[kind]
     dtype = node.dtype(0)
     if not (dtype.is_float or dtype.is_integer):
         node.refuse(f"segments of {dtype}; TensorFlow combines numbers")
-    start = node.constant(_neutral(dtype, reduction), dtype)
-    sizes = [count, *_sizes_behind(node, data)]
+    start = node.constant(_neutral_element(dtype, reduction), dtype)
+    sizes = [count, *_row_sizes(node, data)]
     filled = node.step(Expand(), start, as_vector(node, sizes), suffix="start")
     vectors = node.step(Unsqueeze(), ids, node.vector([1]), suffix="vectors")
     return node.step(ScatterND(reduction), filled, vectors, data, suffix="combined")
 
 
-def _sizes_behind(node: ImportNode, data: Value) -> Sequence[Count]:
+def _row_sizes(node: ImportNode, data: Value) -> Sequence[Count]:
     return [size_at(node, data, axis) for axis in range(1, node.rank(data))]
 
 
-def _segments(node: ImportNode, kind: str, data: Value, ids: Value, count: Value) -> Value:
-    """The same with 0 for segments without a row, as the sorted operators have it, and with means."""
-    totals = _scattered(node, kind, data, ids, count)
+def _reduce_segments(node: ImportNode, kind: str, data: Value, ids: Value, count: Value) -> Value:
+    """Return the rows combined by segment, as sums, means or extremes; 0 for segments without a row, as the sorted
+    operators have it."""
+    totals = _combine_rows(node, kind, data, ids, count)
     if kind in ("Sum", "Prod"):
         return totals
     dtype = node.dtype(0)

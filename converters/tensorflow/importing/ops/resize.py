@@ -24,7 +24,7 @@ MOST_FACTOR = 64
 
 
 def _coordinates(node: ImportNode) -> Coordinates:
-    """Where an element of the result comes from. Refuses what TensorFlow refuses."""
+    """Return where an element of the result comes from. Refuses what TensorFlow refuses."""
     aligned, centers = node.attrs["align_corners"], node.attrs.get("half_pixel_centers", False)
     if aligned and centers:
         node.refuse("align_corners and half_pixel_centers exclude each other; TensorFlow refuses both at once")
@@ -36,7 +36,7 @@ def _coordinates(node: ImportNode) -> Coordinates:
 def _resize(
     node: ImportNode, data: Value, mode: ResizeMode, nearest: NearestMode, *, cubic: float = -0.75, inner: bool = False
 ) -> Value:
-    """The node's result by one Resize, by whole factors where the new sizes are such multiples of open ones."""
+    """Return the node's result by one Resize, by whole factors where the new sizes are such multiples of open ones."""
     coordinates = _coordinates(node)
     factors = _whole_factors(node)
     op = Resize(
@@ -56,7 +56,8 @@ def _resize(
 
 
 def _whole_factors(node: ImportNode) -> tuple[float, ...]:
-    """The factors, if sizes are open and the new ones are known to be whole multiples of them; empty otherwise."""
+    """Return the factors, if sizes are open and the new ones are known to be whole multiples of them; empty
+    otherwise."""
     known, shape = node.input(1).known, node.input(0).shape
     if known is None or shape is None or len(shape) != 4 or len(known.elements) != 2:
         return ()
@@ -72,7 +73,7 @@ def _whole_factors(node: ImportNode) -> tuple[float, ...]:
 
 
 def _floats(node: ImportNode) -> Value:
-    """The images in float32, which is the dtype of the result."""
+    """Return the images in float32, which is the dtype of the result."""
     data = node.input(0)
     if node.dtype() is DType.FLOAT32:
         return data
@@ -94,8 +95,8 @@ def import_resize_bicubic(node: ImportNode) -> Value:
     if old is not None and new is not None and any(size > count for size, count in zip(old, new, strict=True)):
         coordinates = _coordinates(node)
         _charge_weights(node, old, new)
-        weights = [_cubic(coordinates, *pair) for pair in zip(old, new, strict=True)]
-        return _weighted(node, _floats(node), *weights)
+        weights = [_cubic_weights(coordinates, *pair) for pair in zip(old, new, strict=True)]
+        return _apply_weights(node, _floats(node), *weights)
     node.decide(
         DecisionKind.PRECISION, "TensorFlow rounds the positions of a bicubic resize to 1/1024, here they are exact"
     )
@@ -119,10 +120,10 @@ def import_resize_nearest(node: ImportNode) -> Value:
     old, new = node.sizes_if_known(data, (1, 2)), node.known(1)
     if old is not None and new is not None and len(new) == 2:
         node.charge_table(3 * sum(new))
-        indices = [nearest_places(coordinates, *pair) for pair in zip(old, new, strict=True)]
+        indices = [nearest_indices(coordinates, *pair) for pair in zip(old, new, strict=True)]
         exact, divided = (
             [function(coordinates, *pair) for pair in zip(old, new, strict=True)]
-            for function in (_exact_places, _divided_places)
+            for function in (_exact_indices, _divided_indices)
         )
         if indices != exact or indices != divided:
             node.decide(
@@ -138,10 +139,10 @@ def import_resize_nearest(node: ImportNode) -> Value:
     return _resize(node, data, ResizeMode.NEAREST, nearest)
 
 
-def nearest_places(coordinates: Coordinates, old: int, new: int) -> list[int]:
-    """Which of `old` elements each of `new` is, in float32 as TensorFlow computes it.
+def nearest_indices(coordinates: Coordinates, old: int, new: int) -> list[int]:
+    """Return which of `old` elements each of `new` is, in float32 as TensorFlow computes it.
 
-    >>> nearest_places(Coordinates.ASYMMETRIC, 3, 5), nearest_places(Coordinates.HALF_PIXEL, 3, 5)
+    >>> nearest_indices(Coordinates.ASYMMETRIC, 3, 5), nearest_indices(Coordinates.HALF_PIXEL, 3, 5)
     ([0, 0, 1, 1, 2], [0, 0, 1, 2, 2])
     """
     import numpy as np
@@ -159,8 +160,8 @@ def nearest_places(coordinates: Coordinates, old: int, new: int) -> list[int]:
     return [int(index) for index in np.clip(indices, 0, max(old - 1, 0))]
 
 
-def _exact_places(coordinates: Coordinates, old: int, new: int) -> list[int]:
-    """The same in exact arithmetic: halves up."""
+def _exact_indices(coordinates: Coordinates, old: int, new: int) -> list[int]:
+    """Return the nearest indices in exact arithmetic: halves up."""
     if coordinates is Coordinates.ALIGN_CORNERS:
         if new == 1:
             return [0]
@@ -170,10 +171,10 @@ def _exact_places(coordinates: Coordinates, old: int, new: int) -> list[int]:
     return [index * old // new for index in range(new)]
 
 
-def _divided_places(coordinates: Coordinates, old: int, new: int) -> list[int]:
-    """The same by a division by the factor in float32, as Resize states the position."""
+def _divided_indices(coordinates: Coordinates, old: int, new: int) -> list[int]:
+    """Return the nearest indices by a division by the factor in float32, as Resize states the position."""
     if coordinates is Coordinates.ALIGN_CORNERS:
-        return _exact_places(coordinates, old, new)
+        return _exact_indices(coordinates, old, new)
     if not old:
         return [0] * new
     import numpy as np
@@ -198,7 +199,7 @@ def import_resize_area(node: ImportNode) -> Value:
         kernel = tuple(size // count for size, count in zip(old, new, strict=True))
         return finish(node, LAYOUT, AveragePool(kernel, kernel), channels_first(node, LAYOUT, data))
     _charge_weights(node, old, new)
-    return _weighted(node, data, *(_covered(*pair, aligned) for pair in zip(old, new, strict=True)))
+    return _apply_weights(node, data, *(_area_weights(*pair, aligned) for pair in zip(old, new, strict=True)))
 
 
 def _charge_weights(node: ImportNode, old: Sequence[int], new: Sequence[int]) -> None:
@@ -206,16 +207,16 @@ def _charge_weights(node: ImportNode, old: Sequence[int], new: Sequence[int]) ->
     node.charge_table(sum(count * (size + 8) for size, count in zip(old, new, strict=True)))
 
 
-def _weighted(node: ImportNode, data: Value, rows: list[Sequence[float]], columns: list[Sequence[float]]) -> Value:
-    """The images multiplied by the weights (new, old) of both axes."""
+def _apply_weights(node: ImportNode, data: Value, rows: list[Sequence[float]], columns: list[Sequence[float]]) -> Value:
+    """Return the images multiplied by the weights (new, old) of both axes."""
     first = channels_first(node, LAYOUT, data)
     left = node.constant(rows, DType.FLOAT32)
     right = node.constant([list(column) for column in zip(*columns, strict=True)], DType.FLOAT32)
     return finish(node, LAYOUT, MatMul(), node.step(MatMul(), left, first, suffix="rows"), right)
 
 
-def _cubic(coordinates: Coordinates, old: int, new: int) -> list[Sequence[float]]:
-    """How much each of `old` elements counts for each of `new` by a cubic, at positions rounded to 1/1024.
+def _cubic_weights(coordinates: Coordinates, old: int, new: int) -> list[Sequence[float]]:
+    """Return how much each of `old` elements counts for each of `new` by a cubic, at positions rounded to 1/1024.
 
     Neighbours outside are those at the edge; under half_pixel_centers they do not count. Source: TensorFlow's
     core/kernels/image/resize_bicubic_op.cc.
@@ -252,8 +253,8 @@ def _keys_cubic(distance: float, sharpness: float) -> float:
     return ((sharpness * distance - 5 * sharpness) * distance + 8 * sharpness) * distance - 4 * sharpness
 
 
-def _covered(old: int, new: int, aligned: bool) -> list[Sequence[float]]:
-    """How much of each of `old` elements is in each of `new`, shares of 1.
+def _area_weights(old: int, new: int, aligned: bool) -> list[Sequence[float]]:
+    """Return how much of each of `old` elements is in each of `new`, shares of 1.
 
     Each covers [x * scale, (x + 1) * scale), and what lies behind the last element counts as that.
     """

@@ -13,7 +13,7 @@ from graphir.types import DType, TensorType
 
 
 def _reserve(node: ImportNode, length: Value) -> Value:
-    """A list of elements that nobody has written yet."""
+    """Return a list of elements that nobody has written yet."""
     dtype = node.attrs["element_dtype"]
     if not isinstance(dtype, DType):
         node.refuse(f"a list of {dtype}")
@@ -118,7 +118,7 @@ def import_scatter_existing(node: ImportNode) -> Value:
 
 
 def _is_range_of(indices: Value, tensor: Value) -> bool:
-    """Whether the indices are computed as 0, 1, 2 and so on, as many as the tensor has rows."""
+    """Return whether the indices are computed as 0, 1, 2 and so on, as many as the tensor has rows."""
     from graphir.ops.creation import Range
     from graphir.ops.elementwise import Cast, Identity
 

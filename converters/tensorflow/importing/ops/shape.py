@@ -62,8 +62,8 @@ def import_transpose(node: ImportNode) -> Value:
     return node.emit(Transpose(tuple(axis % len(order) for axis in order)), node.input(0))
 
 
-def _pads(node: ImportNode) -> Value:
-    """The (before, after) pairs of each axis as ONNX has them: all begins, then all ends."""
+def _read_pads(node: ImportNode) -> Value:
+    """Return the (before, after) pairs of each axis as ONNX has them: all begins, then all ends."""
     known = node.known(1)
     if known is not None:
         return node.vector([*known[::2], *known[1::2]])
@@ -74,25 +74,25 @@ def _pads(node: ImportNode) -> Value:
 def import_pad(node: ImportNode) -> Value:
     """Pad with zeros, PadV2 with a constant that is an input."""
     value = node.inputs[2:]
-    return node.emit(Pad(), node.input(0), _pads(node), *value)
+    return node.emit(Pad(), node.input(0), _read_pads(node), *value)
 
 
 def import_mirror_pad(node: ImportNode) -> Value:
     """MirrorPad: REFLECT leaves out the edge; SYMMETRIC repeats it, which ONNX has no mode for."""
     mode = node.attrs["mode"]
     if mode == "REFLECT":
-        return node.emit(Pad(PadMode.REFLECT), node.input(0), _pads(node))
+        return node.emit(Pad(PadMode.REFLECT), node.input(0), _read_pads(node))
     if mode != "SYMMETRIC":
         node.refuse(f"mode {mode}; TensorFlow has REFLECT and SYMMETRIC")
     known = node.integers(1, "the paddings")
     data = node.input(0)
     for axis, (before, after) in enumerate(zip(known[::2], known[1::2], strict=True)):
-        data = _mirrored(node, data, axis, before, after)
+        data = _mirror(node, data, axis, before, after)
     return data
 
 
-def _mirrored(node: ImportNode, data: Value, axis: int, before: int, after: int) -> Value:
-    """The data with its first and last slices again before and behind it, in reverse order."""
+def _mirror(node: ImportNode, data: Value, axis: int, before: int, after: int) -> Value:
+    """Return the data with its first and last slices again before and behind it, in reverse order."""
     parts = [data]
     axes, back = node.vector([axis]), node.vector([-1])
     if before:

@@ -17,20 +17,20 @@ TO_THE_END = (1 << 63) - 1
 
 def import_concat(node: ImportNode) -> Value:
     """Concat: the axis is the first input."""
-    return _joined(node, node.inputs[1:], node.integer(0, "the axis"))
+    return _concat(node, node.inputs[1:], node.integer(0, "the axis"))
 
 
 def import_concat_v2(node: ImportNode) -> Value:
     """ConcatV2: the axis is the last input."""
-    return _joined(node, node.inputs[:-1], node.integer(-1, "the axis"))
+    return _concat(node, node.inputs[:-1], node.integer(-1, "the axis"))
 
 
 def import_parallel_concat(node: ImportNode) -> Value:
     """ParallelConcat: along the first axis."""
-    return _joined(node, node.inputs, 0)
+    return _concat(node, node.inputs, 0)
 
 
-def _joined(node: ImportNode, values: tuple[Value, ...], axis: int) -> Value:
+def _concat(node: ImportNode, values: tuple[Value, ...], axis: int) -> Value:
     return values[0] if len(values) == 1 else node.emit(Concat(axis=axis), *values)
 
 
@@ -83,11 +83,11 @@ def import_split_v(node: ImportNode) -> tuple[Value, ...]:
         return node.emit_all(
             Split(count, axis=axis), data, node.vector([rest if part < 0 else part for part in stated])
         )
-    return _sliced(node, data, axis, stated)
+    return _slice_parts(node, data, axis, stated)
 
 
-def _sliced(node: ImportNode, data: Value, axis: int, sizes: tuple[int, ...]) -> tuple[Value, ...]:
-    """The parts as slices: bounds before the open part count from the front, those behind it from the end."""
+def _slice_parts(node: ImportNode, data: Value, axis: int, sizes: tuple[int, ...]) -> tuple[Value, ...]:
+    """Return the parts as slices: bounds before the open part count from the front, those behind it from the end."""
     open_part = sizes.index(-1)
     parts = []
     for number, size in enumerate(sizes):
@@ -135,11 +135,11 @@ def import_roll(node: ImportNode) -> Value:
     data = node.input(0)
     shifts, axes = node.integers(1, "the shift"), node.integers(2, "the axis")
     for shift, axis in zip(shifts, axes, strict=True):
-        data = _rolled(node, data, node.axis(axis, node.rank(data)), shift)
+        data = _roll(node, data, node.axis(axis, node.rank(data)), shift)
     return data
 
 
-def _rolled(node: ImportNode, data: Value, axis: int, shift: int) -> Value:
+def _roll(node: ImportNode, data: Value, axis: int, shift: int) -> Value:
     size = size_at(node, data, axis)
     if isinstance(size, int):
         distance = shift % size if size else 0

@@ -21,7 +21,7 @@ from graphir.types import DType
 
 
 def _dft(node: ImportNode, value: Value, axis: int, length: int | None = None, *, inverse: bool = False) -> Value:
-    """The transform of parts along an axis, counted from behind without that of the parts."""
+    """Return the transform of parts along an axis, counted from behind without that of the parts."""
     size = None if length is None else node.constant(length, DType.INT64)
     return node.step(DFT(inverse), value, size, node.constant(axis - 1, DType.INT64), suffix="dft")
 
@@ -36,7 +36,7 @@ def _fft(axes: int, *, inverse: bool) -> ImportFunction:
     return import_fft
 
 
-def _lengths(node: ImportNode, axes: int) -> tuple[int, ...]:
+def _read_lengths(node: ImportNode, axes: int) -> tuple[int, ...]:
     lengths = node.integers(1, "fft_length")
     if len(lengths) != axes or min(lengths) < 1:
         node.refuse(f"fft_length {list(lengths)}; expected {axes} positive number(s)")
@@ -45,7 +45,7 @@ def _lengths(node: ImportNode, axes: int) -> tuple[int, ...]:
 
 def _rfft(axes: int) -> ImportFunction:
     def import_rfft(node: ImportNode) -> Value:
-        lengths = _lengths(node, axes)
+        lengths = _read_lengths(node, axes)
         real = node.step(Unsqueeze(), node.input(0), node.vector([-1]), suffix="parts")
         size, axis = node.constant(lengths[-1], DType.INT64), node.constant(-2, DType.INT64)
         value = node.step(DFT(onesided=True), real, size, axis, suffix="dft")
@@ -58,16 +58,17 @@ def _rfft(axes: int) -> ImportFunction:
 
 def _irfft(axes: int) -> ImportFunction:
     def import_irfft(node: ImportNode) -> Value:
-        value, lengths = pair(node, 0), _lengths(node, axes)
+        value, lengths = pair(node, 0), _read_lengths(node, axes)
         for axis in range(-axes, -1):
             value = _dft(node, value, axis, lengths[axis], inverse=True)
-        return _part(node, _dft(node, _mirrored(node, value, lengths[-1]), -1, inverse=True), 0)
+        return _take_part(node, _dft(node, _mirror_spectrum(node, value, lengths[-1]), -1, inverse=True), 0)
 
     return import_irfft
 
 
-def _mirrored(node: ImportNode, value: Value, length: int) -> Value:
-    """The whole spectrum of a real signal of that length from its first half: the rest is the conjugate, backwards."""
+def _mirror_spectrum(node: ImportNode, value: Value, length: int) -> Value:
+    """Return the whole spectrum of a real signal of that length from its first half: the rest is the conjugate,
+    backwards."""
     half = length // 2 + 1
     if node.sizes_if_known(value, [-2]) != (half,):  # TensorFlow refuses fewer
         value = node.step(Slice(), value, *map(node.vector, ([0], [half], [-2])), suffix="half")
@@ -84,7 +85,7 @@ def _conjugate(node: ImportNode, value: Value) -> Value:
     return node.step(ew.Mul(), value, signs, suffix="conjugate")
 
 
-def _part(node: ImportNode, value: Value, index: int) -> Value:
+def _take_part(node: ImportNode, value: Value, index: int) -> Value:
     cut = node.step(Slice(), value, *map(node.vector, ([index], [index + 1], [-1])), suffix="part")
     return node.step(Squeeze(), cut, node.vector([-1]), suffix="imaginary" if index else "real")
 
@@ -105,12 +106,12 @@ def import_complex(node: ImportNode) -> Value:
 
 def import_real(node: ImportNode) -> Value:
     """Real, and Cast to a real dtype."""
-    return _part(node, pair(node, 0), 0)
+    return _take_part(node, pair(node, 0), 0)
 
 
 def import_imaginary(node: ImportNode) -> Value:
     """Imag."""
-    return _part(node, pair(node, 0), 1)
+    return _take_part(node, pair(node, 0), 1)
 
 
 def import_magnitude(node: ImportNode) -> Value:
@@ -121,7 +122,7 @@ def import_magnitude(node: ImportNode) -> Value:
 def import_angle(node: ImportNode) -> Value:
     """Angle."""
     value = pair(node, 0)
-    return angle_of(node, _part(node, value, 1), _part(node, value, 0))
+    return angle_of(node, _take_part(node, value, 1), _take_part(node, value, 0))
 
 
 def import_conjugate(node: ImportNode) -> Value:
@@ -132,7 +133,7 @@ def import_conjugate(node: ImportNode) -> Value:
 def import_product(node: ImportNode) -> Value:
     """Mul: (a + bi) (c + di) = ac - bd + (ad + bc) i."""
     left, right = pair(node, 0), pair(node, 1)
-    (a, b), (c, d) = ([_part(node, value, index) for index in (0, 1)] for value in (left, right))
+    (a, b), (c, d) = ([_take_part(node, value, index) for index in (0, 1)] for value in (left, right))
     products = [node.step(ew.Mul(), *both, suffix="product") for both in ((a, c), (b, d), (a, d), (b, c))]
     real = node.step(ew.Sub(), *products[:2], suffix="real_part")
     imaginary = node.step(ew.Add(), *products[2:], suffix="imaginary_part")
@@ -140,7 +141,7 @@ def import_product(node: ImportNode) -> Value:
     return as_pair(node, node.step(Concat(-1), *parts, suffix="parts"))
 
 
-def _part_by_part(op: Operator) -> ImportFunction:
+def _apply_to_parts(op: Operator) -> ImportFunction:
     return lambda node: as_pair(node, node.step(op, pair(node, 0), pair(node, 1), suffix="parts"))
 
 
@@ -180,12 +181,12 @@ ON_PAIRS: Mapping[str, ImportFunction] = {
     **_TRANSFORMS,
     **_REAL_INVERSES,
     **_PARTS,
-    "Add": _part_by_part(ew.Add()),
-    "AddV2": _part_by_part(ew.Add()),
+    "Add": _apply_to_parts(ew.Add()),
+    "AddV2": _apply_to_parts(ew.Add()),
     "Cast": import_cast,
     "Identity": import_same,
     "Mul": import_product,
-    "Sub": _part_by_part(ew.Sub()),
+    "Sub": _apply_to_parts(ew.Sub()),
 }
 IMPORTS: dict[str, ImportFunction] = {
     **_TRANSFORMS,

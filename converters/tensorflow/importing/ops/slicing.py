@@ -23,7 +23,7 @@ def import_slice(node: ImportNode) -> Value:
     data = node.input(0)
     begin, size = node.known(1), node.known(2)
     if begin is None or size is None:
-        return _computed_slice(node)
+        return _slice_by_computed_bounds(node)
     ends = [TO_THE_END if count < 0 else start + count for start, count in zip(begin, size, strict=True)]
     axes = [axis for axis, (start, end) in enumerate(zip(begin, ends, strict=True)) if start or end != TO_THE_END]
     if not axes:
@@ -32,8 +32,8 @@ def import_slice(node: ImportNode) -> Value:
     return node.emit(Slice(), data, *map(node.vector, chosen))
 
 
-def _computed_slice(node: ImportNode) -> Value:
-    """A Slice whose bounds are computed; a size that may be -1 is looked at when the graph runs."""
+def _slice_by_computed_bounds(node: ImportNode) -> Value:
+    """Return a Slice whose bounds are computed; a size that may be -1 is looked at when the graph runs."""
     data, begin, size = node.inputs
     starts = node.int64(begin)
     sizes = node.int64(size)
@@ -110,12 +110,12 @@ class _Bounds:
         self.count = len(known.elements) if known is not None else node.sizes(self.value, [0])[0]
 
     def number(self, index: int) -> int | None:
-        """The number at a place, None if it is computed."""
+        """Return the number at an index, None if it is computed."""
         element = None if self.elements is None else self.elements[index]
         return element if isinstance(element, int) else None
 
     def vector(self, index: int) -> Count:
-        """The same, as a vector of one element where it is computed."""
+        """Return the number at an index, as a vector of one element where it is computed."""
         number = self.number(index)
         if number is not None:
             return number
@@ -123,7 +123,7 @@ class _Bounds:
         return self.node.step(Slice(), self.node.int64(self.value), *bounds, suffix="bound")
 
     def scalar(self, index: int) -> Value:
-        """What is computed, as a scalar."""
+        """Return the computed number at an index, as a scalar."""
         whole = self.node.int64(self.value)
         return self.node.step(Gather(axis=0), whole, self.node.constant(index, DType.INT64), suffix="index")
 
