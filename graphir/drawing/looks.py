@@ -96,10 +96,10 @@ class Looks:
 
 
 def _common_scope(names: Iterable[str]) -> str:
-    """Return the common scope of all names, "" if it is short."""
+    """Return the common scope of all names, to the end of a whole part; "" if it is short."""
     listed = list(names)
     start = shared_start(listed) if len(listed) > 1 else ""
-    length = 1 + max(start.rfind(mark) for mark in MARK)
+    length = 1 + (start.rfind("/") if "/" in start else max(start.rfind(mark) for mark in MARK))
     return start[:length] if length > SHORTEST else ""
 
 

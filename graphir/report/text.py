@@ -69,9 +69,12 @@ def table(
 
 
 def long_scope(names: Iterable[str]) -> str:
-    """Return the longest scope that most of the names with a scope begin with, "" if it is short.
+    """Return the scope without which names are shortest: the longest one, and all of them together. Most of the names
+    with a scope begin with it. Return "" if all such scopes are short.
 
     >>> long_scope(["x", "StatefulPartitionedCall/net/a/mul", "StatefulPartitionedCall/net/b", "net/b"])
+    'StatefulPartitionedCall/net/'
+    >>> long_scope([f"StatefulPartitionedCall/net/{name}" for name in ("a/mul", "a/add", "b/add")])
     'StatefulPartitionedCall/net/'
     >>> long_scope(["x", "encoder/a", "encoder/b"])
     ''
@@ -81,7 +84,13 @@ def long_scope(names: Iterable[str]) -> str:
     for name in scoped:
         parts = list(accumulate(f"{part}/" for part in name.split("/")[:-1]))
         counts.update(part for part in parts if len(part) > LONG_SCOPE)
-    return max((scope for scope, count in counts.items() if count > 1 and 2 * count > len(scoped)), key=len, default="")
+    shared = [scope for scope, count in counts.items() if count > 1 and 2 * count > len(scoped)]
+
+    def widths(scope: str) -> tuple[int, int]:
+        lengths = [len(name.removeprefix(scope)) for name in scoped]
+        return max(lengths), sum(lengths)
+
+    return min(shared, key=widths, default="")
 
 
 def _strip_scope(cell: object, scope: str) -> object:

@@ -141,22 +141,23 @@ def test_an_interrupt_is_quiet_in_an_import(digits: Path, module: str) -> None:
     assert run.stderr in ("", "graphir: error: interrupted\n")
 
 
-def test_long_scopes_are_left_out_of_tables(graphir: Command, tmp_path: Path) -> None:
+@pytest.mark.parametrize("layers", [("first", "second", "third"), ("second", "second", "second", "second_1")])
+def test_long_scopes_are_left_out_of_tables(graphir: Command, tmp_path: Path, layers: tuple[str, ...]) -> None:
     scope = "StatefulPartitionedCall_1/StatefulPartitionedCall/net_1/"
     graph = Graph("net")
     value = graph.add_input("x", TensorType(DType.FLOAT32, ("N", 8)))
-    for name in ("first", "second", "third"):
-        value = graph.add(Relu(), value, name=f"{scope}{name}/Relu")
+    for index, name in enumerate(layers):
+        value = graph.add(Relu(), value, name=f"{scope}{name}/Relu{index}")
     graph.set_outputs([value])
     path = tmp_path / "net.onnx"
     package.save(graph, path)
     for command in ("summary", "shapes", "cost"):
         shown = graphir(command, path).out
-        assert "  second/Relu  " in shown
+        assert "  second/Relu1  " in shown
         assert f"{scope} is omitted in front of names (-v shows it)" in " ".join(shown.split())
         assert shown.count(scope) == 1
-        assert f"  {scope}second/Relu  " in graphir(command, path, "-v").out
-    assert f"{scope}second/Relu" in graphir("layers", path).out
+        assert f"  {scope}second/Relu1  " in graphir(command, path, "-v").out
+    assert f"{scope}second/Relu1" in graphir("layers", path).out
     assert scope in graphir("summary", path, "--json").out
 
 

@@ -100,6 +100,16 @@ def test_titles_are_whole(prefix: str) -> None:
     assert "8x8 + 1 = 72 params" in lines
 
 
+def test_names_in_folders_are_cut_at_a_folder() -> None:
+    graph = Graph("net")
+    value = graph.add_input("x", TensorType(DType.FLOAT32, ("N", 8)))
+    for name in ("dense_1/MatMul", "dense_1_2/MatMul"):
+        value = graph.add(Relu(), value, name=f"StatefulPartitionedCall/sequential_1/{name}")
+    graph.set_outputs([value])
+    lines = {line for look in Looks(graph, tree_of(graph)).of.values() for line in look.lines}
+    assert {"dense_1/MatMul", "dense_1_2/MatMul"} <= lines
+
+
 @pytest.mark.parametrize("text", ["BatchNormalization Relu Conv Conv", "BatchNormalization", "A" * 80, ""])
 def test_operators_are_not_cut_in_the_middle_of_a_list(text: str) -> None:
     made = fit_words(text)
