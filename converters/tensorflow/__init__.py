@@ -86,7 +86,7 @@ def read(
     file_name = "" if isinstance(source, bytes) else Path(source).name
     return TensorFlowModel(
         "tensorflow", graph, list(opened.files), Description(graph.name, file_name, opened.kind), operators, folded,
-        source=source, signature=signature, held=floats,
+        source=source, signature=signature, weights=floats,
     )  # fmt: skip
 
 

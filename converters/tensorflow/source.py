@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 class TensorFlowModel(Source):
     """A graph, a SavedModel or a model of Keras, and which of its signatures is meant (None: the usual one).
 
-    `held` are its weights. A frozen graph does not say which of its constants were variables: those of floats with an
+    `weights` are its own. A frozen graph does not say which of its constants were variables: those of floats with an
     axis count as weights.
     """
 
     source: str | os.PathLike[str] | bytes = ""
     signature: str | None = None
-    held: Mapping[str, Tensor] = field(default_factory=dict)
+    weights: Mapping[str, Tensor] = field(default_factory=dict)
 
     def parameters(self) -> dict[str, Tensor]:
         """Return the model's weights, by its own names."""
-        return dict(self.held)
+        return dict(self.weights)
 
     def judges(self, against: str, live: Live | None = None) -> list[Judge]:
         """Return live TensorFlow as judge, and where no interpreter has it the graph that was imported."""

@@ -139,7 +139,7 @@ class Bundle:
         return Tensor.computed(dtype, entry.shape, compute)
 
     def _read_stored(self, entry: Entry, name: str) -> Tensor:
-        """Return a tensor whose bytes lie in one place."""
+        """Return a tensor whose bytes are contiguous."""
         dtype = self._dtype_of(entry, name)
         path = self._data_file(entry.shard)
         if entry.offset + entry.size > self._file_size(entry.shard):

@@ -24,7 +24,7 @@ from graphir.ops.shape import Reshape, Transpose
 from graphir.ops.shape_parts import Concat, Slice
 from graphir.tensor import Tensor
 
-# The graph's gates by their place in cuDNN's order.
+# The graph's gates by their index in cuDNN's order.
 GATES = {"lstm": (0, 3, 1, 2), "gru": (1, 0, 2), "rnn_relu": (0,), "rnn_tanh": (0,)}
 
 

@@ -26,7 +26,7 @@ REFERENCES = frozenset({"RefSwitch", "RefMerge", "RefEnter", "RefExit", "RefNext
 TRUE, FALSE = 1, 0
 BRANCHES = ("else_branch", "then_branch")
 
-# What stands for an endpoint inside a function: an endpoint around it, or the place of a loop's variable.
+# What stands for an endpoint inside a function: an endpoint around it, or the index of a loop's variable.
 Outside = Endpoint | int | None
 
 

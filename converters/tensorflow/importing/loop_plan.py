@@ -2,7 +2,7 @@
 
 A variable that the body gives back unchanged is a value from around the loop. One that counts up by a constant is the
 iteration's number, if the condition only compares counters with values from around: then the number of iterations is
-known before the loop starts. A list that the body only writes, at the counter's place or at its end, becomes what the
+known before the loop starts. A list that the body only writes, at the counter's index or at its end, becomes what the
 iterations give, stacked. All else is carried.
 """
 
@@ -25,7 +25,7 @@ class Written:
 
     writer: TFNode
     item: Endpoint
-    # "counter": at the iteration's place; "end": behind what is there; "over": always at the only place there is
+    # "counter": at the iteration's index; "end": behind the elements; "over": always at the only index
     where: str
 
 

@@ -134,7 +134,7 @@ class _Lowering:
         return self._fill_unwritten(stacked, reserved, self.plan.lists[index].writer)
 
     def _fill_unwritten(self, stacked: Value, reserved: Reserved, writer: TFNode) -> Value:
-        """Return a list that is written at the counter's place, with zeros at the places that the loop does not
+        """Return a list that is written at the counter's index, with zeros at the indices that the loop does not
         reach."""
         node, size = self.node, reserved.size
         assert self.trips is not None

@@ -10,7 +10,7 @@ import numpy as np
 from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.tensorflow.files.records import Endpoint
 from graphir.converters.tensorflow.importing.context import Imported, ImportNode
-from graphir.converters.tensorflow.keras.context import Held, Layer, activation_name
+from graphir.converters.tensorflow.keras.context import KerasValue, Layer, activation_name
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import activation as ir
@@ -36,7 +36,7 @@ def activated(layer: Layer, value: Endpoint, key: str = "activation") -> Endpoin
     """Return the value behind the layer's activation."""
     name, config = activation_name(layer.config.get(key))
     if name in LAYERS_AS_ACTIVATIONS:
-        return layer.call({"class_name": name, "config": config}, key, layer.stored, [Held(value)])[0].value
+        return layer.call({"class_name": name, "config": config}, key, layer.stored, [KerasValue(value)])[0].value
     return activation(layer, name, value)
 
 

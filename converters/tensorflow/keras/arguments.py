@@ -1,4 +1,4 @@
-"""The arguments of an operation in Keras's models, by their places or by any of the names that they have had."""
+"""The arguments of an operation in Keras's models, by their index or by any of the names that they have had."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.tensorflow.files.records import Endpoint
 from graphir.converters.tensorflow.importing.context import ImportNode
-from graphir.converters.tensorflow.keras.context import Held, Layer, held_in
+from graphir.converters.tensorflow.keras.context import KerasValue, Layer, values_in
 from graphir.graph import Value
 from graphir.ops import elementwise as ew
 from graphir.types import DType
@@ -38,7 +38,7 @@ def argument(layer: Layer, index: int, *names: str) -> Any:
 def tensor_argument(layer: Layer) -> Endpoint:
     """Return the first argument, a value of the model; anything else is refused."""
     value = first_argument(layer)
-    if not isinstance(value, Held):
+    if not isinstance(value, KerasValue):
         raise Refusal("its first argument is no value of the model")
     return value.value
 
@@ -75,7 +75,7 @@ def flatten(layer: Layer, data: Endpoint) -> Endpoint:
 def operand(layer: Layer, index: int, name: str, dtype: type = np.float32) -> Endpoint:
     """Return an argument that is a value of the model or a constant."""
     stated = argument(layer, index, name)
-    if isinstance(stated, Held):
+    if isinstance(stated, KerasValue):
         return stated.value
     if stated is None:
         raise Refusal(f"no argument {name}")
@@ -85,7 +85,7 @@ def operand(layer: Layer, index: int, name: str, dtype: type = np.float32) -> En
 def stated_shape(layer: Layer) -> tuple[int | None, ...]:
     """Return the shape of the first argument, which the file states. Raises Refusal if it does not."""
     value = first_argument(layer)
-    if not isinstance(value, Held) or value.shape is None:
+    if not isinstance(value, KerasValue) or value.shape is None:
         raise Refusal("the file does not state the shape of its first argument")
     return value.shape
 
@@ -102,7 +102,7 @@ def bring_together(node: ImportNode, pair: Sequence[Any]) -> list[Value]:
     like = next((value for value in values if value.dtype is not None and value.dtype.is_float), values[0])
     operands: list[Value] = []
     for side in pair:
-        if not isinstance(side, Held):
+        if not isinstance(side, KerasValue):
             number = np.asarray(side)
             if number.dtype.kind == "f" and like.dtype is not None and like.dtype.is_integer:
                 node.refuse("a float and integers; convert the integers first")
@@ -118,7 +118,7 @@ def bring_together(node: ImportNode, pair: Sequence[Any]) -> list[Value]:
 def align_operands(layer: Layer, pair: Sequence[Any] | None = None) -> list[Endpoint]:
     """Return two operands, the first two arguments if none are named, in one dtype (see `bring_together`)."""
     sides = [first_argument(layer), argument(layer, 1, "x2", "y")] if pair is None else pair
-    endpoints = [side.value for side in sides if isinstance(side, Held)]
+    endpoints = [side.value for side in sides if isinstance(side, KerasValue)]
     if not endpoints or any(isinstance(side, (str, Mapping, list)) or side is None for side in sides):
         raise Refusal("its arguments are not two values or numbers")
     together = layer.apply(lambda node: tuple(bring_together(node, sides)), "operands", endpoints)
@@ -127,7 +127,7 @@ def align_operands(layer: Layer, pair: Sequence[Any] | None = None) -> list[Endp
 
 def several_arguments(layer: Layer, stated: Any) -> list[Endpoint]:
     """Return a list of values of the model; anything else is refused."""
-    values = list(held_in(stated))
+    values = list(values_in(stated))
     if not values or not isinstance(stated, (list, tuple)) or len(values) != len(stated):
         raise Refusal("its argument is no list of values")
     return [value.value for value in values]

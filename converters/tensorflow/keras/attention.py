@@ -12,7 +12,7 @@ from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.tensorflow.files.records import Endpoint
 from graphir.converters.tensorflow.importing.context import Imported, ImportFunction, ImportNode
 from graphir.converters.tensorflow.keras.activations import hide_scores, zero_where_hidden
-from graphir.converters.tensorflow.keras.context import Held, Layer
+from graphir.converters.tensorflow.keras.context import KerasValue, Layer
 from graphir.decisions import DecisionKind
 from graphir.errors import FormatError
 from graphir.graph import Value
@@ -81,7 +81,7 @@ def _attend(layer: Layer, function: _Heads) -> list[Endpoint]:
     return [result, weights] if layer.kwargs.get("return_attention_scores") else [result]
 
 
-def _project(layer: Layer, name: str, operand: Held, tensors: Sequence[Tensor]) -> Endpoint:
+def _project(layer: Layer, name: str, operand: KerasValue, tensors: Sequence[Tensor]) -> Endpoint:
     """(N, steps, heads * size) of values (N, steps, C) by a kernel (C, heads, size)."""
     kernel = _flatten(layer, tensors[0], (tensors[0].shape[0], -1))
     product = layer.add("MatMul", name, [operand.value, layer.constant(f"{name}_kernel", kernel)])
@@ -144,7 +144,7 @@ class _Heads:
         return node.step(Gather(1), split, node.vector(owners), suffix=f"{suffix}_repeated")
 
 
-def _combine_masks(layer: Layer, query: Held, key: Held | None, value: Held) -> Endpoint | None:
+def _combine_masks(layer: Layer, query: KerasValue, key: KerasValue | None, value: KerasValue) -> Endpoint | None:
     """Return which keys may be looked at (N, 1 or heads, queries, keys), by all masks together; None without masks.
 
     Version 3's MultiHeadAttention looks at the mask that its queries carry, never at one that the call states, and
@@ -235,14 +235,14 @@ def additive_attention(layer: Layer) -> list[Endpoint]:
     return _weigh(layer, scores, query, value)
 
 
-def _query_value_key(layer: Layer) -> tuple[Held, Held, Held]:
+def _query_value_key(layer: Layer) -> tuple[KerasValue, KerasValue, KerasValue]:
     operands = layer.operands
     if len(operands) not in (2, 3):
         raise Refusal(f"{len(operands)} operands, expected query, value and perhaps key")
     return operands[0], operands[1], operands[-1]
 
 
-def _weigh(layer: Layer, scores: Endpoint, query: Held, value: Held) -> list[Endpoint]:
+def _weigh(layer: Layer, scores: Endpoint, query: KerasValue, value: KerasValue) -> list[Endpoint]:
     """Return the values' means by the softmax of the scores; 0 for queries that the query's mask hides."""
     query_mask, value_mask = query.mask, value.mask
     if layer.kwargs.get("mask") is not None:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from graphir.converters.tensorflow.keras.config import is_dtype
-from graphir.converters.tensorflow.keras.context import Held
+from graphir.converters.tensorflow.keras.context import KerasValue
 from graphir.errors import FormatError
 from graphir.types import DType
 
@@ -129,7 +129,7 @@ def references_in(structure: Any) -> Iterator[Reference]:
 
 def mapped(structure: Any, function: Any) -> Any:
     """Return the structure with each value replaced."""
-    if isinstance(structure, (Held, Reference)):
+    if isinstance(structure, (KerasValue, Reference)):
         return function(structure)
     if isinstance(structure, Mapping):
         return {key: mapped(value, function) for key, value in structure.items()}
@@ -138,7 +138,7 @@ def mapped(structure: Any, function: Any) -> Any:
     return structure
 
 
-def result_of(reference: Reference, results: Mapping[tuple[str, int], Sequence[Held]]) -> Held:
+def result_of(reference: Reference, results: Mapping[tuple[str, int], Sequence[KerasValue]]) -> KerasValue:
     """Return what a call gave. Raises FormatError for a layer, a call or a result that there is not."""
     values = results.get((reference.layer, reference.call), ())
     if reference.result >= len(values):

@@ -197,15 +197,15 @@ class Settings(Reads):
 
     def __getitem__(self, key: str) -> Any:
         self._read.add(key)
-        if self._held.get(key) is None:
+        if self._entries.get(key) is None:
             raise FormatError(f"layer {self._layer} states no {key!r}")
-        return self._held[key]
+        return self._entries[key]
 
     def get(self, key: str, default: Any = None) -> Any:
         """Return the setting, `default` where the file has none. A flag that is null is false, as Keras takes it;
         another setting with a default that is null is a FormatError."""
         self._read.add(key)
-        value = self._held.get(key, default)
+        value = self._entries.get(key, default)
         if value is not None or default is None:
             return value
         if isinstance(default, bool):
@@ -213,7 +213,7 @@ class Settings(Reads):
         raise FormatError(f"layer {self._layer} states null for {key!r}")
 
     def __contains__(self, key: object) -> bool:
-        return key in self._held
+        return key in self._entries
 
 
 def is_dtype(name: object) -> bool:

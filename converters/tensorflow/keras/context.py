@@ -70,7 +70,7 @@ def _boolean(least: float) -> ImportFunction:
     return import_boolean
 
 
-class Held(NamedTuple):
+class KerasValue(NamedTuple):
     """A value of the model, the mask (N, steps) that Keras carries with it: which steps count; and its dtype and shape
     where the file states them."""
 
@@ -80,22 +80,22 @@ class Held(NamedTuple):
     shape: tuple[int | None, ...] | None = None
 
 
-def held_in(structure: Any) -> Iterator[Held]:
+def values_in(structure: Any) -> Iterator[KerasValue]:
     """Yield the values in a nested structure of arguments, in order."""
-    if isinstance(structure, Held):
+    if isinstance(structure, KerasValue):
         yield structure
     elif isinstance(structure, Mapping):
         for inner in structure.values():
-            yield from held_in(inner)
+            yield from values_in(inner)
     elif isinstance(structure, (list, tuple)):
         for inner in structure:
-            yield from held_in(inner)
+            yield from values_in(inner)
 
 
-def flat(argument: Any) -> Iterator[Held | None]:
+def flat(argument: Any) -> Iterator[KerasValue | None]:
     """Yield what a model is called on, one by one as Keras flattens it: mappings by their sorted keys, None as a
     place."""
-    if argument is None or isinstance(argument, Held):
+    if argument is None or isinstance(argument, KerasValue):
         yield argument
     elif isinstance(argument, Mapping):
         for key in sorted(argument):
@@ -129,7 +129,7 @@ class Layer:
     dtype: DType = DType.FLOAT32
     owner: str = ""
     shared: dict[tuple[object, ...], Any] = field(default_factory=dict)
-    call: Callable[[Mapping[str, Any], str, Weights, Sequence[Held]], list[Held]] = lambda *_: []
+    call: Callable[[Mapping[str, Any], str, Weights, Sequence[KerasValue]], list[KerasValue]] = lambda *_: []
 
     def __post_init__(self) -> None:
         self._masks: dict[str, Endpoint] = {}
@@ -186,16 +186,16 @@ class Layer:
         imported = direct_operator(function) if isinstance(function, Operator) else function
         return self.add(KERAS_LAYER, suffix, inputs, function=imported, **attrs)
 
-    def autocast(self, operand: Held) -> Held:
+    def autocast(self, operand: KerasValue) -> KerasValue:
         """Return the value as the layer takes it: floats in the dtype that it computes in."""
         name = f"{self.name}/cast_{len(self.nodes)}"
         self.nodes.append(TFNode(name, KERAS_LAYER, (operand.value,), (), {"function": cast_floats(self.dtype)}))
-        return Held(Endpoint(name), operand.mask)
+        return KerasValue(Endpoint(name), operand.mask)
 
     @property
-    def operands(self) -> list[Held]:
+    def operands(self) -> list[KerasValue]:
         """Return the values of the first argument."""
-        return list(held_in(self.args[:1]))
+        return list(values_in(self.args[:1]))
 
     @property
     def inputs(self) -> list[Endpoint]:
@@ -208,18 +208,18 @@ class Layer:
         return self.first.value
 
     @property
-    def first(self) -> Held:
+    def first(self) -> KerasValue:
         """Return the first operand with its mask. Raises FormatError for a call without values."""
         operands = self.operands
         if not operands:
             raise FormatError(f"layer {self.name} is called without a value")
         return operands[0]
 
-    def given(self, name: str) -> Held | None:
+    def given(self, name: str) -> KerasValue | None:
         """Return a value of the model that the call gives as an argument; None if it gives none. Refuses anything
         else."""
         stated = self.kwargs.get(name)
-        if isinstance(stated, Held | None):
+        if isinstance(stated, KerasValue | None):
             return stated
         raise Refusal(f"its argument {name} is no value of the model")
 
@@ -236,9 +236,9 @@ class Layer:
         return [None if mask is None else self._mask(f"{name}_{slot}", mask) for slot, mask in enumerate(stated)]
 
     def _mask(self, name: str, stated: Any, least: float = 0.0) -> Endpoint:
-        if isinstance(stated, (list, np.ndarray)) and not any(held_in(stated)):
+        if isinstance(stated, (list, np.ndarray)) and not any(values_in(stated)):
             return self.constant(name, np.not_equal(stated, 0), np.bool_)
-        if not isinstance(stated, Held):
+        if not isinstance(stated, KerasValue):
             raise Refusal(f"its argument {name} is no mask")
         if name not in self._masks:
             self._masks[name] = self.apply(_boolean(least), f"{name}_of_call", [stated.value])

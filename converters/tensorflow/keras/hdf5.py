@@ -38,7 +38,7 @@ SETTINGS = {
     "HDF5_PLUGIN_PRELOAD": "::", "HDF5_PLUGIN_PATH": os.devnull, "HDF5_USE_FILE_LOCKING": "FALSE",
     "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1",
 }  # fmt: skip
-Held = dict[str, Any]
+Contents = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,8 @@ class Hdf5:
     def __init__(self, source: Bytes) -> None:
         """Raises FormatError for a file that is damaged or leads out of itself, ImportFailure without h5py."""
         self.source = source
-        self._groups: dict[str, Held] = {}
-        self._arrays: dict[str, Held] = {}
+        self._groups: dict[str, Contents] = {}
+        self._arrays: dict[str, Contents] = {}
         self._start()
         answer = self._read_answer(self._receive_line())
         self._groups, self._arrays = answer["groups"], answer["arrays"]
@@ -111,8 +111,8 @@ class Hdf5:
         reason = "its HDF5 cannot be read: the library fell over it, or took more time or memory than it may"
         return FormatError(reason, path=self.source.path)
 
-    def _read_answer(self, line: bytes) -> Held:
-        answer: Held = read_json(line)
+    def _read_answer(self, line: bytes) -> Contents:
+        answer: Contents = read_json(line)
         path = self.source.path
         if "missing" in answer:
             raise ImportFailure(f"{path}: Keras's files need h5py, which is not installed: {install_hint('keras')}")

@@ -60,7 +60,7 @@ class Window(io.RawIOBase):
         return True
 
     def seek(self, offset: int, whence: int = 0) -> int:
-        """Go to a place."""
+        """Go to a position."""
         self._position = offset + (0, self._position, self._size)[whence]
         return self._position
 

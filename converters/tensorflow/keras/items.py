@@ -11,7 +11,7 @@ from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.tensorflow.files.records import Endpoint
 from graphir.converters.tensorflow.importing.context import Imported, ImportFunction, ImportNode
 from graphir.converters.tensorflow.keras.arguments import argument, tensor_argument, whole_numbers
-from graphir.converters.tensorflow.keras.context import Held, Layer, held_in
+from graphir.converters.tensorflow.keras.context import KerasValue, Layer, values_in
 from graphir.ops.shape import Squeeze, Unsqueeze
 from graphir.ops.slicing import Slice
 
@@ -20,7 +20,7 @@ def get_item(layer: Layer) -> Endpoint:
     """Slices, numbers, new axes and `...` of an index."""
     key = argument(layer, 1, "key", "slice_spec")
     parts = key if isinstance(key, list) else [key]
-    if any(isinstance(number, Held) for number in held_in(parts)):
+    if any(isinstance(number, KerasValue) for number in values_in(parts)):
         raise Refusal("an index that is computed")
     for part in parts:
         if isinstance(part, Mapping) and not _is_ellipsis(part):

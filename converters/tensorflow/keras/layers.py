@@ -22,7 +22,7 @@ from graphir.converters.tensorflow.keras import (
     spatial,
 )
 from graphir.converters.tensorflow.keras.activations import activated
-from graphir.converters.tensorflow.keras.context import Held, Layer, import_float
+from graphir.converters.tensorflow.keras.context import KerasValue, Layer, import_float
 from graphir.graph import Value
 from graphir.ops.elementwise import Cast
 from graphir.ops.shape import Reshape, Shape
@@ -95,12 +95,12 @@ def time_distributed(layer: Layer) -> Endpoint:
     stored = layer.stored.part("layer")
     layer.mask = layer.stated_mask()
     if entry["class_name"] in ON_LAST_AXIS:
-        value = layer.call(entry, "layer", stored, [Held(layer.data)])[0].value
+        value = layer.call(entry, "layer", stored, [KerasValue(layer.data)])[0].value
         return layer.add("Identity", "steps", [value]) if value == layer.data else value
     data = layer.data
-    folded = Held(layer.apply(_import_fold, "samples", [data]))
+    folded = KerasValue(layer.apply(_import_fold, "samples", [data]))
     if layer.mask is not None and entry["class_name"] in MASK_READERS:
-        folded = Held(folded.value, layer.apply(_import_fold_mask, "sample_masks", [layer.mask]))
+        folded = KerasValue(folded.value, layer.apply(_import_fold_mask, "sample_masks", [layer.mask]))
     results = layer.call(entry, "layer", stored, [folded])
     return layer.apply(_import_unfold, "steps", [results[0].value, data])
 

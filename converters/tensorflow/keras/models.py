@@ -30,7 +30,7 @@ from graphir.converters.tensorflow.keras.config import (
     is_dtype,
     policy_name,
 )
-from graphir.converters.tensorflow.keras.context import Held, Layer, flat, held_in
+from graphir.converters.tensorflow.keras.context import KerasValue, Layer, flat, values_in
 from graphir.converters.tensorflow.keras.history import modern, old_weights
 from graphir.converters.tensorflow.keras.layers import LAYERS, PASS_MASKS, RANDOM, REFUSED, same
 from graphir.converters.tensorflow.keras.operations import OPERATIONS
@@ -109,9 +109,9 @@ class Reader:
         config: Entry,
         stored: Weights,
         prefix: str,
-        operands: Sequence[Held] | None,
+        operands: Sequence[KerasValue] | None,
         inputs: dict[str, Endpoint],
-    ) -> list[Held]:
+    ) -> list[KerasValue]:
         entries = list(config["layers"])
         if not entries:
             raise FormatError("a Sequential model without layers", path=self.path)
@@ -143,14 +143,14 @@ class Reader:
         config: Entry,
         stored: Weights,
         prefix: str,
-        operands: Sequence[Held | None] | None,
+        operands: Sequence[KerasValue | None] | None,
         inputs: dict[str, Endpoint],
-    ) -> list[Held]:
+    ) -> list[KerasValue]:
         entries = {_name(entry, self.path): entry for entry in config["layers"]}
         classes = {name: entry["class_name"] for name, entry in entries.items() if not _is_operation(entry)}
         weights = dict(zip(classes, stored.layers(list(classes.items())), strict=True))
         sources = [reference.layer for reference in listed(config.get("input_layers"))]
-        results: dict[tuple[str, int], list[Held]] = {}
+        results: dict[tuple[str, int], list[KerasValue]] = {}
         calls: list[tuple[str, int, list[Any], dict[str, Any]]] = []
         for name, entry in entries.items():
             if entry["class_name"] == "InputLayer":
@@ -181,12 +181,12 @@ class Reader:
             calls = left
         return [result_of(reference, results) for reference in outputs]
 
-    def _fill_references(self, structure: Any, results: Mapping[tuple[str, int], list[Held]]) -> Any:
+    def _fill_references(self, structure: Any, results: Mapping[tuple[str, int], list[KerasValue]]) -> Any:
         """Return the structure with what calls gave, with the masks that it has after the calls since."""
 
-        def fill(reference: Reference) -> Held:
+        def fill(reference: Reference) -> KerasValue:
             value = result_of(reference, results)
-            return Held(value.value, self._masks.get(value.value, value.mask), reference.dtype, reference.shape)
+            return KerasValue(value.value, self._masks.get(value.value, value.mask), reference.dtype, reference.shape)
 
         return mapped(structure, fill)
 
@@ -196,9 +196,9 @@ class Reader:
         name: str,
         prefix: str,
         sources: Sequence[str],
-        operands: Sequence[Held | None] | None,
+        operands: Sequence[KerasValue | None] | None,
         inputs: dict[str, Endpoint],
-    ) -> Held:
+    ) -> KerasValue:
         """Return an input of the whole model, or what a nested one is called on."""
         if operands is None:
             value = self._add_input(entry, prefix + name)
@@ -210,7 +210,7 @@ class Reader:
             raise FormatError(f"the nested model {prefix} is called without its input {name}", path=self.path)
         return operand
 
-    def _add_input(self, entry: Entry, name: str) -> Held:
+    def _add_input(self, entry: Entry, name: str) -> KerasValue:
         check_layer(entry, name, self.path)
         config = entry["config"]
         sizes = config.get("batch_shape") or config.get("batch_input_shape")
@@ -220,11 +220,11 @@ class Reader:
             raise FormatError(f"input {name}: the dtype {stated[:40]!r} is unknown", path=self.path)
         dtype = DType.of(stated)
         self.nodes.append(TFNode(name, "Placeholder", (), (), {"dtype": dtype, "shape": shape}))
-        return Held(Endpoint(name))
+        return KerasValue(Endpoint(name))
 
     def _call_entry(
         self, entry: Entry, stored: Weights, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]
-    ) -> list[Held]:
+    ) -> list[KerasValue]:
         """Return the results of a call of a layer, an operation or a model."""
         class_name = entry["class_name"]
         is_model = class_name in MODELS and _layers_of(entry) is not None
@@ -250,16 +250,16 @@ class Reader:
 
     def _refuse_layer(
         self, entry: Entry, name: str, error: Exception, args: Sequence[Any], kwargs: Mapping[str, Any]
-    ) -> list[Held]:
+    ) -> list[KerasValue]:
         """Record what is wrong with a layer, and give values in place of its results."""
         config = entry.get("config")
         stated = config if isinstance(config, Mapping) else {}
         if not self._refusals.take(entry["class_name"], error, name, stated):
             self._refusals.refuse(entry["class_name"], str(error), name)
-        operands = list(held_in([args, kwargs]))
-        return [operands[0] if operands else Held(Endpoint(name))] * 8
+        operands = list(values_in([args, kwargs]))
+        return [operands[0] if operands else KerasValue(Endpoint(name))] * 8
 
-    def _keep_result(self, name: str, results: list[Held]) -> list[Held]:
+    def _keep_result(self, name: str, results: list[KerasValue]) -> list[KerasValue]:
         """Return the results of a call, and keep the first, which is what the call's name means."""
         if results:
             self.results.setdefault(name, results[0].value)
@@ -267,7 +267,7 @@ class Reader:
 
     def _call_model(
         self, entry: Entry, stored: Weights, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]
-    ) -> list[Held]:
+    ) -> list[KerasValue]:
         config = _layers_of(entry)
         assert config is not None
         check_depth(self._depth + 1, f"the model {name}")
@@ -282,7 +282,7 @@ class Reader:
         for slot, mask in enumerate(masks[: len(operands)]):
             value = operands[slot]
             if mask is not None and value is not None:
-                operands[slot] = Held(value.value, mask.value)
+                operands[slot] = KerasValue(value.value, mask.value)
                 self._masks[value.value] = mask.value
         if entry["class_name"] == "Sequential":
             given = [value for value in operands if value is not None]
@@ -294,9 +294,9 @@ class Reader:
 
     def _call_layer(
         self, entry: Entry, stored: Weights, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], owner: str
-    ) -> list[Held]:
+    ) -> list[KerasValue]:
         class_name, config = entry["class_name"], entry["config"]
-        if not any(held_in([args, kwargs])):
+        if not any(values_in([args, kwargs])):
             raise FormatError(f"layer {name} is called without a value", path=self.path)
         if self.backend == "theano" and "Conv" in class_name:
             raise Refusal("the file was written with Theano, whose convolutions turn their kernels round")
@@ -328,12 +328,14 @@ class Reader:
             layer.mask = layer.stated_mask()
         self.nodes += layer.nodes
         if layer.takes_masks:
-            self._masks |= dict.fromkeys(operand.value for operand in held_in([first, others]))
+            self._masks |= dict.fromkeys(operand.value for operand in values_in([first, others]))
         refuse_unread(layer.kwargs, layer.config, "" if self.version == 1 or function is same else class_name)
         masks = [layer.mask] * layer.masked + [None] * len(results)
-        return [Held(value, mask) for value, mask in zip(results, masks, strict=False)]
+        return [KerasValue(value, mask) for value, mask in zip(results, masks, strict=False)]
 
-    def _call_inner(self, outer: Layer, entry: Entry, suffix: str, part: Weights, values: Sequence[Held]) -> list[Held]:
+    def _call_inner(
+        self, outer: Layer, entry: Entry, suffix: str, part: Weights, values: Sequence[KerasValue]
+    ) -> list[KerasValue]:
         """Return the results of a layer that another one holds."""
         self.nodes += outer.nodes
         outer.nodes = []
@@ -343,7 +345,7 @@ class Reader:
 
     def _call_operation(
         self, entry: Entry, stored: Weights, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]
-    ) -> list[Held]:
+    ) -> list[KerasValue]:
         """Call an operation on values: Keras 3's `ops`, or the functions of TensorFlow that version 2 recorded."""
         config = entry["config"]
         if not isinstance(config, Mapping):
@@ -357,8 +359,8 @@ class Reader:
         result = function(layer)
         self.nodes += layer.nodes
         refuse_unread(layer.kwargs)
-        masks = {operand.value: operand.mask for operand in held_in([args, kwargs])}  # of what is handed on as it is
-        return [Held(value, masks.get(value)) for value in ([result] if isinstance(result, Endpoint) else result)]
+        masks = {operand.value: operand.mask for operand in values_in([args, kwargs])}  # of what is handed on as it is
+        return [KerasValue(value, masks.get(value)) for value in ([result] if isinstance(result, Endpoint) else result)]
 
 
 def _import_training_call(node: ImportNode) -> Imported:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.tensorflow.files.records import Endpoint
 from graphir.converters.tensorflow.keras.arguments import argument, operand, stated_axes, stated_shape, tensor_argument
-from graphir.converters.tensorflow.keras.context import Held, Layer, import_float
+from graphir.converters.tensorflow.keras.context import KerasValue, Layer, import_float
 from graphir.converters.tensorflow.keras.element_rows import Terms
 from graphir.safety.limits import charge_elements
 
@@ -102,7 +102,7 @@ def attention(layer: Layer) -> Endpoint:
     """Scaled products of queries and keys (N, length, heads, size), their softmax, and the values by that."""
     t = Terms(layer, query := tensor_argument(layer))
     others = [argument(layer, 1, "key"), argument(layer, 2, "value")]
-    shapes = [stated_shape(layer), *(other.shape for other in others if isinstance(other, Held) and other.shape)]
+    shapes = [stated_shape(layer), *(other.shape for other in others if isinstance(other, KerasValue) and other.shape)]
     heads = {shape[2] for shape in shapes}
     if len(shapes) != 3 or len(heads) != 1 or None in heads or shapes[0][3] is None:
         raise Refusal("attention whose keys and values have other heads than the queries, or sizes that are not stated")

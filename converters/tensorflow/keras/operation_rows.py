@@ -172,7 +172,7 @@ def _nan_variance(layer: Layer) -> Endpoint:
 
 
 def average(layer: Layer) -> Endpoint:
-    """Return the mean, of elements that may have weights: one for each, or one for each place along the axis."""
+    """Return the mean, of elements that may have weights: one for each, or one for each index along the axis."""
     data = _to_float(layer)
     if argument(layer, 1, "weights") is None:
         return _reduce("Mean", data, layer, "value", keep=False)

@@ -18,7 +18,7 @@ from graphir.converters.tensorflow.keras.arguments import (
     tensor_argument,
     whole_numbers,
 )
-from graphir.converters.tensorflow.keras.context import Held, Layer
+from graphir.converters.tensorflow.keras.context import KerasValue, Layer
 from graphir.converters.tensorflow.keras.items import get_item
 from graphir.converters.tensorflow.keras.normalization import unit_length
 from graphir.converters.tensorflow.keras.operation_rows import ROWS
@@ -46,7 +46,7 @@ def _make_binary(op: Operator, *, negated: bool = False) -> Build:
 
     def build(layer: Layer) -> Endpoint:
         pair = [first_argument(layer), argument(layer, 1, "x2", "y", "b")]
-        endpoints = [side.value for side in pair if isinstance(side, Held)]
+        endpoints = [side.value for side in pair if isinstance(side, KerasValue)]
         if not endpoints or any(isinstance(side, (str, Mapping, list)) or side is None for side in pair):
             raise Refusal("its arguments are not two values or numbers")
 
@@ -158,7 +158,7 @@ def cast(layer: Layer) -> Endpoint:
     dtype, value = argument(layer, 1, "dtype"), first_argument(layer)
     if dtype is None:
         return tensor_argument(layer)
-    if layer.keras >= 3 and isinstance(value, Held) and value.dtype == dtype:
+    if layer.keras >= 3 and isinstance(value, KerasValue) and value.dtype == dtype:
         return value.value
     return layer.apply(ew.Cast(DType.of(dtype)), "value", [tensor_argument(layer)])
 
@@ -219,7 +219,7 @@ def normalize(layer: Layer) -> Endpoint:
 def matmul(layer: Layer) -> Endpoint:
     """A product of matrices."""
     pair = [first_argument(layer), argument(layer, 1, "x2", "b")]
-    if not all(isinstance(side, Held) for side in pair):
+    if not all(isinstance(side, KerasValue) for side in pair):
         raise Refusal("a product with a constant")
     flags = {"adj_x": bool(layer.kwargs.get("transpose_a")), "adj_y": bool(layer.kwargs.get("transpose_b"))}
     operands = [side.value for side in pair]

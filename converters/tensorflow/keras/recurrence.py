@@ -37,7 +37,7 @@ Function = tuple[str, tuple[float, ...], tuple[float, ...]]
 
 @dataclass(frozen=True)
 class Cell:
-    """One direction of one layer: what it computes, its weights in the graph's order, its states' places among the
+    """One direction of one layer: what it computes, its weights in the graph's order, its states' slots among the
     operands, whether it runs from the last step to the first, and the parameters of its first call (`cached`)."""
 
     kind: str

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.tensorflow.files.records import Endpoint
 from graphir.converters.tensorflow.keras.config import Settings, check_layer
-from graphir.converters.tensorflow.keras.context import Held, Layer, activation_name, held_in
+from graphir.converters.tensorflow.keras.context import KerasValue, Layer, activation_name, values_in
 from graphir.converters.tensorflow.keras.recurrence import STATES, Cell, Function, Recurrence
 from graphir.converters.tensorflow.keras.signatures import Reads
 from graphir.converters.tensorflow.keras.weights import StoredByName, Weights
@@ -150,7 +150,7 @@ def _initial_states(layer: Layer) -> list[Endpoint]:
     stated = layer.kwargs.get("initial_state")
     if stated is None or isinstance(stated, bool):
         return [state.value for state in layer.operands[1:]]
-    return [state.value for state in held_in(stated)]
+    return [state.value for state in values_in(stated)]
 
 
 def _mask(layer: Layer) -> Endpoint | None:
@@ -254,14 +254,14 @@ def rnn(layer: Layer) -> list[Endpoint]:
     for depth, cell in enumerate(cells[:-1]):
         name = f"{layer.name}/cell_{depth}"
         inner_layer = Layer(
-            name, Settings({}, name), layer.stored, [Held(value, mask)], keras=layer.keras, dtype=layer.dtype,
+            name, Settings({}, name), layer.stored, [KerasValue(value, mask)], keras=layer.keras, dtype=layer.dtype,
             owner=layer.owner,
         )  # fmt: skip
         config = {**layer.config, "return_sequences": True, "zero_output_for_mask": False}
         first = sum(STATES[below.kind] for below in cells[:depth])
         value = _add_recurrence(inner_layer, [cell], config, natural=True, first_state=first)[0]
         layer.nodes += inner_layer.nodes
-    layer.args = [Held(value, mask)]
+    layer.args = [KerasValue(value, mask)]
     layer.kwargs = Reads({})
     first = sum(STATES[below.kind] for below in cells[:-1])
     return _add_recurrence(layer, [cells[-1]], layer.config, first_state=first)

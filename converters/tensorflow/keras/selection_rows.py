@@ -157,7 +157,7 @@ def digitize(layer: Layer) -> Endpoint:
 
 
 def part(layer: Layer) -> Endpoint:
-    """Return a part of stated sizes from stated or computed places on."""
+    """Return a part of stated sizes from stated or computed indices on."""
     sizes = layer.constant("sizes", whole_numbers(layer.kwargs["shape"], "the sizes"))
     return layer.add("Slice", "value", [tensor_argument(layer), operand(layer, 1, "start_indices", np.int32), sizes])
 

@@ -142,7 +142,7 @@ def unstack(layer: Layer) -> list[Endpoint]:
 
 
 def one_hot(layer: Layer) -> Endpoint:
-    """1 at the place that an index names, else 0."""
+    """Return 1 at each index, else 0."""
     if layer.kwargs.get("sparse"):
         raise Refusal("a sparse result")
     dtype = DType.of(layer.kwargs.get("dtype") or "float32")

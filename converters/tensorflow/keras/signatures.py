@@ -55,22 +55,22 @@ class Reads(Mapping[str, Any]):
     """A mapping that knows which of its entries were read."""
 
     def __init__(self, values: Mapping[str, Any]) -> None:
-        self._held = values
+        self._entries = values
         self._read: set[str] = set()
 
     def __getitem__(self, key: str) -> Any:
         self._read.add(key)
-        return self._held[key]
+        return self._entries[key]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._held)
+        return iter(self._entries)
 
     def __len__(self) -> int:
-        return len(self._held)
+        return len(self._entries)
 
     def unread(self) -> list[str]:
         """Return the entries that say something, and that nobody read."""
-        return [key for key, value in self._held.items() if key not in self._read and not _is_empty(value)]
+        return [key for key, value in self._entries.items() if key not in self._read and not _is_empty(value)]
 
 
 def refuse_unread(arguments: Reads, settings: Reads | None = None, class_name: str = "") -> None:

@@ -1,4 +1,4 @@
-"""The weights of Keras's files: found by class and place (version 3's archives) or by name (HDF5 files)."""
+"""The weights of Keras's files: found by class and number (version 3's archives) or by name (HDF5 files)."""
 
 from __future__ import annotations
 
@@ -95,31 +95,31 @@ class StoredByName:
     """Weights with their names (`lstm/lstm_cell/kernel:0`), in the order in which the file lists them."""
 
     def __init__(self, tensors: Sequence[tuple[str, Tensor]], owner: str) -> None:
-        self._held = list(tensors)
+        self._tensors = list(tensors)
         self._owner = owner
 
     def tensors(self) -> list[Tensor]:
         """Return all weights: a layer's list holds those of its parts too."""
-        return [tensor for _, tensor in self._held]
+        return [tensor for _, tensor in self._tensors]
 
     def part(self, attribute: str, index: int = 0, parts: int = 1) -> StoredByName:
         """Return the `index`-th of equal parts. Raises FormatError if there are none."""
-        size, left = divmod(len(self._held), parts)
+        size, left = divmod(len(self._tensors), parts)
         if left:
-            count = len(self._held)
+            count = len(self._tensors)
             raise FormatError(f"layer {self._owner} has {count} weights, expected {parts} equal parts of them")
-        return StoredByName(self._held[index * size : (index + 1) * size], self._owner)
+        return StoredByName(self._tensors[index * size : (index + 1) * size], self._owner)
 
     def count_from(self, start: int, count: int, *path: str) -> StoredByName:
         """Return the weights from that number on."""
-        return StoredByName(self._held[start : start + count], self._owner)
+        return StoredByName(self._tensors[start : start + count], self._owner)
 
     def layers(self, entries: Sequence[tuple[str, str]]) -> list[Weights]:
         """Return the weights whose name has the layer's name in it, by layer. Raises FormatError for a weight of no
         layer."""
         names = {name for name, _ in entries}
         by_layer: dict[str, list[tuple[str, Tensor]]] = {}
-        for text, tensor in self._held:
+        for text, tensor in self._tensors:
             inner = [part for part in text.split("/")[:-1] if part in names]
             if not inner:
                 raise FormatError(f"the weight {text} of {self._owner} belongs to no layer of that model")

@@ -40,7 +40,7 @@ def _mask_band(node: ImportNode, data: Value, lower: int, upper: int) -> Value:
 
 
 def _offsets(node: ImportNode, rows: Count, columns: Count) -> Value:
-    """Column less row of every place: int64 (rows, columns)."""
+    """Return column less row of every element: int64 (rows, columns)."""
     down = node.step(Unsqueeze(), _count_up(node, rows), node.vector([1]), suffix="down")
     return node.step(ew.Sub(), _count_up(node, columns), down, suffix="offsets")
 
@@ -55,7 +55,7 @@ def _count_up(node: ImportNode, count: Count) -> Value:
 
 
 def _is_on_diagonal(node: ImportNode, rows: Count, columns: Count, k: int) -> Value:
-    """Return whether a place is on diagonal k."""
+    """Return whether an element is on diagonal k."""
     return node.step(ew.Equal(), _offsets(node, rows, columns), node.constant(k, DType.INT64), suffix="on_diagonal")
 
 
@@ -107,7 +107,7 @@ def _spread_diagonal(node: ImportNode, diagonal: Value, length: Count, side: Cou
     """Return the diagonal along the rows (from the main diagonal on) or the columns, as long as that side of the
     matrix.
 
-    On diagonal k of 0 or more the element's place is its row, below it is its column.
+    On diagonal k of 0 or more the element's index is its row, below it is its column.
     """
     rank = node.rank(diagonal)
     if length != side:

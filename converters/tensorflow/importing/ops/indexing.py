@@ -93,7 +93,7 @@ def scattering(reduction: ix.Reduction, *, negated: bool = False) -> ImportFunct
 
 
 def import_scatter_nd(node: ImportNode) -> Value:
-    """ScatterNd: zeros with the updates at index vectors; updates at one place are added up."""
+    """ScatterNd: zeros with the updates at index vectors; updates at one index are added up."""
     _check_policy(node)
     indices, updates, shape = node.inputs
     reduction = ix.Reduction.NONE if _are_distinct(node, indices) else ix.Reduction.ADD
@@ -114,7 +114,7 @@ def _are_distinct(node: ImportNode, indices: Value) -> bool:
 
 
 def import_sparse_to_dense(node: ImportNode) -> Value:
-    """SparseToDense: values at places of a tensor that is `default` elsewhere; indices of rank 0, 1 or 2."""
+    """SparseToDense: values at indices of a tensor that is `default` elsewhere; indices of rank 0, 1 or 2."""
     indices, shape, values, default = node.inputs
     vectors = node.int64(indices)
     rank = node.rank(indices)
@@ -158,12 +158,12 @@ def _is_natural(node: ImportNode, slot: int) -> bool:
 
 
 def import_where(node: ImportNode) -> Value:
-    """Where: the places (count, rank) of the elements that are not 0."""
+    """Where: the indices (count, rank) of the elements that are not 0."""
     return node.emit(Transpose((1, 0)), node.step(ix.NonZero(), node.input(0)))
 
 
 def import_unique(node: ImportNode) -> tuple[Value, ...]:
-    """Unique: the different elements in the order in which they come, for each element its place, and counts."""
+    """Unique: the different elements in the order in which they come, for each element its index, and counts."""
     axis: int | None = None
     if node.op.endswith("V2"):
         axes = node.integers(1, "the axis")
@@ -227,7 +227,7 @@ def _scalar(node: ImportNode, value: Value) -> Value:
 
 
 def import_dynamic_stitch(node: ImportNode) -> Value:
-    """DynamicStitch: row i of the data goes to place indices[i]; the last one at a place stays."""
+    """DynamicStitch: row i of the data becomes row indices[i]; of equal indices the last one counts."""
     half = len(node) // 2
     index_vectors, rows = [], []
     for indices, data in zip(node.inputs[:half], node.inputs[half:], strict=True):

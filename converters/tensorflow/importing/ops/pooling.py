@@ -67,7 +67,7 @@ def import_max_pool_v2(node: ImportNode) -> Value:
 def import_max_pool_with_argmax(node: ImportNode) -> Value | tuple[Value, ...]:
     """MaxPoolWithArgmax: also where the maxima stand in the data (N, H, W, C), row-major, in a sample or the batch.
 
-    MaxPool counts in (N, C, H, W); a place there, less those of the channels before, is row and column of one channel.
+    MaxPool counts in (N, C, H, W); an index there, less those of the channels before, is row and column of one channel.
     """
     ksize, stated_strides = node.attrs["ksize"], node.attrs["strides"]
     if not node.used(1):

@@ -25,7 +25,7 @@ BYTE = 8
 
 
 class Steps(NamedTuple):
-    """A range of steps: scalars, or vectors with an entry for each channel. All are float32 but the places of zero."""
+    """A range of steps: scalars, or vectors with an entry for each channel. All are float32 but the zero points."""
 
     scale: ndarray[Any, Any]
     zero: ndarray[Any, Any]

@@ -1,4 +1,4 @@
-"""Reductions over axes, over segments, and running along an axis; the largest elements and their places."""
+"""Reductions over axes, over segments, and running along an axis; the largest elements and their indices."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def import_euclidean_norm(node: ImportNode) -> Value:
 
 
 def arg_reducing(cls: type[Operator]) -> ImportFunction:
-    """Return the import function of ArgMax and ArgMin: the place of the first extreme along an axis."""
+    """Return the import function of ArgMax and ArgMin: the index of the first extreme along an axis."""
 
     def import_arg(node: ImportNode) -> Value:
         data = node.input(0)
@@ -105,7 +105,7 @@ def arg_reducing(cls: type[Operator]) -> ImportFunction:
 
 
 def import_top_k(node: ImportNode) -> tuple[Value, ...]:
-    """TopKV2: the k largest along the last axis, and their places."""
+    """TopKV2: the k largest along the last axis, and their indices."""
     data = node.input(0)
     count = node.step(Reshape(), node.int64(node.input(1)), node.vector([1]), suffix="k")
     if not node.attrs["sorted"]:

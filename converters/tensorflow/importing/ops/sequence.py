@@ -98,12 +98,12 @@ def import_pop_back(node: ImportNode) -> tuple[Value, Value]:
 
 
 def import_gather(node: ImportNode) -> Value:
-    """TensorListGather: the elements at these places, stacked."""
+    """TensorListGather: the elements at these indices, stacked."""
     return node.emit(Gather(axis=0), elements_of(node, node.input(0)), node.int64(node.input(1)))
 
 
 def import_scatter_existing(node: ImportNode) -> Value:
-    """TensorListScatterIntoExistingList: rows of a tensor put at these places."""
+    """TensorListScatterIntoExistingList: rows of a tensor put at these indices."""
     elements, tensor, indices = node.inputs
     known = node.known(2)
     reserved = node.importer.reserved.get(elements)

@@ -183,7 +183,7 @@ def import_print(node: ImportNode) -> Value:
 
 
 def import_list_diff(node: ImportNode) -> tuple[Value, ...]:
-    """ListDiff: the elements of x that are not in y, and their places."""
+    """ListDiff: the elements of x that are not in y, and their indices."""
     x, y = node.inputs
     wanted = node.attrs["out_idx"]
     left, right = node.known(0), node.known(1)
