@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from graphir.cli import main
 from graphir.report.html import verification_html
 
 from .browser import Browser, at_hand
@@ -16,6 +17,7 @@ from .test_pages import PAGES, layered
 
 LONG = "a_name_without_any_place_to_break_it_" * 3
 ROWS = 800
+DIGITS = Path(__file__).resolve().parents[2] / "models" / "digits"
 
 
 @pytest.fixture(scope="module")
@@ -80,6 +82,18 @@ def test_cards_on_a_phone_have_names_in_lines_of_their_own_and_the_verdict_above
     assert name_left == told_left
     assert browser.run("getComputedStyle(document.querySelector('.depth.slim')).display") == "block"
     assert browser.run("getComputedStyle(document.querySelector('.depth.broad')).display") == "none"
+
+
+def test_fit_shows_the_whole_picture_of_a_plot(browser: Browser, tmp_path: Path) -> None:
+    assert main(["plot", str(DIGITS), str(tmp_path / "plot.html"), "--most", "100", "-q"]) == 0
+    browser.open(tmp_path / "plot.html", height=700)
+    beyond = (
+        "(() => { const v = document.querySelector('.view');"
+        "return Math.max(v.scrollWidth - v.clientWidth, v.scrollHeight - v.clientHeight); })()"
+    )
+    assert browser.run(beyond) > 0
+    browser.click("button[aria-label='show all of it']")
+    assert browser.run(beyond) <= 0
 
 
 def test_a_click_on_the_line_leads_to_the_row(browser: Browser, pages: dict[str, Path]) -> None:
