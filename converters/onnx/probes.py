@@ -4,12 +4,15 @@ here and another there, computed by nodes that are added to the model."""
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
 from typing import Any
 
 from graphir.arrays import Array
 
 PREFIX = "graphir_reached"
+# What two operands are compared in. Of all in a model these would be too many; they are seen where they are asked for.
+COMPARES = ("Max", "Min", "Greater", "GreaterOrEqual", "Less", "LessOrEqual")
 # One side of zero each, as these do something else there.
 AT_ZERO = ("Relu", "LeakyRelu", "PRelu", "Elu", "Celu", "Selu", "Abs")
 FLOAT, DOUBLE = 1, 11
@@ -21,19 +24,24 @@ ENDLESS = 1e30
 @dataclass(frozen=True)
 class Sight:
     """One thing that inputs may reach or not: `kind` and `way` in words (`Clip`, `its upper bound`), the operator's
-    name, and whether numbers (by the names of `wanted`) say that it was reached."""
+    name, and whether numbers (by the names of `wanted`) say that it was reached. `side` is the operand's to what it is
+    compared with, -1 below and 1 beyond, `result` what the operator gives first."""
 
     kind: str
     way: str
     name: str
     reached: Callable[[Mapping[str, Array]], bool]
+    side: int = 1
+    result: str = ""
 
 
 class Probes:
-    """The sights of a graph and the nodes that measure them. With `guarded` values without elements have an extent too,
+    """The sights of a graph, or of the nodes that make these `results`, and the nodes that measure them.
+
+    With `guarded` values without elements have an extent too,
     at the cost of a copy."""
 
-    def __init__(self, graph: Any, *, guarded: bool = False) -> None:
+    def __init__(self, graph: Any, *, guarded: bool = False, results: AbstractSet[str] | None = None) -> None:
         import onnx
 
         self._onnx: Any = onnx
@@ -43,7 +51,12 @@ class Probes:
         self._guarded = guarded
         self._measuring: list[list[Any]] = []
         self.wanted: dict[str, None] = {}
-        self.sights: list[Sight] = [sight for node in graph.node for sight in self._of_node(node)]
+        self.sights: list[Sight] = [
+            replace(sight, result=next(iter(node.output), ""))
+            for node in graph.node
+            if results is None or (node.output and node.output[0] in results)
+            for sight in (*self._of_node(node), *(() if results is None else self._of_operands(node)))
+        ]
 
     def addition(self) -> bytes:
         """Bytes that, behind those of the model, make it give what is wanted.
@@ -65,11 +78,11 @@ class Probes:
             yield from self._clip(node, name)
         elif kind in AT_ZERO:
             low, high = self._span(operands[0])
-            yield Sight(kind, "anything below 0", name, lambda values: bool(values[low] < 0))
+            yield Sight(kind, "anything below 0", name, lambda values: bool(values[low] < 0), -1)
             yield Sight(kind, "anything above 0", name, lambda values: bool(values[high] > 0))
         elif kind == "HardSwish":
             low, high = self._span(operands[0])
-            yield Sight(kind, "anything below -3", name, lambda values: bool(values[low] < -3))
+            yield Sight(kind, "anything below -3", name, lambda values: bool(values[low] < -3), -1)
             yield Sight(kind, "anything above 3", name, lambda values: bool(values[high] > 3))
         elif kind in ("HardSigmoid", "QuantizeLinear"):
             yield from self._saturates(kind, name, node.output[0])
@@ -77,17 +90,38 @@ class Probes:
             yield from self._table(node, name)
         elif kind in ("Where", "If") and operands[0] not in self._constants:
             low, high = self._span(operands[0])
-            yield Sight(kind, "a condition that is false", name, lambda values: bool(values[low] == 0))
+            yield Sight(kind, "a condition that is false", name, lambda values: bool(values[low] == 0), -1)
             yield Sight(kind, "a condition that is true", name, lambda values: bool(values[high] == 1))
         elif kind == "Mod":
             low, _ = self._span(operands[0])
-            yield Sight(kind, "a negative number", name, lambda values: bool(values[low] < 0))
+            yield Sight(kind, "a negative number", name, lambda values: bool(values[low] < 0), -1)
         elif kind == "NonMaxSuppression":
             shape = self._shape(node.output[0])
             yield Sight(kind, "a box that is kept", name, lambda values: bool(values[shape][0] > 0))
         elif kind == "Loop" and operands[0] and operands[0] not in self._constants:
             low, high = self._span(operands[0])
             yield Sight(kind, "more than one round", name, lambda values: bool(values[high] > 1))
+
+    def _of_operands(self, node: Any) -> Iterator[Sight]:
+        """Of nodes that compare two operands: that the first one is smaller, larger, equal."""
+        name, kind, operands = node.name or node.output[0], node.op_type, list(node.input)
+        if kind in COMPARES and len(operands) == 2:
+            less, more = (self._any(operator, operands) for operator in ("Less", "Greater"))
+            yield Sight(kind, "a smaller first operand", name, lambda values: bool(values[less] > 0), -1)
+            yield Sight(kind, "a larger first operand", name, lambda values: bool(values[more] > 0))
+        elif kind == "Equal":
+            low, high = self._span(node.output[0])
+            yield Sight(kind, "unequal numbers", name, lambda values: bool(values[low] == 0), -1)
+            yield Sight(kind, "equal numbers", name, lambda values: bool(values[high] == 1))
+
+    def _any(self, operator: str, operands: Sequence[str]) -> str:
+        """Return the name of what is 1 where a comparison holds somewhere."""
+        result = f"{PREFIX}_{operator}_{'_'.join(operands)}"
+        is_new = f"{PREFIX}_most_{result}" not in self.wanted
+        _, high = self._span(result)
+        if is_new:
+            self._measuring[-1].insert(0, self._onnx.helper.make_node(operator, list(operands), [result]))
+        return high
 
     def _clip(self, node: Any, name: str) -> Iterator[Sight]:
         """Bounds that are there, and no stand-in for infinity."""
@@ -97,7 +131,7 @@ class Probes:
         if operands[1] or stated.get("min"):
             bound = self._span(operands[1])[0] if operands[1] else ""
             yield Sight("Clip", "its lower bound", name, lambda values: bool(
-                values[low] < values[least] or (bound and values[bound] <= -ENDLESS)))  # fmt: skip
+                values[low] < values[least] or (bound and values[bound] <= -ENDLESS)), -1)  # fmt: skip
         if operands[2] or stated.get("max"):
             end = self._span(operands[2])[1] if operands[2] else ""
             yield Sight("Clip", "its upper bound", name, lambda values: bool(

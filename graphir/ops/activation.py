@@ -9,7 +9,7 @@ from graphir.types import Dim, DType, TensorType, product
 
 from .base import Operand, Operator, family, normalize_axis, operator, refine
 from .dtypes import BOOL, FLOATS, FLOATS_OF_8_BITS, NUMBERS, SIGNED
-from .traits import Decision, Elementwise, Rounding, Saturation
+from .traits import POSITIVE, SHARE, SIGNED_SHARE, Decision, Elementwise, Rounding, Saturation
 from .work import INFERENCE, Each
 
 
@@ -34,7 +34,7 @@ class _Activation(Operator):
 class Relu(_Activation):
     """max(X, 0), of integers too. Source: ONNX Relu-14."""
 
-    rounding, decides = Rounding.EXACT, Decision.LIMITS
+    rounding, decides, bounds = Rounding.EXACT, Decision.LIMITS, POSITIVE
     takes = (SIGNED,)
 
     def infer(self, x: TensorType) -> TensorType:
@@ -101,7 +101,7 @@ class Gelu(_Activation):
 class HardSigmoid(_Activation):
     """alpha * X + beta, limited to 0 and 1. Source: ONNX HardSigmoid-22."""
 
-    saturates = Saturation.SATURATES
+    saturates, bounds = Saturation.SATURATES, SHARE
     alpha: float = 0.2
     beta: float = 0.5
 
@@ -122,21 +122,21 @@ class Mish(_Activation):
 class Softplus(_Activation):
     """log(1 + exp(X)). Source: ONNX Softplus-22."""
 
-    rounding = Rounding.EXPONENTIAL
+    rounding, bounds = Rounding.EXPONENTIAL, POSITIVE
 
 
 @operator
 class Softsign(_Activation):
     """X / (1 + |X|). Source: ONNX Softsign-22."""
 
-    saturates = Saturation.SATURATES
+    saturates, bounds = Saturation.SATURATES, SIGNED_SHARE
 
 
 @operator
 class Sigmoid(_Activation):
     """1 / (1 + exp(-X)). Source: ONNX Sigmoid-13."""
 
-    saturates = Saturation.ONE_TO_ONE
+    saturates, bounds = Saturation.ONE_TO_ONE, SHARE
 
 
 @operator
@@ -150,7 +150,7 @@ class Swish(_Activation):
 class Tanh(_Activation):
     """The hyperbolic tangent. Source: ONNX Tanh-13."""
 
-    saturates = Saturation.ONE_TO_ONE
+    saturates, bounds = Saturation.ONE_TO_ONE, SIGNED_SHARE
 
 
 @family
@@ -171,6 +171,8 @@ class _AlongAxis(_Activation):
 class Softmax(_AlongAxis):
     """exp(X) / sum exp(X) along `axis`. Source: ONNX Softmax-13."""
 
+    bounds = SHARE
+
 
 @operator
 class LogSoftmax(_AlongAxis):
@@ -181,7 +183,7 @@ class LogSoftmax(_AlongAxis):
 class Hardmax(_AlongAxis):
     """1 at the first maximum along `axis`, 0 elsewhere. Source: ONNX Hardmax-13."""
 
-    rounding, decides, saturates = Rounding.EXACT, Decision.ORDERS, Saturation.SATURATES
+    rounding, decides, saturates, bounds = Rounding.EXACT, Decision.ORDERS, Saturation.SATURATES, SHARE
     work = Each()
 
 

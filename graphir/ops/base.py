@@ -23,7 +23,7 @@ from graphir.types import (
 )
 
 from .attributes import UNFIT, Kind, kinds_of, taken
-from .traits import ORDER_LOST, Decision, Elementwise, Rounding, Saturation
+from .traits import ANY, ORDER_LOST, Decision, Elementwise, Rounding, Saturation
 from .work import Work
 
 Element = Dim | float
@@ -73,8 +73,8 @@ class Operator:
     depends on its attributes overrides `output_count`. `reads` holds the slots whose elements the rule wants (the
     `shape` of Reshape); they come in `values`. `takes` holds the dtypes that each operand may have; None, or
     no entry, stands for all. `may_leave_gaps` says that any operand may be absent. `counts` says that results have
-    sizes that only a run can tell (see `counts`). `rounding`, `decides`, `saturates` and `elementwise` are its traits
-    (see `traits`); where `work` or `stays_wide` are not stated they follow from these.
+    sizes that only a run can tell (see `counts`). `rounding`, `decides`, `saturates`, `bounds` and `elementwise` are
+    its traits (see `traits`); where `work` or `stays_wide` are not stated they follow from these.
     """
 
     inputs: ClassVar[tuple[str, ...]] = ()
@@ -97,6 +97,7 @@ class Operator:
     rounding: ClassVar[Rounding] = Rounding.UNKNOWN
     decides: ClassVar[Decision] = Decision.NOTHING
     saturates: ClassVar[Saturation] = Saturation.NONE
+    bounds: ClassVar[tuple[float, float]] = ANY
     elementwise: ClassVar[Elementwise] = Elementwise.NO
     stays_wide: ClassVar[str | None] = None
     _kinds: ClassVar[dict[str, Kind]] = {}

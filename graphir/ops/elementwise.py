@@ -14,7 +14,7 @@ from .dtypes import BOOL, COMMON, CONVERTIBLE, FLOATS, FLOATS_OF_8_BITS, INDICES
 from .elements import Function
 from .known import choose, converted, each, filled
 from .steps import of_joined
-from .traits import EXPONENTIALS, OUT_OF_RANGE, Decision, Elementwise, Rounding, Saturation
+from .traits import EXPONENTIALS, OUT_OF_RANGE, POSITIVE, SIGNED_SHARE, Decision, Elementwise, Rounding, Saturation
 from .work import Counted, Each
 
 
@@ -213,7 +213,7 @@ And = _comparison("And", "Logical A and B.", 7, elements.both, BOOL)
 Or = _comparison("Or", "Logical A or B.", 7, elements.either, BOOL)
 Xor = _comparison("Xor", "Logical A exclusive-or B.", 7, elements.unequal, BOOL)
 
-Abs = _unary("Abs", "The absolute value.", 13, elements.absolute, NUMBERS, **_EXACT)
+Abs = _unary("Abs", "The absolute value.", 13, elements.absolute, NUMBERS, **_EXACT, bounds=POSITIVE)
 Acos = _unary("Acos", "The arc cosine, radians.", 22, saturates=Saturation.BOUNDED)
 Acosh = _unary("Acosh", "The inverse hyperbolic cosine.", 22)
 Asin = _unary("Asin", "The arc sine, radians.", 22, saturates=Saturation.BOUNDED)
@@ -221,10 +221,11 @@ Asinh = _unary("Asinh", "The inverse hyperbolic sine.", 22)
 Atan = _unary("Atan", "The arc tangent, radians.", 22, saturates=Saturation.BOUNDED)
 Atanh = _unary("Atanh", "The inverse hyperbolic tangent.", 22)
 Ceil = _unary("Ceil", "Rounded up.", 13, elements.ceil, **_STEPS)
-Cos = _unary("Cos", "The cosine of radians.", 22, saturates=Saturation.BOUNDED)
+Cos = _unary("Cos", "The cosine of radians.", 22, saturates=Saturation.BOUNDED, bounds=SIGNED_SHARE)
 Cosh = _unary("Cosh", "The hyperbolic cosine.", 22, stays_wide=EXPONENTIALS)
-Erf = _unary("Erf", "The error function.", 13, None, NUMBERS, rounding=Rounding.OF_ONE, saturates=Saturation.BOUNDED)
-Exp = _unary("Exp", "e to the power X.", 13, rounding=Rounding.EXPONENTIAL, saturates=Saturation.NONE)
+Erf = _unary("Erf", "The error function.", 13, None, NUMBERS, rounding=Rounding.OF_ONE, saturates=Saturation.BOUNDED,
+             bounds=SIGNED_SHARE)  # fmt: skip
+Exp = _unary("Exp", "e to the power X.", 13, rounding=Rounding.EXPONENTIAL, saturates=Saturation.NONE, bounds=POSITIVE)
 Floor = _unary("Floor", "Rounded down.", 13, elements.floor, **_STEPS)
 Identity = _unary("Identity", "X itself.", 24, elements.itself, None, rounding=Rounding.VIEWS, work=Rounding.VIEWS.work)
 Log = _unary("Log", "The natural logarithm.", 13, stays_wide=EXPONENTIALS)
@@ -232,10 +233,11 @@ Neg = _unary("Neg", "-X.", 13, elements.negative, SIGNED, **_EXACT)
 Not = _unary("Not", "Logical not X.", 1, elements.negate, BOOL, **_EXACT)
 Reciprocal = _unary("Reciprocal", "1 / X.", 13, elements.reciprocal, stays_wide=OUT_OF_RANGE)
 Round = _unary("Round", "Rounded to the nearest integer, halves to even.", 22, elements.rounded, **_STEPS)
-Sign = _unary("Sign", "-1, 0 or 1.", 13, elements.sign, NUMBERS, **_STEPS, saturates=Saturation.BOUNDED)
-Sin = _unary("Sin", "The sine of radians.", 22, saturates=Saturation.BOUNDED)
+Sign = _unary("Sign", "-1, 0 or 1.", 13, elements.sign, NUMBERS, **_STEPS, saturates=Saturation.BOUNDED,
+              bounds=SIGNED_SHARE)  # fmt: skip
+Sin = _unary("Sin", "The sine of radians.", 22, saturates=Saturation.BOUNDED, bounds=SIGNED_SHARE)
 Sinh = _unary("Sinh", "The hyperbolic sine.", 22, stays_wide=EXPONENTIALS)
-Sqrt = _unary("Sqrt", "The square root.", 13, elements.square_root, stays_wide=OUT_OF_RANGE)
+Sqrt = _unary("Sqrt", "The square root.", 13, elements.square_root, stays_wide=OUT_OF_RANGE, bounds=POSITIVE)
 Tan = _unary("Tan", "The tangent of radians.", 22)
 
 

@@ -14,7 +14,7 @@ from .base import Known, Operand, Operator, Values, elements_of, expect_number, 
 from .dtypes import BOOL, BYTES, INT64, NUMBERS, WIDE_NUMBERS, DTypes
 from .elements import Function
 from .known import folded
-from .traits import Decision, Rounding, Saturation
+from .traits import POSITIVE, Decision, Rounding, Saturation
 from .work import EachRead, Open
 
 
@@ -127,11 +127,11 @@ _EXTREME: Any = {"takes": WIDE_NUMBERS | BYTES | BOOL, "rounding": Rounding.EXAC
 ReduceMax = _reduction("ReduceMax", "The largest element", 20, elements.largest, **_EXTREME)
 ReduceMin = _reduction("ReduceMin", "The smallest element", 20, elements.smallest, **_EXTREME)
 ReduceMean = _reduction("ReduceMean", "The mean", 18)
-ReduceL1 = _reduction("ReduceL1", "The sum of absolute values", 18)
-ReduceL2 = _reduction("ReduceL2", "The square root of the sum of squares", 18)
+ReduceL1 = _reduction("ReduceL1", "The sum of absolute values", 18, bounds=POSITIVE)
+ReduceL2 = _reduction("ReduceL2", "The square root of the sum of squares", 18, bounds=POSITIVE)
 ReduceLogSum = _reduction("ReduceLogSum", "The logarithm of the sum", 18)
 ReduceLogSumExp = _reduction("ReduceLogSumExp", "The logarithm of the sum of exponentials", 18)
-ReduceSumSquare = _reduction("ReduceSumSquare", "The sum of squares", 18)
+ReduceSumSquare = _reduction("ReduceSumSquare", "The sum of squares", 18, bounds=POSITIVE)
 ReduceL1.work = ReduceL2.work = ReduceSumSquare.work = EachRead(2)
 ReduceLogSumExp.work = EachRead(4)  # largest, difference, exponential, sum
 

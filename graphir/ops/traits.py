@@ -7,6 +7,7 @@ by them, and an operator that computes nothing has its `work` from them.
 from __future__ import annotations
 
 import enum
+from math import inf
 
 from .work import Nothing
 
@@ -16,6 +17,10 @@ ROOTS = "it divides by a root of a sum of squares, which overflows or vanishes b
 COORDINATES = "its coordinates and scales need more digits than positions have"
 OUT_OF_RANGE = "powers and quotients of small sums leave the range"
 ORDER_LOST = "numbers that round to the same have another order"
+
+
+# Between which numbers results lie, whatever the operands.
+ANY, POSITIVE, SHARE, SIGNED_SHARE = (-inf, inf), (0.0, inf), (0.0, 1.0), (-1.0, 1.0)
 
 
 class Rounding(enum.Enum):

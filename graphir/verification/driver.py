@@ -87,7 +87,7 @@ def verify_sets(
         plain = Plain(replace(bench, prior=_floors(report)), asked)
         taken += _further(driver, plain, pending, report, room)
     if not report.verdict.differs and not _draws(report):
-        _look_at_changes(report, bench, sides, max(LEAST_FOR_CHANGES, SHARE_FOR_CHANGES * spent))
+        _look_at_changes(report, bench, sides, max(LEAST_FOR_CHANGES, SHARE_FOR_CHANGES * spent), taken)
     if not report.verdict.differs:
         slow = long and not driver.how.per_layer
         report.coverage += [SLOW] if slow else coverage(candidate, taken)
@@ -99,11 +99,13 @@ def verify_sets(
     return report
 
 
-def _look_at_changes(report: VerificationReport, bench: Bench, sides: Sides | None, seconds: float) -> None:
+def _look_at_changes(
+    report: VerificationReport, bench: Bench, sides: Sides | None, seconds: float, taken: Sequence[Made]
+) -> None:
     """Take into the report what differs between the graphs, by itself too, and shows in no output."""
     if sides is None or not sides.tells or bench.limits.stated:
         return
-    tried = try_changes(replace(bench, passing=True), sides, seconds)
+    tried = try_changes(replace(bench, passing=True), sides, seconds, taken)
     report.unproven += tried.unproven
     report.notes += tried.notes
 

@@ -158,8 +158,8 @@ class _Check:
         if not judges:
             return self._against_graph(source.graph)
         origin = source.graph
-        plan = self._plan(origin)
-        layers, sides = self.graph or origin, self._sides(origin)
+        sides = self._sides(origin)
+        plan, layers = self._plan(origin, sides), self.graph or origin
 
         def check(reference: Reference) -> VerificationReport:
             return self._check(reference, plan, layers, sides, Wiring.of(origin))
@@ -177,7 +177,8 @@ class _Check:
 
     def _against_graph(self, model: Graph) -> VerificationReport:
         with closing(RuntimeReference(model, memory=self.how.memory_budget)) as source:
-            return self._check(source, self._plan(model), self.graph, self._sides(model), source.structure)
+            sides = self._sides(model)
+            return self._check(source, self._plan(model, sides), self.graph, sides, source.structure)
 
     def _against_file(self, path: PathLike, options: ModelOptions) -> VerificationReport:
         """A file that onnxruntime runs need not become a graph; of one that would end it the graph is run."""
@@ -191,14 +192,15 @@ class _Check:
             def read() -> Graph:
                 return opened().graph
 
-            plan = file_plan(read, options.shapes, self.how.feeds, self.how.seed, sessions)
             sides = self._sides(read)
+            plan = file_plan(read, options.shapes, self.how.feeds, self.how.seed, sessions, lambda: sides.candidate)
             report = self._check(source, plan, self.graph, sides, source.structure)
             report.same_files = self.graph is None and report.ok and _are_same(path, self.given[0], sides)
             return report
 
-    def _plan(self, origin: Graph) -> Plan:
-        return plan_of(self.how.feeds, Wanted.of(origin, self.how.seed, self.under_test.session.inputs))
+    def _plan(self, origin: Graph, sides: Sides) -> Plan:
+        inputs = self.under_test.session.inputs
+        return plan_of(self.how.feeds, Wanted.of(origin, self.how.seed, inputs, lambda: sides.candidate))
 
     def _sides(self, reference: Graph | Callable[[], Graph]) -> Sides:
         """Both graphs. That of a file that is run as it is is read where it is asked for."""

@@ -5,16 +5,11 @@ An entry that is no gap any more is an error where all faults are run (`GRAPHIR_
 
 from __future__ import annotations
 
-AT_THE_EDGE = "a threshold is tried with numbers of its size where a part begins, not where it is compared"
-OF_A_SHAPE = "what a Resize gives whose sizes come of a Shape is taken for a size, and tried with no other numbers"
 LOST = "onnxruntime loses what a branch reads behind two Casts, where that is a result of the part too"
 SMALL = "an epsilon in float16 shows in numbers smaller than any set has"
 FUSED = "behind onnxruntime's optimiser: a FusedGemm or FusedConv is no pair of the layers that it was made of"
 TRAINING = "behind onnxruntime's optimiser: a normalization in training mode needs the rank of what a FusedGemm gives"
 GAPS: dict[tuple[str, str], str] = {
-    ("indices", "a Where that never acts"): AT_THE_EDGE,
-    ("heatmap", "a Max that never acts"): OF_A_SHAPE,
-    ("heatmap", "a Where that never acts"): OF_A_SHAPE,
     ("control", "through float64"): LOST,
     ("half_attention", "another epsilon"): SMALL,
     ("mlp", "BatchNormalization in training mode"): TRAINING,

@@ -93,6 +93,9 @@ def test_rewrites_are_not_blamed(network: str) -> None:
     ("scaled_layers", "an upper bound beyond all numbers", 0),
     ("residual", "a Max that never acts", 0),
     ("residual", "a Where that never acts", 0),
+    ("indices", "a Where that never acts", 0),  # where no part begins that the bound is compared with
+    ("heatmap", "a Max that never acts", 0),
+    ("words", "a word that no table has fills up sentences", 0),
     ("indices", "fmod for mod", 0),
     ("indices", "floored for truncated division", 0),
     ("indices", "indices clipped into the table", 0),
@@ -116,6 +119,8 @@ def test_what_limits_could_hide_is_found_and_named(network: str, kind: str, seed
 
 @pytest.mark.parametrize("network, kind", [
     ("segmentation", "Conv in two halves"),  # values of other sizes are no pair
+    ("residual", "a lower bound of what has none below"),  # that no number can be below
+    ("indices", "indices modulo the rows"),
     ("residual", "Relu twice"),  # of two equal values which one is the pair is a guess
 ])  # fmt: skip
 def test_pairs_that_are_none_blame_nothing(network: str, kind: str) -> None:

@@ -40,6 +40,7 @@ HANDLERS = {
     ("pairs/questions.py", "questions", "VerificationError"): "the next question",
     ("pairs/sides.py", "Sides.graphs", "GraphirError"): "graphs are not compared; a note says why",
     ("plain.py", "Plain.run", "VerificationError"): "Refused",
+    ("regions/decisions.py", "Decisions.open_sides", "GraphirError"): "not proven, with the reason",
     ("regions/judge.py", "judge", "GraphirError"): "NotRun",
     ("regions/trials.py", "_Trials._compare", "GraphirError"): "NotRun, of each part that is refused alone",
     ("running/candidate.py", "OnnxCandidate._aside", "FormatError"): "onnxruntime says what is wrong with the file",

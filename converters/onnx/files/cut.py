@@ -37,8 +37,8 @@ class CutModel:
             _, names[name] = self._between([name], fed)
         return names
 
-    def part(self, fed: Mapping[str, Array], wanted: Collection[str]) -> tuple[bytes, dict[str, str]]:
-        """Return the part that gives the `wanted` values, serialized, and the names of its new inputs by the values
+    def part(self, fed: Mapping[str, Array], wanted: Collection[str]) -> tuple[Any, dict[str, str]]:
+        """Return the model of the part that gives the `wanted` values, and the names of its new inputs by the values
         that they stand for.
 
         Values that are `fed` are read from inputs of the types and ranks of these arrays, within the bodies of nodes
@@ -65,7 +65,7 @@ class CutModel:
             code = onnx.helper.np_dtype_to_tensor_dtype(np.dtype(fed[value].dtype))
             part.input.append(onnx.helper.make_tensor_value_info(name, code, [None] * fed[value].ndim))
         part.output.extend(onnx.ValueInfoProto(name=name) for name in wanted if name in self._makers)
-        return model.SerializeToString(), names
+        return model, names
 
     def _between(self, wanted: Iterable[str], fed: Collection[str]) -> tuple[set[int], set[str]]:
         """The places of the nodes that make what is wanted, back to what is fed, and what of that they read."""

@@ -40,8 +40,8 @@ class Draw:
     (0 to 7), `signed` (-8 to 7, of unsigned types all), `full` (all of the type) or `mask`; numbers that the model
     compares them with are put among `signed` ones, and from the last on into a `mask`. `rows` of tables: `any`, or the
     `edges`: first, last, and outside where the model has a meaning for that; `negative` has rows counted from the end
-    too, as ONNX allows. `truth` is what inputs of one boolean are,
-    every other one the opposite; without it they are drawn.
+    too, as ONNX allows. `truth` is what inputs of one boolean are, every other one the opposite; without it they are
+    drawn. `other` is the candidate's graph: what it compares with is reached as well.
     """
 
     name: str
@@ -49,6 +49,7 @@ class Draw:
     integers: str = "small"
     rows: str = "any"
     truth: bool | None = None
+    other: Graph | None = None
 
 
 NORMAL = Draw("normal")
@@ -151,7 +152,7 @@ def drawn(
     table = table_of(value)
     numbers: Array
     if table is not None and (longest is None or table.low == 0):  # lengths less one are rows of an open axis
-        numbers = _rows(generator, value, table, shape, draw)
+        numbers = _rows(generator, value, table, shape, draw, _numbers_met(value, place, draw.other))
     elif longest is not None:
         numbers = _lengths(generator, shape, longest, draw)
     elif dtype is DType.BOOL:
@@ -160,10 +161,20 @@ def drawn(
     elif dtype.is_float:
         numbers = drawn_floats(generator, shape, draw)
         if draw.floats == "wide" and value.graph is not None:
-            numbers = _beyond(generator, numbers, value.graph.nodes)
+            nodes = [node for graph in (value.graph, draw.other) if graph is not None for node in graph.nodes]
+            numbers = _beyond(generator, numbers, nodes)
     else:
-        numbers = _integers(generator, value, dtype, shape, draw)
+        numbers = _integers(generator, value, dtype, shape, draw, _numbers_met(value, place, draw.other))
     return np.asarray(numbers).astype(dtype.numpy())
+
+
+def _numbers_met(value: Value, place: int, other: Graph | None) -> list[int]:
+    """Return what an input is compared with, in the other model too: in its input of this name, else at this place."""
+    given = [] if other is None else other.inputs
+    named = [held for held in given if held.name == value.name]
+    if not named and value.graph is not None and len(given) == len(value.graph.inputs):
+        named = [given[place]]
+    return list(dict.fromkeys(number for held in (value, *named) for number in numbers_met(held)))
 
 
 def _lengths(generator: np.random.Generator, shape: tuple[int, ...], longest: int, draw: Draw) -> Array:
@@ -213,9 +224,11 @@ def _beyond(generator: np.random.Generator, numbers: Array, nodes: Collection[No
     return flat.reshape(numbers.shape)
 
 
-def _rows(generator: np.random.Generator, value: Value, table: Table, shape: tuple[int, ...], draw: Draw) -> Array:
+def _rows(
+    generator: np.random.Generator, value: Value, table: Table, shape: tuple[int, ...], draw: Draw, met: Sequence[int]
+) -> Array:
     """Return numbers that tables are looked up with; but for `any` every other one is among the first and last of them,
-    those that the model compares them with, or outside."""
+    those that are `met` in a comparison, or outside."""
     dtype = value.dtype or DType.FLOAT32
     least, most = _span(dtype if dtype.is_integer else DType.INT32, replace(draw, integers="full"))
     low, high = max(table.low, least), min(table.high, most)
@@ -226,8 +239,8 @@ def _rows(generator: np.random.Generator, value: Value, table: Table, shape: tup
             ends += [high + 1, high + 1 + BEYOND, low - 1, low - BEYOND]
         elif draw.rows == "negative":
             ends += [low - 1, table.least]
-        met = [number for number in numbers_met(value) if table.guarded or low <= number <= high]
-        chosen = [number for number in (*ends, *met) if least <= number <= most]
+        inside = [number for number in met if table.guarded or low <= number <= high]
+        chosen = [number for number in (*ends, *inside) if least <= number <= most]
         numbers = _half(generator, numbers, np.resize(np.asarray(chosen), int(np.prod(shape))).reshape(shape))
     if table.guarded and draw.integers == "full":  # what is led back into the table may be a number elsewhere
         whole = generator.integers(least, most + 1, shape, dtype=np.int64 if least < 0 else np.uint64)
@@ -241,7 +254,12 @@ def _half(generator: np.random.Generator, numbers: Array, others: Array) -> Arra
 
 
 def _integers(
-    generator: np.random.Generator, value: Value, dtype: DType, shape: tuple[int, ...], draw: Draw
+    generator: np.random.Generator,
+    value: Value,
+    dtype: DType,
+    shape: tuple[int, ...],
+    draw: Draw,
+    met: Sequence[int],
 ) -> Array:
     role = role_of(value)
     least = 1 if role is Role.DIVISOR else 0
@@ -250,7 +268,7 @@ def _integers(
     if role is Role.INDEX:  # small, so that what is computed of it may lie in a table
         return generator.integers(0 if dtype.value.startswith("uint") else -SMALL, SMALL, shape)
     lowest, highest = _span(dtype, WIDE)
-    met = [number for number in numbers_met(value) if max(lowest, least or lowest) <= number <= highest]
+    met = [number for number in met if max(lowest, least or lowest) <= number <= highest]
     if draw.integers == "mask":
         return _among(generator, generator.integers(least, 2, shape), met[::-1])
     low, high = _span(dtype, draw)

@@ -55,13 +55,19 @@ class Wanted:
     state: Mapping[str, StateInput] = field(default_factory=dict)
 
     @staticmethod
-    def of(graph: Graph, seed: int, other: Mapping[str, Sequence[object]] | None = None) -> Wanted:
-        """Those of a graph; the drawn ones have sizes that suit the inputs of the `other` model."""
+    def of(
+        graph: Graph,
+        seed: int,
+        other: Mapping[str, Sequence[object]] | None = None,
+        candidate: Callable[[], Graph | None] = lambda: None,
+    ) -> Wanted:
+        """Those of a graph; the drawn ones have sizes that suit the inputs of the `other` model, and reach what the
+        `candidate` compares with."""
         state = state_inputs(graph)
         return Wanted(
             {value.name: value.shape for value in graph.inputs},
             {value.name: (value.dtype or DType.FLOAT32).numpy() for value in graph.inputs},
-            lambda names: without_state(drawn_sets(graph, seed, other, names), state),
+            lambda names: without_state(drawn_sets(graph, seed, other, names, candidate=candidate), state),
             about_settled(graph, other or {}),
             state,
         )
@@ -181,17 +187,18 @@ def file_plan(
     feeds: Feeds | None,
     seed: int,
     sessions: tuple[OnnxSession, OnnxSession],
+    candidate: Callable[[], Graph | None],
 ) -> Plan:
     """Return the sets for the inputs of a file that the first session runs, in sizes that suit the second: as for any
     graph, and where it cannot be `read` as one, or leaves sizes open, of its own shapes; those that are `stated`
-    count."""
+    count. `candidate` is as in `Wanted.of`."""
     session, other = sessions
     shapes = {name: (stated or {}).get(name, shape) for name, shape in session.inputs.items()}
     notes: list[str] = []
 
     def drawing(names: Sequence[str]) -> Callable[[bool], Sequence[FeedSet]]:
         try:
-            wanted = Wanted.of(read(), seed, other.inputs)
+            wanted = Wanted.of(read(), seed, other.inputs, candidate)
             sets = wanted.drawing(names)
             sets(False)[0].attempts[0]()
             notes.extend(note for note in wanted.notes if note not in notes)

@@ -217,20 +217,28 @@ def numbers_met(value: Value) -> list[int]:
     return list(met)
 
 
-def largest_threshold(nodes: Iterable[Node]) -> float:
-    """Return the largest magnitude of the constants that these nodes compare with, 0 without any.
+def compared_constants(nodes: Iterable[Node], *, whole: bool = False) -> list[float]:
+    """Return the real constants that these nodes compare with, or the whole ones, in ascending order.
 
-    Constants beyond LARGEST_THRESHOLD stand for no bound.
+    Those beyond LARGEST_THRESHOLD stand for no bound.
     """
-    numbers = []
+    numbers = [np.zeros(0)]
     for node in nodes:
         if node.op.decides:
             tensors = [value.tensor for value in node.inputs if value is not None and value.tensor is not None]
-            numbers += [tensor.numpy() for tensor in tensors if tensor.dtype.is_float]
+            numbers += [
+                tensor.numpy().astype(np.float64).reshape(-1) for tensor in tensors
+                if (tensor.dtype.is_integer if whole else tensor.dtype.is_float)
+            ]  # fmt: skip
             attributes = [getattr(node.op, name) for name in node.op.field_names]
-            numbers += [np.asarray(value) for value in attributes if isinstance(value, float)]
-    sizes = [np.abs(array.astype(np.float64)) for array in numbers]
-    return float(max((size[size < LARGEST_THRESHOLD].max(initial=0.0) for size in sizes), default=0.0))
+            numbers += [np.asarray([value]) for value in attributes if isinstance(value, float) and not whole]
+    constants = np.unique(np.concatenate(numbers))
+    return constants[np.abs(constants) < LARGEST_THRESHOLD].tolist()  # type: ignore[no-any-return]
+
+
+def largest_threshold(nodes: Iterable[Node]) -> float:
+    """Return the largest magnitude of the real constants that these nodes compare with, 0 without any."""
+    return max(map(abs, compared_constants(nodes)), default=0.0)
 
 
 def _is_whole(value: Value) -> bool:

@@ -86,19 +86,24 @@ def drawn_sets(
     names: Sequence[str] = tuple(DRAWS),
     *,
     is_opaque: bool = False,
+    candidate: Callable[[], Graph | None] = lambda: None,
 ) -> Callable[[bool], list[FeedSet]]:
     """The drawn sets of these names for a graph's inputs, the n-th from the n-th seed, in sizes that suit the inputs of
     the `other` model.
 
     The first has the sizes that `make_feeds` takes, `edges` others (see `other_shapes`). A `mask` of floats is full of
     equal numbers, among which two correct models may choose differently: a graph with operators that choose (TopK) gets
-    none. Of one that is `is_opaque` only the inputs are known: integers are 0 or 1.
+    none. Of one that is `is_opaque` only the inputs are known: integers are 0 or 1. `candidate` gives the other graph
+    if there is one: numbers reach what it compares with, too.
     """
     draws = {name: replace(draw, integers="mask") if is_opaque else draw for name, draw in DRAWS.items()}
     sizes = OpenSizes(graph, stated_sizes(graph, other or {}))
 
     def sets(light: bool) -> list[FeedSet]:
-        return [_drawn(graph, seed + list(DRAWS).index(name), sizes, draws[name], light) for name in names]
+        return [
+            _drawn(graph, seed + list(DRAWS).index(name), sizes, replace(draws[name], other=candidate()), light)
+            for name in names
+        ]
 
     return sets
 

@@ -125,9 +125,12 @@ def _line(name: str, left: Node, right: Node, change: Change) -> _Line:
 
 
 def spoken(node: Node) -> str:
-    """The operator as people call it: `Relu`, `Clip(0, 6)`, `LeakyRelu(alpha=0.1)`."""
+    """The operator as people call it: `Relu`, `Clip(0, 6)`, `Max(-1)`, `LeakyRelu(alpha=0.1)`."""
     if isinstance(node.op, Clip):
         return f"Clip({', '.join(map(_bound, (*node.inputs[1:], None, None)[:2]))})"
+    constants = [value for value in node.inputs if value is not None and value.tensor is not None]
+    if node.op.decides and constants:
+        return f"{node.op.name}({', '.join(map(_bound, constants))})"
     return one_line(described(node))
 
 

@@ -49,6 +49,11 @@ class Sides:
         return found[0], found[1]
 
     @property
+    def candidate(self) -> Graph | None:
+        """The candidate's graph, None unless both can be had."""
+        return None if self.graphs is None else self.graphs[1]
+
+    @property
     def tells(self) -> bool:
         """Whether there are two graphs that differ, and were not made to."""
         return not self.made_of and self.graphs is not None and not self.difference.is_equal

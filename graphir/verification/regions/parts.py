@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,7 @@ from graphir.verification.pairs.sides import by_name
 from graphir.verification.running.layouts import fitted_feeds, order_inside
 
 if TYPE_CHECKING:
+    from graphir.converters.onnx.probes import Probes
     from graphir.runtime.session import OnnxSession
     from graphir.verification.running.bench import Bench
     from graphir.verification.running.candidate import OnnxCandidate
@@ -160,11 +162,16 @@ Results = dict[str, Array]
 
 
 class CutCandidate:
-    """Runs parts of a model between values that are fed and values that are wanted, without optimisations."""
+    """Runs parts of a model between values that are fed and values that are wanted, without optimisations.
+
+    Of the nodes whose first results are `watched` it notes in `reached` which sides of their decisions numbers led to.
+    """
 
     def __init__(self, candidate: OnnxCandidate, graph: Graph, feeds: Mapping[str, Array]) -> None:
         self._candidate, self._graph, self._feeds = candidate, graph, feeds
         self._last: tuple[bytes, OnnxSession] | None = None
+        self.watched: AbstractSet[str] = frozenset()
+        self.reached: set[tuple[str, str]] = set()
 
     @cached_property
     def _model(self) -> Any:
@@ -191,8 +198,10 @@ class CutCandidate:
     ) -> Results:
         """Return the wanted values, for other `feeds` of the model's inputs if these are given. Raises GraphirError
         where a part does not run."""
-        session, inputs = self._part(fed, wanted, feeds)
-        return session.run(inputs)
+        session, inputs, probes = self._part(fed, wanted, feeds)
+        results = session.run(inputs)
+        self.reached |= {(sight.result, sight.way) for sight in probes.sights if sight.reached(results)}
+        return results
 
     def run_moved(
         self,
@@ -203,20 +212,24 @@ class CutCandidate:
     ) -> Results:
         """Return the wanted values for numbers that rounding moved, by a unit in the last place or half the `step` of a
         coarser type; none where nothing can be moved."""
-        session, inputs = self._part(fed, wanted, feeds)
+        session, inputs, _ = self._part(fed, wanted, feeds)
         moved = perturbed(self._graph, inputs, step=step)
         return {} if moved is None else session.run(moved)
 
     def _part(
         self, fed: Mapping[str, Array], wanted: Collection[str], feeds: Mapping[str, Array] | None
-    ) -> tuple[OnnxSession, Results]:
-        message, names = self._model.part(fed, wanted)
+    ) -> tuple[OnnxSession, Results, Probes]:
+        from graphir.converters.onnx.probes import Probes
+
+        model, names = self._model.part(fed, wanted)
+        probes = Probes(model.graph, guarded=True, results=self.watched)
+        message = model.SerializeToString() + probes.addition()
         if self._last is None or self._last[0] != message:
             self._last = message, self._candidate.started_part(message)
         session = self._last[1]
         given = fitted_feeds(self._candidate.fitting, self._feeds if feeds is None else feeds)
         inputs = {name: given[name] for name in session.inputs if name in given}
-        return session, inputs | {name: fed[value] for value, name in names.items()}
+        return session, inputs | {name: fed[value] for value, name in names.items()}, probes
 
 
 # Half a unit in the last place of float32: what one addition loses at most.

@@ -18,11 +18,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from graphir.analysis.diff import Row
+from graphir.analysis.ranges import range_of
 from graphir.arrays import Array
 from graphir.errors import GraphirError
 from graphir.graph import Value
-from graphir.ops.shape import Shape
 from graphir.ops.traits import Rounding
+from graphir.verification.inputs.roles import table_of
+from graphir.verification.inputs.sets import Made
 from graphir.verification.numbers.compare import LEAST_STEPS, Comparison
 from graphir.verification.numbers.limits import Limits
 from graphir.verification.numbers.local import local_limit, worst_channel
@@ -35,6 +37,7 @@ from graphir.verification.running.references import RuntimeReference
 from graphir.verification.running.slices import return_memory_of
 from graphir.verification.verdict import Verdict
 
+from .decisions import Decisions, is_decision
 from .judge import Judgement, NotRun, Regions, judge
 from .parts import CutCandidate, Segment, as_in_graph, compared_inside, is_symmetric, unmoved
 from .ways import HERE, OWN, Way, ways_for
@@ -92,8 +95,12 @@ class _Trial:
 Job = tuple[_Trial, Way]
 
 
-def try_changes(bench: Bench, sides: Sides, seconds: float) -> Tried:
-    """Run what differs between two models that agree, for so many seconds of this process' time."""
+def try_changes(bench: Bench, sides: Sides, seconds: float, sets: Sequence[Made]) -> Tried:
+    """Run what differs between two models that agree, for so many seconds of this process' time.
+
+    A node that differs and decides something is tested only if these runs, or the `sets` of inputs, led to both sides
+    of its decision, as far as ranges leave both open.
+    """
     if sides.graphs is None or sides.difference.is_equal:
         return Tried()
     judged = judge(bench, sides)
@@ -106,7 +113,7 @@ def try_changes(bench: Bench, sides: Sides, seconds: float) -> Tried:
         else:
             itself = stack.enter_context(OnnxCandidate(sides.graphs[0], optimize=False, memory=bench.candidate.memory))
         trials = _Trials(bench, sides, *judged, itself)
-        return trials.run(seconds)
+        return trials.run(seconds, sets)
 
 
 class _Trials:
@@ -122,11 +129,18 @@ class _Trials:
         self._absent = {value for value, name in self._named.items() if name not in made}
         # Of what differs on the reference's own numbers the outputs were judged, by what they are, or it is told.
         self._passed_over = {*self._absent, *judgement.hidden, *judgement.causes}
-        shapes = [node for node in sides.graphs[0].nodes if isinstance(node.op, Shape)]
-        self._sizes = {value for node in shapes for size in node.outputs for value in regions.walks[0].behind(size)}
+        self._decisions = [
+            Decisions(reference, self._reference, sides.graphs[0], sides),
+            Decisions(bench.candidate, regions.cut, sides.graphs[1], sides),
+        ]
+        self._sizes: set[Value] = set()
+        for node in sides.graphs[0].nodes:
+            read = [value for value in node.inputs if value is not None and value.tensor is None]
+            if node.op.rounding is Rounding.SIZES or (read and self._sizes.issuperset(read)):
+                self._sizes |= set(node.outputs)
 
-    def run(self, seconds: float) -> Tried:
-        """Try all parts, the simplest first."""
+    def run(self, seconds: float, sets: Sequence[Made]) -> Tried:
+        """Try all parts, the simplest first, and ask of decisions that these did not lead to both sides of."""
         until = time.process_time() + seconds
         trials = sorted(self._trials(self._regions.ends), key=lambda trial: (not trial.is_single, trial.segment.size))
         self._run(trials, until)
@@ -134,9 +148,16 @@ class _Trials:
         settled = self._settled([trial for trial in trials if trial.results])
         self._reference.release()
         self._regions.cut.release()
+        told = {id(row) for trial in settled if self._sentence(trial) for row in trial.rows}
         said = dict.fromkeys([*self._hidden(), *filter(None, map(self._sentence, settled))])
+        open_ones = [self._undecided(decisions, sets, told) for decisions in self._decisions]
+        said |= dict.fromkeys(sentence for sentences in open_ones for sentence in sentences)
+        notes = [
+            f"{self._names([self._sides.rows[node]])}: {sight.way} cannot occur, by the range of what it reads"
+            for decisions in self._decisions for node, sight in decisions.impossible
+        ]  # fmt: skip
         left = f"parts that differ: {len(trials):,}, run by themselves: {len(done):,}"
-        return Tried(list(said), [left] if len(done) < len(trials) else [])
+        return Tried(list(said), [*notes[:MOST_HIDDEN], *([left] if len(done) < len(trials) else [])])
 
     def _hidden(self) -> Iterator[str]:
         """Say which parts differ by themselves on the reference's own numbers, and show in nothing behind them."""
@@ -145,6 +166,15 @@ class _Trials:
             named = "" if segment is None else self._names(self._rows(segment))
             named = named or self._regions.known.names[value]
             yield f"{named}, which differs and shows in nothing behind it {HERE}"
+
+    def _undecided(self, decisions: Decisions, sets: Sequence[Made], told: Collection[int]) -> list[str]:
+        """Say which nodes of a model differ and decide something, one side of which nothing led to."""
+        sentences = {}
+        for node, sight, reason in decisions.open_sides(sets):
+            row = self._sides.rows[node]
+            if id(row) not in told:
+                sentences[id(row)] = f"{self._names([row])}, which decides: {sight.way} {reason}"
+        return list(sentences.values())[:MOST_HIDDEN]
 
     def _trials(self, values: Sequence[Value]) -> list[_Trial]:
         """The parts that end with these values and of which a node differs."""
@@ -170,8 +200,8 @@ class _Trials:
         return trials
 
     def _is_free(self, edge: Value, array: Array) -> bool:
-        """Whether the numbers of an edge may be others: no sizes, nor what is made of them, no texts, and nothing of
-        which it is not known where the candidate has the channels."""
+        """Whether the numbers of an edge may be others: no sizes, nor what is made of them alone, no texts, and nothing
+        of which it is not known where the candidate has the channels."""
         if array.dtype.kind not in "fiubV" or not array.size:
             return False
         return edge.producer is None or not (edge in self._sizes or is_symmetric(array))
@@ -202,7 +232,15 @@ class _Trials:
         """The numbers at the edges of parts."""
         arrays = self._regions.arrays(dict.fromkeys(edge for trial in trials for edge in trial.segment.edges))
         generator = np.random.Generator(np.random.PCG64(turn))
-        drawn = {edge: way(generator, arrays[edge]).astype(arrays[edge].dtype) for edge, way in taken.items()}
+        drawn = {}
+        for edge, way in taken.items():
+            numbers, (low, high) = way(generator, arrays[edge]), range_of(edge)
+            table = table_of(edge)
+            if table is not None and not table.guarded:  # no input leads outside: the reference refuses it
+                low, high = max(low, table.least), min(high, table.high)
+            numbers = np.maximum(numbers, low) if np.isfinite(low) else numbers
+            numbers = np.minimum(numbers, high) if np.isfinite(high) else numbers
+            drawn[edge] = numbers.astype(arrays[edge].dtype)
         return arrays | drawn
 
     def _compare(self, jobs: Sequence[Job], arrays: Mapping[Value, Array]) -> None:
@@ -308,10 +346,14 @@ class _Trials:
     def _names(self, rows: Sequence[Row]) -> str:
         pairs = self._sides.partners
         said = []
-        for row in rows[:2]:
+        for row in sorted(rows, key=_has_no_decision)[:2]:
             names = dict.fromkeys(node.name for node in (row.left, row.right) if node is not None)
             said.append(f"{' / '.join(names)}: {row_text(row, pairs)}")
         return "; ".join(said) + (f" and {len(rows) - 2} more changes" if len(rows) > 2 else "")
+
+
+def _has_no_decision(row: Row) -> bool:
+    return not any(node is not None and is_decision(node) for node in (row.left, row.right))
 
 
 def _limits(limits: Limits, segment: Segment) -> Limits:
@@ -321,8 +363,9 @@ def _limits(limits: Limits, segment: Segment) -> Limits:
 
 
 def _is_exact(trial: _Trial, array: Array) -> bool:
-    """Whether nothing is computed before what decides about whole numbers: rounding is no excuse for them."""
-    return bool(trial.rows) and trial.is_single and array.dtype.kind in "iub"
+    """Whether nothing is computed before what decides about whole numbers, or no node rounds: rounding is no excuse."""
+    is_whole = bool(trial.rows) and trial.is_single and array.dtype.kind in "iub"
+    return is_whole or all(node.op.is_exact for nodes in trial.segment.nodes for node in nodes)
 
 
 def _as_one_kernel(trial: _Trial, result: Comparison, expected: Array, found: Array) -> Comparison:

@@ -12,7 +12,7 @@ from graphir.analysis.diff import Row, Status
 from graphir.arrays import Array
 from graphir.graph import Value
 from graphir.ops.traits import Saturation
-from graphir.verification.inputs.roles import largest_threshold
+from graphir.verification.inputs.roles import MOST_MET, compared_constants
 from graphir.verification.numbers.compare import Comparison
 
 from .parts import Segment
@@ -59,6 +59,25 @@ class Between:
         return generator.uniform(self.low, self.high, array.shape) if array.dtype.kind in "fV" else array
 
 
+@dataclass(frozen=True)
+class Beside:
+    """Numbers at constants and on both sides of them, real or whole, among those that an array has."""
+
+    real: Sequence[float]
+    whole: Sequence[float]
+
+    def __call__(self, generator: np.random.Generator, array: Array) -> Array:
+        is_real = array.dtype.kind in "fV"
+        ends = np.asarray(self.real if is_real else self.whole)
+        if not ends.size or array.dtype.kind not in "fiuV":
+            return array
+        step = np.maximum(np.abs(ends) / 2, 1.0) if is_real else np.ones(1)
+        near = np.concatenate([ends - step, ends, ends + step])
+        if not is_real:
+            near = np.clip(near, np.iinfo(array.dtype).min, np.iinfo(array.dtype).max)
+        return np.where(generator.integers(0, 2, array.shape) == 1, generator.choice(near, array.shape), array)
+
+
 def ways_for(segment: Segment, rows: Sequence[Row], free: Sequence[Value]) -> list[Way]:
     """Return the ways to draw numbers for the free edges of a part with these rows of the diff.
 
@@ -66,6 +85,10 @@ def ways_for(segment: Segment, rows: Sequence[Row], free: Sequence[Value]) -> li
     of the signs that numbers have, and not beyond what is bounded.
     """
     ways = [Way(evenly), Way(in_levels)]
+    nodes = [node for side in segment.nodes for node in side]
+    real, whole = ([*held[: MOST_MET // 2], *held[-MOST_MET // 2 :]] for held in
+                   (compared_constants(nodes), compared_constants(nodes, whole=True)))  # fmt: skip
+    ways += [Way(Beside(real, whole))] if real or whole else []
     is_bound = any(map(is_bounded, free))
     is_alike = len(set(map(len, segment.nodes))) == 1 and all(row.status is Status.CHANGED for row in rows)
     if is_alike:
@@ -73,7 +96,7 @@ def ways_for(segment: Segment, rows: Sequence[Row], free: Sequence[Value]) -> li
         ways += [Way(beyond), *(Way(Between(min(pair), max(pair))) for pair in ends)]
     elif not is_bound:
         ways.append(Way(farther))
-        threshold = largest_threshold(node for nodes in segment.nodes for node in nodes)
+        threshold = max(map(abs, real), default=0.0)
         turns = range(DRAWS_BEYOND if threshold else 0)
         ways += [Way(Between(-2 * threshold, 2 * threshold), turn) for turn in turns]
     if not is_bound and _raises_alone(segment):

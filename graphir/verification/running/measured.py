@@ -7,6 +7,7 @@ matters runs on every set; none of the values themselves leaves it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,7 @@ from .layouts import fitted_feeds
 
 if TYPE_CHECKING:
     from graphir.converters.onnx.files.records import OnnxModel
-    from graphir.converters.onnx.probes import Probes
+    from graphir.converters.onnx.probes import Probes, Sight
 
 # A value that is measured is copied once, as a number of another type; where it may be empty it is laid in a row and
 # joined with something twice.
@@ -110,6 +111,21 @@ def coverage(candidate: OnnxCandidate, feeds: Sequence[Callable[[], Mapping[str,
         except GraphirError as error:
             return [f"not measured: {str(error).splitlines()[0][:200]}"]
     return never_reached(probes.sights, reached)
+
+
+def unreached(
+    candidate: OnnxCandidate, results: AbstractSet[str], feeds: Sequence[Callable[[], Mapping[str, Array]]]
+) -> list[Sight]:
+    """Return what the nodes that make these results can be brought to, and none of the sets of feeds brought them to.
+
+    Raises GraphirError where that cannot be measured.
+    """
+    from graphir.converters.onnx.files.structure import graph_message
+    from graphir.converters.onnx.probes import Probes
+
+    probes = Probes(graph_message(candidate.path), guarded=True, results=results)
+    reached = _reached(candidate, probes, feeds, GUARDED_COPIES) if probes.sights and feeds else set()
+    return [sight for place, sight in enumerate(probes.sights) if place not in reached]
 
 
 class _NoRoom(VerificationError):

@@ -144,6 +144,8 @@ REWRITES = (
     Rewrite("LessOrEqual as Not Greater", everywhere("LessOrEqual", less_or_equal_as_not_greater)),
     Rewrite("Max with minus infinity", everywhere("Conv Gemm Add", behind("Max", -np.inf))),
     Rewrite("Min with infinity", everywhere("Conv Gemm Add", behind("Min", np.inf))),
+    Rewrite("a lower bound of what has none below", everywhere("Relu Sigmoid Softmax Tanh", behind("Max", -1000.0))),
+    Rewrite("an upper bound of what has none beyond", everywhere("Sigmoid Softmax Tanh", behind("Min", 1000.0))),
     Rewrite("magnitudes of what has no sign", everywhere("Relu Sigmoid Softmax", behind("Abs"))),
     Rewrite("Relu twice", everywhere("Relu", behind("Relu"))),
     Rewrite("Pow of 2 as Mul", everywhere("Pow", square_as_product)),

@@ -427,6 +427,7 @@ INDICES = (
     Fault("a table of which the first quarter is lost", looked_up(lambda model, rows: [
         ("Max", ["X", number(model, rows // 4)], {})])),
     Fault("another word fills up sentences", weights("Equal", 1, shifted(1))),
+    Fault("a word that no table has fills up sentences", weights("Equal", 1, shifted(90_000))),
     Fault("magnitudes of indices", looked_up(lambda model, rows: [
         ("Abs", ["X"], {}), ("Min", ["0", number(model, rows - 1)], {})])),
     Fault("the last row of a table never met", looked_up(lambda model, rows: exchanged_number(

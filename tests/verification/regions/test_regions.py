@@ -111,8 +111,8 @@ def test_bodies_of_nodes_read_what_is_fed(tmp_path: Path) -> None:
     cut = CutModel(made.SerializeToString())
     assert cut.reads(["y"], {"h", "flag"}) == {"y": {"h", "flag"}}
     fed = {"h": np.full((2, 8), 3, np.float32)}
-    message, names = cut.part(fed, ["y", "h"])
-    session = onnxruntime.InferenceSession(message, providers=["CPUExecutionProvider"])
+    part, names = cut.part(fed, ["y", "h"])
+    session = onnxruntime.InferenceSession(part.SerializeToString(), providers=["CPUExecutionProvider"])
     assert {one.name for one in session.get_inputs()} == {"x", "total", names["h"]}
     feeds = {"x": np.ones((2, 8), np.float32), names["h"]: fed["h"]}
     for total, expected in ((1, 6), (-1, -9)):
