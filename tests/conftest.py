@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from _pytest.runner import runtestprotocol
 
+from graphir.safety import isolation
 from tests import contract, thinning
 from tests.requirements import missing, shared_folder
 
@@ -69,6 +70,12 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
             item.ihook.pytest_runtest_logreport(report=report)
     item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
     return True
+
+
+def pytest_runtest_teardown() -> None:
+    """A provider that a test only pretends to open forbids no forks to the tests after it, which end their children."""
+    if not os.environ.get("GRAPHIR_PROVIDER"):
+        isolation._may_fork = True
 
 
 def pytest_configure(config: pytest.Config) -> None:
