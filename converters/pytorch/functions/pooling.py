@@ -122,7 +122,9 @@ def max_roi_pool(
     x: Tensor, rois: Tensor, size: tuple[int, int], scale: float = 1.0
 ) -> Tensor:
     """Return the maxima of the cells of regions (image, x1, y1, x2, y2)."""
-    corners = (rois[:, 1:] * scale + 0.5).floor().long()
+    corners = rois[:, 1:] * scale
+    rest = corners - corners.trunc()
+    corners = (corners.trunc() + (rest.abs() >= 0.5) * rest.sign()).long()
     first = corners[:, :2]
     whole = (corners[:, 2:] - first + 1).clamp(min=1)
     result = x.new_zeros(len(rois), x.shape[1], *size)

@@ -104,6 +104,7 @@ OTHERS = [
     Case(MaxRoiPool((2, 3)), X, ROIS, text="max_roi_pool(in0, in1, (2, 3))"),
     Case(MaxRoiPool((3, 3), 0.5), X, ROIS, batch=True),
     Case(MaxRoiPool((1, 1), 2.0), X, ROIS),
+    Case(MaxRoiPool((2, 2), 0.9), X, np.array([[0, -5, 1.5, 4.5, 5]], np.float32)),  # corners at -4.5 and 4.5
     Case(MaxUnpool((2, 2), (2, 2)), uniform(1, 2, 2, 2), FLAT, text="max_unpool(in0, in1, [1, 2, 4, 4])"),
     Case(MaxUnpool((2, 2), (2, 2)), uniform(1, 2, 2, 2), FLAT, batch=True),
     Case(MaxUnpool((3,), (1,)), uniform(1, 1, 3), np.array([[[1, 0, 4]]])),

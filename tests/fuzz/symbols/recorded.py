@@ -207,6 +207,15 @@ def _magnitudes_without_place(drawn: Drawn, found: Array, wanted: Array) -> NDAr
     return np.full(wanted.shape, bool(((sizes >= limit) if data.dtype == np.int64 else (sizes > limit)).any()))
 
 
+def _distances_without_place(drawn: Drawn, found: Array, wanted: Array) -> NDArray[np.bool_]:
+    """Distances of integers that their dtype cannot hold: C leaves undefined what such a subtraction gives."""
+    left, right = drawn.values.values()
+    if left.dtype != right.dtype or left.dtype not in (np.int32, np.int64):
+        return np.zeros(wanted.shape, bool)
+    distances = np.abs(left.astype(object) - right.astype(object))
+    return np.full(wanted.shape, bool((distances > np.iinfo(left.dtype).max).any()))
+
+
 RECORDED: Sequence[Recorded] = (
     Recorded(
         r"^_contrib_quantized_elemwise_add$",
@@ -232,6 +241,11 @@ RECORDED: Sequence[Recorded] = (
         r"^(_npi_norm|norm)$",
         "of integers the magnitude of the least number has no place in their dtype: what follows depends on the order",
         _magnitudes_without_place, EVERYWHERE,
+    ),
+    Recorded(
+        r"^_contrib_allclose$",
+        "the distance of two integers has no place in their dtype, and C leaves undefined what their difference is",
+        _distances_without_place, EVERYWHERE,
     ),
     Recorded(
         r"^_npi_norm$",

@@ -122,6 +122,7 @@ def of(dtype: str, *numbers: float) -> Array:
 
 INTEGERS = np.array([2**24 + 4, -7], np.int32)
 HALVES = np.array([np.inf, 2], np.float16)
+LEAST = np.array([-(2**63)], np.int64)
 ROWS = [
     ("_contrib_quantized_elemwise_add", "onnx", INTEGERS, INTEGERS + 8, {}, 2),
     ("_contrib_quantized_elemwise_add", "onnx", INTEGERS, INTEGERS + 9, {}, 0),
@@ -131,6 +132,8 @@ ROWS = [
     ("gamma", "onnx", of("int32", 479001599), of("int32", 479001600), {}, 1),
     ("gamma", "onnx", of("int32", 5040), of("int32", 5038), {}, 0),
     ("gamma", "onnx", of("float32", 24.0), of("float32", 25.0), {}, 0),
+    ("_contrib_allclose", "torch", of("uint8", 1), of("uint8", 0), {"a": LEAST, "b": of("int64", 100)}, 1),
+    ("_contrib_allclose", "torch", of("uint8", 1), of("uint8", 0), {"a": LEAST, "b": of("int64", -1)}, 0),
     ("_npi_add", "onnx", HALVES, of("float16", 7, 2), {"a": of("float16", 1, 2), "b": of("int32", 70000, 1)}, 1),
     ("_npi_add", "onnx", HALVES, of("float16", 7, 2), {"a": of("float16", 1, 2), "b": of("int32", 7, 70000)}, 0),
     ("_npi_add", "reference", HALVES, of("float16", 7, 2), {"a": of("float16", 1, 2), "b": of("int32", 70000, 1)}, 0),
