@@ -58,7 +58,7 @@ class Bundle:
     """
 
     def __init__(self, prefix: str | os.PathLike[str], model: Path | None = None) -> None:
-        """Raises ImportFailure for a checkpoint that is not there and FormatError for a broken index."""
+        """Open a checkpoint. Raises ImportFailure for one that is not there and FormatError for a broken index."""
         self.prefix = Path(prefix)
         self.index = self.prefix.with_name(f"{self.prefix.name}.index")
         self._model = model

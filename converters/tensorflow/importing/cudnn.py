@@ -135,7 +135,7 @@ def _concat(node: ImportNode, values: Sequence[Value]) -> Value:
 
 
 def _cut_weight(node: ImportNode, stack: Stack, layer: int, name: str) -> Value:
-    """W (D, G*H, I), R (D, G*H, H) or B (D, 2*G*H) of a layer, cut out of the vector when it is needed."""
+    """Return W (D, G*H, I), R (D, G*H, H) or B (D, 2*G*H) of a layer, cut out of the vector when it is needed."""
     pieces = [_locate_weight(stack, layer, way, name) for way in range(stack.directions)]
     gates = list(GATES[stack.mode])
     params = node.input(3)

@@ -43,5 +43,5 @@ def types_at_cuts(
 
 
 def plain(name: str) -> str:
-    """`x` for `x:0`."""
+    """Return `x` for `x:0`."""
     return name.removesuffix(":0")

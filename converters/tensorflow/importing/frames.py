@@ -211,7 +211,7 @@ class _Lowering:
     # Conditionals
 
     def _lower_conditional(self, merge: TFNode) -> None:
-        """A conditional for a Merge and for those of the same conditional that do not depend on it."""
+        """Add a conditional for a Merge and for those of the same conditional that do not depend on it."""
         if merge.name in self.active:
             raise _Depends(f"the conditional at {merge.name} depends on itself")
         self.active.add(merge.name)
@@ -314,7 +314,7 @@ class _Lowering:
     # Loops
 
     def _lower_loop(self, exit_: TFNode) -> None:
-        """A While for the loop that an Exit leaves."""
+        """Add a While for the loop that an Exit leaves."""
         switch = self.nodes.get(exit_.inputs[0].node)
         condition = "" if switch is None or switch.op != "Switch" else self.guards.loop_condition(switch)
         if not condition:

@@ -282,7 +282,7 @@ class Importer(BaseImporter):
         self.raise_problems()
 
     def _describe(self, flat: Flat, order: list[TFNode], nodes: Mapping[str, TFNode]) -> None:
-        """Decisions about the whole graph."""
+        """Record decisions about the whole graph."""
         if flat.inlined:
             self.graph.decide(
                 DecisionKind.FUNCTIONS_INLINED, "-", f"{len(flat.inlined)} call(s): {listing(flat.inlined)}"
@@ -306,7 +306,7 @@ def _has_effects(node: TFNode) -> bool:
 
 
 def _strip_slot(name: str) -> str:
-    """`x` for `x:0`."""
+    """Return `x` for `x:0`."""
     return name.removesuffix(":0")
 
 

@@ -119,7 +119,7 @@ def flat_body(
     arguments: Mapping[str, Endpoint],
     functions: Mapping[str, TFFunction],
 ) -> tuple[list[TFNode], list[Endpoint]]:
-    """`body`, with the calls in it replaced too. Raises ImportFailure as `flatten` does."""
+    """Return what `body` does, with the calls in it replaced too. Raises ImportFailure as `flatten` does."""
     nodes, results = body(function, attrs, prefix, arguments, functions)
     flat = Flat()
     for node in nodes:

@@ -108,7 +108,7 @@ def _find_step(plan: Plan, index: int, node: TFNode | None) -> int:
 
 
 def _find_limits(node: ImportNode, plan: Plan) -> None:
-    """The comparisons that the condition consists of: a counter, a limit from around, and 1 if the limit counts too."""
+    """Find the comparisons in the condition: a counter, a limit from around, and 1 if the limit counts too."""
     condition = plan.condition
     if len(condition.results) != 1:
         node.refuse(f"its condition gives {len(condition.results)} values, expected one")

@@ -45,7 +45,7 @@ def pair(node: ImportNode, slot: int) -> Value:
 
 
 def with_zeros(node: ImportNode, value: Value) -> Value:
-    """Real values as complex ones."""
+    """Return real values as complex ones."""
     wide = node.step(Unsqueeze(), value, node.vector([-1]), suffix="wide")
     nothing = node.step(Mul(), wide, node.scalar_like(value, 0.0), suffix="zeros")
     return as_pair(node, node.step(Concat(-1), wide, nothing, suffix="parts"))

@@ -124,7 +124,7 @@ class Scope(BaseScope[str]):
         self.results[record.name] = values
 
     def _variable(self, record: TFNode) -> None:
-        """A variable is a parameter if its elements are known; reading it is the parameter itself."""
+        """Take a variable as a parameter if its elements are known; reading it is the parameter itself."""
         tensor = self.importer.source.variables.get(record.name)
         if tensor is None:
             self.importer.unfrozen.append(record.name)
@@ -134,7 +134,7 @@ class Scope(BaseScope[str]):
         self._take(record, [value])
 
     def _break(self, record: TFNode) -> None:
-        """Stand-ins for the results of a node that could not be imported, so that the rest can be looked at too."""
+        """Add stand-ins for the results of a node that could not be imported, so that the rest can be looked at too."""
         try:
             types = output_types(record.op, record.attrs) or [None]
         except FormatError:

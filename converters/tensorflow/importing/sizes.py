@@ -24,7 +24,7 @@ def size_at(node: ImportNode, value: Value, axis: int) -> Count:
 
 
 def as_vector(node: ImportNode, counts: Sequence[Count]) -> Value:
-    """Sizes as one int64 vector."""
+    """Return sizes as one int64 vector."""
     if all(isinstance(count, int) for count in counts):
         return node.vector([int(count) for count in counts])  # type: ignore[arg-type]
     parts: list[Value] = []

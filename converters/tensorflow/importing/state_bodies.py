@@ -195,7 +195,7 @@ class Bodies:
         return self._uses[id(body)]
 
     def uses_by_node(self, body: Body, among: Mapping[str, str] | None = None) -> Uses:
-        """By variable the nodes of a body that read and those that write it."""
+        """Return by variable the nodes of a body that read and those that write it."""
         uses: Uses = {}
         for node in body.order:
             for name, is_written in self._uses_of(body, node):

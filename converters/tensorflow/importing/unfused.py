@@ -84,7 +84,7 @@ def _split_norm(node: TFNode) -> list[TFNode]:
 
 
 def _chain_nodes(node: TFNode, steps: Sequence[tuple[str, Sequence[Endpoint], dict[str, Any]]]) -> list[TFNode]:
-    """Nodes in a row, each taking the one before for its first input; the last has the fused one's name."""
+    """Return nodes in a row, each taking the one before for its first input; the last has the fused one's name."""
     parts: list[TFNode] = []
     for number, (op, operands, attrs) in enumerate(steps):
         name = node.name if number == len(steps) - 1 else f"{node.name}__{op}"

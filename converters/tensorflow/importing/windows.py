@@ -22,7 +22,7 @@ def windows_of(
     rates: Sequence[int],
     fill: float = 0.0,
 ) -> Value:
-    """(N, windows and kernel of each spatial axis, C) of data (N, spatial..., C), by the node's `padding`.
+    """Return (N, windows and kernel of each spatial axis, C) of data (N, spatial..., C), by the node's `padding`.
 
     Two spatial axes give (N, H', K_h, W', K_w, C). `fill` is what padding counts as. Raises NeedsShape if a spatial
     size is not known; refuses where no window fits.

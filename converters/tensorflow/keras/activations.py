@@ -64,7 +64,7 @@ def activation(layer: Layer, name: str, value: Endpoint) -> Endpoint:
 
 
 def _hard_gate(layer: Layer, name: str, value: Endpoint) -> Endpoint:
-    """Version 3's hard sigmoid is relu6(x + 3) / 6, that of versions 1 and 2 x / 5 + 1/2 between 0 and 1."""
+    """Return the hard sigmoid: relu6(x + 3) / 6 in version 3, x / 5 + 1/2 between 0 and 1 in versions 1 and 2."""
     if layer.keras < 3:
         if name != "hard_sigmoid":
             raise Refusal(f"the activation {name!r}, which Keras {layer.keras} does not have")
@@ -76,7 +76,7 @@ def _hard_gate(layer: Layer, name: str, value: Endpoint) -> Endpoint:
 
 
 def re_lu(layer: Layer) -> Endpoint:
-    """x from the threshold on, below it the slope times (x - threshold), at most `max_value`."""
+    """Return x from the threshold on, below it the slope times (x - threshold), at most `max_value`."""
     most, slope = layer.config.get("max_value"), float(layer.config.get("negative_slope") or 0.0)
     threshold = float(layer.config.get("threshold") or 0.0)
     if slope or threshold:
@@ -102,23 +102,23 @@ def _relu_with_slope(layer: Layer, slope: float, threshold: float) -> Endpoint:
 
 
 def leaky_re_lu(layer: Layer) -> Endpoint:
-    """x, below zero times a slope: 0.3 unless stated."""
+    """Return x, below zero times a slope: 0.3 unless stated."""
     slope = layer.config.get("negative_slope", layer.config.get("alpha", 0.3))
     return layer.add("LeakyRelu", "relu", [layer.data], alpha=float(slope))
 
 
 def elu(layer: Layer) -> Endpoint:
-    """x, below zero alpha * (exp(x) - 1)."""
+    """Return x, below zero alpha * (exp(x) - 1)."""
     return layer.apply(ir.Elu(float(layer.config.get("alpha", 1.0))), "elu", [layer.data])
 
 
 def thresholded_re_lu(layer: Layer) -> Endpoint:
-    """x above theta, else 0."""
+    """Return x above theta, else 0."""
     return layer.apply(ir.ThresholdedRelu(float(layer.config.get("theta", 1.0))), "relu", [layer.data])
 
 
 def p_re_lu(layer: Layer) -> Endpoint:
-    """x, below zero times a weight, which has the shape of a sample, 1 on the shared axes."""
+    """Return x, below zero times a weight, which has the shape of a sample, 1 on the shared axes."""
     return layer.apply(PRelu(), "relu", [layer.data, layer.weight(0)])
 
 

@@ -25,7 +25,7 @@ class Archive:
     """The members of an archive by name."""
 
     def __init__(self, path: Path) -> None:
-        """Raises FormatError for what is no zip, one with too many members, or two of one name."""
+        """Open an archive. Raises FormatError for what is no zip, one with too many members, or two of one name."""
         self.path = path
         with open_plain(path) as file:
             self._size = file.seek(0, 2)

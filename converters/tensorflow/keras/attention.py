@@ -82,7 +82,7 @@ def _attend(layer: Layer, function: _Heads) -> list[Endpoint]:
 
 
 def _project(layer: Layer, name: str, operand: KerasValue, tensors: Sequence[Tensor]) -> Endpoint:
-    """(N, steps, heads * size) of values (N, steps, C) by a kernel (C, heads, size)."""
+    """Return (N, steps, heads * size) of values (N, steps, C) by a kernel (C, heads, size)."""
     kernel = _flatten(layer, tensors[0], (tensors[0].shape[0], -1))
     product = layer.add("MatMul", name, [operand.value, layer.constant(f"{name}_kernel", kernel)])
     if len(tensors) > 1:
@@ -114,7 +114,7 @@ class _Heads:
     unseen: bool = False
 
     def __call__(self, node: ImportNode) -> Imported:
-        """Means (N, queries, heads * value size) and scores."""
+        """Return means (N, queries, heads * value size) and scores."""
         q, k, v, *mask = node.inputs
         if self.unseen:
             text = "the stated query_mask is not used: Keras 3.15 uses the mask that the query carries, and it has none"
@@ -180,7 +180,7 @@ def _combine_masks(layer: Layer, query: KerasValue, key: KerasValue | None, valu
 
 
 def _add_head_axis(node: ImportNode) -> Imported:
-    """(N, queries, keys) with an axis for heads; masks that have one already stay."""
+    """Return (N, queries, keys) with an axis for heads; masks that have one already stay."""
     value = node.input(0)
     rank = node.rank(value)
     return node.emit(Unsqueeze(), value, node.vector([1])) if rank == 3 else value
@@ -213,7 +213,7 @@ def _make_indices(node: ImportNode) -> list[Value]:
 
 
 def attention(layer: Layer) -> list[Endpoint]:
-    """Products of queries and keys (times a learned scale) as scores."""
+    """Add attention whose scores are products of queries and keys (times a learned scale)."""
     if layer.config.get("score_mode", "dot") != "dot":
         raise Refusal(f"score_mode {layer.config['score_mode']!r}; only 'dot' is read")
     query, value, key = _query_value_key(layer)

@@ -36,12 +36,12 @@ def _number(value: object) -> bool:
 
 
 def _integers(value: object, least: int) -> bool:
-    """One, or a list of them."""
+    """Return whether this is an integer or a list of them."""
     return _integer(value, least) or (isinstance(value, list) and all(_integer(entry, least) for entry in value))
 
 
 def _borders(value: object) -> bool:
-    """Return a text (same, valid, causal), or what stands before and behind each axis."""
+    """Return whether this is a padding: same, valid, causal, or the numbers before and behind each axis."""
     if isinstance(value, str) or _integers(value, 0):
         return True
     rows = value if isinstance(value, list) else []
@@ -134,7 +134,7 @@ def check_tree(config: Any, path: Path, what: str) -> int:
 
 
 def _check_layers(layers: Any, path: Path, location: str) -> None:
-    """The entries of a model: each an object with a configuration and a name."""
+    """Raise FormatError for entries of a model that are not objects with a configuration and a name."""
     if not isinstance(layers, list):
         raise FormatError(f"not as Keras writes it: layers is {shortened(layers)}", path=path, json_path=location)
     names: set[str] = set()

@@ -262,16 +262,16 @@ class Layer:
         return bool(self.config.get("data_format") == "channels_first")
 
     def data_format(self, axes: int = 2) -> str:
-        """TensorFlow's name of the layout."""
+        """Return TensorFlow's name of the layout."""
         spatial = "DHW"[3 - axes :]
         return f"NC{spatial}" if self.channels_first else f"N{spatial}C"
 
     def whole(self, numbers: Sequence[int]) -> tuple[int, ...]:
-        """Numbers of spatial axes with 1 for batch and channels."""
+        """Return the numbers of spatial axes with 1 for batch and channels."""
         return (1, 1, *numbers) if self.channels_first else (1, *numbers, 1)
 
     def padding(self) -> str:
-        """TensorFlow's padding."""
+        """Return TensorFlow's name of the padding."""
         padding = self.config.get("padding", "valid")
         if padding not in ("same", "valid"):
             raise Refusal(f"padding {padding!r}")

@@ -73,7 +73,7 @@ def _sinc(t: Terms, x: Endpoint) -> Endpoint:
 
 
 def _nan_to_num(t: Terms, x: Endpoint) -> Endpoint:
-    """Stated numbers for NaN and the infinities, for which the largest and smallest ones are usual."""
+    """Return stated numbers for NaN and infinities; without them 0 and the dtype's largest and smallest numbers."""
     result = t("SelectV2", t("IsNan", x), t.setting("nan") or 0.0, x)
     for name, sign, usual in (("posinf", INFINITY, "max"), ("neginf", -INFINITY, "min")):
         stated = t.setting(name)
@@ -126,7 +126,7 @@ TWO: Mapping[str, Callable[[Terms, Endpoint, Endpoint], Endpoint]] = {
 
 
 def glu(layer: Layer) -> Endpoint:
-    """One half of the elements along an axis, times the sigmoid of the other."""
+    """Return one half of the elements along an axis, times the sigmoid of the other."""
     axis = layer.constant("axis", layer.kwargs.get("axis", -1))
     halves = layer.add("Split", "halves", [axis, tensor_argument(layer)], num_split=2)
     return layer.add("Mul", "value", [halves, layer.add("Sigmoid", "gate", [Endpoint(halves.node, 1)])])

@@ -55,7 +55,8 @@ class Hdf5:
     """An open file; close it when its arrays have been made. `root` is its first group."""
 
     def __init__(self, source: Bytes) -> None:
-        """Raises FormatError for a file that is damaged or leads out of itself, ImportFailure without h5py."""
+        """Open a file. Raises FormatError for one that is damaged or leads out of itself, ImportFailure without
+        h5py."""
         self.source = source
         self._groups: dict[str, Contents] = {}
         self._arrays: dict[str, Contents] = {}
@@ -184,7 +185,7 @@ class Group:
 
     @property
     def attrs(self) -> Mapping[str, Any]:
-        """Its attributes that are texts or lists of texts."""
+        """Return the attributes that are texts or lists of texts."""
         return self._file.attributes(self.path)
 
     def __len__(self) -> int:

@@ -52,11 +52,11 @@ class Window(io.RawIOBase):
         self._position = 0
 
     def readable(self) -> bool:
-        """It is."""
+        """Return True: it is."""
         return True
 
     def seekable(self) -> bool:
-        """It is."""
+        """Return True: it is."""
         return True
 
     def seek(self, offset: int, whence: int = 0) -> int:
@@ -242,7 +242,7 @@ def _cap_memory() -> None:
 
 
 def answer(h5py: Any, file: int, pipe: socket.socket, words: list[int]) -> None:
-    """Tell what one file holds, then give the arrays that are asked for until there are no more requests."""
+    """Write what one file holds, then the requested arrays, until there are no more requests."""
     start, size, elements, expansion = words
     answers = pipe.makefile("wb")
 

@@ -17,7 +17,7 @@ from graphir.ops.slicing import Slice
 
 
 def get_item(layer: Layer) -> Endpoint:
-    """Slices, numbers, new axes and `...` of an index."""
+    """Return the slices, numbers, new axes and `...` of an index."""
     key = argument(layer, 1, "key", "slice_spec")
     parts = key if isinstance(key, list) else [key]
     if any(isinstance(number, KerasValue) for number in values_in(parts)):

@@ -43,7 +43,7 @@ MASK_READERS = frozenset({
 
 
 def dense(layer: Layer) -> Endpoint:
-    """x W + b over the last axis."""
+    """Return x W + b over the last axis."""
     product = layer.add("MatMul", "product", [layer.data, layer.weight(0)], transpose_a=False, transpose_b=False)
     if layer.config.get("use_bias", True):
         product = layer.add("AddV2", "bias_add", [product, layer.weight(1)])
@@ -59,7 +59,7 @@ def einsum_dense(layer: Layer) -> Endpoint:
 
 
 def embedding(layer: Layer) -> Endpoint:
-    """Rows of a table by their numbers; 0 is masked if the layer says so."""
+    """Return rows of a table by their numbers; 0 is masked if the layer says so."""
     numbers = layer.apply(import_integers, "numbers", [layer.data])
     if layer.config.get("mask_zero"):
         layer.mask = layer.apply(_not_zero, "mask", [numbers])
@@ -158,7 +158,7 @@ def _reshape(layer: Layer, data: Endpoint, sizes: Sequence[int]) -> Endpoint:
 
 
 def flatten(layer: Layer) -> Endpoint:
-    """Everything behind the batch in one axis; channels that come first are brought behind the others before."""
+    """Return everything behind the batch in one axis; channels that come first are moved behind the others before."""
     data = layer.data
     if layer.channels_first:
         data = layer.apply(_channels_last, "channels_last", [data])
@@ -174,23 +174,23 @@ def _channels_last(node: ImportNode) -> Imported:
 
 
 def reshape(layer: Layer) -> Endpoint:
-    """Other sizes behind the batch."""
+    """Return the data with other sizes behind the batch."""
     return _reshape(layer, layer.data, layer.config["target_shape"])
 
 
 def repeat_vector(layer: Layer) -> Endpoint:
-    """(N, C) as (N, n, C)."""
+    """Return (N, C) as (N, n, C)."""
     wide = layer.add("ExpandDims", "expanded", [layer.data, layer.constant("axis", 1)])
     return layer.add("Tile", "repeated", [wide, layer.constant("counts", [1, layer.config["n"], 1])])
 
 
 def permute(layer: Layer) -> Endpoint:
-    """Another order of the axes behind the batch."""
+    """Return the data with another order of the axes behind the batch."""
     return layer.add("Transpose", "permuted", [layer.data, layer.constant("order", [0, *layer.config["dims"]])])
 
 
 def rescaling(layer: Layer) -> Endpoint:
-    """x times a scale and an offset."""
+    """Return x times a scale and an offset."""
     data = layer.apply(import_float, "float", [layer.data])
     scaled = layer.add("Mul", "scaled", [data, layer.constant("scale", layer.config["scale"], np.float32)])
     return layer.add("AddV2", "shifted", [scaled, layer.constant("offset", layer.config.get("offset", 0), np.float32)])
@@ -206,7 +206,7 @@ def discretization(layer: Layer) -> Endpoint:
 
 
 def layer_scale(layer: Layer) -> Endpoint:
-    """x times a weight for each channel, of ConvNeXt in keras.applications."""
+    """Return x times a weight for each channel, of ConvNeXt in keras.applications."""
     return layer.add("Mul", "scaled", [layer.data, layer.weight(0)])
 
 

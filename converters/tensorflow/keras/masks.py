@@ -31,7 +31,7 @@ class Compact:
         self._order: Value | None = None
 
     def gathered(self, value: Value) -> Value:
-        """(steps, N, ...) with the steps that count first."""
+        """Return (steps, N, ...) with the steps that count first."""
         node = self._node
         if self._order is None:
             shape = node.step(Shape(), self._mask, suffix="mask_shape")

@@ -184,13 +184,13 @@ def _concat_masks(layer: Layer, axis: int) -> Endpoint | None:
 
 
 def _all_true(node: ImportNode) -> Imported:
-    """True for each step of a value (N, steps, ...)."""
+    """Return True for each step of a value (N, steps, ...)."""
     sizes = node.step(Slice(), node.step(Shape(), node.input(0)), node.vector([0]), node.vector([2]))
     return node.emit(ConstantOfShape(1.0, DType.BOOL), sizes)
 
 
 def dot(layer: Layer) -> Endpoint:
-    """Products of two values along an axis of each, for each sample; what is one number a sample is (N, 1)."""
+    """Return products of two values along an axis of each, for each sample; what is one number a sample is (N, 1)."""
     axes = layer.config.get("axes", -1)
     stated = [axes, axes] if isinstance(axes, int) else list(axes)
     if len(layer.inputs) != 2:

@@ -42,7 +42,7 @@ class _Norm:
         return self.mean(self.terms("Square", centered), "variance")
 
     def inverse_root(self, value: Endpoint) -> Endpoint:
-        """1 / sqrt(value + epsilon)."""
+        """Return 1 / sqrt(value + epsilon)."""
         epsilon = self._layer.kwargs.get("epsilon")
         return self.terms("Rsqrt", self.terms("AddV2", value, EPSILON if epsilon is None else float(epsilon)))
 
@@ -121,7 +121,7 @@ def attention(layer: Layer) -> Endpoint:
 
 
 def _make_triangle(rows: int | None, columns: int | None) -> Array:
-    """True where a word comes no later than the one that reads it."""
+    """Return True where a word comes no later than the one that reads it."""
     if rows is None or columns is None:
         raise Refusal("causal attention over lengths that are not stated")
     charge_elements(rows * columns, "the mask of causal attention")

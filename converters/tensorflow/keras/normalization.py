@@ -27,7 +27,7 @@ def _read_axes(layer: Layer, default: int = -1) -> list[int]:
 
 
 def batch_normalization(layer: Layer) -> Endpoint:
-    """With the moving statistics; gamma and beta may be left out."""
+    """Normalize with the moving statistics; gamma and beta may be left out."""
     axis = layer.config.get("axis", -1)
     if isinstance(axis, (list, tuple)):
         if len(axis) != 1:
@@ -70,7 +70,7 @@ def _align_to_axis(axis: int) -> ImportFunction:
 
 
 def _read_weights(layer: Layer) -> tuple[Tensor | None, Tensor | None]:
-    """gamma and beta, as far as the layer has them."""
+    """Return gamma and beta, as far as the layer has them."""
     scaled, centered = layer.config.get("scale", True), layer.config.get("center", True)
     gamma = layer.tensor(0) if scaled else None
     return gamma, layer.tensor(int(scaled)) if centered else None
@@ -83,7 +83,7 @@ def _add_constants(layer: Layer, gamma: Tensor | None, beta: Tensor | None) -> t
 
 
 def layer_normalization(layer: Layer) -> Endpoint:
-    """Over the axes, which are brought behind the others if they are not there."""
+    """Normalize over the axes, which are moved behind the others if they are not there."""
     gamma, beta = _read_weights(layer)
     names, parts = ["x"], [layer.data]
     if layer.config.get("rms_scaling"):
@@ -95,7 +95,7 @@ def layer_normalization(layer: Layer) -> Endpoint:
 
 
 def rms_normalization(layer: Layer) -> Endpoint:
-    """x / sqrt(mean(x^2) + epsilon), times a weight."""
+    """Return x / sqrt(mean(x^2) + epsilon), times a weight."""
     gamma = layer.weight(0)
     op_of = _LayerNorm(_read_axes(layer), float(layer.config.get("epsilon", 1e-6)), ("x", "gamma"), rms=True)
     return layer.apply(op_of, "normalized", [layer.data, gamma])
@@ -133,7 +133,7 @@ class _LayerNorm:
 
 
 def _add_ones(node: ImportNode, value: Value, axes: int) -> Value:
-    """Ones of the last sizes, or one where these are open: a weight that changes nothing."""
+    """Add ones of the last sizes, or one where these are open: a weight that changes nothing."""
     rank = node.rank(value)
     sizes = node.sizes_if_known(value, range(rank - axes, rank)) or (1,)
     node.charge_table(math.prod(sizes))
@@ -141,7 +141,7 @@ def _add_ones(node: ImportNode, value: Value, axes: int) -> Value:
 
 
 def group_normalization(layer: Layer) -> Endpoint:
-    """Over each sample's groups of channels; -1 groups are as many as channels."""
+    """Normalize over each sample's groups of channels; -1 groups are as many as channels."""
     if layer.keras < 3 and layer.stated_mask() is not None:
         raise Refusal("a mask, by which version 2 weighs the statistics")
     gamma, beta = _read_weights(layer)
@@ -170,7 +170,7 @@ def group_normalization(layer: Layer) -> Endpoint:
 
 
 def unit_normalization(layer: Layer) -> Endpoint:
-    """x divided by its length, or by 1e-12 (version 2: 1e-6) where that is larger."""
+    """Return x divided by its length, or by 1e-12 (version 2: 1e-6) where that is larger."""
     least = 1e-12 if layer.keras >= 3 else 1e-6
     return unit_length(layer, layer.data, _read_axes(layer), least, "unit")
 
@@ -187,7 +187,7 @@ def unit_length(layer: Layer, value: Endpoint, axes: Sequence[int], least: float
 
 
 def normalization(layer: Layer) -> Endpoint:
-    """(x - mean) / sqrt(variance), or back with `invert`; both along the kept axes, given or learned."""
+    """Return (x - mean) / sqrt(variance), or the reverse with `invert`; both along the kept axes, given or learned."""
     axes = layer.config.get("axis") if "axis" in layer.config else -1
     axes = [] if axes is None else [axes] if isinstance(axes, int) else list(axes)
     if layer.config.get("mean") is None:

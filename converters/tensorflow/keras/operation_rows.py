@@ -89,21 +89,21 @@ def _make_number_row(key: str, make: Callable[[float], Operator]) -> Build:
 
 
 def truncate(layer: Layer) -> Endpoint:
-    """Towards zero."""
+    """Round towards zero."""
     data = tensor_argument(layer)
     whole = layer.add("Floor", "whole", [layer.add("Abs", "distance", [data])])
     return layer.add("Mul", "value", [layer.add("Sign", "sign", [data]), whole])
 
 
 def round_to_even(layer: Layer) -> Endpoint:
-    """To whole numbers, halves to even ones."""
+    """Round to whole numbers, halves to even ones."""
     if layer.kwargs.get("decimals"):
         raise Refusal(f"rounding to {layer.kwargs['decimals']} decimals; 0 is read")
     return layer.add("Round", "value", [tensor_argument(layer)])
 
 
 def choose(layer: Layer) -> Endpoint:
-    """One of two values, by a condition."""
+    """Return one of two values, by a condition."""
     condition = tensor_argument(layer)
     pair = [argument(layer, slot, name) for slot, name in ((1, "x1"), (2, "x2"))]
     if any(side is None for side in pair):
@@ -135,7 +135,7 @@ def deviation(layer: Layer) -> Endpoint:
 
 
 def moments(layer: Layer) -> list[Endpoint]:
-    """Mean and variance."""
+    """Return mean and variance."""
     data = _to_float(layer)
     return [_reduce("Mean", data, layer, "means"), _variance(layer, data)]
 
@@ -199,7 +199,7 @@ def count_nonzero(layer: Layer) -> Endpoint:
 
 
 def log_sum_exp(layer: Layer) -> Endpoint:
-    """log(sum(exp(x))), the largest element taken out before and added after."""
+    """Return log(sum(exp(x))), the largest element taken out before and added after."""
     data = _to_float(layer)
     largest = _reduce("Max", data, layer, "largest", keep=True)
     total = _reduce("Sum", layer.add("Exp", "powers", [layer.add("Sub", "less", [data, largest])]), layer, "total")
@@ -236,7 +236,7 @@ def _make_arg_row(op: str) -> Build:
 
 
 def _make_cumulative_row(op: str) -> Build:
-    """Running sums or products along an axis."""
+    """Return the operation for running sums or products along an axis."""
 
     def cumulative(layer: Layer) -> Endpoint:
         data, axis = data_along(layer)

@@ -65,7 +65,7 @@ def _read_axes(layer: Layer) -> list[int] | None:
 
 
 def _read_axis(layer: Layer) -> int:
-    """One axis, the first if none is stated."""
+    """Return one axis, the first if none is stated."""
     axis = argument(layer, 1, "axis")
     return whole_numbers([0 if axis is None else axis], "its axis")[0]
 
@@ -104,12 +104,12 @@ def _make_along_axis(cls: type[Operator], usual: int = -1) -> Build:
 
 
 def concatenate(layer: Layer) -> Endpoint:
-    """Values along an axis."""
+    """Join values along an axis."""
     return layer.apply(Concat(_read_axis(layer)), "value", several_arguments(layer, first_argument(layer)))
 
 
 def stack(layer: Layer) -> Endpoint:
-    """Values along a new axis."""
+    """Join values along a new axis."""
     axis = _read_axis(layer)
 
     def import_stack(node: ImportNode) -> Imported:
@@ -120,7 +120,7 @@ def stack(layer: Layer) -> Endpoint:
 
 
 def reshape(layer: Layer) -> Endpoint:
-    """Another shape of numbers."""
+    """Return the value with another shape of numbers."""
     shape = argument(layer, 1, "newshape", "shape")
     if not isinstance(shape, list) or not all(isinstance(size, int) for size in shape):
         raise Refusal("a shape that is computed, or None in it: use -1, or the layer Reshape")
@@ -129,7 +129,7 @@ def reshape(layer: Layer) -> Endpoint:
 
 
 def transpose(layer: Layer) -> Endpoint:
-    """Another order of axes; the reverse one if none is stated."""
+    """Return the value with another order of axes; the reverse one if none is stated."""
     stated = argument(layer, 1, "axes", "perm")
     order = None if stated is None else whole_numbers(stated, "its axes")
 
@@ -154,7 +154,7 @@ def _make_with_axes(op: Operator) -> Build:
 
 
 def cast(layer: Layer) -> Endpoint:
-    """Another dtype. A value that has it already is handed on, with its mask."""
+    """Return the value in another dtype. A value that has it already is handed on, with its mask."""
     dtype, value = argument(layer, 1, "dtype"), first_argument(layer)
     if dtype is None:
         return tensor_argument(layer)
@@ -179,7 +179,7 @@ def _make_filled(number: float) -> Build:
 
 
 def clip(layer: Layer) -> Endpoint:
-    """Between two numbers."""
+    """Limit a value to two numbers."""
     ends = [argument(layer, 1, "x_min", "clip_value_min"), argument(layer, 2, "x_max", "clip_value_max")]
     if not all(isinstance(end, (int, float)) for end in ends):
         raise Refusal("bounds that are computed")
@@ -192,24 +192,24 @@ def clip(layer: Layer) -> Endpoint:
 
 
 def gelu(layer: Layer) -> Endpoint:
-    """Exact, or by tanh, which version 3's operation does unless told otherwise."""
+    """Return gelu, exact or by tanh, which version 3's operation does unless it states otherwise."""
     stated = argument(layer, 1, "approximate")
     kind = act.Approximation.TANH if stated else act.Approximation.NONE
     return layer.apply(act.Gelu(kind), "value", [tensor_argument(layer)])
 
 
 def square(layer: Layer) -> Endpoint:
-    """x * x."""
+    """Return x * x."""
     return layer.apply(ew.Mul(), "value", [tensor_argument(layer)] * 2)
 
 
 def rsqrt(layer: Layer) -> Endpoint:
-    """1 / sqrt(x)."""
+    """Return 1 / sqrt(x)."""
     return layer.add("Rsqrt", "value", [tensor_argument(layer)])
 
 
 def normalize(layer: Layer) -> Endpoint:
-    """x by its length along an axis."""
+    """Return x by its length along an axis."""
     if layer.kwargs.get("order") not in (2, None):
         raise Refusal(f"the order {layer.kwargs['order']}; only 2 is read")
     least = float(layer.kwargs.get("epsilon") or 1e-12)
@@ -217,7 +217,7 @@ def normalize(layer: Layer) -> Endpoint:
 
 
 def matmul(layer: Layer) -> Endpoint:
-    """A product of matrices."""
+    """Return a product of matrices."""
     pair = [first_argument(layer), argument(layer, 1, "x2", "b")]
     if not all(isinstance(side, KerasValue) for side in pair):
         raise Refusal("a product with a constant")

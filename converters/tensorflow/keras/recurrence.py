@@ -132,7 +132,7 @@ class Recurrence:
         ]
 
     def _read_output(self, node: ImportNode, run: Run, index: int, compact: Compact | None) -> Value:
-        """One cell's output: (N, units), or the sequence as Keras gives it."""
+        """Return one cell's output: (N, units), or the sequence as Keras gives it."""
         cell = self.cells[index]
         if not self.sequences:
             last = run.last(node)
@@ -170,11 +170,11 @@ class Run:
     directions: int
 
     def sequence(self, node: ImportNode) -> Value:
-        """(steps, N, units)."""
+        """Return the outputs of all steps (steps, N, units)."""
         return self._direction(node, self.results[0], 1, "sequence")
 
     def last(self, node: ImportNode) -> Value:
-        """(N, units)."""
+        """Return the last output (N, units)."""
         return self._direction(node, self.results[1], 0, "last")
 
     def states(self, node: ImportNode) -> list[Value]:

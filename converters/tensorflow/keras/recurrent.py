@@ -77,7 +77,8 @@ def _activation(layer: Layer, activation: Any) -> Function:
 
 
 def _order_gates(tensor: Tensor, gates: Sequence[int], dtype: DType) -> Tensor:
-    """(in, gates * units) as (1, gates * units, in), the gates in the graph's order, computed when it is needed."""
+    """Return (in, gates * units) as (1, gates * units, in), the gates in the graph's order, computed when it is
+    needed."""
     inner, wide = tensor.shape
 
     def compute() -> NDArray[Any]:
@@ -186,7 +187,7 @@ def _make_cudnn_layer(kind: str) -> Callable[[Layer], list[Endpoint]]:
 
 
 def _convert_cudnn(weights: Sequence[Tensor], kind: str) -> list[Tensor]:
-    """Kernel, recurrent kernel and biases: each gate's kernel lies as (units, in), its recurrent one turned round.
+    """Return kernel, recurrent kernel and biases: each gate's kernel lies as (units, in), its recurrent one transposed.
 
     The LSTM's two biases are added up.
     """

@@ -32,7 +32,7 @@ Build = Callable[[Layer], Any]
 
 
 def take(layer: Layer) -> Endpoint:
-    """Parts along an axis by their indices."""
+    """Return parts along an axis by their indices."""
     data, axis = data_along(layer)
 
     def import_counted(node: ImportNode) -> Imported:

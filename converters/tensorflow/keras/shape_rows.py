@@ -33,7 +33,7 @@ Build = Callable[[Layer], Any]
 
 
 def flip(layer: Layer) -> Endpoint:
-    """Back to front along axes, all if none is stated."""
+    """Reverse axes, all if none is stated."""
     data, axes = tensor_argument(layer), stated_axes(layer)
     if axes is None:
         raise Refusal("turning all axes round, that of the samples too; state an axis")
@@ -65,7 +65,7 @@ def _make_axis_move(*names: str, swapped: bool) -> Build:
 
 
 def tile(layer: Layer) -> Endpoint:
-    """Repeats of the whole value; of fewer axes than it has, those behind."""
+    """Repeat the whole value; fewer axes than it has are its last ones."""
     repeats = stated_axes(layer, "repeats") or []
 
     def import_tile(node: ImportNode) -> Imported:
@@ -92,7 +92,7 @@ def repeat(layer: Layer) -> Endpoint:
 
 
 def roll(layer: Layer) -> Endpoint:
-    """Moved along axes; what leaves one end comes in at the other."""
+    """Move elements along axes; what leaves one end comes in at the other."""
     shift, axes = stated_axes(layer, "shift"), stated_axes(layer)
     if axes is None or shift is None:
         raise Refusal("a roll of all elements; state an axis")
@@ -217,7 +217,7 @@ def ravel(layer: Layer) -> Endpoint:
 
 
 def append(layer: Layer) -> Endpoint:
-    """One value behind another, along an axis or all elements of both."""
+    """Return one value behind another, along an axis or all elements of both."""
     pair, axes = align_operands(layer), stated_axes(layer)
     if axes is None:
         pair = [flatten(layer, side) for side in pair]
@@ -225,7 +225,7 @@ def append(layer: Layer) -> Endpoint:
 
 
 def broadcast_to(layer: Layer) -> Endpoint:
-    """Repeated along axes of size 1, and along new ones in front."""
+    """Repeat a value along axes of size 1, and along new ones in front."""
     shape = layer.constant("shape", whole_numbers(layer.kwargs["shape"], "the sizes"))
     return layer.add("BroadcastTo", "value", [tensor_argument(layer), shape])
 

@@ -169,7 +169,7 @@ def _make_global_pooling(op: str, axes: int) -> Callable[[Layer], Endpoint]:
 
 
 def _read_pairs(layer: Layer, key: str, axes: int) -> list[list[int]]:
-    """(before, after) of the spatial axes, from one number, one for each, or pairs."""
+    """Return (before, after) of the spatial axes, from one number, one for each, or pairs."""
     setting = layer.config[key]
     if isinstance(setting, int):
         return [[setting, setting]] * axes
@@ -232,7 +232,7 @@ RESIZERS = {"bilinear": "ResizeBilinear", "nearest": "ResizeNearestNeighbor", "b
 
 
 def resizing(layer: Layer) -> Endpoint:
-    """Images (N, H, W, C) to another size."""
+    """Resize images (N, H, W, C)."""
     stated = layer.config.get("interpolation", "bilinear")
     odd = [key for key in ("crop_to_aspect_ratio", "pad_to_aspect_ratio", "antialias") if layer.config.get(key)]
     if odd:

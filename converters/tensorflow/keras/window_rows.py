@@ -51,7 +51,7 @@ def _make_window_row(build: Callable[[Layer, int, Layer], Endpoint], most: int =
 
 
 def resize(layer: Layer) -> Endpoint:
-    """Images (N, H, W, C) to another size."""
+    """Resize images (N, H, W, C)."""
     size = layer.kwargs["size"]
     if len(stated_shape(layer)) != 4 or not isinstance(size, list) or len(size) != 2:
         raise Refusal(f"a size {str(size)[:40]} of a value with {len(stated_shape(layer))} axes, expected images")
@@ -66,7 +66,7 @@ def _image_axes(layer: Layer) -> tuple[int, int]:
 
 
 def _make_margins(layer: Layer, kind: str) -> Callable[[ImportNode], list[tuple[int, int]]]:
-    """(before, after) of height and width, of which a size that is to result may stand for one."""
+    """Return a function that gives (before, after) of height and width; a size that is to result may stand for one."""
     stated = [
         (*(layer.kwargs.get(f"{side}_{kind}") for side in sides), layer.kwargs.get(f"target_{name}"))
         for sides, name in ((("top", "bottom"), "height"), (("left", "right"), "width"))
@@ -89,7 +89,7 @@ def _make_margins(layer: Layer, kind: str) -> Callable[[ImportNode], list[tuple[
 
 
 def pad_images(layer: Layer) -> Endpoint:
-    """Images with a border of zeros."""
+    """Return images with a border of zeros."""
     margins, axes = _make_margins(layer, "padding"), _image_axes(layer)
 
     def import_padded(node: ImportNode) -> Imported:
@@ -104,7 +104,7 @@ def pad_images(layer: Layer) -> Endpoint:
 
 
 def crop_images(layer: Layer) -> Endpoint:
-    """Images without a border."""
+    """Return images without a border."""
     margins, axes = _make_margins(layer, "cropping"), _image_axes(layer)
 
     def import_cropped(node: ImportNode) -> Imported:
@@ -126,7 +126,7 @@ def _count_channels(layer: Layer) -> int:
 
 
 def grayscale(layer: Layer) -> Endpoint:
-    """Red, green and blue in one channel."""
+    """Return red, green and blue in one channel."""
     if _count_channels(layer) == 1:
         return layer.add("Identity", "value", [tensor_argument(layer)])
     shares = layer.constant("shares", [0.2989, 0.5870, 0.1140], np.float32)

@@ -199,7 +199,7 @@ class LiveTensorFlow(Reference):
         return self._source.kind.startswith("Keras")
 
     def _tensor(self, name: str, *, is_fed: bool = False) -> str:
-        """TensorFlow's name of an input, an output or a node's result; for Keras its number."""
+        """Return TensorFlow's name of an input, an output or a node's result; for Keras its number."""
         if name in self._state:
             return f"{STATE}{self._state[name]}"
         if self._is_keras and self._source.signature is not None:

@@ -82,7 +82,7 @@ def check_nodes(nodes: Iterable[tuple[str, str, Mapping[str, Any], int]], path: 
 
 
 def _charge(schema: OperatorSchema, attrs: Mapping[str, Any], what: str) -> None:
-    """Results of which there may be more than the file has bytes."""
+    """Charge results of which there may be more than the file has bytes."""
     for output in schema.outputs:
         if output.count:
             number = counted(output, schema, attrs)

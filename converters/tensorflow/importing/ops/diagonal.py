@@ -87,7 +87,7 @@ def import_matrix_diag(node: ImportNode) -> Value:
 def _stated_sizes(
     node: ImportNode, length: Count, rows: Count, columns: Count, k: int
 ) -> tuple[Count, Count]:
-    """Rows and columns: those that are stated, or the fewest; square if neither is."""
+    """Return rows and columns: those that are stated, or the fewest; square if neither is."""
     stated = node.integer(2, "num_rows"), node.integer(3, "num_cols")
     if stated == (-1, -1):
         side = _add_to_size(node, length, abs(k))

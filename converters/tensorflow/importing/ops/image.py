@@ -71,14 +71,14 @@ class _Colours:
         self.zero = zero
 
     def saturation(self, node: ImportNode) -> Value:
-        """spread / top, 0 where that is not above 0."""
+        """Return spread / top, 0 where that is not above 0."""
         share = node.step(ew.Div(), self.spread, self.top, suffix="share")
         positive = node.step(ew.Greater(), self.top, self.zero)
         return node.step(ew.Where(), positive, share, self.zero, suffix="saturation")
 
 
 def _mix_channels(node: ImportNode, hue: Value, spread: Value, top: Value) -> Value:
-    """Red, green and blue: top less the spread times what the hue takes of each channel.
+    """Return red, green and blue: top less the spread times what the hue takes of each channel.
 
     Red has all of it at a hue of 1/2, green and blue at those that are a third away: 1 - clip(|6 h - 3| - 1), and
     1 - clip(2 - |6 h - 2|), 1 - clip(2 - |6 h - 4|).
@@ -123,7 +123,7 @@ def import_adjust_saturation(node: ImportNode) -> Value:
 
 
 def _import_patches(node: ImportNode, spatial: int) -> Value:
-    """Patches (N, windows..., K... * C) of (N, D..., C)."""
+    """Return patches (N, windows..., K... * C) of (N, D..., C)."""
     layout = Layout(spatial, channels_last=True)
     data = node.input(0)
     kernel = layout.spatial_of(node, "ksizes", node.attrs["ksizes"])

@@ -35,7 +35,7 @@ def import_resource_gather(node: ImportNode) -> Value:
 
 
 def _gather(node: ImportNode, axis: int) -> Value:
-    """data (B..., M..., n, R...) and indices (B..., I...) give (B..., M..., I..., R...)."""
+    """Return (B..., M..., I..., R...) for data (B..., M..., n, R...) and indices (B..., I...)."""
     data, indices = node.input(0), _read_indices(node, 1)
     batch = int(node.attrs["batch_dims"])
     if batch < 0:
@@ -62,7 +62,7 @@ def _gather(node: ImportNode, axis: int) -> Value:
 
 
 def _read_indices(node: ImportNode, slot: int) -> Value:
-    """Indices of a dtype that ONNX has for them."""
+    """Return indices of a dtype that ONNX has for them."""
     value = node.input(slot)
     return value if value.dtype in INDICES else node.int64(value)
 
@@ -74,7 +74,7 @@ def import_gather_nd(node: ImportNode) -> Value:
 
 
 def _check_policy(node: ImportNode) -> None:
-    """Refuses indices that may be outside."""
+    """Refuse indices that may be outside."""
     if node.attrs.get("bad_indices_policy", "") == "IGNORE":
         node.refuse("bad_indices_policy IGNORE lets indices be outside; ONNX's indices must be inside")
 

@@ -97,7 +97,7 @@ def _fake_quantize(node: ImportNode, low: ndarray[Any, Any], high: ndarray[Any, 
 
 
 def _quantize_by_arithmetic(node: ImportNode, data: Value, steps: Steps) -> Value:
-    """floor((x - lowest) / scale + 0.5) * scale + lowest, for numbers of bits that no quantized dtype has."""
+    """Return floor((x - lowest) / scale + 0.5) * scale + lowest, for numbers of bits that no quantized dtype has."""
     scale, lowest, highest = (
         node.constant(numbers, DType.FLOAT32) for numbers in (steps.scale, steps.lowest, steps.highest)
     )
@@ -232,7 +232,7 @@ def import_dequantize(node: ImportNode) -> Value:
 
 
 def _dequantize_min_first(node: ImportNode, data: Value, count: int, least: int) -> Value:
-    """Mode MIN_FIRST: steps from the range's lower end, which is moved to the nearest step."""
+    """Return the real numbers of mode MIN_FIRST: steps from the range's lower end, moved to the nearest step."""
     low, high = node.input(1), node.input(2)
     width = node.cast(node.step(ew.Sub(), high, low, suffix="width"), DType.FLOAT64, suffix="wide")
     step = node.step(ew.Div(), width, node.constant(float(count - 1), DType.FLOAT64), suffix="wide_step")

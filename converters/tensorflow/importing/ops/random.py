@@ -42,7 +42,8 @@ SEED_SLOTS = {
 
 
 def _draw(node: ImportNode, dtype: DType, *, normal: bool, final: bool) -> Value:
-    """Numbers of the shape that the first input states, from 0 to 1 or of the standard normal distribution."""
+    """Return random numbers of the shape that the first input states, from 0 to 1 or of the standard normal
+    distribution."""
     seed = _read_seed(node)
     sizes = node.known(0)
     put = node.emit if final else node.step

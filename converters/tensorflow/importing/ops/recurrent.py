@@ -60,7 +60,7 @@ def _read_weights(node: ImportNode, first: int, order: tuple[int, ...]) -> Weigh
 
 
 def _add_lstm_step(add: Add, graph: Graph, x: Value, cell: Value, state: Value, weights: Weights) -> tuple[Value, ...]:
-    """i, cs, f, o, ci, co and h of one step; `add(op, *operands)` adds an operator."""
+    """Return i, cs, f, o, ci, co and h of one step; `add(op, *operands)` adds an operator."""
 
     def number(size: float) -> Value:
         dtype = x.dtype or DType.FLOAT32

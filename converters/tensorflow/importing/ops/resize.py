@@ -243,7 +243,7 @@ def _cubic_weights(coordinates: Coordinates, old: int, new: int) -> list[Sequenc
 
 
 def _keys_cubic(distance: float, sharpness: float) -> float:
-    """Keys' convolution kernel: two cubics, from 0 to 1 and on to 2.
+    """Return Keys' convolution kernel: two cubics, from 0 to 1 and on to 2.
 
     >>> [_keys_cubic(distance, -0.5) for distance in (0, 0.5, 1, 1.5, 2)]
     [1.0, 0.5625, 0.0, -0.0625, 0.0]

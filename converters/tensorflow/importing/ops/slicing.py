@@ -165,7 +165,7 @@ def _read_cut(node: ImportNode, data: Value) -> _Cut:
 
 
 def _take(cut: _Cut, axis: int, begin: _Bounds, index: int) -> None:
-    """One index of an axis, which goes away."""
+    """Take one index of an axis, which is dropped."""
     start = begin.number(index)
     if start is None:
         cut.taken[axis] = begin.scalar(index)
