@@ -17,7 +17,7 @@ from graphir.verification.accuracy import AccuracyReport, compare_accuracy, spli
 from graphir.verification.devices import note_devices
 from graphir.verification.driver import verify_sets
 from graphir.verification.inputs.files import read_npz
-from graphir.verification.inputs.given import Wanted, plan_of
+from graphir.verification.inputs.given import FeedRequest, plan_of
 from graphir.verification.inputs.sets import carried
 from graphir.verification.isolated import compare_isolated, run_in_child
 from graphir.verification.options import ComparisonOptions
@@ -61,7 +61,7 @@ def _compared(
     how: ComparisonOptions,
 ) -> VerificationReport:
     started = time.perf_counter()
-    plan = plan_of(how.feeds, Wanted.of(graph, how.seed))
+    plan = plan_of(how.feeds, FeedRequest.of(graph, how.seed))
     wiring = Wiring.of(graph)
     with OnnxCandidate(candidate, providers=how.providers, memory=how.memory_budget) as under_test:
 

@@ -19,7 +19,7 @@ from graphir.graph import Graph
 from .equivalence import Compared, compare_models
 from .grading.proof import Evidence, doubt_sentence, unproven
 from .grading.ranking import Ranking, joined
-from .inputs.sets import FeedSet, Made, Plan
+from .inputs.sets import FeedPlan, FeedSet, Made
 from .numbers.compare import Comparison
 from .options import ComparisonOptions
 from .pairs.sides import Sides
@@ -51,7 +51,7 @@ SLOW = "not measured, since the model takes long; --per-layer measures it too"
 def verify_sets(
     reference: Reference,
     candidate: OnnxCandidate,
-    plan: Plan,
+    plan: FeedPlan,
     *,
     graph: Graph | None = None,
     how: ComparisonOptions | None = None,

@@ -81,7 +81,7 @@ def compare_models(
 
     compared = [*(name for _, name in pairs), *(head.name for head in heads)]
     bench = _bench(reference, candidate, feeds, layers, graph, wiring, how, step)
-    bench = replace(bench, rounding=bench.rounding.giving(compared), made_of=sides is not None and sides.made_of)
+    bench = replace(bench, rounding=bench.rounding.with_outputs(compared), made_of=sides is not None and sides.made_of)
     report.notes += _about_runs(bench, how, telling)
     wanted = dict.fromkeys([*(source for source, _ in pairs), *(head.source for head in heads)])
     expected, report.layers = bench.evaluate(wanted, layers if how.per_layer else ())

@@ -25,8 +25,8 @@ from graphir.safety.memory import memory_for
 from graphir.verification.causes.minimal import check_folder
 from graphir.verification.devices import note_devices
 from graphir.verification.driver import verify_sets
-from graphir.verification.inputs.given import Feeds, Wanted, file_plan, golden_plan, plan_of
-from graphir.verification.inputs.sets import Plan, carried
+from graphir.verification.inputs.given import FeedRequest, Feeds, file_plan, golden_plan, plan_of
+from graphir.verification.inputs.sets import FeedPlan, carried
 from graphir.verification.isolated import compare_isolated
 from graphir.verification.options import ComparisonOptions
 from graphir.verification.pairs.sides import Sides
@@ -198,9 +198,9 @@ class _Check:
             report.same_files = self.graph is None and report.ok and _are_same(path, self.given[0], sides)
             return report
 
-    def _plan(self, origin: Graph, sides: Sides) -> Plan:
+    def _plan(self, origin: Graph, sides: Sides) -> FeedPlan:
         inputs = self.under_test.session.inputs
-        return plan_of(self.how.feeds, Wanted.of(origin, self.how.seed, inputs, lambda: sides.candidate))
+        return plan_of(self.how.feeds, FeedRequest.of(origin, self.how.seed, inputs, lambda: sides.candidate))
 
     def _sides(self, reference: Graph | Callable[[], Graph]) -> Sides:
         """Both graphs. That of a file that is run as it is is read where it is asked for."""
@@ -208,7 +208,7 @@ class _Check:
         return Sides(reference, (lambda: read_model(model, options).graph) if self.graph is None else self.graph)
 
     def _check(
-        self, reference: Reference, plan: Plan, layers: Graph | None, sides: Sides | None, wiring: Any = None
+        self, reference: Reference, plan: FeedPlan, layers: Graph | None, sides: Sides | None, wiring: Any = None
     ) -> VerificationReport:
         steps = carried(plan, reference)
         try:

@@ -128,13 +128,13 @@ def test_layers_come_in_slices(size: int, monkeypatch: pytest.MonkeyPatch) -> No
             return super().stream(feeds, names)
 
     sessions: list[int] = []
-    real = OnnxCandidate._with_outputs
+    real = OnnxCandidate._session_with_outputs
 
     def counted(self: OnnxCandidate, names: Any, turned: bool) -> OnnxSession:
         sessions.append(len(names))
         return real(self, names, turned)
 
-    monkeypatch.setattr(OnnxCandidate, "_with_outputs", counted)
+    monkeypatch.setattr(OnnxCandidate, "_session_with_outputs", counted)
     source = models.net_source()
     with OnnxCandidate(models.net_graph(), memory=HELD_OF_EACH * size) as candidate:
         reference = Counting(source.symbol, source.plain_tensors())

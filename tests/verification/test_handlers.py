@@ -31,7 +31,7 @@ HANDLERS = {
     ),
     ("inputs/files.py", "_in_npz", "(*UNREADABLE, zipfile.BadZipFile, zlib.error)"): "VerificationError",
     ("inputs/sizes.py", "OpenSizes._is_possible", "ShapeError"): "other sizes are tried",
-    ("inputs/sets.py", "_Steps.at", "VerificationError"): "the refused step is told; the state stays",
+    ("inputs/sets.py", "_StateSteps.at", "VerificationError"): "the refused step is told; the state stays",
     ("isolated.py", "compare_isolated", "OutOfRuntimeMemory"): "not proven",
     ("isolated.py", "compare_isolated", "RunEnded"): "not proven",
     ("running/measured.py", "measure", "suppress VerificationError, ExportFailure"): "a run without reductions",
@@ -43,7 +43,7 @@ HANDLERS = {
     ("regions/decisions.py", "Decisions.open_sides", "GraphirError"): "not proven, with the reason",
     ("regions/judge.py", "judge", "GraphirError"): "NotRun",
     ("regions/trials.py", "_Trials._compare", "GraphirError"): "NotRun, of each part that is refused alone",
-    ("running/candidate.py", "OnnxCandidate._aside", "FormatError"): "onnxruntime says what is wrong with the file",
+    ("running/candidate.py", "OnnxCandidate._extra_values", "FormatError"): "onnxruntime reports what is wrong",
     ("running/candidate.py", "OnnxCandidate.session", "suppress VerificationError"): "a session without inner values",
     ("running/references.py", "hold_against", "tuple(judge.gives_way)"): "the next reference, with a note",
 }

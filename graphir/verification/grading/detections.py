@@ -95,7 +95,7 @@ def compare_as_sets(
     if tables[0].shape[::2] != tables[1].shape[::2]:
         return list(graded)
     again = [
-        where.read({pair.asked.source: pair.again(run[pair.asked.name]) for pair in group})
+        where.read({pair.asked.source: pair.aligned(run[pair.asked.name]) for pair in group})
         for run in _runs(bench, group)
     ]
     result = compare_tables(tables[0], tables[1], again, bench.limits, max(pair.step for pair in group))

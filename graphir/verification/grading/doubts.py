@@ -54,7 +54,7 @@ def gather_evidence(
     doubts = _doubts(bench, outputs, expected, bench.reacting(found, moved), graded)
     shown = _shown(bench, outputs, heads, doubts)
     numb = [one.name for one in outputs if doubts.get(one.source) == NUMB and one.source not in shown]
-    stirred = bench.stirring({name: found[name] for name in numb})
+    stirred = bench.reacting_to_large_change({name: found[name] for name in numb})
     doubts = {one.source: doubts[one.source] for one in outputs if one.source in doubts and one.name not in stirred}
     left = [one for one in outputs if one.source in doubts and one.source not in shown]
     inside, differing = _inside(bench, left, sides)
@@ -102,7 +102,7 @@ def _digests_before(bench: Bench, outputs: Sequence[Asked], compared: Sequence[A
     names = list(dict.fromkeys(one.name for one in compared)) if outputs else []
     if not names:
         return {}
-    values = bench.candidate.known_or_run(bench.feeds, names)
+    values = bench.candidate.run_cached(bench.feeds, names)
     structure = bench.candidate.structure
     known = structure.with_siblings({*bench.layers.values(), *names})
     found = {}

@@ -143,28 +143,28 @@ def drawn(
     value: Value,
     shape: tuple[int, ...],
     draw: Draw,
-    place: int = 0,
+    index: int = 0,
     longest: int | None = None,
 ) -> Array:
-    """Return numbers for an input, which stands at that `place` among the inputs; where it gives lengths of sequences,
+    """Return numbers for an input, the one with that `index` among the inputs; where it gives lengths of sequences,
     from 1 to the `longest`."""
     dtype = value.dtype or DType.FLOAT32
     table = table_of(value)
     numbers: Array
     if table is not None and (longest is None or table.low == 0):  # lengths less one are rows of an open axis
-        numbers = _rows(generator, value, table, shape, draw, _numbers_met(value, place, draw.other))
+        numbers = _rows(generator, value, table, shape, draw, _numbers_met(value, index, draw.other))
     elif longest is not None:
         numbers = _lengths(generator, shape, longest, draw)
     elif dtype is DType.BOOL:
         is_single = draw.truth is not None and int(np.prod(shape)) == 1
-        numbers = np.full(shape, draw.truth != bool(place % 2)) if is_single else generator.integers(0, 2, shape)
+        numbers = np.full(shape, draw.truth != bool(index % 2)) if is_single else generator.integers(0, 2, shape)
     elif dtype.is_float:
         numbers = drawn_floats(generator, shape, draw)
         if draw.floats == "wide" and value.graph is not None:
             nodes = [node for graph in (value.graph, draw.other) if graph is not None for node in graph.nodes]
             numbers = _beyond(generator, numbers, nodes)
     else:
-        numbers = _integers(generator, value, dtype, shape, draw, _numbers_met(value, place, draw.other))
+        numbers = _integers(generator, value, dtype, shape, draw, _numbers_met(value, index, draw.other))
     return np.asarray(numbers).astype(dtype.numpy())
 
 

@@ -23,8 +23,8 @@ from .files import SUFFIXES, chosen, image_batches, read_feeds, read_npy
 from .sets import (
     ALL,
     NAMES,
+    FeedPlan,
     FeedSet,
-    Plan,
     StateInput,
     about_settled,
     drawn_sets,
@@ -44,7 +44,7 @@ Drawing = Callable[[Sequence[str]], Callable[[bool], Sequence[FeedSet]]]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class FeedRequest:
     """The inputs that feeds are for: shapes (what is no number is open) and dtypes by name. `drawing` makes the drawn
     sets of these names, `notes` are what is to be told of those. What is `state` need not be given."""
 
@@ -60,11 +60,11 @@ class Wanted:
         seed: int,
         other: Mapping[str, Sequence[object]] | None = None,
         candidate: Callable[[], Graph | None] = lambda: None,
-    ) -> Wanted:
+    ) -> FeedRequest:
         """Those of a graph; the drawn ones have sizes that suit the inputs of the `other` model, and reach what the
         `candidate` compares with."""
         state = state_inputs(graph)
-        return Wanted(
+        return FeedRequest(
             {value.name: value.shape for value in graph.inputs},
             {value.name: (value.dtype or DType.FLOAT32).numpy() for value in graph.inputs},
             lambda names: without_state(drawn_sets(graph, seed, other, names, candidate=candidate), state),
@@ -82,27 +82,27 @@ class Wanted:
         return chosen(given, [name for name in self.shapes if name in given or name not in self.state])
 
 
-def plan_of(feeds: Feeds | None, wanted: Wanted) -> Plan:
+def plan_of(feeds: Feeds | None, wanted: FeedRequest) -> FeedPlan:
     """Return the sets that are given, in their order, or all drawn ones.
 
     Raises VerificationError for what is neither a file of inputs, a folder of such, nor the name of a drawn set.
     """
     if feeds is None:
-        return with_state(Plan(wanted.drawing(tuple(DRAWS)), wanted.notes), wanted.state)
+        return with_state(FeedPlan(wanted.drawing(tuple(DRAWS)), wanted.notes), wanted.state)
     sources = [feeds] if isinstance(feeds, Mapping | str | os.PathLike) else list(feeds)
     if not sources:
         raise VerificationError("feeds: nothing is given; leave them out for drawn inputs")
     return with_state(joined([_plan_of_one(source, wanted) for source in sources]), wanted.state)
 
 
-def _plan_of_one(source: One, wanted: Wanted) -> Plan:
+def _plan_of_one(source: One, wanted: FeedRequest) -> FeedPlan:
     if isinstance(source, Mapping):
         return one_set("given", wanted.choose(read_feeds(source)))
     text = os.fspath(source)
     if text == ALL:
-        return Plan(wanted.drawing(tuple(DRAWS)))
+        return FeedPlan(wanted.drawing(tuple(DRAWS)))
     if text in DRAWS:
-        return Plan(wanted.drawing((text,)))
+        return FeedPlan(wanted.drawing((text,)))
     path = Path(source)
     if path.is_dir():
         return _of_folder(path, wanted)
@@ -110,10 +110,10 @@ def _plan_of_one(source: One, wanted: Wanted) -> Plan:
         raise VerificationError(f"{path}: no such file or folder, and no drawn set of inputs ({', '.join(NAMES)})")
     if path.suffix.lower() in SUFFIXES:
         return _of_images(path, [path], wanted)
-    return Plan(lambda light: [_of_file(path, wanted)])
+    return FeedPlan(lambda light: [_of_file(path, wanted)])
 
 
-def _of_file(path: Path, wanted: Wanted) -> FeedSet:
+def _of_file(path: Path, wanted: FeedRequest) -> FeedSet:
     names = wanted.names
     if path.suffix == ".npy" and len(names) == 1:
         return FeedSet(path.name, (lambda: {names[0]: read_npy(path)},))
@@ -123,7 +123,7 @@ def _of_file(path: Path, wanted: Wanted) -> FeedSet:
     return FeedSet(path.name, (lambda: wanted.choose(read_feeds(path)),))
 
 
-def _of_folder(folder: Path, wanted: Wanted) -> Plan:
+def _of_folder(folder: Path, wanted: FeedRequest) -> FeedPlan:
     """Every .npz a set, as is every .npy of a model with one input; of one with several, one set of the arrays named
     after them. Images are one set a batch."""
     names = wanted.names
@@ -136,7 +136,7 @@ def _of_folder(folder: Path, wanted: Wanted) -> Plan:
     elif arrays:
         sets += [_of_file(file, wanted) for file in arrays]
     images = [file for file in files if file.suffix.lower() in SUFFIXES]
-    parts = [Plan(lambda light: sets)] if sets else []
+    parts = [FeedPlan(lambda light: sets)] if sets else []
     if images:
         parts.append(_of_images(folder, images, wanted))
     if not parts:
@@ -147,9 +147,9 @@ def _of_folder(folder: Path, wanted: Wanted) -> Plan:
     return joined(parts)
 
 
-def _of_images(place: Path, images: Sequence[Path], wanted: Wanted) -> Plan:
+def _of_images(folder: Path, images: Sequence[Path], wanted: FeedRequest) -> FeedPlan:
     if len(wanted.names) != 1:
-        raise VerificationError(f"{place}: images feed a model with one input; this one has {', '.join(wanted.names)}")
+        raise VerificationError(f"{folder}: images feed a model with one input; this one has {', '.join(wanted.names)}")
     (name,) = wanted.names
     batches, note = image_batches(images, name, wanted.shapes[name], wanted.dtypes[name])
 
@@ -158,14 +158,14 @@ def _of_images(place: Path, images: Sequence[Path], wanted: Wanted) -> Plan:
             label = files[0].name if len(files) == 1 else f"{files[0].name} ... {files[-1].name}"
             yield FeedSet(label, (partial(_named, name, make),))
 
-    return Plan(lambda light: list(sets()), (note,))
+    return FeedPlan(lambda light: list(sets()), (note,))
 
 
 def _named(name: str, make: Callable[[], Array]) -> dict[str, Array]:
     return {name: make()}
 
 
-def golden_plan(recorded: Mapping[str, Array], feeds: Feeds | None, inputs: Sequence[str]) -> Plan:
+def golden_plan(recorded: Mapping[str, Array], feeds: Feeds | None, inputs: Sequence[str]) -> FeedPlan:
     """Return the recorded inputs; those that a candidate has, if these are not all of them under other names."""
     if feeds is not None:
         raise VerificationError("a golden capture holds results for its own inputs only: other feeds have no answer")
@@ -178,7 +178,7 @@ def feeds_of(
 ) -> dict[str, Array]:
     """Return the first set that is given for a graph's inputs, else drawn values, in sizes that suit the inputs of the
     `other` model."""
-    return plan_of(feeds, Wanted.of(graph, seed, other)).first().attempts[0]()
+    return plan_of(feeds, FeedRequest.of(graph, seed, other)).first().attempts[0]()
 
 
 def file_plan(
@@ -188,17 +188,17 @@ def file_plan(
     seed: int,
     sessions: tuple[OnnxSession, OnnxSession],
     candidate: Callable[[], Graph | None],
-) -> Plan:
+) -> FeedPlan:
     """Return the sets for the inputs of a file that the first session runs, in sizes that suit the second: as for any
     graph, and where it cannot be `read` as one, or leaves sizes open, of its own shapes; those that are `stated`
-    count. `candidate` is as in `Wanted.of`."""
+    count. `candidate` is as in `FeedRequest.of`."""
     session, other = sessions
     shapes = {name: (stated or {}).get(name, shape) for name, shape in session.inputs.items()}
     notes: list[str] = []
 
     def drawing(names: Sequence[str]) -> Callable[[bool], Sequence[FeedSet]]:
         try:
-            wanted = Wanted.of(read(), seed, other.inputs, candidate)
+            wanted = FeedRequest.of(read(), seed, other.inputs, candidate)
             sets = wanted.drawing(names)
             sets(False)[0].attempts[0]()
             notes.extend(note for note in wanted.notes if note not in notes)
@@ -206,7 +206,7 @@ def file_plan(
         except GraphirError:
             return drawn_sets(_inputs_alone(shapes, session.input_dtypes), seed, other.inputs, names, is_opaque=True)
 
-    return plan_of(feeds, Wanted(shapes, session.input_dtypes, drawing, notes, _state_of_file(read, session)))
+    return plan_of(feeds, FeedRequest(shapes, session.input_dtypes, drawing, notes, _state_of_file(read, session)))
 
 
 def _inputs_alone(shapes: Mapping[str, Sequence[object]], dtypes: Mapping[str, np.dtype[Any] | None]) -> Graph:

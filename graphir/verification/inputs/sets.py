@@ -59,7 +59,7 @@ class StateInput:
 
 
 @dataclass(frozen=True)
-class Plan:
+class FeedPlan:
     """Which sets there are. `light` gives the same with less in each, for models that take long; `notes` are what is to
     be told about how they were made. `state` are the inputs that the next set takes from the last, `bare` the sets
     without them."""
@@ -74,9 +74,9 @@ class Plan:
         return self.sets(False)[0]
 
 
-def one_set(name: str, feeds: Mapping[str, Array]) -> Plan:
+def one_set(name: str, feeds: Mapping[str, Array]) -> FeedPlan:
     """Return a plan of arrays that are there."""
-    return Plan(lambda light: [FeedSet(name, (lambda: dict(feeds),))])
+    return FeedPlan(lambda light: [FeedSet(name, (lambda: dict(feeds),))])
 
 
 def drawn_sets(
@@ -142,7 +142,7 @@ def _has_whole_numbers(graph: Graph) -> bool:
     )
 
 
-def joined(parts: Sequence[Plan]) -> Plan:
+def joined(parts: Sequence[FeedPlan]) -> FeedPlan:
     """Return the sets of several plans, one after the other; names that come again are numbered."""
 
     def sets(light: bool) -> Iterator[FeedSet]:
@@ -153,7 +153,7 @@ def joined(parts: Sequence[Plan]) -> Plan:
                 yield each if counts[each.name] == 1 else replace(each, name=f"{each.name} ({counts[each.name]})")
 
     notes = [note for part in parts for note in part.notes]
-    return Plan(lambda light: list(sets(light)), notes)
+    return FeedPlan(lambda light: list(sets(light)), notes)
 
 
 def state_inputs(graph: Graph) -> dict[str, StateInput]:
@@ -181,35 +181,35 @@ def without_state(
     def strip(make: Made) -> dict[str, Array]:
         return {name: array for name, array in make().items() if name not in state}
 
-    return _each(sets, lambda place, make: partial(strip, make)) if state else sets
+    return _map_attempts(sets, lambda index, make: partial(strip, make)) if state else sets
 
 
-def with_state(plan: Plan, state: Mapping[str, StateInput]) -> Plan:
+def with_state(plan: FeedPlan, state: Mapping[str, StateInput]) -> FeedPlan:
     """Return a plan whose sets begin with the initial state where they feed none."""
     if not state:
         return plan
     initial = {name: each.initial for name, each in state.items()}
-    sets = _each(plan.sets, lambda place, make: lambda: initial | make())
+    sets = _map_attempts(plan.sets, lambda index, make: lambda: initial | make())
     return replace(plan, sets=sets, bare=plan.sets, state=state)
 
 
-def carried(plan: Plan, reference: Reference) -> Plan:
+def carried(plan: FeedPlan, reference: Reference) -> FeedPlan:
     """Return a plan in which the state that the reference leaves after a set is fed to the next; three sets or more."""
     if not plan.state:
         return plan
-    steps = _Steps(plan.state, reference)
+    steps = _StateSteps(plan.state, reference)
 
     def enough(light: bool) -> Sequence[FeedSet]:
         planned = list(plan.bare(light))
         last, missing = planned[-1], STEPS - len(planned)
         return [*planned, *(replace(last, name=f"{last.name}, step {step}") for step in range(2, missing + 2))]
 
-    sets = _each(enough, lambda place, make: partial(steps.make, place, make))
+    sets = _map_attempts(enough, lambda index, make: partial(steps.make, index, make))
     return replace(plan, sets=sets, notes=[*plan.notes, CARRIED])
 
 
 @dataclass
-class _Steps:
+class _StateSteps:
     """What was fed in each step so far, and the state at the beginning of each."""
 
     state: Mapping[str, StateInput]
@@ -217,17 +217,17 @@ class _Steps:
     fed: dict[int, dict[str, Array]] = field(default_factory=dict)
     begun: list[dict[str, Array]] = field(default_factory=list)
 
-    def make(self, place: int, make: Made) -> dict[str, Array]:
+    def make(self, index: int, make: Made) -> dict[str, Array]:
         """Return the inputs of a step."""
-        feeds = self.at(place) | make()
-        self.fed[place] = feeds
+        feeds = self.at(index) | make()
+        self.fed[index] = feeds
         return feeds
 
-    def at(self, place: int) -> dict[str, Array]:
+    def at(self, index: int) -> dict[str, Array]:
         """Return the state at the beginning of a step; a step that the reference does not take leaves it as it is."""
         if not self.begun:
             self.begun.append({name: each.initial for name, each in self.state.items()})
-        while len(self.begun) <= place:
+        while len(self.begun) <= index:
             after = self.begun[-1]
             feeds = self.fed.get(len(self.begun) - 1)
             outputs = {each.output: name for name, each in self.state.items()}
@@ -236,22 +236,22 @@ class _Steps:
             except VerificationError:
                 results = {}
             self.begun.append(after | {outputs[output]: array for output, array in results.items()})
-        return self.begun[place]
+        return self.begun[index]
 
 
-def _each(
+def _map_attempts(
     sets: Callable[[bool], Sequence[FeedSet]], change: Callable[[int, Made], Made]
 ) -> Callable[[bool], Sequence[FeedSet]]:
     def changed(light: bool) -> list[FeedSet]:
         return [
-            replace(each, attempts=tuple(change(place, make) for make in each.attempts))
-            for place, each in enumerate(sets(light))
+            replace(each, attempts=tuple(change(index, make) for make in each.attempts))
+            for index, each in enumerate(sets(light))
         ]
 
     return changed
 
 
 __all__ = [
-    "ALL", "NAMES", "FeedSet", "Plan", "StateInput", "about_settled", "carried", "drawn_sets", "joined", "one_set",
-    "state_inputs", "with_state", "without_state",
+    "ALL", "NAMES", "FeedPlan", "FeedSet", "StateInput", "about_settled", "carried", "drawn_sets", "joined",
+    "one_set", "state_inputs", "with_state", "without_state",
 ]  # fmt: skip

@@ -50,7 +50,7 @@ def first_run(
     """The candidate's outputs. Where it refuses the feeds and others suit its inputs' sizes too, those; a note says
     so."""
     try:
-        return candidate.known_or_run(feeds, names)
+        return candidate.run_cached(feeds, names)
     except VerificationError:
         primary = candidate.fitting
         for fitting in other_fittings(feeds, candidate.session.inputs, primary, settled):

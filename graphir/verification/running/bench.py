@@ -81,7 +81,7 @@ class Pair:
     excused_by_place: bool = False
     result: Comparison = field(init=False)
 
-    def again(self, array: Array) -> Array:
+    def aligned(self, array: Array) -> Array:
         """Another run's result in the same layout."""
         own = self.asked.of_candidate(array)
         assert own is not None, "what was seen of the first run is seen of all"
@@ -132,12 +132,12 @@ class Bench:
                 yield self.reference.run(self.feeds, names)
             return
         part: dict[str, Array] = {}
-        held = 0
+        nbytes = 0
         for name, array in self.reference.stream(self.feeds, order) if order else ():
-            held += array.nbytes if name in layers else 0
-            if held > most and part:
+            nbytes += array.nbytes if name in layers else 0
+            if nbytes > most and part:
                 yield part
-                part, held = {}, array.nbytes
+                part, nbytes = {}, array.nbytes
             part[name] = array
             del array
         yield part
@@ -147,50 +147,51 @@ class Bench:
 
     def compare(
         self,
-        asked: Sequence[Asked],
+        requests: Sequence[Asked],
         expected: Mapping[str, Array],
-        found: Mapping[str, Array] | None = None,
+        results: Mapping[str, Array] | None = None,
         moved: Mapping[str, Array] | None = None,
     ) -> list[Comparison]:
         """Compare values, whatever they are: every one against the floor that it has itself.
 
-        The candidate is run for these values only, those left out whose results are `found` (and those of its first
+        The candidate is run for these values only, except those with `results` (and those of its first
         run on moved feeds `moved`). Floors are measured where a difference asks for them, by as few runs as explain it;
         what is beyond all of them is asked of the reference too.
         """
-        if not asked:
+        if not requests:
             return []
-        found = {} if found is None else found
-        lacking = list(dict.fromkeys(one.name for one in asked if one.name not in found))
-        found = {**found, **self.rounding.plain(lacking)} if lacking else found
-        pairs = [pair for one in asked if (pair := self.pair(one, expected, found)) is not None]
+        results = {} if results is None else results
+        lacking = list(dict.fromkeys(request.name for request in requests if request.name not in results))
+        results = {**results, **self.rounding.plain(lacking)} if lacking else results
+        pairs = [pair for request in requests if (pair := self.pair(request, expected, results)) is not None]
         for pair in pairs:
             if moved and pair.asked.name in moved:
-                pair.floor = pair.floor.seen(pair.found, pair.again(moved[pair.asked.name]))
+                pair.floor = pair.floor.seen(pair.found, pair.aligned(moved[pair.asked.name]))
             pair.result = self.graded(pair, pair.floor)
         for coarse in (False, True):
             group = [pair for pair in pairs if (pair.step > 0) == coarse]
             self._measure(group, coarse, int(all(pair.asked.name in (moved or {}) for pair in group)))
-        self._ask_reference([pair for pair in pairs if self._asks_reference(pair)])
-        self._look_for_chance(pairs)
+        self._ask_reference([pair for pair in pairs if self._needs_reference(pair)])
+        self._mark_random(pairs)
         return [pair.result for pair in pairs]
 
-    def pair(self, one: Asked, expected: Mapping[str, Array], found: Mapping[str, Array]) -> Pair | None:
+    def pair(self, request: Asked, expected: Mapping[str, Array], results: Mapping[str, Array]) -> Pair | None:
         """Both results of a value as they are compared, None where nothing can be."""
-        wanted, own = one.of_reference(expected[one.source]), one.of_candidate(found[one.name])
-        if wanted is None or own is None or (one.seen is not None and own.size != wanted.size):
+        wanted, produced = request.of_reference(expected[request.source]), request.of_candidate(results[request.name])
+        if wanted is None or produced is None or (request.seen is not None and produced.size != wanted.size):
             return None
-        order = order_outside(own, wanted) if one.is_output else order_inside(own, wanted)
-        laid = own.transpose(order) if order else own
-        return Pair(one, wanted, laid, order, self.limits.step_of(one.source), self._unmoved(one, wanted))
+        order = order_outside(produced, wanted) if request.is_output else order_inside(produced, wanted)
+        laid = produced.transpose(order) if order else produced
+        step = self.limits.step_of(request.source)
+        return Pair(request, wanted, laid, order, step, self._static_floor(request, wanted))
 
-    def _unmoved(self, one: Asked, expected: Array) -> Floor:
+    def _static_floor(self, request: Asked, expected: Array) -> Floor:
         """The floor of a value before anything was moved: what its own operator rounds that no moved input shows."""
         structure = self.candidate.structure
-        unit = BESIDE_ONE if one.seen is None and one.name in structure.sigmoids else 0.0
-        operator, _ = structure.producers.get(one.name, ("", ()))
-        places = max(expected.shape[2:], default=0) if traits_of(operator).rounding is traits.Rounding.PLACES else 0
-        return Floor(places * PLACE / NOISE_FACTOR, bounded=one.name in structure.bounded, unit=unit)
+        unit = BESIDE_ONE if request.seen is None and request.name in structure.sigmoids else 0.0
+        operator, _ = structure.producers.get(request.name, ("", ()))
+        longest = max(expected.shape[2:], default=0) if traits_of(operator).rounding is traits.Rounding.PLACES else 0
+        return Floor(longest * PLACE / NOISE_FACTOR, bounded=request.name in structure.bounded, unit=unit)
 
     def graded(self, pair: Pair, floor: Floor | float) -> Comparison:
         """How the results of a value relate, for what rounding was seen to do to it."""
@@ -206,12 +207,12 @@ class Bench:
         if not still_open:
             return
         names = list(dict.fromkeys(pair.asked.name for pair in still_open))
-        for turn, again in enumerate(self.rounding.runs(names, coarse=coarse, passed=passed)):
+        for turn, run in enumerate(self.rounding.runs(names, coarse=coarse, passed=passed)):
             for pair in still_open:
-                if pair.asked.name in again:
-                    pair.floor = pair.floor.seen(pair.found, pair.again(again[pair.asked.name]))
+                if pair.asked.name in run:
+                    pair.floor = pair.floor.seen(pair.found, pair.aligned(run[pair.asked.name]))
                     pair.result = self.graded(pair, pair.floor)
-            del again
+            del run
             if all(self.limits.is_settled(pair.result, again=turn > 0) for pair in still_open):
                 return
 
@@ -227,7 +228,7 @@ class Bench:
         """
         if not pairs:
             return
-        theirs = {id(pair): self._unmoved(pair.asked, pair.expected) for pair in pairs}
+        theirs = {id(pair): self._static_floor(pair.asked, pair.expected) for pair in pairs}
         feeds = self.rounding.feeds(coarse=any(pair.step for pair in pairs))
         if self.reference.recorded or not feeds:  # nothing that could be moved in the reference
             for pair in pairs:
@@ -240,9 +241,9 @@ class Bench:
                 by_source.setdefault(pair.asked.source, []).append(pair)
             for source, array in self.reference.stream(moved, list(by_source)):
                 for pair in by_source[source]:
-                    again = pair.asked.of_reference(array)
-                    assert again is not None, "what was seen of the first run is seen of all"
-                    theirs[id(pair)] = theirs[id(pair)].seen(pair.expected, again)
+                    rerun = pair.asked.of_reference(array)
+                    assert rerun is not None, "what was seen of the first run is seen of all"
+                    theirs[id(pair)] = theirs[id(pair)].seen(pair.expected, rerun)
             pairs = [pair for pair in pairs if not self._regrade(pair, theirs[id(pair)])]
             if not pairs:
                 return
@@ -252,7 +253,7 @@ class Bench:
         if pair.excused_by_place:
             both = _larger(pair.floor.deviation, theirs.deviation)
             pair.result = self.graded(pair, replace(pair.floor, deviation=both))
-        elif not self._turns_inside(pair) and (
+        elif not self._is_quantization_unstable(pair) and (
             pair.result.verdict is not Verdict.NOT_DETERMINISTIC or not moves_too_much(theirs, pair.step)
         ):
             pair.result = self.graded(pair, theirs)
@@ -261,29 +262,29 @@ class Bench:
                 pair.result = replace(pair.result, note="; ".join(filter(None, (pair.result.note, said))))
         return pair.result.verdict.passes
 
-    def _turns_inside(self, pair: Pair) -> bool:
+    def _is_quantization_unstable(self, pair: Pair) -> bool:
         """Whether a value moves too much because 8-bit numbers inside are rounded the other way by other kernels. Moved
         inputs do not show that of the reference, which has no other kernels: the first rounding hides them. Two runs
         that rounding moves are at most two such moves apart."""
-        found = pair.result
-        moves = found.verdict is Verdict.NOT_DETERMINISTIC and found.relative <= 2 * pair.floor.overall < math.inf
+        result = pair.result
+        moves = result.verdict is Verdict.NOT_DETERMINISTIC and result.relative <= 2 * pair.floor.overall < math.inf
         return self.limits.quantized and moves
 
     def _is_coarse_alone(self, pair: Pair) -> bool:
         return self.candidate.structure.steps.get(pair.asked.name, 0.0) > pair.step
 
-    def _asks_reference(self, pair: Pair) -> bool:
-        found = pair.result
-        if self.limits.stated or found.verdict is Verdict.IDENTICAL:
+    def _needs_reference(self, pair: Pair) -> bool:
+        result = pair.result
+        if self.limits.stated or result.verdict is Verdict.IDENTICAL:
             return False
-        if found.place or found.verdict is Verdict.NOT_DETERMINISTIC:
-            pair.excused_by_place = bool(found.place)
+        if result.place or result.verdict is Verdict.NOT_DETERMINISTIC:
+            pair.excused_by_place = bool(result.place)
             return True
-        if not found.verdict.passes or found.relative <= self.limits.rounding(pair.step):
+        if not result.verdict.passes or result.relative <= self.limits.rounding(pair.step):
             return False
-        return self._is_coarse_alone(pair) or found.relative > FLOOR_ASKED_FROM
+        return self._is_coarse_alone(pair) or result.relative > FLOOR_ASKED_FROM
 
-    def _look_for_chance(self, pairs: Sequence[Pair]) -> None:
+    def _mark_random(self, pairs: Sequence[Pair]) -> None:
         """Values that differ between two runs of one side on the very same feeds are random: no comparison proves
         anything of them. The candidate is run again without optimisations too, which may take away what draws."""
         drawn = self.candidate.structure.drawn
@@ -291,16 +292,16 @@ class Bench:
         names = list(dict.fromkeys(pair.asked.name for pair in suspects))
         if names:
             for _ in range(RUNS_FOR_CHANCE):
-                again = self.candidate.run(self.feeds, names)
+                rerun = self.candidate.run(self.feeds, names)
                 for pair in suspects:
-                    self._note_chance(pair, "the candidate", pair.found, pair.again(again[pair.asked.name]))
+                    self._note_random(pair, "the candidate", pair.found, pair.aligned(rerun[pair.asked.name]))
         if not drawn.isdisjoint(names):
             first = self.candidate.twin.run(self.feeds, names)
             for _ in range(RUNS_FOR_CHANCE):
-                again = self.candidate.twin.run(self.feeds, names)
+                rerun = self.candidate.twin.run(self.feeds, names)
                 for pair in suspects:
-                    runs = (pair.again(run[pair.asked.name]) for run in (first, again))
-                    self._note_chance(pair, "the candidate without optimisations", *runs)
+                    runs = (pair.aligned(run[pair.asked.name]) for run in (first, rerun))
+                    self._note_random(pair, "the candidate without optimisations", *runs)
         differing = {pair.asked.source: pair for pair in pairs if pair.result.verdict.differs}
         if differing and self.wiring is not None and self.wiring.random:
             for _ in range(RUNS_FOR_CHANCE):
@@ -308,25 +309,25 @@ class Bench:
                     pair = differing[source]
                     other = pair.asked.of_reference(array)
                     assert other is not None, "what was seen of the first run is seen of all"
-                    self._note_chance(pair, "the reference", pair.expected, other)
+                    self._note_random(pair, "the reference", pair.expected, other)
 
-    def _note_chance(self, pair: Pair, side: str, first: Array, second: Array) -> None:
+    def _note_random(self, pair: Pair, side: str, first: Array, second: Array) -> None:
         change = Floor().seen(first, second).overall
         if change > self.limits.rounding(pair.step):
             said = f"random: two runs of {side} on the same inputs differ by {change:.2g} of its scale"
             pair.result = replace(pair.result, verdict=Verdict.NOT_DETERMINISTIC, note=said, is_random=True)
 
-    def reacting(self, found: Mapping[str, Array], moved: Mapping[str, Array]) -> set[str]:
-        """Those of the candidate's values, as `found` and as they are on `moved` feeds, that rounding was seen to
+    def reacting(self, results: Mapping[str, Array], moved: Mapping[str, Array]) -> set[str]:
+        """Return those of the candidate's values, by `results` and those on `moved` feeds, that rounding was seen to
         change: all of them where nothing can be moved."""
         if not moved and not self.rounding.moves:
-            return set(found)
-        changed = {name for name, array in found.items() if name in moved and not same(array, moved[name])}
-        return changed | (self.rounding.reacted & found.keys())
+            return set(results)
+        changed = {name for name, array in results.items() if name in moved and not same(array, moved[name])}
+        return changed | (self.rounding.reacted & results.keys())
 
-    def stirring(self, found: Mapping[str, Array]) -> set[str]:
+    def reacting_to_large_change(self, results: Mapping[str, Array]) -> set[str]:
         """Those that are changed by more than rounding of what goes in."""
-        base, stirred = self.rounding.stirred(found) if found else ({}, {})
+        base, stirred = self.rounding.run_with_large_change(results) if results else ({}, {})
         return {name for name in stirred if name in base and not same(base[name], stirred[name])}
 
     def reacting_layers(self, names: Sequence[str]) -> set[str]:
@@ -334,14 +335,14 @@ class Bench:
         can be moved."""
         if not self.rounding.moves:
             return set(names)
-        found = self.rounding.plain(names)
-        reacting = self.reacting(found, {} if self.rounding.moves_weights else self.rounding.first(names))
-        return reacting | self.stirring({name: found[name] for name in names if name not in reacting})
+        results = self.rounding.plain(names)
+        reacting = self.reacting(results, {} if self.rounding.moves_weights else self.rounding.first(names))
+        return reacting | self.reacting_to_large_change({name: results[name] for name in names if name not in reacting})
 
 
-def same(array: Array, again: Array) -> bool:
+def same(array: Array, other: Array) -> bool:
     """Whether two runs of a value gave the same."""
-    return array.shape == again.shape and not difference(array, again)[1]
+    return array.shape == other.shape and not difference(array, other)[1]
 
 
 def _larger(first: Array | None, second: Array | None) -> Array | None:

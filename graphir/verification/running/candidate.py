@@ -108,15 +108,15 @@ class OnnxCandidate:
         `beside_outputs`); what is wrong with a file is said of the file itself."""
         from graphir.converters.onnx.files.messages import output_addition
 
-        aside = self._aside()
+        aside = self._extra_values()
         if self._mapped is not None or aside:
             with suppress(VerificationError):
-                session = self._started(self._model_with(output_addition(aside)))
+                session = self._start_session(self._model_with(output_addition(aside)))
                 session.put_aside(aside)
                 return session
-        return self._started(self.path)
+        return self._start_session(self.path)
 
-    def _aside(self) -> list[str]:
+    def _extra_values(self) -> list[str]:
         """The values that the session of the model gives beside its outputs."""
         if self._optimize and list(provider_names(self._providers)) != [PROVIDERS["cpu"]]:
             return []
@@ -125,8 +125,8 @@ class OnnxCandidate:
         except FormatError:
             return []  # onnxruntime is to say what is wrong with it
         is_small = self.path.stat().st_size < IN_MEMORY_BELOW
-        own = not structure.external or self.path.parent == Path(self._folder.name)
-        return beside_outputs(structure, optimized=self._optimize) if self._mapped or (is_small and own) else []
+        is_local = not structure.external or self.path.parent == Path(self._folder.name)
+        return beside_outputs(structure, optimized=self._optimize) if self._mapped or (is_small and is_local) else []
 
     @cached_property
     def _mapped(self) -> Mapped | None:
@@ -135,7 +135,7 @@ class OnnxCandidate:
 
         return mapped_model(self.path)
 
-    def _started(self, model: bytes | Path, *, lean: bool | None = None) -> OnnxSession:
+    def _start_session(self, model: bytes | Path, *, lean: bool | None = None) -> OnnxSession:
         """A session on the model, the folder of its external data known. One that is `lean`, or else not optimised,
         runs a few times: see `lean_session`. So does one for which the budget has no room: optimising takes a copy of
         the weights beyond the one that stays."""
@@ -173,8 +173,8 @@ class OnnxCandidate:
             for name in self.session.providers
         ]
         version = import_onnxruntime().__version__
-        own = f", {', '.join(self.session.computed)} by the plugin's own numpy" if self.session.computed else ""
-        return f"onnxruntime {version} on {', '.join(names)}{own}" + ("" if self._optimize else ", no optimisation")
+        plugins = f", {', '.join(self.session.computed)} by the plugin's own numpy" if self.session.computed else ""
+        return f"onnxruntime {version} on {', '.join(names)}{plugins}" + ("" if self._optimize else ", no optimisation")
 
     @property
     def twin(self) -> OnnxCandidate:
@@ -219,7 +219,7 @@ class OnnxCandidate:
         """The outputs, or those values of the model that are named, with other values of opened `weights`; those that
         are `beside` come from the session that gives the others. Raises VerificationError for a name that it lacks.
 
-        Each call is a run of its own; see `known_or_run`.
+        Each call is a run of its own; see `run_cached`.
         """
         given = feeds
         if self._fitting is not None:
@@ -227,33 +227,33 @@ class OnnxCandidate:
         feeds = {**feeds, **(weights or {})}
         aside = () if self._opened else self.session.aside
         if not self._opened and all(name in self.session.outputs or name in aside for name in outputs or ()):
-            found = as_arrays(self.session.run(feeds, outputs), self.keys)
-            self._recent.keep(given, found, (self.fitting, OUTPUTS))
-            return found
-        own = self.structure.outputs if self._opened else self.session.outputs
-        inner = list(dict.fromkeys(name for name in outputs or () if name not in own))
+            results = as_arrays(self.session.run(feeds, outputs), self.keys)
+            self._recent.keep(given, results, (self.fitting, OUTPUTS))
+            return results
+        given_outputs = self.structure.outputs if self._opened else self.session.outputs
+        inner = list(dict.fromkeys(name for name in outputs or () if name not in given_outputs))
         known = (self.structure.producers, self._opened)
         absent = [name for name in inner if not any(name in names for names in known)]
         if absent:
             raise VerificationError(f"{self.path.name} computes no value {', '.join(absent)}")
-        turned = self._is_turned([name for name in inner if name not in beside])
-        found = as_arrays(self._with_outputs(inner, turned).run(feeds, outputs), self.keys)
+        turned = self._runs_optimised([name for name in inner if name not in beside])
+        results = as_arrays(self._session_with_outputs(inner, turned).run(feeds, outputs), self.keys)
         if weights is None:
-            self._recent.keep(given, found, (self.fitting, self._kind(inner, turned)))
-        return found
+            self._recent.keep(given, results, (self.fitting, self._result_kind(inner, turned)))
+        return results
 
-    def _kind(self, inner: Collection[str], turned: bool) -> Kind:
+    def _result_kind(self, inner: Collection[str], turned: bool) -> Kind:
         """What results of a session for values inside can be put beside others: all that are computed without
         optimisations. With them it is the values that are asked for which prevent some."""
         return ("inside", *self._opened, *(("turned", *sorted(inner)) if turned else ()))
 
-    def known_or_run(self, feeds: Mapping[str, NDArray[Any]], names: Sequence[str]) -> dict[str, NDArray[Any]]:
+    def run_cached(self, feeds: Mapping[str, NDArray[Any]], names: Sequence[str]) -> dict[str, NDArray[Any]]:
         """Return the same as `run`, without another run where the last ones, on these very feeds, gave small values of
         these names. A run for outputs gives the others that were small in the last one too, which will be asked for."""
         given = set() if self._opened else {*self.session.outputs, *self.session.aside}
         is_given = set(names) <= given
         inner = [name for name in dict.fromkeys(names) if name not in self.session.outputs]
-        kind = OUTPUTS if is_given else self._kind(inner, self._is_turned(inner))
+        kind = OUTPUTS if is_given else self._result_kind(inner, self._runs_optimised(inner))
         results = self._recent.of(feeds, (self.fitting, kind))
         if not all(name in results for name in names):
             small = self._recent.last(lambda other: other[1] == OUTPUTS) if is_given else ()
@@ -294,8 +294,8 @@ class OnnxCandidate:
         )
 
     def _sizes_for(self, feeds: Mapping[str, NDArray[Any]]) -> dict[str, int]:
-        own = feeds if self._fitting is None else fitted_feeds(self._fitting, feeds)
-        shapes = {name: tuple(array.shape) for name, array in own.items()}
+        fitted = feeds if self._fitting is None else fitted_feeds(self._fitting, feeds)
+        shapes = {name: tuple(array.shape) for name, array in fitted.items()}
         key = tuple(sorted(shapes.items()))
         if key not in self._sizes:
             from graphir.converters.onnx.files.value_sizes import value_sizes
@@ -303,7 +303,7 @@ class OnnxCandidate:
             self._sizes[key] = value_sizes(self.path, shapes)
         return self._sizes[key]
 
-    def _with_outputs(self, names: Sequence[str], turned: bool) -> OnnxSession:
+    def _session_with_outputs(self, names: Sequence[str], turned: bool) -> OnnxSession:
         """A session on the model with more outputs, without optimisations, of which these would prevent some, unless it
         is `turned` (see `twin`); the last ones are kept, or the last where each holds the weights.
 
@@ -312,15 +312,15 @@ class OnnxCandidate:
         onnxruntime has to find, are handed over in memory; others are copied to the temporary folder.
         """
         key = (*names, "turned" * turned, "", *self._opened)
-        found = self._extended.pop(key, None)
-        if found is None:
+        session = self._extended.pop(key, None)
+        if session is None:
             while self._extended and len(self._extended) >= (1 if self._mapped is None else SESSIONS_KEPT):
                 self._extended.pop(next(iter(self._extended)))
-            found = self._started(self._extended_model(names), lean=not turned)
-        self._extended[key] = found
-        return found
+            session = self._start_session(self._extended_model(names), lean=not turned)
+        self._extended[key] = session
+        return session
 
-    def _is_turned(self, names: Sequence[str]) -> bool:
+    def _runs_optimised(self, names: Sequence[str]) -> bool:
         """Whether this is a twin that is asked for inner values: its model's are computed without optimisations."""
         return self._turns and any(name in self.structure.producers for name in names)
 
@@ -336,7 +336,7 @@ class OnnxCandidate:
         """A session without optimisations on the model with these bytes of protobuf behind it, which shares the weights
         of the others; None where it would hold them once more."""
         shared = self._mapped is not None or (self.path.stat().st_size < IN_MEMORY_BELOW and not self.is_tight)
-        return self._started(self._model_with(addition), lean=True) if shared else None
+        return self._start_session(self._model_with(addition), lean=True) if shared else None
 
     @property
     def message(self) -> bytes:
@@ -346,7 +346,7 @@ class OnnxCandidate:
 
     def started_part(self, message: bytes) -> OnnxSession:
         """A session without optimisations on a part of the model."""
-        return self._started(message, lean=True)
+        return self._start_session(message, lean=True)
 
     def _model_with(self, addition: bytes) -> bytes | Path:
         if self._mapped is not None:

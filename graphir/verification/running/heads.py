@@ -45,26 +45,26 @@ class Wiring:
 def _live(graph: Graph) -> frozenset[str]:
     """All names of the values that depend on an input. A node without operands may draw numbers, and one with graphs
     inside may use any value: both count as such."""
-    found = {value.name for value in graph.inputs}
+    names = {value.name for value in graph.inputs}
     named: set[str] = set()
     for node in graph.nodes:
         operands = [operand.name for operand in node.inputs if operand is not None]
-        if not operands or node.subgraphs or not found.isdisjoint(operands):
-            found.update(value.name for value in node.outputs)
+        if not operands or node.subgraphs or not names.isdisjoint(operands):
+            names.update(value.name for value in node.outputs)
             named.update(name for value in node.outputs for name in (value.name, *value.sources))
-    return frozenset(found | named)
+    return frozenset(names | named)
 
 
 def _steps(graph: Graph) -> dict[str, float]:
-    found: dict[str, float] = {}
+    steps: dict[str, float] = {}
     named: dict[str, float] = {}
-    for value in (*graph.inputs, *graph.parameters, *(made for node in graph.nodes for made in node.outputs)):
+    for value in (*graph.inputs, *graph.parameters, *(result for node in graph.nodes for result in node.outputs)):
         step = COARSE.get(str(value.dtype), 0.0)
         if value.producer is not None:
             operands = (operand.name for operand in value.producer.inputs if operand is not None)
-            step = max(step, *(found.get(name, 0.0) for name in operands), 0.0)
+            step = max(step, *(steps.get(name, 0.0) for name in operands), 0.0)
         if step:
-            found[value.name] = step
+            steps[value.name] = step
             named |= dict.fromkeys((value.name, *value.sources), step)
     return named
 
@@ -131,7 +131,7 @@ def hides_errors(structure: Structure, outputs: Sequence[str]) -> bool:
 
 def _heads(structure: Structure, outputs: Sequence[str]) -> list[str]:
     """The results of saturating operators that reach an output without further computation."""
-    found: dict[str, None] = {}
+    heads: dict[str, None] = {}
     seen: set[str] = set()
     pending = list(outputs)
     while pending:
@@ -141,10 +141,10 @@ def _heads(structure: Structure, outputs: Sequence[str]) -> list[str]:
         seen.add(name)
         operator, operands = structure.producers[name]
         if traits_of(operator).saturates >= Saturation.SATURATES:
-            found[name] = None
+            heads[name] = None
         elif passes_on(operator):
             pending += operands
-    return list(found)
+    return list(heads)
 
 
 def _operand(structure: Structure, name: str) -> str:

@@ -147,5 +147,5 @@ def _reached(
         if not candidate.has_room(feed, copies):
             raise _NoRoom(f"the memory budget of {candidate.memory / 1e6:,.0f} MB has no room for it")
         results = session.run(fitted_feeds(candidate.fitting, feed), list(probes.wanted))
-        reached |= {place for place, sight in enumerate(probes.sights) if sight.reached(results)}
+        reached |= {index for index, sight in enumerate(probes.sights) if sight.reached(results)}
     return reached

@@ -55,7 +55,7 @@ class Rounding:
         """The same of the candidate on other feeds."""
         return Rounding(self._candidate, self._graph, feeds, self._seed, self._coarse, self._beside)
 
-    def giving(self, beside: Sequence[str]) -> Rounding:
+    def with_outputs(self, beside: Sequence[str]) -> Rounding:
         """The same, in which runs that are made anyway give these values too."""
         return Rounding(self._candidate, self._graph, self._feeds, self._seed, self._coarse, beside)
 
@@ -84,17 +84,17 @@ class Rounding:
         """
         moved = self.feeds(coarse=coarse)
         if self._moved_weights:
-            found, own = self._still(names)
-            yield found
+            base, weights = self._unperturbed_run(names)
+            yield base
             for turn in range(PERTURBATIONS):
-                other = perturbed(self._graph, own, self._seed + turn, self._coarse if coarse else 0.0)
-                again = self._turned(moved[turn] if moved else self._feeds, names, other)
-                self.reacted |= {name for name in names if not _same(found[name], again[name])}
-                yield {name: again[name] for name in names}
+                other = perturbed(self._graph, weights, self._seed + turn, self._coarse if coarse else 0.0)
+                rerun = self._run_with_weights(moved[turn] if moved else self._feeds, names, other)
+                self.reacted |= {name for name in names if not _same(base[name], rerun[name])}
+                yield {name: rerun[name] for name in names}
         for feeds in moved[passed:]:
-            yield self._candidate.known_or_run(feeds, names)
+            yield self._candidate.run_cached(feeds, names)
         if not self._moved_weights:
-            yield self._candidate.twin.known_or_run(self._feeds, names)
+            yield self._candidate.twin.run_cached(self._feeds, names)
 
     def further(self, names: Sequence[str], count: int) -> Iterator[dict[str, Array]]:
         """The named values of runs beside those of `runs`, each on feeds that are moved in another way; none where no
@@ -113,40 +113,43 @@ class Rounding:
     @property
     def moves_weights(self) -> bool:
         """Whether feeds are no real numbers, so that weights are moved beside what can be moved of the feeds."""
-        return bool(self._moved_weights) and self._stay
+        return bool(self._moved_weights) and self._has_integer_feeds
 
     @cached_property
     def _moved_weights(self) -> list[str]:
         """The weights that are moved where feeds are no real numbers, or nothing of the feeds can be."""
-        return self._first_weights if self._stay or not self._fine else []
+        return self._first_weights if self._has_integer_feeds or not self._fine else []
 
     @cached_property
-    def _stay(self) -> bool:
+    def _has_integer_feeds(self) -> bool:
         """Whether some feeds stay what they are, since they are no real numbers."""
         return not all(is_measured(self._graph, name, array) for name, array in self._feeds.items())
 
-    def _turned(self, feeds: Feeds, names: Sequence[str], weights: Feeds | None = None) -> dict[str, Array]:
+    def _run_with_weights(self, feeds: Feeds, names: Sequence[str], weights: Feeds | None = None) -> dict[str, Array]:
         """Values from the session in which weights can be moved, and these weights. Where only outputs are asked for it
         is one without optimisations, and gives what will be asked for as well."""
         twin = self._candidate.twin
         twin.open_weights(self._moved_weights)
-        beside = self._beside if self._are_outputs(names) else ()
-        return twin.run(feeds, list(dict.fromkeys([*names, *beside, *self._moved_weights])), weights, beside)
+        extra = self._beside if self._are_outputs(names) else ()
+        return twin.run(feeds, list(dict.fromkeys([*names, *extra, *self._moved_weights])), weights, extra)
 
-    def _still(self, names: Sequence[str]) -> tuple[dict[str, Array], dict[str, Array]]:
+    def _unperturbed_run(self, names: Sequence[str]) -> tuple[dict[str, Array], dict[str, Array]]:
         """The values in the session in which weights can be moved, before they are, and these weights."""
-        found = self._unmoved(names) if self._are_outputs(names) else self._turned(self._feeds, names)
-        return {name: found[name] for name in names}, {name: found[name] for name in self._moved_weights}
+        if self._are_outputs(names):
+            values = self._unperturbed_outputs(names)
+        else:
+            values = self._run_with_weights(self._feeds, names)
+        return {name: values[name] for name in names}, {name: values[name] for name in self._moved_weights}
 
-    def _unmoved(self, names: Sequence[str]) -> dict[str, Array]:
+    def _unperturbed_outputs(self, names: Sequence[str]) -> dict[str, Array]:
         """The outputs of these names with all that is `beside` and the weights, kept if they are small."""
-        asked = [*names, *self._beside, *self._moved_weights]
-        if self._known and all(name in self._known for name in asked):
+        wanted = [*names, *self._beside, *self._moved_weights]
+        if self._known and all(name in self._known for name in wanted):
             return self._known
-        found = self._turned(self._feeds, names)
-        if sum(array.nbytes for array in found.values()) <= self._candidate.memory // KEPT_SHARE:
-            self._known = found
-        return found
+        values = self._run_with_weights(self._feeds, names)
+        if sum(array.nbytes for array in values.values()) <= self._candidate.memory // KEPT_SHARE:
+            self._known = values
+        return values
 
     def _are_outputs(self, names: Sequence[str]) -> bool:
         return set(names) <= {*self._candidate.structure.outputs, *self._candidate.session.aside}
@@ -155,9 +158,9 @@ class Rounding:
         """The candidate's own values, those inside computed without optimisations: from a run that is made anyway where
         there is one."""
         if self.moves_weights and not self._are_outputs(names) and set(names) <= set(self._beside):
-            found = self._unmoved([])
-            return {name: found[name] for name in names}
-        return self._candidate.known_or_run(self._feeds, names)
+            values = self._unperturbed_outputs([])
+            return {name: values[name] for name in names}
+        return self._candidate.run_cached(self._feeds, names)
 
     @cached_property
     def _first_weights(self) -> list[str]:
@@ -167,7 +170,7 @@ class Rounding:
         small = [name for name in first if math.prod(structure.weights[name][1]) <= LARGEST_MOVED]
         return small[:WEIGHTS_MOVED] or first[:1]
 
-    def stirred(self, found: Mapping[str, Array]) -> tuple[Mapping[str, Array], dict[str, Array]]:
+    def run_with_large_change(self, base: Mapping[str, Array]) -> tuple[Mapping[str, Array], dict[str, Array]]:
         """The values as they are, and where each real input is moved by some percent, which is no rounding: what does
         not change then does not react. None where no feed can be moved.
 
@@ -179,19 +182,19 @@ class Rounding:
         if moved is None:
             return {}, {}
         if not self.moves_weights:
-            return found, self._candidate.run(moved, list(found))
-        own, weights = self._still(list(found))
-        again = self._turned(moved, list(found), perturbed(self._graph, weights, turn, STIRRED))
-        return own, {name: again[name] for name in found}
+            return base, self._candidate.run(moved, list(base))
+        unperturbed, weights = self._unperturbed_run(list(base))
+        perturbed_values = self._run_with_weights(moved, list(base), perturbed(self._graph, weights, turn, STIRRED))
+        return unperturbed, {name: perturbed_values[name] for name in base}
 
     def first(self, names: Sequence[str], *, coarse: bool = False) -> dict[str, Array]:
         """The named values of the first of the runs; none where no feed can be moved."""
         moved = self.feeds(coarse=coarse)
-        return self._candidate.known_or_run(moved[0], names) if moved else {}
+        return self._candidate.run_cached(moved[0], names) if moved else {}
 
 
-def _same(array: Array, again: Array) -> bool:
-    return array.shape == again.shape and bool(np.array_equal(array, again, equal_nan=array.dtype.kind in "fc"))
+def _same(array: Array, other: Array) -> bool:
+    return array.shape == other.shape and bool(np.array_equal(array, other, equal_nan=array.dtype.kind in "fc"))
 
 
 def infinite_values(candidate: OnnxCandidate, feeds: Mapping[str, Array]) -> Iterator[str]:

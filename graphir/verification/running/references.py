@@ -61,9 +61,9 @@ class GoldenCapture(Reference):
         # A capture does not say which outputs are losses. A note names those that are missing.
         self.may_lack = frozenset(self.outputs)
         if not self.outputs:
-            found = ", ".join(sorted(keys)[:5]) or "nothing"
+            present = ", ".join(sorted(keys)[:5]) or "nothing"
             raise VerificationError(
-                f"{path} is no golden capture: it has no key like output:0:softmax_output (found: {found})"
+                f"{path} is no golden capture: it has no key like output:0:softmax_output (found: {present})"
             )
         self.feeds = {name: self._read(key) for name, key in inputs.items()}
 

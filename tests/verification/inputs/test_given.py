@@ -13,7 +13,7 @@ from PIL import Image
 from graphir.errors import VerificationError
 from graphir.graph import Graph
 from graphir.types import DType, TensorType, parse_shape
-from graphir.verification.inputs.given import Feeds, Wanted, plan_of
+from graphir.verification.inputs.given import FeedRequest, Feeds, plan_of
 from graphir.verification.inputs.sets import FeedSet
 
 X = np.arange(24, dtype=np.float32).reshape(2, 3, 2, 2)
@@ -28,7 +28,7 @@ def graph_with(**inputs: str) -> Graph:
 
 
 def sets_of(feeds: Feeds, graph: Graph) -> list[FeedSet]:
-    return list(plan_of(feeds, Wanted.of(graph, 0)).sets(False))
+    return list(plan_of(feeds, FeedRequest.of(graph, 0)).sets(False))
 
 
 def image(path: Path, color: tuple[int, int, int], size: tuple[int, int] = (6, 4)) -> Path:
@@ -105,7 +105,7 @@ def test_images(
     shape: str, expected: tuple[int, ...], values: list[float], dtype: DType, tmp_path: Path
 ) -> None:
     path = image(tmp_path / "one.png", (255, 51, 0))
-    plan = plan_of(path, Wanted.of(graph_with(x=shape), 0))
+    plan = plan_of(path, FeedRequest.of(graph_with(x=shape), 0))
     (one,) = plan.sets(False)
     found = one.attempts[0]()["x"]
     assert (found.shape, found.dtype) == (expected, dtype.numpy())

@@ -107,10 +107,10 @@ def test_nothing_stays_after_an_exception(tmp_path: Path, temporary: Path) -> No
 
 def test_the_session_of_a_slice_is_used_again(tmp_path: Path) -> None:
     with OnnxCandidate(models.net_graph()) as candidate:
-        first = candidate._with_outputs(["fc_output"], turned=False)
-        assert candidate._with_outputs(["fc_output"], turned=False) is first
-        assert candidate._with_outputs(["fc_output"], turned=True) is not first
-        assert candidate._with_outputs(["conv0_output"], turned=False) is not first
+        first = candidate._session_with_outputs(["fc_output"], turned=False)
+        assert candidate._session_with_outputs(["fc_output"], turned=False) is first
+        assert candidate._session_with_outputs(["fc_output"], turned=True) is not first
+        assert candidate._session_with_outputs(["conv0_output"], turned=False) is not first
 
 
 def test_the_session_gives_what_is_before_a_softmax_where_it_is_named() -> None:
@@ -121,7 +121,7 @@ def test_the_session_gives_what_is_before_a_softmax_where_it_is_named() -> None:
         assert list(candidate.run(feeds)) == ["softmax_output"]
         found = candidate.run(feeds, ["fc_output", "softmax_output"])
         assert candidate._extended == {}
-        assert candidate.known_or_run(feeds, ["fc_output"])["fc_output"] is found["fc_output"]
+        assert candidate.run_cached(feeds, ["fc_output"])["fc_output"] is found["fc_output"]
 
 
 def test_structure(tmp_path: Path) -> None:
