@@ -33,14 +33,14 @@ class Benched:
 class BenchmarkRow:
     """One model on one provider with one batch.
 
-    `asked` is the provider that was asked for, `providers` those that the session has and `nodes` how many nodes it
+    `provider` is the requested provider, `providers` those that the session has and `nodes` how many nodes it
     placed on each. `start_seconds` is what onnxruntime took to open the model, `first_seconds` the first run after
     that, of this batch. `batch` is None where the model's inputs have no open size to put it; `inputs` are the types
     that the model was fed with. `bound` says that inputs and outputs stayed on the device.
     """
 
     letter: str
-    asked: str
+    provider: str
     batch: int | None
     inputs: Mapping[str, str]
     providers: tuple[str, ...]
@@ -66,7 +66,7 @@ class BenchmarkRow:
 class ProviderRatio:
     """The second model's times beside the first's, on one provider with one batch."""
 
-    asked: str
+    provider: str
     batch: int | None
     ratio: Ratio
 
@@ -134,7 +134,7 @@ def _latencies(report: BenchmarkReport, width: int) -> str:
     """Return the table of milliseconds per run and of items per second."""
     header = ["model", "provider", "batch", "runs", "min", "p50", "p90", "p99", "mean", "per s"]
     rows = [
-        [row.letter, short(row.asked), "-" if row.batch is None else str(row.batch), str(row.latency.runs),
+        [row.letter, short(row.provider), "-" if row.batch is None else str(row.batch), str(row.latency.runs),
          *(_ms(getattr(row.latency, name)) for name in ("least", "p50", "p90", "p99", "mean")),
          _rate(row.items_per_second or row.runs_per_second)]
         for row in report.rows
@@ -162,7 +162,7 @@ def _starts(report: BenchmarkReport, width: int) -> str:
         converted = read[row.letter]
         nodes = ", ".join(f"{count} on {short(name)}" for name, count in row.nodes.items()) or "none"
         rows.append(
-            (row.letter, short(row.asked), "-" if row.batch is None else row.batch,
+            (row.letter, short(row.provider), "-" if row.batch is None else row.batch,
              "-" if converted is None else _ms(converted), _ms(row.start_seconds), _ms(row.first_seconds), nodes)
         )  # fmt: skip
     title = "not in the times above, ms: reading and writing as ONNX, opening in onnxruntime, the first run"
@@ -172,7 +172,7 @@ def _starts(report: BenchmarkReport, width: int) -> str:
 
 def _pair_text(pair: ProviderRatio) -> str:
     ratio = pair.ratio
-    where = short(pair.asked) + ("" if pair.batch is None else f", batch {pair.batch}")
+    where = short(pair.provider) + ("" if pair.batch is None else f", batch {pair.batch}")
     if ratio.low is None or ratio.high is None:
         said = f"no interval: {ratio.rounds} rounds are too few"
     else:
@@ -198,7 +198,7 @@ def _row_json(row: BenchmarkRow) -> dict[str, Any]:
     latency = row.latency
     return {
         "model": row.letter,
-        "provider": row.asked,
+        "provider": row.provider,
         "batch": row.batch,
         "inputs": dict(row.inputs),
         "session_providers": list(row.providers),
@@ -222,7 +222,7 @@ def _row_json(row: BenchmarkRow) -> dict[str, Any]:
 def _pair_json(pair: ProviderRatio) -> dict[str, Any]:
     ratio = pair.ratio
     return {
-        "provider": pair.asked,
+        "provider": pair.provider,
         "batch": pair.batch,
         "ratio": ratio.value,
         "low": ratio.low,

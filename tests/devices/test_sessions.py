@@ -129,7 +129,7 @@ def test_a_file_on_the_device(tmp_path: Path) -> None:
 
 def test_bench_times_the_device() -> None:
     report = bench(network(), providers=["cpu", PROVIDER], batches=[2], seconds=0.2)
-    assert [row.asked for row in report.rows] == ["cpu", PROVIDER]
+    assert [row.provider for row in report.rows] == ["cpu", PROVIDER]
     assert report.rows[1].nodes[ROW.runtime_name] > 0
 
 

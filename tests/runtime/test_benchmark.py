@@ -110,7 +110,7 @@ def written(graph: Graph, path: Path) -> Path:
 
 def test_rows_by_provider_and_batch() -> None:
     found = bench(network(), batches=[1, 8], seconds=QUICK)
-    assert [(row.letter, row.asked, row.batch, dict(row.inputs)) for row in found.rows] == [
+    assert [(row.letter, row.provider, row.batch, dict(row.inputs)) for row in found.rows] == [
         ("A", "cpu", 1, {"data": "float32[1, 3]"}),
         ("A", "cpu", 8, {"data": "float32[8, 3]"}),
     ]

@@ -20,7 +20,7 @@ from graphir.ops import traits_of
 from graphir.ops.traits import Decision
 from graphir.verification.numbers.compare import SUSPICIOUS_FACTOR, Comparison, noise_limit
 from graphir.verification.numbers.limits import QUANTIZED_STEP, Limits
-from graphir.verification.running.bench import Asked, Bench, Pair
+from graphir.verification.running.bench import Asked, Bench, ComparedPair
 from graphir.verification.verdict import Verdict
 
 Floats = NDArray[np.float64]
@@ -115,7 +115,7 @@ def cuts_before(bench: Bench, output: str) -> bool:
     return False
 
 
-def _runs(bench: Bench, group: Sequence[Pair]) -> Iterator[Mapping[str, Array]]:
+def _runs(bench: Bench, group: Sequence[ComparedPair]) -> Iterator[Mapping[str, Array]]:
     names = [pair.asked.name for pair in group]
     yield from bench.rounding.runs(names, coarse=any(pair.step for pair in group))
     yield from bench.rounding.further(names, FEEDS_MOVED)

@@ -69,7 +69,7 @@ class Asked:
 
 
 @dataclass
-class Pair:
+class ComparedPair:
     """Both results of a value, the candidate's in the reference's layout, and what rounding was seen to do to it."""
 
     asked: Asked
@@ -83,9 +83,9 @@ class Pair:
 
     def aligned(self, array: Array) -> Array:
         """Another run's result in the same layout."""
-        own = self.asked.of_candidate(array)
-        assert own is not None, "what was seen of the first run is seen of all"
-        return own.transpose(self.order) if self.order and own.ndim == len(self.order) else own
+        laid_out = self.asked.of_candidate(array)
+        assert laid_out is not None, "what was seen of the first run is seen of all"
+        return laid_out.transpose(self.order) if self.order and laid_out.ndim == len(self.order) else laid_out
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ class Bench:
         self._mark_random(pairs)
         return [pair.result for pair in pairs]
 
-    def pair(self, request: Asked, expected: Mapping[str, Array], results: Mapping[str, Array]) -> Pair | None:
+    def pair(self, request: Asked, expected: Mapping[str, Array], results: Mapping[str, Array]) -> ComparedPair | None:
         """Both results of a value as they are compared, None where nothing can be."""
         wanted, produced = request.of_reference(expected[request.source]), request.of_candidate(results[request.name])
         if wanted is None or produced is None or (request.seen is not None and produced.size != wanted.size):
@@ -183,7 +183,7 @@ class Bench:
         order = order_outside(produced, wanted) if request.is_output else order_inside(produced, wanted)
         laid = produced.transpose(order) if order else produced
         step = self.limits.step_of(request.source)
-        return Pair(request, wanted, laid, order, step, self._static_floor(request, wanted))
+        return ComparedPair(request, wanted, laid, order, step, self._static_floor(request, wanted))
 
     def _static_floor(self, request: Asked, expected: Array) -> Floor:
         """The floor of a value before anything was moved: what its own operator rounds that no moved input shows."""
@@ -193,11 +193,11 @@ class Bench:
         longest = max(expected.shape[2:], default=0) if traits_of(operator).rounding is traits.Rounding.PLACES else 0
         return Floor(longest * PLACE / NOISE_FACTOR, bounded=request.name in structure.bounded, unit=unit)
 
-    def graded(self, pair: Pair, floor: Floor | float) -> Comparison:
+    def graded(self, pair: ComparedPair, floor: Floor | float) -> Comparison:
         """How the results of a value relate, for what rounding was seen to do to it."""
         return self.limits.compare(pair.asked.title, pair.expected, pair.found, floor, pair.step)
 
-    def _measure(self, pairs: Sequence[Pair], coarse: bool, passed: int) -> None:
+    def _measure(self, pairs: Sequence[ComparedPair], coarse: bool, passed: int) -> None:
         """Measure the floors of those whose results need one, until they are explained or nothing is left to run."""
         still_open = [
             pair for pair in pairs
@@ -216,11 +216,11 @@ class Bench:
             if all(self.limits.is_settled(pair.result, again=turn > 0) for pair in still_open):
                 return
 
-    def _is_beyond(self, pair: Pair) -> bool:
+    def _is_beyond(self, pair: ComparedPair) -> bool:
         plain = all(array.dtype in (np.float32, np.float64) for array in (pair.expected, pair.found))
         return plain and self.limits.is_beyond(pair.result, pair.step)
 
-    def _ask_reference(self, pairs: Sequence[Pair]) -> None:
+    def _ask_reference(self, pairs: Sequence[ComparedPair]) -> None:
         """What rounding does to the reference, where the candidate's own floor decides and may mislead.
 
         A channel that rounding moves in the reference too is excused. A floor that only the candidate has excuses
@@ -236,7 +236,7 @@ class Bench:
                     self._regrade(pair, theirs[id(pair)])
             return
         for moved in feeds:
-            by_source: dict[str, list[Pair]] = {}
+            by_source: dict[str, list[ComparedPair]] = {}
             for pair in pairs:
                 by_source.setdefault(pair.asked.source, []).append(pair)
             for source, array in self.reference.stream(moved, list(by_source)):
@@ -248,7 +248,7 @@ class Bench:
             if not pairs:
                 return
 
-    def _regrade(self, pair: Pair, theirs: Floor) -> bool:
+    def _regrade(self, pair: ComparedPair, theirs: Floor) -> bool:
         """Grade a pair again now that the reference's floor is known; whether it passes."""
         if pair.excused_by_place:
             both = _larger(pair.floor.deviation, theirs.deviation)
@@ -262,7 +262,7 @@ class Bench:
                 pair.result = replace(pair.result, note="; ".join(filter(None, (pair.result.note, said))))
         return pair.result.verdict.passes
 
-    def _is_quantization_unstable(self, pair: Pair) -> bool:
+    def _is_quantization_unstable(self, pair: ComparedPair) -> bool:
         """Whether a value moves too much because 8-bit numbers inside are rounded the other way by other kernels. Moved
         inputs do not show that of the reference, which has no other kernels: the first rounding hides them. Two runs
         that rounding moves are at most two such moves apart."""
@@ -270,10 +270,10 @@ class Bench:
         moves = result.verdict is Verdict.NOT_DETERMINISTIC and result.relative <= 2 * pair.floor.overall < math.inf
         return self.limits.quantized and moves
 
-    def _is_coarse_alone(self, pair: Pair) -> bool:
+    def _is_coarse_alone(self, pair: ComparedPair) -> bool:
         return self.candidate.structure.steps.get(pair.asked.name, 0.0) > pair.step
 
-    def _needs_reference(self, pair: Pair) -> bool:
+    def _needs_reference(self, pair: ComparedPair) -> bool:
         result = pair.result
         if self.limits.stated or result.verdict is Verdict.IDENTICAL:
             return False
@@ -284,7 +284,7 @@ class Bench:
             return False
         return self._is_coarse_alone(pair) or result.relative > FLOOR_ASKED_FROM
 
-    def _mark_random(self, pairs: Sequence[Pair]) -> None:
+    def _mark_random(self, pairs: Sequence[ComparedPair]) -> None:
         """Values that differ between two runs of one side on the very same feeds are random: no comparison proves
         anything of them. The candidate is run again without optimisations too, which may take away what draws."""
         drawn = self.candidate.structure.drawn
@@ -311,7 +311,7 @@ class Bench:
                     assert other is not None, "what was seen of the first run is seen of all"
                     self._note_random(pair, "the reference", pair.expected, other)
 
-    def _note_random(self, pair: Pair, side: str, first: Array, second: Array) -> None:
+    def _note_random(self, pair: ComparedPair, side: str, first: Array, second: Array) -> None:
         change = Floor().seen(first, second).overall
         if change > self.limits.rounding(pair.step):
             said = f"random: two runs of {side} on the same inputs differ by {change:.2g} of its scale"

@@ -214,10 +214,10 @@ class OnnxCandidate:
         feeds: Mapping[str, NDArray[Any]],
         outputs: Sequence[str] | None = None,
         weights: Mapping[str, NDArray[Any]] | None = None,
-        beside: Collection[str] = (),
+        extra: Collection[str] = (),
     ) -> dict[str, NDArray[Any]]:
         """The outputs, or those values of the model that are named, with other values of opened `weights`; those that
-        are `beside` come from the session that gives the others. Raises VerificationError for a name that it lacks.
+        are `extra` come from the session that gives the others. Raises VerificationError for a name that it lacks.
 
         Each call is a run of its own; see `run_cached`.
         """
@@ -236,7 +236,7 @@ class OnnxCandidate:
         absent = [name for name in inner if not any(name in names for names in known)]
         if absent:
             raise VerificationError(f"{self.path.name} computes no value {', '.join(absent)}")
-        turned = self._runs_optimised([name for name in inner if name not in beside])
+        turned = self._runs_optimised([name for name in inner if name not in extra])
         results = as_arrays(self._session_with_outputs(inner, turned).run(feeds, outputs), self.keys)
         if weights is None:
             self._recent.keep(given, results, (self.fitting, self._result_kind(inner, turned)))

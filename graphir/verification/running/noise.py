@@ -33,7 +33,7 @@ class Rounding:
     They are runs on feeds whose real numbers are moved by up to a unit in the last place (the first weights too, where
     not all feeds are real), and one with onnxruntime's optimisations the other way. `coarse` is the step of a coarser
     type that the reference computes in: what comes through it is moved by up to half of that. The same seed gives the
-    same runs, whichever values are asked for. `beside` are values that will be asked for too: a run that is made anyway
+    same runs, whichever values are asked for. `extra` are values that will be asked for too: a run that is made anyway
     gives them as well. `reacted` are those that another value of a weight was seen to change.
     """
 
@@ -44,20 +44,20 @@ class Rounding:
         feeds: Feeds,
         seed: int,
         coarse: float = 0.0,
-        beside: Sequence[str] = (),
+        extra: Sequence[str] = (),
     ) -> None:
         self._candidate, self._graph, self._feeds = candidate, graph, feeds
-        self._seed, self._coarse, self._beside = seed, coarse, beside
+        self._seed, self._coarse, self._extra = seed, coarse, extra
         self.reacted: set[str] = set()
         self._known: dict[str, Array] = {}
 
     def on(self, feeds: Feeds) -> Rounding:
         """The same of the candidate on other feeds."""
-        return Rounding(self._candidate, self._graph, feeds, self._seed, self._coarse, self._beside)
+        return Rounding(self._candidate, self._graph, feeds, self._seed, self._coarse, self._extra)
 
-    def with_outputs(self, beside: Sequence[str]) -> Rounding:
+    def with_outputs(self, extra: Sequence[str]) -> Rounding:
         """The same, in which runs that are made anyway give these values too."""
-        return Rounding(self._candidate, self._graph, self._feeds, self._seed, self._coarse, beside)
+        return Rounding(self._candidate, self._graph, self._feeds, self._seed, self._coarse, extra)
 
     @cached_property
     def _fine(self) -> list[Feeds]:
@@ -130,7 +130,7 @@ class Rounding:
         is one without optimisations, and gives what will be asked for as well."""
         twin = self._candidate.twin
         twin.open_weights(self._moved_weights)
-        extra = self._beside if self._are_outputs(names) else ()
+        extra = self._extra if self._are_outputs(names) else ()
         return twin.run(feeds, list(dict.fromkeys([*names, *extra, *self._moved_weights])), weights, extra)
 
     def _unperturbed_run(self, names: Sequence[str]) -> tuple[dict[str, Array], dict[str, Array]]:
@@ -142,8 +142,8 @@ class Rounding:
         return {name: values[name] for name in names}, {name: values[name] for name in self._moved_weights}
 
     def _unperturbed_outputs(self, names: Sequence[str]) -> dict[str, Array]:
-        """The outputs of these names with all that is `beside` and the weights, kept if they are small."""
-        wanted = [*names, *self._beside, *self._moved_weights]
+        """The outputs of these names with all that is `extra` and the weights, kept if they are small."""
+        wanted = [*names, *self._extra, *self._moved_weights]
         if self._known and all(name in self._known for name in wanted):
             return self._known
         values = self._run_with_weights(self._feeds, names)
@@ -157,7 +157,7 @@ class Rounding:
     def plain(self, names: Sequence[str]) -> dict[str, Array]:
         """The candidate's own values, those inside computed without optimisations: from a run that is made anyway where
         there is one."""
-        if self.moves_weights and not self._are_outputs(names) and set(names) <= set(self._beside):
+        if self.moves_weights and not self._are_outputs(names) and set(names) <= set(self._extra):
             values = self._unperturbed_outputs([])
             return {name: values[name] for name in names}
         return self._candidate.run_cached(self._feeds, names)
