@@ -27,13 +27,13 @@ def read_model(path: PathLike, options: ModelOptions | None = None, manner: Mann
     with memory_for(f"reading {path}"):
         row = FORMATS[options.format or detect_format(path)]
         check_taken(path, row, options)
-        model = _opened(path, row, options, manner)
+        model = _open_source(path, row, options, manner)
         if model.description.framework:
             return model
         return replace(model, description=replace(model.description, framework=origin_of(model.graph.metadata)))
 
 
-def _opened(path: PathLike, row: Format, options: ModelOptions, manner: Manner) -> Source:
+def _open_source(path: PathLike, row: Format, options: ModelOptions, manner: Manner) -> Source:
     """The model, cut by its own format where that knows better than its graph what can be left out."""
     assert row.source is not None
     if not options.is_cut:

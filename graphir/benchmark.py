@@ -144,7 +144,7 @@ def bench_models(models: Sequence[tuple[Any, ModelOptions]], how: BenchOptions) 
     facts = machine_facts(gpu=any(provider.lower() != "cpu" for provider in how.providers))
     with memory_for("the benchmark"), tempfile.TemporaryDirectory(prefix="graphir-") as folder:
         opened = [
-            _opened(LETTERS[index], model, options, Path(folder), how)
+            _open_contestant(LETTERS[index], model, options, Path(folder), how)
             for index, (model, options) in enumerate(models)
         ]
         bench_run = _Bench(opened, how)
@@ -169,7 +169,7 @@ class Contestant:
     refusal: str = ""
 
 
-def _opened(letter: str, model: Any, options: ModelOptions, folder: Path, how: BenchOptions) -> Contestant:
+def _open_contestant(letter: str, model: Any, options: ModelOptions, folder: Path, how: BenchOptions) -> Contestant:
     started = time.perf_counter()
     target = folder / f"{letter}.onnx"
     if isinstance(model, Graph):
@@ -234,7 +234,7 @@ class _Bench:
         self.how.progress(f"opening on {short(provider)}")
         opened = [self._session(contestant, provider) for contestant in self.contestants]
         for batch in self.how.batches or (None,):
-            self._measured(provider, batch, opened)
+            self._measure(provider, batch, opened)
         for item in opened:
             self.notes.extend(describe_fallbacks(item.session, item.contestant.path, [provider]))
 
@@ -246,7 +246,7 @@ class _Bench:
         )  # fmt: skip
         return _Opened(contestant, session, time.perf_counter() - started)
 
-    def _measured(self, provider: str, batch: int | None, opened: Sequence[_Opened]) -> None:
+    def _measure(self, provider: str, batch: int | None, opened: Sequence[_Opened]) -> None:
         of = "" if batch is None else f", batch {batch}"
         self.how.progress(f"timing on {short(provider)}{of}")
         fed = self._feeds(batch, opened)
@@ -256,7 +256,7 @@ class _Bench:
         ]
         cells = len(self.how.providers) * max(1, len(self.how.batches))
         placed: list[dict[str, int]] = []
-        with _named(provider, batch, {} if self.how.feeds is not None else _types(fed[0][0])):
+        with _name_failure(provider, batch, {} if self.how.feeds is not None else _types(fed[0][0])):
             samples = measure(
                 calls, seconds=self.how.seconds / cells, seed=self.how.seed, warm_up=self.how.warm_up,
                 before_timing=lambda: placed.extend(model.session.placement() for model in opened),
@@ -319,7 +319,7 @@ class _Bench:
 
 
 @contextmanager
-def _named(provider: str, batch: int | None, drawn: Mapping[str, str]) -> Iterator[None]:
+def _name_failure(provider: str, batch: int | None, drawn: Mapping[str, str]) -> Iterator[None]:
     """Say of a run that fails where it was made, and on which inputs if they were drawn."""
     try:
         yield

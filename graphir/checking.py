@@ -91,10 +91,10 @@ def checked(
     try:
         stated = open_with({})
         wanted = [f"-i {value.name}:{example_shape(value)}" for value in stated.graph.inputs if value.shape is None]
-        reading, made_up = _with_sizes(stated, open_with, given)
+        reading, made_up = _read_with_sizes(stated, open_with, given)
         _need_sizes(reading.graph)
         step = "writing"
-        _stand_in(reading.graph)
+        _fill_parameters(reading.graph)
         ready = make_ready(reading.graph, example(target), target, options)
     except UnsupportedOpError as error:
         return CheckReport(
@@ -120,12 +120,12 @@ def _fallbacks(reading: Source, target: str, options: Mapping[str, Any], provide
     return run_isolated(start, Caps(START_SECONDS))
 
 
-def _with_sizes(reading: Source, open_with: Opening, given: Mapping[str, object]) -> tuple[Source, dict[str, str]]:
+def _read_with_sizes(reading: Source, open_with: Opening, given: Mapping[str, object]) -> tuple[Source, dict[str, str]]:
     """The model read with sizes for inputs that its parameters need and nothing states, and these inputs' types by
     name; `reading`, as it was, where the sizes do not fit it."""
     if not open_parameters(reading.graph) and all(value.shape is not None for value in reading.graph.inputs):
         return reading, {}
-    for made_up in _attempts(reading.graph):
+    for made_up in _guess_sizes(reading.graph):
         more = {name: shape for name, shape in made_up.items() if name not in given}
         try:
             model = open_with(more)
@@ -145,7 +145,7 @@ def _is_closed(value: Value) -> bool:
     return value.shape is not None and all(isinstance(dim, int) for dim in value.shape)
 
 
-def _attempts(graph: Graph) -> Iterator[dict[str, Shape]]:
+def _guess_sizes(graph: Graph) -> Iterator[dict[str, Shape]]:
     wanted = {
         name
         for value in open_parameters(graph)
@@ -157,22 +157,22 @@ def _attempts(graph: Graph) -> Iterator[dict[str, Shape]]:
         made_up: dict[str, Shape] = {}
         for value in graph.inputs:
             if value.shape is None:
-                sizes = _batched(example_shape(value)) if guess is None else guess
+                sizes = _batch_shape(example_shape(value)) if guess is None else guess
                 made_up[value.name] = tuple(symbol(dim) if isinstance(dim, str) else dim for dim in sizes)
             elif any(isinstance(dim, Sym) and dim.symbols() & wanted for dim in value.shape):
-                made_up[value.name] = _closed(value.shape, wanted)
+                made_up[value.name] = _close_shape(value.shape, wanted)
         yield made_up
         if all(value.shape is not None for value in graph.inputs):
             return
 
 
-def _batched(example: str) -> Shape:
+def _batch_shape(example: str) -> Shape:
     """The sizes of an example, a batch of one left open."""
     first, *rest = map(int, example.split(","))
     return ("N" if rest and first == 1 else first, *rest)
 
 
-def _closed(shape: tuple[Any, ...], wanted: set[str]) -> tuple[Any, ...]:
+def _close_shape(shape: tuple[Any, ...], wanted: set[str]) -> tuple[Any, ...]:
     sizes = []
     for axis, dim in enumerate(shape):
         is_open = isinstance(dim, Sym) and bool(dim.symbols() & wanted)
@@ -192,7 +192,7 @@ def _need_sizes(graph: Graph) -> None:
         )
 
 
-def _stand_in(graph: Graph) -> None:
+def _fill_parameters(graph: Graph) -> None:
     """Give parameters of known shape that have no elements zeros, which nobody computes unless an exporter asks."""
     for value in graph.parameters:
         if value.tensor is None and _is_closed(value):

@@ -170,7 +170,7 @@ def convert_model(
     graph = model.graph
     if wanted.half is not None:
         tell(f"converting to {wanted.half.dtype}")
-        graph = _in_half(model.graph, wanted.half, proof.how if proof is not None else None)
+        graph = _convert_to_half(model.graph, wanted.half, proof.how if proof is not None else None)
     tell(f"writing {wanted.target}")
     ready = _ready(model, graph, wanted)
     report = ConversionReport.of(model, source, wanted.target, wanted.format, ready)
@@ -182,7 +182,7 @@ def convert_model(
         report.graph = model.graph
     if proof is not None and (proof.verify or proof.accuracy is not None):
         drawn = proof.how.feeds is None and proof.accuracy is None
-        with _explained(model.graph, drawn), after_writing(wanted.target, "the check of it"):
+        with _explain_sizes(model.graph, drawn), after_writing(wanted.target, "the check of it"):
             if proof.verify:
                 tell("verifying")
                 report.verification = _verified(model, graph, wanted, ready, proof.how)
@@ -204,7 +204,7 @@ def _keep_source(source: PathLike, model: Source, wanted: Wanted) -> None:
         raise ExportFailure(f"{wanted.report} is a file of the target; write the report elsewhere")
 
 
-def _in_half(graph: Graph, half: HalfOptions, how: ComparisonOptions | None) -> Graph:
+def _convert_to_half(graph: Graph, half: HalfOptions, how: ComparisonOptions | None) -> Graph:
     """The graph in the narrow dtype, by the numbers that a run shows where it can be run."""
     from graphir.passes.half import to_half
     from graphir.verification.isolated import run_in_child
@@ -261,26 +261,26 @@ def _verified(model: Source, graph: Graph, wanted: Wanted, ready: Ready, how: Co
     if wanted.constants and judges:
         judges = [Judge(note=BOUND)]
     if written:
-        sides = Sides(ready.graph or partial(_read_again, wanted), ready.proven or model.graph, made_of=True)
+        sides = Sides(ready.graph or partial(_read_written, wanted), ready.proven or model.graph, made_of=True)
         proven = ready.proven or imported
         report = verify_conversion(written, proven, ready.proven or model.graph, proven, how, step, sides)
         if not judges or not report.verdict.passes:
             return report
         sides = Sides(model.graph, model.graph, made_of=True)
-        return _with_import(report, verify_conversion(judges, imported, model.graph, imported, how, sides=sides))
+        return _include_import(report, verify_conversion(judges, imported, model.graph, imported, how, sides=sides))
     candidate = wanted.target if target.runs else graph
-    sides = Sides(model.graph, partial(_read_again, wanted) if target.runs else graph, made_of=True)
+    sides = Sides(model.graph, partial(_read_written, wanted) if target.runs else graph, made_of=True)
     report = verify_conversion(judges or [Judge()], imported, model.graph, candidate, how, step, sides)
     report.notes += how.unused_python("" if wanted.constants else lives[0])
     return report
 
 
-def _read_again(wanted: Wanted) -> Graph:
+def _read_written(wanted: Wanted) -> Graph:
     """The graph of what was written."""
     return read_model(wanted.target).graph
 
 
-def _with_import(exported: VerificationReport, taken_in: VerificationReport) -> VerificationReport:
+def _include_import(exported: VerificationReport, taken_in: VerificationReport) -> VerificationReport:
     """What was written agrees with the graph; does the graph with its source? Where it does not, that is the report."""
     if not taken_in.verdict.passes and not taken_in.unproven:
         taken_in.notes.append(f"the import differs, not what was written: that agrees with {taken_in.candidate}")
@@ -305,7 +305,7 @@ def _accuracy(
 
 
 @contextmanager
-def _explained(graph: Graph, drawn: bool) -> Iterator[None]:
+def _explain_sizes(graph: Graph, drawn: bool) -> Iterator[None]:
     """Where a run fails on inputs that were drawn, say which sizes were made up."""
     try:
         yield
@@ -320,13 +320,13 @@ def _open_sizes(graph: Graph) -> str:
     made_up = [
         f"{value.name} is {value.type}"
         for value in graph.inputs
-        if value.shape is not None and not all(isinstance(dim, int) for dim in _behind_batch(value.shape))
+        if value.shape is not None and not all(isinstance(dim, int) for dim in _sizes_without_batch(value.shape))
     ]
     if not made_up:
         return ""
     return f"the sizes that stay open were made up for the check ({', '.join(made_up)}): give them with -i or --feeds"
 
 
-def _behind_batch(shape: tuple[Any, ...]) -> tuple[Any, ...]:
+def _sizes_without_batch(shape: tuple[Any, ...]) -> tuple[Any, ...]:
     """The sizes without the batch's, which tensors of three axes and more are taken to have first."""
     return shape[1:] if len(shape) > 2 else shape

@@ -128,7 +128,7 @@ def shapes_of_both(model: Source, other: Source) -> ShapesReport:
     """`shapes` of two models that were opened."""
     from graphir.analysis.shape_comparison import compare_shapes
 
-    return ShapesReport(_both(model, other), tuple(compare_shapes(model.graph, other.graph)))
+    return ShapesReport(_title_both(model, other), tuple(compare_shapes(model.graph, other.graph)))
 
 
 def windows_of(model: Source) -> WindowsReport:
@@ -145,14 +145,14 @@ def padding_of_both(model: Source, other: Source) -> PaddingReport:
     from graphir.converters.table import FORMATS, fixes_of
 
     fixes = fixes_of(other.format) if other.format in FORMATS else PLAIN
-    return PaddingReport(_both(model, other), audit_graphs(model.graph, other.graph, fixes))
+    return PaddingReport(_title_both(model, other), audit_graphs(model.graph, other.graph, fixes))
 
 
 def diff_of(model: Source, other: Source) -> DiffReport:
     """`diff` of two models that were opened."""
     from graphir.analysis.diff import compare
 
-    return DiffReport(_both(model, other), compare(model.graph, other.graph))
+    return DiffReport(_title_both(model, other), compare(model.graph, other.graph))
 
 
 def title_of(model: Source) -> str:
@@ -177,7 +177,7 @@ def titles_of(models: Sequence[Source]) -> list[str]:
     return [one_line(f"{folder}/{title}") for folder, title in zip(folders, titles, strict=True)]
 
 
-def _both(model: Source, other: Source) -> tuple[str, str]:
+def _title_both(model: Source, other: Source) -> tuple[str, str]:
     first, second = titles_of((model, other))
     return first, second
 

@@ -113,7 +113,7 @@ def memory(
     """
     wanted = Wanted(training or least or budget is not None, mxnet, budget, least, switches, seconds)
     if isinstance(model, Graph):
-        return _of_graph(model, shapes, dtypes, wanted)
+        return _graph_memory(model, shapes, dtypes, wanted)
     from graphir.converters.formats import Manner
     from graphir.converters.opening import read_model
     from graphir.converters.options import ModelOptions
@@ -126,11 +126,11 @@ def memory_of(model: Source, options: ModelOptions, wanted: Wanted) -> MemoryRep
     """The memory of a model that was opened."""
     planner = model.planner(options.dtypes) if wanted.training or wanted.mxnet else None
     if planner is not None:
-        return _planned(planner, wanted)
-    return _of_graph(model.graph, None, None, wanted)
+        return _plan_memory(planner, wanted)
+    return _graph_memory(model.graph, None, None, wanted)
 
 
-def _of_graph(
+def _graph_memory(
     graph: Graph, shapes: Mapping[str, Any] | None, dtypes: Mapping[str, Any] | None, wanted: Wanted
 ) -> MemoryReport:
     from graphir.analysis.memory.inference import inference_program
@@ -141,17 +141,17 @@ def _of_graph(
         graph = with_types(graph, shapes or {}, dtypes or {})
     program = inference_program(graph)
     if not wanted.training:
-        return _report(program, wanted)
+        return _make_report(program, wanted)
     from graphir.converters.mxnet import to_records
     from graphir.converters.mxnet.memory.plan import Planned
 
     symbol, _ = to_records(graph)
     known = {value.name: tuple(value.shape or ()) for value in graph.inputs}
     types = {value.name: value.dtype for value in graph.inputs if value.dtype is not None}
-    return _planned(Planned(symbol, known, types), wanted)
+    return _plan_memory(Planned(symbol, known, types), wanted)
 
 
-def _planned(planned: Planned, wanted: Wanted) -> MemoryReport:
+def _plan_memory(planned: Planned, wanted: Wanted) -> MemoryReport:
     from graphir.converters.mxnet.files.nnvm_json import to_json
     from graphir.converters.mxnet.memory.marking import with_marks
     from graphir.converters.mxnet.memory.plan import Switches
@@ -162,14 +162,14 @@ def _planned(planned: Planned, wanted: Wanted) -> MemoryReport:
     sharing = replace(given.sharing, element_bytes=ELEMENT if wanted.mxnet else None)
     switches = replace(given, training=wanted.training, sharing=sharing)
     if not wanted.plans:
-        return _report(planned.program(switches), wanted, sharing)
+        return _make_report(planned.program(switches), wanted, sharing)
     result = Search(planned, switches).find(wanted.budget, wanted.seconds)
     program = planned.program(switches, result.best.marks)
     text = to_json(with_marks(planned.graph, dict.fromkeys(result.best.marks, True)))
-    return _report(program, wanted, sharing, result, text)
+    return _make_report(program, wanted, sharing, result, text)
 
 
-def _report(
+def _make_report(
     program: Program, wanted: Wanted, sharing: Sharing | None = None, result: Found | None = None, symbol: str = ""
 ) -> MemoryReport:
     if sharing is not None and sharing.element_bytes:

@@ -54,11 +54,11 @@ class SourceOperator:
 
     def typed(self, stated: Mapping[str, str]) -> dict[str, Any]:
         """The attributes of a node by name, from their texts. Raises PluginError for one that is missing or unfit."""
-        return {name: self._read(name, kind, stated.get(name), _parsed) for name, kind in self.attributes.items()}
+        return {name: self._read(name, kind, stated.get(name), _parse_value) for name, kind in self.attributes.items()}
 
     def fitted(self, stated: Mapping[str, Any]) -> dict[str, Any]:
         """The attributes of a node by name, of a format that has typed ones. Raises PluginError as `typed` does."""
-        return {name: self._read(name, kind, stated.get(name), _fitted) for name, kind in self.attributes.items()}
+        return {name: self._read(name, kind, stated.get(name), _fit_value) for name, kind in self.attributes.items()}
 
     def _read(self, name: str, kind: Any, given: Any, read: Callable[[Any, Any], Any]) -> Any:
         wanted = kind if isinstance(kind, type) else type(kind)
@@ -74,7 +74,7 @@ class SourceOperator:
             ) from None
 
 
-def _fitted(value: Any, wanted: Any) -> Any:
+def _fit_value(value: Any, wanted: Any) -> Any:
     if isinstance(value, bytes) and wanted is str:
         return value.decode()
     if wanted is bool and value in (0, 1):
@@ -88,7 +88,7 @@ def _fitted(value: Any, wanted: Any) -> Any:
     return value
 
 
-def _parsed(text: str, wanted: type) -> Any:
+def _parse_value(text: str, wanted: type) -> Any:
     if wanted is bool:
         known = {"true": True, "1": True, "false": False, "0": False}
         if text.strip().lower() not in known:
@@ -142,16 +142,16 @@ class Registry:
         `Custom:my_type`. An operator of ONNX is named with its domain: `com.example:MyOperator`.
         """
         if format not in READ:
-            self._wrong(f"operators are read of {', '.join(READ)}, not of {format!r}")
+            self._refuse(f"operators are read of {', '.join(READ)}, not of {format!r}")
         if (format, name) in self.sources:
-            self._wrong(f"the operator {name} of {format} is stated twice")
+            self._refuse(f"the operator {name} of {format} is stated twice")
         unknown = set(unread) - set(inputs)
         if unknown:
-            self._wrong(f"{name}: {', '.join(sorted(unknown))} in unread, but not in inputs")
+            self._refuse(f"{name}: {', '.join(sorted(unknown))} in unread, but not in inputs")
         self.sources[format, name] = SourceOperator(
             name,
-            self._called(imports),
-            None if reference is None else self._called(reference),
+            self._guard_call(imports),
+            None if reference is None else self._guard_call(reference),
             tuple(inputs),
             tuple(outputs),
             tuple(unread),
@@ -175,18 +175,18 @@ class Registry:
         from graphir.ops import operator_table
 
         if not (isinstance(cls, type) and issubclass(cls, Operator)) or cls.infer is Operator.infer:
-            self._wrong(f"{cls!r} is no operator class; derive it from Operator and decorate it with @operator")
+            self._refuse(f"{cls!r} is no operator class; derive it from Operator and decorate it with @operator")
         name = cls.__name__
         if not cls.domain or cls.domain in ("ai.onnx", "ai.onnx.ml"):
-            self._wrong(f"{name} has the domain {cls.domain!r}; state one of your own, as in domain = 'com.example'")
+            self._refuse(f"{name} has the domain {cls.domain!r}; state one of your own, as in domain = 'com.example'")
         if name in self.operators or name in operator_table():
-            self._wrong(f"there is an operator {name} already; give the class another name")
+            self._refuse(f"there is an operator {name} already; give the class another name")
         for rule in RULES:
             self._guard(cls, rule)
         self.operators[name] = OwnOperator(
             cls,
-            None if compute is None else self._called(compute),
-            None if export is None else self._called(export),
+            None if compute is None else self._guard_call(compute),
+            None if export is None else self._guard_call(export),
             self.name,
         )
 
@@ -194,25 +194,25 @@ class Registry:
         """Let what fails in a rule of the class be told with its line."""
         method = cls.__dict__.get(rule)
         if method is not None and not hasattr(method, "__wrapped__"):
-            setattr(cls, rule, self._called(method))
+            setattr(cls, rule, self._guard_call(method))
 
-    def _called(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def _guard_call(self, function: Callable[..., Any]) -> Callable[..., Any]:
         if not callable(function):
-            self._wrong(f"{function!r} is no function")
+            self._refuse(f"{function!r} is no function")
 
         @functools.wraps(function)
         def call(*arguments: Any, **named: Any) -> Any:
-            with _told(self.name, function):
+            with _report_errors(self.name, function):
                 return function(*arguments, **named)
 
         return call
 
-    def _wrong(self, text: str) -> NoReturn:
+    def _refuse(self, text: str) -> NoReturn:
         raise PluginError(f"{self.name}: {text}")
 
 
 @contextmanager
-def _told(plugin: str, function: Callable[..., Any]) -> Iterator[None]:
+def _report_errors(plugin: str, function: Callable[..., Any]) -> Iterator[None]:
     """What a plugin's code raises, but for what it refuses on purpose, as a PluginError with the file and the line."""
     try:
         yield
@@ -220,10 +220,10 @@ def _told(plugin: str, function: Callable[..., Any]) -> Iterator[None]:
         raise
     except Exception as error:  # whatever the user's own code raises is told as that
         code: CodeType | None = getattr(function, "__code__", None)
-        raise PluginError(_place(plugin, error, code)) from error
+        raise PluginError(_describe_place(plugin, error, code)) from error
 
 
-def _place(plugin: str, error: Exception, code: CodeType | None = None) -> str:
+def _describe_place(plugin: str, error: Exception, code: CodeType | None = None) -> str:
     """`FILE, line 12, in name: ValueError: text`: the innermost line of the plugin's own file."""
     file = code.co_filename if code is not None else plugin
     if isinstance(error, SyntaxError) and error.filename:
@@ -246,7 +246,7 @@ def using(*files: str | os.PathLike[str] | Callable[[Registry], None]) -> Iterat
 
     Raises PluginError for a file that is not there, that fails, or that states what another one states.
     """
-    token = _named.set(_joined(_named.get(), [_registry(file) for file in files]))
+    token = _named.set(_join_registries(_named.get(), [_registry(file) for file in files]))
     try:
         yield
     finally:
@@ -255,10 +255,10 @@ def using(*files: str | os.PathLike[str] | Callable[[Registry], None]) -> Iterat
 
 def use(*files: str | os.PathLike[str] | Callable[[Registry], None]) -> None:
     """From now on, in all threads, the operators of these plugins are known; see `using`."""
-    _used[:] = _joined(tuple(_used), [_registry(file) for file in files])
+    _used[:] = _join_registries(tuple(_used), [_registry(file) for file in files])
 
 
-def _joined(known: tuple[Registry, ...], added: list[Registry]) -> tuple[Registry, ...]:
+def _join_registries(known: tuple[Registry, ...], added: list[Registry]) -> tuple[Registry, ...]:
     registries = list(known)
     for registry in added:
         if registry in registries:
@@ -276,7 +276,7 @@ def _registry(plugin: str | os.PathLike[str] | Callable[[Registry], None]) -> Re
     if isinstance(plugin, str | os.PathLike):
         return _of_file(Path(plugin))
     registry = Registry(f"{getattr(plugin, '__module__', '?')}.{getattr(plugin, '__qualname__', plugin)}")
-    with _told(registry.name, plugin):
+    with _report_errors(registry.name, plugin):
         plugin(registry)
     return registry
 
@@ -288,11 +288,11 @@ def _of_file(path: Path) -> Registry:
     except OSError as error:
         raise PluginError(f"the plugin {path}: {error.strerror}") from None
     if key not in _loaded:
-        _loaded[key] = _executed(path)
+        _loaded[key] = _execute_file(path)
     return _loaded[key]
 
 
-def _executed(path: Path) -> Registry:
+def _execute_file(path: Path) -> Registry:
     from importlib.machinery import SourceFileLoader
     from importlib.util import module_from_spec, spec_from_loader
 
@@ -310,19 +310,19 @@ def _executed(path: Path) -> Registry:
         raise
     except Exception as error:  # whatever the user's own code raises is told as that
         del sys.modules[name]
-        raise PluginError(_place(file, error)) from error
+        raise PluginError(_describe_place(file, error)) from error
     finally:
         sys.dont_write_bytecode = written
     register = getattr(module, "register", None)
     if not callable(register):
         raise PluginError(f"{file}: a plugin defines a function register(registry); this file has none")
-    with _told(file, register):
+    with _report_errors(file, register):
         register(registry)
     return registry
 
 
 @functools.cache
-def _installed() -> tuple[Registry, ...]:
+def _installed_registries() -> tuple[Registry, ...]:
     """What installed packages state, looked up when a model has an operator that nothing else knows."""
     from importlib.metadata import entry_points
 
@@ -333,10 +333,10 @@ def _installed() -> tuple[Registry, ...]:
         try:
             register = entry.load()
         except Exception as error:  # whatever the package's code raises is told as that
-            raise PluginError(_place(name, error)) from error
-        with _told(name, register):
+            raise PluginError(_describe_place(name, error)) from error
+        with _report_errors(name, register):
             register(registry)
-        registries = _joined(registries, [registry])
+        registries = _join_registries(registries, [registry])
     return registries
 
 
@@ -344,7 +344,7 @@ def _registries() -> Iterator[Registry]:
     """Those that are named, then those in use, then those installed, which are looked up only if it comes to it."""
     yield from _named.get()
     yield from _used
-    yield from _installed()
+    yield from _installed_registries()
 
 
 def source_operator(format: str, name: str) -> SourceOperator | None:

@@ -179,9 +179,9 @@ class Tensor:
         if self._source is not None:
             elements = self._source.numpy().reshape(-1)
             for start in range(0, self.size, PIECE):
-                yield memoryview(_packed(_as_floats(elements[start : start + PIECE], self.dtype), self.dtype))  # type: ignore[arg-type]
+                yield memoryview(_pack(_as_floats(elements[start : start + PIECE], self.dtype), self.dtype))  # type: ignore[arg-type]
             return
-        view = memoryview(_packed(self.numpy(), self.dtype))  # type: ignore[arg-type]
+        view = memoryview(_pack(self.numpy(), self.dtype))  # type: ignore[arg-type]
         for start in range(0, len(view), CHUNK):
             yield view[start : start + CHUNK]
 
@@ -299,7 +299,7 @@ def _as_floats(array: np.ndarray[Any, Any], dtype: DType) -> np.ndarray[Any, Any
         return array.astype(dtype.numpy())
 
 
-def _packed(array: np.ndarray[Any, Any], dtype: DType) -> np.ndarray[Any, Any]:
+def _pack(array: np.ndarray[Any, Any], dtype: DType) -> np.ndarray[Any, Any]:
     """The bytes of an array as a flat uint8 array, without a copy where it is contiguous and little endian."""
     if array.dtype.byteorder == ">":
         array = array.astype(array.dtype.newbyteorder("<"))

@@ -206,7 +206,7 @@ class ChildProcess:
             self._child.stdin.write(b"evaluate\n")
             self._child.stdin.flush()
         except OSError as error:
-            raise self._ended() from error
+            raise self._end_failure() from error
         self._answers.left = self._limits.seconds
         unread = self._unread = _Unread(self.place)
         try:
@@ -272,9 +272,9 @@ class ChildProcess:
         except _TooLong:
             raise self._too_long() from None
         except NoJson as error:
-            raise self._ended() from error
+            raise self._end_failure() from error
         if not isinstance(answer, dict):
-            raise self._ended()
+            raise self._end_failure()
         return answer
 
     def _array(self) -> Array:
@@ -283,7 +283,7 @@ class ChildProcess:
         except _TooLong:
             raise self._too_long() from None
         except ValueError as error:
-            raise self._ended() from error
+            raise self._end_failure() from error
         return array
 
     def _failure(self, answer: Mapping[str, Any], verb: str = "failed") -> VerificationError:
@@ -296,22 +296,23 @@ class ChildProcess:
     def _too_little(self, said: str) -> LiveFailed:
         tail = f": {said[:300]}" if said else ""
         may = f"{self._limits.memory / GIB:g} GiB; {raises(MEMORY)}"
-        return self._noted(LiveOutOfMemory, f"{self._who} ran out of memory, of which it may take {may}{tail}")
+        return self._note_failure(LiveOutOfMemory, f"{self._who} ran out of memory, of which it may take {may}{tail}")
 
     def _too_long(self) -> LiveFailed:
         _kill(self._child)
-        return self._noted(
+        return self._note_failure(
             LiveTooSlow, f"{self._who} took more than {self._limits.seconds:g} seconds and was ended; {raises(SECONDS)}"
         )
 
-    def _ended(self) -> LiveFailed:
+    def _end_failure(self) -> LiveFailed:
         """The error for a program that said what is no answer, or nothing more."""
         try:
             code = self._child.wait(GRACE)
         except subprocess.TimeoutExpired:
             _kill(self._child)
             self._child.wait()
-            return self._noted(LiveCrashed, f"{self._who} said what is no answer and was ended{self._last_words()}")
+            text = f"{self._who} said what is no answer and was ended{self._last_words()}"
+        return self._note_failure(LiveCrashed, text)
         tail = self._last_words()
         if code < 0 and -code == getattr(signal, "SIGXCPU", 0):
             return self._too_long()
@@ -320,9 +321,9 @@ class ChildProcess:
         if code < 0 and -code == getattr(signal, "SIGKILL", 0):  # by nobody here: as the kernel ends the largest
             return self._too_little(f"it was ended by SIGKILL, as a system does that has no memory left{tail}")
         reason = f"was ended by {_signal_name(-code)}" if code < 0 else f"ended with status {code}"
-        return self._noted(LiveCrashed, f"{self._who} {reason}{tail}")
+        return self._note_failure(LiveCrashed, f"{self._who} {reason}{tail}")
 
-    def _noted(self, kind: type[LiveFailed], text: str) -> LiveFailed:
+    def _note_failure(self, kind: type[LiveFailed], text: str) -> LiveFailed:
         self.failure = kind(text)
         return self.failure
 

@@ -43,7 +43,7 @@ def outline(
     results: dict[Hashable, int] = defaultdict(lambda: 1)
     for key, slot in [*(read for node in pending.values() for read in node.inputs), *outputs]:
         results[key] = max(results[key], slot + 1)
-    for node in _ordered(pending):
+    for node in _order_nodes(pending):
         read = [known[result] for result in node.inputs if result in known]
         op = Foreign("", node.operator, node.attributes, results[node.key])
         copy = graph.add_node(op, read or [None], name=graph.fresh_name(node.name))
@@ -54,7 +54,7 @@ def outline(
     return graph
 
 
-def _ordered(nodes: Mapping[Hashable, StatedNode]) -> Iterable[StatedNode]:
+def _order_nodes(nodes: Mapping[Hashable, StatedNode]) -> Iterable[StatedNode]:
     """The nodes, each behind those that it reads; a circle is opened at its first node."""
     readers: dict[Hashable, list[Hashable]] = defaultdict(list)
     waits: dict[Hashable, int] = {}

@@ -51,10 +51,10 @@ def plugged_model(source: str | bytes) -> Any | None:
     import onnx
 
     model = onnx.load_model_from_string(source) if isinstance(source, bytes) else onnx.load(source)
-    return model if any(_own(node) is not None for node in model.graph.node) else None
+    return model if any(_find_own(node) is not None for node in model.graph.node) else None
 
 
-def _own(node: Any) -> Own | None:
+def _find_own(node: Any) -> Own | None:
     """How a plugin computes a node: as the class that it has for it, or as an operator that it reads."""
     if not node.domain or node.domain in DEFAULT_DOMAINS:
         return None
@@ -132,7 +132,7 @@ class PluggedSession:
     def _split(self) -> list[Own | Part]:
         steps: list[Own | Part] = []
         for node in self._model.graph.node:
-            operator = _own(node)
+            operator = _find_own(node)
             if operator is not None:
                 steps.append(operator)
                 continue
@@ -161,7 +161,7 @@ class PluggedSession:
 
         kinds = tuple(f"{values[name].dtype}{values[name].ndim}" for name in part.inputs)
         if (index, kinds) not in self._sessions:
-            inputs = [_stated(name, values[name]) for name in part.inputs]
+            inputs = [_value_info_of(name, values[name]) for name in part.inputs]
             outputs = [onnx.ValueInfoProto(name=name) for name in part.outputs]
             read = {name for node in part.nodes for name in _reads(node)}
             initializers = [tensor for name, tensor in self._initializers.items() if name in read]
@@ -198,7 +198,7 @@ def _field(value: Any) -> Any:
     return tuple(map(_field, value)) if isinstance(value, list) else value
 
 
-def _stated(name: str, array: Array) -> Any:
+def _value_info_of(name: str, array: Array) -> Any:
     import onnx
 
     dtype = onnx.helper.np_dtype_to_tensor_dtype(array.dtype)

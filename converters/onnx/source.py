@@ -50,13 +50,13 @@ class OnnxModel(Source):
         from graphir.converters.onnx.files.part import part_of_file
 
         outputs = [value.name for value in self.graph.outputs]
-        model = part_of_file(self.files[0], outputs, {value.name: _stated(value) for value in self.graph.inputs})
+        model = part_of_file(self.files[0], outputs, {value.name: _value_info_of(value) for value in self.graph.inputs})
         if model is None:
             return [Judge(note=IMPORTED)]
         return [Judge(partial(FilePart, model, Path(self.files[0])))]
 
 
-def _stated(value: Value) -> Any:
+def _value_info_of(value: Value) -> Any:
     """An input's dtype and number of axes, as ONNX states them."""
     import onnx
 

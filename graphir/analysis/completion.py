@@ -40,12 +40,12 @@ class Counterparts:
             return
         for node, partner in align(left, right, self.prints).matched:
             self._pair(node, partner)
-        for key in (self._exactly, _alike):
+        for key in (self._exactly, _kind_key):
             self._pair_sources(key)
             self._settle(key)
         self._replace_single()
-        self._settle(_alike)
-        self._settle(_alike, through=True)
+        self._settle(_kind_key)
+        self._settle(_kind_key, through=True)
 
     def alignment(self) -> Alignment:
         """The pairs in the first graph's order; nodes only in the second stand behind what they follow there."""
@@ -78,7 +78,7 @@ class Counterparts:
     def _pair_sources(self, key: Key) -> None:
         """Nodes that read nothing that is computed, such as random numbers."""
         sides = [
-            [node for node in graph.nodes if node not in matched and not self._computed(node)]
+            [node for node in graph.nodes if node not in matched and not self._computed_inputs(node)]
             for graph, matched in zip(self.graphs, (self.forward, self.backward), strict=True)
         ]
         others = by_key(sides[1], key)
@@ -167,25 +167,25 @@ class Counterparts:
 
     def _place(self, node: Node, key: Key, *, mapped: bool) -> Hashable:
         """The key and the computed values that a node reads, in the second graph's terms; None if one has none."""
-        read = self._computed(node)
+        read = self._computed_inputs(node)
         if self._through:
-            read = [self._over(value, self.forward if mapped else self.backward) for value in read]
+            read = [self._skip_unpaired(value, self.forward if mapped else self.backward) for value in read]
         if mapped:
             if any(value not in self.values for value in read):
                 return None
             read = [self.values[value] for value in read]
         return key(node), tuple(sorted(read, key=id) if type(node.op) in COMMUTATIVE else read)
 
-    def _over(self, value: Value, matched: dict[Node, Node]) -> Value:
+    def _skip_unpaired(self, value: Value, matched: dict[Node, Node]) -> Value:
         """The value that a node without counterpart makes this one from, if it reads one only; else the value."""
         maker = value.producer
         if maker is None or maker in matched or maker.graph not in self.graphs:
             return value
-        read = self._computed(maker)
+        read = self._computed_inputs(maker)
         return read[0] if len(read) == 1 else value
 
     @staticmethod
-    def _computed(node: Node) -> list[Value]:
+    def _computed_inputs(node: Node) -> list[Value]:
         return [value for value in node.inputs if value is not None and not _is_constant(value)]
 
     def _exactly(self, node: Node) -> Hashable:
@@ -204,12 +204,12 @@ class Counterparts:
             if len(users) != 1 or len(others) != 1:
                 continue
             node, partner = users[0], others[0]
-            if [self.values.get(value) for value in self._computed(node)] != self._computed(partner):
+            if [self.values.get(value) for value in self._computed_inputs(node)] != self._computed_inputs(partner):
                 continue
-            if self._behind(node, first=True) == self._behind(partner, first=False):
+            if self._reader_key(node, first=True) == self._reader_key(partner, first=False):
                 self._pair(node, partner)
 
-    def _behind(self, node: Node, *, first: bool) -> list[tuple[int, str]]:
+    def _reader_key(self, node: Node, *, first: bool) -> list[tuple[int, str]]:
         """What reads a node: the second graph's node, or its kind where it has no counterpart yet."""
         users = dict.fromkeys(user for value in node.outputs for user in value.users())
         if first:
@@ -242,5 +242,5 @@ def _is_constant(value: Value) -> bool:
     return value.producer is None and value.tensor is not None
 
 
-def _alike(node: Node) -> Hashable:
+def _kind_key(node: Node) -> Hashable:
     return node.op.name

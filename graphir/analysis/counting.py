@@ -131,7 +131,7 @@ class Counting:
             self.graph(graph, f"{around}{subgraph_path(node, number)}") for number, graph in enumerate(node.subgraphs)
         ]
         runs = 1 if isinstance(node.op, If) else self._runs(node, inner)
-        chosen = _most(inner)
+        chosen = _heaviest(inner)
         work = Tally()
         for body in inner:
             for name, count in body.operators.items():
@@ -172,10 +172,10 @@ class Counting:
             if elements is None:
                 self.unsized.append(value.name)
                 continue
-            fresh = self._fresh(value, elements)
+            fresh = self._count_new(value, elements)
             parameters, shared = parameters + fresh, shared + elements - fresh
             auxiliary += fresh if slot in STATISTICS and isinstance(node.op, BatchNormalization) else 0
-            self.nbytes += _stored(value, elements) if fresh else 0
+            self.nbytes += _stored_bytes(value, elements) if fresh else 0
         return parameters, auxiliary, shared
 
     def _is_weight(self, value: Value) -> bool:
@@ -186,7 +186,7 @@ class Counting:
             return True
         return not self._bare and (not self._left or any(name in self._left for name in _names(value)))
 
-    def _fresh(self, value: Value, elements: int) -> int:
+    def _count_new(self, value: Value, elements: int) -> int:
         """How many elements no layer has counted yet, of this value or of another that is the same weight."""
         name = next((name for name in _names(value) if name in self._left), None)
         if name is not None:
@@ -203,7 +203,7 @@ def _names(value: Value) -> tuple[str, ...]:
     return (value.name, *value.sources)
 
 
-def _most(inner: list[Tally]) -> Tally | None:
+def _heaviest(inner: list[Tally]) -> Tally | None:
     """The one that computes the most; None where that depends on sizes."""
     if len(inner) == 1:
         return inner[0]
@@ -252,15 +252,15 @@ def work_of(node: Node) -> tuple[Dim | None, Dim | None, str]:
     results: Any = tuple([value.type for value in node.outputs])
     if not all(isinstance(result, TensorType) for result in results):
         return (None, None, work.why) if work.is_open else (0, 0, "")
-    macs = _known(node.op.macs(tuple(operands), results))
-    steps = _known(work.steps(node.op, tuple(operands), results))
+    macs = _known_count(node.op.macs(tuple(operands), results))
+    steps = _known_count(work.steps(node.op, tuple(operands), results))
     if macs is not None and steps is not None:
         return macs, steps, ""
     is_sized = all(type_ is None or not isinstance(type_.elements(), Unknown) for type_ in (*operands, *results))
     return macs, steps, work.why if work.is_open or (is_sized and work.why) else UNSIZED
 
 
-def _known(count: Dim) -> Dim | None:
+def _known_count(count: Dim) -> Dim | None:
     return None if isinstance(count, Unknown) else count
 
 
@@ -284,7 +284,7 @@ def visible_outputs(node: Node) -> list[Value]:
     return [value for value in node.outputs if value.index == 0 or value.uses or value in outputs]
 
 
-def _stored(value: Value, elements: int) -> int:
+def _stored_bytes(value: Value, elements: int) -> int:
     if value.tensor is not None:
         return stored_bytes(value.tensor)
     return (elements * (value.dtype or DType.FLOAT32).bits + 7) // 8

@@ -104,19 +104,19 @@ class _Comparison:
         for node, other in self.counterparts.alignment().pairs:
             if node is None or other is None:
                 status = Status.FIRST if other is None else Status.SECOND
-                yield Row(node, other, status, tuple(self._alone(node, other)), self.path)
+                yield Row(node, other, status, tuple(self._explain_alone(node, other)), self.path)
                 continue
             changes = tuple(self._changes(node, other))
             yield Row(node, other, Status.CHANGED if changes else Status.SAME, changes, self.path)
             for slot, (inner, partner) in enumerate(zip(node.subgraphs, other.subgraphs, strict=False)):
                 path = f"{self.path}{node.name}[{slot}]/"
-                nested = _Comparison(inner, partner, self._around(inner, partner), path, self.names)
+                nested = _Comparison(inner, partner, self._pairs_around(inner, partner), path, self.names)
                 yield from nested.rows()
                 ends = tuple(nested.ends())
                 if ends:
                     yield Row(node, other, Status.CHANGED, ends, path)
 
-    def _around(self, inner: Graph, partner: Graph) -> dict[Value, Value]:
+    def _pairs_around(self, inner: Graph, partner: Graph) -> dict[Value, Value]:
         """The pairs of values of this graph and those around it that two subgraphs use."""
         used = [*captured(inner), *(self._partners[value] for value in captured(partner) if value in self._partners)]
         return {value: self.counterparts.values[value] for value in used if value in self.counterparts.values}
@@ -131,10 +131,10 @@ class _Comparison:
         for what in ("inputs", "outputs"):
             ours, theirs = getattr(self.left, what), getattr(self.right, what)
             if len(ours) != len(theirs):
-                yield Change(what, f"{_listed(ours)} in the first, {_listed(theirs)} in the second")
+                yield Change(what, f"{_list_names(ours)} in the first, {_list_names(theirs)} in the second")
         for value, other in pair_inputs(self.left.inputs, self.right.inputs):
             if not self._same_type(value.type, other.type):
-                name = _both(value.name, other.name)
+                name = _join_names(value.name, other.name)
                 yield Change("input", f"{name} is {value.type} in the first, {other.type} in the second")
         pairs = self._output_pairs()
         for slot, index in pairs.items():
@@ -142,7 +142,7 @@ class _Comparison:
             if not self._same_output(value, other):
                 origin = _origin(self._source(value, first=True))
                 other_origin = _origin(self._source(other, first=False))
-                name = _both(value.name, other.name)
+                name = _join_names(value.name, other.name)
                 yield Change("output", f"{name} is {origin} in the first, {other_origin} in the second")
         if list(pairs.values()) != sorted(pairs.values()):
             orders = [[value.name for value in graph.outputs] for graph in (self.left, self.right)]
@@ -186,7 +186,7 @@ class _Comparison:
         source, other_source = self._source(value, first=True), self._source(other, first=False)
         return self._counterpart(source) is other_source or _same_constants(source, other_source)
 
-    def _alone(self, node: Node | None, other: Node | None) -> Iterator[Change]:
+    def _explain_alone(self, node: Node | None, other: Node | None) -> Iterator[Change]:
         """A hint at why a node has no counterpart, where there is a likely one."""
         present = node or other
         assert present is not None
@@ -235,7 +235,7 @@ class _Comparison:
             tensor, other_tensor = _constants(node, other, slot)
             if tensor is not None and other_tensor is not None:
                 if type(node.op) not in SCALING or not _same_scalar(tensor, other_tensor):
-                    names = _both(ours.name, theirs.name)
+                    names = _join_names(ours.name, theirs.name)
                     yield from _weight_changes(names, tensor, other_tensor, self.counterparts.prints)
                 continue
             if _is_parameter(ours) and _is_parameter(theirs):
@@ -276,7 +276,7 @@ class _Comparison:
 
     def _unfilled_changes(self, ours: Value, theirs: Value) -> Iterator[Change]:
         """What differs between two parameters of which one or both have no elements."""
-        name = _both(ours.name, theirs.name)
+        name = _join_names(ours.name, theirs.name)
         if (ours.tensor is None) != (theirs.tensor is None):
             yield Change("weight", f"{name} has elements in the {'second' if ours.tensor is None else 'first'} only")
         elif not self._same_type(ours.type, theirs.type):
@@ -313,11 +313,11 @@ def _constants(node: Node, other: Node, slot: int) -> tuple[Tensor | None, Tenso
     """The elements of an operand of both nodes; the weights of two Gemms as they are multiplied if that differs."""
     tensor, other_tensor = _constant(node, slot), _constant(other, slot)
     if slot == 1 and isinstance(node.op, Gemm) and isinstance(other.op, Gemm) and node.op.transB != other.op.transB:
-        return _multiplied(node.op, tensor), _multiplied(other.op, other_tensor)
+        return _as_multiplied(node.op, tensor), _as_multiplied(other.op, other_tensor)
     return tensor, other_tensor
 
 
-def _multiplied(op: Gemm, tensor: Tensor | None) -> Tensor | None:
+def _as_multiplied(op: Gemm, tensor: Tensor | None) -> Tensor | None:
     return tensor.transposed((1, 0)) if tensor is not None and op.transB and len(tensor.shape) == 2 else tensor
 
 
@@ -390,10 +390,10 @@ def _origin(value: Value) -> str:
     return f"the input {value.name}" if value.graph.is_input(value) else f"the parameter {value.name}"
 
 
-def _both(left: str, right: str) -> str:
+def _join_names(left: str, right: str) -> str:
     return left if left == right else f"{left} / {right}"
 
 
-def _listed(values: tuple[Value, ...]) -> str:
+def _list_names(values: tuple[Value, ...]) -> str:
     names = [*(value.name for value in values[:4]), *["..."] * (len(values) > 4)]
     return f"{len(values)} ({', '.join(names)})" if values else "none"

@@ -52,10 +52,10 @@ def example_shape(value: Value) -> str:
 
 def _readers(value: Value) -> Iterator[Reader[Value]]:
     for node, slot in value.uses:
-        yield _wanted(node, slot), node.outputs
+        yield _wanted_sizes(node, slot), node.outputs
 
 
-def _wanted(node: Node, slot: int) -> Sequence[int] | None:
+def _wanted_sizes(node: Node, slot: int) -> Sequence[int] | None:
     shape = node.inputs[1].shape if len(node.inputs) > 1 and node.inputs[1] is not None else None
     if slot == 1 and isinstance(node.op, Gather):
         return 1, LENGTH

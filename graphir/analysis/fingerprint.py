@@ -86,15 +86,15 @@ def _sample(tensor: Tensor) -> Iterator[bytes]:
     region = tensor.region
     if region is None:
         content = b"".join(tensor.chunks())
-        for start, length in _sampled(len(content)):
+        for start, length in _sample_positions(len(content)):
             yield content[start : start + length]
         return
     with SourceFiles() as files:
-        for start, length in _sampled(region.nbytes):
+        for start, length in _sample_positions(region.nbytes):
             yield b"".join(files.pieces(FileRegion(region.path, region.offset + start, length, region.stamp)))
 
 
-def _sampled(size: int) -> list[tuple[int, int]]:
+def _sample_positions(size: int) -> list[tuple[int, int]]:
     """Where samples begin and how long they are."""
     length = min(SAMPLE, size)
     return [(start, length) for start in sorted({0, (size - length) // 2, size - length})]
@@ -138,7 +138,7 @@ def fingerprint(tensor: Tensor) -> tuple[str, int, int, int]:
         part = flat[start : start + CHUNK]
         if part.dtype.kind == "f":
             part = part + part.dtype.type(0)
-        mixed = _mixed_short if part.dtype.itemsize == 4 else _mixed
+        mixed = _mix_short_bits if part.dtype.itemsize == 4 else _mix_bits
         bits = part.view(np.uint32) if part.dtype.itemsize == 4 else _bits(part)
         for index, odd in enumerate(ODD_SHORT if part.dtype.itemsize == 4 else ODD):
             sums[index] += int(mixed(bits, odd).sum(dtype=np.uint64))
@@ -151,13 +151,13 @@ def _bits(part: ndarray[Any, Any]) -> ndarray[Any, Any]:
 
     if part.dtype.itemsize == 16:
         halves = part.view(np.uint64).reshape(-1, 2)
-        folded: ndarray[Any, Any] = _mixed(halves[:, 0], ODD[0]) + halves[:, 1]
+        folded: ndarray[Any, Any] = _mix_bits(halves[:, 0], ODD[0]) + halves[:, 1]
         return folded
     bits: ndarray[Any, Any] = part.view(f"u{part.dtype.itemsize}").astype(np.uint64)
     return bits
 
 
-def _mixed(bits: ndarray[Any, Any], odd: int) -> ndarray[Any, Any]:
+def _mix_bits(bits: ndarray[Any, Any], odd: int) -> ndarray[Any, Any]:
     """Each number multiplied and folded, so that sums of mixed numbers do not meet by accident."""
     import numpy as np
 
@@ -167,7 +167,7 @@ def _mixed(bits: ndarray[Any, Any], odd: int) -> ndarray[Any, Any]:
     return mixed ^ (mixed >> np.uint64(32))
 
 
-def _mixed_short(bits: ndarray[Any, Any], odd: int) -> ndarray[Any, Any]:
+def _mix_short_bits(bits: ndarray[Any, Any], odd: int) -> ndarray[Any, Any]:
     """The same for 32-bit numbers, which most weights are: four times as fast."""
     import numpy as np
 

@@ -86,7 +86,7 @@ WHOLE = ("mean", "maximum", "linear")
 
 def _notes(pairs: Sequence[Pair], graphs: tuple[Graph, Graph]) -> Iterable[str]:
     """What one should know before reading the disagreements."""
-    both = sum(left is not None and right is not None and _alike(left, right) for left, right in pairs)
+    both = sum(left is not None and right is not None and _may_match(left, right) for left, right in pairs)
     fewer = min(sum(pair[side] is not None for pair in pairs) for side in (0, 1))
     if not pairs:
         yield "neither model has a convolution or pooling that could pad: there is nothing to compare"
@@ -105,7 +105,7 @@ def _notes(pairs: Sequence[Pair], graphs: tuple[Graph, Graph]) -> Iterable[str]:
         )
 
 
-def _alike(left: Window, right: Window) -> bool:
+def _may_match(left: Window, right: Window) -> bool:
     """Whether two windows may well be of one layer."""
     return (left.operator, left.kernel, left.strides) == (right.operator, right.kernel, right.strides)
 
@@ -122,7 +122,7 @@ def compare(left: Window | None, right: Window | None, fixes: Fixes = PLAIN) -> 
     makes them.
     """
     if left is None or right is None:
-        return [_missing(left, right)]
+        return [_missing_window(left, right)]
     if left.operator != right.operator:
         text = f"{left.operator} in the first model, {right.operator} in the second"
         return [Disagreement("operator", text, f"make it a {left.operator}")]
@@ -181,7 +181,7 @@ def _is_unread(kind: str, left: Window, right: Window) -> bool:
     return False
 
 
-def _missing(left: Window | None, right: Window | None) -> Disagreement:
+def _missing_window(left: Window | None, right: Window | None) -> Disagreement:
     present = left or right
     assert present is not None
     where, lacking = ("first", "second") if right is None else ("second", "first")
@@ -208,19 +208,20 @@ def _padding(left: Window, right: Window, fixes: Fixes) -> list[Disagreement]:
     if wanted is None or actual is None:
         if left.policy == right.policy != "computed" and left.pads == right.pads:
             return []
-        text = f"{_stated(left)}; the second model has {_stated(right)}: whether they agree depends on the input's size"
+        both = f"{_describe(left)}; the second model has {_describe(right)}"
+        text = f"{both}: whether they agree depends on the input's size"
         return [Disagreement("padding", text, "state the inputs' shapes (-i) to have both as numbers")]
     fix = fixes.padding(left, right)
     if same:
         effect = f"the first model fills them with {fill_of(left)}, the second with {fill_of(right)}"
-        return [Disagreement("padding", f"{_stated(left)}, as in the second model; {effect}: other borders", fix)]
+        return [Disagreement("padding", f"{_describe(left)}, as in the second model; {effect}: other borders", fix)]
     effect = _effect(left, right, wanted, actual)
     if left.pads == right.pads and left.ceil_mode != right.ceil_mode:
         ways = f"the first model rounds the number of windows {rounding(left)}, the second {rounding(right)}"
         return [Disagreement("ceil", f"{ways}: {effect}", fix)]
     verb = "crops" if left.transposed else "pads"
     extra = f" with output padding {by(_extra(right))}" if any(_extra(right)) else ""
-    text = f"{_stated(left)}; the second model {verb} {listed(right.pads)}{extra}: {effect}"
+    text = f"{_describe(left)}; the second model {verb} {listed(right.pads)}{extra}: {effect}"
     return [Disagreement("padding", text, fix)]
 
 
@@ -249,7 +250,7 @@ def _same_rule(left: Window, right: Window) -> bool:
     return ruled is not None and ruled.pads == right.pads
 
 
-def _stated(window: Window) -> str:
+def _describe(window: Window) -> str:
     """What a window pads and why, as in `SAME_UPPER at stride 2 on 224x224 pads (0, 1), (0, 1)`."""
     on = f" on {by(window.sizes)}" if any(stride > 1 for stride in window.strides) else ""
     if window.policy == "computed":

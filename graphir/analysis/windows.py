@@ -251,21 +251,21 @@ def _with_pad_in_front(node: Node, window: Window) -> Window:
     constant = before.op.mode is PadMode.CONSTANT
     number = fill_of(before)
     if pads is None or window.pads is None or (constant and number is None):
-        return _behind(window, before, pads)
+        return _behind_pad(window, before, pads)
     averages = window.operator == "AveragePool"
     if averages and window.ceil_mode and not plain:
-        return _behind(window, before, pads)
+        return _behind_pad(window, before, pads)
     whole = tuple((a + c, b + d) for (a, b), (c, d) in zip(window.pads, pads, strict=True))
     if constant and fill_is_neutral(node.op, before) and (plain or window.include or not averages):
         united = replace(window, policy="explicit", pads=whole, sizes=sizes, include=averages)
-        return united if averages else _rounded_down(united)
+        return united if averages else _round_down(united)
     fill = f"{number:g}" if constant else before.op.mode.value
     if plain:
         return replace(window, policy="explicit", pads=pads, sizes=sizes, fill=fill, include=averages)
-    return _behind(window, before, pads)
+    return _behind_pad(window, before, pads)
 
 
-def _behind(window: Window, before: Node, pads: Pads | None) -> Window:
+def _behind_pad(window: Window, before: Node, pads: Pads | None) -> Window:
     """The window with a Pad in front that it cannot include, described by what it does: names tell nothing."""
     assert isinstance(before.op, Pad)
     number = fill_of(before)
@@ -294,7 +294,7 @@ def _with_windows_outside(node: Node, window: Window) -> Window:
     return window if shape is None else replace(window, name=behind.name, results=shape[2:], ceil_mode=True)
 
 
-def _rounded_down(window: Window) -> Window:
+def _round_down(window: Window) -> Window:
     """With ceil mode, what that adds as padding: where rounding up ends it asks what is data, and a Pad makes data."""
     reached = window.effective_pads if window.ceil_mode else None
     if reached is None:

@@ -142,7 +142,7 @@ class SourceFiles:
         while done < region.nbytes:
             data = os.pread(descriptor, min(CHUNK, region.nbytes - done), region.offset + done)
             if not data:
-                raise _cut_short(region, done)
+                raise _short_file_error(region, done)
             done += len(data)
             yield data
 
@@ -160,7 +160,7 @@ class SourceFiles:
         while left:
             moved = _copy_once(descriptor, target, offset, min(left, 1 << 30))
             if moved == 0:
-                raise _cut_short(region, region.nbytes - left)
+                raise _short_file_error(region, region.nbytes - left)
             left -= moved
             offset += moved
         if file.seekable():
@@ -173,11 +173,11 @@ def _check_stamp(region: FileRegion, status: os.stat_result) -> None:
     if region.stamp is None or region.stamp == stamp_of(status):
         return
     if status.st_size < region.offset + region.nbytes:
-        raise _cut_short(region, max(0, status.st_size - region.offset))
+        raise _short_file_error(region, max(0, status.st_size - region.offset))
     raise FormatError("the file was changed or replaced since it was opened; read it anew", path=region.path)
 
 
-def _cut_short(region: FileRegion, count: int) -> FormatError:
+def _short_file_error(region: FileRegion, count: int) -> FormatError:
     return FormatError(
         f"weights end {region.nbytes - count} bytes early; was the file cut short since it was opened?",
         path=region.path,

@@ -88,7 +88,7 @@ def replacing_pair(weights: str | os.PathLike[str], target: str | os.PathLike[st
         yield Pair(data.file, [final] if first is None else [(data.name, first.file), final])
         writing.close()
         with writing.locked():
-            if first is not None and _linked(data):
+            if first is not None and _link_part(data):
                 _switch_pair(data, first, last)
             elif place.exists() and weights_place.exists():
                 _switch([data, last])
@@ -186,7 +186,7 @@ class _Writing:
                 for target in self._targets:
                     self.places.append(_Place(target, self._folder(target)))
                 for place in self.places:
-                    with _said(place.path):
+                    with _naming_target(place.path):
                         place.check()
                 self.sweep((PARTIAL,))
         except BaseException:
@@ -205,7 +205,7 @@ class _Writing:
     def _folder(self, target: Path) -> int:
         descriptor = self._folders.get(target.parent)
         if descriptor is None:
-            with _said(target):
+            with _naming_target(target):
                 descriptor = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
             self._stack.callback(os.close, descriptor)
             self._folders[target.parent] = descriptor
@@ -213,7 +213,7 @@ class _Writing:
 
     def create(self, place: _Place, kind: str = PARTIAL) -> _Part:
         """A new file for a place, with the permissions of the one that stands there. Raises ExportFailure."""
-        with _said(place.path), signals_held():
+        with _naming_target(place.path), signals_held():
             while True:
                 name = f"{partial_prefix(place.name)}{os.urandom(16).hex()}{kind}"
                 flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -288,7 +288,7 @@ def _switch(parts: Sequence[_Part]) -> None:
         part.place.remove(name)
 
 
-def _linked(part: _Part) -> bool:
+def _link_part(part: _Part) -> bool:
     """Give a part's file a second name, which can take its place while the first one stays. False where the file system
     has no links."""
     folder, name = part.place.folder, f"{partial_prefix(part.place.name)}{os.urandom(16).hex()}{PARTIAL}"
@@ -338,7 +338,7 @@ def _sweep(folder: int, name: str) -> None:
 
 
 @contextmanager
-def _said(target: Path) -> Iterator[None]:
+def _naming_target(target: Path) -> Iterator[None]:
     """Raise ExportFailure, naming the target, for what the system refuses."""
     try:
         yield

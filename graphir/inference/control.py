@@ -123,7 +123,7 @@ def _infer_map(run: Inference, node: Node, operands: Operands) -> list[Found]:
     elements = [type_.element if isinstance(type_, SequenceType) else type_ or ANYTHING for type_ in operands]
     around = frozenset().union(*map(counted_in, elements))
     results = _run_body(run, node, node.subgraphs[0], elements, (None,) * len(elements))
-    return [(SequenceType(_settled(type_, None, around)[0]), None) for type_, _ in results]
+    return [(SequenceType(_without_fresh_sizes(type_, None, around)[0]), None) for type_, _ in results]
 
 
 class _Iteration(ABC):
@@ -156,7 +156,7 @@ class _Iteration(ABC):
         declared = [value.declared for value in self.body.inputs]
         types = [_as_declared(stated, type_) for stated, (type_, _) in zip(declared, inputs, strict=True)]
         results = _run_body(self.run, self.node, self.body, types, [known for _, known in inputs])
-        return self.split([_settled(type_, known, around) for type_, known in results])
+        return self.split([_without_fresh_sizes(type_, known, around) for type_, known in results])
 
     def count_trips(self, states: list[Found]) -> bool:
         """Find the number of iterations, once the body has run over what all of them find. True if it ran again."""
@@ -179,19 +179,19 @@ class _Iteration(ABC):
         if self.count_trips(states):
             self.step(before)
         if self.trips == 0:
-            return [*states, *_stacked(slices, axes, 0)]
+            return [*states, *_stack_slices(slices, axes, 0)]
         if before != states and isinstance(self.trips, int) and self._is_short(self.trips):
-            last, slices = self._unrolled(states, self.trips)
+            last, slices = self._unroll_iterations(states, self.trips)
             self.step(before)
-            return [*last, *_stacked(slices, axes, self.trips)]
+            return [*last, *_stack_slices(slices, axes, self.trips)]
         if not self.at_least_once:
             after = [_common(start, state) for start, state in zip(states, after, strict=True)]
-        return [*after, *_stacked(slices, axes, self.trips)]
+        return [*after, *_stack_slices(slices, axes, self.trips)]
 
     def _is_short(self, trips: int) -> bool:
         return trips <= UNROLLED_ITERATIONS and trips * _weight(self.body) <= UNROLLED_NODES
 
-    def _unrolled(self, states: list[Found], trips: int) -> tuple[list[Found], list[Found]]:
+    def _unroll_iterations(self, states: list[Found], trips: int) -> tuple[list[Found], list[Found]]:
         """The carried values behind the last iteration, and what the slices of all iterations have in common."""
         slices: list[Found] = []
         for iteration in range(trips):
@@ -206,7 +206,7 @@ def _weight(graph: Graph) -> int:
     return len(graph) + UNROLLED_ITERATIONS * inner
 
 
-def _settled(type_: Type, known: Known | None, around: frozenset[str]) -> Found:
+def _without_fresh_sizes(type_: Type, known: Known | None, around: frozenset[str]) -> Found:
     """What a body gives, without the sizes that each of its runs finds anew: they differ from run to run."""
     if isinstance(type_, TensorType) and type_.shape is not None:
         type_ = TensorType(type_.dtype, tuple([UNKNOWN if counted(dim) - around else dim for dim in type_.shape]))
@@ -227,7 +227,7 @@ def _without_shape(type_: Type) -> Type:
     return TensorType(type_.dtype) if isinstance(type_, TensorType) else type_
 
 
-def _stacked(slices: list[Found], axes: Sequence[int], length: Dim) -> list[Found]:
+def _stack_slices(slices: list[Found], axes: Sequence[int], length: Dim) -> list[Found]:
     """The slices of all iterations, stacked along an axis of the results."""
     results: list[Found] = []
     for (type_, _), axis in zip_longest(slices, axes[: len(slices)], fillvalue=0):  # type: ignore[misc]
@@ -261,8 +261,8 @@ class _Loop(_Iteration):
 
     def inputs(self, states: Sequence[Found], iteration: int | None) -> list[Found]:
         number, condition = self.body.inputs[:2]
-        counted = None if iteration is None else _filled(number.declared, iteration)
-        running = _filled(condition.declared, 1)
+        counted = None if iteration is None else _fill_shape(number.declared, iteration)
+        running = _fill_shape(condition.declared, 1)
         return [(TensorType(DType.INT64), counted), (TensorType(DType.BOOL), running), *states]
 
     def split(self, outputs: list[Found]) -> tuple[list[Found], list[Found]]:
@@ -278,14 +278,14 @@ class _Loop(_Iteration):
         self.at_least_once = start == 1 and (
             self.operands[0] is None or (limit is not None and dim_max(limit, 1) == limit)
         )
-        if start == 1 and limit is not None and self._goes_on() == 1:
+        if start == 1 and limit is not None and self._last_condition() == 1:
             self.trips = dim_max(limit, 0)
             return False
         if self.at_least_once:
             self.trips = self._trips_by_running(states, limit)
         return self.at_least_once
 
-    def _goes_on(self) -> Dim | None:
+    def _last_condition(self) -> Dim | None:
         """The condition that the body gives, as it was run last."""
         return _number(self.run.known[self.body.outputs[0]])
 
@@ -300,7 +300,7 @@ class _Loop(_Iteration):
                 if count == 1:
                     raise
                 break  # sizes that grow beyond all bounds: so many iterations are not certain after all
-            goes_on = self._goes_on()
+            goes_on = self._last_condition()
             if goes_on == 0 or limit == count:
                 return count
             if goes_on != 1 or (limit is not None and dim_max(limit, count + 1) != limit):
@@ -316,7 +316,7 @@ def _number(known: Known | None) -> Dim | None:
     return None if isinstance(element, float) else element
 
 
-def _filled(declared: Type, element: int) -> Known | None:
+def _fill_shape(declared: Type, element: int) -> Known | None:
     """One known element in the shape that is declared, a scalar where nothing is."""
     shape = declared.shape if isinstance(declared, TensorType) else None
     return Known.vector((element,)) if shape is not None and len(shape) == 1 else Known.scalar(element)

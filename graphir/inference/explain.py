@@ -120,7 +120,7 @@ class Explanation:
                 continue
             seen.add(number)
             yield f"{indent}{step.fact}   {step.origin}"
-            passed, others = self._passed_on(number)
+            passed, others = self._skip_unchanged(number)
             if len(passed) > SHOWN_PASSES:
                 nodes = [self.steps[index].node for index in passed]
                 agreed = f"; {others} other operand(s) on the way say the same" if others else ""
@@ -134,7 +134,7 @@ class Explanation:
         """Whether all causes say the same as the step."""
         return bool(step.causes) and all(self.steps[cause].content == step.content for cause in step.causes)
 
-    def _passed_on(self, number: int) -> tuple[list[int], int]:
+    def _skip_unchanged(self, number: int) -> tuple[list[int], int]:
         """The line of steps below one through which its content comes unchanged, and how many others agree with it."""
         indices: list[int] = []
         others = 0
@@ -240,7 +240,7 @@ class _Explaining:
         """Everything that is known of a value, and what is not."""
         type_ = self.run.types[value]
         answers = [self._number(fact) for fact in facts_of(value, type_, self.run.known[value])]
-        for what in _missing(type_):
+        for what in _unknown_parts(type_):
             answers.append(len(self.steps))
             self.steps.append(Step(value.name, what, "?", "unknown"))
         return Explanation(value.name, type_, tuple(self.steps), tuple(answers))
@@ -301,17 +301,17 @@ class _Explaining:
         if value.producer is not node:
             slot = value.graph.inputs.index(value)
             operand = node.inputs[slot] if slot < len(node.inputs) else None
-            shifted = _unsliced(node, slot, fact.what)
-            return [] if operand is None else self._that_hold([Fact(operand, shifted, fact.content)])
+            shifted = _scanned_axis(node, slot, fact.what)
+            return [] if operand is None else self._keep_true([Fact(operand, shifted, fact.content)])
         facts: list[Fact] = []
         for inner in node.subgraphs:
             if isinstance(node.op, Loop | Scan):
-                facts += _iterated(node, inner, fact)
+                facts += _facts_behind_loop(node, inner, fact)
             elif value.index < len(inner.outputs):
                 facts.append(Fact(inner.outputs[value.index], fact.what, fact.content))
-        return self._that_hold(facts)
+        return self._keep_true(facts)
 
-    def _that_hold(self, facts: list[Fact]) -> list[Fact]:
+    def _keep_true(self, facts: list[Fact]) -> list[Fact]:
         run = self.run
         return [
             fact
@@ -320,7 +320,7 @@ class _Explaining:
         ]
 
 
-def _iterated(node: Node, body: Graph, fact: Fact) -> list[Fact]:
+def _facts_behind_loop(node: Node, body: Graph, fact: Fact) -> list[Fact]:
     """The facts behind a result of Loop or Scan: those of the carried values, of a slice, or of the number of trips."""
     index, what = fact.value.index, fact.what
     if isinstance(node.op, Loop):
@@ -354,7 +354,7 @@ def _iterated(node: Node, body: Graph, fact: Fact) -> list[Fact]:
     return [Fact(limit, ELEMENTS, Known(shape, (content,))) for shape in ((), (1,))]
 
 
-def _unsliced(node: Node, slot: int, what: str | int) -> str | int:
+def _scanned_axis(node: Node, slot: int, what: str | int) -> str | int:
     """The axis of a scanned operand that is axis `what` of the slices that the body gets."""
     if not isinstance(node.op, Scan) or not isinstance(what, int):
         return what
@@ -365,7 +365,7 @@ def _unsliced(node: Node, slot: int, what: str | int) -> str | int:
     return what + (what >= axis)
 
 
-def _missing(type_: Type) -> list[str | int]:
+def _unknown_parts(type_: Type) -> list[str | int]:
     """What is not known of a type."""
     if not isinstance(type_, TensorType):
         return []

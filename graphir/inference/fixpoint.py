@@ -64,7 +64,7 @@ class Inference:
                 start = value.type if stored else value.declared
                 if value in self.given:
                     fixed = value.tensor is not None or not isinstance(start, TensorType)
-                    start = _checked(value, self.given[value]) if fixed else self.given[value]
+                    start = _check_given(value, self.given[value]) if fixed else self.given[value]
                 self.types[value] = start
                 self.known[value] = value.known if value.producer is None else None
 
@@ -255,7 +255,7 @@ class Inference:
             self._queue.append(node)
 
 
-def _checked(value: Value, given: Type) -> Type:
+def _check_given(value: Value, given: Type) -> Type:
     try:
         return unify(value.type, given)
     except ShapeError as error:

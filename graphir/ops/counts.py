@@ -31,10 +31,10 @@ def with_names(types: tuple[Type, ...], result: str) -> tuple[Type, ...]:
         import zlib  # a library of C, for odd names only
 
         name = f"{name}_{zlib.crc32(result.encode()):08x}"
-    return tuple([_renamed(type_, name) for type_ in types])
+    return tuple([_rename_sizes(type_, name) for type_ in types])
 
 
-def _renamed(type_: Type, name: str) -> Type:
+def _rename_sizes(type_: Type, name: str) -> Type:
     if not isinstance(type_, TensorType) or type_.shape is None:
         return type_
     return TensorType(type_.dtype, tuple([substitute(dim, _names(dim, name)) for dim in type_.shape]))

@@ -178,7 +178,7 @@ class _Comparison(_Binary):
     result: DType | None = DType.BOOL
 
 
-def _derived(
+def _derive_operator(
     base: type[Operator], name: str, text: str, since: int, follow: Function | None, **stated: object
 ) -> type[Operator]:
     """An operator that differs from others of its family by name, text and what it states."""
@@ -191,14 +191,14 @@ def _unary(
     name: str, text: str, since: int, follow: Function | None = None, takes: DTypes = FLOATS, **traits: object
 ) -> type[Operator]:
     """A unary operator without attributes. `traits` are those that are other than its family's."""
-    return _derived(_Unary, name, text, since, follow, takes=(takes,), **traits)
+    return _derive_operator(_Unary, name, text, since, follow, takes=(takes,), **traits)
 
 
 def _comparison(name: str, text: str, since: int, follow: Function, takes: DTypes = NUMBERS) -> type[Operator]:
     """A comparison whose only attribute is `same_shape`."""
     stated: Any = {"takes": (takes, takes), "__annotations__": {"same_shape": "bool"}, "same_shape": False}
     decides = Decision.NOTHING if takes is BOOL else Decision.STEPS
-    return _derived(_Comparison, name, text, since, follow, decides=decides, **stated)
+    return _derive_operator(_Comparison, name, text, since, follow, decides=decides, **stated)
 
 
 _EXACT: Any = {"rounding": Rounding.EXACT, "decides": Decision.NOTHING}

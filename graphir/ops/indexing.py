@@ -225,10 +225,10 @@ class ScatterElements(_Scatter):
         full = [list(position) for position in np.ndindex(positions.shape)]
         for position, index in zip(full, positions.reshape(-1).tolist(), strict=True):
             position[axis] = index
-        return (_scattered(operands, values, [tuple(position) for position in full], self.reduction),)
+        return (_scatter_known(operands, values, [tuple(position) for position in full], self.reduction),)
 
 
-def _scattered(
+def _scatter_known(
     operands: tuple[Operand, ...], values: Values, positions: list[tuple[int, ...]], reduction: Reduction
 ) -> Known | None:
     """data (operand 0) with the elements or slices of the updates (operand 2) written to places, in order."""
@@ -278,7 +278,7 @@ class ScatterND(_Scatter):
         if positions is None:
             return (None,)
         vectors = [tuple(vector) for vector in positions.reshape(-1, positions.shape[-1]).tolist()]
-        return (_scattered(operands, values, vectors, self.reduction),)
+        return (_scatter_known(operands, values, vectors, self.reduction),)
 
 
 @operator

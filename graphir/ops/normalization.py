@@ -138,7 +138,7 @@ class GroupNormalization(_PerChannel):
         return TensorType(dtype, self._with_channels(x, channels).shape)
 
 
-def _trailing(x: TensorType, axis: int) -> tuple[Shape | None, Shape | None]:
+def _trailing_shapes(x: TensorType, axis: int) -> tuple[Shape | None, Shape | None]:
     """X's axes from `axis` on, and X's shape with these reduced to 1."""
     if x.shape is None:
         return None, None
@@ -184,7 +184,7 @@ class LayerNormalization(_Elementwise):
     def infer(self, x: TensorType, scale: TensorType, b: Operand = None) -> tuple[TensorType, ...]:
         _float(x)
         dtype = same_dtype(x, scale, b)
-        _, reduced = _trailing(x, self.axis)
+        _, reduced = _trailing_shapes(x, self.axis)
         _fits("Scale", scale, x)
         _fits("B", b, x)
         statistic = TensorType(self.stash_type, reduced)
@@ -194,7 +194,7 @@ class LayerNormalization(_Elementwise):
         dtype = same_dtype(*operands, results[0])
         x = refine(operands[0], results[0].shape, dtype)
         assert x is not None
-        trailing, _ = _trailing(x, self.axis)
+        trailing, _ = _trailing_shapes(x, self.axis)
         return x, *(_if_absent(operand, trailing, dtype) for operand in operands[1:])
 
 
@@ -215,7 +215,7 @@ class RMSNormalization(_Elementwise):
     def infer(self, x: TensorType, scale: TensorType) -> TensorType:
         _float(x)
         dtype = same_dtype(x, scale)
-        _trailing(x, self.axis)
+        _trailing_shapes(x, self.axis)
         _fits("scale", scale, x)
         return TensorType(dtype, x.shape)
 
@@ -223,7 +223,7 @@ class RMSNormalization(_Elementwise):
         dtype = same_dtype(*operands, results[0])
         x = refine(operands[0], results[0].shape, dtype)
         assert x is not None
-        return x, _if_absent(operands[1], _trailing(x, self.axis)[0], dtype)
+        return x, _if_absent(operands[1], _trailing_shapes(x, self.axis)[0], dtype)
 
 
 @operator

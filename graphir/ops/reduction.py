@@ -36,10 +36,10 @@ class Reduce(Operator):
 
     def infer(self, x: TensorType, axes: Operand = None, *, values: Values) -> TensorType:
         if axes is None:
-            return TensorType(x.dtype, self._reduced(x.shape, ()))
+            return TensorType(x.dtype, self._reduce_shape(x.shape, ()))
         known = values[1].integers() if len(values) > 1 and values[1] is not None else None
         if known is not None:
-            return TensorType(x.dtype, self._reduced(x.shape, known))
+            return TensorType(x.dtype, self._reduce_shape(x.shape, known))
         if x.shape is None:
             return TensorType(x.dtype, None)
         if self.keepdims:
@@ -48,7 +48,7 @@ class Reduce(Operator):
         rest = len(x.shape) - count if isinstance(count, int) and count else None
         return TensorType(x.dtype, None if rest is None else (UNKNOWN,) * max(rest, 0))
 
-    def _reduced(self, shape: Shape | None, axes: Sequence[int]) -> Shape | None:
+    def _reduce_shape(self, shape: Shape | None, axes: Sequence[int]) -> Shape | None:
         if not axes and self.noop_with_empty_axes:
             return shape
         if shape is None:
@@ -68,12 +68,12 @@ class Reduce(Operator):
         stated = None if axes is None else axes.integers()
         wanted: Shape | None = None
         if shape is not None and stated:
-            wanted = self._widened(shape, stated)
+            wanted = self._open_reduced_axes(shape, stated)
         elif shape is not None and self.keepdims:
             wanted = (UNKNOWN,) * len(shape)
         return (refine(operands[0], wanted, results[0].dtype), *operands[1:])
 
-    def _widened(self, shape: Shape, axes: Sequence[int]) -> Shape:
+    def _open_reduced_axes(self, shape: Shape, axes: Sequence[int]) -> Shape:
         """The operand's shape, unknown on the reduced axes."""
         rank = len(shape) if self.keepdims else len(shape) + len(axes)
         chosen = {normalize_axis(axis, rank) for axis in axes}

@@ -87,14 +87,14 @@ class Reshape(Operator):
             if isinstance(total, int) and isinstance(rest, int) and (rest == 0 or total % rest):
                 raise ShapeError(f"{total} elements of {format_shape(x.shape)} do not fit into {list(wanted)}")
             copied = {axis for axis, dim in enumerate(wanted) if dim == 0 and not self.allowzero}
-            dims[index] = self._remaining(x, dims, index, copied)
+            dims[index] = self._remaining_size(x, dims, index, copied)
         elif isinstance(total, int):
             size = product(dims)
             if isinstance(size, int) and size != total:
                 raise ShapeError(f"{format_shape(x.shape)} has {total} elements, but {list(wanted)} has {size}")
         return tuple(dims)
 
-    def _remaining(self, x: TensorType, dims: list[Dim], index: int, copied: set[int]) -> Dim:
+    def _remaining_size(self, x: TensorType, dims: list[Dim], index: int, copied: set[int]) -> Dim:
         """The size behind -1; sizes that are copied unchanged cancel, so that they need not be known."""
         if x.shape is None:
             return UNKNOWN
@@ -120,10 +120,10 @@ class Reshape(Operator):
         data, wanted = values[0], values[1]
         if data is None or wanted is None:
             return (None,)
-        return (_reshaped(data, self._resolve(TensorType(None, data.shape), wanted.dims())),)
+        return (_reshape_known(data, self._resolve(TensorType(None, data.shape), wanted.dims())),)
 
 
-def _reshaped(data: Known, shape: tuple[Dim, ...] | None) -> Known | None:
+def _reshape_known(data: Known, shape: tuple[Dim, ...] | None) -> Known | None:
     return Known(shape, data.elements) if is_small(shape) else None  # type: ignore[arg-type]
 
 
@@ -138,14 +138,14 @@ class Shape(Operator):
     end: int | None = None
 
     def infer(self, x: TensorType) -> TensorType:
-        chosen = self._chosen(x)
+        chosen = self._chosen_dims(x)
         return TensorType(DType.INT64, (UNKNOWN if chosen is None else len(chosen),))
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
-        chosen = self._chosen(operands[0])
+        chosen = self._chosen_dims(operands[0])
         return (None if chosen is None else Known.vector(chosen),)
 
-    def _chosen(self, x: Operand) -> tuple[Dim, ...] | None:
+    def _chosen_dims(self, x: Operand) -> tuple[Dim, ...] | None:
         return None if x is None or x.shape is None else x.shape[slice(self.start, self.end)]
 
 
@@ -225,7 +225,7 @@ class Flatten(Operator):
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
         data = values[0]
-        return (None if data is None else _reshaped(data, self.infer(TensorType(None, data.shape)).shape),)
+        return (None if data is None else _reshape_known(data, self.infer(TensorType(None, data.shape)).shape),)
 
 
 def missing_size(dims: tuple[Dim, ...], total: Dim) -> tuple[Dim, ...]:

@@ -66,12 +66,12 @@ def _front(axis: int, order: Order) -> int:
     return axis + len(order) if axis < 0 else axis
 
 
-def _place(axis: int, order: Order) -> int:
+def _new_axis(axis: int, order: Order) -> int:
     """Where an old axis stands now."""
     return order.index(_front(axis, order))
 
 
-def _known(node: Node, slot: int) -> tuple[int, ...] | None:
+def _integers(node: Node, slot: int) -> tuple[int, ...] | None:
     value = node.inputs[slot] if slot < len(node.inputs) else None
     return None if value is None or value.known is None else value.known.integers()
 
@@ -119,7 +119,7 @@ def _axis_attribute(node: Node, order: Order) -> Move | None:
     if not all(_has_rank(value, order) for value in values):
         return None
     op: Any = node.op
-    op = replace(op, axis=_place(op.axis, order))
+    op = replace(op, axis=_new_axis(op.axis, order))
     return Move(op, tuple(range(len(values))))
 
 
@@ -130,7 +130,7 @@ def _arg_reduce(node: Node, order: Order) -> Move | None:
         return None
     if not op.keepdims and not _keeps_order(order, [_front(op.axis, order)]):
         return None
-    return Move(replace(op, axis=_place(op.axis, order)), (0,), moves=op.keepdims)
+    return Move(replace(op, axis=_new_axis(op.axis, order)), (0,), moves=op.keepdims)
 
 
 def _reduce(node: Node, order: Order) -> Move | None:
@@ -140,22 +140,22 @@ def _reduce(node: Node, order: Order) -> Move | None:
     if _is_absent(node, 1):
         whole = not node.op.noop_with_empty_axes  # type: ignore[attr-defined]
         return Move(node.op, (0,), moves=keepdims) if whole else None
-    axes = _known(node, 1)
+    axes = _integers(node, 1)
     if not axes:
         return None
     if not keepdims and not _keeps_order(order, [_front(axis, order) for axis in axes]):
         return None
-    moved = tuple(sorted(_place(axis, order) for axis in axes))
+    moved = tuple(sorted(_new_axis(axis, order) for axis in axes))
     return Move(node.op, (0,), {1: moved}, moves=keepdims)
 
 
 def _pad(node: Node, order: Order) -> Move | None:
-    pads = _known(node, 1)
+    pads = _integers(node, 1)
     if not _has_rank(node.inputs[0], order) or pads is None:
         return None
     if not _is_absent(node, 3):
-        axes = _known(node, 3)
-        return None if axes is None else Move(node.op, (0,), {3: tuple(_place(axis, order) for axis in axes)})
+        axes = _integers(node, 3)
+        return None if axes is None else Move(node.op, (0,), {3: tuple(_new_axis(axis, order) for axis in axes)})
     count = len(order)
     begins, ends = pads[:count], pads[count:]
     return Move(node.op, (0,), {1: tuple(part[axis] for part in (begins, ends) for axis in order)})
@@ -166,20 +166,20 @@ def _slice(node: Node, order: Order) -> Move | None:
     if not _has_rank(node.inputs[0], order) or starts is None or not starts.shape:
         return None
     count = starts.shape[0]
-    axes = _known(node, 3) if not _is_absent(node, 3) else tuple(range(count)) if isinstance(count, int) else None
-    return None if axes is None else Move(node.op, (0,), {3: tuple(_place(axis, order) for axis in axes)})
+    axes = _integers(node, 3) if not _is_absent(node, 3) else tuple(range(count)) if isinstance(count, int) else None
+    return None if axes is None else Move(node.op, (0,), {3: tuple(_new_axis(axis, order) for axis in axes)})
 
 
 def _cumulative(node: Node, order: Order) -> Move | None:
-    axis = _known(node, 1)
+    axis = _integers(node, 1)
     if not axis or not _has_rank(node.inputs[0], order):
         return None
-    return Move(node.op, (0,), {1: (_place(axis[0], order),)})
+    return Move(node.op, (0,), {1: (_new_axis(axis[0], order),)})
 
 
 def _each_axis(node: Node, order: Order) -> Move | None:
     """Expand and Tile: an operand with a number for each axis."""
-    numbers = _known(node, 1)
+    numbers = _integers(node, 1)
     if not _has_rank(node.inputs[0], order) or numbers is None or len(numbers) > len(order):
         return None
     whole = (1,) * (len(order) - len(numbers)) + numbers
@@ -192,37 +192,37 @@ def _resize(node: Node, order: Order) -> Move | None:
     if not _has_rank(node.inputs[0], order) or not _is_absent(node, 1):
         return None
     if op.axes:
-        return Move(replace(op, axes=tuple(_place(axis, order) for axis in op.axes)), (0,))
+        return Move(replace(op, axes=tuple(_new_axis(axis, order) for axis in op.axes)), (0,))
     if not _is_absent(node, 2):
         return None
     if _is_absent(node, 3):
         return Move(replace(op, factors=tuple(op.factors[axis] for axis in order)), (0,))
-    sizes = _known(node, 3)
+    sizes = _integers(node, 3)
     return None if sizes is None else Move(op, (0,), {3: tuple(sizes[axis] for axis in order)})
 
 
 def _squeeze(node: Node, order: Order) -> Move | None:
-    axes = _known(node, 1)
+    axes = _integers(node, 1)
     if not _has_rank(node.inputs[0], order) or axes is None:
         return None
     if not _keeps_order(order, [_front(axis, order) for axis in axes]):
         return None
-    return Move(node.op, (0,), {1: tuple(sorted(_place(axis, order) for axis in axes))}, moves=False)
+    return Move(node.op, (0,), {1: tuple(sorted(_new_axis(axis, order) for axis in axes))}, moves=False)
 
 
 def _unsqueeze(node: Node, order: Order) -> Move | None:
-    axes = _known(node, 1)
+    axes = _integers(node, 1)
     if not _has_rank(node.outputs[0], order) or axes is None:
         return None
     if not _keeps_order(order, [_front(axis, order) for axis in axes]):
         return None
-    return Move(node.op, (), {1: tuple(sorted(_place(axis, order) for axis in axes))})
+    return Move(node.op, (), {1: tuple(sorted(_new_axis(axis, order) for axis in axes))})
 
 
 def _reshape(node: Node, order: Order) -> Move | None:
     op, value, result = node.op, node.inputs[0], node.outputs[0]
     assert isinstance(op, Reshape)
-    sizes = _known(node, 1)
+    sizes = _integers(node, 1)
     if sizes is None or (0 in sizes and not op.allowzero):
         return None
     if _has_rank(value, order) and value is not None and _only_ones_move(value.shape, order):
@@ -259,7 +259,7 @@ def _gather(node: Node, order: Order) -> Move | None:
         return None
     if indices.rank == 0 and not _keeps_order(order, [_front(op.axis, order)]):
         return None
-    return Move(Gather(_place(op.axis, order)), (0,), moves=indices.rank == 1)
+    return Move(Gather(_new_axis(op.axis, order)), (0,), moves=indices.rank == 1)
 
 
 RULES: dict[type[Operator], Rule] = {

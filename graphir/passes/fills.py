@@ -65,7 +65,7 @@ def _resolve(graph: Graph, node: Node, sizes: _Sizes) -> str:
         return f"no input has an axis {', '.join(sorted(unread))}"
     name = value.name
     if all(isinstance(size, int) for size in shape):
-        fill = _filled(graph, node, tuple(size for size in shape if isinstance(size, int)))
+        fill = _make_fill(graph, node, tuple(size for size in shape if isinstance(size, int)))
         graph.decide(DecisionKind.CONSTANT_SIZE, node.name, f"its open sizes follow from its users: {value.type}")
     else:
         vector = sizes.vector(shape, node)
@@ -83,7 +83,7 @@ def _resolve(graph: Graph, node: Node, sizes: _Sizes) -> str:
     return ""
 
 
-def _filled(graph: Graph, node: Node, shape: tuple[int, ...]) -> Value:
+def _make_fill(graph: Graph, node: Node, shape: tuple[int, ...]) -> Value:
     """A parameter, or what makes one number a tensor where that has many elements."""
     op = node.op
     assert isinstance(op, Fill)

@@ -55,7 +55,7 @@ def _fold(graph: Graph, node: Node) -> bool:
     small = byte_size(type_.dtype, _sizes(type_)) <= SMALL and sum(tensor.nbytes for tensor in tensors) <= SMALL
     if not small and not _may_be_large(node, type_):
         return False
-    folded = _computed(node.op, compute, tensors, type_, small)
+    folded = _compute_tensor(node.op, compute, tensors, type_, small)
     name, sources = result.name, result.sources
     value = graph.add_parameter(graph.fresh_name(f"{name}_value"), folded)
     graph.replace_uses(result, value)
@@ -84,7 +84,7 @@ def _sizes(type_: TensorType) -> tuple[int, ...]:
     return tuple(dim for dim in type_.shape or () if isinstance(dim, int))
 
 
-def _computed(op: Operator, compute: Compute, tensors: list[Tensor], type_: TensorType, small: bool) -> Tensor:
+def _compute_tensor(op: Operator, compute: Compute, tensors: list[Tensor], type_: TensorType, small: bool) -> Tensor:
     import numpy as np
 
     dtype, shape = type_.dtype, _sizes(type_)
@@ -143,8 +143,8 @@ COMPUTE: dict[type[Operator], Compute] = {
     ew.Div: _divide,
     ew.Exp: _numpy("exp"),
     ew.Log: _numpy("log"),
-    ew.Max: lambda op, *arrays: _reduced("maximum", arrays),
-    ew.Min: lambda op, *arrays: _reduced("minimum", arrays),
+    ew.Max: lambda op, *arrays: _reduce_arrays("maximum", arrays),
+    ew.Min: lambda op, *arrays: _reduce_arrays("minimum", arrays),
     ew.Mul: _numpy("multiply"),
     ew.Neg: _numpy("negative"),
     ew.Reciprocal: lambda op, array: _divide(op, array.dtype.type(1), array),
@@ -158,7 +158,7 @@ COMPUTE: dict[type[Operator], Compute] = {
 }
 
 
-def _reduced(name: str, arrays: tuple[Any, ...]) -> Any:
+def _reduce_arrays(name: str, arrays: tuple[Any, ...]) -> Any:
     import functools
 
     import numpy as np

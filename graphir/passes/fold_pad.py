@@ -35,7 +35,7 @@ def fold_pads(graph: Graph) -> Outcome:
         if not isinstance(node.op, Conv | AveragePool | MaxPool):
             continue
         before, order = pad_in_front(node)
-        merged = None if before is None else _merged(node, before, order)
+        merged = None if before is None else _merge_padding(node, before, order)
         if before is not None and merged is not None:
             _without_pad(graph, node, merged, before, order)
             outcome.note(node.name, f"the Pad {before.name} in front became part of its padding")
@@ -77,7 +77,7 @@ def _without_pad(graph: Graph, node: Node, merged: Operator, before: Node, order
     graph.rename(transposed, name)
 
 
-def _merged(node: Node, before: Node, order: tuple[int, ...]) -> Operator | None:
+def _merge_padding(node: Node, before: Node, order: tuple[int, ...]) -> Operator | None:
     """The operator with the padding of the Pad in front of it, None where that would change numbers."""
     op, kernel = node.op, kernel_of(node)
     assert isinstance(op, Conv | AveragePool | MaxPool)

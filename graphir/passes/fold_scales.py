@@ -128,7 +128,7 @@ def _affine(
         tensors = [value.tensor if value is not None and value.producer is None else None for value in user.inputs[1:5]]
         if slot != 0 or axis != 1 or any(tensor is None for tensor in tensors):
             return None
-        gamma, beta, mean, variance = (_wide(tensor) for tensor in tensors if tensor is not None)
+        gamma, beta, mean, variance = (_as_double(tensor) for tensor in tensors if tensor is not None)
         epsilon = op.epsilon
 
         def scale() -> Any:
@@ -150,7 +150,7 @@ def _affine(
     return None, (lambda: -vector()) if isinstance(op, Sub) else vector
 
 
-def _wide(tensor: Tensor) -> Callable[[], Any]:
+def _as_double(tensor: Tensor) -> Callable[[], Any]:
     return lambda: tensor.numpy().astype("float64").reshape(-1)
 
 
@@ -185,7 +185,7 @@ def _operands(graph: Graph, node: Node, scale: Any, shift: Any) -> list[Value | 
     if bias is not None:
         if bias.producer is not None or bias.tensor is None or bias.tensor.shape not in ((channels,), (1, channels)):
             return None
-        old = _wide(bias.tensor)
+        old = _as_double(bias.tensor)
     dtype = tensor.dtype
     if scale is not None:
         axis = (0 if op.transB else 1) if isinstance(op, Gemm) else 0 if isinstance(op, Conv) else 1
@@ -193,7 +193,7 @@ def _operands(graph: Graph, node: Node, scale: Any, shift: Any) -> list[Value | 
         stored = tensor
 
         def scaled() -> Any:
-            return _rounded(stored.numpy().astype("float64") * scale().reshape(spread), dtype)
+            return _round_to(stored.numpy().astype("float64") * scale().reshape(spread), dtype)
 
         name = graph.fresh_name(f"{weight.name}_scaled")
         weight = graph.add_parameter(name, Tensor.computed(dtype, tensor.shape, scaled))
@@ -205,13 +205,13 @@ def _operands(graph: Graph, node: Node, scale: Any, shift: Any) -> list[Value | 
 
         total = np.zeros(channels) if old is None else beta * old()
         total = total if scale is None else total * scale()
-        return _rounded(total if shift is None else total + shift(), dtype)
+        return _round_to(total if shift is None else total + shift(), dtype)
 
     parameter = graph.add_parameter(graph.fresh_name(f"{node.name}_bias"), Tensor.of(moved()))
     return [node.inputs[0], weight, parameter]
 
 
-def _rounded(array: Any, dtype: Any) -> Any:
+def _round_to(array: Any, dtype: Any) -> Any:
     """The numbers in a dtype; those beyond it are infinite, as where they are computed in it."""
     import numpy as np
 

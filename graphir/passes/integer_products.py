@@ -79,7 +79,7 @@ def _dtype(terms: Dim) -> DType:
     return DType.FLOAT32 if isinstance(terms, int) and terms * LARGEST_PRODUCT < EXACT else DType.FLOAT64
 
 
-def _convolved(floats: _Floats, weight: int, zeros: tuple[int, int], bias: int | None) -> Value:
+def _convolve(floats: _Floats, weight: int, zeros: tuple[int, int], bias: int | None) -> Value:
     """The convolution of the operands in slot 0 and `weight` less their zero points, and the bias."""
     op, shape = floats.node.op, floats.operand(weight).shape
     assert isinstance(op, ConvInteger | QLinearConv)
@@ -95,7 +95,7 @@ def _convolved(floats: _Floats, weight: int, zeros: tuple[int, int], bias: int |
     return floats.add(op.conv(), *operands, suffix="sums")
 
 
-def _multiplied(floats: _Floats, right: int, zeros: tuple[int, int]) -> Value:
+def _multiply(floats: _Floats, right: int, zeros: tuple[int, int]) -> Value:
     """The product of the matrices in slot 0 and `right` less their zero points, those of the left one a row each."""
     columns = floats.operand(0).shape
     dtype = _dtype(columns[-1]) if columns else DType.FLOAT64
@@ -104,15 +104,15 @@ def _multiplied(floats: _Floats, right: int, zeros: tuple[int, int]) -> Value:
 
 
 def _conv_integer(floats: _Floats) -> Value:
-    return floats.cast(_convolved(floats, 1, (2, 3), None), DType.INT32)
+    return floats.cast(_convolve(floats, 1, (2, 3), None), DType.INT32)
 
 
 def _matmul_integer(floats: _Floats) -> Value:
-    return floats.cast(_multiplied(floats, 1, (2, 3)), DType.INT32)
+    return floats.cast(_multiply(floats, 1, (2, 3)), DType.INT32)
 
 
 def _quantized_conv(floats: _Floats) -> Value:
-    sums = _convolved(floats, 3, (2, 5), 8)
+    sums = _convolve(floats, 3, (2, 5), 8)
     scales = floats.operand(1), floats.spread(floats.operand(4), (floats.operand(3).rank or 2) - 2)
     return floats.requantized(sums, scales, (6, 7), 1)
 
@@ -121,7 +121,7 @@ def _quantized_matmul(floats: _Floats) -> Value:
     wanted = floats.operand(7).dtype
     if wanted not in (DType.INT8, DType.UINT8):
         raise GraphError(f"its result is {wanted}; integers of 8 bits can be said in floats")
-    sums = _multiplied(floats, 3, (2, 5))
+    sums = _multiply(floats, 3, (2, 5))
     return floats.requantized(sums, (floats.spread(floats.operand(1), 1), floats.operand(4)), (6, 7), -2)
 
 

@@ -118,11 +118,11 @@ def _relations(graph: Graph, names: Pair) -> _Relations:
                 _relate(shape[axis], names, relations)
     for node in graph.nodes:
         if isinstance(node.op, Concat):
-            relations.met.update(_joined(node, node.op, names))
+            relations.met.update(_pairs_joined(node, node.op, names))
     return relations
 
 
-def _joined(node: Node, op: Concat, names: Pair) -> Iterator[Pair]:
+def _pairs_joined(node: Node, op: Concat, names: Pair) -> Iterator[Pair]:
     """The pairs that stand on one axis of tensors that are joined along another one, where sizes must be equal."""
     shapes = [value.shape for value in node.inputs if value is not None and value.shape]
     for shape in shapes:
@@ -175,8 +175,8 @@ def _rename(graph: Graph, names: Mapping[str, str]) -> None:
     """Put the names into every type and known element, and into what was decided so far."""
     sizes = {old: symbol(new) for old, new in names.items()}
     for value in _values(graph):
-        set_type(value, _renamed(value.type, sizes))
-        value.declared = _renamed(value.declared, sizes)
+        set_type(value, _rename_sizes(value.type, sizes))
+        value.declared = _rename_sizes(value.declared, sizes)
         if value.known is not None and any(isinstance(element, Sym) for element in value.known.elements):
             elements = tuple(substitute(element, sizes) for element in value.known.elements)  # type: ignore[arg-type]
             value.known = Known(value.known.shape, elements)
@@ -187,9 +187,9 @@ def _rename(graph: Graph, names: Mapping[str, str]) -> None:
     ]
 
 
-def _renamed(type_: Type, sizes: Mapping[str, Dim]) -> Type:
+def _rename_sizes(type_: Type, sizes: Mapping[str, Dim]) -> Type:
     if isinstance(type_, SequenceType | OptionalType | MapType):
-        return replace(type_, element=_renamed(type_.element, sizes))
+        return replace(type_, element=_rename_sizes(type_.element, sizes))
     if not isinstance(type_, TensorType) or not any(isinstance(dim, Sym) for dim in type_.shape or ()):
         return type_
     return TensorType(type_.dtype, tuple(substitute(dim, sizes) for dim in type_.shape or ()))

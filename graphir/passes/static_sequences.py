@@ -147,7 +147,7 @@ def _identity(walk: _Walk, node: Node, body: Body) -> list[Content]:
     return [value if isinstance(value.type, TensorType) else walk.content(value)]
 
 
-def _at(walk: _Walk, node: Node, body: Body) -> list[Content]:
+def _element_at(walk: _Walk, node: Node, body: Body) -> list[Content]:
     items = walk.elements(node)
     return [items[walk.position(node, 1, len(items), 0)]]
 
@@ -270,7 +270,7 @@ Handler = Callable[[_Walk, Node, Body], list[Content]]
 HANDLERS: Mapping[type, Handler] = {
     sq.SequenceConstruct: _construct,
     sq.SequenceEmpty: _construct,
-    sq.SequenceAt: _at,
+    sq.SequenceAt: _element_at,
     sq.SequenceInsert: _insert,
     sq.SequenceErase: _erase,
     sq.SequenceLength: _length,

@@ -104,7 +104,7 @@ class _Turns:
         """What stands for the results of a Loop. Raises _Stays."""
         body = self.node.subgraphs[0]
         trips = self._trips()
-        goes_on = self._goes_on(self.node.inputs[1] if len(self.node.inputs) > 1 else None, trips, 0)
+        goes_on = self._has_iteration(self.node.inputs[1] if len(self.node.inputs) > 1 else None, trips, 0)
         state = [value for value in self.node.inputs[2:] if value is not None]
         scanned: list[list[Value]] = [[] for _ in body.outputs[len(state) + 1 :]]
         turn = 0
@@ -115,19 +115,19 @@ class _Turns:
             first = [self._number(turn, body.inputs[0]), self._truth(body.inputs[1])]
             values = self.body.copy(dict(zip(body.inputs, [*first, *state], strict=True)), self.node, turn=turn)
             turn += 1
-            state = self._kept(values[1 : len(state) + 1], state)
+            state = self._keep_or_update(values[1 : len(state) + 1], state)
             for rows, value in zip(scanned, values[len(state) + 1 :], strict=True):
                 rows.append(value)
             if turn != trips:
-                condition, *state = self._computed(values[0], state)
-                goes_on = self._goes_on(condition, trips, turn)
+                condition, *state = self._compute_state(values[0], state)
+                goes_on = self._has_iteration(condition, trips, turn)
         results = [*state]
         for slot, rows in enumerate(scanned):
             result = self.node.outputs[len(state) + slot]
-            results.append(self._stacked(rows, 0, result) if result.is_needed else rows[0] if rows else result)
+            results.append(self._stack_values(rows, 0, result) if result.is_needed else rows[0] if rows else result)
         return results
 
-    def _goes_on(self, value: Value | None, trips: int | None, turn: int) -> bool:
+    def _has_iteration(self, value: Value | None, trips: int | None, turn: int) -> bool:
         """Whether there is an iteration behind `turn` others; one that may be masked counts. Raises _Stays."""
         known = 1 if value is None else self._constant(value, compute=not turn)
         if known is not None:
@@ -152,7 +152,7 @@ class _Turns:
             self.alive = self._add(And(), [self.alive, scalar], "alive").outputs[0]
         return True
 
-    def _computed(self, condition: Value, state: list[Value]) -> list[Value]:
+    def _compute_state(self, condition: Value, state: list[Value]) -> list[Value]:
         """The condition and the carried values, as constants if the condition depends on constants alone.
 
         What is computed once is not computed again with the next condition.
@@ -164,7 +164,7 @@ class _Turns:
             return [condition, *state]
         return [self.graph.constant(arrays[value]) if value in arrays else value for value in (condition, *state)]
 
-    def _kept(self, new: list[Value], old: list[Value]) -> list[Value]:
+    def _keep_or_update(self, new: list[Value], old: list[Value]) -> list[Value]:
         """The carried values behind an iteration, which stay what they were if the loop has ended."""
         if self.alive is None:
             return new
@@ -203,7 +203,7 @@ class _Turns:
             result = self.node.outputs[count + slot]
             backwards = bool(op.scan_output_directions) and op.scan_output_directions[slot] == 1
             ordered = rows[::-1] if backwards else rows
-            results.append(self._stacked(ordered, axis, result) if result.is_needed else ordered[0])
+            results.append(self._stack_values(ordered, axis, result) if result.is_needed else ordered[0])
         return results
 
     def _check_size(self, count: int) -> None:
@@ -270,7 +270,7 @@ class _Turns:
         axes = self.graph.constant([index], DType.INT64)
         return [self._add(Squeeze(), [part, axes], "slice").outputs[0] for part in parts]
 
-    def _stacked(self, values: list[Value], axis: int, result: Value) -> Value:
+    def _stack_values(self, values: list[Value], axis: int, result: Value) -> Value:
         """The values along a new axis."""
         if not values:
             type_ = result.type

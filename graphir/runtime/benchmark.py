@@ -45,7 +45,7 @@ def measure(
     rests while calls are timed. `before_timing` is called once, between the warm-up and the first round.
     """
     begin = clock()
-    first = tuple(_timed(call, clock) for call in calls)
+    first = tuple(_time_call(call, clock) for call in calls)
     warm_ups = 0
     while warm_ups < warm_up if warm_up is not None else _is_cold(warm_ups, clock() - begin, seconds):
         for call in calls:
@@ -58,7 +58,7 @@ def measure(
     with paused_collector():
         while len(timed[0]) < LEAST_ROUNDS or (clock() - begin < seconds and len(timed[0]) < MOST_ROUNDS):
             for index in generator.permutation(len(calls)).tolist() if len(calls) > 1 else (0,):
-                timed[index].append(_timed(calls[index], clock))
+                timed[index].append(_time_call(calls[index], clock))
     return Samples(first, tuple(map(tuple, timed)), warm_ups)
 
 
@@ -66,7 +66,7 @@ def _is_cold(warm_ups: int, passed: float, seconds: float) -> bool:
     return not warm_ups or (warm_ups < MOST_WARM_UPS and passed < seconds * WARM_UP_SHARE)
 
 
-def _timed(call: Call, clock: Callable[[], float]) -> float:
+def _time_call(call: Call, clock: Callable[[], float]) -> float:
     start = clock()
     result = call()
     taken = clock() - start

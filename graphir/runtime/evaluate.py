@@ -48,11 +48,11 @@ class Evaluator:
                 target = Path(folder) / f"model-{opset or 'default'}.onnx"
                 try:
                     self._export(graph, target, opset)
-                    return run_isolated(partial(_evaluated, target), Caps(SECONDS, machine_memory()))
+                    return run_isolated(partial(_evaluate_model, target), Caps(SECONDS, machine_memory()))
                 except (VerificationError, ExportFailure):
                     continue
         return None
 
 
-def _evaluated(model: Path) -> dict[str, NDArray[Any]]:
+def _evaluate_model(model: Path) -> dict[str, NDArray[Any]]:
     return OnnxSession(model, providers="cpu", optimize=False, threads=1).run({})

@@ -70,11 +70,11 @@ def find_fallbacks(model: bytes | str | os.PathLike[str], providers: str | Seque
     """Start a session and return which nodes the first provider does not run. What onnxruntime prints meanwhile, also
     from other threads of this process, is read and not shown. Raises what `OnnxSession` raises."""
     lines: list[str] = []
-    with _logged(lines):
+    with _capture_stderr(lines):
         session = _Started(model, providers=providers, entries={"log_severity_level": str(EVERYTHING)})
         first, recorded = session.providers[0], session.recorded
         del session  # which logs too when it ends
-    nodes, counts = _nodes_logged(lines)
+    nodes, counts = _parse_logged_nodes(lines)
     if recorded is not None:
         nodes, counts = list(recorded), dict(Counter(node.provider for node in recorded))
     reasons = _reasons(lines, first)
@@ -106,7 +106,7 @@ def describe_fallbacks(
     return sentences
 
 
-def _nodes_logged(lines: Sequence[str]) -> tuple[list[PlacedNode], dict[str, int]]:
+def _parse_logged_nodes(lines: Sequence[str]) -> tuple[list[PlacedNode], dict[str, int]]:
     """The nodes and counts of the list that onnxruntime logs; it names no node where one provider has all."""
     nodes, counts = [], {}
     provider = ""
@@ -131,7 +131,7 @@ def _reasons(lines: Sequence[str], first: str) -> dict[str, str]:
 
 
 @contextmanager
-def _logged(lines: list[str]) -> Iterator[None]:
+def _capture_stderr(lines: list[str]) -> Iterator[None]:
     """Add to `lines` what is written to this process's standard error in the block; nothing of a block that fails."""
     runtime = import_onnxruntime()
     sys.stderr.flush()

@@ -44,7 +44,7 @@ def fitted(name: str, value: object, dtype: DType, shape: Sequence[object]) -> A
     target = dtype.numpy()
     if array.dtype == target:
         return array
-    return _converted(name, array, dtype)
+    return _convert_array(name, array, dtype)
 
 
 def _check_shape(name: str, array: Array, shape: Sequence[object]) -> None:
@@ -64,7 +64,7 @@ def _texts(name: str, array: Array) -> Array:
     raise VerificationError(f"input {name} takes texts, found {array.dtype}")
 
 
-def _converted(name: str, array: Array, dtype: DType) -> Array:
+def _convert_array(name: str, array: Array, dtype: DType) -> Array:
     target = dtype.numpy()
     source = array.dtype.kind
     if dtype.value.startswith("complex") and source in "fiubc":

@@ -49,7 +49,7 @@ def cpu_name() -> str:
             if key.strip() in ("model name", "Model") and value.strip():
                 return value.strip()
     if platform.system() == "Darwin":
-        return _said_by("sysctl", "-n", "machdep.cpu.brand_string") or platform.machine()
+        return _program_output("sysctl", "-n", "machdep.cpu.brand_string") or platform.machine()
     return platform.processor() or platform.machine()
 
 
@@ -73,7 +73,7 @@ def processor_flags() -> frozenset[str]:
 
 def gpu_names() -> list[str]:
     """NVIDIA devices with their drivers; none where nvidia-smi does not run."""
-    return _said_by("nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader").splitlines()
+    return _program_output("nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader").splitlines()
 
 
 def usable_cores() -> int | None:
@@ -91,7 +91,7 @@ def load() -> float | None:
         return None
 
 
-def _said_by(*command: str) -> str:
+def _program_output(*command: str) -> str:
     path = find_program(command[0])
     if path is None:
         return ""

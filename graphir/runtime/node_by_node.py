@@ -36,7 +36,7 @@ def run_nodes(
             ir_version=whole.ir_version, opset_import=whole.opset_import, functions=whole.functions,
             graph=onnx.GraphProto(
                 name="node", node=[node], initializer=[weights[name] for name in operands if name not in fed],
-                input=[_declared(name, array) for name, array in fed.items()],
+                input=[_declare_output(name, array) for name, array in fed.items()],
                 output=[onnx.ValueInfoProto(name=name) for name in node.output if name],
             ),
         )  # fmt: skip
@@ -48,7 +48,7 @@ def run_nodes(
         known |= zip(names, results, strict=True)
 
 
-def _declared(name: str, array: Any) -> onnx.ValueInfoProto:
+def _declare_output(name: str, array: Any) -> onnx.ValueInfoProto:
     import onnx
 
     dtype = onnx.helper.np_dtype_to_tensor_dtype(np.asarray(array).dtype)

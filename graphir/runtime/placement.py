@@ -67,7 +67,7 @@ class Placement:
                 for part in session.get_provider_graph_assignment_info()
                 for node in part.get_nodes()
             ]
-        return None if self._nodes is None else _counted(self._nodes)
+        return None if self._nodes is None else _count_providers(self._nodes)
 
     def after_run(self, session: Any) -> dict[str, int]:
         """The counts. Raises ProviderError if there was no run to learn them from."""
@@ -82,7 +82,7 @@ class Placement:
             if not nodes:
                 raise ProviderError("this onnxruntime tells which provider runs what only after a run")
             self._nodes = list(nodes.values())
-        return _counted(self._nodes)
+        return _count_providers(self._nodes)
 
     @property
     def is_known(self) -> bool:
@@ -94,5 +94,5 @@ class Placement:
         return list(self._nodes or ())
 
 
-def _counted(nodes: Sequence[PlacedNode]) -> dict[str, int]:
+def _count_providers(nodes: Sequence[PlacedNode]) -> dict[str, int]:
     return dict(Counter(node.provider for node in nodes))

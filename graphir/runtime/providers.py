@@ -242,7 +242,7 @@ def choose_providers(providers: str | Sequence[str], *, tf32: bool = False) -> l
     plugged = {} if set(ordered) <= set(built_in) else plugin_devices()
     for name in ordered:
         if name not in built_in and name not in plugged:
-            raise ProviderError(_missing(rows[name][0], built_in))
+            raise ProviderError(_missing_reason(rows[name][0], built_in))
     if PROVIDERS["cuda"] in ordered:
         _load_cuda()
     return [
@@ -251,7 +251,7 @@ def choose_providers(providers: str | Sequence[str], *, tf32: bool = False) -> l
     ]
 
 
-def _missing(row: Provider, built_in: Sequence[str]) -> str:
+def _missing_reason(row: Provider, built_in: Sequence[str]) -> str:
     text = f"{row.runtime_name} was asked for, but onnxruntime has only {', '.join(built_in)}"
     reason = plugin_reasons().get(row.runtime_name, "")
     return text + (f"; {reason}" if reason else "") + (f"; {row.install}" if row.install else "")

@@ -95,7 +95,7 @@ class OnnxSession:
         self._nodes = partial(_run_alone, runtime, options, source) if is_traced() else None
         try:
             with self._turn, step("the start of"):
-                self._session = _started(runtime, source, options, chosen, providers == "auto")
+                self._session = _start_session(runtime, source, options, chosen, providers == "auto")
         except VerificationError as error:
             if parts is None or UNREGISTERED not in str(error):
                 raise
@@ -162,7 +162,7 @@ class OnnxSession:
         may be fed too. Raises VerificationError for feeds that do not fit, all missing and unknown ones listed, and for
         outputs that the model does not have.
         """
-        names, arrays = self._checked(feeds, outputs)
+        names, arrays = self._check_run(feeds, outputs)
         if not names:
             return {}
         foreign = any(_is_foreign(self._dtypes[name]) for name in (*names, *arrays))
@@ -206,7 +206,7 @@ class OnnxSession:
         With `bound` they and the outputs are kept on the provider's device (None: if it is no CPU and that can be
         done). Raises VerificationError as `run` does, and for what cannot be bound: texts and what is no tensor.
         """
-        names, arrays = self._checked(feeds, None)
+        names, arrays = self._check_run(feeds, None)
         provider = self.providers[0]
         unbound = [name for name in (*arrays, *names) if self._dtypes[name] in (None, DType.STRING)]
         if bound and unbound:
@@ -222,7 +222,7 @@ class OnnxSession:
         prepared.device_words = self._device_words
         return prepared
 
-    def _checked(
+    def _check_run(
         self, feeds: Mapping[str, NDArray[Any]], outputs: Sequence[str] | None
     ) -> tuple[list[str], dict[str, Any]]:
         """The names of the outputs that are asked for, and the feeds as the inputs want them."""
@@ -278,12 +278,12 @@ def _on_cpu(runtime: Any, options: Any) -> Callable[[bytes], Any]:
     """What starts a session on the CPU with these options. Raises VerificationError for what onnxruntime refuses."""
 
     def start(model: bytes) -> Any:
-        return _started(runtime, model, options, choose_providers("cpu"), False)
+        return _start_session(runtime, model, options, choose_providers("cpu"), False)
 
     return start
 
 
-def _started(
+def _start_session(
     runtime: Any,
     source: str | bytes,
     options: Any,

@@ -82,11 +82,11 @@ def ratio_of(first: Sequence[float], second: Sequence[float], seed: int = 0) -> 
     value = float(np.median(pairs[1]) / np.median(pairs[0]))
     if rounds < LEAST_ROUNDS:
         return Ratio(value, None, None, rounds)
-    low, high = np.quantile(_resampled(pairs, seed), ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
+    low, high = np.quantile(_resample_ratios(pairs, seed), ((1 - LEVEL) / 2, (1 + LEVEL) / 2))
     return Ratio(value, float(low), float(high), rounds)
 
 
-def _resampled(pairs: NDArray[Any], seed: int) -> NDArray[Any]:
+def _resample_ratios(pairs: NDArray[Any], seed: int) -> NDArray[Any]:
     """Ratios of medians of so many resamples."""
     generator = np.random.Generator(np.random.PCG64(seed))
     rounds = pairs.shape[1]

@@ -49,7 +49,7 @@ def counted(things: Collection[T], what: str) -> Iterable[T]:
     (['a', 'b'], Count(what='letter', done=1, total=2))
     """
     listener = _LISTENER.get()
-    return things if listener is None else _told(things, what, listener)
+    return things if listener is None else _tell_counts(things, what, listener)
 
 
 def tell_count(what: str, done: int, total: int) -> None:
@@ -64,7 +64,7 @@ def is_listened_to() -> bool:
     return _LISTENER.get() is not None
 
 
-def _told(things: Collection[T], what: str, listener: Listener) -> Iterator[T]:
+def _tell_counts(things: Collection[T], what: str, listener: Listener) -> Iterator[T]:
     total = len(things)
     for done, thing in enumerate(things):
         listener(Count(what, done, total))

@@ -68,7 +68,7 @@ def add_plain(
                 return False
             names.append(result)
             stated.append(types[key_of(row["type"])])
-            contents.append(_UNTOLD if len(row) == 2 else _told(row, types))
+            contents.append(_UNTOLD if len(row) == 2 else _read_details(row, types))
         results = graph.insert(op, operands, name, names).outputs
     except RULE_FAILURES:
         return False
@@ -83,7 +83,7 @@ def add_plain(
     return True
 
 
-def _told(row: dict[str, Json], types: dict[bytes, Type]) -> Told:
+def _read_details(row: dict[str, Json], types: dict[bytes, Type]) -> Told:
     """What a result states besides its name and type. Raises KeyError for all but the commonest forms."""
     sources = row.get("sources", [])
     if type(sources) is not list or (len(row) > 3 and not row.keys() <= VALUE_FIELDS):

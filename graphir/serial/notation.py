@@ -186,7 +186,7 @@ def bytes_from_json(raw: Json, where: str) -> bytes:
 
 
 @lru_cache(maxsize=4096)
-def _parsed(text: str) -> Dim:
+def _parse_text(text: str) -> Dim:
     if len(text) > LONGEST_DIM:
         raise ValueError(f"{len(text)} characters, at most {LONGEST_DIM} are read")
     return parse_dim(text)
@@ -201,7 +201,7 @@ def dim_to_json(dim: Dim) -> int | str:
     if isinstance(dim, Sym):
         text = str(dim)
         try:
-            same = _parsed(text) == dim
+            same = _parse_text(text) == dim
         except (ValueError, ArithmeticError, RecursionError):
             same = False
         if not same:
@@ -217,7 +217,7 @@ def dim_from_json(raw: Json, where: str) -> Dim:
     if type(raw) is not str:
         raise Refused(where, f"expected a dimension (an integer, '?' or an expression), found {kind(raw)}")
     try:
-        dim = _parsed(raw)
+        dim = _parse_text(raw)
     except (ValueError, ArithmeticError, RecursionError) as error:
         raise Refused(where, f"not a dimension: {raw[:80]!r}: {error}") from error
     if raw != "?" and not isinstance(dim, Sym):

@@ -150,7 +150,7 @@ class _Reader:
             rows[index] = None  # a large document goes as its graph comes
         outputs = []
         for index, row in enumerate(items(fields["outputs"], f"{where}.outputs")):
-            outputs.append(_referred(graph, row, f"{where}.outputs[{index}]"))
+            outputs.append(_find_value(graph, row, f"{where}.outputs[{index}]"))
         graph.set_outputs(outputs)
         return graph
 
@@ -192,9 +192,9 @@ class _Reader:
                 raise Refused(f"{where}.data", str(error)) from error
         if "stored" not in raw:
             raise Refused(where, "found nothing that says where its elements are: neither data nor stored")
-        return self._stored(raw, where, dtype, shape)
+        return self._read_stored(raw, where, dtype, shape)
 
-    def _stored(self, raw: dict[str, Json], where: str, dtype: DType, shape: tuple[int, ...]) -> Tensor:
+    def _read_stored(self, raw: dict[str, Json], where: str, dtype: DType, shape: tuple[int, ...]) -> Tensor:
         key = name_from_json(raw["stored"], f"{where}.stored")
         if self._weights is None:
             raise Refused(f"{where}.stored", "the file names no weights file, so that nothing can be stored there")
@@ -228,7 +228,7 @@ class _Reader:
         for slot, row in enumerate(items(fields["inputs"], f"{where}.inputs")):
             if row is None and slot < len(op.inputs) and not op.inputs[slot].endswith(("?", "*")):
                 raise Refused(f"{where}.inputs[{slot}]", f"{op.name} needs its operand {op.inputs[slot]}")
-            operands.append(None if row is None else _referred(graph, row, f"{where}.inputs[{slot}]"))
+            operands.append(None if row is None else _find_value(graph, row, f"{where}.inputs[{slot}]"))
         results = []
         for index, row in enumerate(items(fields["outputs"], f"{where}.outputs")):
             path = f"{where}.outputs[{index}]"
@@ -297,7 +297,7 @@ class _Reader:
             value.sources = tuple([text_from_json(source, f"{where}.sources") for source in sources])
 
 
-def _referred(graph: Graph, raw: Json, where: str) -> Value:
+def _find_value(graph: Graph, raw: Json, where: str) -> Value:
     """The value that a name stands for: the graph's own, or that of the nearest graph around it that has the name."""
     name, up = raw, 0
     if type(raw) is dict:

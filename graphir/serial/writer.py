@@ -51,7 +51,7 @@ def save_graph(graph: Graph, path: str | os.PathLike[str], *, hashes: bool = Fal
         with replacing(target) as (file,):
             file.write(_text(body, None))
         return
-    replaced = _lying_in(store.tensors.values(), weights)
+    replaced = _paths_at(store.tensors.values(), weights)
     with replacing_pair(weights, target) as pair:
         store.write(pair.weights)
         for name, file in pair.descriptions:
@@ -167,7 +167,7 @@ def _section(name: str, brackets: str, lines: list[str], indent: str) -> str:
     return f'"{name}": {brackets[0]}\n{inner}\n{indent}{brackets[1]}'
 
 
-def _lying_in(tensors: Iterable[Tensor], weights: Path) -> set[str]:
+def _paths_at(tensors: Iterable[Tensor], weights: Path) -> set[str]:
     """The paths among the tensors' regions that are the file at `weights`."""
     paths = {tensor.region.path for tensor in tensors if tensor.region is not None}
     return {path for path in paths if weights.exists() and os.path.exists(path) and os.path.samefile(path, weights)}

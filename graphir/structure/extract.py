@@ -25,19 +25,19 @@ def extract(graph: Graph, outputs: Sequence[Value | str], inputs: Sequence[Value
     if graph.parent is not None:
         raise GraphError(f"cannot extract from {graph.name}: it is the body of a node of {graph.parent.name}")
     lookup = GraphLookup(graph)
-    wanted, cuts = _chosen(lookup, outputs, "output"), _chosen(lookup, inputs, "input")
+    wanted, cuts = _choose_values(lookup, outputs, "output"), _choose_values(lookup, inputs, "input")
     if not wanted:
         raise GraphError(f"cannot extract nothing from {graph.name}: name at least one output")
     _check_outputs(graph, wanted, cuts)
-    needed, nodes = _needed(wanted, cuts)
+    needed, nodes = _find_needed(wanted, cuts)
     idle = [value.name for value in cuts if value not in needed]
     if idle:
         shown = ", ".join(value.name for value in wanted)
         raise GraphError(f"cannot cut {graph.name} at {listing(idle)}: no output ({shown}) depends on it")
-    return _built(graph, wanted, cuts, needed, nodes)
+    return _build_part(graph, wanted, cuts, needed, nodes)
 
 
-def _chosen(lookup: GraphLookup, given: Sequence[Value | str], what: str) -> list[Value]:
+def _choose_values(lookup: GraphLookup, given: Sequence[Value | str], what: str) -> list[Value]:
     """The values that are meant. Raises GraphError for one that is named twice, and for those of other graphs."""
     graph = lookup.graph
     expected = "a Value or the name of one"
@@ -66,7 +66,7 @@ def _check_outputs(graph: Graph, wanted: Sequence[Value], cuts: Sequence[Value])
             raise GraphError(f"{value.name} is {what} of {graph.name}: no node computes it, so it can be no output")
 
 
-def _needed(wanted: Sequence[Value], cuts: Sequence[Value]) -> tuple[set[Value], set[Node]]:
+def _find_needed(wanted: Sequence[Value], cuts: Sequence[Value]) -> tuple[set[Value], set[Node]]:
     """The values that the outputs depend on, up to and with those that become inputs, and the nodes that make them."""
     given = set(cuts)
     needed: set[Value] = set(wanted)
@@ -97,7 +97,7 @@ def uses_of(node: Node) -> list[Value]:
     return values
 
 
-def _built(
+def _build_part(
     graph: Graph, wanted: Sequence[Value], cuts: Sequence[Value], needed: set[Value], nodes: set[Node]
 ) -> Graph:
     part = type(graph)(graph.name)

@@ -48,7 +48,7 @@ class Lookup(Generic[T]):
         if f"{layer}{LAYER_OUTPUT}{number}" in self._values:
             return f"{layer}{LAYER_OUTPUT}{number}"
         if layer not in self._layers:
-            raise self._absent(name)
+            raise self._absent_error(name)
         results = self._layers[layer]
         if number >= len(results):
             raise GraphError(f"the layer {layer!r} of {self.where} has no result {number}; it has {listing(results)}")
@@ -61,10 +61,10 @@ class Lookup(Generic[T]):
         if f"{name}{LAYER_OUTPUT}" in self._values:
             return f"{name}{LAYER_OUTPUT}"
         if not results:
-            raise self._absent(name)
+            raise self._absent_error(name)
         raise GraphError(f"the layer {name!r} of {self.where} has several results: name one of {listing(results)}")
 
-    def _absent(self, name: str) -> GraphError:
+    def _absent_error(self, name: str) -> GraphError:
         hint = similar_names(name, dict.fromkeys([*self._layers, *self._values]))
         return GraphError(f"{self.where} has no value or layer {name!r}{hint}")
 
@@ -88,10 +88,10 @@ class GraphLookup(Lookup["Value"]):
         layers = {name: [value.name for value in results_of(node)] for name, node in nodes.items()}
         super().__init__(graph.name, values, layers)
 
-    def _absent(self, name: str) -> GraphError:
+    def _absent_error(self, name: str) -> GraphError:
         inside = next((node for node in self.graph.nodes if _is_inside(node, name)), None)
         if inside is None:
-            return super()._absent(name)
+            return super()._absent_error(name)
         return GraphError(f"{name!r} stands inside {inside.name} ({inside.op.name}), where nothing can be cut")
 
 

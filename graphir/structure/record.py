@@ -148,7 +148,7 @@ def _init(self: Any, *values: object, **named: object) -> None:
         after()
 
 
-def _compared(self: Any) -> list[object]:
+def _compared_values(self: Any) -> list[object]:
     state = self.__dict__
     return [state[name] for name in _layout_of(type(self)).compared]
 
@@ -156,11 +156,11 @@ def _compared(self: Any) -> list[object]:
 def _eq(self: Any, other: Any) -> Any:
     if type(other) is not type(self):
         return NotImplemented
-    return self.__dict__ == other.__dict__ or _compared(self) == _compared(other)  # the first is quick
+    return self.__dict__ == other.__dict__ or _compared_values(self) == _compared_values(other)  # the first is quick
 
 
 def _hash(self: Any) -> int:
-    return hash(tuple(_compared(self)))
+    return hash(tuple(_compared_values(self)))
 
 
 def _repr(self: Any) -> str:

@@ -63,7 +63,7 @@ def record_state(graph: Graph, carried: Sequence[Carried]) -> None:
             DecisionKind.STATE,
             state.holder,
             f"{state.reason}: what it holds is the input {state.before.name}, {state.before.type}, and after a run the "
-            f"output {output.name}, to be fed to the next; {_about(state, initial)}",
+            f"output {output.name}, to be fed to the next; {_describe_state(state, initial)}",
         )
     if entries:
         graph.metadata[STATE] = json.dumps(entries)
@@ -80,14 +80,14 @@ def state_of(graph: Graph) -> dict[str, State]:
     states = {}
     for name, entry in entries.items() if isinstance(entries, dict) else ():
         if name in inputs and isinstance(entry, dict) and entry.get("output") in outputs:
-            initial, shape = _known(entry.get("initial")), entry.get("shape")
+            initial, shape = _known_numbers(entry.get("initial")), entry.get("shape")
             is_shape = isinstance(shape, list) and all(type(size) is int and size >= 0 for size in shape)
             sizes = tuple(shape) if isinstance(shape, list) and is_shape else None
             states[name] = State(str(entry["output"]), str(entry.get("holder", name)), initial, sizes)
     return states
 
 
-def _known(initial: Any) -> Any:
+def _known_numbers(initial: Any) -> Any:
     """A number or a list of numbers as a file has it, None for anything else."""
     listed = initial if isinstance(initial, list) else [initial]
     return initial if all(isinstance(element, int | float) for element in listed) and len(listed) <= MOST else None
@@ -101,7 +101,7 @@ def _elements(tensor: Tensor) -> Any:
     return array.tolist() if array.size <= MOST else None
 
 
-def _about(state: Carried, initial: Any) -> str:
+def _describe_state(state: Carried, initial: Any) -> str:
     tensor = state.initial
     if tensor is None:
         return "the file does not hold its initial value"

@@ -81,7 +81,7 @@ class Nodes:
         if isinstance(key, slice):
             return list(self)[key]
         if isinstance(key, str):
-            return self._named(key)
+            return self._find_named(key)
         if not isinstance(key, int | np.integer) or isinstance(key, bool):
             raise GraphError(f"a node is found by its place or its name, not by {type(key).__name__}")
         index = int(key)
@@ -90,7 +90,7 @@ class Nodes:
             return node
         raise IndexError(f"graph {self._graph.name} has {len(self)} nodes, none at {key}")
 
-    def _named(self, name: str) -> Node:
+    def _find_named(self, name: str) -> Node:
         matches = [node for node in self if node.name == name]
         if len(matches) == 1:
             return matches[0]

@@ -29,7 +29,7 @@ def _least(dim: Dim, depth: int) -> int | None:
     for mono, factor in dim.terms:
         if len(mono) != 1 or not isinstance(mono[0], Call):
             continue
-        for other, divisor in _below(mono[0], factor):
+        for other, divisor in _lower_expressions(mono[0], factor):
             # factor * call >= factor * other / divisor, so dim * divisor >= what stands here.
             bound = _least((dim - _term(mono, factor)) * divisor + factor * other, depth - 1)
             if bound is not None:
@@ -37,7 +37,7 @@ def _least(dim: Dim, depth: int) -> int | None:
     return max(bounds, default=None)
 
 
-def _below(call: Call, factor: int) -> list[tuple[int | Sym, int]]:
+def _lower_expressions(call: Call, factor: int) -> list[tuple[int | Sym, int]]:
     """Expressions and divisors such that `factor * call` is at least `factor * expression / divisor`."""
     if call.function == ("max" if factor > 0 else "min"):
         return [(call.left, 1), (call.right, 1)]

@@ -169,13 +169,13 @@ class ExportNode(BaseExportNode[O], Generic[O]):
             outputs[0] = self.node.outputs[0].name
         while not outputs[-1]:
             outputs.pop()
-        self._export.append(op_type, inputs, outputs, self.node.name, _present(attributes), domain)
+        self._export.append(op_type, inputs, outputs, self.node.name, _drop_absent(attributes), domain)
 
     def emit_result(self, slot: int, op_type: str, inputs: Sequence[str], **attributes: Any) -> None:
         """Add the ONNX node whose output is one of the node's results, unless it is a further one that nothing uses."""
         value = self.node.outputs[slot]
         if slot == 0 or value.uses or value.graph.is_output(value):
-            self._export.append(op_type, inputs, (value.name,), self.node.name, _present(attributes))
+            self._export.append(op_type, inputs, (value.name,), self.node.name, _drop_absent(attributes))
 
     def emit_as_is(
         self, domain: str, op_type: str, absent: Sequence[int], attributes: dict[str, Any], *, name: str
@@ -209,7 +209,7 @@ class ExportNode(BaseExportNode[O], Generic[O]):
         """Add an ONNX node with one output on the way; returns the output's name."""
         name = f"{self.node.name}_{suffix or op_type.lower()}"
         output = self._export.names.fresh(name)
-        self._export.append(op_type, inputs, (output,), name, _present(attributes), domain)
+        self._export.append(op_type, inputs, (output,), name, _drop_absent(attributes), domain)
         return output
 
     def steps(
@@ -218,7 +218,7 @@ class ExportNode(BaseExportNode[O], Generic[O]):
         """Add an ONNX node with `count` outputs; returns their names."""
         name = f"{self.node.name}_{suffix or op_type.lower()}"
         outputs = [self._export.names.fresh(f"{name}_{index}") for index in range(count)]
-        self._export.append(op_type, inputs, outputs, name, _present(attributes))
+        self._export.append(op_type, inputs, outputs, name, _drop_absent(attributes))
         return outputs
 
     def constant(self, elements: object, dtype: DType | None = None, suffix: str = "const") -> str:
@@ -256,7 +256,7 @@ def unchanged_opset(graph: Graph) -> int | None:
     return None if _metadata(graph, REWRITTEN) else opset_of_source(graph)
 
 
-def _present(attributes: dict[str, Any]) -> dict[str, Any]:
+def _drop_absent(attributes: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in attributes.items() if value is not None}
 
 

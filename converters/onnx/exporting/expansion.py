@@ -125,11 +125,11 @@ def _compose(node: Node) -> _Composition:
     if record is not None:
         definition = _definition(record)
         if definition is not None:
-            return _imported(node, record, definition)
+            return _import_definition(node, record, definition)
     old = _record(node, OLDEST_OPSET)
     if old is None or (record is not None and _operators(record) == _operators(old)):
         raise NoExpansion("ONNX does not define it by other operators", undefined=True)
-    return _imported(node, old, Definition(list(old.graph.node), _opsets(old)))
+    return _import_definition(node, old, Definition(list(old.graph.node), _opsets(old)))
 
 
 def _definition(record: Any) -> Definition | None:
@@ -200,7 +200,7 @@ def _result_names(node: Node) -> list[str]:
     return [f"result:{slot}" for slot in range(len(node.outputs))]
 
 
-def _imported(node: Node, record: Any, definition: Definition) -> _Composition:
+def _import_definition(node: Node, record: Any, definition: Definition) -> _Composition:
     """The nodes of a definition as a graph. Raises GraphirError."""
     import onnx
 

@@ -46,7 +46,7 @@ def export_graph(graph: Graph, *, opset: int | None = None, runnable: bool = Tru
     """
     if opset is not None and not OLDEST_OPSET <= opset <= newest_opset():
         raise ExportFailure(f"opset {opset} is out of range: {OLDEST_OPSET} to {newest_opset()} can be written")
-    export, records = _chosen(graph, opset, runnable)
+    export, records = _export_chosen(graph, opset, runnable)
     note_releases(export)
     unranked = [value for value in graph.inputs if isinstance(value.type, TensorType) and value.shape is None]
     if unranked and not any(key.startswith(FIELD) for key in graph.metadata):
@@ -56,8 +56,8 @@ def export_graph(graph: Graph, *, opset: int | None = None, runnable: bool = Tru
             f"ONNX wants the number of axes of every input; unknown are {', '.join(value.name for value in unranked)}: "
             f"give their shapes, as in {' '.join(f'-i {value.name}:{example_shape(value)}' for value in unranked[:5])}"
         )
-    records.outputs = [(name, _stated(f"output {name}", type_)) for name, type_ in records.outputs]
-    records.inputs = [(name, _stated(f"input {name}", type_)) for name, type_ in records.inputs]
+    records.outputs = [(name, _stated_type(f"output {name}", type_)) for name, type_ in records.outputs]
+    records.inputs = [(name, _stated_type(f"input {name}", type_)) for name, type_ in records.inputs]
     records.initializers = _initializers(graph, export)
     model = OnnxModel(**vars(records), opset=export.opset, domains=export.domains)
     notes = _has_inner_metadata(model)
@@ -67,7 +67,7 @@ def export_graph(graph: Graph, *, opset: int | None = None, runnable: bool = Tru
     return model
 
 
-def _chosen(graph: Graph, opset: int | None, runnable: bool) -> tuple[Export, OnnxGraph]:
+def _export_chosen(graph: Graph, opset: int | None, runnable: bool) -> tuple[Export, OnnxGraph]:
     """The export at the opset that was asked for, or else at the lowest that says the whole graph."""
     source = opset_of_source(graph)
     start = opset or max(source or DEFAULT_OPSET, OLDEST_OPSET)
@@ -204,7 +204,7 @@ def _outputs(graph: Graph, export: Export) -> list[tuple[str, Type]]:
     return outputs
 
 
-def _stated(what: str, type_: Type) -> Type:
+def _stated_type(what: str, type_: Type) -> Type:
     if isinstance(type_, TensorType) and type_.dtype is None:
         raise ExportFailure(
             f"the dtype of {what} is unknown, and ONNX requires one; state it, as in -i name:1,3:float32"

@@ -33,13 +33,13 @@ def ir_version_of(opset: int, domains: Mapping[str, int] | None = None) -> int:
     >>> ir_version_of(17), ir_version_of(21), ir_version_of(17, {"ai.onnx.ml": 5})
     (8, 10, 10)
     """
-    version = _at(IR_VERSIONS, opset)
+    version = _version_at(IR_VERSIONS, opset)
     if domains and "ai.onnx.ml" in domains:
-        version = max(version, _at(ML_IR_VERSIONS, domains["ai.onnx.ml"]))
+        version = max(version, _version_at(ML_IR_VERSIONS, domains["ai.onnx.ml"]))
     return version
 
 
-def _at(table: Sequence[tuple[int, int]], version: int) -> int:
+def _version_at(table: Sequence[tuple[int, int]], version: int) -> int:
     return next((value for since, value in table if since <= version), table[-1][1])
 
 

@@ -89,9 +89,9 @@ def _plan(op_type: str, opset: int, types: Mapping[str, str], halves: bool, near
     by_age = [(everywhere[start:], everywhere[start].number if start else "") for start in range(len(everywhere))]
 
     def runs(on: Sequence[Release], changed: Mapping[str, str]) -> bool:
-        given = _replaced(types, changed, schema)
+        given = _replace_types(types, changed, schema)
         runs_it = (release.runs(op_type, schema.since, opset, given, halves=halves) for release in on)
-        return _are_taken(given, schema) and all(runs_it)
+        return _are_allowed(given, schema) and all(runs_it)
 
     if runs(everywhere, {}):
         return RUNS
@@ -108,7 +108,7 @@ def _plan(op_type: str, opset: int, types: Mapping[str, str], halves: bool, near
     return Plan(missing=f"onnxruntime {newest.number} has no kernel for {op_type}{of} at opset {opset}", whole=whole)
 
 
-def _replaced(types: Mapping[str, str], changed: Mapping[str, str], schema: Signature) -> dict[str, str]:
+def _replace_types(types: Mapping[str, str], changed: Mapping[str, str], schema: Signature) -> dict[str, str]:
     given = dict(types) | dict(changed)
     for formal in (*schema.inputs, *schema.outputs):
         if formal.variable in changed and formal.name in types:
@@ -116,7 +116,7 @@ def _replaced(types: Mapping[str, str], changed: Mapping[str, str], schema: Sign
     return given
 
 
-def _are_taken(types: Mapping[str, str], schema: Signature) -> bool:
+def _are_allowed(types: Mapping[str, str], schema: Signature) -> bool:
     """Whether ONNX's operator takes these types."""
     return all(
         not types.get(formal.name) or types[formal.name] in map(element, formal.types)

@@ -79,16 +79,16 @@ def _result(node: OnnxNode, formal: Formal, bound: Mapping[str, str]) -> str:
     if len(formal.types) == 1:
         return next(iter(formal.types))
     if node.op_type == "Cast":
-        return _stated(node.attributes.get("to"))
+        return _type_of_code(node.attributes.get("to"))
     if "dtype" in node.attributes:
-        return _stated(node.attributes["dtype"])
+        return _type_of_code(node.attributes["dtype"])
     if node.op_type == "ConstantOfShape":
         value = node.attributes.get("value")
         return type_text(value.type) if isinstance(value, Tensor) else "tensor(float)"
     return bound.get(formal.variable, "")
 
 
-def _stated(code: object) -> str:
+def _type_of_code(code: object) -> str:
     return f"tensor({dtype_text(BY_CODE[code])})" if isinstance(code, int) and code in BY_CODE else ""
 
 

@@ -23,18 +23,18 @@ class CutModel:
         self._makers = {
             name: index for index, node in enumerate(self._model.graph.node) for name in node.output if name
         }
-        taken = {name for node in _every(self._model.graph.node) for name in (*node.input, *node.output)}
+        taken = {name for node in _all_nodes(self._model.graph.node) for name in (*node.input, *node.output)}
         self._ending = next(ENDING + "'" * count for count in range(len(taken) + 1) if _is_new(ENDING, count, taken))
 
     def edges(self, wanted: Iterable[str], fed: Collection[str]) -> set[str]:
         """Return the fed values that the wanted ones are made from together."""
-        return self._between(wanted, fed)[1]
+        return self._nodes_between(wanted, fed)[1]
 
     def reads(self, wanted: Iterable[str], fed: Collection[str]) -> dict[str, set[str]]:
         """Return the fed values that each wanted one is made from, with others fed or not between."""
         names: dict[str, set[str]] = {}
         for name in wanted:
-            _, names[name] = self._between([name], fed)
+            _, names[name] = self._nodes_between([name], fed)
         return names
 
     def part(self, fed: Mapping[str, Array], wanted: Collection[str]) -> tuple[Any, dict[str, str]]:
@@ -47,7 +47,7 @@ class CutModel:
         import onnx
 
         graph = self._model.graph
-        indices, read = self._between(wanted, fed)
+        indices, read = self._nodes_between(wanted, fed)
         names = {value: value + self._ending for value in fed if value in read}
         model = onnx.ModelProto(ir_version=self._model.ir_version)
         model.opset_import.extend(self._model.opset_import)
@@ -67,7 +67,7 @@ class CutModel:
         part.output.extend(onnx.ValueInfoProto(name=name) for name in wanted if name in self._makers)
         return model, names
 
-    def _between(self, wanted: Iterable[str], fed: Collection[str]) -> tuple[set[int], set[str]]:
+    def _nodes_between(self, wanted: Iterable[str], fed: Collection[str]) -> tuple[set[int], set[str]]:
         """The places of the nodes that make what is wanted, back to what is fed, and what of that they read."""
         indices: set[int] = set()
         read: set[str] = set()
@@ -89,11 +89,11 @@ def _is_new(ending: str, count: int, taken: Collection[str]) -> bool:
     return not any(name.endswith(ending + "'" * count) for name in taken)
 
 
-def _every(nodes: Any) -> Iterator[Any]:
+def _all_nodes(nodes: Any) -> Iterator[Any]:
     for node in nodes:
         yield node
         for body in _bodies(node):
-            yield from _every(body.node)
+            yield from _all_nodes(body.node)
 
 
 def _bodies(node: Any) -> Iterator[Any]:
@@ -103,7 +103,7 @@ def _bodies(node: Any) -> Iterator[Any]:
         yield from attribute.graphs
 
 
-def _own(body: Any) -> set[str]:
+def _defined_names(body: Any) -> set[str]:
     """The names that a body gives a meaning of its own."""
     local_names = {given.name for given in body.input} | {tensor.name for tensor in body.initializer}
     return local_names | {name for inner in body.node for name in inner.output}
@@ -113,7 +113,7 @@ def _uses(node: Any) -> Iterator[str]:
     """What a node reads, with what its bodies capture."""
     yield from filter(None, node.input)
     for body in _bodies(node):
-        local_names = _own(body)
+        local_names = _defined_names(body)
         for inner in body.node:
             yield from (name for name in _uses(inner) if name not in local_names)
         yield from (result.name for result in body.output if result.name not in local_names)
@@ -125,7 +125,7 @@ def _rename(node: Any, names: Mapping[str, str]) -> None:
         if name in names:
             node.input[slot] = names[name]
     for body in _bodies(node):
-        local_names = _own(body)
+        local_names = _defined_names(body)
         outer = {value: name for value, name in names.items() if value not in local_names}
         for inner in body.node:
             _rename(inner, outer)

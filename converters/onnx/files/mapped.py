@@ -50,7 +50,7 @@ def mapped_model(path: str | os.PathLike[str]) -> Mapped | None:
         model.ParseFromString(stripped.message)
     except (FormatError, DecodeError):
         return None
-    marked = [tensor for tensor in _every(model) if tensor.external_data]
+    marked = [tensor for tensor in _all_tensors(model) if tensor.external_data]
     if any(_region(tensor, stripped) is None for tensor in marked):
         return None
     # Of the tensors elsewhere (of attributes, of graphs inside nodes) onnxruntime wants the elements.
@@ -62,7 +62,7 @@ def mapped_model(path: str | os.PathLike[str]) -> Mapped | None:
         return None
     for tensor in weights:
         _name(tensor, real_path.name, _region(tensor, stripped))
-    for tensor in _every(model):
+    for tensor in _all_tensors(model):
         region = _region(tensor, stripped)
         if region is not None:
             tensor.ClearField("external_data")
@@ -70,7 +70,7 @@ def mapped_model(path: str | os.PathLike[str]) -> Mapped | None:
     return Mapped(model.SerializeToString(), real_path.parent)
 
 
-def _every(model: Any) -> Iterator[Any]:
+def _all_tensors(model: Any) -> Iterator[Any]:
     return tensors_of(model.graph, *(function.node for function in model.functions))
 
 

@@ -228,7 +228,7 @@ def _attribute(node: OnnxNode, name: str, value: Any, dims: Mapping[str, str]) -
         return value.data
     what = f"attribute {name} of {node.name}"
     if isinstance(value, tuple | list):
-        kind, content = _listed(node, name, value, what)
+        kind, content = _list_field(node, name, value, what)
     elif isinstance(value, bool | int):
         _check_whole(node, name, value, (value,))
         kind, content = _INT, _integer(3, int(value))
@@ -243,11 +243,11 @@ def _attribute(node: OnnxNode, name: str, value: Any, dims: Mapping[str, str]) -
     elif isinstance(value, TYPES):
         kind, content = _TYPE, framed(14, _type(name, value, dims))
     else:
-        raise _unheld(node, name, value)
+        raise _unsupported_value(node, name, value)
     return framed(1, name.encode()) + content + write_varint(20 << 3 | VARINT) + _SHORT[kind]
 
 
-def _listed(node: OnnxNode, name: str, value: Sequence[Any], what: str) -> tuple[int, bytes]:
+def _list_field(node: OnnxNode, name: str, value: Sequence[Any], what: str) -> tuple[int, bytes]:
     """The type and the field of an attribute that is a list: of integers, of numbers, or of texts."""
     whole = [item for item in value if isinstance(item, int)]
     _check_whole(node, name, value, whole)
@@ -257,7 +257,7 @@ def _listed(node: OnnxNode, name: str, value: Sequence[Any], what: str) -> tuple
         return _FLOATS, b"".join([_float(7, item) for item in value])
     if all(isinstance(item, str) for item in value):
         return _STRINGS, b"".join([framed(9, _utf8(item, what)) for item in value])
-    raise _unheld(node, name, value)
+    raise _unsupported_value(node, name, value)
 
 
 def _check_whole(node: OnnxNode, name: str, value: object, whole: Sequence[int]) -> None:
@@ -265,7 +265,7 @@ def _check_whole(node: OnnxNode, name: str, value: object, whole: Sequence[int])
         raise ExportFailure(f"{node.name} ({node.op_type}): attribute {name} is {value!r}: it needs over 64 bits")
 
 
-def _unheld(node: OnnxNode, name: str, value: object) -> ExportFailure:
+def _unsupported_value(node: OnnxNode, name: str, value: object) -> ExportFailure:
     return ExportFailure(f"{node.name} ({node.op_type}): attribute {name} is {value!r}, which ONNX cannot hold")
 
 

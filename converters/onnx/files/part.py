@@ -25,7 +25,7 @@ def part_of_file(path: str | os.PathLike[str], outputs: Sequence[str], inputs: M
     known = local_names | producers.keys()
     if not all(name in producers for name in outputs) or not all(name in known for name in inputs):
         return None
-    needed, names = _needed(producers, outputs, inputs)
+    needed, names = _find_needed(producers, outputs, inputs)
     _rename_results(needed.values(), inputs)
     nodes = [node for node in graph.node if id(node) in needed]
     del graph.value_info[:]
@@ -38,7 +38,7 @@ def part_of_file(path: str | os.PathLike[str], outputs: Sequence[str], inputs: M
     return model
 
 
-def _needed(
+def _find_needed(
     producers: Mapping[str, Any], outputs: Iterable[str], inputs: Mapping[str, Any]
 ) -> tuple[dict[int, Any], set[str]]:
     """The nodes that the outputs depend on, by identity, and the names that these read."""
@@ -53,11 +53,11 @@ def _needed(
         names.add(name)
         if name not in inputs and node is not None and id(node) not in nodes:
             nodes[id(node)] = node
-            pending += _read(node)
+            pending += _names_read(node)
     return nodes, names
 
 
-def _read(node: Any) -> list[str]:
+def _names_read(node: Any) -> list[str]:
     """The names that a node reads, those that its subgraphs capture (and their own, which do no harm) included."""
     names = list(node.input)
     pending = list(inner_graphs(node))

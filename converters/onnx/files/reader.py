@@ -55,7 +55,7 @@ def open_model(source: onnx.ModelProto | bytes | str | os.PathLike[str]) -> Onnx
     if isinstance(source, onnx.ModelProto):
         opened = OnnxSource(source, TensorSource())
     elif isinstance(source, bytes | bytearray | memoryview):
-        opened = OnnxSource(_parsed(bytes(source), None), TensorSource())
+        opened = OnnxSource(_parse_model(bytes(source), None), TensorSource())
     else:
         opened = _open_file(Path(source))
     _check(opened)
@@ -74,10 +74,10 @@ def _open_file(path: Path) -> OnnxSource:
     except OSError as error:
         raise ImportFailure(f"cannot read {path}: {error.strerror or error}") from error
     stripped = stripped_content(memoryview(mapped), status, path)
-    return OnnxSource(_parsed(stripped.message, path), TensorSource(path, stripped.regions, stamp))
+    return OnnxSource(_parse_model(stripped.message, path), TensorSource(path, stripped.regions, stamp))
 
 
-def _parsed(data: bytes, path: Path | None) -> Any:
+def _parse_model(data: bytes, path: Path | None) -> Any:
     import onnx
     from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 

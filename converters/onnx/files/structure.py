@@ -143,7 +143,7 @@ def read_structure(path: str | os.PathLike[str]) -> Structure:
         captured={
             name: tuple({operand: None for node in nodes for operand in node.input}) for name, nodes in inside.items()
         },
-        typed=_typed(graph, inside),
+        typed=_element_types(graph, inside),
         weights={tensor.name: (tensor.data_type, tuple(tensor.dims)) for tensor in graph.initializer},
         defaults=frozenset(item.name for item in graph.input if item.name in weights),
         random=frozenset(
@@ -183,7 +183,7 @@ def _draws(node: Any) -> bool:
     return draws or (node.op_type == "Dropout" and len(node.input) > 2 and bool(node.input[2]))
 
 
-def _typed(graph: Any, inside: Mapping[str, Sequence[Any]]) -> dict[str, int]:
+def _element_types(graph: Any, inside: Mapping[str, Sequence[Any]]) -> dict[str, int]:
     """The stated element types of weights, inputs and results; of several that a node states, the coarsest."""
     types = {tensor.name: tensor.data_type for tensor in graph.initializer}
     types |= {item.name: item.type.tensor_type.elem_type for item in graph.input}

@@ -47,10 +47,10 @@ class TensorSource:
         if MARK in entries:
             return self._region(entries[MARK], dtype, shape, what)
         if proto.data_location == proto.EXTERNAL:
-            return self._external(entries, dtype, shape, what)
+            return self._external_tensor(entries, dtype, shape, what)
         if proto.HasField("raw_data"):
             return self._raw(proto.raw_data, dtype, shape, what)
-        return self._typed(proto, dtype, shape, what)
+        return self._typed_elements(proto, dtype, shape, what)
 
     def _region(self, mark: str, dtype: DType, shape: tuple[int, ...], what: str) -> Tensor:
         numbered = mark.isascii() and mark.isdigit() and len(mark) <= LONGEST_NUMBER
@@ -71,7 +71,7 @@ class TensorSource:
                 offset=offset,
             )
 
-    def _external(self, entries: dict[str, str], dtype: DType, shape: tuple[int, ...], what: str) -> Tensor:
+    def _external_tensor(self, entries: dict[str, str], dtype: DType, shape: tuple[int, ...], what: str) -> Tensor:
         if self.path is None:
             location = entries.get("location")
             raise FormatError(f"{what}: its elements lie in the file {location!r}; give the path of the model")
@@ -109,7 +109,7 @@ class TensorSource:
         self._check_size(len(raw), dtype, shape, what, None)
         return Tensor.of(unpacked(np.frombuffer(raw, np.uint8), dtype, shape), dtype)
 
-    def _typed(self, proto: Any, dtype: DType, shape: tuple[int, ...], what: str) -> Tensor:
+    def _typed_elements(self, proto: Any, dtype: DType, shape: tuple[int, ...], what: str) -> Tensor:
         """Elements in the field of their kind; narrow types are stored in int32_data, as bits where they are floats."""
         if dtype is DType.STRING:
             texts = [text.decode("utf-8", "surrogateescape") for text in proto.string_data]

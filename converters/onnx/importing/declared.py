@@ -24,11 +24,11 @@ def believable(inferred: Type, stated: Type, symbols: Set[str]) -> Type:
         return stated
     if len(left) != len(right):
         return TensorType(stated.dtype, None)
-    shape = tuple(map(lambda dim, other: _kept(dim, other, symbols), left, right))
+    shape = tuple(map(lambda dim, other: _keep_dim(dim, other, symbols), left, right))
     return stated if shape == right else TensorType(stated.dtype, shape)
 
 
-def _kept(dim: Dim, stated: Dim, symbols: Set[str]) -> Dim:
+def _keep_dim(dim: Dim, stated: Dim, symbols: Set[str]) -> Dim:
     if isinstance(dim, Sym) and isinstance(stated, int) and dim.symbols() <= symbols:
         return UNKNOWN
     if isinstance(dim, int) and isinstance(stated, int) and dim != stated:

@@ -36,7 +36,7 @@ def definition_of(model: Any) -> Definition | None:
     function = onnx.FunctionProto()
     function.ParseFromString(data)
     versions = {entry.domain: entry.version for entry in function.opset_import}
-    return Definition(_filled_in(function, node, schema), versions)
+    return Definition(_instantiate_nodes(function, node, schema), versions)
 
 
 def _body(schema: Any, model: Any) -> bytes:
@@ -62,7 +62,7 @@ def _types(model: Any) -> dict[str, bytes]:
     return {name: type_.SerializeToString() for name, type_ in types.items()}
 
 
-def _filled_in(function: Any, node: Any, schema: Any) -> list[Any]:
+def _instantiate_nodes(function: Any, node: Any, schema: Any) -> list[Any]:
     """The function's nodes over the node's own operands, results and attributes."""
     defaults = {name: stated.default_value for name, stated in schema.attributes.items() if stated.default_value.name}
     stated = dict.fromkeys(schema.attributes) | defaults

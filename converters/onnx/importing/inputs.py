@@ -29,14 +29,14 @@ def fix_inputs(graph: Graph, shapes: Mapping[str, object], dtypes: Mapping[str, 
             value = known[name]
             shape = parse_dims(shapes[name]) if name in shapes else None
             given = TensorType(DType.of(dtypes[name]) if name in dtypes else None, shape)
-            fixed = _fixed(value, given)
+            fixed = _fix_type(value, given)
             value.graph.retype(value, fixed, fixed)
         infer_graph(graph)
     except ShapeError as error:
         raise ImportFailure(f"the shapes given do not fit the model: {error}") from error
 
 
-def _fixed(value: Value, given: TensorType) -> Type:
+def _fix_type(value: Value, given: TensorType) -> Type:
     try:
         return unify(given, value.type)
     except ShapeError as error:

@@ -27,7 +27,7 @@ def sorted_nodes(nodes: Sequence[Any], scope: Scope) -> Sequence[Any]:
                 raise ImportFailure(f"value {name} is produced by node {_name(node)} and by {other}")
             if name:
                 producers[name] = index
-    if _in_order(nodes, producers):
+    if _is_sorted(nodes, producers):
         return nodes
     needs = [[producers[name] for name in names_read(node) if name in producers] for node in nodes]
     order = _depth_first(nodes, needs)
@@ -37,7 +37,7 @@ def sorted_nodes(nodes: Sequence[Any], scope: Scope) -> Sequence[Any]:
     return [nodes[index] for index in order]
 
 
-def _in_order(nodes: Sequence[Any], producers: dict[str, int]) -> bool:
+def _is_sorted(nodes: Sequence[Any], producers: dict[str, int]) -> bool:
     for index, node in enumerate(nodes):
         for name in names_read(node):
             if producers.get(name, -1) >= index:

@@ -22,16 +22,16 @@ class Repeated:
 
     def find(self, proto: Any) -> Operator | None:
         """The operator of a NodeProto that says what one before said, but for the names of its values."""
-        return self._operators.get(_said(proto)) if self._operators else None
+        return self._operators.get(_node_key(proto)) if self._operators else None
 
     def keep(self, proto: Any, op: Operator) -> None:
         """Keep what a NodeProto became."""
-        key = _said(proto)
+        key = _node_key(proto)
         if self._enabled and sum(map(len, key[2:])) <= LONGEST:
             self._operators[key] = op
 
 
-def _said(proto: Any) -> tuple[Any, ...]:
+def _node_key(proto: Any) -> tuple[Any, ...]:
     attributes = proto.attribute
     if not attributes:
         return proto.domain, proto.op_type

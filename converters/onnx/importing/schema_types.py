@@ -24,7 +24,7 @@ def inferred_types(
 
     What onnx refuses to infer is `ANYTHING` too: whether the node is valid is for whoever runs it to say.
     """
-    types = _inferred(domain, op_type, opset, attributes, operands, results)
+    types = _infer_by_schema(domain, op_type, opset, attributes, operands, results)
     rules = _result_rules().get(domain, {}).get(op_type, ())
     return tuple([
         _by_rule(rules[slot], operands) if type_ == ANYTHING and slot < len(rules) else type_
@@ -46,7 +46,7 @@ def _by_rule(rule: int | str | None, operands: Sequence[Type | None]) -> Type:
     return TensorType(operand.dtype) if isinstance(operand, TensorType) else ANYTHING
 
 
-def _inferred(
+def _infer_by_schema(
     domain: str, op_type: str, opset: int, attributes: Sequence[Any], operands: Sequence[Type | None], results: int
 ) -> tuple[Type, ...]:
     import onnx
@@ -66,12 +66,12 @@ def _inferred(
     versions = [onnx.helper.make_opsetid(domain, opset)]
     try:
         protos = onnx.shape_inference.infer_node_outputs(schema, node, types, opset_imports=versions)
-        return tuple([_read(protos, f"result{slot}") for slot in range(results)])
+        return tuple([_read_type(protos, f"result{slot}") for slot in range(results)])
     except (onnx.shape_inference.InferenceError, onnx.checker.ValidationError, FormatError, RuntimeError, ValueError):
         return unknown
 
 
-def _read(protos: Mapping[str, Any], name: str) -> Type:
+def _read_type(protos: Mapping[str, Any], name: str) -> Type:
     proto = protos.get(name)
     return ANYTHING if proto is None else TypeReader(expressions=True).type_of(proto)
 

@@ -140,11 +140,11 @@ class Scope:
         initializers |= {sparse.values.name for sparse in self.proto.sparse_initializer}
         for name, info in stated.items():
             if name not in initializers:
-                self._guarded("input", self._add_input, name, info)
+                self._add_or_stand_in("input", self._add_input, name, info)
         for proto in self.proto.initializer:
-            self._guarded("initializer", self._add_parameter, proto.name, proto, stated, False)
+            self._add_or_stand_in("initializer", self._add_parameter, proto.name, proto, stated, False)
         for proto in self.proto.sparse_initializer:
-            self._guarded("sparse initializer", self._add_parameter, proto.values.name, proto, stated, True)
+            self._add_or_stand_in("sparse initializer", self._add_parameter, proto.values.name, proto, stated, True)
         defaults = [name for name in stated if name in initializers]
         if defaults:
             self.decide(
@@ -153,7 +153,7 @@ class Scope:
                 f"{len(defaults)} input(s) have their value in the file and became parameters: {listing(defaults, 5)}",
             )
 
-    def _guarded(self, kind: str, function: Any, name: str, *arguments: Any) -> None:
+    def _add_or_stand_in(self, kind: str, function: Any, name: str, *arguments: Any) -> None:
         """Add a value, or else record why not and put a stand-in for it, so that its users are not called wrong too."""
         try:
             function(name, *arguments)

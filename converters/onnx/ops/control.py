@@ -76,7 +76,7 @@ def _import_scan(node: ImportNode, states: int, count: int, fields: dict[str, tu
         node.refuse(f"scan_input_axes has {len(fields['scan_input_axes'])} entries, expected {count}")
     values = [node.input(slot) for slot in range(len(node.inputs))]
     axes = fields["scan_input_axes"] or (0,) * count
-    slices = [_sliced(node, value, axis) for value, axis in zip(values[states:], axes, strict=True)]
+    slices = [_slice_type(node, value, axis) for value, axis in zip(values[states:], axes, strict=True)]
     body = node.subgraph("body", [*(value.type for value in values[:states]), *slices])
     if len(body.inputs) != len(values) or len(body.outputs) < states:
         node.refuse(
@@ -86,7 +86,7 @@ def _import_scan(node: ImportNode, states: int, count: int, fields: dict[str, tu
     node.emit(Scan(count, len(body.outputs), **fields), *values, subgraphs=[body])
 
 
-def _sliced(node: ImportNode, value: Value, axis: int) -> Type:
+def _slice_type(node: ImportNode, value: Value, axis: int) -> Type:
     if value.shape is None:
         return TensorType(value.dtype, None)
     if not -len(value.shape) <= axis < len(value.shape):
@@ -106,8 +106,8 @@ def import_scan_8(node: ImportNode) -> None:
     if states < 0:
         node.refuse(f"num_scan_inputs is {count}, but there are {len(values)} operands")
     around = node.new_subgraph(f"{node.name}_element")
-    inputs = [around.add_input(node.fresh_name("element"), _sliced(node, value, 0)) for value in values]
-    slices = [_sliced(node, value, 0) for value in inputs[states:]]
+    inputs = [around.add_input(node.fresh_name("element"), _slice_type(node, value, 0)) for value in values]
+    slices = [_slice_type(node, value, 0) for value in inputs[states:]]
     body = node.subgraph("body", [*(value.type for value in inputs[:states]), *slices], parent=around)
     results = len(body.outputs)
     op = Scan(count, results, scan_input_directions=directions)

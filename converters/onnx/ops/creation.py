@@ -95,14 +95,14 @@ def import_constant_of_shape(node: ImportNode) -> None:
         return
     if value.shape not in ((), (1,)):
         node.refuse(f"its value is {value.type}, expected one element")
-    number = None if value.dtype is DType.STRING else _exact(value)
+    number = None if value.dtype is DType.STRING else _exact_float(value)
     if number is None:
         node.emit(Expand(), node.constant(value.numpy().reshape(()), value.dtype), node.input(0))
     else:
         node.emit(ConstantOfShape(number, value.dtype), node.input(0))
 
 
-def _exact(value: Tensor) -> float | None:
+def _exact_float(value: Tensor) -> float | None:
     """The element as a float, None if that is another number."""
     element = value.numpy().reshape(-1)[0]
     if element.dtype.kind == "c":

@@ -148,7 +148,7 @@ def export_box_nms(node: ExportNode[BoxNMS]) -> None:
     kept = steps.kept(boxes, scores, by_class, op.overlap_thresh, op.valid_thresh, center)
     length = count if op.topk < 0 else wanted
     values, indices = steps.best(kept, length)
-    rows = _converted(steps, steps.rows(rows, indices), op)
+    rows = _convert_boxes(steps, steps.rows(rows, indices), op)
     stays = steps.unsqueeze(node.step("Greater", [values, steps.lowest]), 2)
     nothing = steps.number(-1)
     if op.topk < 0:
@@ -176,7 +176,7 @@ def _scores_by_class(steps: _Steps, classes: str, scores: str, count: int | None
     return node.step("Where", [node.step("Equal", [whole, column]), scores, steps.lowest], suffix="by_class")
 
 
-def _converted(steps: _Steps, rows: str, op: BoxNMS) -> str:
+def _convert_boxes(steps: _Steps, rows: str, op: BoxNMS) -> str:
     """The rows with their boxes in the format that is wanted."""
     if op.in_format is op.out_format:
         return rows
@@ -210,18 +210,18 @@ def export_multibox_detection(node: ExportNode[MultiBoxDetection]) -> None:
     low = node.step("Less", [best, steps.number(float(np.float32(op.threshold)))])
     best = node.step("Where", [low, steps.lowest, best], suffix="score")
     class_ids = node.step("Cast", [best_class], to=CODES[steps.dtype], suffix="class")
-    boxes = _decoded(steps, offsets, anchors, op)
+    boxes = _decode_boxes(steps, offsets, anchors, op)
     columns = [steps.unsqueeze(class_ids, 2), steps.unsqueeze(best, 2), boxes]
     table = node.step("Concat", columns, axis=2, suffix="rows")
     if not 0 < op.nms_threshold <= 1:
-        rows, there = _in_order(steps, table, best, count)
+        rows, there = _restore_order(steps, table, best, count)
         node.emit("Where", [there, rows, nothing])
         return
     wanted = count if op.nms_topk <= 0 else node.step("Min", [count, node.vector([op.nms_topk])])
     values, indices = steps.best(best, wanted)
     rows = steps.rows(table, indices)
     ids = steps.column(rows, 0)
-    unsuppressed = _unsuppressed(steps, op, rows, ids, values)
+    unsuppressed = _suppress_rows(steps, op, rows, ids, values)
     shown = node.step("Where", [unsuppressed, ids, nothing], suffix="shown")
     joined = node.step("Concat", [steps.unsqueeze(shown, 2), steps.columns(rows, 1, 6)], axis=2)
     stays = steps.unsqueeze(node.step("Greater", [values, steps.lowest], suffix="stays"), 2)
@@ -239,7 +239,7 @@ def _highest(node: AnyNode, scores: str) -> str:
     return node.step("ReduceMax", [scores], axes=(1,), keepdims=0)
 
 
-def _unsuppressed(steps: _Steps, op: MultiBoxDetection, rows: str, ids: str, values: str) -> str:
+def _suppress_rows(steps: _Steps, op: MultiBoxDetection, rows: str, ids: str, values: str) -> str:
     """Which rows (N, k) stay, given their classes and their scores in descending order."""
     node = steps.node
     by_class = steps.unsqueeze(values, 1)
@@ -259,7 +259,7 @@ def _class_count(node: AnyNode) -> int | None:
     return count - 1 if isinstance(count, int) else None
 
 
-def _in_order(steps: _Steps, table: str, best: str, count: str) -> tuple[str, str]:
+def _restore_order(steps: _Steps, table: str, best: str, count: str) -> tuple[str, str]:
     """The rows with a score, moved to the front in the order of anchors, and (N, K, 1) whether a row is one of them."""
     node = steps.node
     above = node.step("Cast", [node.step("Greater", [best, steps.lowest])], to=CODES[DType.INT32], suffix="above")
@@ -271,7 +271,7 @@ def _in_order(steps: _Steps, table: str, best: str, count: str) -> tuple[str, st
 def _behind_topk(steps: _Steps, table: str, best: str, count: str, topk: str) -> str:
     """The rows whose place among those with a score, in the order of anchors, is `topk` or later, with class -1."""
     node = steps.node
-    rows, there = _in_order(steps, table, best, count)
+    rows, there = _restore_order(steps, table, best, count)
     nothing = steps.number(-1)
     classes = node.step("Expand", [nothing, node.step("Shape", [steps.columns(rows, 0, 1)])])
     marked = node.step("Concat", [classes, steps.columns(rows, 1, 6)], axis=2)
@@ -279,7 +279,7 @@ def _behind_topk(steps: _Steps, table: str, best: str, count: str, topk: str) ->
     return node.step("Slice", [filled, topk, count, node.vector([1])], suffix="behind")
 
 
-def _decoded(steps: _Steps, offsets: str, anchors: str, op: MultiBoxDetection) -> str:
+def _decode_boxes(steps: _Steps, offsets: str, anchors: str, op: MultiBoxDetection) -> str:
     """Corners (N, K, 4): offsets (N, 4 K) times the variances applied to the anchors' centres and sizes."""
     node = steps.node
     moved = node.step("Reshape", [offsets, node.vector([0, -1, 4])], suffix="offsets")

@@ -68,7 +68,7 @@ def compose_cholesky(make: Maker, op: ir.Cholesky, operands: Sequence[Value]) ->
     return [unstacked(make, stacked, columns=op.lower)]
 
 
-def _substituted(make: Maker, matrix: Value, sides: Value, *, lower: bool, transpose: bool = False) -> Value:
+def _substitute_rows(make: Maker, matrix: Value, sides: Value, *, lower: bool, transpose: bool = False) -> Value:
     """X of op(A) X = B for a triangular A, row by row: forwards where op(A) is a lower one."""
     size, _ = known_sizes(matrix)
     forwards = lower != transpose
@@ -92,12 +92,12 @@ def compose_triangular_solve(make: Maker, op: ir.TriangularSolve, operands: Sequ
     """Substitution; X op(A) = B is op(A)^T X^T = B^T."""
     matrix, sides = operands
     if not op.rightside:
-        return [_substituted(make, matrix, sides, lower=op.lower, transpose=op.transpose)]
-    solution = _substituted(make, matrix, turned(make, sides), lower=op.lower, transpose=not op.transpose)
+        return [_substitute_rows(make, matrix, sides, lower=op.lower, transpose=op.transpose)]
+    solution = _substitute_rows(make, matrix, turned(make, sides), lower=op.lower, transpose=not op.transpose)
     return [turned(make, solution)]
 
 
-def _eliminated(make: Maker, matrix: Value, sides: Value | None) -> tuple[Value, Value]:
+def _eliminate_rows(make: Maker, matrix: Value, sides: Value | None) -> tuple[Value, Value]:
     """Gauss's elimination with the largest pivot of a column: the rows (*, M, M + K) of the upper triangle and of the
     right sides, and (M, *, 1) whether a row was exchanged. Below the triangle there is what was not cleared."""
     size, _ = known_sizes(matrix)
@@ -126,31 +126,31 @@ def _eliminated(make: Maker, matrix: Value, sides: Value | None) -> tuple[Value,
     return unstacked(make, rows), moved
 
 
-def _solved(make: Maker, matrix: Value, sides: Value) -> Value:
+def _solve_system(make: Maker, matrix: Value, sides: Value) -> Value:
     """X of A X = B."""
     size, _ = known_sizes(matrix)
-    rows, _ = _eliminated(make, matrix, sides)
+    rows, _ = _eliminate_rows(make, matrix, sides)
     axis = make.vector(-1)
     upper = make(Slice(), rows, make.vector(0), make.vector(size), axis)
     right = make(Slice(), rows, make.vector(size), make.vector(2**31 - 1), axis)
-    return _substituted(make, upper, right, lower=False)
+    return _substitute_rows(make, upper, right, lower=False)
 
 
 def compose_solve(make: Maker, op: ir.Solve, operands: Sequence[Value]) -> Sequence[Value]:
     """Elimination and substitution."""
-    return [_solved(make, *operands)]
+    return [_solve_system(make, *operands)]
 
 
 def compose_inverse(make: Maker, op: ir.Inverse, operands: Sequence[Value]) -> Sequence[Value]:
     """The solution for the unit matrix."""
     (a,) = operands
     unit = unit_matrix(make, known_sizes(a)[0])
-    return [_solved(make, a, make(Expand(), unit, make(Shape(), a)))]
+    return [_solve_system(make, a, make(Expand(), unit, make(Shape(), a)))]
 
 
 def compose_sign_log_det(make: Maker, op: ir.SignLogDet, operands: Sequence[Value]) -> Sequence[Value]:
     """The signs of the pivots and of the exchanges; the sum of the pivots' logarithms."""
-    rows, moved = _eliminated(make, operands[0], None)
+    rows, moved = _eliminate_rows(make, operands[0], None)
     pivots = diagonal(make, rows)
     ones = make.number(1.0)
     exchanges = make(Squeeze(), make(Where(), moved, make(Neg(), ones), ones), make.vector(-1))

@@ -21,7 +21,7 @@ def import_foreign(node: ImportNode) -> None:
 
     Of the domains that the onnx package knows, it says what types the results have.
     """
-    items = tuple((proto.name, _held(node, proto)) for proto in node.attribute_protos())
+    items = tuple((proto.name, _attribute_value(node, proto)) for proto in node.attribute_protos())
     absent = tuple(index for index, name in enumerate(node.output_names) if not name)
     op = Foreign(node.domain, node.op, items, len(node.output_names), absent, node.is_unnamed)
     results = node.emit_all(op, *node.inputs)
@@ -41,7 +41,7 @@ def import_own(node: ImportNode) -> None:
     """An operator of a plugin's domain, as its class: the attributes are its fields."""
     operator = own_operator(node.op, node.domain)
     assert operator is not None
-    stated = {proto.name: _held(node, proto) for proto in node.attribute_protos()}
+    stated = {proto.name: _attribute_value(node, proto) for proto in node.attribute_protos()}
     node.decide(DecisionKind.PLUGIN, f"{node.op} of the domain {node.domain} is the operator of {operator.plugin}")
     node.emit_all(operator.cls(**stated), *node.inputs)
 
@@ -62,7 +62,7 @@ def _plain(value: Any) -> Any:
     return [_plain(item) for item in value] if isinstance(value, tuple) else value
 
 
-def _held(node: ImportNode, proto: Any) -> object:
+def _attribute_value(node: ImportNode, proto: Any) -> object:
     if proto.HasField("g") or proto.graphs:
         captured = node.captured(proto)
         if captured:

@@ -19,9 +19,9 @@ def export_correlation(node: ExportNode[Correlation]) -> None:
     op = node.op
     charge_nodes(3 * op.shift_count() ** 2, f"node {node.name!r} ({op.name}): its shifts")
     shifts = op.shifts()
-    first, second = (_padded(node, name) for name in node.input_names())
-    still = _shifted(node, first, 0, 0)
-    alike = [_alike(node, still, _shifted(node, second, down, right)) for down in shifts for right in shifts]
+    first, second = (_pad_image(node, name) for name in node.input_names())
+    still = _shift(node, first, 0, 0)
+    alike = [_compare(node, still, _shift(node, second, down, right)) for down in shifts for right in shifts]
     if op.kernel_size > 1:
         kernel, strides = (op.kernel_size,) * 2, (op.stride,) * 2 if op.stride > 1 else None
         node.emit("AveragePool", [node.step("Concat", alike, axis=1)], kernel_shape=kernel, strides=strides)
@@ -33,12 +33,12 @@ def export_correlation(node: ExportNode[Correlation]) -> None:
         node.emit("Concat", alike, axis=1)
 
 
-def _padded(node: ExportNode[Correlation], name: str) -> str:
+def _pad_image(node: ExportNode[Correlation], name: str) -> str:
     pad = node.op.pad
     return node.step("Pad", [name, node.vector([0, 0, pad, pad] * 2)]) if pad else name
 
 
-def _shifted(node: ExportNode[Correlation], name: str, down: int, right: int) -> str:
+def _shift(node: ExportNode[Correlation], name: str, down: int, right: int) -> str:
     """The image without what lies as far outside as shifts reach, shifted."""
     reach = node.op.max_displacement
     if not reach:
@@ -47,7 +47,7 @@ def _shifted(node: ExportNode[Correlation], name: str, down: int, right: int) ->
     return node.step("Slice", [name, node.vector(starts), node.vector(ends), node.vector([2, 3])], suffix="shifted")
 
 
-def _alike(node: ExportNode[Correlation], first: str, second: str) -> str:
+def _compare(node: ExportNode[Correlation], first: str, second: str) -> str:
     """Products or absolute differences, their mean over the channels."""
     if node.op.multiply:
         both = node.step("Mul", [first, second])

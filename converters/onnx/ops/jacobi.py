@@ -126,7 +126,7 @@ def _unit(make: Maker, like: Value, size: int) -> Value:
     return make(Expand(), unit_matrix(make, size), shape)
 
 
-def _ordered(make: Maker, rows: Value, order: Value) -> Value:
+def _order_rows(make: Maker, rows: Value, order: Value) -> Value:
     """Rows (*, M, N) in the order of the indices (*, M)."""
     indices = make(Expand(), make(Unsqueeze(), order, make.vector(-1)), make(Shape(), rows))
     return make(GatherElements(-2), rows, indices)
@@ -138,7 +138,7 @@ def _leads_below_zero(make: Maker, rows: Value) -> Value:
     return make(Less(), lead, make.number(0.0))
 
 
-def _widely(compose: Compose, make: Maker, a: Value) -> Sequence[Value]:
+def _compose_in_double(compose: Compose, make: Maker, a: Value) -> Sequence[Value]:
     """What is composed of the operand as float64, in the operand's dtype: hundreds of rotations would drift in less."""
     if make.dtype is DType.FLOAT64:
         return compose(make, a)
@@ -148,12 +148,12 @@ def _widely(compose: Compose, make: Maker, a: Value) -> Sequence[Value]:
 
 def compose_symmetric_eigen(make: Maker, op: ir.SymmetricEigen, operands: Sequence[Value]) -> Sequence[Value]:
     """Rotations from both sides until the matrix is diagonal."""
-    return _widely(_symmetric_eigen, make, operands[0])
+    return _compose_in_double(_symmetric_eigen, make, operands[0])
 
 
 def compose_svd(make: Maker, op: ir.SVD, operands: Sequence[Value]) -> Sequence[Value]:
     """Rotations of the rows until all are orthogonal; their lengths are the singular values."""
-    return _widely(_svd, make, operands[0])
+    return _compose_in_double(_svd, make, operands[0])
 
 
 def _symmetric_eigen(make: Maker, a: Value) -> Sequence[Value]:
@@ -177,7 +177,7 @@ def _symmetric_eigen(make: Maker, a: Value) -> Sequence[Value]:
     start = make(Where(), lower, a, turned(make, a))
     matrix, vectors = make.loop(MOST_SWEEPS * len(rounds_of(size)), [start, _unit(make, a, size)], step)
     values, order = make.all(TopK(axis=-1, largest=False), diagonal(make, matrix), make.vector(size))
-    vectors = _ordered(make, vectors, order)
+    vectors = _order_rows(make, vectors, order)
     return [make(Where(), _leads_below_zero(make, vectors), make(Neg(), vectors), vectors), values]
 
 
@@ -200,7 +200,7 @@ def _svd(make: Maker, a: Value) -> Sequence[Value]:
     count = MOST_SWEEPS * len(rounds_of(size))
     rows, vectors = make.loop(count, [a, _unit(make, a, size)], step)
     lengths, order = make.all(TopK(axis=-1), make(ReduceL2(keepdims=False), rows, last), make.vector(size))
-    rows, vectors = (_ordered(make, value, order) for value in (rows, vectors))
+    rows, vectors = (_order_rows(make, value, order) for value in (rows, vectors))
     divisor = make(Unsqueeze(), lengths, last)
     divisor = make(Where(), make(Equal(), divisor, zero), make.number(1.0), divisor)
     rows = make(Div(), rows, divisor)

@@ -269,12 +269,12 @@ def import_resize(node: ImportNode) -> None:
     else:
         fields["coordinates"] = node.enum("coordinate_transformation_mode", Coordinates, Coordinates.HALF_PIXEL)
     cropping = fields["coordinates"] is Coordinates.TF_CROP_AND_RESIZE
-    scales, sizes = _given(node, 2), _given(node, 3)
+    scales, sizes = _stated_input(node, 2), _stated_input(node, 3)
     factors = None if scales is None else scales.tensor
     if factors is not None:
         _expect_vector(factors)
         fields["factors"], scales = tuple(map(float, factors.numpy())), None
-    node.emit(Resize(**fields), node.input(0), _given(node, 1) if cropping else None, scales, sizes)
+    node.emit(Resize(**fields), node.input(0), _stated_input(node, 1) if cropping else None, scales, sizes)
 
 
 def _expect_vector(scales: Tensor) -> None:
@@ -282,7 +282,7 @@ def _expect_vector(scales: Tensor) -> None:
         raise ShapeError(f"scales has the shape {format_shape(scales.shape)}, expected one axis")
 
 
-def _given(node: ImportNode, slot: int) -> Value | None:
+def _stated_input(node: ImportNode, slot: int) -> Value | None:
     value = node.optional(slot)
     return None if value is None or value.shape == (0,) else value
 

@@ -136,7 +136,7 @@ def _series(make: Maker, x: Value) -> tuple[Value, Value]:
     return total, make(Add(), x, make.number(LANCZOS_G - 0.5))
 
 
-def _reflected(make: Maker, x: Value) -> tuple[Value, Value]:
+def _reflect_below_half(make: Maker, x: Value) -> tuple[Value, Value]:
     """Whether x is below 0.5, and 1 - x where it is."""
     is_below = make(Less(), x, make.number(0.5))
     return is_below, make(Where(), is_below, make(Sub(), make.number(1.0), x), x)
@@ -159,7 +159,7 @@ def _gamma_above(make: Maker, x: Value) -> Value:
 def compose_gamma(make: Maker, x: Value) -> Value:
     """Lanczos's approximation; below 0.5 by pi / (sin(pi x) gamma(1 - x))."""
     zero = make.number(0.0)
-    is_below, other = _reflected(make, x)
+    is_below, other = _reflect_below_half(make, x)
     far = make.number(BEYOND)
     above = _gamma_above(make, make(Where(), make(Greater(), other, far), far, other))
     below = make(Div(), make.number(math.pi), make(Mul(), _sine_of_pi(make, x), above))
@@ -171,7 +171,7 @@ def compose_gamma(make: Maker, x: Value) -> Value:
 
 def compose_log_gamma(make: Maker, x: Value) -> Value:
     """The logarithm of Lanczos's approximation; below 0.5 by log(pi / |sin(pi x)|) - log gamma(1 - x)."""
-    is_below, other = _reflected(make, x)
+    is_below, other = _reflect_below_half(make, x)
     total, shifted = _series(make, other)
     power = make(Mul(), make(Sub(), other, make.number(0.5)), make(Log(), shifted))
     above = make(Add(), make(Sub(), power, shifted), make(Log(), total))
@@ -184,7 +184,7 @@ def compose_log_gamma(make: Maker, x: Value) -> Value:
     return make(Where(), make(Equal(), make(Abs(), x), infinity), infinity, result)
 
 
-def _wide(make: Maker, op: Operator, operands: Sequence[Value]) -> Sequence[Value]:
+def _compose_in_double(make: Maker, op: Operator, operands: Sequence[Value]) -> Sequence[Value]:
     """A function of the operand as float64, in the operand's dtype."""
     (x,) = operands
     inner = make.of(WIDE)
@@ -197,5 +197,5 @@ FUNCTIONS: dict[type[Operator], Callable[[Maker, Value], Value]] = {
     ir.Gamma: compose_gamma,
     ir.LogGamma: compose_log_gamma,
 }
-EXPORTS = table(*(row(op, composed(_wide)) for op in FUNCTIONS))
+EXPORTS = table(*(row(op, composed(_compose_in_double)) for op in FUNCTIONS))
 IMPORTS: ImportTable = {}

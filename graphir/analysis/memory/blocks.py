@@ -131,7 +131,7 @@ class _Planner:
             self.count[block] = self.reads[output]
 
     def _find(self, number: int, size: int) -> int:
-        for index in self._fitting(size) if self.reach else ():
+        for index in self._fitting_blocks(size) if self.reach else ():
             block = self.free[index][2]
             if self.colours and self.colours[self.released[block]] != self.colours[number]:
                 continue
@@ -143,7 +143,7 @@ class _Planner:
         self.released.append(-1)
         return len(self.sizes) - 1
 
-    def _fitting(self, size: int) -> Iterator[int]:
+    def _fitting_blocks(self, size: int) -> Iterator[int]:
         """The free blocks that may serve a request: from the smallest that is large enough up, then from the largest
         that is too small down.
         """

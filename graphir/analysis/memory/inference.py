@@ -42,7 +42,7 @@ class _Walk:
         for node in graph.nodes:
             self._step(node, outputs)
         if self.unknown:
-            raise _unsized(graph, self.unknown)
+            raise _size_error(graph, self.unknown)
         self.captured += [value for value in graph.outputs if value not in self.places]
         self.made.outputs = [self.places[value] for value in graph.outputs if value in self.places]
         return self.made
@@ -52,7 +52,7 @@ class _Walk:
         inner = 0
         read = [value for value in node.inputs if value is not None]
         for graph in node.subgraphs:
-            peak, captured = self._inside(graph)
+            peak, captured = self._subgraph_peak(graph)
             inner = max(inner, peak)
             read += captured
         self.captured += [value for value in read if value not in self.places]
@@ -68,7 +68,7 @@ class _Walk:
             self.made.tensors.append(Held(name, inner, 8, Kind.ACTIVATION, number, (inner,), "bytes"))
         self.made.steps.append(step)
 
-    def _inside(self, graph: Graph) -> tuple[int, list[Value]]:
+    def _subgraph_peak(self, graph: Graph) -> tuple[int, list[Value]]:
         """The most bytes that a branch or a body holds at one time, its own inputs and what it makes, and the values of
         the graphs around it that it reads.
         """
@@ -119,7 +119,7 @@ def example_of(name: str, shape: Shape | None) -> str:
     return f"{name}:{','.join(str(dim) if isinstance(dim, int) else '1' for dim in shape)}"
 
 
-def _unsized(graph: Graph, values: list[Value]) -> ShapeError:
+def _size_error(graph: Graph, values: list[Value]) -> ShapeError:
     """What is not known, and what of it can be given: `values` are those of the graph and of graphs in it."""
     unknown = set(values)
     inputs = [value for value in graph.inputs if value in unknown]

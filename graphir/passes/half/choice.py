@@ -111,7 +111,7 @@ class Choice:
         unknown = [value.name for value in node.inputs if value is not None and _has_unknown_dtype(value)]
         if unknown:
             return Kept(f"the element type of {', '.join(unknown)} is unknown")
-        pattern = self._asked(node)
+        pattern = self._matching_pattern(node)
         if pattern:
             return Kept(f"asked for by {pattern!r}")
         if node.op.stays_wide:
@@ -134,7 +134,7 @@ class Choice:
             return FOLLOWS
         return None
 
-    def _asked(self, node: Node) -> str:
+    def _matching_pattern(self, node: Node) -> str:
         names = [node.name, *(name for value in node.outputs for name in (value.name, *value.sources))]
         for glob in self._keep:
             if any(fnmatchcase(name, glob) for name in names):

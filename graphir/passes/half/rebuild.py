@@ -108,7 +108,7 @@ class Rebuilder:
     ) -> None:
         """Add the node. A result that is held as float32 and made narrow leaves its name to the Cast behind it."""
         names = [
-            self._fresh(graph, f"{value.name}_{self._narrow}") if self._is_cast_behind(value) else value.name
+            self._unique_name(graph, f"{value.name}_{self._narrow}") if self._is_cast_behind(value) else value.name
             for value in node.outputs
         ]
         added = graph.add_node(
@@ -140,7 +140,7 @@ class Rebuilder:
         if key not in self._casts:
             graph = native.graph
             is_named = value.is_held and value.name not in graph
-            name = value.name if is_named else self._fresh(graph, f"{value.name}_{dtype}")
+            name = value.name if is_named else self._unique_name(graph, f"{value.name}_{dtype}")
             cast = graph.add(Cast(dtype), native, name=name, output=name)
             if is_named:
                 cast.sources, native.sources = native.sources, ()
@@ -148,7 +148,7 @@ class Rebuilder:
             self.casts += 1
         return self._casts[key]
 
-    def _fresh(self, graph: Graph, wanted: str) -> str:
+    def _unique_name(self, graph: Graph, wanted: str) -> str:
         """A name that no value of the old graphs has, and none of the new one."""
         name, count = wanted, 1
         while name in self._taken:

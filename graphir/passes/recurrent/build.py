@@ -45,13 +45,13 @@ class Layer:
         """The node over a sequence (T, N, I), from states (N, H), each None for zeros."""
         weight = self._matrix([gate.input_weight for gate in self.cell.gates], "W")
         recurrent = self._matrix([gate.state_weight for gate in self.cell.gates], "R")
-        first = [None if state is None else self._unsqueezed(state, 0, "initial") for state in states]
+        first = [None if state is None else self._unsqueeze(state, 0, "initial") for state in states]
         operands = [sequence, weight, recurrent, self._bias(), self._lengths(lengths, sequence), *first]
         if self.cell.kind is LSTM:
             operands.append(self._peephole())
         while operands[-1] is None:
             operands.pop()
-        return self._named(self._op(direction), operands)
+        return self._add_layer_node(self._op(direction), operands)
 
     def squeezed(self, value: Value, axis: int, suffix: str) -> Value:
         """The value without its axis of directions."""
@@ -61,10 +61,10 @@ class Layer:
     def kept(self, last: Value, initial: Value, lengths: Value) -> Value:
         """The last state, but the initial one of sequences without elements, for which runtimes give zeros."""
         nought = self.graph.constant(0, lengths.dtype)
-        has_steps = self._unsqueezed(self._add(ew.Greater(), [lengths, nought], "has_steps"), 1, "has_steps")
+        has_steps = self._unsqueeze(self._add(ew.Greater(), [lengths, nought], "has_steps"), 1, "has_steps")
         return self._add(ew.Where(), [has_steps, last, initial], "last")
 
-    def _named(self, op: RNN | GRU | LSTM, operands: Sequence[Value | None]) -> Node:
+    def _add_layer_node(self, op: RNN | GRU | LSTM, operands: Sequence[Value | None]) -> Node:
         """The node under the layer's name, its results named after what they are."""
         names, prefix = self.maker.names, self.maker.prefix
         outputs = [names.fresh(f"{prefix}_{name}") for name in op.outputs]
@@ -94,7 +94,7 @@ class Layer:
             readers = [view.reader() for view in views]
             return self._parameter(shape, suffix, views, lambda: np.concatenate([read().T for read in readers]))
         turned = [self._add(Transpose((1, 0)), [self._part(view)], f"{suffix}_gate") for view in views]
-        return self._unsqueezed(self._joined(turned, suffix), 0, suffix)
+        return self._unsqueeze(self._join_values(turned, suffix), 0, suffix)
 
     def _bias(self) -> Value | None:
         """The biases (1, 2 * G * H), those of the input first; None if there is none."""
@@ -130,7 +130,7 @@ class Layer:
             while len(moving) > 1:
                 moving[:2] = [self._add(ew.Add(), moving[:2], f"{suffix}_sum")]
             parts.append(moving[0])
-        return self._unsqueezed(self._joined(parts, suffix), 0, suffix)
+        return self._unsqueeze(self._join_values(parts, suffix), 0, suffix)
 
     def _parameter(
         self, shape: tuple[int, ...], suffix: str, views: Sequence[View], compute: Callable[[], Array]
@@ -172,10 +172,10 @@ class Layer:
             lengths = self._add(ew.Cast(DType.INT64), [lengths], "lengths")
         return self._add(ew.Cast(DType.INT32), [self._add(ew.Min(), [lengths, limit], "lengths")], "lengths")
 
-    def _joined(self, values: Sequence[Value], suffix: str) -> Value:
+    def _join_values(self, values: Sequence[Value], suffix: str) -> Value:
         return values[0] if len(values) == 1 else self._add(Concat(0), values, f"{suffix}_gates")
 
-    def _unsqueezed(self, value: Value, axis: int, suffix: str) -> Value:
+    def _unsqueeze(self, value: Value, axis: int, suffix: str) -> Value:
         return self._add(Unsqueeze(), [value, self.graph.constant([axis], DType.INT64)], suffix)
 
     def _add(self, op: Operator, values: Sequence[Value], suffix: str) -> Value:

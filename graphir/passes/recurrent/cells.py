@@ -105,23 +105,23 @@ class _Finder:
     def _lstm(self, slot: int, h: Columns, after: Columns, turns: Sequence[bool]) -> Cell:
         """h' = o * g(c'), c' = f * c + i * z. `turns` says which operands stand the other way round."""
         terms = self.terms
-        out, shaped = _turned(terms.factors(after), turns[0])
+        out, shaped = _swap_if(terms.factors(after), turns[0])
         shape, inner = terms.function(shaped)
         new_cell = terms.source(inner)
         cell_slot = self._slot_of(new_cell, slot)
         cell = terms.whole(self.states[cell_slot])
-        kept, added = _turned(terms.addends(new_cell), turns[1])
-        forget, state = _turned(terms.factors(kept), turns[2])
+        kept, added = _swap_if(terms.addends(new_cell), turns[1])
+        forget, state = _swap_if(terms.factors(kept), turns[2])
         if state != cell:
             raise Unlike(f"{new_cell.value.name} keeps no part of {cell.value.name}")
-        first, second = _turned(terms.factors(added), turns[3])
+        first, second = _swap_if(terms.factors(added), turns[3])
         gates = (
             self._gate(first, h, cell), self._gate(out, h, new_cell), self._gate(forget, h, cell), self._gate(second, h)
         )  # fmt: skip
         if not gates[0].function == gates[1].function == gates[2].function:
             raise Unlike("the gates have different functions")
         functions = (gates[0].function, gates[3].function, shape)
-        return _checked(Cell(LSTM, gates, functions, (slot, cell_slot), after))
+        return _check_cell(Cell(LSTM, gates, functions, (slot, cell_slot), after))
 
     def _slot_of(self, new_cell: Columns, slot: int) -> int:
         """The state that becomes the new cell."""
@@ -133,16 +133,16 @@ class _Finder:
     def _gru(self, slot: int, h: Columns, after: Columns, turns: Sequence[bool]) -> Cell:
         """h' = z * h + (1 - z) * n."""
         terms = self.terms
-        kept, added = _turned(terms.addends(after), turns[0])
-        update, state = _turned(terms.factors(kept), turns[1])
-        rest, fresh = _turned(terms.factors(added), turns[2])
+        kept, added = _swap_if(terms.addends(after), turns[0])
+        update, state = _swap_if(terms.factors(kept), turns[1])
+        rest, fresh = _swap_if(terms.factors(added), turns[2])
         if state != h or terms.one_less(rest) != update:
             raise Unlike(f"{after.value.name} does not mix {h.value.name} with a new state")
         gate = self._gate(update, h)
         reset, new, is_late = self._new_state(fresh, h, turns[3])
         if gate.function != reset.function:
             raise Unlike("the gates have different functions")
-        return _checked(Cell(GRU, (gate, reset, new), (gate.function, new.function), (slot,), after, is_late))
+        return _check_cell(Cell(GRU, (gate, reset, new), (gate.function, new.function), (slot,), after, is_late))
 
     def _new_state(self, columns: Columns, h: Columns, is_turned: bool) -> tuple[Gate, Gate, bool]:
         """The reset gate, the new state, and whether the product h R is reset, not h itself."""
@@ -151,10 +151,10 @@ class _Finder:
         parts = _Parts()
         for term in terms.terms(inner):
             if isinstance(term, Other):
-                reset, product_ = _turned(terms.factors(term.columns), is_turned)
+                reset, product_ = _swap_if(terms.factors(term.columns), is_turned)
                 parts.inside = [*parts.inside, (reset, product_)]
             elif isinstance(term, Product) and self._is_reset(term.left, h, is_turned):
-                reset, _ = _turned(terms.factors(term.left), is_turned)
+                reset, _ = _swap_if(terms.factors(term.left), is_turned)
                 parts.recurrent.append((reset, term))
             else:
                 parts.take(term)
@@ -176,14 +176,14 @@ class _Finder:
     def _is_reset(self, left: Columns, h: Columns, is_turned: bool) -> bool:
         """Whether a matrix is a gate times the state."""
         try:
-            return _turned(self.terms.factors(left), is_turned)[1] == h
+            return _swap_if(self.terms.factors(left), is_turned)[1] == h
         except Unlike:
             return False
 
     def _rnn(self, slot: int, h: Columns, after: Columns, turns: Sequence[bool]) -> Cell:
         """h' = f(x W + h R + b)."""
         gate = self._gate(after, h)
-        return _checked(Cell(RNN, (gate,), (gate.function,), (slot,), after))
+        return _check_cell(Cell(RNN, (gate,), (gate.function,), (slot,), after))
 
     def _gate(self, columns: Columns, h: Columns, cell: Columns | None = None) -> Gate:
         """A gate. Raises Unlike for anything else."""
@@ -245,13 +245,13 @@ def _first(match: Callable[[tuple[bool, ...]], Cell]) -> Cell:
     raise reason
 
 
-def _turned(pair: list[Columns], is_turned: bool) -> tuple[Columns, Columns]:
+def _swap_if(pair: list[Columns], is_turned: bool) -> tuple[Columns, Columns]:
     if len(pair) != 2:
         raise Unlike(f"{len(pair)} operands where a cell has two")
     return (pair[1], pair[0]) if is_turned else (pair[0], pair[1])
 
 
-def _checked(cell: Cell) -> Cell:
+def _check_cell(cell: Cell) -> Cell:
     """The cell, unless its gates do not fit together. Raises Unlike."""
     x = cell.x
     if any(gate.x != x for gate in cell.gates):

@@ -79,7 +79,7 @@ class Frame:
     def unmask(self) -> None:
         """Take the selection by lengths off the states and rows. Raises Unlike for any other selection."""
         for index, value in enumerate(self.following):
-            selection = self._selected(value)
+            selection = self._find_selection(value)
             if selection is not None:
                 old, self.following[index] = selection
                 self.masked.add(index)
@@ -90,7 +90,7 @@ class Frame:
             raise Unlike("a row goes on where a sequence has ended")
 
     def _unmask_row(self, index: int) -> bool:
-        selection = self._selected(self.rows[index])
+        selection = self._find_selection(self.rows[index])
         if selection is None:
             return False
         old, self.rows[index] = selection
@@ -98,7 +98,7 @@ class Frame:
             raise Unlike(f"{old.name}, which a row is where a sequence has ended, is not 0")
         return True
 
-    def _selected(self, value: Value) -> tuple[Value, Value] | None:
+    def _find_selection(self, value: Value) -> tuple[Value, Value] | None:
         """What a value is where a sequence has ended and where not, None for one that does not depend on that."""
         node = through(value).producer
         if node is None or node.graph is not self.body or not isinstance(node.op, ew.Where):
@@ -107,13 +107,13 @@ class Frame:
         assert condition is not None
         assert first is not None
         assert second is not None
-        lengths, has_ended = self._ended(condition)
+        lengths, has_ended = self._end_condition(condition)
         if self.lengths not in (None, lengths):
             raise Unlike(f"it stops at {lengths.name} and at {self.lengths.name if self.lengths else ''}")
         self.lengths = lengths
         return (first, second) if has_ended else (second, first)
 
-    def _ended(self, condition: Value) -> tuple[Value, bool]:
+    def _end_condition(self, condition: Value) -> tuple[Value, bool]:
         """The lengths that a condition compares the step's number with, and whether it holds from the end on."""
         value, flips = through(condition), False
         while (node := value.producer) is not None and isinstance(node.op, ew.Not | Unsqueeze):

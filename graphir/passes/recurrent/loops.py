@@ -214,11 +214,11 @@ class _Recognition:
         """The layers in the loop's place; False, with nothing changed, if types of the graph contradict them."""
         rows = [result for result in self.node.outputs[len(frame.states) :] if result.is_needed]
         if self.obsolete:
-            rows = [self._filled(join) for join in self.obsolete]
+            rows = [self._fill_rows(join) for join in self.obsolete]
         for value in rows:
             drop_whole_gathers(self.graph, value)
         takers = {} if frame.lengths is not None else self._takers(rows, owners)
-        turned = self._turned(frame, rows, list(takers))
+        turned = self._find_reversals(frame, rows, list(takers))
         makers: list[Body] = []
         for index, layer in enumerate(self.layers):
             name = self.name if len(self.layers) == 1 else f"{self.name}_{index}"
@@ -263,13 +263,13 @@ class _Recognition:
                 takers.update(dict.fromkeys(last_takers(self.graph, value), owner))
         return takers
 
-    def _filled(self, join: Node) -> Value:
+    def _fill_rows(self, join: Node) -> Value:
         """Rows with the zeros behind them, as many as the sequence has elements."""
         filled, length = join.outputs[0], _size(self._sequence, 0)
         self.graph.refine(filled, TensorType(None, (UNKNOWN if length is None else length, UNKNOWN, UNKNOWN)))
         return filled
 
-    def _turned(self, frame: Frame, rows: list[Value], takers: list[Node]) -> list[Node] | None:
+    def _find_reversals(self, frame: Frame, rows: list[Value], takers: list[Node]) -> list[Node] | None:
         """The nodes that turn all rows round again, for a layer that can run backwards instead; None if it cannot."""
         sequences = {layer.sequence for layer in self.layers if layer.sequence is not None}
         if len(sequences) != 1 or forward_source(self._sequence, frame.lengths) is None:

@@ -76,21 +76,21 @@ class _Way:
         self.ends = self._ends(steps)
         if self.ends is not None and steps is None:
             raise GraphirError(f"it has sequence_lens, and the number of steps of {self.data.name} is open")
-        self.weight, self.recurrent = (self.outer(Transpose((1, 0)), self._own(slot)) for slot in (1, 2))
+        self.weight, self.recurrent = (self.outer(Transpose((1, 0)), self._direction_part(slot)) for slot in (1, 2))
         rows = hidden * self.op.gates
-        biases = None if self._optional(3) is None else self._own(3)
+        biases = None if self._optional(3) is None else self._direction_part(3)
         self.biases = [None, None] if biases is None else self._cut(biases, 2, rows)
-        peepholes = None if self._optional(7) is None else self._own(7)
+        peepholes = None if self._optional(7) is None else self._direction_part(7)
         self.peepholes = [None] * 3 if peepholes is None else self._cut(peepholes, 3, hidden)
         starts = [self._start(slot) for slot in ((5, 6) if isinstance(self.op, LSTM) else (5,))]
         self.body = Graph(f"{node.name}_steps", parent=maker.target)
         *lasts, stacked = self._scan(starts) if steps is None else self._loop(starts, steps)
-        self.results = [stacked, *map(self._ended, lasts)]
+        self.results = [stacked, *map(self._mask_last, lasts)]
 
     def _loop(self, starts: Sequence[Value], steps: int) -> Sequence[Value]:
         """All steps, whose number is known, as a Loop: the last states and the rows."""
         if self.is_reverse:
-            self.data = self._turned(self.data)
+            self.data = self._reverse_rows(self.data)
         number = self._input("step", TensorType(DType.INT64, ()))
         running = self._input("running", TensorType(DType.BOOL, ()))
         states = [self._input("state", start.type) for start in starts]
@@ -102,8 +102,8 @@ class _Way:
             row = self.inner(ew.Where(), inside, after[0], self._number(0.0))
             after = [self.inner(ew.Where(), inside, *pair) for pair in zip(after, states, strict=True)]
         self.body.set_outputs([self.inner(ew.Identity(), running), *after, row])
-        *lasts, rows = self._repeated(Loop(len(starts) + 1), [self._integer(steps), None, *starts])
-        return [*lasts, self._turned(rows) if self.is_reverse else rows]
+        *lasts, rows = self._build_loop(Loop(len(starts) + 1), [self._integer(steps), None, *starts])
+        return [*lasts, self._reverse_rows(rows) if self.is_reverse else rows]
 
     def _scan(self, starts: Sequence[Value]) -> Sequence[Value]:
         """As many steps as the data have, as a Scan: the last states and the rows."""
@@ -113,9 +113,9 @@ class _Way:
         self.body.set_outputs([*after, self.inner(ew.Identity(), after[0])])
         way = (int(self.is_reverse),)
         op = Scan(1, len(starts) + 1, scan_input_directions=way, scan_output_directions=way)
-        return self._repeated(op, [*starts, self.data])
+        return self._build_loop(op, [*starts, self.data])
 
-    def _repeated(self, op: Loop | Scan, operands: Sequence[Value | None]) -> Sequence[Value]:
+    def _build_loop(self, op: Loop | Scan, operands: Sequence[Value | None]) -> Sequence[Value]:
         """The results of the node whose body the steps are."""
         names = [self.maker.names.fresh(f"{self.maker.prefix}_way{self.way}") for _ in range(op.output_count)]
         loop = self.maker.target.add_node(
@@ -161,7 +161,7 @@ class _Way:
         assert value is not None
         return value
 
-    def _own(self, slot: int) -> Value:
+    def _direction_part(self, slot: int) -> Value:
         """This direction's part of an operand, without the axis of directions."""
         value = self._operand(slot)
         if self.op.direction.count > 1:
@@ -174,7 +174,7 @@ class _Way:
         bounds = [(index * size, (index + 1) * size) for index in range(count)]
         return [self.outer(Slice(), value, self.integers(low), self.integers(high)) for low, high in bounds]
 
-    def _turned(self, value: Value) -> Value:
+    def _reverse_rows(self, value: Value) -> Value:
         return self.outer(
             Slice(), value, self.integers(-1), self.integers(FAR), self.integers(0), self.integers(-1)
         )
@@ -182,7 +182,7 @@ class _Way:
     def _start(self, slot: int) -> Value:
         """The first state (N, H)."""
         if self._optional(slot) is not None:
-            return self._own(slot)
+            return self._direction_part(slot)
         batch = self.outer(Shape(1, 2), self.data)
         shape = self.outer(Concat(0), batch, self.integers(self.hidden))
         return self.outer(ConstantOfShape(0.0, self.dtype), shape)
@@ -194,7 +194,7 @@ class _Way:
             return None
         return self.outer(Unsqueeze(), self.outer(ew.Cast(DType.INT64), lengths), self.integers(1))
 
-    def _ended(self, last: Value) -> Value:
+    def _mask_last(self, last: Value) -> Value:
         """A last state (N, H), 0 for sequences without elements."""
         lengths = self._optional(4)
         assert lengths is not None or self.ends is None
@@ -209,18 +209,18 @@ class _Way:
             return self._lstm(x, *states)
         if isinstance(self.op, GRU):
             return [self._gru(x, *states)]
-        total = self._sum(self._given(x), self._own_part(states[0]))
-        return [self.functions[0](self._clipped(total))]
+        total = self._sum(self._input_part(x), self._own_part(states[0]))
+        return [self.functions[0](self._clip(total))]
 
-    def _given(self, x: Value) -> Value:
+    def _input_part(self, x: Value) -> Value:
         """x W + the input's biases."""
-        return self._biased(self.inner(MatMul(), x, self.weight), self.biases[0])
+        return self._add_bias(self.inner(MatMul(), x, self.weight), self.biases[0])
 
     def _own_part(self, h: Value) -> Value:
         """h R + the state's biases."""
-        return self._biased(self.inner(MatMul(), h, self.recurrent), self.biases[1])
+        return self._add_bias(self.inner(MatMul(), h, self.recurrent), self.biases[1])
 
-    def _biased(self, value: Value, bias: Value | None) -> Value:
+    def _add_bias(self, value: Value, bias: Value | None) -> Value:
         return value if bias is None else self._sum(value, bias)
 
     def _sum(self, left: Value, right: Value) -> Value:
@@ -229,7 +229,7 @@ class _Way:
     def _product(self, left: Value, right: Value) -> Value:
         return self.inner(ew.Mul(), left, right)
 
-    def _clipped(self, value: Value) -> Value:
+    def _clip(self, value: Value) -> Value:
         bound = self.op.clip
         return value if bound is None else self.inner(ew.Clip(), value, self._number(-bound), self._number(bound))
 
@@ -242,7 +242,7 @@ class _Way:
     def _rest(self, value: Value) -> Value:
         return self.inner(ew.Sub(), self._number(1.0), value)
 
-    def _peeped(self, value: Value, cell: Value, index: int) -> Value:
+    def _add_peephole(self, value: Value, cell: Value, index: int) -> Value:
         weight = self.peepholes[index]
         return value if weight is None else self._sum(value, self._product(cell, weight))
 
@@ -250,30 +250,30 @@ class _Way:
         """Gates in the order input, output, forget, cell."""
         assert isinstance(self.op, LSTM)
         gate, squash, shape = self.functions
-        first, out, forget, new = self._parts(self._sum(self._given(x), self._own_part(h)), 4)
-        i = gate(self._clipped(self._peeped(first, c, 0)))
-        f = self._rest(i) if self.op.input_forget else gate(self._clipped(self._peeped(forget, c, 2)))
-        cell = self._sum(self._product(f, c), self._product(i, squash(self._clipped(new))))
-        o = gate(self._clipped(self._peeped(out, cell, 1)))
+        first, out, forget, new = self._parts(self._sum(self._input_part(x), self._own_part(h)), 4)
+        i = gate(self._clip(self._add_peephole(first, c, 0)))
+        f = self._rest(i) if self.op.input_forget else gate(self._clip(self._add_peephole(forget, c, 2)))
+        cell = self._sum(self._product(f, c), self._product(i, squash(self._clip(new))))
+        o = gate(self._clip(self._add_peephole(out, cell, 1)))
         return [self._product(o, shape(cell)), cell]
 
     def _gru(self, x: Value, h: Value) -> Value:
         """Gates in the order update, reset, hidden."""
         assert isinstance(self.op, GRU)
         gate, squash = self.functions
-        update, reset, new = self._parts(self._given(x), 3)
+        update, reset, new = self._parts(self._input_part(x), 3)
         if self.op.linear_before_reset:
             own_update, own_reset, own_new = self._parts(self._own_part(h), 3)
-            z, r = (gate(self._clipped(self._sum(*pair))) for pair in ((update, own_update), (reset, own_reset)))
+            z, r = (gate(self._clip(self._sum(*pair))) for pair in ((update, own_update), (reset, own_reset)))
             inner = self._product(r, own_new)
         else:
             weights, biases = self._gate_columns(), self._gate_biases()
             z, r = (
-                gate(self._clipped(self._sum(given, self._biased(self.inner(MatMul(), h, weight), bias))))
+                gate(self._clip(self._sum(given, self._add_bias(self.inner(MatMul(), h, weight), bias))))
                 for given, weight, bias in zip((update, reset), weights, biases, strict=False)
             )
-            inner = self._biased(self.inner(MatMul(), self._product(r, h), weights[2]), biases[2])
-        fresh = squash(self._clipped(self._sum(new, inner)))
+            inner = self._add_bias(self.inner(MatMul(), self._product(r, h), weights[2]), biases[2])
+        fresh = squash(self._clip(self._sum(new, inner)))
         return self._sum(self._product(self._rest(z), fresh), self._product(z, h))
 
     def _gate_columns(self) -> list[Value]:

@@ -88,10 +88,10 @@ def view_of(body: Graph, value: Value, *bounds: Range) -> View | None:
         return None
     lead = len(shape) - len(bounds)
     ranges = [(0, 1)] * lead + list(bounds)
-    return _followed(body, View(value, tuple(ranges), tuple(range(lead, len(shape))), value.dtype))
+    return _follow_source(body, View(value, tuple(ranges), tuple(range(lead, len(shape))), value.dtype))
 
 
-def _followed(body: Graph, view: View) -> View | None:
+def _follow_source(body: Graph, view: View) -> View | None:
     """The view where its elements come from: a parameter, or a value that is computed around the body."""
     while True:
         node = view.value.producer
