@@ -36,7 +36,7 @@ def load(
     state: str = "keep",
     strict: bool = False,
 ) -> Graph:
-    """The graph of a model file.
+    """Return the graph of a model file.
 
     An MXNet model is named by its symbol file, its prefix, its folder or its .params; parameters beside it are found.
     `shapes` are the inputs' shapes by name (integers, names of symbolic sizes, None). Weights stay on disk until they

@@ -6,7 +6,7 @@ from graphir.converters.formats import Format, PathLike
 from graphir.converters.glance import Glance
 from graphir.converters.table import FORMATS, readable
 from graphir.errors import FormatError, ImportFailure
-from graphir.files.places import nothing_at
+from graphir.files.paths import describe_missing
 
 PYTORCH = "a PyTorch file: write it as ONNX with torch.onnx.export, and give graphir that"
 PICKLE = "a Python pickle, which only the program that wrote it can read: write the model as ONNX there (skl2onnx)"
@@ -22,7 +22,8 @@ OTHER_TOOLS = {
 
 
 def detect_format(path: PathLike) -> str:
-    """The format of a model: by content first, then by suffix. Raises FormatError if it is none that graphir reads."""
+    """Return the format of a model: by content first, then by suffix. Raises FormatError if it is none that graphir
+    reads."""
     glance = Glance(path)
     if glance.mode is not None and not glance.is_file and not glance.is_folder:
         raise FormatError("is no regular file", path=glance.path)
@@ -31,22 +32,22 @@ def detect_format(path: PathLike) -> str:
     if result is not None:
         return result.name
     if glance.mode is None:
-        raise ImportFailure(nothing_at(glance.path, "no such file, folder or checkpoint prefix"))
+        raise ImportFailure(describe_missing(glance.path, "no such file, folder or checkpoint prefix"))
     reads = f"not a model that graphir reads ({', '.join(readable().values())})"
     tool = OTHER_TOOLS.get(glance.path.suffix.lower())
     raise FormatError(reads if tool is None else f"{tool}; {reads}", path=glance.path)
 
 
 def text_format(text: object) -> str | None:
-    """The format of a text that is a model itself; None for the name of one."""
+    """Return the format of a text that is a model itself; None for the name of one."""
     if not isinstance(text, str):
         return None
     return next((row.name for row in FORMATS.values() if row.takes_text(text)), None)
 
 
 def _by_name(glance: Glance, rows: list[Format]) -> Format | None:
-    """What nobody recognizes, by its name; a folder goes to the row that takes any. Raises FormatError for JSON that a
-    format knows not to be its own."""
+    """Return what nobody recognizes, by its name; a folder goes to the row that takes any. Raises FormatError for JSON
+    that a format knows not to be its own."""
     if glance.is_folder:
         return next((row for row in rows if row.takes_folders), None)
     if not glance.is_file:

@@ -128,16 +128,16 @@ class Source:
     runnable: Path | None = None
 
     def parameters(self) -> dict[str, Tensor]:
-        """The weights that it holds, by its own names."""
-        from graphir.analysis.held import weights
+        """Return the weights that it holds, by its own names."""
+        from graphir.analysis.contents import weights
 
         return weights(self.graph, used=False)
 
     def cut(self, outputs: Sequence[str] | None, inputs: Sequence[str], given: ModelOptions) -> Source:
-        """The part of it that computes these outputs from these inputs, as a model; see `parts.cut_graph`.
+        """Return the part of it that computes these outputs from these inputs, as a model; see `parts.cut_graph`.
 
         Who can compute the whole model cannot compute the part: a format that has a way to overrides this."""
-        from graphir.analysis.held import count_operators
+        from graphir.analysis.contents import count_operators
         from graphir.converters.parts import cut_graph
 
         graph = cut_graph(self.graph, outputs, inputs, given)
@@ -152,14 +152,14 @@ class Source:
         return []
 
     def planner(self, dtypes: Mapping[str, Any] | None = None) -> Any | None:
-        """Its own records with their sizes, for the memory planner of its framework; None where that has none.
+        """Return its own records with their sizes, for the memory planner of its framework; None where that has none.
 
         Raises ShapeError for sizes that are not known.
         """
         return None
 
     def missing(self) -> str:
-        """What to say where elements of parameters are needed and none were found, "" if there are any."""
+        """Return what to say where elements of parameters are needed and none were found, "" if there are any."""
         return ""
 
 
@@ -192,15 +192,15 @@ class Target(Protocol):
     runs: bool
 
     def named(self, options: Mapping[str, Any]) -> str:
-        """What these options ask for, in words: `ONNX opset 17`."""
+        """Return what these options ask for, in words: `ONNX opset 17`."""
         ...
 
     def places(self, path: PathLike) -> list[PathLike]:
-        """The files that are written to `path` whatever the model, besides those for large weights."""
+        """Return the files that are written to `path` whatever the model, besides those for large weights."""
         ...
 
     def ready(self, graph: Graph, path: PathLike, options: Mapping[str, Any]) -> Ready:
-        """The graph in the target's terms; nothing is written. Raises ExportFailure or UnsupportedOpError."""
+        """Return the graph in the target's terms; nothing is written. Raises ExportFailure or UnsupportedOpError."""
         ...
 
 

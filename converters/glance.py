@@ -103,5 +103,5 @@ class Glance:
         return document if isinstance(document, dict) else {}
 
     def has(self, text: bytes) -> bool:
-        """Whether these bytes stand in the file."""
+        """Return whether these bytes stand in the file."""
         return isinstance(self.content.obj, mmap.mmap) and self.content.obj.find(text) >= 0

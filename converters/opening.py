@@ -34,7 +34,7 @@ def read_model(path: PathLike, options: ModelOptions | None = None, manner: Mann
 
 
 def _open_source(path: PathLike, row: Format, options: ModelOptions, manner: Manner) -> Source:
-    """The model, cut by its own format where that knows better than its graph what can be left out."""
+    """Return the model, cut by its own format where that knows better than its graph what can be left out."""
     assert row.source is not None
     if not options.is_cut:
         return row.source(path, options, manner)
@@ -56,7 +56,7 @@ def read_outline(path: PathLike, options: ModelOptions, error: GraphirError) -> 
         raise error
     graph = row.outline(path, options)
     name = os.path.basename(os.path.normpath(path))
-    from graphir.analysis.held import count_operators
+    from graphir.analysis.contents import count_operators
 
     return Source(row.name, graph, [os.fspath(path)], Description(name, name, row.brand), count_operators(graph))
 

@@ -20,8 +20,8 @@ NAMED_FIRST = rb'"format"\s*:\s*"graphir"'
 
 
 def open_model(path: PathLike, options: ModelOptions, manner: Manner) -> Source:
-    """A graph as it was saved; it is described by what it came from."""
-    from graphir.analysis.held import count_operators
+    """Return a graph as it was saved; it is described by what it came from."""
+    from graphir.analysis.contents import count_operators
     from graphir.inference.declared import check_given
     from graphir.inference.engine import fix_types, parse_dims
     from graphir.serial import load_graph
@@ -47,12 +47,12 @@ class OwnTarget:
         return "graphir"
 
     def places(self, path: PathLike) -> list[PathLike]:
-        """The JSON; a model without weights has nothing else."""
+        """Return the JSON; a model without weights has nothing else."""
         return [path]
 
     def ready(self, graph: Graph, path: PathLike, options: Mapping[str, Any]) -> Ready:
-        """The graph as it is."""
-        from graphir.analysis.held import count_operators
+        """Return the graph as it is."""
+        from graphir.analysis.contents import count_operators
 
         return Ready(count_operators(graph), lambda: _write(graph, Path(path), options))
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 
 def cut_graph(graph: Graph, outputs: Sequence[str] | None, inputs: Sequence[str], given: ModelOptions) -> Graph:
-    """The part of a graph; without `outputs` that which computes all of its own. What is `given` for values that became
-    inputs wins over what was inferred. Raises GraphError, and ImportFailure for types that do not fit."""
+    """Return the part of a graph; without `outputs` that which computes all of its own. What is `given` for values that
+    became inputs wins over what was inferred. Raises GraphError, and ImportFailure for types that do not fit."""
     wanted: Sequence[Any] = graph.outputs if outputs is None else outputs
     part = graph.extract(wanted, inputs)
     if given.shapes or given.dtypes:
@@ -25,7 +25,7 @@ def cut_graph(graph: Graph, outputs: Sequence[str] | None, inputs: Sequence[str]
 
 
 def split_given(options: ModelOptions, cuts: Mapping[str, str]) -> tuple[ModelOptions, ModelOptions]:
-    """The options with what is given for the whole model's inputs, and with what is given for those of the part.
+    """Return the options with what is given for the whole model's inputs, and with what is given for those of the part.
 
     `cuts` are the names of values that become inputs, by how they were asked for; types may be given by either.
     """

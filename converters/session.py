@@ -17,7 +17,7 @@ from graphir.converters.opening import read_model
 from graphir.converters.options import ModelOptions
 from graphir.converters.table import FORMATS
 from graphir.errors import ImportFailure, RunError, VerificationError
-from graphir.files.places import nothing_at
+from graphir.files.paths import describe_missing
 from graphir.graph import Graph
 from graphir.runtime.prepared import Prepared
 from graphir.runtime.session import OnnxSession, provider_names
@@ -64,8 +64,8 @@ class Session(OnnxSession):
             )  # fmt: skip
 
     def run(self, feeds: Any, outputs: Any = None) -> Any:
-        """The outputs (all, or those named) by name; of `run(None, feeds)` or `run(names, feeds)`, as onnxruntime has
-        it, a list of them.
+        """Return the outputs (all, or those named) by name; of `run(None, feeds)` or `run(names, feeds)`, as
+        onnxruntime has it, a list of them.
 
         A feed of another dtype is converted where its values survive that. The weights that are `defaults` of inputs
         may be fed too. Raises RunError for feeds that do not fit, all missing and unknown ones listed, for outputs that
@@ -111,8 +111,8 @@ class PartSession(OnnxSession):
 def quiet_session(
     model: bytes | str | os.PathLike[str], providers: str | Sequence[str], external: str | os.PathLike[str]
 ) -> OnnxSession:
-    """An ONNX model as onnxruntime runs it by itself, but for threads that have nothing to do: see `QUIET`. `external`
-    is the folder of its external data."""
+    """Return an ONNX model as onnxruntime runs it by itself, but for threads that have nothing to do: see `QUIET`.
+    `external` is the folder of its external data."""
     return _onnx_session(model, providers, external, QUIET)
 
 
@@ -124,8 +124,8 @@ def lean_session(
     optimize: bool = False,
     is_part: bool = False,
 ) -> OnnxSession:
-    """An ONNX model for a few runs: started without optimisations, weights that onnxruntime maps are not copied into
-    another order, memory is given back after each run. `external` is the folder of its external data.
+    """Return an ONNX model for a few runs: started without optimisations, weights that onnxruntime maps are not copied
+    into another order, memory is given back after each run. `external` is the folder of its external data.
 
     With `optimize` nodes are fused, up to the level that leaves weights in their layout. Of a part of a
     model (`is_part`) nothing need run on the provider that runs the model.
@@ -159,7 +159,7 @@ def _as_onnx(model: Model, opset: int | None, format: str | None) -> Iterator[by
         return
     if isinstance(model, str | os.PathLike):
         if format is None and Path(model).suffix == ".onnx" and not Path(model).is_file():
-            raise ImportFailure(nothing_at(model))
+            raise ImportFailure(describe_missing(model))
         name = format or detect_format(model)
         row = FORMATS.get(name)
         if row is not None and row.check_run is not None:

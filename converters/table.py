@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 
 def table(*rows: Format) -> dict[str, Format]:
-    """The rows by name, in the order in which they are asked. Raises ArgumentError for a name that comes twice."""
+    """Return the rows by name, in the order in which they are asked. Raises ArgumentError for a name that comes
+    twice."""
     formats: dict[str, Format] = {}
     for row in rows:
         if row.name in formats:
@@ -32,23 +33,23 @@ FORMATS = table(mxnet.FORMAT, onnx.FORMAT, tensorflow.FORMAT, own.FORMAT, pytorc
 
 
 def readable() -> dict[str, str]:
-    """The formats that are read, and what their models are."""
+    """Return the formats that are read, and what their models are."""
     return {name: row.title for name, row in FORMATS.items() if row.source is not None}
 
 
 def writable() -> dict[str, str]:
-    """The formats that are written, and what is written of them."""
+    """Return the formats that are written, and what is written of them."""
     return {name: row.title for name, row in FORMATS.items() if row.target is not None}
 
 
 def origin_of(metadata: Mapping[str, str]) -> str:
-    """What a graph came from, as its metadata tell: ONNX and its opset, a kind of TensorFlow model; graphir where they
-    tell nothing."""
+    """Return what a graph came from, as its metadata tell: ONNX and its opset, a kind of TensorFlow model; graphir
+    where they tell nothing."""
     return next((said for row in FORMATS.values() if (said := row.origin(metadata))), "graphir")
 
 
 def fixes_of(format: str) -> Fixes:
-    """How padding of a format's models is mended in its framework's terms; in plain words where it has none."""
+    """Return how padding of a format's models is mended in its framework's terms; in plain words where it has none."""
     from graphir.analysis.padding_fixes import PLAIN
 
     make = FORMATS[format].fixes

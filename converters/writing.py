@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def target_format(path: PathLike, format: str | None = None) -> str:
-    """The format that a target's name asks for. Raises ExportFailure if it is none that graphir writes."""
+    """Return the format that a target's name asks for. Raises ExportFailure if it is none that graphir writes."""
     expect_path(path, "the target")
     if format is not None:
         if expect(format, str, "format") not in writable():
@@ -32,7 +32,7 @@ def target_format(path: PathLike, format: str | None = None) -> str:
 
 
 def target_of(format: str) -> Target:
-    """How a format is written. Raises ExportFailure for one that is not."""
+    """Return how a format is written. Raises ExportFailure for one that is not."""
     target = FORMATS[format].target if format in FORMATS else None
     if target is None:
         raise ExportFailure(f"unknown target format {format!r}; expected one of {', '.join(writable())}")
@@ -40,7 +40,7 @@ def target_of(format: str) -> Target:
 
 
 def example(format: str) -> str:
-    """A name that a file of the format may have."""
+    """Return a name that a file of the format may have."""
     return f"something{target_of(format).suffix}"
 
 

@@ -201,7 +201,8 @@ def _save(graph: Graph, path: Path) -> None:
 
 
 def _graph_of(path: PathLike, options: ModelOptions) -> tuple[Graph | None, str]:
-    """A file that onnxruntime runs need not be one that becomes a graph; what is stated of its inputs must fit."""
+    """Return a file that onnxruntime runs need not be one that becomes a graph; what is stated of its inputs must
+    fit."""
     try:
         return read_model(path, options).graph, ""
     except GraphirError as error:
@@ -275,7 +276,7 @@ class _Bench:
             self.pairs.append(ProviderRatio(provider, self.rows[-1].batch, ratio_of(first, second, self.how.seed)))
 
     def _feeds(self, batch: int | None, opened: Sequence[_Opened]) -> list[tuple[dict[str, Array], int | None]]:
-        """Each model's feeds and batch. Inputs of the same name and type are fed with the same numbers."""
+        """Return each model's feeds and batch. Inputs of the same name and type are fed with the same numbers."""
         fed: list[tuple[dict[str, Array], int | None]] = []
         for model in opened:
             feeds, items = self._own_feeds(batch, model)
@@ -332,7 +333,7 @@ def _name_failure(provider: str, batch: int | None, drawn: Mapping[str, str]) ->
 
 
 def _inputs_alone(session: OnnxSession) -> Graph:
-    """A graph of a session's inputs and nothing else."""
+    """Return a graph of a session's inputs and nothing else."""
     from graphir.types import DType, TensorType, parse_shape
 
     graph = Graph("inputs")
@@ -346,7 +347,7 @@ def _inputs_alone(session: OnnxSession) -> Graph:
 
 
 def _no_batch(batch: int, name: str, graph: Graph) -> str:
-    """Why a model cannot run in batches, and which of its inputs could be opened."""
+    """Return why a model cannot run in batches, and which of its inputs could be opened."""
     shown = ", ".join(f"{value.name} {value.type}" for value in graph.inputs) or "none"
     advice = "leave the batches out"
     first = next((value for value in graph.inputs if value.shape), None)

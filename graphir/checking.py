@@ -50,7 +50,7 @@ def check(
     provider: str | None = None,
     limits: Stated = None,
 ) -> CheckReport:
-    """What keeps a model from becoming a file of the target's format: every operator at once, with its nodes.
+    """Return what keeps a model from becoming a file of the target's format: every operator at once, with its nodes.
 
     `target` is `onnx`, `mxnet` or `graphir`; `opset` is as for `graphir.convert`, the others as for
     `graphir.load`. With `provider`, as in `cuda:1`, onnxruntime starts what would be written, and `fallbacks` are the
@@ -80,9 +80,9 @@ def checked(
     options: Mapping[str, Any],
     provider: str | None = None,
 ) -> CheckReport:
-    """The check of a model that `open_with` opens, with more shapes of inputs than those that are `given`. Raises what
-    reading and writing it raise, but for operators that are not supported; ArgumentError for a `provider` and a target
-    that onnxruntime does not run."""
+    """Return the check of a model that `open_with` opens, with more shapes of inputs than those that are `given`.
+    Raises what reading and writing it raise, but for operators that are not supported; ArgumentError for a `provider`
+    and a target that onnxruntime does not run."""
     named_options = target_of(target).named(options)
     if provider is not None and not FORMATS[target].runs:
         raise ArgumentError(f"--provider starts onnxruntime, which runs no {FORMATS[target].brand}; leave it out")
@@ -106,8 +106,8 @@ def checked(
 
 
 def _fallbacks(reading: Source, target: str, options: Mapping[str, Any], provider: str) -> Fallbacks:
-    """Which nodes the provider does not run of the model as it would be written; of a file that onnxruntime runs as it
-    is, of that file."""
+    """Return which nodes the provider does not run of the model as it would be written; of a file that onnxruntime runs
+    as it is, of that file."""
 
     def start() -> Fallbacks:
         with tempfile.TemporaryDirectory(prefix="graphir-") as folder:
@@ -121,8 +121,8 @@ def _fallbacks(reading: Source, target: str, options: Mapping[str, Any], provide
 
 
 def _read_with_sizes(reading: Source, open_with: Opening, given: Mapping[str, object]) -> tuple[Source, dict[str, str]]:
-    """The model read with sizes for inputs that its parameters need and nothing states, and these inputs' types by
-    name; `reading`, as it was, where the sizes do not fit it."""
+    """Return the model read with sizes for inputs that its parameters need and nothing states, and these inputs' types
+    by name; `reading`, as it was, where the sizes do not fit it."""
     if not open_parameters(reading.graph) and all(value.shape is not None for value in reading.graph.inputs):
         return reading, {}
     for made_up in _guess_sizes(reading.graph):
@@ -137,7 +137,7 @@ def _read_with_sizes(reading: Source, open_with: Opening, given: Mapping[str, ob
 
 
 def open_parameters(graph: Graph) -> list[Value]:
-    """The parameters that have no elements and an open size."""
+    """Return the parameters that have no elements and an open size."""
     return [value for value in graph.parameters if value.tensor is None and not _is_closed(value)]
 
 
@@ -167,7 +167,7 @@ def _guess_sizes(graph: Graph) -> Iterator[dict[str, Shape]]:
 
 
 def _batch_shape(example: str) -> Shape:
-    """The sizes of an example, a batch of one left open."""
+    """Return the sizes of an example, a batch of one left open."""
     first, *rest = map(int, example.split(","))
     return ("N" if rest and first == 1 else first, *rest)
 
@@ -201,5 +201,5 @@ def _fill_parameters(graph: Graph) -> None:
 
 
 def zeros(dtype: DType, shape: tuple[int, ...]) -> Tensor:
-    """A tensor of zeros that holds none of them."""
+    """Return a tensor of zeros that holds none of them."""
     return Tensor.computed(dtype, shape, lambda: np.zeros(shape, dtype.numpy()))

@@ -106,8 +106,8 @@ def convert(
 
 
 def half_options(dtype: str | None, io_dtype: str, keep: Sequence[str]) -> HalfOptions | None:
-    """What is stated about a conversion to a narrow dtype, None without one. Raises ArgumentError for what does not go
-    together."""
+    """Return what is stated about a conversion to a narrow dtype, None without one. Raises ArgumentError for what does
+    not go together."""
     if dtype is None:
         if io_dtype != "float32" or keep:
             raise ArgumentError("io_dtype and keep_float32 are for a conversion to float16 or bfloat16: give dtype")
@@ -205,7 +205,7 @@ def _keep_source(source: PathLike, model: Source, wanted: Wanted) -> None:
 
 
 def _convert_to_half(graph: Graph, half: HalfOptions, how: ComparisonOptions | None) -> Graph:
-    """The graph in the narrow dtype, by the numbers that a run shows where it can be run."""
+    """Return the graph in the narrow dtype, by the numbers that a run shows where it can be run."""
     from graphir.passes.half import to_half
     from graphir.verification.isolated import run_in_child
     from graphir.verification.options import ComparisonOptions
@@ -242,8 +242,8 @@ def _ready(model: Source, graph: Graph, wanted: Wanted) -> Ready:
 
 
 def _verified(model: Source, graph: Graph, wanted: Wanted, ready: Ready, how: ComparisonOptions) -> VerificationReport:
-    """What was written, held against what it came from; against the graph where inputs are bound. Where onnxruntime
-    does not run what was written, the framework that does is held against the source."""
+    """Return what was written, held against what it came from; against the graph where inputs are bound. Where
+    onnxruntime does not run what was written, the framework that does is held against the source."""
     from graphir.verification.converted import verify_conversion
     from graphir.verification.pairs.sides import Sides
 
@@ -276,7 +276,7 @@ def _verified(model: Source, graph: Graph, wanted: Wanted, ready: Ready, how: Co
 
 
 def _read_written(wanted: Wanted) -> Graph:
-    """The graph of what was written."""
+    """Return the graph of what was written."""
     return read_model(wanted.target).graph
 
 
@@ -316,7 +316,7 @@ def _explain_sizes(graph: Graph, drawn: bool) -> Iterator[None]:
 
 
 def _open_sizes(graph: Graph) -> str:
-    """What to say when a run failed on sizes that were made up, "" if none were."""
+    """Return what to say when a run failed on sizes that were made up, "" if none were."""
     made_up = [
         f"{value.name} is {value.type}"
         for value in graph.inputs
@@ -328,5 +328,5 @@ def _open_sizes(graph: Graph) -> str:
 
 
 def _sizes_without_batch(shape: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The sizes without the batch's, which tensors of three axes and more are taken to have first."""
+    """Return the sizes without the batch's, which tensors of three axes and more are taken to have first."""
     return shape[1:] if len(shape) > 2 else shape

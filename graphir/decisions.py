@@ -15,7 +15,7 @@ class DecisionKind(StrEnum):
     meaning: str
 
     def __new__(cls, text: str, meaning: str = "") -> DecisionKind:
-        """A member of this text; without a meaning, the one that there is."""
+        """Return a member of this text; without a meaning, the one that there is."""
         kind = str.__new__(cls, text)
         kind._value_ = text
         kind.meaning = meaning
@@ -245,8 +245,8 @@ class Decision:
 
     @classmethod
     def read(cls, kind: str, node: str, text: str) -> Decision:
-        """A decision as a file has it. A kind of another release or program is `other`, and stands in front of the
-        text."""
+        """Return a decision as a file has it. A kind of another release or program is `other`, and stands in front of
+        the text."""
         try:
             return cls(DecisionKind(kind), node, text)
         except ValueError:

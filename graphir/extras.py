@@ -23,7 +23,7 @@ DRAWING = ("fast-sugiyama>=0.5.3,<1", "resvg-py>=0.5")
 
 
 def install_hint(extra: str) -> str:
-    """How to get what an extra holds, as the end of a sentence that says what is missing.
+    """Return how to get what an extra holds, as the end of a sentence that says what is missing.
 
     >>> install_hint("images")
     "pip install 'pillow>=10' (graphir's extra `images`)"

@@ -37,7 +37,7 @@ class Graph(GraphStore):
     """
 
     def add_input(self, name: str, type_: Type = ANYTHING) -> Value:
-        """A new input. Raises GraphError if the name is taken."""
+        """Return a new input. Raises GraphError if the name is taken."""
         value = self._new_value(name, type_)
         self._inputs.append(value)
         return value
@@ -53,7 +53,7 @@ class Graph(GraphStore):
         self._inputs = chosen
 
     def add_parameter(self, name: str, tensor: Tensor | None = None, type_: Type = ANYTHING) -> Value:
-        """A new parameter, with its elements or, until they are known, only a type.
+        """Return a new parameter, with its elements or, until they are known, only a type.
 
         Raises GraphError if the name is taken and ShapeError if the tensor contradicts the type.
         """
@@ -72,7 +72,7 @@ class Graph(GraphStore):
         return value
 
     def constant(self, elements: object, dtype: DType | None = None, name: str = "const") -> Value:
-        """The parameter that holds `elements` (an array, a list, a number); small equal ones are shared."""
+        """Return the parameter that holds `elements` (an array, a list, a number); small equal ones are shared."""
         expect(name, str, "the name of a constant")
         tensor = Tensor.of(elements, dtype)
         key: object = None
@@ -96,7 +96,7 @@ class Graph(GraphStore):
         before: Node | None = None,
         subgraphs: Sequence[Graph] = (),
     ) -> Node:
-        """A new node behind all others (or before `before`), with its results' types inferred.
+        """Return a new node behind all others (or before `before`), with its results' types inferred.
 
         Without `output_names` the results are named after the node. Raises GraphError for operands of another graph, a
         wrong number of them or a taken name, and ShapeError, naming node and operator, for operands that `op` refuses.
@@ -145,7 +145,7 @@ class Graph(GraphStore):
         return node
 
     def _infer_subgraphs(self, node: Node, subgraphs: tuple[Graph, ...]) -> Inferred:
-        """What a new node's subgraphs, which become its own, tell of its results."""
+        """Return what a new node's subgraphs, which become its own, tell of its results."""
         from .inference.insertion import infer_inserted
 
         for inner in subgraphs:
@@ -179,7 +179,7 @@ class Graph(GraphStore):
         output: str = "",
         before: Node | None = None,
     ) -> Value:
-        """`add_node` for an operator with one result, which is returned."""
+        """Add a node of an operator with one result, and return that result."""
         expect(op, Operator, "the operator", "an Operator, as in Relu()")
         if op.output_count != 1:
             raise GraphError(f"{name or op.name}: {op.name} has {op.output_count} results; use add_node")
@@ -202,7 +202,7 @@ class Graph(GraphStore):
         self._outputs = chosen
 
     def is_output(self, value: Value) -> bool:
-        """Whether the value is among the graph's outputs."""
+        """Return whether the value is among the graph's outputs."""
         return self in expect(value, Value, "is_output", VALUE).graph._holders.get(value, ())
 
     def rename(self, value: Value, name: str) -> None:
@@ -323,7 +323,7 @@ class Graph(GraphStore):
             self._inputs = [item for item in self._inputs if item is not value]
 
     def can_use(self, value: Value) -> bool:
-        """Whether the value is one of this graph or of a graph around it, and has not been erased."""
+        """Return whether the value is one of this graph or of a graph around it, and has not been erased."""
         expect(value, Value, f"a value for {self.name}", VALUE)
         around: Graph | None = self
         while around is not None:
@@ -366,7 +366,7 @@ class Graph(GraphStore):
         value.declared = declared or value.declared
 
     def extract(self, outputs: Sequence[Value | str], inputs: Sequence[Value | str] = ()) -> Graph:
-        """The part that computes `outputs`, as a graph of its own; this one stays as it is.
+        """Return the part that computes `outputs`, as a graph of its own; this one stays as it is.
 
         What `inputs` name becomes an input of the known type, and what only they need is left out; they stand first,
         behind them the inputs that are still needed. A name is a value's, the source model's for it (`fc1_output`), or

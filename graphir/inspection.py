@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from graphir.analysis.held import count_operators
+from graphir.analysis.contents import count_operators
 from graphir.converters.options import ModelOptions
 from graphir.graph import Graph
 from graphir.report.inspected import (
@@ -42,7 +42,7 @@ def summary(
     format: str | None = None,
     limits: Stated = None,
 ) -> SummaryReport:
-    """The layers of a model with their parameters and multiply-accumulates.
+    """Return the layers of a model with their parameters and multiply-accumulates.
 
     `params`, `shapes`, `format` and `limits` are as for `graphir.load`. Raises what `load` raises.
     """
@@ -60,7 +60,7 @@ def shapes(
     format: str | None = None,
     limits: Stated = None,
 ) -> ValuesReport | ShapesReport:
-    """The type of every value of a model, or two models' shapes layer by layer.
+    """Return the type of every value of a model, or two models' shapes layer by layer.
 
     `other_shapes` are those of the other model's inputs, `shapes` without them. Raises what `graphir.load` raises.
     """
@@ -81,8 +81,8 @@ def padding(
     format: str | None = None,
     limits: Stated = None,
 ) -> WindowsReport | PaddingReport:
-    """What every convolution and pooling of a model pads, or where two models differ in it: the first is taken to be
-    right, and each disagreement comes with what would mend the second.
+    """Return what every convolution and pooling of a model pads, or where two models differ in it: the first is taken
+    to be right, and each disagreement comes with what would mend the second.
 
     `other_shapes` are those of the other model's inputs, `shapes` without them. Raises what `graphir.load` raises.
     """
@@ -104,7 +104,8 @@ def diff(
     other_shapes: Mapping[str, Any] | None = None,
     limits: Stated = None,
 ) -> DiffReport:
-    """What differs between two models as graphs, whatever their values are called and in whatever order they stand.
+    """Return what differs between two models as graphs, whatever their values are called and in whatever order they
+    stand.
 
     `other_shapes` are those of the other model's inputs, `shapes` without them. Raises what `graphir.load` raises.
     """
@@ -113,33 +114,33 @@ def diff(
 
 
 def summary_of(model: Source) -> SummaryReport:
-    """`summary` of a model that was opened."""
+    """Return the `summary` of an opened model."""
     from graphir.analysis.summary import summarize
 
     return SummaryReport(title_of(model), model.graph, summarize(model.graph, model.parameters(), model.folded))
 
 
 def values_of(model: Source) -> ValuesReport:
-    """`shapes` of a model that was opened."""
+    """Return the `shapes` of an opened model."""
     return ValuesReport(title_of(model), model.graph)
 
 
 def shapes_of_both(model: Source, other: Source) -> ShapesReport:
-    """`shapes` of two models that were opened."""
+    """Return the `shapes` of two opened models."""
     from graphir.analysis.shape_comparison import compare_shapes
 
     return ShapesReport(_title_both(model, other), tuple(compare_shapes(model.graph, other.graph)))
 
 
 def windows_of(model: Source) -> WindowsReport:
-    """`padding` of a model that was opened."""
+    """Return the `padding` of an opened model."""
     from graphir.analysis.windows import find_windows
 
     return WindowsReport(title_of(model), tuple(find_windows(model.graph)))
 
 
 def padding_of_both(model: Source, other: Source) -> PaddingReport:
-    """`padding` of two models that were opened."""
+    """Return the `padding` of two opened models."""
     from graphir.analysis.padding_audit import audit_graphs
     from graphir.analysis.padding_fixes import PLAIN
     from graphir.converters.table import FORMATS, fixes_of
@@ -149,21 +150,21 @@ def padding_of_both(model: Source, other: Source) -> PaddingReport:
 
 
 def diff_of(model: Source, other: Source) -> DiffReport:
-    """`diff` of two models that were opened."""
+    """Return the `diff` of two opened models."""
     from graphir.analysis.diff import compare
 
     return DiffReport(_title_both(model, other), compare(model.graph, other.graph))
 
 
 def title_of(model: Source) -> str:
-    """What was read, by the names of its files, in one line."""
+    """Return what was read, by the names of its files, in one line."""
     described = model.description
     said = ", ".join(part for part in (described.made_by, described.remark) if part)
     return one_line(f"{described.place} ({said})" if said else described.place)
 
 
 def titles_of(models: Sequence[Source]) -> list[str]:
-    """The titles of models that are shown together: where their files have the same names, with the folders."""
+    """Return the titles of models that are shown together: where their files have the same names, with the folders."""
     titles = [title_of(model) for model in models]
     if len(models) < 2 or len(set(titles)) == len(titles) or not all(model.files for model in models):
         return titles
@@ -183,7 +184,7 @@ def _title_both(model: Source, other: Source) -> tuple[str, str]:
 
 
 def opened(model: Model, options: ModelOptions, *, simplified: bool = True) -> Source:
-    """The model read, or a graph as if it had been."""
+    """Return the model read, or a graph as if it had been."""
     from graphir.converters.formats import Description, Manner, Source
     from graphir.converters.opening import read_model
     from graphir.converters.table import origin_of

@@ -58,7 +58,7 @@ class MemoryReport(Printed):
     symbol: str = ""
 
     def to_text(self, *, width: int | None = None) -> str:
-        """Peak, total and what lives at the peak, in `width` columns (None: as many as it takes)."""
+        """Return peak, total and what lives at the peak, in `width` columns (None: as many as it takes)."""
         from graphir.report.memory import memory_text
         from graphir.structure.look import look, of_width
 
@@ -66,7 +66,7 @@ class MemoryReport(Printed):
             return memory_text(self, "training" if self.wanted.training else "one run", verbose=width is None)
 
     def to_json(self) -> dict[str, Any]:
-        """The memory as plain data."""
+        """Return the memory as plain data."""
         from graphir.report.memory import memory_json
 
         return memory_json(self)
@@ -101,7 +101,8 @@ def memory(
     switches: Switches | None = None,
     seconds: float = SECONDS,
 ) -> MemoryReport:
-    """The memory of a graph or of a model's file; sizes must be known, by `shapes` where the model leaves them open.
+    """Return the memory of a graph or of a model's file; sizes must be known, by `shapes` where the model leaves them
+    open.
 
     Without more, one run in the order of the graph's nodes. With `training` forward and backward as MXNet 1.9.1's
     executor runs them: an MXNet model as its file has it, any other as the MXNet model that it becomes. `mxnet` counts
@@ -123,7 +124,7 @@ def memory(
 
 
 def memory_of(model: Source, options: ModelOptions, wanted: Wanted) -> MemoryReport:
-    """The memory of a model that was opened."""
+    """Return the memory of a model that was opened."""
     planner = model.planner(options.dtypes) if wanted.training or wanted.mxnet else None
     if planner is not None:
         return _plan_memory(planner, wanted)

@@ -21,7 +21,7 @@ FLOATS_LIMIT = 1
 
 
 def guarded(slot: str, advice: str, name: str = "") -> property:
-    """A property that reads a slot and refuses to be assigned to, saying what to do instead."""
+    """Return a property that reads a slot and refuses to be assigned to, saying what to do instead."""
 
     def refuse(holder: Any, value: object) -> None:
         raise GraphError(f"{holder!r}: {name or slot[1:]} cannot be assigned to; {advice}")
@@ -108,7 +108,7 @@ class Value:
         return None if shape is None else len(shape)
 
     def users(self) -> list[Node]:
-        """The nodes that use the value, each once, in the order in which they took it up."""
+        """Return the nodes that use the value, each once, in the order in which they took it up."""
         return list(dict.fromkeys(node for node, _ in self._uses))
 
     def __repr__(self) -> str:
@@ -192,7 +192,7 @@ def set_type(value: Value, type_: Type) -> None:
 
 
 def facts_of(operands: tuple[Value | None, ...]) -> tuple[tuple[Type | None, ...], Values]:
-    """The types of operands, and their known elements; None for an operand that is absent."""
+    """Return the types of operands, and their known elements; None for an operand that is absent."""
     if None in operands:
         types = tuple([None if value is None else value.type for value in operands])
         return types, tuple([None if value is None else value.known for value in operands])
@@ -200,7 +200,8 @@ def facts_of(operands: tuple[Value | None, ...]) -> tuple[tuple[Type | None, ...
 
 
 def known_of(tensor: Tensor) -> Known | None:
-    """The elements of a small tensor of integers or booleans, or a single float; other tensors' bytes stay unread."""
+    """Return the elements of a small tensor of integers or booleans, or a single float; other tensors' bytes stay
+    unread."""
     dtype = tensor.dtype
     limit = FLOATS_LIMIT if dtype.is_float else KNOWN_LIMIT if dtype.is_integer or dtype is DType.BOOL else 0
     if dtype.bits < 8 or tensor.size > limit:
@@ -210,7 +211,7 @@ def known_of(tensor: Tensor) -> Known | None:
 
 
 def describe_failure(name: str, op: Operator, operands: Sequence[Value | None], error: Exception) -> str:
-    """One line that says which node could not be, with its operands' names and types, and why."""
+    """Return one line that says which node could not be, with its operands' names and types, and why."""
     shown = ", ".join("(absent)" if value is None else f"{value.name}: {value.type}" for value in operands)
     return f"node {name or '(unnamed)'} ({op}) refuses its operands ({shown}): {error}"
 

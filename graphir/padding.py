@@ -24,8 +24,8 @@ def padding(
     format: str | None = None,
     limits: Any = None,
 ) -> Any:
-    """What every convolution and pooling of a model pads, or where two models differ in it: the first is taken to be
-    right, and each disagreement comes with what would mend the second.
+    """Return what every convolution and pooling of a model pads, or where two models differ in it: the first is taken
+    to be right, and each disagreement comes with what would mend the second.
 
     A model is a Graph or the path of one. `other_shapes` are those of the other model's inputs, `shapes` without them.
     Returns a report that prints well. Raises what `graphir.load` raises.

@@ -74,17 +74,17 @@ Padding = Union[Explicit, Same]
 
 
 def valid(rank: int) -> Explicit:
-    """VALID: no padding on any of `rank` spatial axes."""
+    """Return VALID: no padding on any of `rank` spatial axes."""
     return Explicit(((0, 0),) * rank)
 
 
 def symmetric(pads: Sequence[int]) -> Explicit:
-    """The same number before and after, for each axis."""
+    """Return the same number before and after, for each axis."""
     return Explicit(tuple((pad, pad) for pad in pads))
 
 
 def extent(kernel: int, dilation: int = 1) -> int:
-    """Input elements that a dilated kernel spans.
+    """Return how many input elements a dilated kernel spans.
 
     >>> extent(3), extent(3, dilation=2)
     (3, 5)
@@ -93,7 +93,7 @@ def extent(kernel: int, dilation: int = 1) -> int:
 
 
 def same_total(size: Dim, kernel: int, stride: int = 1, dilation: int = 1) -> Dim:
-    """The total padding of one axis under SAME: `max((ceil(size/stride) - 1) * stride + extent - size, 0)`.
+    """Return the total padding of one axis under SAME: `max((ceil(size/stride) - 1) * stride + extent - size, 0)`.
 
     With stride 1 the size does not matter; otherwise only `size mod stride` does.
 
@@ -108,7 +108,7 @@ def same_total(size: Dim, kernel: int, stride: int = 1, dilation: int = 1) -> Di
 
 
 def split_same(total: int, mode: SameMode) -> tuple[int, int]:
-    """The total as (before, after).
+    """Return the total as (before, after).
 
     >>> split_same(3, SameMode.UPPER), split_same(3, SameMode.LOWER)
     ((1, 2), (2, 1))
@@ -124,7 +124,7 @@ def resolve(
     strides: Sequence[int],
     dilations: Sequence[int],
 ) -> Explicit | None:
-    """The padding as numbers; None where SAME needs a size that is not known."""
+    """Return the padding as numbers; None where SAME needs a size that is not known."""
     if isinstance(padding, Explicit):
         return padding if padding.pads else valid(len(kernel))
     pads = []
@@ -145,7 +145,7 @@ def resolve_transposed(
     output_padding: Sequence[int],
     output_shape: Sequence[int] = (),
 ) -> tuple[Explicit, tuple[int, ...]] | None:
-    """What a transposed convolution crops, and its output padding, as numbers; None where a size is missing.
+    """Return what a transposed convolution crops, and its output padding, as numbers; None where a size is missing.
 
     SAME without an output shape makes `size * stride` elements, for which no size is needed. What an output shape is
     short of the whole, `stride * (size - 1) + extent + output_padding`, is cropped: the odd element behind under UPPER,
@@ -188,7 +188,7 @@ def window_size(
     *,
     ceil_mode: bool = False,
 ) -> Dim:
-    """How many windows fit on an axis.
+    """Return how many windows fit on an axis.
 
     Floor mode: `(size + before + after - extent) // stride + 1`. Ceil mode rounds up, but a last window that would
     start in the padding behind the data does not count (as ONNX and PyTorch have it).
@@ -219,7 +219,7 @@ def data_sizes(
     dilations: Sequence[int],
     padding: Padding,
 ) -> tuple[Dim, ...]:
-    """The sizes of the axes on which that many windows fit: with stride 1, else unknown as several sizes do.
+    """Return the sizes of the axes on which that many windows fit: with stride 1, else unknown as several sizes do.
 
     Empty strides and dilations are 1. The inverse of `window_size` in floor mode.
 

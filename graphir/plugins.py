@@ -53,11 +53,13 @@ class SourceOperator:
     plugin: str = ""
 
     def typed(self, stated: Mapping[str, str]) -> dict[str, Any]:
-        """The attributes of a node by name, from their texts. Raises PluginError for one that is missing or unfit."""
+        """Return the attributes of a node by name, from their texts. Raises PluginError for one that is missing or
+        unfit."""
         return {name: self._read(name, kind, stated.get(name), _parse_value) for name, kind in self.attributes.items()}
 
     def fitted(self, stated: Mapping[str, Any]) -> dict[str, Any]:
-        """The attributes of a node by name, of a format that has typed ones. Raises PluginError as `typed` does."""
+        """Return the attributes of a node by name, of a format that has typed ones. Raises PluginError as `typed`
+        does."""
         return {name: self._read(name, kind, stated.get(name), _fit_value) for name, kind in self.attributes.items()}
 
     def _read(self, name: str, kind: Any, given: Any, read: Callable[[Any, Any], Any]) -> Any:
@@ -136,7 +138,7 @@ class Registry:
         unread: tuple[str, ...] = (),
         attributes: Mapping[str, Any] | None = None,
     ) -> None:
-        """An operator of a source format that graphir does not read; see `SourceOperator`.
+        """Register an operator of a source format that graphir does not read; see `SourceOperator`.
 
         `format` is `mxnet`, `onnx` or `tensorflow`. MXNet's `Custom` is one operator for each `op_type`:
         `Custom:my_type`. An operator of ONNX is named with its domain: `com.example:MyOperator`.
@@ -166,7 +168,7 @@ class Registry:
         compute: Callable[..., Any] | None = None,
         export: Callable[[Any], None] | None = None,
     ) -> None:
-        """An operator class with a `domain` of its own, decorated with `@operator`.
+        """Register an operator class with a `domain` of its own, decorated with `@operator`.
 
         In ONNX it is an operator of that domain with the class's name and the fields as attributes, unless `export`
         writes it otherwise. `compute(op, *inputs)` gives the array, or the tuple of arrays, that it computes: graphir
@@ -282,7 +284,7 @@ def _registry(plugin: str | os.PathLike[str] | Callable[[Registry], None]) -> Re
 
 
 def _of_file(path: Path) -> Registry:
-    """What a file states, read once as long as it does not change."""
+    """Return what a file states, read once as long as it does not change."""
     try:
         key = (os.path.realpath(path), path.stat().st_mtime)
     except OSError as error:
@@ -323,7 +325,7 @@ def _execute_file(path: Path) -> Registry:
 
 @functools.cache
 def _installed_registries() -> tuple[Registry, ...]:
-    """What installed packages state, looked up when a model has an operator that nothing else knows."""
+    """Return what installed packages state, looked up when a model has an operator that nothing else knows."""
     from importlib.metadata import entry_points
 
     registries: tuple[Registry, ...] = ()
@@ -341,27 +343,29 @@ def _installed_registries() -> tuple[Registry, ...]:
 
 
 def _registries() -> Iterator[Registry]:
-    """Those that are named, then those in use, then those installed, which are looked up only if it comes to it."""
+    """Yield those that are named, then those in use, then those installed, which are looked up only if it comes to
+    it."""
     yield from _named.get()
     yield from _used
     yield from _installed_registries()
 
 
 def source_operator(format: str, name: str) -> SourceOperator | None:
-    """How a plugin reads an operator of a format that graphir does not; None if none does."""
+    """Return how a plugin reads an operator of a format that graphir does not; None if none does."""
     return next(
         (registry.sources[format, name] for registry in _registries() if (format, name) in registry.sources), None
     )
 
 
 def stated_operators(format: str) -> Iterator[SourceOperator]:
-    """The operators of a format that the plugins in use state, without those of installed ones, which nobody named."""
+    """Yield the operators of a format that the plugins in use state, without those of installed ones, which nobody
+    named."""
     for registry in (*_named.get(), *_used):
         yield from (operator for (of, _), operator in registry.sources.items() if of == format)
 
 
 def own_operator(name: str, domain: str | None = None) -> OwnOperator | None:
-    """The operator class of a plugin by its name, and its domain if that is given; None if there is none."""
+    """Return the operator class of a plugin by its name, and its domain if that is given; None if there is none."""
     for registry in _registries():
         entry = registry.operators.get(name)
         if entry is not None and domain in (None, entry.cls.domain):

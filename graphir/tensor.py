@@ -63,7 +63,7 @@ class Tensor:
 
     @staticmethod
     def of(value: object, dtype: DType | None = None) -> Tensor:
-        """A tensor of an array, a number or a nested list, or `value` itself if it is a Tensor.
+        """Return a tensor of an array, a number or a nested list, or `value` itself if it is a Tensor.
 
         An array is not copied; it must not be written to afterwards. Raises GraphError for what is no array of one
         dtype and for a Tensor of another dtype.
@@ -97,7 +97,7 @@ class Tensor:
         shape: tuple[int, ...],
         stamp: Stamp | None = None,
     ) -> Tensor:
-        """The tensor whose bytes lie in a file. The caller has checked that they do.
+        """Return the tensor whose bytes lie in a file. The caller has checked that they do.
 
         `stamp` is the file's when it was opened, without it what it is now: bytes of a file that was changed since then
         are never read as this tensor.
@@ -111,19 +111,19 @@ class Tensor:
 
     @staticmethod
     def computed(dtype: DType, shape: tuple[int, ...], compute: Callable[[], np.ndarray[Any, Any]]) -> Tensor:
-        """A tensor whose elements `compute` gives each time they are needed; it must give the same each time."""
+        """Return a tensor whose elements `compute` gives each time they are needed; it must give the same each time."""
         return Tensor(dtype, shape, compute=compute)
 
     def converted(self, dtype: DType) -> Tensor:
-        """The elements rounded to a floating dtype when they are needed; those beyond it are infinite. Writing them
-        converts a piece at a time."""
+        """Return the elements rounded to a floating dtype when they are needed; those beyond it are infinite. Writing
+        them converts a piece at a time."""
         result = Tensor.computed(dtype, self.shape, lambda: _as_floats(self.numpy(), dtype))
         result._source = self
         return result
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
-        """The elements, for numpy's functions: as they are, not to be written to, unless `dtype` or `copy` ask for
-        more."""
+        """Return the elements, for numpy's functions: as they are, not to be written to, unless `dtype` or `copy` ask
+        for more."""
         array = self.numpy()
         if dtype is not None and np.dtype(dtype) != array.dtype:
             if copy is False:
@@ -157,7 +157,8 @@ class Tensor:
         return f"Tensor({self.type}, {source})"
 
     def numpy(self) -> np.ndarray[Any, Any]:
-        """The elements as an array of `shape`, not to be written to. 4-bit types come unpacked, one byte an element."""
+        """Return the elements as an array of `shape`, not to be written to. 4-bit types come unpacked, one byte an
+        element."""
         if self._array is not None:
             return self._array
         if self._compute is not None:
@@ -169,7 +170,7 @@ class Tensor:
         return unpacked(mapped(self.region), self.dtype, self.shape)
 
     def chunks(self) -> Iterator[memoryview | bytes]:
-        """The bytes of the elements, in pieces of a few MB. Raises GraphError for strings."""
+        """Yield the bytes of the elements, in pieces of a few MB. Raises GraphError for strings."""
         if self.dtype is DType.STRING:
             raise GraphError("strings have no fixed size; their tensor is not written as raw bytes")
         if self.region is not None:
@@ -204,7 +205,7 @@ class Tensor:
         return written
 
     def reshaped(self, shape: tuple[int, ...]) -> Tensor:
-        """The same elements with another shape of as many, without reading them. Raises GraphError."""
+        """Return the same elements with another shape of as many, without reading them. Raises GraphError."""
         shape = expect_items(shape, WHOLE, "the new shape")
         if math.prod(shape) != self.size or any(dim < 0 for dim in shape):
             raise GraphError(f"{self.size} elements of {self.type} do not make the shape {list(shape)}")
@@ -215,7 +216,8 @@ class Tensor:
         return Tensor.computed(self.dtype, shape, lambda: self.numpy().reshape(shape))
 
     def transposed(self, perm: tuple[int, ...]) -> Tensor:
-        """The elements with their axes in another order, read when they are needed: axis i is axis perm[i] of this one.
+        """Return the elements with their axes in another order, read when they are needed: axis i is axis perm[i] of
+        this one.
 
         Where only axes of size 1 move, the bytes stay as they are, and a region stays a region. Raises GraphError.
         """
@@ -229,7 +231,8 @@ class Tensor:
         return Tensor.computed(self.dtype, shape, lambda: self.numpy().transpose(perm))
 
     def rows(self, start: int, stop: int) -> Tensor:
-        """The slice [start, stop) of the first axis, still a region of the file if this is one. Raises GraphError."""
+        """Return the slice [start, stop) of the first axis, still a region of the file if this is one. Raises
+        GraphError."""
         start, stop = expect(start, WHOLE, "the first row"), expect(stop, WHOLE, "the end of the rows")
         if not self.shape or not 0 <= start <= stop <= self.shape[0]:
             raise GraphError(f"{self.type} has no rows {start} to {stop}")
@@ -241,7 +244,7 @@ class Tensor:
         return Tensor.computed(self.dtype, shape, lambda: self.numpy()[start:stop])
 
     def sha256(self) -> str:
-        """The SHA-256 of the bytes, as 64 hexadecimal digits."""
+        """Return the SHA-256 of the bytes, as 64 hexadecimal digits."""
         digest = hashlib.sha256()
         for chunk in self.chunks():
             digest.update(chunk)
@@ -249,7 +252,8 @@ class Tensor:
 
 
 def _as_integers(array: np.ndarray[Any, Any], dtype: DType) -> np.ndarray[Any, Any]:
-    """The array in an integer dtype. Raises OverflowError or ValueError for numbers outside, which numpy would wrap."""
+    """Return the array in an integer dtype. Raises OverflowError or ValueError for numbers outside, which numpy would
+    wrap."""
     if array.dtype == dtype.numpy():
         return array
     if array.size and array.dtype.kind in "iufO":
@@ -261,7 +265,7 @@ def _as_integers(array: np.ndarray[Any, Any], dtype: DType) -> np.ndarray[Any, A
 
 
 def why_unheld(dtype: DType, shape: tuple[int, ...]) -> str:
-    """What keeps an array from having this shape, "" if nothing does; sizes of 0 do not make the others smaller.
+    """Return what keeps an array from having this shape, "" if nothing does; sizes of 0 do not make the others smaller.
 
     >>> why_unheld(DType.FLOAT32, (0, 3)), why_unheld(DType.FLOAT32, (0, 1 << 62))
     ('', 'has more elements than memory has addresses')
@@ -274,14 +278,15 @@ def why_unheld(dtype: DType, shape: tuple[int, ...]) -> str:
 
 
 def byte_size(dtype: DType, shape: tuple[int, ...]) -> int:
-    """Bytes that a tensor takes in a file; packed types round up to a whole byte. Raises GraphError for strings."""
+    """Return the bytes of a tensor in a file; packed types round up to a whole byte. Raises GraphError for strings."""
     if dtype is DType.STRING:
         raise GraphError("strings have no fixed size; their tensor is not written as raw bytes")
     return (math.prod(shape) * dtype.bits + 7) // 8
 
 
 def unpacked(raw: np.ndarray[Any, Any], dtype: DType, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
-    """The elements that packed little-endian bytes hold: a view of them, or a copy where a byte holds several."""
+    """Return the elements that packed little-endian bytes hold: a view of them, or a copy where a byte holds
+    several."""
     if dtype.bits >= 8:
         return raw.view(dtype.numpy()).reshape(shape)
     per_byte = 8 // dtype.bits
@@ -300,7 +305,7 @@ def _as_floats(array: np.ndarray[Any, Any], dtype: DType) -> np.ndarray[Any, Any
 
 
 def _pack(array: np.ndarray[Any, Any], dtype: DType) -> np.ndarray[Any, Any]:
-    """The bytes of an array as a flat uint8 array, without a copy where it is contiguous and little endian."""
+    """Return the bytes of an array as a flat uint8 array, without a copy where it is contiguous and little endian."""
     if array.dtype.byteorder == ">":
         array = array.astype(array.dtype.newbyteorder("<"))
     flat = np.ascontiguousarray(array).reshape(-1)

@@ -72,7 +72,7 @@ class DType(enum.Enum):
         return self.value.startswith(("int", "uint"))
 
     def numpy(self) -> np.dtype[Any]:
-        """The numpy dtype that holds such elements; types that numpy does not have come from ml_dtypes."""
+        """Return the numpy dtype that holds such elements; types that numpy does not have come from ml_dtypes."""
         import numpy as np
 
         if self.value in _ML_DTYPES:
@@ -86,7 +86,7 @@ class DType(enum.Enum):
 
     @staticmethod
     def of(value: object) -> DType:
-        """The DType of a name, a numpy dtype, or anything with a `dtype`. Raises ShapeError for what is none."""
+        """Return the DType of a name, a numpy dtype, or anything with a `dtype`. Raises ShapeError for what is none."""
         if isinstance(value, DType):
             return value
         name = value if isinstance(value, str) else str(getattr(value, "name", value))
@@ -193,7 +193,7 @@ class TensorType:
         return stored
 
     def elements(self) -> Dim:
-        """The number of elements: a product of dimensions, `UNKNOWN` if the rank is."""
+        """Return the number of elements: a product of dimensions, `UNKNOWN` if the rank is."""
         return UNKNOWN if self.shape is None else product(self.shape)
 
 
@@ -249,7 +249,7 @@ ANYTHING = TensorType()
 
 
 def format_shape(shape: Shape | None) -> str:
-    """A shape as people write it.
+    """Return a shape as people write it.
 
     >>> format_shape((1, symbol("N"), UNKNOWN)), format_shape(None), format_shape(())
     ('[1, N, ?]', '[...]', '[]')
@@ -258,7 +258,7 @@ def format_shape(shape: Shape | None) -> str:
 
 
 def parse_shape(text: str) -> Shape:
-    """The shape that `format_shape` wrote, brackets optional: `1,3,H,W`, `[N, ?]`. Raises ValueError.
+    """Return the shape that `format_shape` wrote, brackets optional: `1,3,H,W`, `[N, ?]`. Raises ValueError.
 
     >>> parse_shape("(H+1)//2, max(H,W)") == ((symbol("H") + 1) // 2, dim_max(symbol("H"), symbol("W")))
     True
@@ -276,7 +276,7 @@ def parse_shape(text: str) -> Shape:
 
 
 def _without_brackets(text: str) -> str:
-    """The text inside the brackets, if one pair is around all of it."""
+    """Return the text inside the brackets, if one pair is around all of it."""
     if not text.startswith(("[", "(")):
         return text
     depth = 0
@@ -289,7 +289,7 @@ def _without_brackets(text: str) -> str:
 
 
 def product(dims: Iterable[Dim]) -> Dim:
-    """The product of dimensions, 1 if there are none."""
+    """Return the product of dimensions, 1 if there are none."""
     result: Dim = 1
     for dim in dims:
         result = result * dim
@@ -297,7 +297,8 @@ def product(dims: Iterable[Dim]) -> Dim:
 
 
 def unify_dim(left: Dim, right: Dim) -> Dim:
-    """What is known when both dimensions describe the same axis. Raises ShapeError if they contradict each other.
+    """Return what is known when both dimensions describe the same axis. Raises ShapeError if they contradict each
+    other.
 
     A number wins over an expression and an expression over the unknown; of two different expressions the first stays.
     """
@@ -313,7 +314,7 @@ def unify_dim(left: Dim, right: Dim) -> Dim:
 
 
 def unify_shape(left: Shape | None, right: Shape | None) -> Shape | None:
-    """What is known when both shapes describe the same tensor. Raises ShapeError that shows both."""
+    """Return what is known when both shapes describe the same tensor. Raises ShapeError that shows both."""
     if left is right or right is None:
         return left
     if left is None:
@@ -329,7 +330,7 @@ def unify_shape(left: Shape | None, right: Shape | None) -> Shape | None:
 
 
 def unify_dtype(left: DType | None, right: DType | None) -> DType | None:
-    """The dtype that both are. Raises ShapeError if they differ."""
+    """Return the dtype that both are. Raises ShapeError if they differ."""
     if left is right or right is None:
         return left
     if left is None:
@@ -338,7 +339,7 @@ def unify_dtype(left: DType | None, right: DType | None) -> DType | None:
 
 
 def unify(left: Type, right: Type) -> Type:
-    """What is known when both types describe the same value. Raises ShapeError if they contradict each other."""
+    """Return what is known when both types describe the same value. Raises ShapeError if they contradict each other."""
     if left is right or left == right:
         return left
     if isinstance(left, TensorType) and isinstance(right, TensorType):

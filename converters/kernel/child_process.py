@@ -84,7 +84,7 @@ class _Answers:
         return os.read(self._descriptor, PIECE)
 
     def readline(self) -> bytes:
-        """A line, or what there is of one before the end."""
+        """Return a line, or what there is of one before the end."""
         while b"\n" not in self._held:
             data = self._more()
             self._held += data
@@ -96,7 +96,7 @@ class _Answers:
         return line
 
     def read(self, count: int) -> bytes:
-        """At most so many bytes, none at the end. numpy asks until it has enough."""
+        """Return at most so many bytes, none at the end. numpy asks until it has enough."""
         data = bytes(self._held[:count]) if self._held else b""
         del self._held[: len(data)]
         if not data:
@@ -124,7 +124,7 @@ class _Unread:
             self._files.append((name, Path(path)))
 
     def taken(self) -> Iterator[tuple[str, Array]]:
-        """What was stored. Raises the error that came behind it."""
+        """Yield what was stored. Raises the error that came behind it."""
         while self._files:
             name, path = self._files.popleft()
             with path.open("rb") as file:
@@ -197,8 +197,8 @@ class ChildProcess:
         return first
 
     def ask(self) -> Iterator[tuple[str, Array]]:
-        """The named arrays that answer the request in the folder, one after the other. Where the next request comes
-        before all of them were taken, the others wait in files. Raises `refuses` with the framework's message,
+        """Yield the named arrays that answer the request in the folder, one after the other. Where the next request
+        comes before all of them were taken, the others wait in files. Raises `refuses` with the framework's message,
         LiveFailed if the program gives no answer."""
         self._set_aside()
         assert self._child.stdin is not None
@@ -221,7 +221,7 @@ class ChildProcess:
             raise
 
     def _next(self) -> tuple[str, Array] | None:
-        """The next array that answers the last request, None behind the last one."""
+        """Return the next array that answers the last request, None behind the last one."""
         try:
             answer = self._answer()
             if "error" in answer:
@@ -287,7 +287,7 @@ class ChildProcess:
         return array
 
     def _failure(self, answer: Mapping[str, Any], verb: str = "failed") -> VerificationError:
-        """The error that an answer states: too little memory, or what the framework refuses."""
+        """Return the error that an answer states: too little memory, or what the framework refuses."""
         text = str(answer["error"])
         if answer.get("memory") or TOO_LITTLE.search(text):
             return self._too_little(text)
@@ -305,7 +305,7 @@ class ChildProcess:
         )
 
     def _end_failure(self) -> LiveFailed:
-        """The error for a program that said what is no answer, or nothing more."""
+        """Return the error for a program that said what is no answer, or nothing more."""
         try:
             code = self._child.wait(GRACE)
         except subprocess.TimeoutExpired:
@@ -328,7 +328,7 @@ class ChildProcess:
         return self.failure
 
     def _last_words(self) -> str:
-        """The last line on standard error, behind a colon."""
+        """Return the last line on standard error, behind a colon."""
         self._listener.join(GRACE)
         lines = b"".join(self._words).decode(errors="replace").strip().splitlines()
         last_line = next((line for line in reversed(lines) if TOO_LITTLE.search(line)), lines[-1] if lines else "")
@@ -343,8 +343,8 @@ def _signal_name(number: int) -> str:
 
 
 def _interpreter(python: str) -> str:
-    """An interpreter's path from anywhere: the child works in a folder of its own. A link stays one: behind that of a
-    virtual environment is an interpreter without its packages."""
+    """Return an interpreter's path from anywhere: the child works in a folder of its own. A link stays one: behind that
+    of a virtual environment is an interpreter without its packages."""
     given = os.path.expanduser(python)
     if os.path.dirname(given):
         return os.path.abspath(given)

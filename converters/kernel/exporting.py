@@ -37,7 +37,7 @@ class BaseExportNode(NodeView, Generic[O]):
         return self.node.op.name
 
     def infer_now(self) -> None:
-        """A graph is inferred before it is written."""
+        """No-op: a graph is inferred before it is written."""
         return
 
     @property
@@ -47,7 +47,7 @@ class BaseExportNode(NodeView, Generic[O]):
 
 
 def table(*rows: tuple[type[Operator], F]) -> dict[type[Operator], F]:
-    """A family's export functions by operator. Raises GraphirError for an operator that comes twice."""
+    """Return a family's export functions by operator. Raises GraphirError for an operator that comes twice."""
     entries = dict(rows)
     if len(entries) != len(rows):
         twice = sorted(op.__name__ for op, times in Counter(op for op, _ in rows).items() if times > 1)

@@ -52,7 +52,7 @@ class BaseImporter:
         return len(self.refusals)
 
     def fresh_name(self, wanted: str) -> str:
-        """`wanted`, or with a number: a name that nothing in the model has."""
+        """Return `wanted`, or with a number: a name that nothing in the model has."""
         return self.names.fresh(wanted)
 
     def infer_now(self) -> None:
@@ -77,11 +77,11 @@ class BaseImporter:
             self.problem(self.located(operator, node, name_attributes(str(error), operator, node, attributes)))
 
     def located(self, operator: str, node: str, text: str) -> str:
-        """A problem's text with the node in front."""
+        """Return a problem's text with the node in front."""
         return f"{node} ({operator}): {text}"
 
     def shape_hint(self) -> str:
-        """How to state the shape that a node needs, after its problem."""
+        """Return how to state the shape that a node needs, after its problem."""
         return ""
 
     def problem(self, text: str) -> None:
@@ -134,7 +134,7 @@ class BaseImportNode(NodeView):
         return self.op
 
     def fresh_name(self, wanted: str) -> str:
-        """`wanted`, or with a number: a name that nothing in the model has."""
+        """Return `wanted`, or with a number: a name that nothing in the model has."""
         return self.importer.fresh_name(wanted)
 
     def infer_now(self) -> None:
@@ -146,7 +146,7 @@ class BaseImportNode(NodeView):
         raise NeedsShape(f"{self.op} needs {what}")
 
     def result_names(self, count: int) -> list[str]:
-        """Fresh names for the node's results."""
+        """Return unique names for the node's results."""
         return [self.fresh_name(f"{self.name}{self.SLOT}{slot}" if slot else self.name) for slot in range(count)]
 
     def emit(self, op: Operator, *inputs: Value | None) -> Value:
@@ -169,25 +169,25 @@ class BaseImportNode(NodeView):
         return self.graph.add_node(op, inputs, name=name, output_names=[name, *others]).outputs
 
     def cast(self, value: Value, dtype: DType | None, suffix: str = "") -> Value:
-        """The value in a dtype, itself if it has that or no other dtype is wanted (None)."""
+        """Return the value in a dtype, itself if it has that or no other dtype is wanted (None)."""
         return value if dtype is None or value.dtype is dtype else self.step(Cast(dtype), value, suffix=suffix)
 
     def constant(self, elements: object, dtype: DType | None = None) -> Value:
-        """A constant; equal small ones are shared."""
+        """Return a constant; equal small ones are shared."""
         return self.graph.constant(elements, dtype, name=self.fresh_name(f"{self.name}{self.JOINT}const"))
 
     def scalar_like(self, value: Value, number: float) -> Value:
-        """A constant scalar of the value's dtype (float32 where that is unknown), converted as C does."""
+        """Return a constant scalar of the value's dtype (float32 where that is unknown), converted as C does."""
         dtype = value.dtype or DType.FLOAT32
         return self.constant(converted(number, dtype), dtype)
 
     def vector(self, numbers: Sequence[int]) -> Value:
-        """A constant int64 vector. Raises FormatError for one that is longer than the limit allows."""
+        """Return a constant int64 vector. Raises FormatError for one that is longer than the limit allows."""
         self.charge_vector(numbers)
         return self.constant(list(numbers), DType.INT64)
 
     def parameter(self, tensor: Tensor, slot: int = 0) -> Value:
-        """A parameter that is one of the node's results."""
+        """Return a parameter that is one of the node's results."""
         return self.graph.add_parameter(self.result_names(slot + 1)[slot], tensor)
 
     def decide(self, kind: DecisionKind, text: str) -> None:

@@ -40,7 +40,7 @@ class Limits:
 
     @staticmethod
     def of_environment() -> Limits:
-        """The defaults, or what the environment says (seconds, and memory in GiB). Raises VerificationError."""
+        """Return the defaults, or what the environment says (seconds, and memory in GiB). Raises VerificationError."""
         limits = {}
         for name, default in DEFAULTS.items():
             text = os.environ.get(name) or str(default)
@@ -75,17 +75,18 @@ class Live:
 
     @staticmethod
     def of(given: str | os.PathLike[str] | Live | None) -> Live:
-        """What a caller gives as `python`: an interpreter, or all of it. Raises ArgumentError for anything else."""
+        """Return what a caller gives as `python`: an interpreter, or all of it. Raises ArgumentError for anything
+        else."""
         if isinstance(given, Live):
             return given
         return Live() if given is None else Live(os.fspath(expect_path(given, "python (if not a Live)")))
 
     def elsewhere(self) -> Live:
-        """The same limits in another interpreter: that of another framework."""
+        """Return the same limits in another interpreter: that of another framework."""
         return Live(None, self.seconds, self.memory)
 
     def limits(self) -> Limits:
-        """The limits that are stated, for others those of the environment."""
+        """Return the limits that are stated, for others those of the environment."""
         limits = Limits.of_environment()
         return Limits(
             limits.seconds if self.seconds is None else self.seconds,
@@ -94,5 +95,5 @@ class Live:
 
 
 def raises(name: str) -> str:
-    """What to say of a limit that was reached."""
+    """Return what to say of a limit that was reached."""
     return f"{OPTIONS[name]} or {name} raises the limit"

@@ -44,11 +44,11 @@ class Maker:
         return self.graph.add_node(op, values, name=names[0], output_names=names, subgraphs=subgraphs).outputs
 
     def of(self, dtype: DType) -> Maker:
-        """The same with numbers of another dtype."""
+        """Return the same with numbers of another dtype."""
         return Maker(self.graph, dtype, self._name, self)
 
     def constant(self, elements: object, dtype: DType) -> Value:
-        """A constant, one for all equal ones."""
+        """Return a constant, one for all equal ones."""
         if self._outer is not None:
             return self._outer.constant(elements, dtype)
         tensor = Tensor.of(elements, dtype)
@@ -58,11 +58,11 @@ class Maker:
         return self._constants[key]
 
     def number(self, number: float) -> Value:
-        """A scalar of the composition's dtype."""
+        """Return a scalar of the composition's dtype."""
         return self.constant(number, self.dtype)
 
     def vector(self, *numbers: int) -> Value:
-        """A vector of int64."""
+        """Return a vector of int64."""
         return self.constant(list(numbers), DType.INT64)
 
     def loop(

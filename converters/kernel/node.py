@@ -53,49 +53,50 @@ class NodeView(ABC):
         """The operator's name in messages."""
 
     def __len__(self) -> int:
-        """The number of operands, absent ones too."""
+        """Return the number of operands, absent ones too."""
         return len(self.inputs)
 
     def optional(self, slot: int) -> Value | None:
-        """The operand in a slot, None if it is absent; negative slots count from the end."""
+        """Return the operand in a slot, None if it is absent; negative slots count from the end."""
         inputs = self.inputs
         return inputs[slot] if -len(inputs) <= slot < len(inputs) else None
 
     def input(self, slot: int) -> Value:
-        """The operand in a slot. Refuses if it is absent."""
+        """Return the operand in a slot. Refuses if it is absent."""
         value = self.optional(slot)
         if value is None:
             self.refuse(f"input {slot} is missing; the node has {len(self)}")
         return value
 
     def known(self, slot: int) -> tuple[int, ...] | None:
-        """The elements of a small integer operand if all are known numbers, flat; None for an absent operand too."""
+        """Return the elements of a small integer operand if all are known numbers, flat; None for an absent operand
+        too."""
         value = self.optional(slot)
         return None if value is None or value.known is None else value.known.integers()
 
     def integers(self, slot: int, what: str) -> tuple[int, ...]:
-        """The same, refused with `what` in the reason where they are not known."""
+        """Return the same, refused with `what` in the reason where they are not known."""
         elements = self.known(slot)
         if elements is None:
             self.refuse(f"{what} ({self.input(slot).name}) must be constant, or follow from the shapes of the inputs")
         return elements
 
     def integer(self, slot: int, what: str) -> int:
-        """One number that is known, refused otherwise."""
+        """Return one known number. Refuses the node without."""
         integers = self.integers(slot, what)
         if len(integers) != 1:
             self.refuse(f"{what} ({self.input(slot).name}) has {len(integers)} elements, expected one")
         return integers[0]
 
     def dtype(self, slot: int = 0) -> DType:
-        """The dtype of an operand. Refuses if it is unknown."""
+        """Return the dtype of an operand. Refuses if it is unknown."""
         value = self.input(slot)
         if value.dtype is None:
             self.refuse(f"the dtype of {value.name} is unknown")
         return value.dtype
 
     def shape(self, operand: Operand = 0) -> tuple[Dim, ...]:
-        """The shape of an operand or value, its rank known."""
+        """Return the shape of an operand or value, its rank known."""
         value = self._value(operand)
         if value.shape is None:
             self.infer_now()
@@ -104,11 +105,11 @@ class NodeView(ABC):
         return value.shape
 
     def rank(self, operand: Operand = 0) -> int:
-        """The number of axes of an operand or value."""
+        """Return the number of axes of an operand or value."""
         return len(self.shape(operand))
 
     def sizes(self, operand: Operand = 0, axes: Sequence[int] | None = None) -> tuple[int, ...]:
-        """The sizes of an operand or value (on `axes`, or all) as numbers. Raises ShapeError for fewer axes."""
+        """Return the sizes of an operand or value (on `axes`, or all) as numbers. Raises ShapeError for fewer axes."""
         value = self._value(operand)
         sizes = self.sizes_if_known(value, axes)
         if sizes is None:
@@ -119,7 +120,7 @@ class NodeView(ABC):
         return sizes
 
     def sizes_if_known(self, operand: Operand = 0, axes: Sequence[int] | None = None) -> tuple[int, ...] | None:
-        """The same, None where one is symbolic or unknown."""
+        """Return the same, None where one is symbolic or unknown."""
         value = self._value(operand)
         shape = value.shape
         if shape is None:
@@ -131,7 +132,7 @@ class NodeView(ABC):
         return numbers if len(numbers) == len(chosen) else None
 
     def axis(self, number: int, rank: int) -> int:
-        """An axis counted from the front. Refuses one that does not exist."""
+        """Return an axis counted from the front. Refuses one that does not exist."""
         if not -rank <= number < rank:
             self.refuse(f"axis {number} does not exist in a tensor of rank {rank}")
         return number % rank

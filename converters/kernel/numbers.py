@@ -8,7 +8,7 @@ from graphir.types import DType
 
 
 def converted(number: float, dtype: DType) -> float | int | bool:
-    """A number in a dtype as C converts it: integers lose the fraction and, where they are too small, high bits.
+    """Return a number in a dtype as C converts it: integers lose the fraction and, where they are too small, high bits.
 
     >>> converted(2.7, DType.INT32), converted(-2.7, DType.INT32), converted(257.5, DType.UINT8)
     (2, -2, 1)

@@ -55,7 +55,7 @@ def outline(
 
 
 def _order_nodes(nodes: Mapping[Hashable, StatedNode]) -> Iterable[StatedNode]:
-    """The nodes, each behind those that it reads; a circle is opened at its first node."""
+    """Yield the nodes, each behind those that it reads; a circle is opened at its first node."""
     readers: dict[Hashable, list[Hashable]] = defaultdict(list)
     waits: dict[Hashable, int] = {}
     for key, node in nodes.items():

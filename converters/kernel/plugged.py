@@ -22,7 +22,8 @@ def refuse_known(format: str, known: Container[str]) -> None:
 
 
 def results_of(plugin: SourceOperator, result: object) -> Sequence[Value]:
-    """What an import function gave, as values. Raises PluginError for anything else, and for another number of them."""
+    """Return what an import function gave, as values. Raises PluginError for anything else, and for another number of
+    them."""
     values = [result] if isinstance(result, Value) else result
     if not isinstance(values, list | tuple) or not all(isinstance(value, Value) for value in values):
         raise PluginError(f"{plugin.plugin}: {plugin.name} gave {result!r}, expected values of the graph")
@@ -32,7 +33,8 @@ def results_of(plugin: SourceOperator, result: object) -> Sequence[Value]:
 
 
 def import_by_plugin(plugin: SourceOperator, node: BaseImportNode, stated: Iterable[str]) -> Imported:
-    """The results of a node whose `attrs` are as the plugin wants them; `stated` are the names of those of the file.
+    """Return the results of a node whose `attrs` are as the plugin wants them; `stated` are the names of those of the
+    file.
 
     That a plugin was asked, and what of the node it does not name, are decisions. Raises Refusal for more operands than
     it states, and PluginError for what it does wrong.
@@ -50,7 +52,7 @@ def import_by_plugin(plugin: SourceOperator, node: BaseImportNode, stated: Itera
 def referred(
     plugin: SourceOperator, attributes: Mapping[str, Any], operands: Sequence[Array | None]
 ) -> tuple[Array, ...]:
-    """What a plugin's reference computes of operands. Raises PluginError for another number of results."""
+    """Return what a plugin's reference computes of operands. Raises PluginError for another number of results."""
     assert plugin.reference is not None
     read = [array for name, array in zip(plugin.inputs, operands, strict=False) if name not in plugin.unread]
     with np.errstate(all="ignore"):
@@ -59,7 +61,7 @@ def referred(
 
 
 def as_results(result: object, count: int, what: str) -> tuple[Array, ...]:
-    """What a function of a plugin computed, as arrays. Raises PluginError for another number of them."""
+    """Return what a function of a plugin computed, as arrays. Raises PluginError for another number of them."""
     results = result if isinstance(result, tuple | list) else (result,)
     if len(results) != count:
         raise PluginError(f"{what} computed {len(results)} results, expected {count}")

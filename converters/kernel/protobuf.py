@@ -10,7 +10,7 @@ VARINT, FIXED64, BYTES, FIXED32 = 0, 1, 2, 5
 
 
 def read_varint(data: memoryview, position: int, end: int) -> tuple[int, int]:
-    """The number at `position` and where it ends. Raises FormatError."""
+    """Return the number at `position` and where it ends. Raises FormatError."""
     number = shift = 0
     start = position
     while True:
@@ -27,7 +27,7 @@ def read_varint(data: memoryview, position: int, end: int) -> tuple[int, int]:
 
 
 def write_varint(number: int) -> bytes:
-    """The number in the wire format."""
+    """Return the number in the wire format."""
     encoded = bytearray()
     while number > 127:
         encoded.append(number & 127 | 128)
@@ -37,7 +37,8 @@ def write_varint(number: int) -> bytes:
 
 
 def read_field(data: memoryview, position: int, end: int, message: str) -> tuple[int, int, int, int]:
-    """The field of a `message` at `position`: its number, its wire type, where its content begins and where it ends.
+    """Return the field of a `message` at `position`: its number, its wire type, where its content begins and where it
+    ends.
 
     Raises FormatError, with the byte, for what is no field or is cut short.
     """
@@ -66,8 +67,8 @@ def read_field(data: memoryview, position: int, end: int, message: str) -> tuple
 
 
 def outline(data: memoryview, position: int, end: int, message: str) -> Iterator[tuple[int, int, int, int]]:
-    """The fields of a `message`, as `read_field` gives them. Of one that is cut short what is left is given, and it is
-    the last. Raises FormatError for what is no field."""
+    """Yield the fields of a `message`, as `read_field` gives them. Of one that is cut short what is left is given, and
+    it is the last. Raises FormatError for what is no field."""
     while position < end:
         tag, content = read_varint(data, position, end)
         number, wire_type = tag >> 3, tag & 7

@@ -73,7 +73,7 @@ class Refusals:
             raise UnsupportedOpError(f"{count} {text}", gaps, self.problems) from self.cause
 
     def copy(self) -> Refusals:
-        """What is gathered so far."""
+        """Return what is gathered so far."""
         copy = Refusals()
         copy.problems += self.problems
         copy.cause = self.cause
@@ -82,7 +82,7 @@ class Refusals:
 
 
 def name_attributes(reason: str, operator: str, node: str, attributes: Mapping[str, object]) -> str:
-    """The reason without the node's name in front, and with what the node states if it names none of that."""
+    """Return the reason without the node's name in front, and with what the node states if it names none of that."""
     for prefix in (f"node {node}", f"node {node!r}", f"layer {node}"):
         reason = reason.removeprefix(f"{prefix} ({operator}): ")
     words = set(re.findall(r"\w+", reason))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @bounded
 def from_model(model: onnx.ModelProto | bytes | str | os.PathLike[str]) -> Graph:
-    """The graph of an ONNX model: a ModelProto, its bytes, or the path of a file, whose weights stay there.
+    """Return the graph of an ONNX model: a ModelProto, its bytes, or the path of a file, whose weights stay there.
 
     What the import assumed or rewrote stands in `graph.decisions`. Raises FormatError for what is no valid ONNX model,
     UnsupportedOpError listing every node that cannot be imported, and ImportFailure naming the nodes otherwise.
@@ -37,7 +37,8 @@ def load(
     shapes: Mapping[str, object] | None = None,
     dtypes: Mapping[str, object] | None = None,
 ) -> Graph:
-    """The graph of a file, its inputs fixed to these shapes and dtypes (by name) and what follows from them inferred.
+    """Return the graph of a file, its inputs fixed to these shapes and dtypes (by name) and what follows from them
+    inferred.
 
     Raises what `from_model` raises, and ImportFailure for a name that is no input or a shape that contradicts the file.
     """
@@ -50,7 +51,7 @@ def read(
     shapes: Mapping[str, object] | None = None,
     dtypes: Mapping[str, object] | None = None,
 ) -> Source:
-    """What `load` reads, with the file's own operators and weights."""
+    """Return what `load` reads, with the file's own operators and weights."""
     from graphir.converters.formats import Description
     from graphir.converters.onnx.counts import count_protos
     from graphir.converters.onnx.files.reader import open_model
@@ -75,7 +76,7 @@ def read(
 
 
 def to_model(graph: Graph, *, opset: int | None = None) -> onnx.ModelProto:
-    """The graph as an ONNX ModelProto with all its weights.
+    """Return the graph as an ONNX ModelProto with all its weights.
 
     `opset` is 13 to 28, the newest of ONNX 1.23; by default that of the ONNX model that the graph came
     from, else 17 or the lowest that says it. What onnxruntime has no kernels for is cast around. Raises

@@ -11,7 +11,7 @@ from graphir.converters.onnx.files.records import OnnxGraph
 
 
 def count_records(graph: OnnxGraph) -> dict[str, int]:
-    """The nodes of a graph in records."""
+    """Return the nodes of a graph in records."""
     counts: Counter[str] = Counter()
     pending = [graph]
     while pending:
@@ -22,7 +22,7 @@ def count_records(graph: OnnxGraph) -> dict[str, int]:
 
 
 def count_protos(nodes: Iterable[Any]) -> dict[str, int]:
-    """The nodes of a GraphProto's list."""
+    """Return the nodes of a GraphProto's list."""
     counts: Counter[str] = Counter()
     pending = [nodes]
     while pending:

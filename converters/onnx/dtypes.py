@@ -38,7 +38,7 @@ BY_CODE = {code: dtype for dtype, code in CODES.items()}
 
 
 def code_of(dtype: DType | None, what: str) -> int:
-    """ONNX's number for a dtype. Raises ExportFailure naming `what` if the dtype is unknown."""
+    """Return ONNX's number for a dtype. Raises ExportFailure naming `what` if the dtype is unknown."""
     if dtype is None:
         raise ExportFailure(f"{what}: its dtype is unknown, and ONNX requires one; state it, as in -i name:1,3:float32")
     return CODES[dtype]

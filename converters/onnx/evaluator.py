@@ -11,12 +11,12 @@ from graphir.runtime.evaluate import Evaluator
 
 
 def onnx_evaluator() -> Evaluator:
-    """onnxruntime, for graphs that our exporter writes as ONNX."""
+    """Return onnxruntime as an evaluator of graphs that our exporter writes as ONNX."""
     return Evaluator(_export)
 
 
 def onnx_terms() -> Terms:
-    """What ONNX defines operators by, and `onnx_evaluator`."""
+    """Return what ONNX defines operators by, and `onnx_evaluator`."""
     return Terms(_definitions, onnx_evaluator())
 
 

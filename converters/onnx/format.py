@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def open_model(path: PathLike, options: ModelOptions, manner: Manner) -> Source:
-    """A file. Its graph has a value for each of its own in any manner."""
+    """Return a file. Its graph has a value for each of its own in any manner."""
     from graphir.converters.onnx import read
 
     return read(path, shapes=options.shapes, dtypes=options.dtypes)
@@ -33,11 +33,11 @@ class OnnxTarget:
         return "ONNX" if options.get("opset") is None else f"ONNX opset {options['opset']}"
 
     def places(self, path: PathLike) -> list[PathLike]:
-        """The file; weights beside it are large ones only."""
+        """Return the file; weights beside it are large ones only."""
         return [path]
 
     def ready(self, graph: Graph, path: PathLike, options: Mapping[str, Any]) -> Ready:
-        """The model's records, counted by ONNX's operators."""
+        """Return the model's records, counted by ONNX's operators."""
         from graphir.safety.collector import paused_collector
 
         with paused_collector():
@@ -55,7 +55,7 @@ class OnnxTarget:
 
 
 def recognizes(glance: Glance) -> bool:
-    """By the fields of its messages."""
+    """Return whether the fields of its messages are ONNX's."""
     if not glance.is_file or not len(glance.content):
         return False
     from graphir.converters.onnx.files.recognition import looks_like_onnx
@@ -71,13 +71,13 @@ def check_run(path: PathLike) -> None:
 
 
 def origin(metadata: Mapping[str, str]) -> str:
-    """`ONNX opset 17` for a graph that an ONNX model became."""
+    """Return `ONNX opset 17` for a graph that an ONNX model became."""
     opset = metadata.get("onnx.opset:")
     return "" if opset is None else f"ONNX opset {opset}"
 
 
 def fixes() -> Fixes:
-    """How padding is mended in the framework's terms."""
+    """Return how padding is mended in the framework's terms."""
     from graphir.converters.onnx.padding_fixes import OnnxFixes
 
     return OnnxFixes()

@@ -21,5 +21,5 @@ def pad_attributes(padding: Padding) -> dict[str, Any]:
 
 
 def unless_all(values: tuple[int, ...], default: int) -> tuple[int, ...] | None:
-    """The values, or None if every one is the default."""
+    """Return the values, or None if every one is the default."""
     return values if any(value != default for value in values) else None

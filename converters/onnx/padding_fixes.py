@@ -14,15 +14,15 @@ class OnnxFixes(Fixes):
     names = {"kernel": "kernel_shape", "stride": "strides", "dilation": "dilations"}
 
     def several(self, numbers: Sequence[int]) -> str:
-        """A list."""
+        """Return a list."""
         return str(list(numbers))
 
     def include(self, left: Window) -> str:
-        """0 or 1."""
+        """Return 0 or 1."""
         return f"count_include_pad={int(left.include)}"
 
     def padding(self, left: Window, right: Window) -> str:
-        """The whole padding."""
+        """Return the whole padding."""
         parts = ["auto_pad='NOTSET'"] if right.own_policy.startswith("SAME") else []
         if left.fill or _pads_too_much(left):
             return _onnx_pad(left, right, parts)
@@ -40,13 +40,13 @@ class OnnxFixes(Fixes):
 
 
 def _pads_too_much(left: Window) -> bool:
-    """Whether a pooling pads as much as its window is wide, which runtimes refuse."""
+    """Return whether a pooling pads as much as its window is wide, which runtimes refuse."""
     spans = zip(left.pads or (), left.kernel, strict=False)
     return "Pool" in left.operator and any(max(pair) >= width for pair, width in spans)
 
 
 def _onnx_pad(left: Window, right: Window, parts: list[str]) -> str:
-    """A Pad in front and no padding of the operator's own."""
+    """Return a Pad in front and no padding of the operator's own."""
     pads = (left.pads or ()) if left.fill else read_pads(left)
     rounds_up = left.ceil_mode and bool(left.fill)
     before, after = [first for first, _ in pads], [last for _, last in pads]

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def in_parts(source: str | bytes, start: Callable[[bytes], Any]) -> Any | None:
-    """What runs a model with operators of plugins; None for a model without any."""
+    """Return what runs a model with operators of plugins; None for a model without any."""
     from graphir.converters.onnx.plugged import PluggedSession, plugged_model
 
     model = plugged_model(source)

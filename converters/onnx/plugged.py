@@ -47,7 +47,7 @@ class Part(NamedTuple):
 
 
 def plugged_model(source: str | bytes) -> Any | None:
-    """The model, if operators of plugins that say what they compute are among its nodes; else None."""
+    """Return the model, if operators of plugins that say what they compute are among its nodes; else None."""
     import onnx
 
     model = onnx.load_model_from_string(source) if isinstance(source, bytes) else onnx.load(source)
@@ -55,7 +55,7 @@ def plugged_model(source: str | bytes) -> Any | None:
 
 
 def _find_own(node: Any) -> Own | None:
-    """How a plugin computes a node: as the class that it has for it, or as an operator that it reads."""
+    """Return how a plugin computes a node: as the class that it has for it, or as an operator that it reads."""
     if not node.domain or node.domain in DEFAULT_DOMAINS:
         return None
     names = tuple(node.input), tuple(node.output)
@@ -88,7 +88,7 @@ class PluggedSession:
         self.computed = sorted({step.name for step in self._steps if isinstance(step, Own)})
 
     def get_providers(self) -> list[str]:
-        """The CPU."""
+        """Return the CPU."""
         return ["CPUExecutionProvider"]
 
     def get_provider_graph_assignment_info(self) -> list[Any]:
@@ -96,15 +96,15 @@ class PluggedSession:
         return []
 
     def get_inputs(self) -> list[Item]:
-        """The model's inputs that no initializer gives."""
+        """Return the model's inputs that no initializer gives."""
         return [_item(value) for value in self._model.graph.input if value.name not in self._initializers]
 
     def get_outputs(self) -> list[Item]:
-        """The model's outputs."""
+        """Return the model's outputs."""
         return [_item(value) for value in self._model.graph.output]
 
     def run(self, names: Sequence[str], feeds: Mapping[str, Array]) -> list[Array]:
-        """The named outputs. Raises PluginError for what a plugin computes of another number."""
+        """Return the named outputs. Raises PluginError for what a plugin computes of another number."""
         import onnx
 
         values = dict(feeds)
@@ -156,7 +156,7 @@ class PluggedSession:
             wanted |= read
 
     def _session(self, index: int, part: Part, values: Mapping[str, Array]) -> Any:
-        """The session of a part for operands of these dtypes and numbers of axes."""
+        """Return the session of a part for operands of these dtypes and numbers of axes."""
         import onnx
 
         kinds = tuple(f"{values[name].dtype}{values[name].ndim}" for name in part.inputs)
@@ -175,13 +175,13 @@ class PluggedSession:
 
 
 def computed(op: Operator, plugin: OwnOperator, operands: Sequence[Array | None]) -> tuple[Array, ...]:
-    """What a plugin computes. Raises PluginError for results that are not as many arrays as the operator has."""
+    """Return what a plugin computes. Raises PluginError for results that are not as many arrays as the operator has."""
     assert plugin.compute is not None
     return as_results(plugin.compute(op, *operands), op.output_count, f"{plugin.plugin}: {op.name}")
 
 
 def _reads(node: Any) -> set[str]:
-    """The values that a node reads, those of graphs inside it included."""
+    """Return the values that a node reads, those of graphs inside it included."""
     names = set(node.input)
     for attribute in node.attribute:
         for inner in (*((attribute.g,) if attribute.HasField("g") else ()), *attribute.graphs):

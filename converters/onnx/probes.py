@@ -59,7 +59,7 @@ class Probes:
         ]
 
     def addition(self) -> bytes:
-        """Bytes that, behind those of the model, make it give what is wanted.
+        """Return bytes that, behind those of the model, make it give what is wanted.
 
         onnxruntime goes from the last node without readers to the first and computes what each needs. So what measures
         the first values stands last: in the other order all values that are measured would be held until the end.
@@ -154,7 +154,7 @@ class Probes:
         yield Sight("table", "its last row", name, lambda values: float(values[high]) in (-1, values[shape][0] - 1))
 
     def _span(self, value: str, code: int = FLOAT) -> tuple[str, str]:
-        """The names of the least and the largest element."""
+        """Return the names of the least and the largest element."""
         names = [f"{PREFIX}_{what}_{value}" for what in ("least", "most")]
         if names[0] not in self.wanted:
             make = self._onnx.helper.make_node
@@ -168,7 +168,8 @@ class Probes:
         return names[0], names[1]
 
     def _with_ends(self, nodes: list[Any], value: str, code: int) -> list[str]:
-        """The names of the value in a row, with infinity behind it for the least, and its opposite for the largest."""
+        """Return the names of the value in a row, with infinity behind it for the least, and its opposite for the
+        largest."""
         make, tensor = self._onnx.helper.make_node, self._onnx.helper.make_tensor
         flat, shape = f"{value}_row", f"{value}_shape"
         nodes += [
@@ -194,7 +195,8 @@ class Probes:
 
 
 def extent_names(value: str) -> list[str]:
-    """The names of a value's least element, its largest and its sum in a model with `extent_addition` behind it."""
+    """Return the names of a value's least element, its largest and its sum in a model with `extent_addition` behind
+    it."""
     return [f"{PREFIX}_{operator}_{value}" for operator in EXTENTS]
 
 
@@ -214,7 +216,7 @@ def extent_addition(values: Sequence[str]) -> bytes:
 
 
 def never_reached(sights: Sequence[Sight], reached: Collection[int]) -> list[str]:
-    """A line for each way that operators of a kind were never brought to, and one for the kinds seen in full."""
+    """Return a line for each way that operators of a kind were never brought to, and one for the kinds seen in full."""
     ways: dict[tuple[str, str], list[str]] = {}
     kinds: dict[str, set[str]] = {}
     for index, sight in enumerate(sights):

@@ -25,7 +25,8 @@ IMPORTED = "the imported graph was the reference, not the file, inside whose fun
 
 
 def ends_onnxruntime(graph: Graph) -> list[str]:
-    """The nodes, by name, that are known to have no elements to add up, at which onnxruntime may end its process."""
+    """Return the nodes, by name, that are known to have no elements to add up, at which onnxruntime may end its
+    process."""
     return [node.name for node in graph.nodes if isinstance(node.op, Einsum) and is_empty(node.inputs)]
 
 
@@ -36,7 +37,7 @@ class OnnxModel(Source):
     is_part: bool = False
 
     def cut(self, outputs: Sequence[str] | None, inputs: Sequence[str], given: ModelOptions) -> OnnxModel:
-        """The part, which knows the file that it was cut from."""
+        """Return the part, which knows the file that it was cut from."""
         part = super().cut(outputs, inputs, given)
         return OnnxModel(part.format, part.graph, part.files, part.description, part.operators, is_part=True)
 
@@ -57,7 +58,7 @@ class OnnxModel(Source):
 
 
 def _value_info_of(value: Value) -> Any:
-    """An input's dtype and number of axes, as ONNX states them."""
+    """Return an input's dtype and number of axes, as ONNX states them."""
     import onnx
 
     from graphir.converters.onnx.importing.schema_types import type_proto
@@ -84,11 +85,11 @@ class FilePart(Reference):
         self.label = f"the part of {path.name} in onnxruntime {import_onnxruntime().__version__}, no optimisation"
 
     def values(self) -> list[str]:
-        """The names of the results of the part's nodes, in the file's order."""
+        """Return the names of the results of the part's nodes, in the file's order."""
         return [name for node in self._model.graph.node for name in node.output if name]
 
     def stream(self, feeds: Mapping[str, Array], names: Iterable[str]) -> Iterator[tuple[str, Array]]:
-        """The named values, a few at a time."""
+        """Yield the named values, a few at a time."""
         pending = list(names)
         for start in range(0, len(pending), VALUES_AT_ONCE):
             chosen = pending[start : start + VALUES_AT_ONCE]

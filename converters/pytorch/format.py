@@ -41,7 +41,7 @@ class PyTorchTarget:
 
     def ready(self, graph: Graph, path: PathLike, options: Mapping[str, Any]) -> Ready:
         """The module's text, counted by the operators that it was written from."""
-        from graphir.analysis.held import count_operators
+        from graphir.analysis.contents import count_operators
         from graphir.converters.pytorch.exporting.borders import LAYOUTS, move_borders
         from graphir.converters.pytorch.exporting.exporter import export_copy
         from graphir.converters.pytorch.exporting.training import give_scores

@@ -46,7 +46,7 @@ class WeightsTarget:
 
     def ready(self, graph: Graph, path: PathLike, options: Mapping[str, Any]) -> Ready:
         """The tensors by their new keys. Raises ExportFailure with all that have no partner, or several."""
-        from graphir.analysis.held import count_operators
+        from graphir.analysis.contents import count_operators
         from graphir.converters.pytorch.exporting.exporter import export_copy
         from graphir.converters.pytorch.matching import COUNTER
 

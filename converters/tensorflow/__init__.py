@@ -55,7 +55,7 @@ def read(
 ) -> TensorFlowModel:
     """Return what `load` reads, by these options, with the model's own operators and weights, and which of these were
     folded into others."""
-    from graphir.analysis.held import used_weights, weights
+    from graphir.analysis.contents import used_weights, weights
     from graphir.converters.formats import Description
     from graphir.converters.tensorflow.importing.cut_types import types_at_cuts
     from graphir.converters.tensorflow.importing.importer import Importer

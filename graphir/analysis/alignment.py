@@ -37,7 +37,7 @@ class Alignment:
 
 
 def align(left: Graph, right: Graph, prints: Fingerprints | None = None) -> Alignment:
-    """Which node of `left` is which of `right`. Both stay as they are; subgraphs are not looked into.
+    """Return which node of `left` is which of `right`. Both stay as they are; subgraphs are not looked into.
 
     Weights are read once, one at a time. Near linear in nodes. Raises what reading weights raises.
     """
@@ -45,7 +45,7 @@ def align(left: Graph, right: Graph, prints: Fingerprints | None = None) -> Alig
 
 
 def in_order(left: Graph, right: Graph, pairs: Mapping[Node, Node]) -> Iterator[Pair]:
-    """All nodes: those of the first graph in order, those only in the second behind what they follow there."""
+    """Yield all nodes: those of the first graph in order, those only in the second behind what they follow there."""
     alone: dict[Node | None, list[Node]] = defaultdict(list)
     paired, last = set(pairs.values()), None
     for node in right.nodes:
@@ -97,7 +97,7 @@ class _Aligner:
         self._pair_unique(self.graphs[0].nodes, self.graphs[1].nodes, self._weight_key)
 
     def _weight_key(self, node: Node) -> Hashable:
-        """The kind of a node and the fingerprints of its weights; None without weights of some size."""
+        """Return the kind of a node and the fingerprints of its weights; None without weights of some size."""
         tensors = [value.tensor for value in node.inputs if value is not None and value.tensor is not None]
         weights = [tensor for tensor in tensors if tensor.size >= LEAST_ELEMENTS and _is_weight(tensor)]
         return (kind_of(node), *map(self.prints.fingerprint, weights)) if weights else None
@@ -194,7 +194,7 @@ class _Aligner:
             waiting, start = [], max(start, stop)
 
 def by_key(nodes: Iterable[Node], key: Key) -> dict[Hashable, list[Node]]:
-    """Nodes of one key together; those whose key is None are left out."""
+    """Return the nodes of each key; those whose key is None are left out."""
     groups: dict[Hashable, list[Node]] = defaultdict(list)
     for node in nodes:
         label = key(node)
@@ -212,7 +212,7 @@ def _name_key(node: Node) -> Hashable:
 
 
 def _readers(value: Value) -> list[Node]:
-    """The nodes that read a value, and those that read it over transposes."""
+    """Return the nodes that read a value, and those that read it over transposes."""
     readers = []
     for user in value.users():
         readers.append(user)
@@ -222,12 +222,12 @@ def _readers(value: Value) -> list[Node]:
 
 
 def _producers(node: Node) -> list[Node]:
-    """The nodes that make the operands."""
+    """Return the nodes that make the operands."""
     return [value.producer for value in node.inputs if value is not None and value.producer is not None]
 
 
 def _common(left: Sequence[Node], right: Sequence[Node]) -> list[tuple[Node, Node]]:
-    """A longest common subsequence by kind. Not done, and empty, where that would take long."""
+    """Return a longest common subsequence by kind. Not done, and empty, where that would take long."""
     if len(left) * len(right) > 250_000:
         return []
     kinds = [kind_of(node) for node in left], [kind_of(node) for node in right]

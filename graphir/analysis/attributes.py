@@ -20,7 +20,7 @@ WINDOWED = (Conv, ConvTranspose, MaxPool, AveragePool, LpPool)
 
 
 def attributes_of(node: Node) -> dict[str, Any]:
-    """Every attribute that says what is computed, by name.
+    """Return every attribute that says what is computed, by name.
 
     Windows have their kernel, strides and dilations as numbers for each axis, and SAME as numbers where the size is
     known, where also a ceil mode is none that gives no window more; an axis is counted from the front where the rank is
@@ -44,7 +44,7 @@ def attributes_of(node: Node) -> dict[str, Any]:
 
 
 def described(node: Node) -> str:
-    """The operator with the attributes that say something, in the form in which they are compared."""
+    """Return the operator with the attributes that say something, in the form in which they are compared."""
     defaults = node.op.field_defaults
     parts = [
         f"{name}={shown(value)}"
@@ -55,12 +55,12 @@ def described(node: Node) -> str:
 
 
 def _has_elements(operands: Sequence[Value | None]) -> bool:
-    """Whether there is an operand, and it has elements."""
+    """Return whether there is an operand, and it has elements."""
     return any(value is not None and value.shape is not None and 0 not in value.shape for value in operands)
 
 
 def _is_neutral(name: str, value: object) -> bool:
-    """Whether a window steps by one or pads nothing."""
+    """Return whether a window steps by one or pads nothing."""
     if name in ("strides", "dilations"):
         return isinstance(value, tuple) and set(value) <= {1}
     return isinstance(value, Explicit) and value.is_zero
@@ -90,7 +90,8 @@ def _fill_window(node: Node, attributes: dict[str, Any], kernel: tuple[int, ...]
 
 
 def _adds_windows(node: Node) -> bool:
-    """Whether ceil mode gives a window more than there would be without it, or may at sizes that are not known."""
+    """Return whether ceil mode gives a window more than there would be without it, or may at sizes that are not
+    known."""
     op = node.op
     assert isinstance(op, MaxPool | AveragePool | LpPool)
     sizes = spatial_sizes(node, len(op.kernel_shape))
@@ -100,7 +101,7 @@ def _adds_windows(node: Node) -> bool:
 
 
 def shown(value: object) -> str:
-    """An attribute's value for people; a number in the fewest digits that are the same in single precision.
+    """Return an attribute's value for people; a number in the fewest digits that are the same in single precision.
 
     >>> shown(0.0010000000474974513), shown((1, 2)), shown(Same())
     ('0.001', '(1, 2)', 'SAME_UPPER')

@@ -9,7 +9,8 @@ Order = tuple[int, ...]
 
 
 def channel_order(shape: Sequence[int], wanted: Sequence[Any]) -> Order:
-    """The order of axes that moves the channels so that a shape fits another; () where it fits as it is or never does.
+    """Return the order of axes that moves the channels so that a shape fits another; () where it fits as it is or never
+    does.
 
     Sizes that are not numbers fit every size.
 
@@ -28,10 +29,10 @@ def channel_order(shape: Sequence[int], wanted: Sequence[Any]) -> Order:
 
 
 def channel_moves(rank: int) -> tuple[Order, Order]:
-    """The orders of axes that move channels from last to second place, and back."""
+    """Return the orders of axes that move channels from last to second place, and back."""
     return (0, rank - 1, *range(1, rank - 1)), (0, *range(2, rank), 1)
 
 
 def fits(shape: Sequence[int], wanted: Sequence[Any]) -> bool:
-    """Whether sizes are what is wanted; what is no number there takes any."""
+    """Return whether sizes are what is wanted; what is no number there takes any."""
     return all(not isinstance(other, int) or size == other for size, other in zip(shape, wanted, strict=True))

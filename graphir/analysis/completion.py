@@ -48,7 +48,7 @@ class Counterparts:
         self._settle(_kind_key, through=True)
 
     def alignment(self) -> Alignment:
-        """The pairs in the first graph's order; nodes only in the second stand behind what they follow there."""
+        """Return the pairs in the first graph's order; nodes only in the second stand behind what they follow there."""
         return Alignment(tuple(in_order(*self.graphs, self.forward)))
 
     def _pair(self, node: Node, partner: Node) -> None:
@@ -145,19 +145,20 @@ class Counterparts:
                     self._pair(node, partner)
 
     def _open_makers(self, values: Sequence[Value | None], side: int) -> list[Node]:
-        """The nodes of a graph that make these values and have no counterpart yet."""
+        """Return the nodes of a graph that make these values and have no counterpart yet."""
         matched = self.backward if side else self.forward
         makers = dict.fromkeys(value.producer for value in values if value is not None)
         return [node for node in makers if node is not None and node.graph is self.graphs[side] and node not in matched]
 
     def _open_users(self, value: Value, other: Value) -> tuple[list[Node], list[Node]]:
-        """What reads two values and has no counterpart yet."""
+        """Return what reads two values and has no counterpart yet."""
         users = [user for user in self._users(value, 0) if user not in self.forward]
         others = [user for user in self._users(other, 1) if user not in self.backward]
         return users, others
 
     def _users(self, value: Value, side: int) -> list[Node]:
-        """What reads a value in its graph, and in the last round also what reads it through one node of its own."""
+        """Return what reads a value in its graph, and in the last round also what reads it through one node of its
+        own."""
         users = list(self._readers[side].get(value, ()))
         if self._through:
             matched = self.backward if side else self.forward
@@ -166,7 +167,8 @@ class Counterparts:
         return list(dict.fromkeys(users))
 
     def _place(self, node: Node, key: Key, *, mapped: bool) -> Hashable:
-        """The key and the computed values that a node reads, in the second graph's terms; None if one has none."""
+        """Return the key and the computed values that a node reads, in the second graph's terms; None if one has
+        none."""
         read = self._computed_inputs(node)
         if self._through:
             read = [self._skip_unpaired(value, self.forward if mapped else self.backward) for value in read]
@@ -177,7 +179,8 @@ class Counterparts:
         return key(node), tuple(sorted(read, key=id) if type(node.op) in COMMUTATIVE else read)
 
     def _skip_unpaired(self, value: Value, matched: dict[Node, Node]) -> Value:
-        """The value that a node without counterpart makes this one from, if it reads one only; else the value."""
+        """Return the value that a node without counterpart makes this one from, if it reads one only; else the
+        value."""
         maker = value.producer
         if maker is None or maker in matched or maker.graph not in self.graphs:
             return value
@@ -189,7 +192,7 @@ class Counterparts:
         return [value for value in node.inputs if value is not None and not _is_constant(value)]
 
     def _exactly(self, node: Node) -> Hashable:
-        """The operator, its attributes and its constants."""
+        """Return the operator, its attributes and its constants."""
         constants = tuple(
             (slot, self.prints.fingerprint(value.tensor))
             for slot, value in enumerate(node.inputs)
@@ -210,7 +213,7 @@ class Counterparts:
                 self._pair(node, partner)
 
     def _reader_key(self, node: Node, *, first: bool) -> list[tuple[int, str]]:
-        """What reads a node: the second graph's node, or its kind where it has no counterpart yet."""
+        """Return what reads a node: the second graph's node, or its kind where it has no counterpart yet."""
         users = dict.fromkeys(user for value in node.outputs for user in value.users())
         if first:
             rows = [(self.forward.get(user), user.op.name) for user in users]
@@ -220,7 +223,7 @@ class Counterparts:
 
 
 def _readers(graph: Graph) -> dict[Value, list[Node]]:
-    """What reads each value in a graph. A value around it may have readers in any number of other graphs."""
+    """Return what reads each value in a graph. A value around it may have readers in any number of other graphs."""
     readers: dict[Value, list[Node]] = defaultdict(list)
     for node in graph.nodes:
         for value in dict.fromkeys(node.inputs):
@@ -230,7 +233,7 @@ def _readers(graph: Graph) -> dict[Value, list[Node]]:
 
 
 def pair_inputs(left: Sequence[Value], right: Sequence[Value]) -> list[tuple[Value, Value]]:
-    """Inputs of two graphs: by name where names are shared, the others in order."""
+    """Pair the inputs of two graphs: by name where names are shared, the others in order."""
     named = {value.name: value for value in right}
     pairs = [(value, named[value.name]) for value in left if value.name in named]
     taken = {value for pair in pairs for value in pair}

@@ -69,24 +69,24 @@ class Cost(Printed):
     folded_parameters: int = 0
 
     def to_text(self, *, width: int | None = None) -> str:
-        """Layers, operators and totals, in `width` columns (None: as many as it takes)."""
+        """Return layers, operators and totals, in `width` columns (None: as many as it takes)."""
         return str(_printer().cost_text(self, width))
 
     def to_json(self) -> dict[str, Any]:
-        """The cost as plain data."""
+        """Return the cost as plain data."""
         entries: dict[str, Any] = _printer().cost_json(self)
         return entries
 
 
 def _printer() -> Any:
-    """What writes a cost, found by its name: counting needs no report."""
+    """Return what writes a cost, found by its name: counting needs no report."""
     return import_module("graphir.report.cost")
 
 
 def cost(
     graph: Graph, stored: Mapping[str, Tensor] | None = None, folded: Mapping[str, Tensor] | None = None
 ) -> Cost:
-    """The cost of a graph whose types are inferred.
+    """Return the cost of a graph whose types are inferred.
 
     `stored` are the weights of its source by the source's names, `folded` those of them that are part of others now: a
     graph alone does not know what it was made of. No weight is read. Linear in nodes.
@@ -115,12 +115,12 @@ def _operators(total: Tally) -> tuple[OperatorCost, ...]:
 
 
 def kept(count: Dim) -> Dim | None:
-    """A sum, None for an expression that became too long to be kept."""
+    """Return a sum, None for an expression that became too long to be kept."""
     return None if isinstance(count, Unknown) else count
 
 
 def _size(count: Dim | None) -> int:
-    """A count for sorting; symbolic sizes count as 1."""
+    """Return a count for sorting; symbolic sizes count as 1."""
     if isinstance(count, int):
         return count
     if not isinstance(count, Sym):

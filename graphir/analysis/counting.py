@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from graphir.analysis.held import stored_bytes
+from graphir.analysis.contents import stored_bytes
 from graphir.graph import Graph, Node, Value
 from graphir.ops.control import If, Loop, Scan
 from graphir.ops.normalization import BatchNormalization
@@ -66,7 +66,7 @@ class Count:
         self.is_whole = self.is_whole and other.is_whole
 
     def without_work(self) -> Count:
-        """The same nodes where they do not run."""
+        """Return the same nodes where they do not run."""
         return replace(self, macs=0, steps=0)
 
 
@@ -149,15 +149,15 @@ class Counting:
         return replace(layer, macs=work.macs if whole else None, flops=work.flops if known else None)
 
     def _runs(self, node: Node, inner: Iterable[Tally]) -> Dim:
-        """How often a loop runs; once where only a run can tell, which is noted if it computes anything."""
+        """Return how often a loop runs; once where only a run can tell, which is noted if it computes anything."""
         runs = trips(node)
         if runs is None and any(body.macs != 0 or body.steps != 0 for body in inner):
             self.open_loops.append(node.name)
         return 1 if runs is None else runs
 
     def _parameters(self, node: Node) -> tuple[int, int, int]:
-        """The elements of the source's weights that a node is the first to read, of those the running statistics, and
-        the elements that another has counted."""
+        """Return the elements of the source's weights that a node is the first to read, of those the running
+        statistics, and the elements that another has counted."""
         parameters = auxiliary = shared = 0
         seen: set[Value] = set()
         for slot, value in enumerate(node.inputs):
@@ -179,7 +179,7 @@ class Counting:
         return parameters, auxiliary, shared
 
     def _is_weight(self, value: Value) -> bool:
-        """Whether a value is one of the source's weights, or a part of one, and no constant of its own."""
+        """Return whether a value is one of the source's weights, or a part of one, and no constant of its own."""
         if not value.sources or not value.is_parameter:
             return False
         if value.tensor is None:
@@ -187,7 +187,7 @@ class Counting:
         return not self._bare and (not self._left or any(name in self._left for name in _names(value)))
 
     def _count_new(self, value: Value, elements: int) -> int:
-        """How many elements no layer has counted yet, of this value or of another that is the same weight."""
+        """Return how many elements no layer has counted yet, of this value or of another that is the same weight."""
         name = next((name for name in _names(value) if name in self._left), None)
         if name is not None:
             count = min(elements, self._left[name])
@@ -204,7 +204,7 @@ def _names(value: Value) -> tuple[str, ...]:
 
 
 def _heaviest(inner: list[Tally]) -> Tally | None:
-    """The one that computes the most; None where that depends on sizes."""
+    """Return the one that computes the most; None where that depends on sizes."""
     if len(inner) == 1:
         return inner[0]
     counts = [(body.macs, body.flops) for body in inner]
@@ -221,7 +221,7 @@ def _largest(counts: list[Dim]) -> Dim:
 
 
 def trips(node: Node) -> Dim | None:
-    """How often a loop's body runs, None where that is decided while it runs."""
+    """Return how often a loop's body runs, None where that is decided while it runs."""
     if isinstance(node.op, Scan):
         scanned = node.inputs[len(node.inputs) - node.op.num_scan_inputs :]
         value, axis = scanned[0], (node.op.scan_input_axes or (0,))[0]
@@ -240,7 +240,8 @@ def trips(node: Node) -> Dim | None:
 
 
 def work_of(node: Node) -> tuple[Dim | None, Dim | None, str]:
-    """The MACs and the steps of one run of a node, without its subgraphs'; None where they are not known, and why."""
+    """Return the MACs and the steps of one run of a node, without its subgraphs'; None where they are not known, and
+    why."""
     work = node.op.work
     if work is None:
         return None, None, f"{node.op.name} states no cost"
@@ -265,7 +266,7 @@ def _known_count(count: Dim) -> Dim | None:
 
 
 def bytes_of(values: Iterable[Value]) -> Dim | None:
-    """The bytes of tensors together, None where a size or a dtype is not known."""
+    """Return the bytes of tensors together, None where a size or a dtype is not known."""
     total: Dim = 0
     for value in values:
         if not isinstance(value.type, TensorType) or value.dtype is None or value.dtype is DType.STRING:
@@ -279,7 +280,8 @@ def bytes_of(values: Iterable[Value]) -> Dim | None:
 
 
 def visible_outputs(node: Node) -> list[Value]:
-    """The results of a node that something reads, and always the first; mostly nothing reads a pooling's indices."""
+    """Return the results of a node that something reads, and always the first; mostly nothing reads a pooling's
+    indices."""
     outputs = set(node.graph.outputs) if node.graph is not None and len(node.outputs) > 1 else set()
     return [value for value in node.outputs if value.index == 0 or value.uses or value in outputs]
 
@@ -291,7 +293,7 @@ def _stored_bytes(value: Value, elements: int) -> int:
 
 
 def elements_of(value: Value) -> int | None:
-    """How many elements a parameter has, None where its shape is not known."""
+    """Return how many elements a parameter has, None where its shape is not known."""
     if value.tensor is not None:
         return value.tensor.size
     count = value.type.elements() if isinstance(value.type, TensorType) else None

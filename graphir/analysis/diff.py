@@ -70,7 +70,7 @@ class Difference:
         return not self.ends and all(row.status is Status.SAME for row in self.rows)
 
     def count(self, status: Status) -> int:
-        """How many rows have a status."""
+        """Return how many rows have a status."""
         return sum(row.status is status for row in self.rows)
 
 
@@ -100,7 +100,7 @@ class _Comparison:
             self._learn_names(value, other)
 
     def rows(self) -> Iterator[Row]:
-        """All nodes; those of subgraphs behind the node that holds them."""
+        """Yield all nodes; those of subgraphs behind the node that holds them."""
         for node, other in self.counterparts.alignment().pairs:
             if node is None or other is None:
                 status = Status.FIRST if other is None else Status.SECOND
@@ -117,7 +117,7 @@ class _Comparison:
                     yield Row(node, other, Status.CHANGED, ends, path)
 
     def _pairs_around(self, inner: Graph, partner: Graph) -> dict[Value, Value]:
-        """The pairs of values of this graph and those around it that two subgraphs use."""
+        """Return the pairs of values of this graph and those around it that two subgraphs use."""
         used = [*captured(inner), *(self._partners[value] for value in captured(partner) if value in self._partners)]
         return {value: self.counterparts.values[value] for value in used if value in self.counterparts.values}
 
@@ -127,7 +127,7 @@ class _Comparison:
         return {other: value for value, other in self.counterparts.values.items()}
 
     def ends(self) -> Iterator[Change]:
-        """What differs about inputs and outputs."""
+        """Yield what differs about inputs and outputs."""
         for what in ("inputs", "outputs"):
             ours, theirs = getattr(self.left, what), getattr(self.right, what)
             if len(ours) != len(theirs):
@@ -150,8 +150,8 @@ class _Comparison:
             yield Change("outputs", f"order is {first} in the first, {second} in the second")
 
     def _output_pairs(self) -> dict[int, int]:
-        """The places of outputs by those in the first: the same results, then the same names, the others in order. Of
-        several that would do the one at the same place is taken."""
+        """Return the places of outputs by those in the first: the same results, then the same names, the others in
+        order. Of several that would do the one at the same place is taken."""
         pairs: dict[int, int] = {}
         taken: set[int] = set()
         keys: tuple[Callable[[Value, bool], Hashable], ...] = (
@@ -176,7 +176,7 @@ class _Comparison:
         return dict(sorted(pairs.items()))
 
     def _result_key(self, value: Value, first: bool) -> Hashable:
-        """What outputs with the same result share."""
+        """Return what outputs with the same result share."""
         source = self._source(value, first=first)
         if source.tensor is not None and source.producer is None:
             return self.counterparts.prints.number(source.tensor)
@@ -187,7 +187,7 @@ class _Comparison:
         return self._counterpart(source) is other_source or _same_constants(source, other_source)
 
     def _explain_alone(self, node: Node | None, other: Node | None) -> Iterator[Change]:
-        """A hint at why a node has no counterpart, where there is a likely one."""
+        """Yield a hint at why a node has no counterpart, where there is a likely one."""
         present = node or other
         assert present is not None
         if not isinstance(present.op, BatchNormalization):
@@ -247,7 +247,7 @@ class _Comparison:
             yield Change("operand", f"{name} is {_origin(source)} in the first, {_origin(counterpart)} in the second")
 
     def _are_swapped(self, node: Node, other: Node) -> bool:
-        """Whether two nodes read the same two values in the other order."""
+        """Return whether two nodes read the same two values in the other order."""
         if len(node.inputs) != 2 or len(other.inputs) != 2 or None in (*node.inputs, *other.inputs):
             return False
         sources = [self._source(value, first=True) for value in node.inputs if value is not None]
@@ -257,7 +257,7 @@ class _Comparison:
         )
 
     def _source(self, value: Value, *, first: bool) -> Value:
-        """The value over nodes that only its own model has. Each such node is looked at once."""
+        """Return the value over nodes that only its own model has. Each such node is looked at once."""
         pairs = self.counterparts.forward if first else self.counterparts.backward
         graph = self.left if first else self.right
         passed = []
@@ -275,7 +275,7 @@ class _Comparison:
         return self.counterparts.values.get(value)
 
     def _unfilled_changes(self, ours: Value, theirs: Value) -> Iterator[Change]:
-        """What differs between two parameters of which one or both have no elements."""
+        """Yield what differs between two parameters of which one or both have no elements."""
         name = _join_names(ours.name, theirs.name)
         if (ours.tensor is None) != (theirs.tensor is None):
             yield Change("weight", f"{name} has elements in the {'second' if ours.tensor is None else 'first'} only")
@@ -299,18 +299,19 @@ def _is_parameter(value: Value) -> bool:
 
 
 def _same_scalar(left: Tensor, right: Tensor) -> bool:
-    """Whether both are one number, with however many axes."""
+    """Return whether both are one number, with however many axes."""
     return left.size == right.size == 1 and same_tensor(left.reshaped(()), right.reshaped(()))
 
 
 def _constant(node: Node, slot: int) -> Tensor | None:
-    """The elements of an operand that is not computed."""
+    """Return the elements of an operand that is not computed."""
     value = node.inputs[slot] if slot < len(node.inputs) else None
     return None if value is None or value.producer is not None else value.tensor
 
 
 def _constants(node: Node, other: Node, slot: int) -> tuple[Tensor | None, Tensor | None]:
-    """The elements of an operand of both nodes; the weights of two Gemms as they are multiplied if that differs."""
+    """Return the elements of an operand of both nodes; the weights of two Gemms as they are multiplied if that
+    differs."""
     tensor, other_tensor = _constant(node, slot), _constant(other, slot)
     if slot == 1 and isinstance(node.op, Gemm) and isinstance(other.op, Gemm) and node.op.transB != other.op.transB:
         return _as_multiplied(node.op, tensor), _as_multiplied(other.op, other_tensor)
@@ -333,7 +334,7 @@ def _weight_changes(name: str, left: Tensor, right: Tensor, prints: Fingerprints
 
 
 def _elements(left: Tensor, right: Tensor) -> str:
-    """How many elements differ, by how much, and the first of them."""
+    """Return how many elements differ, by how much, and the first of them."""
     import numpy as np
 
     ours, theirs = left.numpy().reshape(-1), right.numpy().reshape(-1)
@@ -360,7 +361,7 @@ def _elements(left: Tensor, right: Tensor) -> str:
 
 
 def _number(element: object) -> str:
-    """An element of a tensor, a float in as many digits as single precision has."""
+    """Return an element of a tensor, a float in as many digits as single precision has."""
     text = str(element)
     return f"{float(text):.7g}" if "." in text or "e" in text else text
 
@@ -377,7 +378,7 @@ def _same_constants(left: Value, right: Value) -> bool:
 
 
 def _slot_name(node: Node, slot: int) -> str:
-    """What the operator calls an operand."""
+    """Return what the operator calls an operand."""
     names = node.op.inputs
     if slot < len(names) and not names[slot].rstrip("?").endswith("*"):
         return f"operand {names[slot].rstrip('?')}"

@@ -41,15 +41,15 @@ class Fingerprints:
         self._alike: dict[Hashable, list[tuple[Tensor, int]]] = {}
 
     def fingerprint(self, tensor: Tensor) -> Hashable:
-        """What does not see the order of the elements; see `fingerprint`."""
+        """Return what does not see the order of the elements; see `fingerprint`."""
         return self._of(tensor, ordered=False)
 
     def digest(self, tensor: Tensor) -> Hashable:
-        """What sees it; see `digest`."""
+        """Return what sees it; see `digest`."""
         return self._of(tensor, ordered=True)
 
     def number(self, tensor: Tensor) -> Hashable:
-        """The same for tensors of one type whose bytes are the same, another one for all others, from these
+        """Return the same for tensors of one type whose bytes are the same, another one for all others, from these
         fingerprints only. Of most tensors a sample is read; those that are alike are compared, which takes a part of
         what a digest takes. Raises what reading the tensor raises."""
         if tensor.dtype is DType.STRING:
@@ -65,7 +65,7 @@ class Fingerprints:
         return self._numbered[key][1]
 
     def same(self, left: Tensor, right: Tensor) -> bool:
-        """Whether two tensors have the same dtype, shape and bytes; not read where that is known."""
+        """Return whether two tensors have the same dtype, shape and bytes; not read where that is known."""
         ours, theirs = (self._numbered.get(_key(tensor), (tensor, None))[1] for tensor in (left, right))
         return (isinstance(ours, int) and ours == theirs) or same_tensor(left, right)
 
@@ -95,7 +95,7 @@ def _sample(tensor: Tensor) -> Iterator[bytes]:
 
 
 def _sample_positions(size: int) -> list[tuple[int, int]]:
-    """Where samples begin and how long they are."""
+    """Return where samples begin and how long they are."""
     length = min(SAMPLE, size)
     return [(start, length) for start in sorted({0, (size - length) // 2, size - length})]
 
@@ -146,7 +146,7 @@ def fingerprint(tensor: Tensor) -> tuple[str, int, int, int]:
 
 
 def _bits(part: ndarray[Any, Any]) -> ndarray[Any, Any]:
-    """The elements' bits as 64-bit numbers."""
+    """Return the elements' bits as 64-bit numbers."""
     import numpy as np
 
     if part.dtype.itemsize == 16:
@@ -158,7 +158,7 @@ def _bits(part: ndarray[Any, Any]) -> ndarray[Any, Any]:
 
 
 def _mix_bits(bits: ndarray[Any, Any], odd: int) -> ndarray[Any, Any]:
-    """Each number multiplied and folded, so that sums of mixed numbers do not meet by accident."""
+    """Return each number multiplied and folded, so that sums of mixed numbers do not meet by accident."""
     import numpy as np
 
     mixed = (bits + np.uint64(odd)) * np.uint64(odd)
@@ -168,7 +168,7 @@ def _mix_bits(bits: ndarray[Any, Any], odd: int) -> ndarray[Any, Any]:
 
 
 def _mix_short_bits(bits: ndarray[Any, Any], odd: int) -> ndarray[Any, Any]:
-    """The same for 32-bit numbers, which most weights are: four times as fast."""
+    """Return the same for 32-bit numbers, which most weights are: four times as fast."""
     import numpy as np
 
     mixed = bits * np.uint32(odd)

@@ -21,7 +21,7 @@ COMMUTATIVE = frozenset({elementwise.Add, elementwise.Mul, elementwise.Max, elem
 def exact_labels(
     graph: Graph, around: Mapping[Value, int] | None, prints: Fingerprints
 ) -> dict[Node, int]:
-    """The label of every node. `around` holds labels of inputs and of values outside that the graph may use.
+    """Return the label of every node. `around` holds labels of inputs and of values outside that the graph may use.
 
     Other inputs, and outputs, are known by their place. Labels of two graphs mean the same if they are made with the
     same `prints`. Linear in nodes and weights.
@@ -43,7 +43,7 @@ def exact_labels(
 
 
 def _origins(graph: Graph, around: Mapping[Value, int], prints: Fingerprints) -> dict[Value, int]:
-    """What every value is computed from, as one number."""
+    """Return what every value is computed from, as one number."""
     origins = {value: hash(("input", index)) for index, value in enumerate(graph.inputs)} | dict(around)
     for value in graph.parameters:
         number = None if value.tensor is None else prints.number(value.tensor)
@@ -62,7 +62,7 @@ def _origin_of(node: Node, origins: Mapping[Value, int]) -> int:
 
 
 def _result(graph: Graph, around: Mapping[Value, int], prints: Fingerprints) -> tuple[int, ...]:
-    """What a subgraph gives."""
+    """Return what a subgraph gives."""
     read = {value: around[value] for value in captured(graph) if value in around}
     origins = _origins(graph, read, prints)
     return tuple(origins.get(value, 0) for value in graph.outputs)

@@ -50,7 +50,7 @@ class PaddingAudit:
         return not any(pair.disagreements for pair in self.pairs)
 
     def count(self, kind: str) -> int:
-        """How many disagreements of a kind there are."""
+        """Return how many disagreements of a kind there are."""
         return sum(disagreement.kind == kind for pair in self.pairs for disagreement in pair.disagreements)
 
 
@@ -77,7 +77,7 @@ def audit_graphs(left: Graph, right: Graph, fixes: Fixes = PLAIN) -> PaddingAudi
 
 
 def _reads_all(window: Window | None, other: Node | None) -> bool:
-    """Whether a window covers all data, and the other model's node always does."""
+    """Return whether a window covers all data, and the other model's node always does."""
     return window is not None and window.covers_all and other is not None and loose_kind(other) in WHOLE
 
 
@@ -85,7 +85,7 @@ WHOLE = ("mean", "maximum", "linear")
 
 
 def _notes(pairs: Sequence[Pair], graphs: tuple[Graph, Graph]) -> Iterable[str]:
-    """What one should know before reading the disagreements."""
+    """Yield what one should know before reading the disagreements."""
     both = sum(left is not None and right is not None and _may_match(left, right) for left, right in pairs)
     fewer = min(sum(pair[side] is not None for pair in pairs) for side in (0, 1))
     if not pairs:
@@ -106,7 +106,7 @@ def _notes(pairs: Sequence[Pair], graphs: tuple[Graph, Graph]) -> Iterable[str]:
 
 
 def _may_match(left: Window, right: Window) -> bool:
-    """Whether two windows may well be of one layer."""
+    """Return whether two windows may well be of one layer."""
     return (left.operator, left.kernel, left.strides) == (right.operator, right.kernel, right.strides)
 
 
@@ -116,7 +116,7 @@ def audit(pairs: Iterable[Pair], fixes: Fixes = PLAIN) -> PaddingAudit:
 
 
 def compare(left: Window | None, right: Window | None, fixes: Fixes = PLAIN) -> list[Disagreement]:
-    """What disagrees about two windows.
+    """Return what disagrees about two windows.
 
     Padding that no window reads does not count, and a wrong number of input channels is the fault of the layer that
     makes them.
@@ -168,7 +168,8 @@ def _is_bare(window: Window, axis: int) -> bool:
 
 
 def _is_unread(kind: str, left: Window, right: Window) -> bool:
-    """Whether the attribute says nothing: the stride of an axis with one window, the dilation of a kernel of 1."""
+    """Return whether the attribute says nothing: the stride of an axis with one window, the dilation of a kernel of
+    1."""
     if len(left.kernel) != len(right.kernel):
         return False
     if kind == "stride" and not left.transposed:
@@ -238,7 +239,7 @@ def _pads_something(pads: Pads | None) -> bool:
 
 
 def _same_rule(left: Window, right: Window) -> bool:
-    """Whether both pad by the same rule, so that only what stands before them explains why sizes differ."""
+    """Return whether both pad by the same rule, so that only what stands before them explains why sizes differ."""
     if left.ceil_mode != right.ceil_mode or left.fill != right.fill:
         return False
     if left.pads == right.pads and _extra(left) == _extra(right):
@@ -251,7 +252,7 @@ def _same_rule(left: Window, right: Window) -> bool:
 
 
 def _describe(window: Window) -> str:
-    """What a window pads and why, as in `SAME_UPPER at stride 2 on 224x224 pads (0, 1), (0, 1)`."""
+    """Return what a window pads and why, as in `SAME_UPPER at stride 2 on 224x224 pads (0, 1), (0, 1)`."""
     on = f" on {by(window.sizes)}" if any(stride > 1 for stride in window.strides) else ""
     if window.policy == "computed":
         return f"padding that other nodes compute, at stride {by(window.strides)}{on}"
@@ -294,7 +295,7 @@ def _reads_padding(*windows: Window) -> bool:
 
 
 def _divides(window: Window) -> str:
-    """What an average is divided by, in words."""
+    """Return what an average is divided by, in words."""
     whole = math.prod(window.kernel)
     axes = zip(window.divisors or (), window.kernel, strict=False)
     everywhere = all(count == width for axis, width in axes for count in axis)

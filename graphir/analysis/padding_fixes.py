@@ -24,29 +24,30 @@ class Fixes:
     filters = ""
 
     def attribute(self, kind: str, numbers: Sequence[int]) -> str:
-        """A kernel, stride or dilation."""
+        """Return a kernel, stride or dilation."""
         name = self.names.get(kind)
         return f"{kind} {by(numbers)}" if name is None else f"{name}={self.several(numbers)}"
 
     def several(self, numbers: Sequence[int]) -> str:
-        """Numbers as an attribute has them."""
+        """Return numbers as an attribute has them."""
         return str(tuple(numbers))
 
     def filter_count(self, filters: Dim) -> str:
-        """A number of filters."""
+        """Return a number of filters."""
         return f"{self.filters}={filters}" if self.filters else f"{filters} filters"
 
     def include(self, left: Window) -> str:
-        """The attribute that says whether an average counts its padding, "" where there is none."""
+        """Return the attribute that says whether an average counts its padding, "" where there is none."""
         return ""
 
     def divisor(self, left: Window, right: Window) -> str:
-        """The divisor of `left` for `right`, whose padding is right."""
+        """Return the divisor of `left` for `right`, whose padding is right."""
         has_same_pads = not right.pad_node and left.pads == right.pads and left.ceil_mode == right.ceil_mode
         return (self.include(left) if has_same_pads else "") or self.padding(left, right)
 
     def padding(self, left: Window, right: Window) -> str:
-        """The padding of `left` for `right`, with rounding, divisor, fill and output padding where the two differ."""
+        """Return the padding of `left` for `right`, with rounding, divisor, fill and output padding where the two
+        differ."""
         if left.transposed:
             more = f", output padding {by(left.output_padding)}" if extra(left) != extra(right) else ""
             return f"crop {listed(left.pads)}, before and after each axis{more}"
@@ -61,29 +62,30 @@ class Fixes:
 
 
 def by(numbers: Sequence[Dim]) -> str:
-    """Numbers with an x between."""
+    """Return numbers with an x between."""
     return "x".join(map(str, numbers))
 
 
 def listed(pads: Pads | None) -> str:
-    """Pads as (before, after) of each axis."""
+    """Return pads as (before, after) of each axis."""
     return "an open number" if pads is None else ", ".join(f"({before}, {after})" for before, after in pads)
 
 
 def read_pads(window: Window) -> Pads:
-    """What is padded so that rounding down gives the window's own results: with ceil mode also what that adds."""
+    """Return what is padded so that rounding down gives the window's own results: with ceil mode also what that
+    adds."""
     pads = window.pads or ((0, 0),) * len(window.kernel)
     reached = window.effective_pads if window.ceil_mode else None
     return pads if reached is None else tuple((before, max(after, 0)) for before, after in reached)
 
 
 def rounding(window: Window) -> str:
-    """Which way the number of windows is rounded."""
+    """Return which way the number of windows is rounded."""
     return "up" if window.ceil_mode else "down"
 
 
 def fill_of(window: Window) -> str:
-    """What stands in a window's padding."""
+    """Return what stands in a window's padding."""
     modes = {"reflect": "a reflection of the data", "edge": "copies of the edges", "wrap": "the data of the other end"}
     if window.fill:
         return modes.get(window.fill, f"the number {window.fill}")
@@ -91,12 +93,12 @@ def fill_of(window: Window) -> str:
 
 
 def extra(window: Window) -> tuple[int, ...]:
-    """A transposed window's output padding."""
+    """Return a transposed window's output padding."""
     return window.output_padding or (0,) * len(window.kernel)
 
 
 def is_mode(fill: str) -> bool:
-    """Whether a fill is a way to repeat the data, not a number."""
+    """Return whether a fill is a way to repeat the data, not a number."""
     return fill in ("reflect", "edge", "wrap")
 
 

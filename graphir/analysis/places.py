@@ -27,7 +27,7 @@ class Place:
 
 
 def places(graph: Graph) -> list[Place]:
-    """The inputs of a model and what its layers give, in the order of computation. Linear in nodes.
+    """Return the inputs of a model and what its layers give, in the order of computation. Linear in nodes.
 
     A value that only graphir has, a step on the way of one layer, is left out where the source has names of its own.
     """
@@ -46,7 +46,8 @@ def places(graph: Graph) -> list[Place]:
 
 
 def matching(candidates: Iterable[Place], patterns: Sequence[str]) -> list[Place]:
-    """Those whose name, layer or operator is like one of the patterns (`*`, `?`, `[abc]`); all without a pattern."""
+    """Return those whose name, layer or operator is like one of the patterns (`*`, `?`, `[abc]`); all without a
+    pattern."""
     return [
         place
         for place in candidates
@@ -56,6 +57,6 @@ def matching(candidates: Iterable[Place], patterns: Sequence[str]) -> list[Place
 
 
 def _weights(node: Node) -> int:
-    """The elements of the source's weights that a node reads."""
+    """Return the elements of the source's weights that a node reads."""
     read = dict.fromkeys(value for value in node.inputs if value is not None and value.is_parameter and value.sources)
     return sum(elements_of(value) or 0 for value in read)

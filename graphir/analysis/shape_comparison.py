@@ -24,7 +24,7 @@ class ShapePair:
 
 
 def compare_shapes(left: Graph, right: Graph) -> list[ShapePair]:
-    """Every pair of layers in the first model's order. Both graphs stay as they are.
+    """Return every pair of layers in the first model's order. Both graphs stay as they are.
 
     Raises what reading weights raises, which anchor the models to each other.
     """

@@ -34,7 +34,7 @@ Label = Callable[[Node], Hashable]
 
 
 def kind_of(node: Node) -> str:
-    """What a node does, in one word that formats agree on."""
+    """Return what a node does, in one word that formats agree on."""
     return KINDS.get(type(node.op), node.op.shown_name)
 
 
@@ -48,7 +48,7 @@ def loose_kind(node: Node) -> str:
 
 
 def _covers_all(node: Node) -> bool:
-    """Whether a window without padding holds all data."""
+    """Return whether a window without padding holds all data."""
     data, result, weight = node.inputs[0], node.outputs[0].shape, node.inputs[1] if len(node.inputs) > 1 else None
     kernel = getattr(node.op, "kernel_shape", ()) or (weight.shape[2:] if weight is not None and weight.shape else ())
     plain = getattr(node.op, "padding", None) in (Explicit(), valid(len(kernel)))
@@ -56,7 +56,7 @@ def _covers_all(node: Node) -> bool:
 
 
 def coarse(node: Node) -> Hashable:
-    """What two versions of one layer share even where one of them is wrong: the kind, kernel and stride."""
+    """Return what two versions of one layer share even where one of them is wrong: the kind, kernel and stride."""
     op = node.op
     if isinstance(op, convolution.Conv | convolution.ConvTranspose):
         weight = node.inputs[1]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from graphir.analysis.contents import stored_bytes
 from graphir.analysis.counting import Counting, Layer, Tally, elements_of, visible_outputs
-from graphir.analysis.held import stored_bytes
 from graphir.graph import Graph
 from graphir.structure.record import record
 from graphir.tensor import Tensor
@@ -46,7 +46,7 @@ class Summary:
 def summarize(
     graph: Graph, stored: Mapping[str, Tensor] | None = None, folded: Mapping[str, Tensor] | None = None
 ) -> Summary:
-    """The summary of a graph whose types are inferred.
+    """Return the summary of a graph whose types are inferred.
 
     `stored` are the weights of its source by the source's names, `folded` those of them that are part of others now.
     Cost: linear in nodes; no weight is read, but for the sizes of texts.
@@ -56,14 +56,14 @@ def summarize(
 
 
 def sizes(stored: Mapping[str, Tensor] | None) -> dict[str, int]:
-    """How many elements each of the source's weights has."""
+    """Return how many elements each of the source's weights has."""
     return {name: tensor.size for name, tensor in (stored or {}).items()}
 
 
 def totals(
     count: Counting, total: Tally, stored: Mapping[str, Tensor] | None, folded: Mapping[str, Tensor] | None
 ) -> Summary:
-    """The summary of a walk that was made."""
+    """Return the summary of a walk that was made."""
     gone = folded or {}
     known = {name for value in count.counted for name in (value.name, *value.sources)}
     unused = {
@@ -88,7 +88,7 @@ def totals(
 
 
 def is_statistic(name: str) -> bool:
-    """Whether a weight is called like a running statistic, a number behind the name or not.
+    """Return whether a weight is called like a running statistic, a number behind the name or not.
 
     >>> is_statistic("bn/moving_variance_1"), is_statistic("bn/moving_mean:0"), is_statistic("bn/gamma")
     (True, True, False)

@@ -142,7 +142,8 @@ def _take_crop(graph: Graph, node: Node, op: ConvTranspose) -> None:
 
 
 def _crops(node: Node, rank: int) -> tuple[tuple[int, int], ...] | None:
-    """What a Slice takes off at both ends of each spatial axis, None if it does something else or is not constant."""
+    """Return what a Slice takes off at both ends of each spatial axis, None if it does something else or is not
+    constant."""
     data, shape = node.inputs[0], node.outputs[0].shape
     if data is None or data.rank != rank + 2 or data.shape is None or shape is None:
         return None
@@ -162,7 +163,7 @@ def _crops(node: Node, rank: int) -> tuple[tuple[int, int], ...] | None:
 
 
 def _ends(size: Dim, start: int, end: int) -> tuple[int, int] | None:
-    """What [start:end] takes off an axis, None if its size would have to be known."""
+    """Return what [start:end] takes off an axis, None if its size would have to be known."""
     if isinstance(size, int):
         first, last, _ = slice(start, end).indices(size)
         return (first, size - last) if first < last else None
@@ -200,7 +201,7 @@ def _none(op: AveragePool) -> Explicit:
 
 
 def _is_share(divisor: Value, pool: Node, scale: float) -> bool:
-    """Whether the divisor is the share of data in each window, times `scale`."""
+    """Return whether the divisor is the share of data in each window, times `scale`."""
     import numpy as np
 
     op = pool.op
@@ -221,7 +222,7 @@ def _is_share(divisor: Value, pool: Node, scale: float) -> bool:
 
 
 def _pools_ones(share: Node, pool: Node) -> bool:
-    """Whether the first does to ones, padded with zeros, what the second does to its data."""
+    """Return whether the first does to ones, padded with zeros, what the second does to its data."""
     import numpy as np
 
     op, other, ones, data = pool.op, share.op, share.inputs[0], pool.inputs[0]
@@ -271,7 +272,7 @@ def data_counts(node: Node, op: AveragePool) -> list[list[int]] | None:
 def counted(
     size: int, windows: int, kernel: int, stride: int, dilation: int, before: int, around: Sequence[int] = (0, 0)
 ) -> list[int]:
-    """How many elements of each window lie in the data, or in `around` (before, after) them.
+    """Return how many elements of each window lie in the data, or in `around` (before, after) them.
 
     >>> counted(5, 3, 3, 2, 1, 1), counted(5, 3, 3, 2, 1, 1, (1, 1))
     ([2, 3, 2], [3, 3, 3])
@@ -289,7 +290,7 @@ def _scalar(value: Value | None) -> float | None:
 
 
 def _is_ones(value: Value) -> bool:
-    """Whether every element is 1."""
+    """Return whether every element is 1."""
     maker = value.producer
     if maker is not None and isinstance(maker.op, Expand):
         return _scalar(maker.inputs[0]) == 1

@@ -142,14 +142,14 @@ class Window:
 
 
 def _varies(kernel: int, stride: int, dilation: int) -> bool:
-    """Whether SAME pads differently for sizes that differ."""
+    """Return whether SAME pads differently for sizes that differ."""
     start = extent(kernel, dilation) + stride
     return len({same_total(size, kernel, stride, dilation) for size in range(start, start + stride)}) > 1
 
 
 def find_windows(graph: Graph) -> list[Window]:
-    """The windows of a graph in order, those of subgraphs included. A Pad in front counts as the window's own padding,
-    a Slice behind a transposed convolution as its crop.
+    """Return the windows of a graph in order, those of subgraphs included. A Pad in front counts as the window's own
+    padding, a Slice behind a transposed convolution as its crop.
 
     The graph stays as it is. Windows whose kernel is not known are left out. Linear in nodes.
     """
@@ -157,7 +157,7 @@ def find_windows(graph: Graph) -> list[Window]:
 
 
 def prepared(graph: Graph) -> tuple[Graph, list[tuple[Window, Node]]]:
-    """A copy in which windows that are made of several nodes are one, and its windows with their nodes."""
+    """Return a copy in which windows that are made of several nodes are one, and its windows with their nodes."""
     copy = clone(graph)
     drop_lowest(copy)
     pads = {node.name: before.name for node in _nodes(copy) if (before := _pad_of(node)) is not None}
@@ -172,7 +172,7 @@ def prepared(graph: Graph) -> tuple[Graph, list[tuple[Window, Node]]]:
 
 
 def _nodes(graph: Graph) -> Iterator[Node]:
-    """All nodes, those of subgraphs before the node that has them."""
+    """Yield all nodes, those of subgraphs before the node that has them."""
     for node in graph.nodes:
         for inner in node.subgraphs:
             yield from _nodes(inner)
@@ -232,7 +232,7 @@ def _window(node: Node) -> Window | None:
 
 
 def _with_pad_in_front(node: Node, window: Window) -> Window:
-    """The window with the padding of a Pad in front that could not become part of the operator."""
+    """Return the window with the padding of a Pad in front that could not become part of the operator."""
     before = _pad_of(node)
     if before is None:
         return window
@@ -266,7 +266,7 @@ def _with_pad_in_front(node: Node, window: Window) -> Window:
 
 
 def _behind_pad(window: Window, before: Node, pads: Pads | None) -> Window:
-    """The window with a Pad in front that it cannot include, described by what it does: names tell nothing."""
+    """Return the window with a Pad in front that it cannot include, described by what it does: names tell nothing."""
     assert isinstance(before.op, Pad)
     number = fill_of(before)
     fill = before.op.mode.value
@@ -284,8 +284,8 @@ def _behind_pad(window: Window, before: Node, pads: Pads | None) -> Window:
 
 
 def _with_windows_outside(node: Node, window: Window) -> Window:
-    """The window with the results behind the data that MXNet's convention `full` counts: its importer puts them there
-    as constants."""
+    """Return the window with the results behind the data that MXNet's convention `full` counts: its importer puts them
+    there as constants."""
     users = node.outputs[0].users()
     behind = users[0] if len(users) == 1 else None
     if behind is None or not isinstance(behind.op, Pad) or node.name != f"{behind.name}_inside":

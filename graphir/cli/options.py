@@ -124,11 +124,11 @@ provider = read_by("graphir.runtime.providers", "parse_provider")
 def need_files(*paths: str | None) -> None:
     """Raise ImportFailure, before any work is done, if one of the files that were named is not there."""
     from graphir.errors import ImportFailure
-    from graphir.files.places import nothing_at
+    from graphir.files.paths import describe_missing
 
     for path in paths:
         if path is not None and not os.path.isfile(path):
-            raise ImportFailure(nothing_at(path))
+            raise ImportFailure(describe_missing(path))
 
 
 def need_feeds(words: Sequence[str] | None) -> None:

@@ -112,7 +112,7 @@ class _ModelWeights:
 
 
 def _weights_of_model(path: str, format: str, console: Console) -> _ModelWeights:
-    from graphir.analysis.held import stored_bytes
+    from graphir.analysis.contents import stored_bytes
     from graphir.converters.formats import Manner
     from graphir.converters.opening import read_model
     from graphir.converters.options import ModelOptions
@@ -193,7 +193,7 @@ def _write_npz(arrays: dict[str, Tensor], file: Any) -> None:
 
 def as_text(opened: StoredArrays, *, listed: bool) -> str:
     """Return the table of arrays and remarks on the file."""
-    from graphir.analysis.held import stored_bytes
+    from graphir.analysis.contents import stored_bytes
     from graphir.report.text import plural, size, table
 
     elements = sum(entry.tensor.size for entry in opened.entries)
@@ -227,7 +227,7 @@ def as_text(opened: StoredArrays, *, listed: bool) -> str:
 
 def as_json(opened: StoredArrays) -> dict[str, Any]:
     """Return the arrays as plain data."""
-    from graphir.analysis.held import stored_bytes
+    from graphir.analysis.contents import stored_bytes
 
     return {
         "path": opened.path,

@@ -59,24 +59,24 @@ class Folder:
             os.close(descriptor)
 
     def names(self) -> list[str]:
-        """The names of its entries, sorted."""
+        """Return the names of its entries, sorted."""
         return sorted(os.listdir(self._descriptor))
 
     def status(self, name: str) -> os.stat_result | None:
-        """What an entry is, a link itself and not its target; None where nothing is there."""
+        """Return what an entry is, a link itself and not its target; None where nothing is there."""
         try:
             return os.stat(name, dir_fd=self._descriptor, follow_symlinks=False)
         except FileNotFoundError:
             return None
 
     def size_of(self, name: str) -> int | None:
-        """The size of a regular file, None of anything else."""
+        """Return the size of a regular file, None of anything else."""
         status = self.status(name)
         return status.st_size if status is not None and stat.S_ISREG(status.st_mode) else None
 
     def read(self, name: str, limit: int) -> bytes:
-        """The bytes of a regular file of at most `limit` bytes. Raises FormatError for a larger one and for anything
-        else, without waiting for it, and OSError as `open` does."""
+        """Return the bytes of a regular file of at most `limit` bytes. Raises FormatError for a larger one and for
+        anything else, without waiting for it, and OSError as `open` does."""
         descriptor = os.open(name, os.O_RDONLY | _NO_LINK, dir_fd=self._descriptor)
         with os.fdopen(descriptor, "rb") as file:
             kind = kind_of_file(os.fstat(descriptor).st_mode)
@@ -94,8 +94,8 @@ class Folder:
             file.write(data)
 
     def open_file(self, name: str) -> int:
-        """A descriptor of a regular file to write to, which is made if nothing is there. Raises ExportFailure for a
-        link and for what is no regular file."""
+        """Return a descriptor of a regular file to write to, which is made if nothing is there. Raises ExportFailure
+        for a link and for what is no regular file."""
         try:
             descriptor = os.open(name, os.O_RDWR | os.O_CREAT | _NO_LINK, 0o666, dir_fd=self._descriptor)
         except OSError as error:

@@ -21,13 +21,13 @@ _KINDS = (
 
 
 def open_plain(path: str | os.PathLike[str], *, buffering: int = -1) -> IO[bytes]:
-    """The file, opened to be read. Raises FormatError for what is no plain file, without waiting for a pipe's writer,
-    and for a path that no file can have; OSError as `open` does."""
+    """Return the file, opened to be read. Raises FormatError for what is no plain file, without waiting for a pipe's
+    writer, and for a path that no file can have; OSError as `open` does."""
     return os.fdopen(open_descriptor(path), "rb", buffering)
 
 
 def open_descriptor(path: str | os.PathLike[str]) -> int:
-    """The same as a file descriptor."""
+    """Return the same as a file descriptor."""
     try:
         # O_NONBLOCK: a pipe that nobody writes to would hold `open` itself; of plain files it has no meaning.
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
@@ -42,15 +42,15 @@ def open_descriptor(path: str | os.PathLike[str]) -> int:
 
 
 def kind_of_file(mode: int) -> str | None:
-    """What a file's mode says that it is, None for a regular file."""
+    """Return what a file's mode says that it is, None for a regular file."""
     if stat.S_ISREG(mode):
         return None
     return next((text for test, text in _KINDS if test(mode)), "something else")
 
 
 def read_limited(path: str | os.PathLike[str], limit: int) -> bytes:
-    """The bytes of a regular file of at most `limit` bytes. Raises FormatError for a larger one, and as `open_plain`
-    does."""
+    """Return the bytes of a regular file of at most `limit` bytes. Raises FormatError for a larger one, and as
+    `open_plain` does."""
     with open_plain(path) as file:
         data = file.read(limit + 1)
     if len(data) > limit:

@@ -45,7 +45,7 @@ class FileRegion:
 
 
 def stamp_of(status: os.stat_result) -> Stamp:
-    """What tells a file from another one, and from itself after it was written to.
+    """Return what tells a file from another one, and from itself after it was written to.
 
     A write bears the time at which it began, by a clock of some ms. Where that was just now, it is waited
     out: a write that goes on, or begins in the same tick, would leave no trace.
@@ -79,7 +79,7 @@ def unchanged() -> Iterator[None]:
 
 
 def mapped(region: FileRegion) -> np.ndarray[Any, Any]:
-    """The bytes of a region as a read-only uint8 view of a private map that lives as long as the view."""
+    """Return the bytes of a region as a read-only uint8 view of a private map that lives as long as the view."""
     if region.nbytes == 0:
         return np.zeros(0, np.uint8)
     if region.nbytes <= SMALL:
@@ -135,8 +135,8 @@ class SourceFiles:
         return descriptor
 
     def pieces(self, region: FileRegion) -> Iterator[bytes]:
-        """The bytes of a region, a few MB at a time. They are read, not mapped: a file that is cut short meanwhile is
-        an error then, not the end of the process. Raises FormatError as `copy` does."""
+        """Yield the bytes of a region, a few MB at a time. They are read, not mapped: a file that is cut short
+        meanwhile is an error then, not the end of the process. Raises FormatError as `copy` does."""
         descriptor = self._open(region)
         done = 0
         while done < region.nbytes:

@@ -37,7 +37,7 @@ class Rows(Mapping[str, Any]):
 
 
 def read_rows(file: Path) -> Rows:
-    """The entries of a table; those that are rows are `Rows` themselves."""
+    """Return the entries of a table; those that are rows are `Rows` themselves."""
     whole: dict[str, Any] = {}
     part = whole
     for line in file.read_bytes().decode().splitlines()[1:]:
@@ -52,7 +52,7 @@ def read_rows(file: Path) -> Rows:
 
 
 def rows_text(entries: Mapping[str, Any], *of_rows: str) -> str:
-    """The file of a table, of which the entries in `of_rows` have rows."""
+    """Return the file of a table, of which the entries in `of_rows` have rows."""
     return "{\n" + ",\n".join(_entry(name, value, name in of_rows) for name, value in entries.items()) + "\n}\n"
 
 

@@ -63,7 +63,7 @@ def ended_by_signals() -> Iterator[None]:
 
 
 def was_interrupted() -> bool:
-    """Whether SIGINT came in a block of `ended_by_signals`."""
+    """Return whether SIGINT came in a block of `ended_by_signals`."""
     return _interrupts > 0
 
 

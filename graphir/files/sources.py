@@ -49,5 +49,5 @@ def forward_files(tell: Callable[[str, str], None]) -> None:
 
 
 def how_used(path: str | os.PathLike[str]) -> str | None:
-    """What this command has done with a file: READ, WRITTEN, or nothing."""
+    """Return what this command has done with a file: READ, WRITTEN, or nothing."""
     return (_FILES.get() or {}).get(os.path.realpath(path))

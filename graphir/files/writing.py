@@ -40,13 +40,14 @@ _KINDS = (
 
 
 def partial_prefix(target: str) -> str:
-    """How the names begin under which a file called `target` is written. Of fixed length: long names work too."""
+    """Return how the names begin under which a file called `target` is written. Of fixed length: long names work
+    too."""
     return f".graphir-{hashlib.sha256(os.fsencode(target)).hexdigest()[:16]}-"
 
 
 @contextmanager
 def replacing(*paths: str | os.PathLike[str]) -> Iterator[list[IO[bytes]]]:
-    """Files to write; on success they take the places of `paths`, on an error they vanish.
+    """Yield files to write; on success they take the places of `paths`, on an error they vanish.
 
     Of several, the last is what readers open first, and the others are what they look for beside it: a new one never
     stands beside an old one. Where the process is killed in the very middle of the renames, the others are missing.
@@ -110,7 +111,7 @@ class _Place:
         return self.path.name
 
     def status(self, name: str | None = None) -> os.stat_result | None:
-        """What stands there, or in the folder under another name; None if nothing does."""
+        """Return what stands there, or in the folder under another name; None if nothing does."""
         try:
             return os.stat(name or self.name, dir_fd=self.folder, follow_symlinks=False)
         except FileNotFoundError:
@@ -212,7 +213,7 @@ class _Writing:
         return descriptor
 
     def create(self, place: _Place, kind: str = PARTIAL) -> _Part:
-        """A new file for a place, with the permissions of the one that stands there. Raises ExportFailure."""
+        """Return a new file for a place, with the permissions of the one that stands there. Raises ExportFailure."""
         with _naming_target(place.path), signals_held():
             while True:
                 name = f"{partial_prefix(place.name)}{os.urandom(16).hex()}{kind}"

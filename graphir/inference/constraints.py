@@ -24,7 +24,7 @@ class Constraint:
 
 
 def find_constraints(graph: Graph) -> list[Constraint]:
-    """Where a rule gives a symbolic size but the rest of the model (a weight behind it) says a number.
+    """Return where a rule gives a symbolic size but the rest of the model (a weight behind it) says a number.
 
     Expects inference to have run. One walk over the nodes.
     """
@@ -45,7 +45,7 @@ def find_constraints(graph: Graph) -> list[Constraint]:
 
 
 def fits(constraints: Sequence[Constraint], names: Collection[str]) -> Iterator[tuple[int, int]]:
-    """The runs (first, last) of numbers up to 4096 that, taken for all the symbols, meet every constraint."""
+    """Yield the runs (first, last) of numbers up to 4096 that, taken for all the symbols, meet every constraint."""
     first = None
     for number in range(1, LARGEST + 2):
         sizes = dict.fromkeys(names, number)

@@ -49,7 +49,8 @@ Inferred = tuple[tuple[Type, ...], tuple[Known | None, ...] | None]
 
 
 def infer_subgraphs(run: Inference, node: Node, operands: Operands, values: Values) -> Inferred:
-    """The types and known elements of the results of a node with subgraphs. Raises ShapeError naming the inner node."""
+    """Return the types and known elements of the results of a node with subgraphs. Raises ShapeError naming the inner
+    node."""
     try:
         types, known = _infer_subgraphs(run, node, operands, values)
     except UNFIT as error:
@@ -82,7 +83,7 @@ def _infer_subgraphs(run: Inference, node: Node, operands: Operands, values: Val
 def _run_body(
     run: Inference, node: Node, graph: Graph, types: Sequence[Type], known: Sequence[Known | None]
 ) -> list[Found]:
-    """The types and elements of a subgraph's outputs, given those of its inputs."""
+    """Return the types and elements of a subgraph's outputs, given those of its inputs."""
     body = run.body(graph, node)
     try:
         body.restart(types, known)
@@ -97,7 +98,8 @@ def _common(left: Found, right: Found) -> Found:
 
 
 def _infer_if(run: Inference, node: Node, values: Values) -> list[Found]:
-    """What both branches give, or the live one where the condition is known; a dead one need not fit the shapes."""
+    """Return what both branches give, or the live one where the condition is known; a dead one need not fit the
+    shapes."""
     condition = None if values[0] is None else values[0].integers()
     live = None if condition is None or len(condition) != 1 else (0 if condition[0] else 1)
     results: list[list[Found]] = []
@@ -141,11 +143,11 @@ class _Iteration(ABC):
 
     @abstractmethod
     def inputs(self, states: Sequence[Found], iteration: int | None) -> list[Found]:
-        """The body's inputs, given the carried values and the number of the iteration."""
+        """Return the body's inputs, given the carried values and the number of the iteration."""
 
     @abstractmethod
     def split(self, outputs: list[Found]) -> tuple[list[Found], list[Found]]:
-        """The body's outputs as the next carried values and the rest."""
+        """Return the body's outputs as the next carried values and the rest."""
 
     def step(self, states: Sequence[Found], iteration: int | None = None) -> tuple[list[Found], list[Found]]:
         """One run of the body: the next carried values and the slices of the other results."""
@@ -163,7 +165,7 @@ class _Iteration(ABC):
         return False
 
     def fixpoint(self, states: list[Found]) -> tuple[list[Found], list[Found], list[Found]]:
-        """The carried values as every iteration finds them, as each leaves them, and the slices."""
+        """Return the carried values as every iteration finds them, as each leaves them, and the slices."""
         for _ in range(ROUNDS + len(states)):
             after, slices = self.step(states)
             joined = [_common(before, state) for before, state in zip(states, after, strict=True)]
@@ -174,7 +176,7 @@ class _Iteration(ABC):
         return states, *self.step(states)
 
     def results(self, states: list[Found], axes: Sequence[int]) -> list[Found]:
-        """The last carried values and the stacked slices."""
+        """Return the last carried values and the stacked slices."""
         before, after, slices = self.fixpoint(states)
         if self.count_trips(states):
             self.step(before)
@@ -192,7 +194,7 @@ class _Iteration(ABC):
         return trips <= UNROLLED_ITERATIONS and trips * _weight(self.body) <= UNROLLED_NODES
 
     def _unroll_iterations(self, states: list[Found], trips: int) -> tuple[list[Found], list[Found]]:
-        """The carried values behind the last iteration, and what the slices of all iterations have in common."""
+        """Return the carried values behind the last iteration, and what the slices of all iterations have in common."""
         slices: list[Found] = []
         for iteration in range(trips):
             states, rows = self.step(states, iteration)
@@ -201,13 +203,14 @@ class _Iteration(ABC):
 
 
 def _weight(graph: Graph) -> int:
-    """How many nodes one run over a body may visit, where each loop in it may run its own as often as loops do here."""
+    """Return how many nodes one run over a body may visit, where each loop in it may run its own as often as loops do
+    here."""
     inner = sum(_weight(body) for node in graph.nodes for body in node.subgraphs)
     return len(graph) + UNROLLED_ITERATIONS * inner
 
 
 def _without_fresh_sizes(type_: Type, known: Known | None, around: frozenset[str]) -> Found:
-    """What a body gives, without the sizes that each of its runs finds anew: they differ from run to run."""
+    """Return what a body gives, without the sizes that each of its runs finds anew: they differ from run to run."""
     if isinstance(type_, TensorType) and type_.shape is not None:
         type_ = TensorType(type_.dtype, tuple([UNKNOWN if counted(dim) - around else dim for dim in type_.shape]))
     elif counted_in(type_) - around:
@@ -218,7 +221,8 @@ def _without_fresh_sizes(type_: Type, known: Known | None, around: frozenset[str
 
 
 def _as_declared(declared: Type, given: Type) -> Type:
-    """The type given, as the optional that the body takes it for: a value that is there may be carried as such."""
+    """Return the type given, as the optional that the body takes it for: a value that is there may be carried as
+    such."""
     is_value = given != ANYTHING and not isinstance(given, OptionalType)
     return OptionalType(given) if isinstance(declared, OptionalType) and is_value else given
 
@@ -228,7 +232,7 @@ def _without_shape(type_: Type) -> Type:
 
 
 def _stack_slices(slices: list[Found], axes: Sequence[int], length: Dim) -> list[Found]:
-    """The slices of all iterations, stacked along an axis of the results."""
+    """Return the slices of all iterations, stacked along an axis of the results."""
     results: list[Found] = []
     for (type_, _), axis in zip_longest(slices, axes[: len(slices)], fillvalue=0):  # type: ignore[misc]
         if not isinstance(type_, TensorType):
@@ -251,7 +255,7 @@ class _Loop(_Iteration):
         self.values = values + missing
 
     def infer(self) -> list[Found]:
-        """The results."""
+        """Return the results."""
         states = [
             (type_ or ANYTHING, known) for type_, known in zip(self.operands[2:], self.values[2:], strict=True)
         ]
@@ -286,11 +290,11 @@ class _Loop(_Iteration):
         return self.at_least_once
 
     def _last_condition(self) -> Dim | None:
-        """The condition that the body gives, as it was run last."""
+        """Return the condition that the body gives, as it was run last."""
         return _number(self.run.known[self.body.outputs[0]])
 
     def _trips_by_running(self, states: list[Found], limit: Dim | None) -> Dim:
-        """The number of iterations, found by running them while it is certain that there is another."""
+        """Return the number of iterations, found by running them while it is certain that there is another."""
         for count in range(1, UNROLLED_ITERATIONS + 1):
             if count > 1 and not self._is_short(count):
                 break
@@ -309,7 +313,7 @@ class _Loop(_Iteration):
 
 
 def _number(known: Known | None) -> Dim | None:
-    """The only element, if it is known to be a size or a boolean."""
+    """Return the only element, if it is known to be a size or a boolean."""
     if known is None or len(known.elements) != 1:
         return None
     (element,) = known.elements
@@ -341,12 +345,12 @@ class _Scan(_Iteration):
         ]
 
     def infer(self) -> list[Found]:
-        """The results."""
+        """Return the results."""
         self.at_least_once = dim_max(self.trips, 1) == self.trips and self.trips is not UNKNOWN
         return self.results(self.states, self.op.scan_output_axes)
 
     def _slice(self, slot: int, type_: Type | None, axis: int | None) -> Found:
-        """What the body gets of a scanned operand; its length is the number of iterations."""
+        """Return what the body gets of a scanned operand; its length is the number of iterations."""
         if not isinstance(type_, TensorType) or type_.shape is None:
             return TensorType(type_.dtype) if isinstance(type_, TensorType) else ANYTHING, None
         index = normalize_axis(axis or 0, len(type_.shape))
@@ -374,7 +378,7 @@ class _Scan(_Iteration):
         return kept, slices
 
     def fixpoint(self, states: list[Found]) -> tuple[list[Found], list[Found], list[Found]]:
-        """The carried values with all that the body says of them, and the slices."""
+        """Return the carried values with all that the body says of them, and the slices."""
         states = [(type_, None) for type_, _ in states]
         for _ in range(ROUNDS):
             after, slices = self.step(states)

@@ -14,7 +14,8 @@ MOST_AXES = 6  # up to which other orders of the axes are tried, 720 of them
 
 
 def contradiction(name: str, given: Shape | None, declared: Shape | None) -> str:
-    """What is wrong with a shape that is given for an input, "" if it fits: a size that is declared as a number stays.
+    """Return what is wrong with a shape that is given for an input, "" if it fits: a size that is declared as a number
+    stays.
 
     >>> contradiction("data", (1, 3, 8, 9), (1, 8, 9, 3))
     'input data: the model declares [1, 8, 9, 3], given was [1, 3, 8, 9]: the same axes in another order; give 1,8,9,3'
@@ -39,7 +40,8 @@ def _fits(given: Iterable[Dim], declared: Iterable[Dim]) -> bool:
 
 
 def _order(given: Shape, declared: Shape) -> tuple[int, ...] | None:
-    """The order of the given axes that fits what is declared, None if there is none. The first axis stays if it can."""
+    """Return the order of the given axes that fits what is declared, None if there is none. The first axis stays if it
+    can."""
     if len(given) != len(declared) or len(given) > MOST_AXES:
         return None
     orders = permutations(range(len(given)))
@@ -47,7 +49,7 @@ def _order(given: Shape, declared: Shape) -> tuple[int, ...] | None:
 
 
 def nearest(wanted: str, names: Iterable[str]) -> str:
-    """Names of inputs as the end of a sentence, the one most like `wanted` first.
+    """Return names of inputs as the end of a sentence, the one most like `wanted` first.
 
     >>> nearest("datta", ["mask", "data"]), nearest("x", [])
     ('the inputs are: data, mask', 'there is no input')

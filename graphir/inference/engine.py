@@ -55,7 +55,7 @@ def infer_types(
     *,
     partial: bool = True,
 ) -> dict[str, Type]:
-    """The type of every value, by name, given shapes and dtypes for some of them; the graph stays as it is.
+    """Return the type of every value, by name, given shapes and dtypes for some of them; the graph stays as it is.
 
     A shape is a sequence of integers, names of symbolic sizes or None (unknown), or text such as `1,3,H,W`; a dtype
     anything that `DType.of` takes. Hints flow both ways: of a parameter to the data, of a result to what it is made
@@ -72,7 +72,7 @@ def infer_types(
 def infer(
     graph: Graph, shapes: Mapping[str, object] | None = None, dtypes: Mapping[str, object] | None = None
 ) -> Inference:
-    """`infer_types` as the run itself, whose `types` and `known` hold the values of subgraphs too."""
+    """Return `infer_types` as the run itself, whose `types` and `known` hold the values of subgraphs too."""
     expect(graph, GraphStore, "the graph", "a Graph")
     given = given_types(graph, shapes, dtypes)
     if not dtypes:
@@ -90,7 +90,7 @@ def infer(
 
 
 def is_complete(type_: Type) -> bool:
-    """Whether the dtype, the rank and every size are known, as numbers or symbols."""
+    """Return whether the dtype, the rank and every size are known, as numbers or symbols."""
     if isinstance(type_, TensorType):
         if type_.is_static:
             return True

@@ -77,7 +77,7 @@ class Explanation:
     answers: tuple[int, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """The explanation as plain data."""
+        """Return the explanation as plain data."""
         return {
             "value": self.value,
             "type": str(self.type),
@@ -106,7 +106,7 @@ class Explanation:
         return "\n".join(map(one_line, lines))
 
     def _lines(self, answer: int, seen: set[int]) -> Iterator[str]:
-        """The tree below a step. What was told is not told again.
+        """Yield the tree below a step. What was told is not told again.
 
         Of causes that all say the same (the operands of an addition, all of size N) the first one is followed.
         """
@@ -131,11 +131,12 @@ class Explanation:
             stack.extend((cause, depth + 1) for cause in reversed(causes))
 
     def _agree(self, step: Step) -> bool:
-        """Whether all causes say the same as the step."""
+        """Return whether all causes say the same as the step."""
         return bool(step.causes) and all(self.steps[cause].content == step.content for cause in step.causes)
 
     def _skip_unchanged(self, number: int) -> tuple[list[int], int]:
-        """The line of steps below one through which its content comes unchanged, and how many others agree with it."""
+        """Return the line of steps below one through which its content comes unchanged, and how many others agree with
+        it."""
         indices: list[int] = []
         others = 0
         step = self.steps[number]
@@ -155,7 +156,7 @@ def explain(
     shapes: Mapping[str, object] | None = None,
     dtypes: Mapping[str, object] | None = None,
 ) -> Explanation:
-    """Why the value called `name` has its type, given what `infer_types` takes.
+    """Return why the value called `name` has its type, given what `infer_types` takes.
 
     A name is a value's own or one that its source model had for it; `body/name` is a value of a subgraph. Raises
     GraphError for a name that there is not, and ShapeError for a contradiction. Cost: an inference that remembers what
@@ -172,7 +173,7 @@ def explain(
 
 
 def find_value(graph: Graph, name: str) -> Value:
-    """The value of this name in the graph or its subgraphs. Raises GraphError."""
+    """Return the value of this name in the graph or its subgraphs. Raises GraphError."""
     if name in graph:
         return graph[name]
     values: list[Value] = []
@@ -189,7 +190,7 @@ def find_value(graph: Graph, name: str) -> Value:
 
 
 def find_node(graph: Graph, name: str) -> tuple[str, Node] | None:
-    """The node that a name means, with the path of its graph: of this name, where no value has it.
+    """Return the node that a name means, with the path of its graph: of this name, where no value has it.
 
     A node of a subgraph is named as its values are, or, if no other is called so, alone. Raises GraphError where it may
     be several.
@@ -211,7 +212,8 @@ def _all_nodes(graph: Graph, around: str) -> Iterator[tuple[str, Node]]:
 
 
 def all_values(graph: Graph, around: str = "") -> Iterator[tuple[str, Value]]:
-    """The values of a graph and of the subgraphs in it, each with the path of its graph: empty, or `node.body/`."""
+    """Yield the values of a graph and of the subgraphs in it, each with the path of its graph: empty, or
+    `node.body/`."""
     for value in graph.values:
         yield around, value
     for node in graph.nodes:
@@ -220,7 +222,7 @@ def all_values(graph: Graph, around: str = "") -> Iterator[tuple[str, Value]]:
 
 
 def subgraph_path(node: Node, index: int) -> str:
-    """What stands before the names of a subgraph's values: `loop1.body/`, `if1.then/`."""
+    """Return what stands before the names of a subgraph's values: `loop1.body/`, `if1.then/`."""
     names = ("then", "else") if len(node.subgraphs) == 2 else ("body",)
     return f"{node.name}.{names[index] if index < len(names) else index}/"
 
@@ -237,7 +239,7 @@ class _Explaining:
         self.numbers: dict[Fact, int] = {}
 
     def explain(self, value: Value) -> Explanation:
-        """Everything that is known of a value, and what is not."""
+        """Return everything that is known of a value, and what is not."""
         type_ = self.run.types[value]
         answers = [self._number(fact) for fact in facts_of(value, type_, self.run.known[value])]
         for what in _unknown_parts(type_):
@@ -246,7 +248,7 @@ class _Explaining:
         return Explanation(value.name, type_, tuple(self.steps), tuple(answers))
 
     def _number(self, request: Fact) -> int:
-        """The number of the fact's step; its causes' steps come before it."""
+        """Return the number of the fact's step; its causes' steps come before it."""
         numbers = self.numbers
         stack: list[tuple[Fact, Event | None, list[Fact] | None]] = [(request, None, None)]
         while stack:
@@ -264,7 +266,7 @@ class _Explaining:
         return numbers[request]
 
     def _event(self, fact: Fact) -> Event | None:
-        """What first said the fact; None if it held from the start."""
+        """Return what first said the fact; None if it held from the start."""
         if fact.what != ELEMENTS and holds(fact, self.run.start.get(fact.value)):
             return None
         for event in self.run.events.get(fact.value, ()):
@@ -296,7 +298,7 @@ class _Explaining:
         return Step(value.name, fact.what, content, source)
 
     def _through_subgraph(self, node: Node, fact: Fact) -> list[Fact]:
-        """The facts that a result of a node with subgraphs, or an input of one of them, has its own from."""
+        """Return the facts that a result of a node with subgraphs, or an input of one of them, has its own from."""
         value = fact.value
         if value.producer is not node:
             slot = value.graph.inputs.index(value)
@@ -321,7 +323,8 @@ class _Explaining:
 
 
 def _facts_behind_loop(node: Node, body: Graph, fact: Fact) -> list[Fact]:
-    """The facts behind a result of Loop or Scan: those of the carried values, of a slice, or of the number of trips."""
+    """Return the facts behind a result of Loop or Scan: those of the carried values, of a slice, or of the number of
+    trips."""
     index, what = fact.value.index, fact.what
     if isinstance(node.op, Loop):
         states, ahead, first = max(len(node.inputs) - 2, 0), 1, 2
@@ -355,7 +358,7 @@ def _facts_behind_loop(node: Node, body: Graph, fact: Fact) -> list[Fact]:
 
 
 def _scanned_axis(node: Node, slot: int, what: str | int) -> str | int:
-    """The axis of a scanned operand that is axis `what` of the slices that the body gets."""
+    """Return the axis of a scanned operand that is axis `what` of the slices that the body gets."""
     if not isinstance(node.op, Scan) or not isinstance(what, int):
         return what
     index = slot - (len(node.inputs) - node.op.num_scan_inputs)
@@ -366,7 +369,7 @@ def _scanned_axis(node: Node, slot: int, what: str | int) -> str | int:
 
 
 def _unknown_parts(type_: Type) -> list[str | int]:
-    """What is not known of a type."""
+    """Return what is not known of a type."""
     if not isinstance(type_, TensorType):
         return []
     parts: list[str | int] = [RANK] if type_.shape is None else []

@@ -84,7 +84,7 @@ class Inference:
         self.finish()
 
     def body(self, graph: Graph, holder: Node) -> Inference:
-        """The run over a subgraph of a node of this graph."""
+        """Return the run over a subgraph of a node of this graph."""
         inner = self._bodies.get(graph)
         if inner is None:
             inner = self._bodies[graph] = type(self)(graph, stored=False, around=self)
@@ -110,7 +110,7 @@ class Inference:
             self.known[value] = elements
 
     def assume_dtypes(self) -> None:
-        """Where nothing fixes the dtype of an input, take the one that was assumed for it when the graph was made."""
+        """Take, where nothing fixes an input's dtype, the one that was assumed for it when the graph was made."""
         for value in self.graph.inputs:
             current, stored = self.types[value], value.type
             if not isinstance(current, TensorType) or not isinstance(stored, TensorType):
@@ -209,7 +209,7 @@ class Inference:
         self._enqueue_users(value, node)
 
     def _origin(self, value: Value) -> str:
-        """What the type of a value follows from, in words."""
+        """Return what the type of a value follows from, in words."""
         origins = [] if value.producer is None else [value.producer]
         origins += self._informed.get(value, ())
         named = [f"node {node.name}" for node in dict.fromkeys(origins)]

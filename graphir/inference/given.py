@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def given_types(
     graph: Graph, shapes: Mapping[str, object] | None, dtypes: Mapping[str, object] | None
 ) -> dict[Value, Type]:
-    """The types of the values that were given; what was not given of one is what its source states.
+    """Return the types of the values that were given; what was not given of one is what its source states.
 
     Raises GraphError for a name that the graph does not have and ShapeError for what is no shape or dtype.
     """
@@ -39,7 +39,8 @@ def given_types(
 
 
 def parse_dims(shape: object) -> tuple[Dim, ...] | None:
-    """A shape given from outside: text, or integers, names, None and dimensions in a sequence; None is an unknown rank.
+    """Return a shape given from outside: text, or integers, names, None and dimensions in a sequence; None is an
+    unknown rank.
 
     Raises ShapeError.
 

@@ -40,7 +40,7 @@ def check_types(graph: Graph) -> None:
 
 
 def _agree(left: Known, right: Known) -> bool:
-    """Whether two statements about a tensor's elements can both hold: numbers that differ cannot."""
+    """Return whether two statements about a tensor's elements can both hold: numbers that differ cannot."""
     if left.shape != right.shape:
         return False
     pairs = zip(left.elements, right.elements, strict=True)

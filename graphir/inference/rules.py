@@ -19,7 +19,7 @@ _operands: dict[object, tuple[TensorType | None, ...]] = {}
 
 
 def infer_outputs(op: Operator, operands: tuple[Type | None, ...], values: Values) -> tuple[Type, ...]:
-    """The result types of `op` for operands of these types, whose known elements are `values`.
+    """Return the result types of `op` for operands of these types, whose known elements are `values`.
 
     The answer is a pure function of the arguments and remembered. Raises ShapeError as the rule does.
     """
@@ -68,7 +68,7 @@ def _refuse_odd_sizes(op: Operator, type_: Type | None) -> None:
 def infer_operands(
     op: Operator, operands: tuple[TensorType | None, ...], results: tuple[TensorType, ...], values: Values
 ) -> tuple[TensorType | None, ...]:
-    """What the operands of `op` must be, given all types and the operands' known elements.
+    """Return what the operands of `op` must be, given all types and the operands' known elements.
 
     Remembered as `infer_outputs` is. Raises ShapeError as the rule does.
     """
@@ -92,7 +92,7 @@ def infer_operands(
 
 
 def infer_values(op: Operator, operands: tuple[Type | None, ...], values: Values) -> tuple[Known | None, ...] | None:
-    """The known elements of the results, or None if there are none to know.
+    """Return the known elements of the results, or None if there are none to know.
 
     An element that the result's dtype does not hold is not known: at run time it would wrap around or be rounded.
     Raises ShapeError where elements and operator do not fit each other.

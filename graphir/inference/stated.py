@@ -15,7 +15,7 @@ from .given import parse_dims
 
 
 def with_types(graph: Graph, shapes: Mapping[str, Any], dtypes: Mapping[str, Any] | None = None) -> Graph:
-    """A copy of the graph with these shapes and dtypes of inputs, and all that follows from them.
+    """Return a copy of the graph with these shapes and dtypes of inputs, and all that follows from them.
 
     Raises GraphError for names that are no inputs, ShapeError if types contradict.
     """

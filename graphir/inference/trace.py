@@ -95,7 +95,7 @@ class Tracing(Inference):
         self.events.setdefault(value, []).append(event._replace(after=elements))
 
     def _event(self, value: Value, node: Node | None) -> Event:
-        """An event of now: what a rule of the node sees."""
+        """Return an event of now: what a rule of the node sees."""
         type_ = self.types[value]
         if node is None:
             return Event(type_, None, False)
@@ -111,7 +111,7 @@ class Tracing(Inference):
 
 
 def holds(fact: Fact, type_: Type | Known | None) -> bool:
-    """Whether the type (or the elements) says what the fact says."""
+    """Return whether the type (or the elements) says what the fact says."""
     if isinstance(type_, Known) or fact.what == ELEMENTS:
         return type_ == fact.content
     if not isinstance(type_, TensorType):
@@ -127,7 +127,7 @@ def holds(fact: Fact, type_: Type | Known | None) -> bool:
 
 
 def facts_of(value: Value, type_: Type | None, known: Known | None = None) -> list[Fact]:
-    """Everything that is known of a value; the rank on its own only where no size says it."""
+    """Return everything that is known of a value; the rank on its own only where no size says it."""
     facts: list[Fact] = []
     if isinstance(type_, TensorType):
         if type_.shape is not None:
@@ -152,7 +152,7 @@ class _View:
     known: list[Known | None]
 
     def without(self, side: str, slot: int, what: str | int) -> _View:
-        """The same without one fact."""
+        """Return the same without one fact."""
         view = _View(list(self.operands), list(self.results), list(self.known))
         if what == ELEMENTS:
             view.known[slot] = None
@@ -181,7 +181,7 @@ class Reasons:
         self._found: dict[object, list[tuple[bool, int, str | int, object]]] = {}
 
     def of(self, event: Event, fact: Fact) -> list[Fact]:
-        """The facts that the event's rule needs to say `fact`: a smallest set.
+        """Return the facts that the event's rule needs to say `fact`: a smallest set.
 
         Where several would do, the first operands'. Cost: one call of the rule for each fact that it saw, unless a like
         node was asked about before.
@@ -235,7 +235,7 @@ def _reasons(event: Event, fact: Fact) -> list[Fact]:
 
 
 def _needed_ranks(node: Node, view: _View, fact: Fact, needed: list[Fact]) -> Iterator[Fact]:
-    """The ranks of operands that the rule needs, of those whose sizes it does not."""
+    """Yield the ranks of operands that the rule needs, of those whose sizes it does not."""
     for slot, operand in enumerate(node.inputs):
         type_ = view.operands[slot]
         if operand is None or not isinstance(type_, TensorType) or type_.shape is None:
@@ -250,7 +250,7 @@ def _needed_ranks(node: Node, view: _View, fact: Fact, needed: list[Fact]) -> It
 
 
 def _says(node: Node, view: _View, fact: Fact) -> bool:
-    """Whether the node's rule says the fact, given only what the view holds."""
+    """Return whether the node's rule says the fact, given only what the view holds."""
     operands, known = tuple(view.operands), tuple(view.known)
     try:
         if view.results:

@@ -45,20 +45,21 @@ FAMILIES = (
 
 @cache
 def operator_table() -> FamilyTable[str, type[Operator]]:
-    """Every operator class by name."""
+    """Return every operator class by name."""
     return FamilyTable(__name__, FAMILIES, "OPERATORS", listed=by_name)
 
 
 @cache
 def traits_of(name: str) -> type[Operator]:
-    """The operator class that states the traits of an operator of ONNX: those of an unknown one are `Foreign`'s."""
+    """Return the operator class that states the traits of an operator of ONNX: those of an unknown one are
+    `Foreign`'s."""
     from .foreign import TRAITS_OF, Foreign
 
     return operator_table().get(TRAITS_OF.get(name, name), Foreign)
 
 
 def by_name(operators: Iterable[type[Operator]]) -> dict[str, type[Operator]]:
-    """The classes by their names."""
+    """Return the classes by their names."""
     return {cls.__name__: cls for cls in operators}
 
 

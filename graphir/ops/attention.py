@@ -15,7 +15,7 @@ from .work import Counted, Each
 
 
 def _agree(what: str, *dims: Dim) -> Dim:
-    """The size that all are. Raises ShapeError that says which size it is."""
+    """Return the size that all are. Raises ShapeError that says which size it is."""
     result: Dim = UNKNOWN
     for dim in dims:
         try:
@@ -26,7 +26,7 @@ def _agree(what: str, *dims: Dim) -> Dim:
 
 
 def _split(hidden: Dim, heads: int, name: str) -> Dim:
-    """The size of one head of a packed axis. Raises ShapeError."""
+    """Return the size of one head of a packed axis. Raises ShapeError."""
     if heads < 1 or (isinstance(hidden, int) and hidden % heads):
         raise ShapeError(f"{name} has {hidden} columns, which {heads} heads do not divide")
     return hidden // heads
@@ -135,7 +135,7 @@ class Attention(Operator):
         return self.scores(operands) * (size + value_size)
 
     def scores(self, operands: tuple[Operand, ...]) -> Dim:
-        """How many pairs of a query and a key there are."""
+        """Return how many pairs of a query and a key there are."""
         q, k, v, _, past_key, past_value = (*operands, *(None,) * 7)[:6]
         assert q is not None
         assert k is not None

@@ -106,7 +106,7 @@ ANYTHING = Kind(_Anything(), lambda value: value, "anything", no_advice)
 
 
 def _several(each: Kind) -> Kind:
-    """A tuple of any length."""
+    """Return a tuple of any length."""
 
     exact = each.exact
 
@@ -194,7 +194,7 @@ _SCALARS: dict[Any, Kind] = {
 
 
 def kind_of(annotation: Any) -> Kind:
-    """What an attribute of this annotation may be. `Any`, `object` and what is no class stand for anything."""
+    """Return what an attribute of this annotation may be. `Any`, `object` and what is no class stand for anything."""
     kind = _SCALARS.get(annotation)
     if kind is not None:
         return kind
@@ -213,7 +213,8 @@ def kind_of(annotation: Any) -> Kind:
 
 
 def kinds_of(cls: type, names: Iterable[str]) -> dict[str, Kind]:
-    """What each of these attributes of an operator may be. Raises GraphError for annotations that name nothing."""
+    """Return what each of these attributes of an operator may be. Raises GraphError for annotations that name
+    nothing."""
     annotated: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
         annotated |= getattr(base, "__annotations__", {})
@@ -234,7 +235,7 @@ def kinds_of(cls: type, names: Iterable[str]) -> dict[str, Kind]:
 
 
 def normalised(kind: Kind, value: Any) -> Any:
-    """The value as the attribute holds it, `UNFIT` if it cannot have it."""
+    """Return the value as the attribute holds it, `UNFIT` if it cannot have it."""
     if type(value) in kind.exact:
         return value
     numpy = sys.modules.get("numpy")

@@ -41,23 +41,23 @@ class Known(NamedTuple):
 
     @staticmethod
     def vector(elements: Iterable[Element]) -> Known:
-        """A rank-1 tensor."""
+        """Return a rank-1 tensor."""
         items = tuple(elements)
         return Known((len(items),), items)
 
     @staticmethod
     def scalar(element: Element) -> Known:
-        """A rank-0 tensor."""
+        """Return a rank-0 tensor."""
         return Known((), (element,))
 
     def integers(self) -> tuple[int, ...] | None:
-        """The elements if all of them are plain integers."""
+        """Return the elements if all of them are plain integers."""
         if all(type(element) is int for element in self.elements):
             return self.elements  # type: ignore[return-value]
         return None
 
     def dims(self) -> tuple[Dim, ...]:
-        """The elements as sizes: what is neither an integer nor a symbolic size is unknown."""
+        """Return the elements as sizes: what is neither an integer nor a symbolic size is unknown."""
         return tuple([UNKNOWN if isinstance(element, float) else element for element in self.elements])
 
 
@@ -128,7 +128,7 @@ class Operator:
             self.check_attributes()
 
     def _by_name(self, values: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
-        """All attributes that are given, by name."""
+        """Return all attributes that are given, by name."""
         names = self.field_names
         if len(values) > len(names):
             raise OperatorError(f"{self.name} has {len(names)} attributes, found {len(values)} values")
@@ -206,7 +206,7 @@ class Operator:
 
     @abstractmethod
     def infer(self, *operands: Any, **values: Any) -> Type | tuple[Type, ...]:
-        """The types of the results, given the operands' types (None: an absent optional operand).
+        """Return the types of the results, given the operands' types (None: an absent optional operand).
 
         Operators that state `reads` get `values`, the known elements of every operand by slot, as a keyword argument.
         Raises ShapeError for operands that the operator does not take.
@@ -230,7 +230,8 @@ class Operator:
         return self.inputs[min(slot, len(self.inputs) - 1)].rstrip("*?")
 
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
-        """What the operands' types must be, given all types; None or an unknown type where nothing more is known.
+        """Return what the operands' types must be, given all types; None or an unknown type where nothing more is
+        known.
 
         A rule that wants the operands' known elements too takes them, by slot, as the keyword argument `values`, which
         is empty by default. Raises ShapeError on a contradiction.
@@ -238,7 +239,7 @@ class Operator:
         return operands
 
     def propagate(self, operands: tuple[Operand, ...], values: Values) -> tuple[Known | None, ...]:
-        """The known elements of the results.
+        """Return the known elements of the results.
 
         Only called where an operand's elements are known, unless `knows_itself` says that types alone tell some.
         """
@@ -249,7 +250,7 @@ class Operator:
         return 0
 
     def attributes(self) -> dict[str, Any]:
-        """The attributes that differ from their defaults, in the order of the fields."""
+        """Return the attributes that differ from their defaults, in the order of the fields."""
         attributes = {}
         for name in self.field_names:
             value = getattr(self, name)
@@ -300,7 +301,7 @@ def operator(cls: O) -> O:
 
 
 def same_dtype(*operands: Operand) -> DType | None:
-    """The dtype that all operands share. Raises ShapeError if two differ."""
+    """Return the dtype that all operands share. Raises ShapeError if two differ."""
     dtype: DType | None = None
     for operand in operands:
         if operand is not None:
@@ -316,26 +317,26 @@ def expect_number(operand: Operand, what: str) -> None:
 
 
 def same_rank(operand: TensorType, rank: int, what: str) -> Shape | None:
-    """The operand's shape, checked to have `rank` axes. Raises ShapeError."""
+    """Return the operand's shape, checked to have `rank` axes. Raises ShapeError."""
     if operand.shape is not None and len(operand.shape) != rank:
         raise ShapeError(f"{what} has the shape {format_shape(operand.shape)}, expected {rank} axes")
     return operand.shape
 
 
 def normalize_axis(axis: int, rank: int) -> int:
-    """The axis counted from the front. Raises ShapeError if there is none."""
+    """Return the axis counted from the front. Raises ShapeError if there is none."""
     if not -rank <= axis < rank:
         raise ShapeError(f"axis {axis} does not exist in a tensor of rank {rank}")
     return axis + rank if axis < 0 else axis
 
 
 def elements_of(values: Values, slot: int) -> Known | None:
-    """The known elements of the operand in a slot, None where there are none or the operand is absent."""
+    """Return the known elements of the operand in a slot, None where there are none or the operand is absent."""
     return values[slot] if slot < len(values) else None
 
 
 def refine(operand: Operand, shape: Shape | None = None, dtype: DType | None = None) -> Operand:
-    """The operand's type with more known about it, for `infer_inputs`. Raises ShapeError on a contradiction."""
+    """Return the operand's type with more known about it, for `infer_inputs`. Raises ShapeError on a contradiction."""
     if operand is None:
         return None
     merged = operand.shape

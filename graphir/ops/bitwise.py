@@ -22,7 +22,7 @@ class Direction(enum.Enum):
 
 
 def _integer(*operands: TensorType) -> DType | None:
-    """The operands' common dtype. Raises ShapeError unless it holds integers."""
+    """Return the operands' common dtype. Raises ShapeError unless it holds integers."""
     dtype = same_dtype(*operands)
     if dtype is not None and not dtype.is_integer:
         raise ShapeError(f"the operands are {dtype}, expected integers")

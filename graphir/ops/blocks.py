@@ -38,11 +38,11 @@ class _Blocks(Operator):
 
     @abstractmethod
     def _result(self, image: Image) -> Shape:
-        """The result's shape."""
+        """Return the result's shape."""
 
     @abstractmethod
     def _operand(self, image: Image) -> Shape:
-        """The operand's shape by the result's."""
+        """Return the operand's shape by the result's."""
 
     def infer(self, x: TensorType) -> TensorType:
         if x.shape is None:
@@ -93,7 +93,7 @@ class SpaceToDepth(_Blocks):
 
 
 def _part(size: Dim, count: int) -> Dim:
-    """The size of one of `count` equal parts. Raises ShapeError for a number that has none."""
+    """Return the size of one of `count` equal parts. Raises ShapeError for a number that has none."""
     if isinstance(size, int) and size % count:
         raise ShapeError(f"{size} does not divide by {count}")
     return size // count if isinstance(size, int) or size == (size // count) * count else UNKNOWN

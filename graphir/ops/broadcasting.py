@@ -12,7 +12,7 @@ from .base import Operand
 
 
 def broadcast_dim(left: Dim, right: Dim) -> Dim:
-    """The size that two sizes broadcast to. Raises ShapeError."""
+    """Return the size that two sizes broadcast to. Raises ShapeError."""
     if type(left) is int and type(right) is int:
         if left == right or right == 1:
             return left
@@ -29,7 +29,7 @@ def broadcast_dim(left: Dim, right: Dim) -> Dim:
 
 
 def _broadcast_sizes(left: Dim, right: Dim) -> Dim:
-    """What two sizes broadcast to that are equal, or of which one is 1: the larger one, but 0 if one is 0."""
+    """Return what two sizes broadcast to that are equal, or of which one is 1: the larger one, but 0 if one is 0."""
     result = dim_max(left, right)
     for size in (left, right):
         bound = lower_bound(size)
@@ -41,7 +41,7 @@ def _broadcast_sizes(left: Dim, right: Dim) -> Dim:
 
 
 def broadcast(*shapes: Shape | None) -> Shape | None:
-    """The shape that all shapes broadcast to, as numpy has it; None if the rank of one is unknown."""
+    """Return the shape that all shapes broadcast to, as numpy has it; None if the rank of one is unknown."""
     if not shapes:
         return None
     result = shapes[0]
@@ -66,7 +66,8 @@ def _broadcast_two(left: Shape, right: Shape) -> Shape:
 
 
 def broadcast_operand(operand: Operand, others: Iterable[Operand], result: Shape | None) -> Shape | None:
-    """What an operand's shape must be if it broadcasts with the others to the result: where these are 1, it is all.
+    """Return what an operand's shape must be if it broadcasts with the others to the result: where these are 1, it is
+    all.
 
     >>> from graphir.types import TensorType
     >>> broadcast_operand(TensorType(None, (UNKNOWN, UNKNOWN)), [TensorType(None, (1, 3))], (5, 3))
@@ -89,7 +90,7 @@ def broadcast_operand(operand: Operand, others: Iterable[Operand], result: Shape
 
 
 def wanted_shapes(operands: tuple[Operand, ...], result: Shape | None) -> list[Shape | None]:
-    """What the shapes of operands that broadcast to the result must be."""
+    """Return what the shapes of operands that broadcast to the result must be."""
     return [
         broadcast_operand(operand, (*operands[:slot], *operands[slot + 1 :]), result)
         for slot, operand in enumerate(operands)

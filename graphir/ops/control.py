@@ -95,7 +95,7 @@ def declare(value: Value, type_: Type) -> None:
 
 
 def common_type(left: Type, right: Type) -> Type:
-    """The most precise type that both types are.
+    """Return the most precise type that both types are.
 
     >>> str(common_type(TensorType(DType.INT64, (2, 3)), TensorType(DType.INT64, (2, 4))))
     'int64[2, ?]'

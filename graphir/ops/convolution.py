@@ -24,7 +24,8 @@ def _spatial(name: str, values: tuple[int, ...], rank: int, default: int) -> tup
 
 
 def _kernel(stated: tuple[int, ...], weight: Shape | None) -> tuple[Dim, ...] | None:
-    """The kernel's spatial shape, from the attribute and the weight's shape. Raises ShapeError if they differ."""
+    """Return the kernel's spatial shape, from the attribute and the weight's shape. Raises ShapeError if they
+    differ."""
     if weight is None:
         return stated or None
     if not stated:
@@ -86,7 +87,7 @@ class Conv(Windowed):
             raise ShapeError(f"{weight[0]} filters cannot be divided into {self.group} groups")
 
     def windows(self, sizes: Shape, kernel: tuple[Dim, ...]) -> tuple[Dim, ...]:
-        """The output's spatial sizes. Raises ShapeError where no window fits."""
+        """Return the output's spatial sizes. Raises ShapeError where no window fits."""
         rank = len(sizes)
         strides = _spatial("strides", self.strides, rank, 1)
         dilations = _spatial("dilations", self.dilations, rank, 1)
@@ -146,7 +147,7 @@ class Conv(Windowed):
         return product(results[0].shape) * product(w.shape[1:])
 
     def resolved(self, sizes: Shape, kernel: tuple[int, ...]) -> Explicit | None:
-        """The padding as numbers for these spatial sizes; None where SAME needs a size that is not known."""
+        """Return the padding as numbers for these spatial sizes; None where SAME needs a size that is not known."""
         rank = len(kernel)
         return resolve(
             self.padding,
@@ -226,7 +227,8 @@ class ConvTranspose(Windowed):
         return tuple(results)
 
     def _size(self, axis: int, size: Dim, kernel: tuple[Dim, ...]) -> Dim:
-        """The output's size on a spatial axis under explicit padding, which may be below 1. Raises ShapeError."""
+        """Return the output's size on a spatial axis under explicit padding, which may be below 1. Raises
+        ShapeError."""
         rank = len(kernel)
         assert isinstance(self.padding, Explicit)
         pads = self.padding.pads or ((0, 0),) * rank
@@ -238,7 +240,7 @@ class ConvTranspose(Windowed):
         return (size - 1) * stride + extra + spread - sum(pads[axis])
 
     def _data_sizes(self, sizes: Shape, kernel: tuple[Dim, ...]) -> tuple[Dim, ...]:
-        """The spatial sizes of X that give these, where they follow. Raises ShapeError where none does."""
+        """Return the spatial sizes of X that give these, where they follow. Raises ShapeError where none does."""
         rank = len(sizes)
         if self.output_shape or not isinstance(self.padding, Explicit):
             return (UNKNOWN,) * rank
@@ -324,11 +326,12 @@ class DeformConv(Windowed):
         return TensorType(dtype, dims)
 
     def conv(self) -> Conv:
-        """The convolution with the same attributes whose kernels stay in place."""
+        """Return the convolution with the same attributes whose kernels stay in place."""
         return Conv(self.kernel_shape, self.strides, self.dilations, self.padding, self.group)
 
     def _per_window(self, result: Shape, operand: TensorType, channels: Dim, name: str) -> Shape:
-        """What is known of the result, given an operand with `channels` numbers for each window. Raises ShapeError."""
+        """Return what is known of the result, given an operand with `channels` numbers for each window. Raises
+        ShapeError."""
         expected = (result[0], channels, *result[2:])
         try:
             dims = unify_shape(expected, operand.shape)

@@ -16,12 +16,12 @@ ODD = r"[^A-Za-z0-9_.]|^(?![A-Za-z_])"
 
 
 def new_size(what: str = "count") -> Sym:
-    """A size that the operator finds; `what` tells several of one node apart."""
+    """Return a size that the operator finds; `what` tells several of one node apart."""
     return symbol(f"{PLACEHOLDER}:{what}")
 
 
 def with_names(types: tuple[Type, ...], result: str) -> tuple[Type, ...]:
-    """The types that a rule gave, with new sizes named after the node's first result.
+    """Return the types that a rule gave, with new sizes named after the node's first result.
 
     >>> str(with_names((TensorType(None, (2, new_size())),), "nz")[0])
     '?[2, nz:count]'
@@ -48,12 +48,12 @@ def _names(dim: object, name: str) -> Mapping[str, Sym]:
 
 
 def counted(dim: object) -> frozenset[str]:
-    """The names in a dimension of sizes that only a run can tell."""
+    """Return the names in a dimension of sizes that only a run can tell."""
     return frozenset(name for name in dim.symbols() if ":" in name) if isinstance(dim, Sym) else frozenset()
 
 
 def counted_in(type_: Type) -> frozenset[str]:
-    """The names in a type of sizes that only a run can tell."""
+    """Return the names in a type of sizes that only a run can tell."""
     if isinstance(type_, SequenceType | OptionalType | MapType):
         return counted_in(type_.element)
     shape: Shape = type_.shape or ()

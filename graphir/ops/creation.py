@@ -41,7 +41,7 @@ class Range(Operator):
             raise ShapeError("a delta of 0")
         dtype = same_dtype(*operands)
         if dtype is not None and dtype.is_float and isinstance(start, int | float) and isinstance(limit, int | float):
-            distance = elements.held(elements.subtract(limit, start), dtype)
+            distance = elements.as_stored(elements.subtract(limit, start), dtype)
             if isinstance(distance, Unknown | Sym):
                 return UNKNOWN
             # Runtimes differ in what they round to the dtype before they divide.

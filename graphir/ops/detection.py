@@ -16,7 +16,7 @@ from .work import Counted, Open
 
 
 def _same(left: Dim, right: Dim, message: str) -> Dim:
-    """What both sizes say of one axis. Raises ShapeError with the message if they differ."""
+    """Return what both sizes say of one axis. Raises ShapeError with the message if they differ."""
     try:
         return unify_dim(left, right)
     except ShapeError:

@@ -24,16 +24,17 @@ WIDE = UNSIGNED | {DType.INT64, DType.INT32, DType.FLOAT64, DType.FLOAT32, None}
 
 
 def whole(number: float) -> Element:
-    """A number as an element: an int if it is whole, unknown if it is infinite or none."""
+    """Return a number as an element: an int if it is whole, unknown if it is infinite or none."""
     if not math.isfinite(number):
         return UNKNOWN
     return int(number) if number == int(number) else number
 
 
-def held(element: Element, dtype: DType | None) -> Element:
-    """The element as a tensor of `dtype` holds it, unknown where that would wrap around, overflow or round an integer.
+def as_stored(element: Element, dtype: DType | None) -> Element:
+    """Return the element as a tensor of `dtype` holds it, unknown where that would wrap around, overflow or round an
+    integer.
 
-    >>> held(300, DType.INT8), held(0.1, DType.FLOAT32)
+    >>> as_stored(300, DType.INT8), as_stored(0.1, DType.FLOAT32)
     (UNKNOWN, 0.10000000149011612)
     """
     if isinstance(element, Unknown):
@@ -67,7 +68,7 @@ Function = Callable[..., Element]
 
 
 def _of_known(function: Callable[..., Any]) -> Function:
-    """The function for known elements only; fractions do not mix with symbolic sizes."""
+    """Return the function for known elements only; fractions do not mix with symbolic sizes."""
 
     def run(*elements: Element) -> Element:
         fraction = size = False
@@ -85,7 +86,7 @@ def _of_known(function: Callable[..., Any]) -> Function:
 
 
 def _of_numbers(function: Callable[..., Any]) -> Function:
-    """The function for numbers only."""
+    """Return the function for numbers only."""
 
     def run(*elements: Element) -> Element:
         if not all(isinstance(element, int | float) for element in elements):
@@ -100,7 +101,7 @@ def _of_numbers(function: Callable[..., Any]) -> Function:
 
 
 def is_natural(element: Element, start: int = 0) -> bool:
-    """Whether an integer or a size is at least `start`, whatever the symbols stand for."""
+    """Return whether an integer or a size is at least `start`, whatever the symbols stand for."""
     bound = None if isinstance(element, float) else least(element)
     return bound is not None and bound >= start
 
@@ -114,7 +115,7 @@ def _smallest(left: Any, right: Any) -> Any:
 
 
 def _without_fractions(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """The function where both elements are whole: of fractions the order of many roundings would be open."""
+    """Return the function where both elements are whole: of fractions the order of many roundings would be open."""
     return lambda left, right: UNKNOWN if isinstance(left, float) or isinstance(right, float) else function(left, right)
 
 
@@ -195,7 +196,7 @@ def ratio(left: Any, right: Any) -> Any:
 
 @_of_known
 def modulo(left: Any, right: Any) -> Any:
-    """The remainder with the sign of `right`; of fractions it is unknown."""
+    """Return the remainder with the sign of `right`; of fractions it is unknown."""
     if isinstance(left, float) or isinstance(right, float) or right == 0 or not is_natural(right, 1):
         return UNKNOWN
     return left % right
@@ -203,7 +204,8 @@ def modulo(left: Any, right: Any) -> Any:
 
 @_of_known
 def remainder(left: Any, right: Any) -> Any:
-    """The remainder with the sign of `left`, as C has it; of fractions or sizes that may be negative it is unknown."""
+    """Return the remainder with the sign of `left`, as C has it; of fractions or sizes that may be negative it is
+    unknown."""
     if isinstance(left, int) and isinstance(right, int) and right:
         return int(math.copysign(abs(left) % abs(right), left))
     return left % right if is_natural(left) and is_natural(right, 1) else UNKNOWN
@@ -263,7 +265,7 @@ def unequal(left: Element, right: Element) -> Element:
 
 
 def itself(element: Element) -> Element:
-    """The element."""
+    """Return the element."""
     return element
 
 
@@ -285,7 +287,7 @@ def either(left: Element, right: Element) -> Element:
 
 
 def truth(element: Element) -> Element:
-    """Whether the element is not 0."""
+    """Return whether the element is not 0."""
     if isinstance(element, int | float):
         return int(element != 0)
     return 1 if is_natural(element, 1) else UNKNOWN

@@ -181,7 +181,7 @@ class _Comparison(_Binary):
 def _derive_operator(
     base: type[Operator], name: str, text: str, since: int, follow: Function | None, **stated: object
 ) -> type[Operator]:
-    """An operator that differs from others of its family by name, text and what it states."""
+    """Return an operator that differs from others of its family by name, text and what it states."""
     doc = f"{text} Source: ONNX {name}-{since}."
     body = {"__doc__": doc, "__module__": __name__, "__annotations__": {}, **stated}
     return operator(type(name, (base,), body if follow is None else {**body, "follow": staticmethod(follow)}))
@@ -190,12 +190,12 @@ def _derive_operator(
 def _unary(
     name: str, text: str, since: int, follow: Function | None = None, takes: DTypes = FLOATS, **traits: object
 ) -> type[Operator]:
-    """A unary operator without attributes. `traits` are those that are other than its family's."""
+    """Return a unary operator without attributes. `traits` are those that are other than its family's."""
     return _derive_operator(_Unary, name, text, since, follow, takes=(takes,), **traits)
 
 
 def _comparison(name: str, text: str, since: int, follow: Function, takes: DTypes = NUMBERS) -> type[Operator]:
-    """A comparison whose only attribute is `same_shape`."""
+    """Return a comparison whose only attribute is `same_shape`."""
     stated: Any = {"takes": (takes, takes), "__annotations__": {"same_shape": "bool"}, "same_shape": False}
     decides = Decision.NOTHING if takes is BOOL else Decision.STEPS
     return _derive_operator(_Comparison, name, text, since, follow, decides=decides, **stated)
@@ -270,7 +270,7 @@ class _Variadic(Operator):
         return tuple(map(refine, operands, wanted_shapes(operands, results[0].shape), [dtype] * len(operands)))
 
     def known_by(self, function: Function, operands: tuple[Operand, ...], values: Values) -> Values:
-        """The known elements by a function of two; those of a single operand as they are."""
+        """Return the known elements by a function of two; those of a single operand as they are."""
         return values if len(operands) == 1 else each(function, operands, values)
 
 

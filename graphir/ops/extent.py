@@ -58,7 +58,7 @@ class Tile(Operator):
 
 
 def _one_repeat(size: Dim, times: Dim) -> Dim:
-    """The size of which `size` is a multiple. Raises ShapeError if it is none."""
+    """Return the size of which `size` is a multiple. Raises ShapeError if it is none."""
     if not isinstance(times, int) or times < 1:
         return UNKNOWN
     if isinstance(size, int) and size % times:

@@ -17,7 +17,8 @@ SWEEPS = "how often it goes over the matrix depends on the elements"
 
 
 def _matrices(operand: TensorType, name: str) -> tuple[Shape, Dim, Dim] | None:
-    """The batch, rows and columns; None where the number of axes is not known. Raises ShapeError for less than two."""
+    """Return the batch, rows and columns; None where the number of axes is not known. Raises ShapeError for less than
+    two."""
     if operand.shape is None:
         return None
     if len(operand.shape) < 2:
@@ -26,7 +27,7 @@ def _matrices(operand: TensorType, name: str) -> tuple[Shape, Dim, Dim] | None:
 
 
 def _squares(operand: TensorType, name: str = "A") -> tuple[Shape, Dim] | None:
-    """The batch and the size. Raises ShapeError for matrices that are not square."""
+    """Return the batch and the size. Raises ShapeError for matrices that are not square."""
     dims = _matrices(operand, name)
     if dims is None:
         return None
@@ -39,20 +40,20 @@ def _squares(operand: TensorType, name: str = "A") -> tuple[Shape, Dim] | None:
 
 
 def _volume(operand: Operand) -> tuple[Dim, Dim, Dim]:
-    """The number of matrices, their rows and columns."""
+    """Return the number of matrices, their rows and columns."""
     if operand is None or operand.shape is None or len(operand.shape) < 2:
         return UNKNOWN, UNKNOWN, UNKNOWN
     return product(operand.shape[:-2]), operand.shape[-2], operand.shape[-1]
 
 
 def _of_diagonal(op: Operator, operands: Operands, results: Results) -> Dim:
-    """A quotient for each element beside the diagonal, and what the diagonal takes."""
+    """Return a quotient for each element beside the diagonal, and what the diagonal takes."""
     count, rows, _ = _volume(operands[0])
     return count * (rows * (rows + 1) // 2)
 
 
 def _of_right_side(op: Operator, operands: Operands, results: Results) -> Dim:
-    """A quotient for each element of the result."""
+    """Return a quotient for each element of the result."""
     return results[0].elements()
 
 
@@ -219,7 +220,8 @@ class LQ(Operator):
 
 
 def _wide_matrices(a: TensorType) -> tuple[Shape, Dim, Dim] | None:
-    """The batch, rows and columns of matrices that have not more rows than columns. Raises ShapeError for others."""
+    """Return the batch, rows and columns of matrices that have not more rows than columns. Raises ShapeError for
+    others."""
     dims = _matrices(a, "A")
     if dims is not None and isinstance(dims[1], int) and isinstance(dims[2], int) and dims[1] > dims[2]:
         raise ShapeError(f"A has the shape {format_shape(a.shape)}, expected not more rows than columns")

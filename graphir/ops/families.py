@@ -28,14 +28,14 @@ class FamilyTable(Mapping[K, V], Generic[K, V]):
         table: str,
         *,
         home: Callable[[K], str] = lambda key: "",
-        made: Callable[[K, Any], V] = lambda key, entry: entry,
+        convert: Callable[[K, Any], V] = lambda key, entry: entry,
         listed: Callable[[Any], Mapping[K, Any]] = lambda entries: entries,
     ) -> None:
-        """`made` gives the value for an entry of a family, `listed` the mapping for a family that has a list."""
+        """`convert` gives the value for an entry of a family, `listed` the mapping for a family that has a list."""
         self._package = package
         self._table = table
         self._home = home
-        self._made = made
+        self._convert = convert
         self._listed = listed
         self._pending = list(families)
         self._found: dict[K, V] = {}
@@ -64,5 +64,5 @@ class FamilyTable(Mapping[K, V], Generic[K, V]):
         for key in entries:
             if key in self._found:
                 raise GraphirError(f"two families of {self._package} have {getattr(key, '__name__', key)}")
-        self._found.update((key, self._made(key, entry)) for key, entry in entries.items())
+        self._found.update((key, self._convert(key, entry)) for key, entry in entries.items())
         self._pending.remove(family)

@@ -79,7 +79,7 @@ class CenterCropPad(Operator):
 
 
 def _sizes(known: Known | None, operand: TensorType, name: str) -> Shape | None:
-    """The elements of a vector of sizes; UNKNOWN ones if only their number is known."""
+    """Return the elements of a vector of sizes; UNKNOWN ones if only their number is known."""
     if known is not None:
         return known.dims()
     shape = same_rank(operand, 1, name)
@@ -175,7 +175,7 @@ class Correlation(Operator):
         return tuple(count * self.shift_stride for count in range(-most, most + 1))
 
     def shift_count(self) -> int:
-        """How many shifts along an axis there are."""
+        """Return how many shifts along an axis there are."""
         return 2 * (self.max_displacement // self.shift_stride) + 1
 
     def _size(self, size: Dim) -> Dim:

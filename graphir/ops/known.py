@@ -9,14 +9,14 @@ from typing import Any
 from graphir.types import UNKNOWN, Dim, DType, Unknown
 
 from .base import Element, Known, Operand, Values
-from .elements import Function, held, itself, truncated, truth
+from .elements import Function, as_stored, itself, truncated, truth
 
 LIMIT = 256
 """Tensors of more elements are not followed."""
 
 
 def array_of(known: Known) -> Any:
-    """The elements as a numpy array of objects, for numpy's indexing."""
+    """Return the elements as a numpy array of objects, for numpy's indexing."""
     import numpy as np
 
     array = np.empty(len(known.elements), dtype=object)
@@ -25,18 +25,18 @@ def array_of(known: Known) -> Any:
 
 
 def known_array(array: Any) -> Known | None:
-    """What `array_of` made an array of, None if it is too large to be followed."""
+    """Return what `array_of` made an array of, None if it is too large to be followed."""
     return Known(tuple(array.shape), tuple(array.reshape(-1).tolist())) if array.size <= LIMIT else None
 
 
 def is_small(shape: Sequence[Dim] | None) -> bool:
-    """Whether a tensor of this shape may be followed: its sizes are numbers, and not many elements."""
+    """Return whether a tensor of this shape may be followed: its sizes are numbers, and not many elements."""
     sizes = [dim for dim in shape or () if isinstance(dim, int)]
     return shape is not None and len(sizes) == len(shape) and math.prod(sizes) <= LIMIT
 
 
 def filled(operands: Sequence[Operand], values: Values) -> list[Known] | None:
-    """The elements of all operands, those of which nothing is known as unknown ones.
+    """Return the elements of all operands, those of which nothing is known as unknown ones.
 
     None if an operand is too large, of unknown shape or absent, or nothing is known of any.
     """
@@ -53,12 +53,13 @@ def filled(operands: Sequence[Operand], values: Values) -> list[Known] | None:
 
 
 def unknown(shape: tuple[int, ...]) -> Known:
-    """A tensor of which no element is known."""
+    """Return a tensor of which no element is known."""
     return Known(shape, (UNKNOWN,) * math.prod(shape))
 
 
 def each(function: Function, operands: Sequence[Operand], values: Values) -> tuple[Known | None, ...]:
-    """The function of the elements at each place, operands broadcasting; folded from the left where there are more."""
+    """Return the function of the elements at each place, operands broadcasting; folded from the left where there are
+    more."""
     tensors = filled(operands, values)
     if tensors is None:
         return (None,)
@@ -82,23 +83,24 @@ def each(function: Function, operands: Sequence[Operand], values: Values) -> tup
 
 
 def stored(known: Known | None, dtype: DType | None) -> Known | None:
-    """The tensor as one of `dtype` holds it; None if nothing is known of it or it is too large to be followed."""
+    """Return the tensor as one of `dtype` holds it; None if nothing is known of it or it is too large to be
+    followed."""
     if known is None or len(known.elements) > LIMIT:
         return None
     if not all(type(element) is int and 0 <= element <= 1 for element in known.elements):
-        known = Known(known.shape, tuple([held(element, dtype) for element in known.elements]))
+        known = Known(known.shape, tuple([as_stored(element, dtype) for element in known.elements]))
     return None if known.elements and all(isinstance(element, Unknown) for element in known.elements) else known
 
 
 def combined(function: Function, left: Any, right: Any) -> Any:
-    """The function of the elements of arrays (or of one and an element), which broadcast."""
+    """Return the function of the elements of arrays (or of one and an element), which broadcast."""
     import numpy as np
 
     return np.frompyfunc(function, 2, 1)(left, right)
 
 
 def choose(condition: Known, yes: Known, no: Known) -> Known | None:
-    """The elements of `yes` where the condition holds, else those of `no`; all three broadcast."""
+    """Return the elements of `yes` where the condition holds, else those of `no`; all three broadcast."""
     import numpy as np
 
     try:
@@ -119,7 +121,8 @@ def choose(condition: Known, yes: Known, no: Known) -> Known | None:
 def folded(
     function: Function, known: Known, dtype: DType | None, axes: Iterable[int], keepdims: bool, empty: Element | None
 ) -> Known | None:
-    """The function folded over axes (counted from the front); over no elements the result is `empty`, or unknown.
+    """Return the function folded over axes (counted from the front); over no elements the result is `empty`, or
+    unknown.
 
     What `dtype` does not hold on the way is unknown, as the order of the steps would matter.
     """
@@ -136,14 +139,14 @@ def folded(
             lane = lanes[index].tolist()
             total: Element = lane[0] if lane else empty  # type: ignore[assignment]
             for element in lane[1:]:
-                total = held(function(total, element), dtype)
+                total = as_stored(function(total, element), dtype)
             result[index] = total
         array = result.reshape(rest)
     return known_array(array)
 
 
 def converted(operands: tuple[Operand, ...], values: Values, to: DType | None) -> tuple[Known | None, ...]:
-    """The first operand's elements as a conversion to `to` leaves them, but for what that dtype cannot hold."""
+    """Return the first operand's elements as a conversion to `to` leaves them, but for what that dtype cannot hold."""
     if to is None or to is DType.STRING:
         return (None,)
     to_whole = truth if to is DType.BOOL else truncated

@@ -16,7 +16,7 @@ from .work import ONLY_MACS, Counted
 
 
 def _inner(left: Dim, right: Dim, a: Shape | None, b: Shape | None) -> Dim:
-    """The size that is summed over. Raises ShapeError that shows both matrices."""
+    """Return the size that is summed over. Raises ShapeError that shows both matrices."""
     try:
         return unify_dim(left, right)
     except ShapeError:
@@ -99,7 +99,7 @@ class _MatMul(Operator):
     rounding = Rounding.PRODUCTS
 
     def product_shape(self, a: Shape | None, b: Shape | None) -> Shape | None:
-        """The result's shape. Raises ShapeError."""
+        """Return the result's shape. Raises ShapeError."""
         if (a is not None and not a) or (b is not None and not b):
             raise ShapeError(f"{format_shape(a)} and {format_shape(b)} do not multiply: a scalar is no matrix")
         if a is None or b is None:
@@ -213,7 +213,7 @@ class Einsum(Operator):
         )
 
     def terms(self) -> tuple[list[str], str]:
-        """The operands' labels and the result's."""
+        """Return the operands' labels and the result's."""
         text = self.equation.replace(" ", "")
         left, arrow, result = text.partition("->")
         if not arrow:
@@ -261,7 +261,7 @@ def _labels(term: str) -> list[str]:
 
 
 def _label_size(label: str, left: Dim, right: Dim) -> Dim:
-    """The size of a label that two axes have: runtimes repeat an axis of size 1."""
+    """Return the size of a label that two axes have: runtimes repeat an axis of size 1."""
     if 1 in (left, right):
         return left if right == 1 else right
     try:
@@ -304,8 +304,8 @@ class Det(Operator):
 
 
 def is_empty(operands: Iterable[object]) -> bool:
-    """Whether one of the operands of an Einsum is known to have no elements: onnxruntime divides by its sizes then, in
-    some equations, which ends the process."""
+    """Return whether one of the operands of an Einsum is known to have no elements: onnxruntime divides by its sizes
+    then, in some equations, which ends the process."""
     return any(0 in (getattr(operand, "shape", None) or ()) for operand in operands)
 
 

@@ -32,7 +32,7 @@ class _Loss(Operator):
     ignore_index: int | None = None
 
     def loss_shape(self, scores: TensorType, labels: TensorType, weights: Operand) -> Shape | None:
-        """The result's shape. Raises ShapeError."""
+        """Return the result's shape. Raises ShapeError."""
         if labels.dtype not in (None, DType.INT32, DType.INT64):
             raise ShapeError(f"the labels are {labels.dtype}, expected int32 or int64")
         shape = labels.shape

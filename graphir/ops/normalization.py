@@ -38,7 +38,7 @@ class _PerChannel(_Elementwise):
     one_dtype: ClassVar[bool] = True
 
     def _channels(self, x: TensorType, vectors: dict[str, Operand]) -> Dim:
-        """The number of channels. Raises ShapeError where X or a vector does not fit."""
+        """Return the number of channels. Raises ShapeError where X or a vector does not fit."""
         _float(x)
         channels: Dim = UNKNOWN
         if x.shape is not None:
@@ -159,7 +159,7 @@ def _fits(name: str, operand: Operand, x: TensorType) -> None:
 
 
 def _if_absent(operand: Operand, shape: Shape | None, dtype: DType | None) -> Operand:
-    """The operand's type; its shape is `shape` where nothing is known of it, as it may also broadcast."""
+    """Return the operand's type; its shape is `shape` where nothing is known of it, as it may also broadcast."""
     if operand is None:
         return None
     return refine(operand, shape if operand.shape is None else None, dtype)

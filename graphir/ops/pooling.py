@@ -43,7 +43,7 @@ class _WindowPool(Windowed):
         return TensorType(x.dtype, (*x.shape[:2], *self.windows(x.shape[2:])))
 
     def windows(self, sizes: Shape) -> tuple[Dim, ...]:
-        """The output's spatial sizes. Raises ShapeError where no window fits."""
+        """Return the output's spatial sizes. Raises ShapeError where no window fits."""
         rank = len(self.kernel_shape)
         strides = self.strides or (1,) * rank
         dilations = self.dilations or (1,) * rank
@@ -63,7 +63,8 @@ class _WindowPool(Windowed):
         return tuple(counts)
 
     def rounds_up(self, sizes: Shape) -> bool:
-        """Whether ceil mode gives a window more than there would be without it. Raises ShapeError where none fits."""
+        """Return whether ceil mode gives a window more than there would be without it. Raises ShapeError where none
+        fits."""
         counts = self.windows(sizes)
         try:
             return counts != replace(self, ceil_mode=False).windows(sizes)

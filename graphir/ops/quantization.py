@@ -26,7 +26,8 @@ from .work import ONLY_MACS, Each
 
 
 def _scale_shape(x: Shape | None, scale: Shape | None, axis: int, block_size: int) -> Shape | None:
-    """What the scale's shape must be, given X's and the scale's own; None where that is open. Raises ShapeError."""
+    """Return what the scale's shape must be, given X's and the scale's own; None where that is open. Raises
+    ShapeError."""
     if x is None:
         return scale
     if block_size:
@@ -52,7 +53,7 @@ class _Scaled(Operator):
         self.demand(self.block_size >= 0, "block_size", "0 (no blocks) or more")
 
     def scale_shape(self, x: TensorType, scale: TensorType, zero: Operand) -> Shape | None:
-        """The shape of the scale and of the zero point, None if it is open. Raises ShapeError."""
+        """Return the shape of the scale and of the zero point, None if it is open. Raises ShapeError."""
         stated = scale.shape if zero is None or zero.shape is None else zero.shape
         if not self.block_size and {scale.shape, stated} == {(), (1,)}:
             return None
@@ -171,11 +172,11 @@ class _QuantizedConv(Operator):
     group: int = 1
 
     def conv(self) -> Conv:
-        """The convolution of real numbers with the same attributes."""
+        """Return the convolution of real numbers with the same attributes."""
         return Conv(self.kernel_shape, self.strides, self.dilations, self.padding, self.group)
 
     def conv_shape(self, x: TensorType, w: TensorType, b: Operand = None) -> Shape | None:
-        """The result's shape. Raises ShapeError."""
+        """Return the result's shape. Raises ShapeError."""
         return self.conv().infer(TensorType(None, x.shape), TensorType(None, w.shape), _without_dtype(b)).shape
 
 

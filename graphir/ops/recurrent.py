@@ -107,7 +107,8 @@ class _Recurrent(Operator):
         return steps, batch, width, hidden
 
     def _shapes(self, operands: tuple[Operand, ...]) -> list[Shape]:
-        """The shapes of all operands by slot, with unknown sizes for those that are absent. Raises ShapeError."""
+        """Return the shapes of all operands by slot, with unknown sizes for those that are absent. Raises
+        ShapeError."""
         names, ranks = self._names(), (3, 3, 3, 2, 1, 3, 3, 2)
         shapes: list[Shape] = []
         for slot, rank in enumerate(ranks):
@@ -125,7 +126,7 @@ class _Recurrent(Operator):
         return shapes
 
     def _hidden(self, shapes: list[Shape]) -> Dim:
-        """The hidden size, from its attribute and the weights. Raises ShapeError."""
+        """Return the hidden size, from its attribute and the weights. Raises ShapeError."""
         names, (_, weight, recurrent, bias, *_) = self._names(), shapes
         hidden: Dim = UNKNOWN if self.hidden_size is None else self.hidden_size
         hidden = self._join(hidden, recurrent[2], "hidden_size", "R's")

@@ -74,7 +74,7 @@ class Reduce(Operator):
         return (refine(operands[0], wanted, results[0].dtype), *operands[1:])
 
     def _open_reduced_axes(self, shape: Shape, axes: Sequence[int]) -> Shape:
-        """The operand's shape, unknown on the reduced axes."""
+        """Return the operand's shape, unknown on the reduced axes."""
         rank = len(shape) if self.keepdims else len(shape) + len(axes)
         chosen = {normalize_axis(axis, rank) for axis in axes}
         if self.keepdims:
@@ -106,7 +106,7 @@ def _reduction(
     takes: DTypes = WIDE_NUMBERS,
     **traits: object,
 ) -> Any:
-    """A reduction; `fold` says how known elements come together, `empty` what no elements at all give."""
+    """Return a reduction; `fold` says how known elements come together, `empty` what no elements at all give."""
     body = {
         "__doc__": f"{text} over axes. Source: ONNX {name}-{since}.",
         "__module__": __name__,

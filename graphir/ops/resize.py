@@ -155,7 +155,8 @@ def scaled(size: Dim, factor: float) -> Dim:
 
 @lru_cache
 def _ratio(factor: float) -> Fraction | None:
-    """The fraction that gives what the factor gives in float32, for all sizes up to 4096; None if there is none."""
+    """Return the fraction that gives what the factor gives in float32, for all sizes up to 4096; None if there is
+    none."""
     ratio = Fraction(factor).limit_denominator(MAX_DENOMINATOR)
     single = _float32(factor)
     fits = all(
@@ -165,7 +166,7 @@ def _ratio(factor: float) -> Fraction | None:
 
 
 def _in_proportion(sizes: Sequence[Dim], wanted: Sequence[Dim], policy: AspectPolicy) -> tuple[Dim, ...]:
-    """The sizes, all scaled by the smallest (or largest) of the factors that would give one of those wanted.
+    """Return the sizes, all scaled by the smallest (or largest) of the factors that would give one of those wanted.
 
     In float32 and rounded half up, as runtimes compute it.
 
@@ -232,7 +233,10 @@ class GridSample(Operator):
                 f"grid {format_shape(grid.shape)} does not fit X {format_shape(x.shape)}: its last axis must have "
                 f"{rank - 2} elements"
             )
-        batch = _same(data[0], sizes[0], "batch", x, grid)
+        left, right = data[0], sizes[0]
+        if isinstance(left, int) and isinstance(right, int) and left != right:
+            raise ShapeError(f"batch {left} of X {x} differs from {right} of grid {grid}")
+        batch = left if isinstance(left, int) or isinstance(right, Unknown) else right
         return TensorType(x.dtype, (batch, data[1], *sizes[1:-1]))
 
     def infer_inputs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> tuple[Operand, ...]:
@@ -275,15 +279,9 @@ class AffineGrid(Operator):
         return TensorType(theta.dtype, (dims[0], *dims[2:], len(dims) - 2))
 
     def macs(self, operands: tuple[Operand, ...], results: tuple[TensorType, ...]) -> Dim:
-        """A row of theta for each number of the grid."""
+        """Return a row of theta for each number of the grid."""
         shape = results[0].shape
         return UNKNOWN if shape is None else results[0].elements() * (shape[-1] + 1)
-
-
-def _same(left: Dim, right: Dim, what: str, x: TensorType, grid: TensorType) -> Dim:
-    if isinstance(left, int) and isinstance(right, int) and left != right:
-        raise ShapeError(f"{what} {left} of X {x} differs from {right} of grid {grid}")
-    return left if isinstance(left, int) or isinstance(right, Unknown) else right
 
 
 def all_factors(factors: Sequence[float], axes: Sequence[int], rank: int) -> tuple[float, ...]:

@@ -64,7 +64,7 @@ class Compress(Operator):
         return TensorType(x.dtype, (*x.shape[:axis], size, *x.shape[axis + 1 :]))
 
     def _length(self, shape: Shape | None) -> int | None:
-        """How many entries of a condition count, as there are no slices behind; None if all do."""
+        """Return how many entries of a condition count, as there are no slices behind; None if all do."""
         size = UNKNOWN if shape is None else product(shape)
         if shape is not None and self.axis is not None:
             size = shape[normalize_axis(self.axis, len(shape))]
@@ -112,7 +112,7 @@ class NonZero(Operator):
 
 
 def _true_places(x: Known | None) -> Known | None:
-    """Where the elements are not 0, None if that is open for one, or what is said of scalars."""
+    """Return where the elements are not 0, None if that is open for one, or what is said of scalars."""
     if x is None or not x.shape:
         return None
     import numpy as np

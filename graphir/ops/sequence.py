@@ -29,12 +29,12 @@ from .traits import Rounding
 
 
 def _length(known: Known | None) -> Dim:
-    """How many elements a sequence has."""
+    """Return how many elements a sequence has."""
     return UNKNOWN if known is None else known.dims()[0]
 
 
 def _element(sequence: Type, what: str = "input_sequence") -> Type:
-    """What a sequence holds. Raises ShapeError for what is none."""
+    """Return what a sequence holds. Raises ShapeError for what is none."""
     if isinstance(sequence, SequenceType):
         return sequence.element
     if sequence == ANYTHING:
@@ -48,7 +48,7 @@ def _check_position(position: Type | None) -> None:
 
 
 def _common_element(*elements: Type) -> Type:
-    """The type of a sequence's elements that all of these can be. Raises ShapeError if their dtypes differ."""
+    """Return the type of a sequence's elements that all of these can be. Raises ShapeError if their dtypes differ."""
     common = elements[0]
     for element in elements[1:]:
         dtypes = [type_.dtype for type_ in (common, element) if isinstance(type_, TensorType)]
@@ -233,7 +233,8 @@ class SplitToSequence(Operator):
 
 
 def _part(shape: Shape, axis: int, split: Known | None) -> Dim:
-    """The size that all parts have, UNKNOWN if they differ or may. Raises ShapeError if they are not the whole."""
+    """Return the size that all parts have, UNKNOWN if they differ or may. Raises ShapeError if they are not the
+    whole."""
     sizes = None if split is None else split.integers()
     whole = shape[axis]
     if split is None or sizes is None:

@@ -95,7 +95,7 @@ class Reshape(Operator):
         return tuple(dims)
 
     def _remaining_size(self, x: TensorType, dims: list[Dim], index: int, copied: set[int]) -> Dim:
-        """The size behind -1; sizes that are copied unchanged cancel, so that they need not be known."""
+        """Return the size behind -1; sizes that are copied unchanged cancel, so that they need not be known."""
         if x.shape is None:
             return UNKNOWN
         above = product(dim for axis, dim in enumerate(x.shape) if axis not in copied)
@@ -229,7 +229,7 @@ class Flatten(Operator):
 
 
 def missing_size(dims: tuple[Dim, ...], total: Dim) -> tuple[Dim, ...]:
-    """The dimensions, the only unknown one among them found from their product.
+    """Return the dimensions, the only unknown one among them found from their product.
 
     >>> missing_size((2, UNKNOWN, 3), 24)
     (2, 4, 3)
@@ -244,7 +244,7 @@ def missing_size(dims: tuple[Dim, ...], total: Dim) -> tuple[Dim, ...]:
 
 
 def _axes(stated: Known | None, rank: int) -> tuple[int, ...] | None:
-    """The axes of an operand, counted from the front. Raises ShapeError for one that is none or comes twice."""
+    """Return the axes of an operand, counted from the front. Raises ShapeError for one that is none or comes twice."""
     numbers = None if stated is None else stated.integers()
     if numbers is None:
         return None

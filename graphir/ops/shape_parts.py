@@ -28,7 +28,7 @@ from .traits import Rounding
 
 
 def _merge(shapes: list[Shape], axis: int) -> list[Dim]:
-    """What all shapes say of the axes other than `axis`. Raises ShapeError where they differ."""
+    """Return what all shapes say of the axes other than `axis`. Raises ShapeError where they differ."""
     dims = list(shapes[0])
     for shape in shapes[1:]:
         if len(shape) != len(dims):
@@ -170,7 +170,8 @@ class Split(Operator):
 
 
 def even_parts(size: Dim, count: int) -> tuple[Dim, ...]:
-    """The sizes of `count` equal parts, the last one smaller if it must be. Raises ShapeError if one would be empty.
+    """Return the sizes of `count` equal parts, the last one smaller if it must be. Raises ShapeError if one would be
+    empty.
 
     >>> even_parts(7, 3)
     (3, 3, 1)

@@ -15,7 +15,7 @@ ANGLES = "angles and windows need more digits"
 
 
 def _size(values: Values, slot: int) -> Dim:
-    """The element of a scalar operand, UNKNOWN if it is not known."""
+    """Return the element of a scalar operand, UNKNOWN if it is not known."""
     known = values[slot] if slot < len(values) else None
     return UNKNOWN if known is None else known.dims()[0]
 

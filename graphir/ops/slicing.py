@@ -17,7 +17,7 @@ BEYOND = 2**31 - 1
 
 
 def slice_size(size: Dim, start: Dim, end: Dim, step: Dim) -> Dim:
-    """How many elements [start:end:step] takes of an axis of `size`; bounds beyond the axis are its end.
+    """Return how many elements [start:end:step] takes of an axis of `size`; bounds beyond the axis are its end.
 
     >>> slice_size(5, 1, 4, 2), slice_size(5, -1, -BEYOND, -1)
     (2, 5)
@@ -36,7 +36,7 @@ def slice_size(size: Dim, start: Dim, end: Dim, step: Dim) -> Dim:
 
 
 def places_taken(size: int, start: int, end: int, step: int) -> range:
-    """The places of an axis that [start:end:step] takes, in order.
+    """Return the places of an axis that [start:end:step] takes, in order.
 
     Unlike Python, ONNX begins a backward slice within the axis: a start before it is the first place.
 
@@ -81,19 +81,21 @@ def python_slice(start: int, end: int, step: int, size: Dim) -> PythonSlice:
 
 
 def _is_odd_end(end: Dim, step: int) -> bool:
-    """Whether a backward slice ends at "to the end": the last place by ONNX, but the first one to onnxruntime."""
+    """Return whether a backward slice ends at "to the end": the last place by ONNX, but the first one to
+    onnxruntime."""
     return step < 0 and isinstance(end, int) and end >= BEYOND
 
 
 def _last_place(start: Dim, size: Dim) -> Dim:
-    """Where a backward slice begins; unknown where the axis may be empty and the start is not its last place."""
+    """Return where a backward slice begins; unknown where the axis may be empty and the start is not its last place."""
     if start == -1 or (isinstance(start, int) and start >= BEYOND):
         return size - 1
     return _bound(start, size, 0, size - 1) if is_natural(size, 1) else UNKNOWN
 
 
 def _bound(bound: Dim, size: Dim, lowest: Dim, highest: Dim) -> Dim:
-    """The bound counted from the front and brought between the lowest and the highest; unknown if its sign is open."""
+    """Return the bound counted from the front and brought between the lowest and the highest; unknown if its sign is
+    open."""
     if isinstance(bound, int) and abs(bound) >= BEYOND:
         return highest if bound > 0 else lowest
     if is_natural(bound):

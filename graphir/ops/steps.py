@@ -13,7 +13,7 @@ from .work import Operands, Results, elements, is_given
 
 
 def of_bias(op: Any, operands: Operands, results: Results) -> Dim:
-    """The sum with a bias in slot 2."""
+    """Return the sum with a bias in slot 2."""
     return results[0].elements() if is_given(operands, 2) else 0
 
 
@@ -40,7 +40,7 @@ def of_attention(op: Any, operands: Operands, results: Results) -> Dim:
 
 
 def of_linear_attention(op: Any, operands: Operands, results: Results) -> Dim:
-    """The scale of each query, the decay of each state and the correction of each value."""
+    """Return the scale of each query, the decay of each state and the correction of each value."""
     query, value = operands[0], operands[2]
     if query is None or value is None or len(results) < 2 or results[1].shape is None or query.shape is None:
         return UNKNOWN
@@ -50,7 +50,7 @@ def of_linear_attention(op: Any, operands: Operands, results: Results) -> Dim:
 
 
 def of_causal(op: Any, operands: Operands, results: Results) -> Dim:
-    """The sum with a bias, and the activation."""
+    """Return the sum with a bias, and the activation."""
     activates: bool = op.activation.value != "none"
     return results[0].elements() * (is_given(operands, 2) + activates)
 
@@ -74,7 +74,7 @@ def of_scatter(op: Any, operands: Operands, results: Results) -> Dim:
 
 
 def of_gemm(op: Any, operands: Operands, results: Results) -> Dim:
-    """The sum with C, and the factors that are not 1."""
+    """Return the sum with C, and the factors that are not 1."""
     added = is_given(operands, 2)
     factors: int = (added and op.beta != 1) + (op.alpha != 1)
     return results[0].elements() * (added + factors)
@@ -90,13 +90,13 @@ def of_zero_points(op: Any, operands: Operands, results: Results) -> Dim:
 
 
 def of_einsum(op: Any, operands: Operands, results: Results) -> Dim:
-    """The sums of one operand that loses labels; of several operands all are multiply-accumulates."""
+    """Return the sums of one operand that loses labels; of several operands all are multiply-accumulates."""
     terms, result = op.terms()
     return elements(operands, 0) if len(terms) == 1 and set(terms[0]) != set(result) else 0
 
 
 def of_determinant(op: Any, operands: Operands, results: Results) -> Dim:
-    """The factors of n (n - 1) / 2 rows, and the product of the diagonal."""
+    """Return the factors of n (n - 1) / 2 rows, and the product of the diagonal."""
     x = operands[0]
     if x is None or not x.shape:
         return UNKNOWN
@@ -105,17 +105,17 @@ def of_determinant(op: Any, operands: Operands, results: Results) -> Dim:
 
 
 def of_labels(op: Any, operands: Operands, results: Results) -> Dim:
-    """The weight of each label, and the sum."""
+    """Return the weight of each label, and the sum."""
     return elements(operands, 1) * 2
 
 
 def of_cross_entropy(op: Any, operands: Operands, results: Results) -> Dim:
-    """The softmax of each score (5), the weight of each label, and the sum."""
+    """Return the softmax of each score (5), the weight of each label, and the sum."""
     return elements(operands, 0) * 5 + elements(operands, 1) * 2
 
 
 def of_lrn(op: Any, operands: Operands, results: Results) -> Dim:
-    """A square, `size` - 1 sums, a product, a sum, a power and a quotient."""
+    """Return a square, `size` - 1 sums, a product, a sum, a power and a quotient."""
     size: int = op.size
     return results[0].elements() * (size + 4)
 
@@ -126,17 +126,17 @@ def of_largest(op: Any, operands: Operands, results: Results) -> Dim:
 
 
 def of_average(op: Any, operands: Operands, results: Results) -> Dim:
-    """The sums of a window, and the quotient."""
+    """Return the sums of a window, and the quotient."""
     return results[0].elements() * product(op.kernel_shape)
 
 
 def of_norm(op: Any, operands: Operands, results: Results) -> Dim:
-    """The powers and sums of a window, and the root."""
+    """Return the powers and sums of a window, and the root."""
     return results[0].elements() * product(op.kernel_shape) * 2
 
 
 def of_cell(op: Any, operands: Operands, results: Results) -> Dim:
-    """What a recurrent cell does with the products of its gates; see `_Recurrent.cell_steps`."""
+    """Return what a recurrent cell does with the products of its gates; see `_Recurrent.cell_steps`."""
     steps: Dim = op.cell_steps(operands, results)
     return steps
 
@@ -166,7 +166,7 @@ def of_grid(op: Any, operands: Operands, results: Results) -> Dim:
 
 
 def of_spectra(count: Dim, size: Dim) -> Dim:
-    """The usual count of a fast transform of n complex elements, `5 n log2(n)`, the logarithm rounded up.
+    """Return the usual count of a fast transform of n complex elements, `5 n log2(n)`, the logarithm rounded up.
 
     >>> of_spectra(3, 8)
     360
@@ -175,7 +175,7 @@ def of_spectra(count: Dim, size: Dim) -> Dim:
 
 
 def of_dft(op: Any, operands: Operands, results: Results) -> Dim:
-    """A fast transform for each row. The axis has one of two sizes where it is halved: the longer one counts."""
+    """Return a fast transform for each row. The axis has one of two sizes where it is halved: the longer one counts."""
     x, result = operands[0], results[0]
     if x is None or x.shape is None or result.shape is None or len(x.shape) != len(result.shape):
         return UNKNOWN

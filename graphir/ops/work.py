@@ -28,7 +28,7 @@ class Work:
     is_open = False
 
     def steps(self, op: Any, operands: Operands, results: Results) -> Dim:
-        """A number, an expression in symbolic sizes, or UNKNOWN."""
+        """Return a number, an expression in symbolic sizes, or UNKNOWN."""
         return UNKNOWN
 
 
@@ -60,7 +60,7 @@ class Counted(Work):
         self.why = why
 
     def steps(self, op: Any, operands: Operands, results: Results) -> Dim:
-        """What the function says."""
+        """Return what the function says."""
         return self._count(op, operands, results)
 
 
@@ -86,18 +86,18 @@ class Open(Nothing):
 
 
 def elements(operands: Operands, slot: int) -> Dim:
-    """How many elements an operand has; 0 for one that is absent."""
+    """Return how many elements an operand has; 0 for one that is absent."""
     operand = operands[slot] if slot < len(operands) else None
     return 0 if operand is None else operand.elements()
 
 
 def is_given(operands: Operands, slot: int) -> bool:
-    """Whether there is an operand in a slot."""
+    """Return whether there is an operand in a slot."""
     return slot < len(operands) and operands[slot] is not None
 
 
 def is_open(count: Dim) -> bool:
-    """Whether a count is not known."""
+    """Return whether a count is not known."""
     return isinstance(count, Unknown)
 
 

@@ -46,7 +46,7 @@ Rule = Callable[[Node, Order], Move | None]
 
 
 def find_move(node: Node, order: Order) -> Move | None:
-    """What the node becomes; None if it has to see (and give) the axes as they are."""
+    """Return what the node becomes; None if it has to see (and give) the axes as they are."""
     if node.subgraphs:
         return None
     if node.op.elementwise is Elementwise.ALONE:
@@ -62,12 +62,12 @@ def _has_rank(value: Value | None, order: Order) -> bool:
 
 
 def _front(axis: int, order: Order) -> int:
-    """The axis counted from the front."""
+    """Return the axis counted from the front."""
     return axis + len(order) if axis < 0 else axis
 
 
 def _new_axis(axis: int, order: Order) -> int:
-    """Where an old axis stands now."""
+    """Return where an old axis stands now."""
     return order.index(_front(axis, order))
 
 
@@ -81,19 +81,19 @@ def _is_absent(node: Node, slot: int) -> bool:
 
 
 def _keeps_order(order: Order, without: Iterable[int] = ()) -> bool:
-    """Whether the axes besides those stand in the same order as before."""
+    """Return whether the axes besides those stand in the same order as before."""
     gone = set(without)
     left = [axis for axis in order if axis not in gone]
     return left == sorted(left)
 
 
 def _only_ones_move(shape: Sequence[Dim] | None, order: Order) -> bool:
-    """Whether the transposition of such a tensor moves no element: all axes that change order have size 1."""
+    """Return whether the transposition of such a tensor moves no element: all axes that change order have size 1."""
     return shape is not None and _keeps_order(order, [axis for axis, dim in enumerate(shape) if dim == 1])
 
 
 def is_spreadable(value: Value, order: Order) -> bool:
-    """Whether an operand of a broadcasting operator is a parameter, which can be stored in any order."""
+    """Return whether an operand of a broadcasting operator is a parameter, which can be stored in any order."""
     shape = value.shape
     static = shape is not None and all(isinstance(dim, int) for dim in shape)
     return value.producer is None and value.tensor is not None and static and len(shape or ()) <= len(order)

@@ -60,7 +60,8 @@ def _input(graph: Graph, name: str) -> Value:
 
 
 def _tensor(value: Value, elements: object) -> Tensor:
-    """The elements in the input's dtype. Raises GraphError if that would change them, ShapeError for a wrong shape."""
+    """Return the elements in the input's dtype. Raises GraphError if that would change them, ShapeError for a wrong
+    shape."""
     what = f"the input {value.name} is {value.type}"
     if not isinstance(value.type, TensorType):
         raise GraphError(f"{what}; only tensors can be bound")
@@ -83,7 +84,7 @@ def _tensor(value: Value, elements: object) -> Tensor:
 
 
 def _shown(tensor: Tensor) -> str:
-    """The elements if they are few, else how many there are."""
+    """Return the elements if they are few, else how many there are."""
     if tensor.size > SHOWN:
         return f"one tensor of {tensor.type}"
     return str(tensor.numpy().tolist())

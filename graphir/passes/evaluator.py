@@ -17,4 +17,4 @@ class Evaluator(Protocol):
         """What computes, with its version, as decisions name it."""
 
     def __call__(self, graph: Graph) -> dict[str, NDArray[Any]] | None:
-        """The outputs of a graph that has no inputs, by name; None if it cannot compute one of its nodes."""
+        """Return the outputs of a graph that has no inputs, by name; None if it cannot compute one of its nodes."""

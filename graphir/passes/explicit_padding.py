@@ -41,7 +41,7 @@ def make_padding_explicit(graph: Graph) -> Outcome:
 
 
 def has_open_padding(graph: Graph) -> bool:
-    """Whether a convolution or pooling states its padding otherwise than by numbers."""
+    """Return whether a convolution or pooling states its padding otherwise than by numbers."""
     return any(
         isinstance(getattr(node.op, "padding", None), Same)
         or bool(getattr(node.op, "output_shape", ()))
@@ -51,7 +51,7 @@ def has_open_padding(graph: Graph) -> bool:
 
 
 def kernel_of(node: Node) -> tuple[int, ...] | None:
-    """The spatial shape of the window of a convolution or pooling, None if it is not known."""
+    """Return the spatial shape of the window of a convolution or pooling, None if it is not known."""
     op = node.op
     stated: Shape = getattr(op, "kernel_shape", ())
     if not stated and isinstance(op, Conv | ConvTranspose):
@@ -62,7 +62,8 @@ def kernel_of(node: Node) -> tuple[int, ...] | None:
 
 
 def spatial_sizes(node: Node, rank: int) -> tuple[Dim, ...] | None:
-    """The spatial sizes of a node's first operand, None if it has not `rank` spatial axes or their number is open."""
+    """Return the spatial sizes of a node's first operand, None if it has not `rank` spatial axes or their number is
+    open."""
     data = node.inputs[0]
     if data is None or data.shape is None or len(data.shape) != rank + 2:
         return None
@@ -114,7 +115,7 @@ def _resolve_transposed(graph: Graph, node: Node, op: ConvTranspose) -> bool:
 def described(
     policy: Same | Explicit, sizes: Sequence[Dim], kernel: Sequence[int], strides: Sequence[int], explicit: Explicit
 ) -> str:
-    """What became of a policy at these spatial sizes, as a decision says it."""
+    """Return what became of a policy at these spatial sizes, as a decision says it."""
     name = f"SAME_{policy.mode.name}" if isinstance(policy, Same) else "the output shape"
     needs_size = any(stride > 1 for stride in strides)
     shown = f" on {'x'.join(map(str, sizes))}" if needs_size else ""

@@ -60,7 +60,7 @@ def _resolve(graph: Graph, node: Node, sizes: _Sizes) -> str:
         return "its number of axes is unknown"
     if any(isinstance(size, Unknown) for size in shape):
         return f"axes {[axis for axis, size in enumerate(shape) if isinstance(size, Unknown)]} are unknown"
-    unread = {name for size in shape if isinstance(size, Sym) for name in size.symbols()} - set(sizes.places)
+    unread = {name for size in shape if isinstance(size, Sym) for name in size.symbols()} - set(sizes.axes)
     if unread:
         return f"no input has an axis {', '.join(sorted(unread))}"
     name = value.name
@@ -84,7 +84,7 @@ def _resolve(graph: Graph, node: Node, sizes: _Sizes) -> str:
 
 
 def _make_fill(graph: Graph, node: Node, shape: tuple[int, ...]) -> Value:
-    """A parameter, or what makes one number a tensor where that has many elements."""
+    """Return a parameter, or what makes one number a tensor where that has many elements."""
     op = node.op
     assert isinstance(op, Fill)
     if math.prod(shape) <= SMALL:
@@ -97,12 +97,12 @@ def _make_fill(graph: Graph, node: Node, shape: tuple[int, ...]) -> Value:
 class _Sizes:
     """Shape arithmetic over the sizes of a graph's inputs, each piece made once and before all that use it.
 
-    `places` holds, for each symbol, an input and an axis that is this symbol alone.
+    `axes` holds, for each symbol, an input and an axis that is this symbol alone.
     """
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.places: dict[str, tuple[Value, int]] = {}
+        self.axes: dict[str, tuple[Value, int]] = {}
         self._shapes: dict[Value, Value] = {}
         self._dims: dict[Dim, Value | None] = {}
         self._vectors: dict[tuple[Dim, ...], Value | None] = {}
@@ -112,10 +112,10 @@ class _Sizes:
                 if isinstance(dim, Sym) and len(dim.symbols()) == 1:
                     (name,) = dim.symbols()
                     if dim == symbol(name):
-                        self.places.setdefault(name, (value, axis))
+                        self.axes.setdefault(name, (value, axis))
 
     def vector(self, shape: tuple[Dim, ...], before: Node) -> Value | None:
-        """The shape as an int64 vector; None if a size is an expression that has no arithmetic here."""
+        """Return the shape as an int64 vector; None if a size is an expression that has no arithmetic here."""
         if shape not in self._vectors:
             whole = next((value for value in self.graph.inputs if value.shape == shape), None)
             pieces = [self._dim(dim, before) for dim in shape] if whole is None else []
@@ -128,7 +128,7 @@ class _Sizes:
         return self._vectors[shape]
 
     def filled(self, op: Fill, shape: tuple[Dim, ...], sizes: Value, before: Node) -> Value:
-        """The ConstantOfShape, one for all fills that are the same."""
+        """Return the ConstantOfShape, one for all fills that are the same."""
         key = (op.value, op.dtype, shape)
         if key not in self._made:
             self._made[key] = self._add(ConstantOfShape(op.value, op.dtype), before, sizes)
@@ -160,7 +160,7 @@ class _Sizes:
 
     def _atom(self, atom: str | Call, before: Node) -> Value | None:
         if isinstance(atom, str):
-            value, axis = self.places[atom]
+            value, axis = self.axes[atom]
             index = self.graph.constant([axis], DType.INT64)
             return self._add(Gather(), before, self._shape(value, before), index)
         left, right = self._dim(atom.left, before), self._dim(atom.right, before)

@@ -71,7 +71,7 @@ def _elements(value: Value) -> Tensor | None:
 
 
 def _may_be_large(node: Node, type_: TensorType) -> bool:
-    """Whether a large result takes the place of what it comes from, so that no bytes are stored twice."""
+    """Return whether a large result takes the place of what it comes from, so that no bytes are stored twice."""
     constants = [value for value in node.inputs if value is not None and value.tensor is not None]
     large = [value for value in constants if value.tensor is not None and value.tensor.nbytes > SMALL]
     alone = all(len(value.uses) == 1 and not value.graph.is_output(value) for value in large)
@@ -122,7 +122,7 @@ def _transpose(op: Operator, array: Any) -> Any:
 
 
 def _numpy(name: str) -> Compute:
-    """The numpy function of that name, looked up when it is needed."""
+    """Return the numpy function of that name, looked up when it is needed."""
 
     def compute(op: Operator, *arrays: Any) -> Any:
         import numpy as np

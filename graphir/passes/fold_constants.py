@@ -39,7 +39,7 @@ Arrays = dict[Value, NDArray[Any]]
 
 
 def fold_constants(graph: Graph, *, evaluator: Evaluator | None, limit: int = LIMIT) -> Outcome:
-    """Known integers and what depends on constants alone become parameters; without an evaluator, the former.
+    """Fold known integers and what depends on constants alone into parameters; without an evaluator, the former.
 
     Nodes that take or give a tensor of more than `limit` elements are not computed, so that weights stay where they
     are. Results keep their names; one that is an output becomes a copy of the constant. Where floats were computed
@@ -59,7 +59,7 @@ def fold_constants(graph: Graph, *, evaluator: Evaluator | None, limit: int = LI
 
 
 def fold_known(graph: Graph) -> Outcome:
-    """Results whose elements inference knows become constants. Linear in nodes."""
+    """Replace results whose elements inference knows by constants. Linear in nodes."""
     outcome = Outcome()
     for node in list(graph.nodes):
         for value in node.outputs if not _is_copy_for_output(graph, node) else ():
@@ -76,7 +76,8 @@ def fold_known(graph: Graph) -> Outcome:
 def evaluated(
     graph: Graph, wanted: Sequence[Value], evaluator: Evaluator | None, limit: int = LIMIT
 ) -> Arrays:
-    """The elements of those of the wanted values that depend on constants alone and that the evaluator can compute.
+    """Return the elements of those of the wanted values that depend on constants alone and that the evaluator can
+    compute.
 
     None without an evaluator. Raises what it raises.
     """
@@ -88,7 +89,7 @@ def _numpy(value: Value, array: NDArray[Any]) -> object:
 
 
 def _frontier(graph: Graph, limit: int, failed: set[Node]) -> list[Value]:
-    """The values that nodes of constants, besides those that failed, give to others, or to the outside."""
+    """Return the values that nodes of constants, besides those that failed, give to others, or to the outside."""
     inside: set[Node] = set()
     for node in graph.nodes:
         if node in failed or _is_copy_for_output(graph, node):
@@ -106,7 +107,7 @@ def _frontier(graph: Graph, limit: int, failed: set[Node]) -> list[Value]:
 
 
 def _cone(wanted: Iterable[Value], limit: int) -> dict[Node, None]:
-    """The nodes that the wanted values are computed by, in order, of those that depend on constants alone."""
+    """Return the nodes that the wanted values are computed by, in order, of those that depend on constants alone."""
     verdicts: dict[Node, bool] = {}
     order: dict[Node, None] = {}
     stack = [value.producer for value in wanted if value.producer is not None][::-1]
@@ -131,7 +132,7 @@ def _cone(wanted: Iterable[Value], limit: int) -> dict[Node, None]:
 
 
 def _is_fit(node: Node, limit: int) -> bool:
-    """Whether the node gives the same tensors each time, all of them small, and is little work.
+    """Return whether the node gives the same tensors each time, all of them small, and is little work.
 
     A result of unknown size may be of any, unless the operator gives no more than it takes; once what its size depends
     on is computed, the next round knows it. Texts have no size: a few nodes make them as long as memory.
@@ -169,14 +170,14 @@ def _is_constant(value: Value, limit: int) -> bool:
 
 
 def _is_copy_for_output(graph: Graph, node: Node) -> bool:
-    """Whether the node is what folding leaves of an output: a copy of a parameter."""
+    """Return whether the node is what folding leaves of an output: a copy of a parameter."""
     if not isinstance(node.op, Identity) or not graph.is_output(node.outputs[0]):
         return False
     return node.inputs[0] is not None and node.inputs[0].tensor is not None
 
 
 def _computable(nodes: Sequence[Node], known: Arrays) -> list[Node]:
-    """The nodes whose operands are there."""
+    """Return the nodes whose operands are there."""
     kept: dict[Node, None] = {}
     for node in nodes:
         if all(
@@ -197,7 +198,7 @@ class _Evaluation:
         self.failed: set[Node] = set()
 
     def of_frontier(self) -> Arrays:
-        """All that the constant part gives to the rest."""
+        """Return all that the constant part gives to the rest."""
         arrays: Arrays = {}
         count = -1
         while len(self.failed) > count:  # what a node without kernel takes is wanted, too, once that is known
@@ -206,7 +207,7 @@ class _Evaluation:
         return arrays
 
     def of(self, wanted: Sequence[Value]) -> Arrays:
-        """The elements of those of the wanted values that can be computed."""
+        """Return the elements of those of the wanted values that can be computed."""
         nodes = _cone(wanted, self.limit)
         if not nodes:
             return {}
@@ -218,7 +219,7 @@ class _Evaluation:
         }
 
     def _compute(self, nodes: Sequence[Node], wanted: Sequence[Value], known: Arrays) -> Arrays:
-        """The wanted values that can be computed; `known` holds those of nodes before these.
+        """Return the wanted values that can be computed; `known` holds those of nodes before these.
 
         If one node cannot be, the halves are computed one after the other, and so on, down to that node, which has
         failed.
@@ -244,7 +245,7 @@ class _Evaluation:
         return {value: array for value, array in {**before, **after}.items() if value in chosen}
 
     def _run(self, nodes: Sequence[Node], wanted: Sequence[Value], known: Arrays) -> Arrays | None:
-        """The wanted values, None if the nodes cannot be computed together."""
+        """Return the wanted values, None if the nodes cannot be computed together."""
         part = Graph("constants")
         part.metadata = dict(self.graph.metadata)
         images: dict[Value, Value] = {}

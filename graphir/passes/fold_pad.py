@@ -45,8 +45,8 @@ def fold_pads(graph: Graph) -> Outcome:
 
 
 def pad_in_front(node: Node) -> tuple[Node | None, tuple[int, ...]]:
-    """The Pad that makes a window's data, None if there is none, and the order of a Transpose between them, () if there
-    is none. A Transpose that others read too does not count."""
+    """Return the Pad that makes a window's data, None if there is none, and the order of a Transpose between them, ()
+    if there is none. A Transpose that others read too does not count."""
     order: tuple[int, ...] = ()
     value, graph = node.inputs[0], node.graph
     if value is None or graph is None or value.producer is None or value.producer.graph is not graph:
@@ -78,7 +78,7 @@ def _without_pad(graph: Graph, node: Node, merged: Operator, before: Node, order
 
 
 def _merge_padding(node: Node, before: Node, order: tuple[int, ...]) -> Operator | None:
-    """The operator with the padding of the Pad in front of it, None where that would change numbers."""
+    """Return the operator with the padding of the Pad in front of it, None where that would change numbers."""
     op, kernel = node.op, kernel_of(node)
     assert isinstance(op, Conv | AveragePool | MaxPool)
     pads = spatial_pads(before, order)
@@ -103,8 +103,8 @@ def _merge_padding(node: Node, before: Node, order: tuple[int, ...]) -> Operator
 def spatial_pads(
     node: Node, order: tuple[int, ...] = (), modes: Container[PadMode] = (PadMode.CONSTANT,)
 ) -> tuple[tuple[int, int], ...] | None:
-    """The (before, after) of the spatial axes of a Pad that pads nothing else, crops nothing and has one of the modes;
-    `order` is that of a Transpose behind it."""
+    """Return the (before, after) of the spatial axes of a Pad that pads nothing else, crops nothing and has one of the
+    modes; `order` is that of a Transpose behind it."""
     op = node.op
     assert isinstance(op, Pad)
     data, amounts = node.inputs[0], node.inputs[1]
@@ -129,14 +129,14 @@ def spatial_pads(
 
 
 def fill_is_neutral(op: Operator, before: Node) -> bool:
-    """Whether what a Pad with constants pads with is what the window behind it takes its own padding for; an average
-    counts it."""
+    """Return whether what a Pad with constants pads with is what the window behind it takes its own padding for; an
+    average counts it."""
     fill = fill_of(before)
     return fill is not None and (_is_lowest(fill, before) if isinstance(op, MaxPool) else fill == 0)
 
 
 def fill_of(node: Node) -> float | None:
-    """What a Pad pads with, None if that is computed."""
+    """Return what a Pad pads with, None if that is computed."""
     value: Value | None = node.inputs[2] if len(node.inputs) > 2 else None
     if value is None:
         return 0.0
@@ -146,7 +146,7 @@ def fill_of(node: Node) -> float | None:
 
 
 def _is_lowest(fill: float, before: Node) -> bool:
-    """Whether no number is smaller: max pooling's own padding."""
+    """Return whether no number is smaller: max pooling's own padding."""
     import numpy as np
 
     data = before.inputs[0]
@@ -158,7 +158,7 @@ def _is_lowest(fill: float, before: Node) -> bool:
 
 
 def _is_harmless(op: MaxPool, before: Node, fill: float) -> bool:
-    """Whether zeros change no maximum: the data are never negative, and every window holds some of them."""
+    """Return whether zeros change no maximum: the data are never negative, and every window holds some of them."""
     data = before.inputs[0]
     if fill != 0 or data is None or data.producer is None or not isinstance(data.producer.op, NOT_NEGATIVE):
         return False

@@ -50,7 +50,7 @@ def fold_scales(graph: Graph, *, shifts_only: bool = False) -> Outcome:
 
 
 def _fold_next(graph: Graph, node: Node, kinds: tuple[type[Operator], ...]) -> Node | None:
-    """The node with what follows it folded in, None if that is not of these kinds, or cannot be."""
+    """Return the node with what follows it folded in, None if that is not of these kinds, or cannot be."""
     value, rank = node.outputs[0], node.outputs[0].rank
     use, channels = _only_use(graph, value), _channels(node)
     if use is None or rank is None or channels is None:
@@ -90,7 +90,7 @@ def _fold_next(graph: Graph, node: Node, kinds: tuple[type[Operator], ...]) -> N
 
 
 def _only_use(graph: Graph, value: Value) -> tuple[Node, int] | None:
-    """The node of this graph that alone reads the value, and where; None where others do, or it is an output."""
+    """Return the node of this graph that alone reads the value, and where; None where others do, or it is an output."""
     if len(value.uses) != 1 or graph.is_output(value):
         return None
     ((user, slot),) = value.uses
@@ -102,7 +102,7 @@ def _channel_axis(node: Node, rank: int) -> int:
 
 
 def _channels(node: Node) -> int | None:
-    """The number of output channels, None where it is open, or where weights cannot be scaled."""
+    """Return the number of output channels, None where it is open, or where weights cannot be scaled."""
     weight = node.inputs[1]
     if weight is None or weight.producer is not None or weight.tensor is None or len(weight.uses) != 1:
         return None
@@ -173,7 +173,7 @@ def _vector(tensor: Tensor, rank: int, axis: int, channels: int) -> Callable[[],
 
 
 def _operands(graph: Graph, node: Node, scale: Any, shift: Any) -> list[Value | None] | None:
-    """The operands with scaled weights and the new bias."""
+    """Return the operands with scaled weights and the new bias."""
     op, weight = node.op, node.inputs[1]
     bias = node.inputs[2] if len(node.inputs) > 2 else None
     assert weight is not None
@@ -212,7 +212,7 @@ def _operands(graph: Graph, node: Node, scale: Any, shift: Any) -> list[Value | 
 
 
 def _round_to(array: Any, dtype: Any) -> Any:
-    """The numbers in a dtype; those beyond it are infinite, as where they are computed in it."""
+    """Return the numbers in a dtype; those beyond it are infinite, as where they are computed in it."""
     import numpy as np
 
     with np.errstate(over="ignore", invalid="ignore"):

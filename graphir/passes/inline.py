@@ -36,7 +36,7 @@ class Body:
         self.names = names
         self.prefix = prefix
         self.parameters: Images = {}
-        self.made: list[Node] = []
+        self.new_nodes: list[Node] = []
         self._held = target.parameter_count
 
     def copy(self, bindings: Mapping[Value, Value], before: Node, *, turn: int | None = None) -> list[Value]:
@@ -56,24 +56,24 @@ class Body:
         return [images.get(value, value) for value in self.body.outputs]
 
     def add(self, op: Operator, operands: Sequence[Value | None], before: Node, suffix: str) -> Node:
-        """A node of its own beside those of the body."""
+        """Return a node of its own beside those of the body."""
         outputs = [self.names.fresh(f"{self.prefix}_{suffix}") for _ in range(op.output_count)]
         node = self.target.add_node(op, operands, name=outputs[0], output_names=outputs, before=before)
         self._note(node, before)
         return node
 
     def _note(self, node: Node, before: Node) -> None:
-        self.made.append(node)
+        self.new_nodes.append(node)
         self.names.ancestors[node] = before
 
     def take_back(self) -> None:
         """Erase all nodes that were made, and the parameters that were added since."""
-        for node in reversed(self.made):
+        for node in reversed(self.new_nodes):
             self.target.erase(node)
         for parameter in self.target.parameters[self._held :]:
             if not parameter.is_needed:
                 self.target.erase_value(parameter)
-        self.made.clear()
+        self.new_nodes.clear()
         self.parameters.clear()
 
     def _parameter(self, value: Value) -> Value:
@@ -111,7 +111,7 @@ def _refine(graph: Graph, value: Value, stated: Value) -> None:
 
 
 def take_place(graph: Graph, node: Node, values: Sequence[Value], nodes: Iterable[Node]) -> None:
-    """Let `values` stand for the node's results and erase it. Results of the nodes `made` for it take their names.
+    """Let `values` stand for the node's results and erase it. Results of `nodes`, which replace it, take their names.
 
     The names of the graph's outputs stay: a value that cannot take such a name gets an Identity that does. Raises
     ShapeError, with nothing changed, if a value contradicts what is known of the result.

@@ -42,8 +42,8 @@ def _inline(graph: Graph, names: Names) -> Outcome:
                 outcome |= _inline(inner, names)
             continue
         body = Body(branch, graph, names, node.name)
-        take_place(graph, node, body.copy({}, node), body.made)
-        pending.extend(reversed(body.made))
+        take_place(graph, node, body.copy({}, node), body.new_nodes)
+        pending.extend(reversed(body.new_nodes))
         outcome.note(node.name, f"its condition is known: the branch {branch.name} runs")
     if outcome:
         infer_graph(graph)
@@ -51,7 +51,7 @@ def _inline(graph: Graph, names: Names) -> Outcome:
 
 
 def _live_branch(node: Node) -> Graph | None:
-    """The branch of an If that runs, None if its condition is not known (or the node is another)."""
+    """Return the branch of an If that runs, None if its condition is not known (or the node is another)."""
     condition = node.inputs[0].known if isinstance(node.op, If) and node.inputs[0] is not None else None
     numbers = None if condition is None else condition.integers()
     if numbers is None or len(numbers) != 1:

@@ -29,25 +29,25 @@ class _Floats:
         self.body = Body(graph, graph, names, node.name)
 
     def value(self, slot: int) -> Value | None:
-        """The operand in a slot, None for an absent one."""
+        """Return the operand in a slot, None for an absent one."""
         return self.node.inputs[slot] if slot < len(self.node.inputs) else None
 
     def operand(self, slot: int) -> Value:
-        """The operand in a slot."""
+        """Return the operand in a slot."""
         value = self.value(slot)
         assert value is not None
         return value
 
     def add(self, op: Operator, *operands: Value | None, suffix: str) -> Value:
-        """A node's result."""
+        """Return a node's result."""
         return self.body.add(op, operands, self.node, suffix).output
 
     def cast(self, value: Value, dtype: DType) -> Value:
-        """A value in another dtype, itself if it has that."""
+        """Return a value in another dtype, itself if it has that."""
         return value if value.dtype is dtype else self.add(Cast(dtype), value, suffix=dtype.value)
 
     def spread(self, value: Value, axes: int) -> Value:
-        """A vector with so many axes behind its own; one number as it is."""
+        """Return a vector with so many axes behind its own; one number as it is."""
         if value.rank in (0, None) or value.shape == (1,) or not axes:
             return value
         assert value.rank is not None
@@ -55,14 +55,14 @@ class _Floats:
         return self.add(Unsqueeze(), value, indices, suffix="apart")
 
     def centred(self, slot: int, zero: int, dtype: DType, axes: int = 0) -> Value:
-        """An operand less its zero point, which has so many axes fewer behind its own if it is a vector."""
+        """Return an operand less its zero point, which has so many axes fewer behind its own if it is a vector."""
         product, offset = self.cast(self.operand(slot), dtype), self.value(zero)
         if offset is None or _is_zero(offset):
             return product
         return self.add(Sub(), product, self.cast(self.spread(offset, axes), dtype), suffix=f"centred{slot}")
 
     def requantized(self, sums: Value, scales: tuple[Value, Value], slots: tuple[int, int], axis: int) -> Value:
-        """Sums times both scales, quantized by the scale and the zero point in two slots, along an axis."""
+        """Return the sums times both scales, quantized by the scale and the zero point in two slots, along an axis."""
         result = self.cast(sums, DType.FLOAT32)
         for scale in scales:
             result = self.add(Mul(), result, self.cast(scale, DType.FLOAT32), suffix="scaled")
@@ -75,12 +75,12 @@ def _is_zero(value: Value) -> bool:
 
 
 def _dtype(terms: Dim) -> DType:
-    """The dtype in which sums of so many products are exact."""
+    """Return the dtype in which sums of so many products are exact."""
     return DType.FLOAT32 if isinstance(terms, int) and terms * LARGEST_PRODUCT < EXACT else DType.FLOAT64
 
 
 def _convolve(floats: _Floats, weight: int, zeros: tuple[int, int], bias: int | None) -> Value:
-    """The convolution of the operands in slot 0 and `weight` less their zero points, and the bias."""
+    """Return the convolution of the operands in slot 0 and `weight` less their zero points, and the bias."""
     op, shape = floats.node.op, floats.operand(weight).shape
     assert isinstance(op, ConvInteger | QLinearConv)
     if shape is None:
@@ -96,7 +96,8 @@ def _convolve(floats: _Floats, weight: int, zeros: tuple[int, int], bias: int | 
 
 
 def _multiply(floats: _Floats, right: int, zeros: tuple[int, int]) -> Value:
-    """The product of the matrices in slot 0 and `right` less their zero points, those of the left one a row each."""
+    """Return the product of the matrices in slot 0 and `right` less their zero points, those of the left one a row
+    each."""
     columns = floats.operand(0).shape
     dtype = _dtype(columns[-1]) if columns else DType.FLOAT64
     left = floats.centred(0, zeros[0], dtype, 1)
@@ -138,8 +139,8 @@ def write_in_floats(graph: Graph, node: Node, names: Names) -> list[Node]:
     nothing changed, where the sums have no such form."""
     floats = _Floats(graph, node, names)
     try:
-        take_place(graph, node, [INTEGER_PRODUCTS[type(node.op)](floats)], floats.body.made)
+        take_place(graph, node, [INTEGER_PRODUCTS[type(node.op)](floats)], floats.body.new_nodes)
     except GraphirError:
         floats.body.take_back()
         raise
-    return floats.body.made
+    return floats.body.new_nodes

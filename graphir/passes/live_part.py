@@ -9,7 +9,7 @@ from .outcome import Outcome
 
 
 def has_dead_parts(graph: Graph) -> bool:
-    """Whether there is a node or parameter that no output depends on. Of dead nodes the last has no result that
+    """Return whether there is a node or parameter that no output depends on. Of dead nodes the last has no result that
     anything uses."""
     if not all(value.is_needed for value in graph.parameters):
         return True

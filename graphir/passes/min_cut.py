@@ -16,25 +16,25 @@ class Network:
         self._ends: list[int] = []
         self._room: list[int] = []
 
-    def place(self) -> int:
-        """A new place."""
+    def add_vertex(self) -> int:
+        """Return a new place."""
         self._edges.append([])
         return len(self._edges) - 1
 
     def connect(self, start: int, end: int, capacity: int, back: int = 0) -> None:
-        """An edge from start to end, and `back` as much the other way."""
+        """Add an edge from start to end, and `back` as much the other way."""
         for first, last, room in ((start, end, capacity), (end, start, back)):
             self._edges[first].append(len(self._ends))
             self._ends.append(last)
             self._room.append(room)
 
     def cut(self) -> tuple[int, set[int]]:
-        """The cut's capacity, and the places on the source's side, as few as possible.
+        """Return the cut's capacity, and the places on the source's side, as few as possible.
 
         Costs a walk over the network for each length of a path that is filled, and one for each unit of the cut.
 
         >>> network = Network()
-        >>> middle = network.place()
+        >>> middle = network.add_vertex()
         >>> network.connect(SOURCE, middle, 3)
         >>> network.connect(middle, SINK, 2)
         >>> network.cut()
@@ -53,7 +53,7 @@ class Network:
                 total += flow
 
     def _levels(self) -> dict[int, int]:
-        """How far each place is that can be reached from the source."""
+        """Return how far each place is that can be reached from the source."""
         levels = {SOURCE: 0}
         queue = deque([SOURCE])
         while queue:

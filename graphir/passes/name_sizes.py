@@ -67,7 +67,7 @@ def _decide(graph: Graph, inputs: list[str], name: str) -> None:
 
 
 def _first_sizes(graph: Graph) -> dict[str, list[Value]]:
-    """The inputs whose first size is a symbol, by it."""
+    """Return the inputs whose first size is a symbol, by it."""
     values_by_name: dict[str, list[Value]] = {}
     for value in graph.inputs:
         first = value.shape[0] if value.shape else None
@@ -79,7 +79,7 @@ def _first_sizes(graph: Graph) -> dict[str, list[Value]]:
 
 
 def _groups(graph: Graph, firsts: Mapping[str, list[Value]], *, one_batch: bool) -> list[list[str]]:
-    """The symbols that are one batch each, in the order of the inputs."""
+    """Return the symbols that are one batch each, in the order of the inputs."""
     if len(firsts) < 2:
         return [[name] for name in firsts]
     relations = _relations(graph, frozenset(firsts))
@@ -123,7 +123,8 @@ def _relations(graph: Graph, names: Pair) -> _Relations:
 
 
 def _pairs_joined(node: Node, op: Concat, names: Pair) -> Iterator[Pair]:
-    """The pairs that stand on one axis of tensors that are joined along another one, where sizes must be equal."""
+    """Yield the pairs that stand on one axis of tensors that are joined along another one, where sizes must be
+    equal."""
     shapes = [value.shape for value in node.inputs if value is not None and value.shape]
     for shape in shapes:
         other = op.axis % len(shape)

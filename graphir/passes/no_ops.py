@@ -25,7 +25,7 @@ SMALL = 1 << 16
 
 
 def _drop(graph: Graph, node: Node) -> Accepted:
-    """The first operand in place of the result. Not where an output would become a copy: that is a node too."""
+    """Return the first operand in place of the result. Not where an output would become a copy: that is a node too."""
     value = node.inputs[0]
     if value is None or graph.is_output(node.outputs[0]):
         return False
@@ -102,7 +102,7 @@ def _cast_like(graph: Graph, node: Node) -> Accepted:
 
 
 def _drop_where(graph: Graph, node: Node) -> Accepted:
-    """A condition that is the same everywhere chooses one operand, if that has the result's shape already."""
+    """Return a condition that is the same everywhere chooses one operand, if that has the result's shape already."""
     condition, result = node.inputs[0], node.outputs[0]
     if condition is None or condition.tensor is None or not 0 < condition.tensor.size <= SMALL:
         return False

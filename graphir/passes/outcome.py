@@ -38,7 +38,7 @@ class Outcome:
         self.changes.append(Change(node, why))
 
     def counts(self) -> Mapping[str, int]:
-        """How many changes there were for each reason, in the order in which the reasons came up."""
+        """Return how many changes there were for each reason, in the order in which the reasons came up."""
         counts: dict[str, int] = {}
         for change in self.changes:
             counts[change.why] = counts.get(change.why, 0) + 1

@@ -76,7 +76,7 @@ class Pipeline:
 
 
 def step(run: Callable[..., Outcome], *then: Callable[..., Outcome], **options: Any) -> Step:
-    """The step of a pass with these options; `then` are passes that follow where it changed anything."""
+    """Return the step of a pass with these options; `then` are passes that follow where it changed anything."""
     return Step(run.__name__, partial(run, **options) if options else run, tuple([step(after) for after in then]))
 
 
@@ -112,14 +112,14 @@ def _run_steps(steps: Iterable[Step], graph: Graph, run: Callable[[Step, Graph],
 
 
 def simplification() -> Pipeline:
-    """What computes nothing goes, what is known becomes a constant. No number changes."""
+    """Return the steps that drop what computes nothing and make constants of what is known. No number changes."""
     from .simplify import simplify
 
     return Pipeline("simplification", (step(simplify),))
 
 
 def import_from_mxnet() -> Pipeline:
-    """Behind the importer of MXNet."""
+    """Return the steps behind the importer of MXNet."""
     return Pipeline("import from MXNet", simplification().steps)
 
 
@@ -162,7 +162,7 @@ def explicit_padding() -> Pipeline:
 
 
 def export() -> Pipeline:
-    """In front of every exporter: what no output depends on is left out.
+    """Return the steps before every exporter: what no output depends on is left out.
 
     Run it by `on_copy`: the graph that a user holds stays as it is.
     """

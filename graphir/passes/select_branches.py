@@ -60,13 +60,13 @@ def _select(graph: Graph, node: Node, branches: list[Body]) -> list[Node]:
             types = f"{value.type} and {other.type}"
             raise GraphirError(f"its branches give {types} for {old.name}, which no Where selects")
         chosen.append(last.add(Where(), [scalar, value, other], node, "selected").outputs[0])
-    nodes = [new for branch in branches for new in branch.made]
+    nodes = [new for branch in branches for new in branch.new_nodes]
     take_place(graph, node, chosen, nodes)
     return nodes
 
 
 def as_scalar(body: Body, condition: Value, before: Node) -> Value:
-    """A condition of one element without axes, so that it broadcasts to anything."""
+    """Return a condition of one element without axes, so that it broadcasts to anything."""
     if not condition.rank:
         return condition
     axes = body.target.constant(list(range(condition.rank)), DType.INT64)
@@ -74,7 +74,7 @@ def as_scalar(body: Body, condition: Value, before: Node) -> Value:
 
 
 def have_same_shape(left: Value, right: Value) -> bool:
-    """Whether both are tensors whose shapes are known to be the same."""
+    """Return whether both are tensors whose shapes are known to be the same."""
     if not isinstance(left.type, TensorType) or not isinstance(right.type, TensorType):
         return False
     known = left.shape is not None and not any(isinstance(dim, Unknown) for dim in left.shape)

@@ -47,7 +47,7 @@ def simplify(graph: Graph, *, further: Rules | None = None) -> Outcome:
 
 
 def _fold_known(graph: Graph, node: Node) -> Accepted:
-    """A small integer result whose elements inference knows becomes a constant."""
+    """Return a small integer result whose elements inference knows becomes a constant."""
     if len(node.outputs) != 1:
         return False
     result = node.outputs[0]
@@ -94,7 +94,7 @@ def _drop_factor_one(graph: Graph, node: Node) -> Accepted:
 
 
 def _rearranged_parameter(node: Node, rearrange: Callable[[Tensor], Tensor | None]) -> Tensor | None:
-    """The tensor that a rearranging node gives, if its operand is a parameter with elements."""
+    """Return the tensor that a rearranging node gives, if its operand is a parameter with elements."""
     value = node.inputs[0]
     if value is None or value.producer is not None or value.tensor is None or value.tensor.dtype is DType.STRING:
         return None
@@ -102,7 +102,7 @@ def _rearranged_parameter(node: Node, rearrange: Callable[[Tensor], Tensor | Non
 
 
 def _replace_by_parameter(graph: Graph, node: Node, tensor: Tensor) -> Accepted:
-    """A new parameter in place of the node's result, and of those of nodes that do the same.
+    """Return a new parameter in place of the node's result, and of those of nodes that do the same.
 
     It takes the name of the parameter it comes from if that one has no other user. If it has, a large one stays as it
     is: its bytes would be stored twice.
@@ -189,7 +189,7 @@ def _sink_transpose(graph: Graph, node: Node) -> Accepted:
 
 
 def _only_use_of(value: Value | None) -> tuple[int, ...]:
-    """The order of axes if the value is the result of a Transpose that has no other use; else nothing."""
+    """Return the order of axes if the value is the result of a Transpose that has no other use; else nothing."""
     if value is None or value.producer is None or len(value.uses) != 1:
         return ()
     op = value.producer.op
@@ -197,8 +197,8 @@ def _only_use_of(value: Value | None) -> tuple[int, ...]:
 
 
 def _transpose_of(graph: Graph, value: Value, perm: tuple[int, ...]) -> Node | None:
-    """A node of this graph that gives the value with its axes in that order, and whose result may be moved; none of a
-    parameter, whose transposes are folded."""
+    """Return a node of this graph that gives the value with its axes in that order, and whose result may be moved; none
+    of a parameter, whose transposes are folded."""
     if value.graph is not graph or value.tensor is not None:
         return None
     for user, _ in value.uses:
@@ -209,7 +209,8 @@ def _transpose_of(graph: Graph, value: Value, perm: tuple[int, ...]) -> Node | N
 
 
 def _hoist(graph: Graph, node: Node) -> Value:
-    """The node's result from a new node that stands right behind the operand, and so before all that may use it."""
+    """Return the node's result from a new node that stands right behind the operand, and so before all that may use
+    it."""
     (operand,) = node.inputs
     assert operand is not None
     before = graph.nodes[0] if operand.producer is None else operand.producer.following
@@ -220,7 +221,7 @@ def _hoist(graph: Graph, node: Node) -> Value:
 
 
 def _leads_to_transpose(value: Value) -> bool:
-    """Whether a transpose that moves behind the value comes to another one over elementwise users."""
+    """Return whether a transpose that moves behind the value comes to another one over elementwise users."""
     seen = 0
     frontier = [value]
     while frontier and seen < 64:

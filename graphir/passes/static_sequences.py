@@ -92,19 +92,19 @@ class _Walk:
         values = [content for content in contents if isinstance(content, Value)]
         if len(values) == len(contents) and not isinstance(node.op, sq.Optional | Identity):
             self.replaced.update(zip(node.outputs, values, strict=True))
-            take_place(self.graph, node, values, body.made)
+            take_place(self.graph, node, values, body.new_nodes)
             self.outcome.note(node.name, "what it takes from its sequence is known")
         else:
             self.contents.update(zip(node.outputs, contents, strict=True))
 
     def now(self, value: Value) -> Value:
-        """What stands for a value by now."""
+        """Return what stands for a value by now."""
         while value in self.replaced:
             value = self.replaced[value]
         return value
 
     def content(self, value: Value) -> Content:
-        """What an optional value, a sequence or a tensor holds. Raises _Stays."""
+        """Return what an optional value, a sequence or a tensor holds. Raises _Stays."""
         content = self.contents.get(value)
         if content is not None:
             return content
@@ -114,7 +114,7 @@ class _Walk:
         raise _Stays(f"{value.name} is {value.type}, {origin}; what it holds is known at run time only")
 
     def elements(self, node: Node) -> tuple[Value, ...]:
-        """The elements of the sequence that is the node's first operand. Raises _Stays."""
+        """Return the elements of the sequence that is the node's first operand. Raises _Stays."""
         value = node.inputs[0]
         assert value is not None
         content = self.content(value)
@@ -123,7 +123,7 @@ class _Walk:
         return content.items
 
     def position(self, node: Node, slot: int, count: int, default: int) -> int:
-        """A position among `count` places, counted from the front. Raises _Stays."""
+        """Return a position among `count` places, counted from the front. Raises _Stays."""
         value = node.inputs[slot] if slot < len(node.inputs) else None
         if value is None:
             position = default
@@ -208,7 +208,7 @@ def _split(walk: _Walk, node: Node, body: Body) -> list[Content]:
 
 
 def _sizes(value: Value, axis: int, stated: Value | None) -> tuple[int, ...]:
-    """The sizes of the parts. Raises _Stays."""
+    """Return the sizes of the parts. Raises _Stays."""
     whole = value.shape[axis] if value.shape is not None else None
     known = None if stated is None or stated.known is None else stated.known.integers()
     if stated is not None and known is None:
@@ -232,9 +232,9 @@ def _map(walk: _Walk, node: Node, body: Body) -> list[Content]:
     results: list[list[Value]] = [[] for _ in node.outputs]
     for turn in range(lengths.pop()):
         given = [_element(content, turn) for content in contents]
-        start = len(body.made)
+        start = len(body.new_nodes)
         values = body.copy(dict(zip(body.body.inputs, given, strict=True)), node, turn=turn)
-        walk.run(body.made[start:])
+        walk.run(body.new_nodes[start:])
         for elements, value in zip(results, values, strict=True):
             elements.append(walk.now(value))
     return [Elements(tuple(elements)) for elements in results]

@@ -41,13 +41,13 @@ def move_transposes(graph: Graph) -> Outcome:
 
 
 def _is_transpose(node: Node) -> bool:
-    """Whether the node transposes a value that is computed or fed, by a stated order."""
+    """Return whether the node transposes a value that is computed or fed, by a stated order."""
     value = node.inputs[0] if isinstance(node.op, Transpose) else None
     return value is not None and (value.producer is not None or value.tensor is None) and bool(node.op.perm)  # type: ignore[attr-defined]
 
 
 def _orders(graph: Graph) -> list[Order]:
-    """The orders of the graph's Transposes, each with its inverse behind it; those used most come first."""
+    """Return the orders of the graph's Transposes, each with its inverse behind it; those used most come first."""
     counts: dict[Order, int] = {}
     for node in graph.nodes:
         if _is_transpose(node):
@@ -62,7 +62,7 @@ def _orders(graph: Graph) -> list[Order]:
 
 
 def inverse(order: Order) -> Order:
-    """The order that undoes another.
+    """Return the order that undoes another.
 
     >>> inverse((0, 3, 1, 2))
     (0, 2, 3, 1)
@@ -111,7 +111,7 @@ class _Layouts:
         if not before:
             return outcome
         network = Network()
-        vertices = {node: network.place() for node, move in self.moves.items() if move.moves}
+        vertices = {node: network.add_vertex() for node, move in self.moves.items() if move.moves}
         for value in self.graph.values:
             if value.rank == len(self.order):
                 self._connect(network, vertices, value)
@@ -147,7 +147,7 @@ class _Layouts:
             _cost_if_joined(network, origin, others)
 
     def _wanted_by(self, node: Node, slot: int, vertices: dict[Node, int]) -> int | None:
-        """The layout that a use wants: a place that chooses, one of the two, or None for either."""
+        """Return the layout that a use wants: a place that chooses, one of the two, or None for either."""
         if node in self.exits:
             return SOURCE
         move = self.moves.get(node)
@@ -156,11 +156,11 @@ class _Layouts:
         return vertices[node] if move.moves else None
 
     def _is_held(self, value: Value) -> bool:
-        """Whether the value is an output of this graph or of a subgraph."""
+        """Return whether the value is an output of this graph or of a subgraph."""
         return self.graph.is_output(value) or value.is_held
 
     def _is_free(self, value: Value) -> bool:
-        """Whether a parameter can be stored in either layout at no cost."""
+        """Return whether a parameter can be stored in either layout at no cost."""
         if value.tensor is None or value.tensor.dtype is DType.STRING:
             return False
         return len(value.uses) == 1 or value.tensor.nbytes <= SHARED_LIMIT
@@ -242,7 +242,7 @@ class _Layouts:
         return operands
 
     def _get_moved(self, value: Value, before: Node) -> Value:
-        """The value moved: as it was made, or behind a Transpose; a parameter of lower rank is spread first."""
+        """Return the value moved: as it was made, or behind a Transpose; a parameter of lower rank is spread first."""
         moved = self._moved.get(value)
         if moved is not None and self.graph.can_use(moved):
             return moved
@@ -263,7 +263,7 @@ def _cost_if_split(network: Network, origin: int, wanted: Iterable[int]) -> None
     if len(others) == 1:
         network.connect(origin, others[0], 1)
     elif others:
-        vertex = network.place()
+        vertex = network.add_vertex()
         network.connect(origin, vertex, 1)
         for other in others:
             network.connect(vertex, other, ENDLESS)
@@ -275,7 +275,7 @@ def _cost_if_joined(network: Network, origin: int, wanted: Iterable[int]) -> Non
     if len(others) == 1:
         network.connect(others[0], origin, 1)
     elif others:
-        vertex = network.place()
+        vertex = network.add_vertex()
         network.connect(vertex, origin, 1)
         for other in others:
             network.connect(other, vertex, ENDLESS)

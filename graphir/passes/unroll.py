@@ -65,7 +65,7 @@ def unroll_loops(
         if node.graph is not graph:
             continue
         turns = _Turns(graph, node, names, evaluator, _Limit(limit, left), masked)
-        nodes = turns.body.made
+        nodes = turns.body.new_nodes
         try:
             take_place(graph, node, turns.of_loop() if isinstance(node.op, Loop) else turns.of_scan(), nodes)
         except GraphirError as error:
@@ -101,7 +101,7 @@ class _Turns:
         self.decisions: list[tuple[DecisionKind, str, str]] = []
 
     def of_loop(self) -> list[Value]:
-        """What stands for the results of a Loop. Raises _Stays."""
+        """Return what stands for the results of a Loop. Raises _Stays."""
         body = self.node.subgraphs[0]
         trips = self._trips()
         goes_on = self._has_iteration(self.node.inputs[1] if len(self.node.inputs) > 1 else None, trips, 0)
@@ -128,7 +128,7 @@ class _Turns:
         return results
 
     def _has_iteration(self, value: Value | None, trips: int | None, turn: int) -> bool:
-        """Whether there is an iteration behind `turn` others; one that may be masked counts. Raises _Stays."""
+        """Return whether there is an iteration behind `turn` others; one that may be masked counts. Raises _Stays."""
         known = 1 if value is None else self._constant(value, compute=not turn)
         if known is not None:
             if not known and turn and (len(self.node.inputs) < 2 or self.node.inputs[1] is None):
@@ -153,7 +153,7 @@ class _Turns:
         return True
 
     def _compute_state(self, condition: Value, state: list[Value]) -> list[Value]:
-        """The condition and the carried values, as constants if the condition depends on constants alone.
+        """Return the condition and the carried values, as constants if the condition depends on constants alone.
 
         What is computed once is not computed again with the next condition.
         """
@@ -165,7 +165,7 @@ class _Turns:
         return [self.graph.constant(arrays[value]) if value in arrays else value for value in (condition, *state)]
 
     def _keep_or_update(self, new: list[Value], old: list[Value]) -> list[Value]:
-        """The carried values behind an iteration, which stay what they were if the loop has ended."""
+        """Return the carried values behind an iteration, which stay what they were if the loop has ended."""
         if self.alive is None:
             return new
         for value, other in zip(new, old, strict=True):
@@ -175,7 +175,7 @@ class _Turns:
         return [self._add(Where(), [self.alive, *pair], "kept").outputs[0] for pair in pairs]
 
     def of_scan(self) -> list[Value]:
-        """What stands for the results of a Scan. Raises _Stays."""
+        """Return what stands for the results of a Scan. Raises _Stays."""
         op, body = self.node.op, self.node.subgraphs[0]
         assert isinstance(op, Scan)
         operands = [value for value in self.node.inputs if value is not None]
@@ -217,7 +217,7 @@ class _Turns:
             )
 
     def _trips(self) -> int | None:
-        """The largest number of iterations, None if only the condition ends the loop."""
+        """Return the largest number of iterations, None if only the condition ends the loop."""
         value = self.node.inputs[0] if self.node.inputs else None
         if value is None:
             return None
@@ -228,7 +228,8 @@ class _Turns:
         return max(0, number)
 
     def _constant(self, value: Value, *, compute: bool = True) -> int | None:
-        """The element of a value that is known or computed from constants, None if it is computed at run time."""
+        """Return the element of a value that is known or computed from constants, None if it is computed at run
+        time."""
         numbers = None if value.known is None else value.known.integers()
         if numbers is None and not compute:
             return None
@@ -240,7 +241,7 @@ class _Turns:
         return numbers[0] if len(numbers) == 1 else None
 
     def _number(self, turn: int, like: Value) -> Value:
-        """The iteration's number, a scalar or, where the body says so, a vector of one element."""
+        """Return the iteration's number, a scalar or, where the body says so, a vector of one element."""
         return self.graph.constant(np.full(_one_element(like), turn, np.int64))
 
     def _truth(self, like: Value) -> Value:
@@ -260,7 +261,7 @@ class _Turns:
         return lengths.pop()
 
     def _slices(self, source: Value, axis: int, length: int) -> list[Value]:
-        """The slices of a value along an axis, without the axis."""
+        """Return the slices of a value along an axis, without the axis."""
         assert source.rank is not None
         index = normalize_axis(axis, source.rank)
         parts = [source]
@@ -271,7 +272,7 @@ class _Turns:
         return [self._add(Squeeze(), [part, axes], "slice").outputs[0] for part in parts]
 
     def _stack_values(self, values: list[Value], axis: int, result: Value) -> Value:
-        """The values along a new axis."""
+        """Return the values along a new axis."""
         if not values:
             type_ = result.type
             if not isinstance(type_, TensorType) or type_.shape is None or type_.dtype is None:
@@ -293,7 +294,8 @@ class _Turns:
 
 
 def _weight(node: Node, depth: int = 1) -> int:
-    """What the nodes inside a node cost to put elsewhere: each is inferred anew with each graph that it stands in."""
+    """Return what the nodes inside a node cost to put elsewhere: each is inferred anew with each graph that it stands
+    in."""
     return sum(
         depth * len(graph) + sum(_weight(inner, depth + 1) for inner in graph.nodes if inner.subgraphs)
         for graph in node.subgraphs

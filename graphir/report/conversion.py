@@ -83,7 +83,7 @@ class ConversionReport(Printed):
     ) -> ConversionReport:
         """Return the report of a conversion whose target is about to be written. All that a report takes from a model
         is taken here, so that nothing is written where that fails."""
-        from graphir.analysis.held import stored_bytes, weights
+        from graphir.analysis.contents import stored_bytes, weights
 
         graph, described = model.graph, model.description
         parameters = model.parameters() if model.folded else weights(graph)

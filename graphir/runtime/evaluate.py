@@ -37,7 +37,7 @@ class Evaluator:
         return f"onnxruntime {import_onnxruntime().__version__}"
 
     def __call__(self, graph: Graph) -> dict[str, NDArray[Any]] | None:
-        """The outputs of a graph that has no inputs, by name.
+        """Return the outputs of a graph that has no inputs, by name.
 
         None if onnxruntime has no kernel for one of its nodes, or ends the child process that it runs in, or no opset
         can say it. Raises ProviderError if onnxruntime is not installed.

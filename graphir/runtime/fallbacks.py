@@ -50,7 +50,7 @@ class Fallbacks:
     nodes: Sequence[Fallback] = ()
 
     def table_rows(self) -> list[tuple[str, ...]]:
-        """Operator, number of nodes, provider and reason, the most frequent first."""
+        """Return operator, number of nodes, provider and reason, the most frequent first."""
         counts = Counter((item.node.operator, item.node.provider, item.reason) for item in self.nodes)
         return [(operator, str(count), *rest) for (operator, *rest), count in counts.most_common()]
 
@@ -107,7 +107,7 @@ def describe_fallbacks(
 
 
 def _parse_logged_nodes(lines: Sequence[str]) -> tuple[list[PlacedNode], dict[str, int]]:
-    """The nodes and counts of the list that onnxruntime logs; it names no node where one provider has all."""
+    """Return the nodes and counts of the list that onnxruntime logs; it names no node where one provider has all."""
     nodes, counts = [], {}
     provider = ""
     for line in lines:
@@ -120,7 +120,7 @@ def _parse_logged_nodes(lines: Sequence[str]) -> tuple[list[PlacedNode], dict[st
 
 
 def _reasons(lines: Sequence[str], first: str) -> dict[str, str]:
-    """The first reason for each node by its name; for one without a name by its operator."""
+    """Return the first reason for each node by its name; for one without a name by its operator."""
     reasons: dict[str, str] = {}
     for line in lines:
         for pattern, reason in REASONS:

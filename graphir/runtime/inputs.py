@@ -14,7 +14,7 @@ ONNXRUNTIME_NAMES = {"float": "float32", "double": "float64"}
 
 
 def dtype_of(type_text: str) -> DType | None:
-    """The dtype behind onnxruntime's name of a type; None for what is no tensor.
+    """Return the dtype behind onnxruntime's name of a type; None for what is no tensor.
 
     >>> str(dtype_of("tensor(float)")), dtype_of("seq(tensor(float))")
     ('float32', None)
@@ -29,7 +29,7 @@ def dtype_of(type_text: str) -> DType | None:
 
 
 def fitted(name: str, value: object, dtype: DType, shape: Sequence[object]) -> Array:
-    """The value as an array of that dtype whose sizes fit `shape` (integers are fixed, all else is open).
+    """Return the value as an array of that dtype whose sizes fit `shape` (integers are fixed, all else is open).
 
     Floating point numbers may be rounded; integers and booleans must come out as they went in, and no finite number
     may become infinite. Raises VerificationError that names the input, what was found and what is expected.

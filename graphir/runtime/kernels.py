@@ -45,7 +45,8 @@ class Release:
     def runs(
         self, op_type: str, since: int, opset: int, types: Mapping[str, str], *, halves: bool = True
     ) -> bool:
-        """Whether a node of ONNX's own domain has a kernel: of the operator's version `since`, in a file of an opset.
+        """Return whether a node of ONNX's own domain has a kernel: of the operator's version `since`, in a file of an
+        opset.
 
         `types` are element types as ONNX's type constraints write them (`float` for `tensor(float)`), by type variable
         or operand; "" where one is not known. `halves` says that an operand is of float16, without which onnxruntime
@@ -82,7 +83,7 @@ def _takes(taken: Mapping[str, str], types: Mapping[str, str]) -> bool:
 
 @cache
 def releases() -> tuple[Release, ...]:
-    """The releases in the table, the oldest first."""
+    """Return the releases in the table, the oldest first."""
     document = read_rows(Path(__file__).with_name("kernels.json"))
     releases: list[Release] = []
     for about in document["releases"]:

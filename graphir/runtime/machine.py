@@ -42,7 +42,7 @@ def machine_facts(*, gpu: bool = False) -> dict[str, Any]:
 
 
 def cpu_name() -> str:
-    """The processor as the system calls it, else its architecture."""
+    """Return the processor as the system calls it, else its architecture."""
     with suppress(OSError):
         for line in CPU_INFO.read_text(encoding="utf-8", errors="replace").splitlines():
             key, _, value = line.partition(":")
@@ -72,19 +72,19 @@ def processor_flags() -> frozenset[str]:
 
 
 def gpu_names() -> list[str]:
-    """NVIDIA devices with their drivers; none where nvidia-smi does not run."""
+    """Return NVIDIA devices with their drivers; none where nvidia-smi does not run."""
     return _program_output("nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader").splitlines()
 
 
 def usable_cores() -> int | None:
-    """How many processors this process may use."""
+    """Return how many processors this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count()
 
 
 def load() -> float | None:
-    """Runnable processes, the mean of the last minute."""
+    """Return the number of runnable processes, the mean of the last minute."""
     try:
         return round(os.getloadavg()[0], 2)
     except (AttributeError, OSError):

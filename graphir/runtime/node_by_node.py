@@ -56,7 +56,7 @@ def _declare_output(name: str, array: Any) -> onnx.ValueInfoProto:
 
 
 def _operands(node: onnx.NodeProto) -> Iterator[str]:
-    """The names that a node reads, those of the graphs inside it included."""
+    """Yield the names that a node reads, those of the graphs inside it included."""
     yield from filter(None, node.input)
     for attribute in node.attribute:
         for graph in (attribute.g, *attribute.graphs):

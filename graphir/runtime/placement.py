@@ -60,7 +60,7 @@ class Placement:
             options.profile_file_prefix = os.path.join(self._folder.name, "profile")
 
     def at_start(self, session: Any) -> dict[str, int] | None:
-        """The counts, None if they are known only after a run."""
+        """Return the counts, None if they are known only after a run."""
         if self._recorded and self._nodes is None:
             self._nodes = [
                 PlacedNode(node.name, f"{node.domain}.{node.op_type}".removeprefix("."), part.ep_name)
@@ -70,7 +70,7 @@ class Placement:
         return None if self._nodes is None else _count_providers(self._nodes)
 
     def after_run(self, session: Any) -> dict[str, int]:
-        """The counts. Raises ProviderError if there was no run to learn them from."""
+        """Return the counts. Raises ProviderError if there was no run to learn them from."""
         if self._nodes is None:
             nodes: dict[tuple[str, str], PlacedNode] = {}
             for event in read_json(Path(session.end_profiling()).read_bytes()):
@@ -90,7 +90,7 @@ class Placement:
         return self._nodes is not None
 
     def nodes(self) -> list[PlacedNode]:
-        """The nodes, once one of the others has counted them."""
+        """Return the nodes, once one of the others has counted them."""
         return list(self._nodes or ())
 
 

@@ -39,8 +39,8 @@ class Prepared:
             return self._call()
 
     def outputs(self) -> list[Any]:
-        """The outputs of one more run, as arrays where onnxruntime gives them as such. Raises what a call raises: on a
-        device that is gone runs that are bound do not fail, but nothing can be copied from it."""
+        """Return the outputs of one more run, as arrays where onnxruntime gives them as such. Raises what a call
+        raises: on a device that is gone runs that are bound do not fail, but nothing can be copied from it."""
         with self._named_errors():
             return self._fetch(self._call())
 
@@ -53,7 +53,8 @@ class Prepared:
 
 
 def device_of(provider: str) -> str:
-    """The memory in which onnxruntime keeps what is bound to a provider, as it calls it: `cuda`, `webgpu`, `cpu`."""
+    """Return the memory in which onnxruntime keeps what is bound to a provider, as it calls it: `cuda`, `webgpu`,
+    `cpu`."""
     return MEMORIES.get(provider, "cpu")
 
 
@@ -68,7 +69,7 @@ def prepared_run(session: Any, names: Sequence[str], arrays: Mapping[str, Any], 
 def prepared_binding(
     session: Any, names: Sequence[str], arrays: Mapping[str, Any], target: tuple[str, int], ort_values: bool = False
 ) -> Prepared:
-    """Inputs on the provider's device before the first call, outputs left there; `place` is the provider with the
+    """Inputs on the provider's device before the first call, outputs left there; `target` is the provider with the
     number of its device. What is bound goes to the device of the node that reads it; `ort_values` says that the arrays
     are OrtValues."""
     device = device_of(target[0])

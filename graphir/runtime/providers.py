@@ -106,7 +106,7 @@ INSTALL = f"install one of: {install_hint('cpu')}, {install_hint('gpu')}"
 
 
 def import_onnxruntime() -> Any:
-    """The onnxruntime module, quiet below errors. Raises ProviderError saying what to install."""
+    """Return the onnxruntime module, quiet below errors. Raises ProviderError saying what to install."""
     # Builds with telemetry write a number of this machine and what is run below the home folder from their import on.
     os.environ.setdefault(TELEMETRY_VARIABLE, "1")
     try:
@@ -127,8 +127,8 @@ def ran_out_of_memory(text: str) -> bool:
 
 
 def told_by(error: Exception) -> str:
-    """What onnxruntime says of an error, on one line. Of a long text the middle is left out: the reason of a device
-    stands at its end, behind the functions that it came through."""
+    """Return what onnxruntime says of an error, on one line. Of a long text the middle is left out: the reason of a
+    device stands at its end, behind the functions that it came through."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     text = " ".join(lines) or type(error).__name__
     return text if len(text) <= LONGEST else f"{text[: LONGEST // 3]} ... {text[-2 * LONGEST // 3 :]}"

@@ -135,7 +135,7 @@ class OnnxSession:
         self.outputs = tuple(name for name in self.outputs if name not in names)
 
     def placement(self) -> dict[str, int]:
-        """How many nodes run on which provider, as onnxruntime assigned them after its optimisations.
+        """Return how many nodes run on which provider, as onnxruntime assigned them after its optimisations.
 
         Raises ProviderError where onnxruntime is too old to say so before the first run.
         """
@@ -146,8 +146,8 @@ class OnnxSession:
         return dict(known)
 
     def nodes(self) -> list[PlacedNode]:
-        """Every node with the provider that runs it; none of a model with operators of plugins. Raises what `placement`
-        raises."""
+        """Return every node with the provider that runs it; none of a model with operators of plugins. Raises what
+        `placement` raises."""
         if self.computed:
             return []  # a model in parts has a session for each, made when it is run
         self.placement()
@@ -156,7 +156,7 @@ class OnnxSession:
     def run(
         self, feeds: Mapping[str, NDArray[Any]], outputs: Sequence[str] | None = None
     ) -> dict[str, NDArray[Any]]:
-        """The outputs (all, or those named) by name.
+        """Return the outputs (all, or those named) by name.
 
         A feed of another dtype is converted where its values survive that. The weights that are `defaults` of inputs
         may be fed too. Raises VerificationError for feeds that do not fit, all missing and unknown ones listed, and for
@@ -201,7 +201,7 @@ class OnnxSession:
         return f"{type(self).__name__}({inputs} -> {', '.join(self.outputs)}; {', '.join(self.providers)})"
 
     def prepared(self, feeds: Mapping[str, NDArray[Any]], *, bound: bool | None = None) -> Prepared:
-        """All outputs of these feeds, which are checked and converted once, not at each run.
+        """Return all outputs of these feeds, which are checked and converted once, not at each run.
 
         With `bound` they and the outputs are kept on the provider's device (None: if it is no CPU and that can be
         done). Raises VerificationError as `run` does, and for what cannot be bound: texts and what is no tensor.
@@ -225,7 +225,7 @@ class OnnxSession:
     def _check_run(
         self, feeds: Mapping[str, NDArray[Any]], outputs: Sequence[str] | None
     ) -> tuple[list[str], dict[str, Any]]:
-        """The names of the outputs that are asked for, and the feeds as the inputs want them."""
+        """Return the names of the outputs that are asked for, and the feeds as the inputs want them."""
         feeds = expect_mapping(feeds, "the feeds")
         if outputs is not None:
             outputs = expect_items(outputs, str, "the outputs", "the name of an output")
@@ -265,7 +265,8 @@ class OnnxSession:
             )
 
     def _run_foreign(self, names: Sequence[str], arrays: Mapping[str, Any]) -> list[Any]:
-        """A run with dtypes that numpy lacks (bfloat16): they go in and out as bytes with onnxruntime's number."""
+        """Return a run with dtypes that numpy lacks (bfloat16): they go in and out as bytes with onnxruntime's
+        number."""
         value = import_onnxruntime().OrtValue
         feeds = {name: _ort_value(value, array, self._dtypes[name]) for name, array in arrays.items()}
         return [
@@ -275,7 +276,8 @@ class OnnxSession:
 
 
 def _on_cpu(runtime: Any, options: Any) -> Callable[[bytes], Any]:
-    """What starts a session on the CPU with these options. Raises VerificationError for what onnxruntime refuses."""
+    """Return what starts a session on the CPU with these options. Raises VerificationError for what onnxruntime
+    refuses."""
 
     def start(model: bytes) -> Any:
         return _start_session(runtime, model, options, choose_providers("cpu"), False)
@@ -290,8 +292,8 @@ def _start_session(
     chosen: Sequence[Choice],
     may_fall_back: bool,
 ) -> Any:
-    """The session. onnxruntime's own fallback, which only prints, is off: a provider that raises is a ProviderError if
-    the CPU takes the model, unless falling back was asked for."""
+    """Return the session. onnxruntime's own fallback, which only prints, is off: a provider that raises is a
+    ProviderError if the CPU takes the model, unless falling back was asked for."""
     for choice in chosen:
         if choice.devices:
             options.add_provider_for_devices(choice.devices, dict(choice.options))

@@ -34,7 +34,7 @@ class Latency:
 
     @classmethod
     def of(cls, seconds: Sequence[float]) -> Latency:
-        """Of at least one call.
+        """Return the latency of at least one call.
 
         >>> found = Latency.of([0.001, 0.002, 0.003, 0.004, 0.1])
         >>> found.p50, round(found.p90, 4), round(found.mean, 3)
@@ -71,7 +71,7 @@ class Ratio:
 
 
 def ratio_of(first: Sequence[float], second: Sequence[float], seed: int = 0) -> Ratio:
-    """How the times of two compare that took turns: element i of each is from round i.
+    """Return how the times of two compare that took turns: element i of each is from round i.
 
     The interval is the percentile bootstrap's. Whole rounds are drawn, so that what slows both down at once cancels,
     and in blocks of neighbours (their length the square root of the number of rounds; Kuensch 1989, made circular),

@@ -17,7 +17,8 @@ R = TypeVar("R")
 
 
 def expect(value: object, kinds: type[T] | tuple[type, ...], what: str, expected: str = "") -> T:
-    """The value, if it is of one of these kinds. Raises ArgumentError naming what was expected and what was found."""
+    """Return the value, if it is of one of these kinds. Raises ArgumentError naming what was expected and what was
+    found."""
     if isinstance(value, kinds):
         return cast("T", value)
     named = kinds if isinstance(kinds, tuple) else (kinds,)
@@ -26,7 +27,7 @@ def expect(value: object, kinds: type[T] | tuple[type, ...], what: str, expected
 
 
 def expect_items(values: object, kinds: type[T] | tuple[type, ...], what: str, expected: str = "") -> tuple[T, ...]:
-    """The values as a tuple, if each is of one of these kinds. A text is not taken for its letters."""
+    """Return the values as a tuple, if each is of one of these kinds. A text is not taken for its letters."""
     if type(values) not in (tuple, list) and (
         isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable)
     ):
@@ -39,7 +40,7 @@ def expect_items(values: object, kinds: type[T] | tuple[type, ...], what: str, e
 
 
 def expect_mapping(values: object, what: str) -> Mapping[str, Any]:
-    """The values, if they are a mapping by name."""
+    """Return the values, if they are a mapping by name."""
     mapping: Mapping[Any, Any] = expect(values, (Mapping,), what, "a mapping by name")
     for name in mapping:
         expect(name, str, f"a name of {what}", "text")
@@ -47,7 +48,7 @@ def expect_mapping(values: object, what: str) -> Mapping[str, Any]:
 
 
 def expect_path(value: object, what: str) -> str | os.PathLike[str]:
-    """The value, if it is a path as text."""
+    """Return the value, if it is a path as text."""
     if isinstance(value, str) or (isinstance(value, os.PathLike) and isinstance(os.fspath(value), str)):
         return value
     raise ArgumentError(f"{what}: expected a path as text, found {found_kind(value)}")
@@ -57,7 +58,7 @@ def with_stated(options: T | None, kind: type[T], parameter: str, **stated: Any)
     """Return the options (without any, those of a new `kind`) with what keywords state besides.
 
     A keyword that has the default of its field states nothing. Raises ArgumentError for what both state, and for
-    options of another kind; `place` is the keyword that the options were given for.
+    options of another kind; `parameter` is the keyword that the options were given for.
     """
     plain = kind()
     base = plain if options is None else expect(options, kind, parameter)
@@ -96,7 +97,7 @@ def short_forms(
 
 
 def found_kind(value: object) -> str:
-    """What a value is, in words."""
+    """Return what a value is, in words."""
     if value is None:
         return "None"
     if isinstance(value, type):

@@ -40,7 +40,7 @@ def listening(listener: Listener) -> Iterator[None]:
 
 
 def counted(things: Collection[T], what: str) -> Iterable[T]:
-    """The things, each told to whoever listens before it is worked on.
+    """Return the things, each told to whoever listens before it is worked on.
 
     >>> heard = []
     >>> with listening(heard.append):
@@ -72,7 +72,7 @@ def _tell_counts(things: Collection[T], what: str, listener: Listener) -> Iterat
 
 
 def duration(seconds: float) -> str:
-    """Seconds for people.
+    """Return seconds in words.
 
     >>> duration(0.2), duration(59), duration(61), duration(7300)
     ('1 s', '59 s', '1 min', '2 h 2 min')

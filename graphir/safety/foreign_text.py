@@ -20,7 +20,7 @@ _OBEYED = re.compile(r"(?m)^(?P<blanks>[^\S\n]*):(?=:)|#(?=#\w*\[)")
 
 
 def one_line(text: object) -> str:
-    r"""A name or another short text within a line: nothing in it acts, and no line ends in it.
+    r"""Return a name or another short text within a line: nothing in it acts, and no line ends in it.
 
     >>> one_line("conv\x1b[2J\r\n1"), one_line("\u4e2d\u202e")
     ('conv\\x1b[2J\\r\\n1', '\u4e2d\\u202e')
@@ -32,7 +32,7 @@ def one_line(text: object) -> str:
 
 
 def printable(text: object) -> str:
-    r"""A text of several lines, in which the ends of lines stay.
+    r"""Return a text of several lines, in which the ends of lines stay.
 
     >>> printable("two\nlines\x07")
     'two\nlines\\x07'
@@ -44,7 +44,8 @@ def printable(text: object) -> str:
 
 
 def without_commands(text: str, colon: str = r"\x3a", sharp: str = r"\x23") -> str:
-    r"""A text of which no runner of a CI system obeys a line, the character that makes a command written as an escape.
+    r"""Return a text of which no runner of a CI system obeys a line, the character that makes a command written as an
+    escape.
 
     >>> without_commands("a::b\n  ::error::c\n##[error]d")
     'a::b\n  \\x3a:error::c\n\\x23#[error]d'
@@ -55,7 +56,7 @@ def without_commands(text: str, colon: str = r"\x3a", sharp: str = r"\x23") -> s
 
 
 def csv_cell(value: object) -> object:
-    """A cell of a CSV file, a text so that no spreadsheet takes it for a formula. Source:
+    """Return a cell of a CSV file, a text so that no spreadsheet takes it for a formula. Source:
     https://owasp.org/www-community/attacks/CSV_Injection.
 
     >>> csv_cell("=1+1"), csv_cell("conv"), csv_cell(-1)
@@ -68,7 +69,7 @@ def csv_cell(value: object) -> object:
 
 
 def in_one_line(text: object) -> str:
-    r"""A text whose ends of lines are of no matter: they become spaces.
+    r"""Return a text whose ends of lines are of no matter: they become spaces.
 
     >>> in_one_line("two\nlines\x07")
     'two lines\\x07'
@@ -77,7 +78,7 @@ def in_one_line(text: object) -> str:
 
 
 def encodable(text: str, encoding: str | None) -> str:
-    r"""The text as far as an encoding has its characters; the others are written as escapes.
+    r"""Return the text as far as an encoding has its characters; the others are written as escapes.
 
     >>> encodable("gr\u00fc\u4e2d", "latin-1") == "gr\u00fc\\u4e2d"
     True
@@ -90,7 +91,8 @@ def encodable(text: str, encoding: str | None) -> str:
 
 
 def unicode_text(text: str) -> str:
-    r"""A name from a file system as text that every format can hold: bytes that were none are written as escapes.
+    r"""Return a name from a file system as text that every format can hold: bytes that were none are written as
+    escapes.
 
     >>> unicode_text("model\udcff")
     'model\\udcff'
@@ -99,12 +101,12 @@ def unicode_text(text: str) -> str:
 
 
 def _escape_character(character: str) -> str:
-    """The character as a literal has it; `repr` knows the short forms."""
+    """Return the character as a literal has it; `repr` knows the short forms."""
     return repr(character)[1:-1]
 
 
 def listing(names: Sequence[str], most: int = 8) -> str:
-    """The first names, and how many more there are.
+    """Return the first names, and how many more there are.
 
     >>> listing(["a", "b", "c"], 2), listing(["a", "b"])
     ('a, b and 1 more', 'a, b')
@@ -114,6 +116,6 @@ def listing(names: Sequence[str], most: int = 8) -> str:
 
 
 def shortened(value: object) -> str:
-    """What a file has in a place, in one short line of ASCII."""
+    """Return what a file has in a place, in one short line of ASCII."""
     text = ascii(value)
     return text if len(text) <= 60 else f"{text[:60]}..."

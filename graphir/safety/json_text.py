@@ -36,8 +36,9 @@ def read_json(
     pairs: Callable[[list[tuple[str, Any]]], Any] | None = None,
     constant: Callable[[str], Any] | None = None,
 ) -> Any:
-    """The document of a text, or of UTF-8. `pairs` makes an object of its members, `constant` a number of NaN and
-    Infinity, as in `json.loads`. Raises NoJson, also for a document that nests deeper than the limit `depth` allows.
+    """Return the document of a text, or of UTF-8. `pairs` makes an object of its members, `constant` a number of NaN
+    and Infinity, as in `json.loads`. Raises NoJson, also for a document that nests deeper than the limit `depth`
+    allows.
 
     >>> read_json(b'{"a": [1]}')
     {'a': [1]}
@@ -63,12 +64,12 @@ def read_json(
 
 
 def levels_allowed() -> int:
-    """How deep lists and objects may nest."""
+    """Return how deep lists and objects may nest."""
     return OWN_LEVELS + LEVELS_A_GRAPH * current().depth
 
 
 def _nests_deeper(text: str, allowed: int) -> bool:
-    """Whether brackets outside of strings nest deeper."""
+    """Return whether brackets outside of strings nest deeper."""
     import numpy as np
 
     data = text.encode("utf-8", "surrogatepass")

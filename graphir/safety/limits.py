@@ -54,7 +54,7 @@ class Limits:
 
     @staticmethod
     def of(stated: Limits | Mapping[str, int] | str | None) -> Limits:
-        """The limits of a text (`nodes=100000,depth=60`) or a mapping, the defaults for the others.
+        """Return the limits of a text (`nodes=100000,depth=60`) or a mapping, the defaults for the others.
 
         Raises GraphirError for a name that is no limit and for a value that is no number.
         """
@@ -87,7 +87,7 @@ class _Budget:
     limits: Limits
     elements: int = 0
     nodes: int = 0
-    held: int = 0
+    file_nodes: int = 0
 
 
 _current: ContextVar[_Budget | None] = ContextVar("graphir_limits", default=None)
@@ -108,8 +108,8 @@ def limited(stated: Stated = None) -> Iterator[None]:
 
 
 def bounded(function: Callable[P, R]) -> Callable[P, R]:
-    """A function that opens or converts files, run inside `limited` with what its keyword `limits` states, if it has
-    one."""
+    """Return a function that opens or converts files, run inside `limited` with what its keyword `limits` states, if it
+    has one."""
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -120,7 +120,7 @@ def bounded(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def current() -> Limits:
-    """The limits that hold here."""
+    """Return the limits that hold here."""
     budget = _current.get()
     return Limits() if budget is None else budget.limits
 
@@ -129,7 +129,7 @@ def hold_nodes(count: int) -> None:
     """Say that a file holds so many nodes, in proportion to which more may be made."""
     budget = _current.get()
     if budget is not None:
-        budget.held += count
+        budget.file_nodes += count
 
 
 def charge_nodes(count: int, what: str) -> None:
@@ -137,7 +137,7 @@ def charge_nodes(count: int, what: str) -> None:
     budget = _current.get()
     if budget is None:
         return
-    allowed = budget.limits.nodes + budget.limits.expansion * budget.held
+    allowed = budget.limits.nodes + budget.limits.expansion * budget.file_nodes
     if budget.nodes + count > allowed:
         raise _excess(what, "nodes and results", budget.nodes + count, allowed, "nodes")
     budget.nodes += count
@@ -146,8 +146,11 @@ def charge_nodes(count: int, what: str) -> None:
 def check_count(count: int, what: str) -> None:
     """Raise LimitError for a number of results, operands or layers that one node alone may not have."""
     budget = _current.get()
-    if budget is not None and count > budget.limits.nodes + budget.limits.expansion * budget.held:
-        raise _excess(what, "in one node", count, budget.limits.nodes + budget.limits.expansion * budget.held, "nodes")
+    if budget is None:
+        return
+    allowed = budget.limits.nodes + budget.limits.expansion * budget.file_nodes
+    if count > allowed:
+        raise _excess(what, "in one node", count, allowed, "nodes")
 
 
 def charge_elements(count: int, what: str) -> None:

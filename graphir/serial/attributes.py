@@ -28,7 +28,7 @@ class Field(NamedTuple):
 
 
 def fields_of(cls: type[Operator]) -> tuple[Field, ...]:
-    """The attributes of an operator class. Raises GraphError for an annotation that no codec is known for."""
+    """Return the attributes of an operator class. Raises GraphError for an annotation that no codec is known for."""
     fields = _fields.get(cls)
     if fields is None:
         fields = _fields[cls] = _make_fields(cls)
@@ -53,7 +53,7 @@ _fields: dict[type[Operator], tuple[Field, ...]] = {}
 
 
 def attributes_to_json(op: Operator, put: PutTensor) -> dict[str, Json]:
-    """The attributes that differ from their defaults, in the order of the fields. Raises Unencodable."""
+    """Return the attributes that differ from their defaults, in the order of the fields. Raises Unencodable."""
     entries = {}
     for name, codec, default in fields_of(type(op)):
         value = getattr(op, name)
@@ -71,7 +71,7 @@ def attributes_to_json(op: Operator, put: PutTensor) -> dict[str, Json]:
 
 
 def operator_from_json(cls: type[Operator], raw: Json, where: str, get: GetTensor) -> Operator:
-    """The operator with these attributes and the defaults of the others. Raises Refused."""
+    """Return the operator with these attributes and the defaults of the others. Raises Refused."""
     if type(raw) is not dict:
         raise Refused(where, f"expected an object, found {kind(raw)}")
     values = {}

@@ -165,7 +165,8 @@ def _decode_tensor(raw: Json, where: str, get: GetTensor) -> Tensor:
 
 
 def _encode_anything(value: Any, put: PutTensor) -> Json:
-    """A value of no stated type: what JSON has as it is, the rest as an object whose only key says what it is."""
+    """Return a value of no stated type: what JSON has as it is, the rest as an object whose only key says what it
+    is."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool):

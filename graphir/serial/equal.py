@@ -14,7 +14,7 @@ from graphir.types import DType
 
 
 def first_difference(left: Graph, right: Graph) -> str | None:
-    """The first difference between two graphs in words, None if there is none.
+    """Return the first difference between two graphs in words, None if there is none.
 
     Compared are names, order, operators with their attributes, types, what was declared, provenance, decisions,
     metadata, subgraphs and the bytes of every tensor. Not compared is what is derived: uses and known elements. Linear
@@ -73,7 +73,7 @@ def _node_differences(left: Node, right: Node, a: Graph, b: Graph, path: str) ->
 
 
 def _reference(graph: Graph, value: Value | None) -> tuple[int, str] | None:
-    """How many graphs further out a value is, and its name."""
+    """Return how many graphs further out a value is, and its name."""
     if value is None:
         return None
     around: Graph | None = graph
@@ -85,7 +85,7 @@ def _reference(graph: Graph, value: Value | None) -> tuple[int, str] | None:
 
 
 def same_attribute(left: object, right: object) -> bool:
-    """Whether two attributes are equal with their types, floats and tensors to the bit."""
+    """Return whether two attributes are equal with their types, floats and tensors to the bit."""
     if isinstance(left, dict) and isinstance(right, dict):
         return left.keys() == right.keys() and all(same_attribute(left[key], right[key]) for key in left)
     if isinstance(left, float) and isinstance(right, float):
@@ -98,7 +98,7 @@ def same_attribute(left: object, right: object) -> bool:
 
 
 def same_tensor(left: Tensor, right: Tensor) -> bool:
-    """Whether two tensors have the same dtype, shape and bytes."""
+    """Return whether two tensors have the same dtype, shape and bytes."""
     if left is right:
         return True
     if left.type != right.type:
@@ -111,8 +111,8 @@ def same_tensor(left: Tensor, right: Tensor) -> bool:
 
 
 def _same_bytes(left: memoryview | bytes, right: memoryview | bytes) -> bool:
-    """Whether two buffers are equal. Bytes and arrays are compared at the speed of memory, memory views one element
-    after the other."""
+    """Return whether two buffers are equal. Bytes and arrays are compared at the speed of memory, memory views one
+    element after the other."""
     if isinstance(left, bytes) and isinstance(right, bytes):
         return left == right
     return bool(np.array_equal(np.frombuffer(left, np.uint8), np.frombuffer(right, np.uint8)))

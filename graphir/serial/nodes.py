@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     Told = tuple[Type, tuple[str, ...]]
 
 def key_of(raw: Json) -> bytes:
-    """What tells this part of a document from all that is not written alike: 1, 1.0 and true are equal, not the same.
+    """Return what tells this part of a document from all that is not written alike: 1, 1.0 and true are equal, not the
+    same.
 
     Raises ValueError for lists within lists without end.
     """
@@ -84,7 +85,7 @@ def add_plain(
 
 
 def _read_details(row: dict[str, Json], types: dict[bytes, Type]) -> Told:
-    """What a result states besides its name and type. Raises KeyError for all but the commonest forms."""
+    """Return what a result states besides its name and type. Raises KeyError for all but the commonest forms."""
     sources = row.get("sources", [])
     if type(sources) is not list or (len(row) > 3 and not row.keys() <= VALUE_FIELDS):
         raise KeyError("sources")
@@ -111,7 +112,7 @@ def _states(graph: Graph, results: Sequence[Value], types: list[Type]) -> bool:
 
 
 def unknown_operators(document: Json) -> list[Gap]:
-    """The operators that no class is known for, each with the names of its nodes."""
+    """Return the operators that no class is known for, each with the names of its nodes."""
     table = operator_table()
     operators: dict[str, list[str]] = {}
     for node in _raw_nodes(document):

@@ -61,8 +61,8 @@ class Refused(Exception):
 
 
 def parse_json(text: str) -> Json:
-    """The document. Raises ValueError, also for NaN and Infinity and for a name that comes twice in one object, which
-    readers understand in different ways.
+    """Return the document. Raises ValueError, also for NaN and Infinity and for a name that comes twice in one object,
+    which readers understand in different ways.
     """
     document = read_json(text, pairs=_object, constant=_no_constant)
     if "\\ud" in text.lower():
@@ -83,7 +83,7 @@ def _no_constant(name: str) -> None:
 
 
 def kind(raw: Json) -> str:
-    """What JSON calls a value, for messages."""
+    """Return what JSON calls a value, for messages."""
     kinds = {dict: "an object", list: "a list", str: "a string", int: "an integer", float: "a number"}
     return "null" if raw is None else "a boolean" if isinstance(raw, bool) else kinds[type(raw)]
 
@@ -102,21 +102,21 @@ def members(raw: Json, where: str, required: Set[str], allowed: Set[str]) -> dic
 
 
 def items(raw: Json, where: str) -> list[Json]:
-    """`raw` if it is a list."""
+    """Return `raw` if it is a list."""
     if type(raw) is not list:
         raise Refused(where, f"expected a list, found {kind(raw)}")
     return raw
 
 
 def text_from_json(raw: Json, where: str) -> str:
-    """`raw` if it is a string."""
+    """Return `raw` if it is a string."""
     if type(raw) is not str:
         raise Refused(where, f"expected a string, found {kind(raw)}")
     return raw
 
 
 def text_to_json(text: str) -> str:
-    """A string. Raises Unencodable for lone surrogates, which neither JSON nor safetensors can hold reliably."""
+    """Return a string. Raises Unencodable for lone surrogates, which neither JSON nor safetensors can hold reliably."""
     if not text.isascii():
         try:
             text.encode("utf-8")
@@ -126,14 +126,14 @@ def text_to_json(text: str) -> str:
 
 
 def name_from_json(raw: Json, where: str) -> str:
-    """`raw` if it is a string with at least one character."""
+    """Return `raw` if it is a string with at least one character."""
     if type(raw) is not str or not raw:
         raise Refused(where, f"expected a name, found {kind(raw) if raw != '' else 'an empty string'}")
     return raw
 
 
 def float_to_json(value: float) -> Json:
-    """A float64 with all of its bits. JSON has no NaN and no infinity, so these are strings.
+    """Return a float64 with all of its bits. JSON has no NaN and no infinity, so these are strings.
 
     >>> float_to_json(0.1), float_to_json(float("-inf")), float_to_json(float("nan"))
     (0.1, '-inf', 'nan')
@@ -147,7 +147,7 @@ def float_to_json(value: float) -> Json:
 
 
 def float_from_json(raw: Json, where: str) -> float:
-    """The float that `float_to_json` wrote; an integer that a float64 holds exactly is accepted as well."""
+    """Return the float that `float_to_json` wrote; an integer that a float64 holds exactly is accepted as well."""
     if type(raw) is float:
         return raw
     if type(raw) is int:
@@ -170,12 +170,12 @@ def float_from_json(raw: Json, where: str) -> float:
 
 
 def bytes_to_json(value: bytes) -> Json:
-    """Bytes, in base64."""
+    """Return bytes in base64."""
     return {"bytes": base64.b64encode(value).decode("ascii")}
 
 
 def bytes_from_json(raw: Json, where: str) -> bytes:
-    """The bytes that `bytes_to_json` wrote."""
+    """Return the bytes that `bytes_to_json` wrote."""
     coded = raw.get("bytes") if type(raw) is dict and len(raw) == 1 else None
     if type(coded) is str:
         try:
@@ -193,7 +193,7 @@ def _parse_text(text: str) -> Dim:
 
 
 def dim_to_json(dim: Dim) -> int | str:
-    """A dimension: an integer, `"?"`, or an expression that reads back as the same dimension."""
+    """Return a dimension: an integer, `"?"`, or an expression that reads back as the same dimension."""
     if type(dim) is int:
         return dim
     if isinstance(dim, Unknown):
@@ -211,7 +211,7 @@ def dim_to_json(dim: Dim) -> int | str:
 
 
 def dim_from_json(raw: Json, where: str) -> Dim:
-    """The dimension that `dim_to_json` wrote."""
+    """Return the dimension that `dim_to_json` wrote."""
     if type(raw) is int:
         return raw
     if type(raw) is not str:
@@ -226,7 +226,7 @@ def dim_from_json(raw: Json, where: str) -> Dim:
 
 
 def dtype_from_json(raw: Json, where: str) -> DType:
-    """The dtype of this name."""
+    """Return the dtype of this name."""
     dtype = _DTYPES.get(raw) if type(raw) is str else None
     if dtype is None:
         raise Refused(where, f"no such dtype: {raw!r}; expected one of {', '.join(_DTYPES)}")
@@ -234,7 +234,8 @@ def dtype_from_json(raw: Json, where: str) -> DType:
 
 
 def type_to_json(type_: Type) -> Json:
-    """A type: `[dtype, shape]` for a tensor, null for an unknown dtype or rank; an object for the other kinds."""
+    """Return a type: `[dtype, shape]` for a tensor, null for an unknown dtype or rank; an object for the other
+    kinds."""
     if isinstance(type_, TensorType):
         shape = type_.shape
         dims = None if shape is None else [dim if type(dim) is int else dim_to_json(dim) for dim in shape]
@@ -256,7 +257,7 @@ def type_to_json(type_: Type) -> Json:
 
 
 def type_from_json(raw: Json, where: str) -> Type:
-    """The type that `type_to_json` wrote."""
+    """Return the type that `type_to_json` wrote."""
     if type(raw) is list:
         return tensor_type_from_json(raw, where)
     if type(raw) is not dict or len(raw) != 1:
@@ -279,7 +280,7 @@ def type_from_json(raw: Json, where: str) -> Type:
 
 
 def tensor_type_from_json(raw: Json, where: str) -> TensorType:
-    """The type of a dense tensor, `[dtype, shape]`."""
+    """Return the type of a dense tensor, `[dtype, shape]`."""
     if type(raw) is not list or len(raw) != 2:
         raise Refused(where, f"expected [dtype, shape], found {kind(raw)}"
                              + (f" of {len(raw)}" if type(raw) is list else ""))
@@ -299,7 +300,8 @@ def tensor_type_from_json(raw: Json, where: str) -> TensorType:
 
 
 def static_type_from_json(raw: Json, where: str) -> tuple[DType, tuple[int, ...]]:
-    """The dtype and shape of a tensor that has elements: all of it known, and not more than memory can address."""
+    """Return the dtype and shape of a tensor that has elements: all of it known, and not more than memory can
+    address."""
     type_ = tensor_type_from_json(raw, where)
     shape = known_sizes(type_.shape)
     if type_.dtype is None or shape is None:
@@ -313,7 +315,7 @@ def static_type_from_json(raw: Json, where: str) -> tuple[DType, tuple[int, ...]
 
 
 def known_sizes(shape: Shape | None) -> tuple[int, ...] | None:
-    """The shape if all of its sizes are numbers."""
+    """Return the shape if all of its sizes are numbers."""
     if shape is None:
         return None
     sizes = tuple([dim for dim in shape if isinstance(dim, int)])

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from graphir.errors import FormatError, GraphError, ShapeError, UnsupportedOpError
-from graphir.files.places import beside
+from graphir.files.paths import resolve_beside
 from graphir.files.reading import open_plain
 from graphir.graph import Decision, Graph, Value
 from graphir.node import set_type
@@ -52,7 +52,7 @@ _NODE_ALL = _NODE | {"attributes", "subgraphs"}
 
 @bounded
 def load_graph(path: str | os.PathLike[str], *, check_hashes: bool = False) -> Graph:
-    """The graph in a `.graphir.json` file. Its weights stay in the file beside it until they are needed.
+    """Return the graph in a `.graphir.json` file. Its weights stay in the file beside it until they are needed.
 
     `check_hashes` reads every stored tensor and compares its SHA-256. What a rule can tell of small integer tensors
     (`Value.known`) is not in the file and inferred anew.
@@ -94,7 +94,7 @@ def _load(document: Json, path: Path, check_hashes: bool) -> Graph:
     weights = None
     if "weights" in document:
         name = _plain_name(document["weights"], "$.weights")
-        weights = Weights.open(beside(path, path.with_name(name), f"the file of its weights, {name!r},"))
+        weights = Weights.open(resolve_beside(path, path.with_name(name), f"the file of its weights, {name!r},"))
     reader = _Reader(weights, check_hashes)
     fields = {key: value for key, value in document.items() if key not in _HEAD}
     graph = reader.graph(fields, "$", None)
@@ -107,7 +107,7 @@ def _load(document: Json, path: Path, check_hashes: bool) -> Graph:
 
 
 def _plain_name(raw: Json, where: str) -> str:
-    """The name of a file in the same folder: no way out of it."""
+    """Return the name of a file in the same folder: no way out of it."""
     name = name_from_json(raw, where)
     if name in (".", "..") or any(character in name for character in "/\\\0"):
         raise Refused(where, f"{name!r} is not a plain file name; the weights lie beside the JSON")
@@ -174,7 +174,7 @@ class _Reader:
         self._describe(value, raw, where)
 
     def _tensor(self, raw: dict[str, Json], where: str) -> Tensor:
-        """The tensor that the fields `type` and `data` or `stored` speak of."""
+        """Return the tensor that the fields `type` and `data` or `stored` speak of."""
         key = key_of(raw["type"])
         type_ = self._held.get(key)
         if type_ is None:
@@ -216,7 +216,8 @@ class _Reader:
         return tensor
 
     def _attribute_tensor(self, raw: Json, where: str) -> Tensor:
-        """A tensor in an attribute. It is mapped now: an operator cannot be told later that its file was replaced."""
+        """Return a tensor in an attribute. It is mapped now: an operator cannot be told later that its file was
+        replaced."""
         tensor = self._tensor(members(raw, where, frozenset({"type"}), _PLACE | {"type"}), where)
         return tensor if tensor.region is None else Tensor(tensor.dtype, tensor.shape, array=tensor.numpy())
 
@@ -298,7 +299,8 @@ class _Reader:
 
 
 def _find_value(graph: Graph, raw: Json, where: str) -> Value:
-    """The value that a name stands for: the graph's own, or that of the nearest graph around it that has the name."""
+    """Return the value that a name stands for: the graph's own, or that of the nearest graph around it that has the
+    name."""
     name, up = raw, 0
     if type(raw) is dict:
         members(raw, where, frozenset({"name", "up"}), frozenset({"name", "up"}))

@@ -8,6 +8,6 @@ from typing import Any, cast
 
 
 def schema() -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) that every file written by `save_graph` satisfies."""
+    """Return the JSON Schema (draft 2020-12) that every file written by `save_graph` satisfies."""
     text = Path(__file__).with_name("schema.json").read_text(encoding="ascii")
     return cast("dict[str, Any]", json.loads(text))

@@ -59,7 +59,7 @@ BYTES = {name: dtype.bits // 8 for dtype, name in NAMES.items()}
 
 
 def stored_form(dtype: DType, shape: tuple[int, ...]) -> tuple[str, list[int]]:
-    """The dtype name and shape in the header; types that safetensors has no name for are bytes there."""
+    """Return the dtype name and shape in the header; types that safetensors has no name for are bytes there."""
     name = NAMES.get(dtype)
     return (RAW, [byte_size(dtype, shape)]) if name is None else (name, list(shape))
 
@@ -82,7 +82,8 @@ class Store:
         self._next: dict[str, int] = {}
 
     def place(self, tensor: Tensor, wanted: str) -> dict[str, Json]:
-        """Where the elements of `tensor` are, as fields of the JSON. Raises Unencodable for elements that are none."""
+        """Return where the elements of `tensor` are, as fields of the JSON. Raises Unencodable for elements that are
+        none."""
         if tensor.size == 0:
             return {"data": []}
         if tensor.dtype is DType.STRING or (tensor.size <= INLINE_ELEMENTS and _is_inline(tensor.dtype)):
@@ -107,7 +108,7 @@ class Store:
         return f"{wanted}#{number}"
 
     def header(self) -> bytes:
-        """The file up to the first tensor. Fixes `offsets`, the place of each tensor in the file."""
+        """Return the file up to the first tensor. Fixes `offsets`, the place of each tensor in the file."""
         order = sorted(self.tensors, key=lambda key: -_alignment(self.tensors[key].dtype))
         entries: dict[str, Json] = {"__metadata__": {"format": self._form}}
         end = 0
@@ -144,7 +145,7 @@ def _alignment(dtype: DType) -> int:
 
 
 def _elements(tensor: Tensor) -> list[Json]:
-    """The elements in C order, as integers, booleans, or strings or bytes."""
+    """Return the elements in C order, as integers, booleans, or strings or bytes."""
     elements: list[Any] = tensor.numpy().reshape(-1).tolist()
     if tensor.dtype is not DType.STRING:
         return elements
@@ -176,7 +177,7 @@ class Weights:
 
     @staticmethod
     def open(path: Path) -> Weights:
-        """The checked header of a file. Raises FormatError."""
+        """Return the checked header of a file. Raises FormatError."""
         try:
             with open_plain(path) as file:
                 size = os.fstat(file.fileno()).st_size
@@ -199,7 +200,7 @@ class Weights:
         return Weights(path, dict(_entries(header, path, 8 + length, size)))
 
     def find(self, key: str, dtype: DType, shape: tuple[int, ...]) -> tuple[Tensor | None, str]:
-        """The tensor under `key`, still in the file, or None and why there is none of this type."""
+        """Return the tensor under `key`, still in the file, or None and why there is none of this type."""
         entry = self.entries.get(key)
         if entry is None:
             return None, f"{os.path.basename(self.path)} holds no tensor {key!r}"
@@ -213,7 +214,8 @@ class Weights:
 
 
 def _entries(header: dict[str, Any], path: Path, base: int, size: int) -> Iterator[tuple[str, Entry]]:
-    """The tensors in the order of their places, which fill the file without hole or overlap. Raises FormatError."""
+    """Yield the tensors in the order of their places, which fill the file without hole or overlap. Raises
+    FormatError."""
     header.pop("__metadata__", None)
     spans = []
     for key, entry in header.items():

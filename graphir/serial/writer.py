@@ -77,7 +77,7 @@ class _Writer:
         self._ready: set[Value] = set()
 
     def graph(self, graph: Graph, indent: str, around: list[Graph]) -> list[str]:
-        """The fields of a graph, each as text. `around` holds the graphs that its nodes may use values of."""
+        """Return the fields of a graph, each as text. `around` holds the graphs that its nodes may use values of."""
         scopes = [graph, *around]
         fields = [f'"name": {dumps(text_to_json(graph.name))}']
         if graph.metadata:
@@ -146,7 +146,7 @@ class _Writer:
         return {"type": type_to_json(tensor.type), **self.store.place(tensor, wanted)}
 
     def _reference(self, value: Value, scopes: list[Graph], user: str) -> Json:
-        """The value's name, where that finds it; else the name and how many graphs further out it belongs."""
+        """Return the value's name, where that finds it; else the name and how many graphs further out it belongs."""
         if value not in self._ready or value.graph not in scopes:
             raise Unencodable(f"{user} uses {value.name}, which is not produced before it in the graph")
         up = scopes.index(value.graph)
@@ -160,7 +160,7 @@ def _document(fields: list[str], indent: str) -> str:
 
 
 def _section(name: str, brackets: str, lines: list[str], indent: str) -> str:
-    """A field with one line for each element."""
+    """Return a field with one line for each element."""
     if not lines:
         return f'"{name}": {brackets}'
     inner = ",\n".join(f"{indent} {line}" for line in lines)
@@ -168,7 +168,7 @@ def _section(name: str, brackets: str, lines: list[str], indent: str) -> str:
 
 
 def _paths_at(tensors: Iterable[Tensor], weights: Path) -> set[str]:
-    """The paths among the tensors' regions that are the file at `weights`."""
+    """Return the paths among the tensors' regions that are the file at `weights`."""
     paths = {tensor.region.path for tensor in tensors if tensor.region is not None}
     return {path for path in paths if weights.exists() and os.path.exists(path) and os.path.samefile(path, weights)}
 

@@ -15,7 +15,7 @@ Held = TypeVar("Held")
 
 
 def clone(graph: Graph) -> Graph:
-    """The same graph again: names, order, types, decisions, metadata, provenance and subgraphs. Linear.
+    """Return the same graph again: names, order, types, decisions, metadata, provenance and subgraphs. Linear.
 
     Tensors are shared, not copied, and what is known of types is taken over, not inferred anew. A subgraph's copy has
     the same graph around it and uses the same values of that.
@@ -26,7 +26,8 @@ def clone(graph: Graph) -> Graph:
 def clone_into(
     graph: Graph, parent: Graph | None, images: Images, rename: Callable[[str], str] | None = None
 ) -> Graph:
-    """A copy that stands inside `parent`, uses `images` of values from around it and gives its values other names.
+    """Return a copy that stands inside `parent`, uses `images` of values from around it and gives its values other
+    names.
 
     Values without an image stay themselves. `images` gains those of all values in the copy.
     """
@@ -48,7 +49,8 @@ def clone_into(
 
 
 def take_over(value: Value, copy: Graph, name: str) -> Value:
-    """What a value of another graph is in `copy`, under a name that is free there; what it is there for is not set."""
+    """Return what a value of another graph is in `copy`, under a name that is free there; what it is there for is not
+    set."""
     image = copy._values[name] = Value(copy, name, value.type)
     image.declared, image.known, image.tensor = value.declared, value.known, value.tensor
     image._index, image.sources = value.index, value.sources
@@ -56,7 +58,7 @@ def take_over(value: Value, copy: Graph, name: str) -> Value:
 
 
 def clone_node(node: Node, copy: Graph, images: Images, rename: Callable[[str], str] | None = None) -> None:
-    """The same node at the end of `copy`, where all that it uses and its results have their images already."""
+    """Add the same node at the end of `copy`, where all that it uses and its results have their images already."""
     operands = tuple([None if value is None else images.get(value, value) for value in node.inputs])
     image = Node(copy, node.op, operands, node.name)
     image._subgraphs = tuple([clone_into(inner, copy, images, rename) for inner in node.subgraphs])
@@ -70,5 +72,5 @@ def clone_node(node: Node, copy: Graph, images: Images, rename: Callable[[str], 
 
 
 def of_images(entries: Mapping[Value, Held], images: Images) -> dict[Value, Held]:
-    """What is held of values, held of their images."""
+    """Return what is held of values, held of their images."""
     return {images.get(value, value): entry for value, entry in entries.items()}

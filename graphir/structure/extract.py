@@ -21,7 +21,7 @@ EVERYWHERE = ("", "-")
 
 
 def extract(graph: Graph, outputs: Sequence[Value | str], inputs: Sequence[Value | str] = ()) -> Graph:
-    """`Graph.extract`. Linear in the graph's size."""
+    """Return a part of a graph; see `Graph.extract`. Linear in the graph's size."""
     if graph.parent is not None:
         raise GraphError(f"cannot extract from {graph.name}: it is the body of a node of {graph.parent.name}")
     lookup = GraphLookup(graph)
@@ -38,7 +38,8 @@ def extract(graph: Graph, outputs: Sequence[Value | str], inputs: Sequence[Value
 
 
 def _choose_values(lookup: GraphLookup, given: Sequence[Value | str], what: str) -> list[Value]:
-    """The values that are meant. Raises GraphError for one that is named twice, and for those of other graphs."""
+    """Return the values that are meant. Raises GraphError for one that is named twice, and for those of other
+    graphs."""
     graph = lookup.graph
     expected = "a Value or the name of one"
     items: tuple[Value | str, ...] = expect_items(given, (Value, str), f"the {what}s of a part", expected)
@@ -67,7 +68,8 @@ def _check_outputs(graph: Graph, wanted: Sequence[Value], cuts: Sequence[Value])
 
 
 def _find_needed(wanted: Sequence[Value], cuts: Sequence[Value]) -> tuple[set[Value], set[Node]]:
-    """The values that the outputs depend on, up to and with those that become inputs, and the nodes that make them."""
+    """Return the values that the outputs depend on, up to and with those that become inputs, and the nodes that make
+    them."""
     given = set(cuts)
     needed: set[Value] = set(wanted)
     nodes: set[Node] = set()
@@ -86,7 +88,7 @@ def _find_needed(wanted: Sequence[Value], cuts: Sequence[Value]) -> tuple[set[Va
 
 
 def uses_of(node: Node) -> list[Value]:
-    """What a node uses of its graph: its operands, and what its subgraphs capture."""
+    """Return what a node uses of its graph: its operands, and what its subgraphs capture."""
     values = [value for value in node.inputs if value is not None]
     pending = list(node.subgraphs)
     while pending:
@@ -150,7 +152,7 @@ def _infer_anew(part: Graph, cuts: Sequence[Value]) -> None:
 
 
 def _decisions(graph: Graph, part: Graph, cuts: Sequence[Value], needed: set[Value]) -> list[Decision]:
-    """Those on what is left, and those that were taken here."""
+    """Return those on what is left, and those that were taken here."""
     left = {node.name for node in part.nodes}
     for value in part.values:
         left |= {value.name, *value.sources}

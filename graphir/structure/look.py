@@ -40,7 +40,7 @@ class Painted(str):
     style: Style
 
     def __new__(cls, text: str, style: Style) -> Painted:
-        """The text, and how it is shown where there are colours."""
+        """Return the text, and how it is shown where there are colours."""
         instance = super().__new__(cls, text)
         instance.style = style
         return instance
@@ -62,7 +62,7 @@ _CODES = "(" + "|".join(rf"\x1b\[{code}m" for code in ("0", *(style.value for st
 
 
 def look() -> Look:
-    """The look of what is shown now."""
+    """Return the look of what is shown now."""
     return _LOOK.get()
 
 
@@ -82,7 +82,7 @@ def of_width(width: int | None) -> AbstractContextManager[None]:
 
 
 def look_of(stream: IO[str] | None, *, whole: bool = False, environ: Mapping[str, str] | None = None) -> Look:
-    """What a stream can show: colours and a width on a terminal.
+    """Return what a stream can show: colours and a width on a terminal.
 
     NO_COLOR takes colours away, FORCE_COLOR gives them where there is no terminal (no-color.org, force-color.org);
     NO_COLOR has the last word. A terminal that calls itself dumb has none. COLUMNS says another width of a terminal.
@@ -110,12 +110,13 @@ def _columns(stream: IO[str], environ: Mapping[str, str]) -> int:
 
 
 def paint(text: str, style: Style | None) -> str:
-    """The text in its style, where there are colours."""
+    """Return the text in its style, where there are colours."""
     return f"\x1b[{style.value}m{text}\x1b[0m" if style is not None and look().colour and text else text
 
 
 def harmless(text: str, *, has_colours: bool) -> str:
-    """A text of several lines in which nothing acts on a terminal but, with `has_colours`, what `paint` writes."""
+    """Return a text of several lines in which nothing acts on a terminal but, with `has_colours`, what `paint`
+    writes."""
     if not has_colours:
         return printable(text)
     parts = enumerate(re.split(_CODES, text))
@@ -123,13 +124,13 @@ def harmless(text: str, *, has_colours: bool) -> str:
 
 
 def verdict(text: str) -> str:
-    """A line that begins with a verdict (`verified: ...`, `NOT PROVEN: ...`), the verdict in its colour."""
+    """Return a line that begins with a verdict (`verified: ...`, `NOT PROVEN: ...`), the verdict in its colour."""
     word, colon, said = text.partition(":")
     return paint(word + colon, verdict_style(word)) + said
 
 
 def verdict_style(word: str) -> Style:
-    """The style of a verdict: capitals say that something is wrong."""
+    """Return the style of a verdict: capitals say that something is wrong."""
     if word in DOUBTS:
         return Style.WARNING
     return Style.BAD if word.isupper() else Style.GOOD

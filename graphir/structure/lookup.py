@@ -32,7 +32,7 @@ class Lookup(Generic[T]):
         self._layers = layers
 
     def find(self, name: str) -> T:
-        """What is meant. Raises GraphError with names that may be meant, and for a layer of several results with
+        """Return what is meant. Raises GraphError with names that may be meant, and for a layer of several results with
         those."""
         for wanted in (name, name.removesuffix(":0"), f"{name}:0"):
             if wanted in self._values:
@@ -40,7 +40,7 @@ class Lookup(Generic[T]):
         return self._values[self._of_layer(name)]
 
     def _of_layer(self, name: str) -> str:
-        """The name of a layer's result."""
+        """Return the name of a layer's result."""
         numbered = re.fullmatch(NUMBERED, name, re.DOTALL)
         if name in self._layers or numbered is None:
             return self._only(name)
@@ -96,8 +96,8 @@ class GraphLookup(Lookup["Value"]):
 
 
 def results_of(nodes: Iterable[Node]) -> list[Value]:
-    """The results of nodes of one layer that can be asked for: of those that something reads, and the first ones,
-    those that the source knows, or where it knows none, all."""
+    """Return the results of nodes of one layer that can be asked for: of those that something reads, and the first
+    ones, those that the source knows, or where it knows none, all."""
     shown = [
         value for node in nodes for value in node.outputs if value.index == 0 or value.uses or value.is_held
     ]

@@ -12,7 +12,7 @@ SUGGESTED = 4
 
 
 def free_name(wanted: str, taken: Container[str], numbers: dict[str, int]) -> str:
-    """`wanted` if it is not taken, else `wanted` with a number behind it.
+    """Return `wanted` if it is not taken, else `wanted` with a number behind it.
 
     `numbers` remembers the next one of each name, so that asking often for the same takes no longer each time.
 
@@ -30,7 +30,7 @@ def free_name(wanted: str, taken: Container[str], numbers: dict[str, int]) -> st
 
 
 def similar_names(wanted: str, names: Iterable[str]) -> str:
-    """What may be meant by a name that does not exist, as the end of a sentence; "" for nothing.
+    """Return what may be meant by a name that does not exist, as the end of a sentence; "" for nothing.
 
     >>> similar_names("re_lu/Relu", ["model/re_lu/Relu", "model/conv/BiasAdd"]), similar_names("x", ["logits"])
     ('; there is model/re_lu/Relu', '')
@@ -52,7 +52,7 @@ class Names:
         self._numbers: dict[str, int] = {}
 
     def fresh(self, wanted: str) -> str:
-        """`wanted` or, if that is taken, `wanted` with a number; taken from now on."""
+        """Return `wanted` or, if that is taken, `wanted` with a number; taken from now on."""
         name = free_name(wanted, self._taken, self._numbers)
         self._taken[name] = None
         return name
@@ -64,7 +64,7 @@ class Names:
         return is_free
 
     def mark(self) -> tuple[int, dict[str, int]]:
-        """What `back_to` wants, to give up the names that are taken from now on."""
+        """Return what `back_to` wants, to give up the names that are taken from now on."""
         return len(self._taken), dict(self._numbers)
 
     def back_to(self, mark: tuple[int, dict[str, int]]) -> None:
@@ -75,7 +75,7 @@ class Names:
 
 
 def value_names(graph: Graph) -> Iterator[str]:
-    """The names of all values of a graph and of the graphs inside it."""
+    """Yield the names of all values of a graph and of the graphs inside it."""
     pending = [graph]
     while pending:
         current = pending.pop()

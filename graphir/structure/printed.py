@@ -14,11 +14,11 @@ class Printed:
         cls.__repr__ = cls._first_line  # type: ignore[method-assign, assignment]  # dataclasses generate none where a class has one
 
     def to_text(self, *args: Any, **kwargs: Any) -> str:
-        """The report for people."""
+        """Return the report for people."""
         raise NotImplementedError
 
     def to_json(self) -> dict[str, Any]:
-        """The report as plain data, keys in a fixed order."""
+        """Return the report as plain data, keys in a fixed order."""
         raise NotImplementedError
 
     def _first_line(self) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def replace(
     graph: Graph, node: Node, op: Operator, inputs: Sequence[Value | None] | None = None, name: str | None = None
 ) -> Node:
-    """See `Graph.replace`."""
+    """Replace a node; see `Graph.replace`."""
     graph._own_node(node)
     expect(op, Operator, f"what replaces {node.name}", "an Operator, as in Relu()")
     operands = node.inputs if inputs is None else tuple(inputs)

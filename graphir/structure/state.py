@@ -70,7 +70,8 @@ def record_state(graph: Graph, carried: Sequence[Carried]) -> None:
 
 
 def state_of(graph: Graph) -> dict[str, State]:
-    """The state of a graph by input. What its metadata say of other values than its inputs and outputs is left out."""
+    """Return the state of a graph by input. What its metadata say of other values than its inputs and outputs is left
+    out."""
     try:
         entries = read_json(graph.metadata.get(STATE, "{}"))
     except NoJson:
@@ -88,13 +89,13 @@ def state_of(graph: Graph) -> dict[str, State]:
 
 
 def _known_numbers(initial: Any) -> Any:
-    """A number or a list of numbers as a file has it, None for anything else."""
+    """Return a number or a list of numbers as a file has it, None for anything else."""
     listed = initial if isinstance(initial, list) else [initial]
     return initial if all(isinstance(element, int | float) for element in listed) and len(listed) <= MOST else None
 
 
 def _elements(tensor: Tensor) -> Any:
-    """The elements for JSON: one for all that are equal, a list of few, None for many."""
+    """Return the elements for JSON: one for all that are equal, a list of few, None for many."""
     array = tensor.numpy().reshape(-1)
     if array.size and bool((array == array[0]).all()):
         return array[0].item() if hasattr(array[0], "item") else array[0]

@@ -72,7 +72,7 @@ class GraphStore:
         return format_graph(self)  # type: ignore[arg-type]
 
     def _repr_html_(self) -> str:
-        """The graph for a notebook: a picture without scripts, or a text without the library that draws."""
+        """Return the graph for a notebook: a picture without scripts, or a text without the library that draws."""
         drawer = import_module("graphir.drawing.notebook")  # found by its name: a graph needs no picture of itself
         return str(drawer.html_of(self))
 
@@ -82,18 +82,19 @@ class GraphStore:
         return Nodes(self)
 
     def node(self, name: str) -> Node:
-        """The node of this name. Raises GraphError if there is none, with names that may be meant, or several.
+        """Return the node of this name. Raises GraphError if there is none, with names that may be meant, or several.
 
         Every node is looked at: for many names make a dict of `graph.nodes` once.
         """
         return self.nodes[expect(name, str, f"the name of a node of {self.name}")]
 
     def weights(self) -> Weights:
-        """The elements of the parameters by name, as arrays that must not be written to; read when asked for."""
+        """Return the elements of the parameters by name, as arrays that must not be written to; read when asked for."""
         return Weights(self)
 
     def copy(self) -> Graph:
-        """The same graph again, to be changed on its own; elements are shared, since none of them ever changes."""
+        """Return the same graph again, to be changed on its own; elements are shared, since none of them ever
+        changes."""
         from graphir.structure.cloning import clone
 
         return clone(self)  # type: ignore[arg-type]
@@ -116,15 +117,15 @@ class GraphStore:
         return value
 
     def find(self, names: Iterable[str]) -> list[Value | None]:
-        """The values of these names, None for each that there is not."""
+        """Return the values of these names, None for each that there is not."""
         return list(map(self._values.get, names))
 
     def holds(self, value: Value) -> bool:
-        """Whether the value is one of this graph itself and has not been erased."""
+        """Return whether the value is one of this graph itself and has not been erased."""
         return self._values.get(value._name) is value
 
     def is_input(self, value: Value) -> bool:
-        """Whether the value is among the graph's inputs."""
+        """Return whether the value is among the graph's inputs."""
         is_member = self.holds(expect(value, Value, "is_input", "a Value of the graph"))
         return is_member and value.producer is None and value not in self._parameters
 
@@ -132,7 +133,7 @@ class GraphStore:
         return f"Graph({self.name}: {self._count} nodes, {len(self._parameters)} parameters)"
 
     def fresh_name(self, wanted: str) -> str:
-        """`wanted` if no value has that name, else `wanted` with the first free number behind it."""
+        """Return `wanted` if no value has that name, else `wanted` with the first free number behind it."""
         return free_name(expect(wanted, str, "the wanted name"), self._values, self._counters)
 
     def decide(self, kind: DecisionKind, node: str, text: str) -> None:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def format_graph(graph: Graph, indent: str = "") -> str:
-    """The graph as text: signature, parameters, nodes with the types of their results, outputs."""
+    """Return the graph as text: signature, parameters, nodes with the types of their results, outputs."""
     signature = one_line(", ".join(f"{value.name}: {value.type}" for value in graph.inputs))
     lines = [f"{indent}graph {one_line(graph.name)}({signature}) {{"]
     for value in graph.parameters:
@@ -30,7 +30,7 @@ def format_graph(graph: Graph, indent: str = "") -> str:
 
 
 def format_node(node: Node) -> str:
-    """One line: results with types, operator, operands, attributes."""
+    """Return one line: results with types, operator, operands, attributes."""
     results = ", ".join(f"{value.name}: {value.type}" for value in node.outputs)
     operands = ", ".join("-" if value is None else value.name for value in node.inputs)
     attributes = node.op.attributes()

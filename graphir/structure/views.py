@@ -20,7 +20,7 @@ FEW_SHOWN = 8
 
 
 def captured(graph: Graph) -> Iterator[Value]:
-    """The values of graphs around a subgraph that it, or a graph inside it, uses. Linear in what is inside."""
+    """Yield the values of graphs around a subgraph that it, or a graph inside it, uses. Linear in what is inside."""
     inside = {graph}
     pending = [graph]
     while pending:
@@ -63,7 +63,7 @@ class Nodes:
         return self._graph._count
 
     def __contains__(self, node: object) -> bool:
-        """Whether the graph holds this node, or one of this name."""
+        """Return whether the graph holds this node, or one of this name."""
         if isinstance(node, str):
             return any(item.name == node for item in self)
         return isinstance(node, Node) and node.graph is self._graph
@@ -73,7 +73,7 @@ class Nodes:
     @overload
     def __getitem__(self, key: slice) -> list[Node]: ...
     def __getitem__(self, key: int | str | slice) -> Node | list[Node]:
-        """A node by its place (from the end with negative numbers) or name, or a list of those in a slice.
+        """Return a node by its place (from the end with negative numbers) or name, or a list of those in a slice.
 
         Raises GraphError for a name that no node has, or several, and for what is neither; IndexError for a place
         behind the end.

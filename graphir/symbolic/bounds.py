@@ -8,7 +8,7 @@ DEPTH = 4
 
 
 def least(dim: Dim) -> int | None:
-    """A number that the dimension is never below, given that each symbol is at least 1; None when none is known.
+    """Return a number that the dimension is never below, given that each symbol is at least 1; None when none is known.
 
     Where `lower_bound` looks at one term at a time, this sees terms that belong together: a maximum is at least each of
     its operands, a minimum at most, and `x // k` at most `x / k`.

@@ -37,7 +37,7 @@ from .unknown import UNKNOWN, Unknown
 
 
 def dim_max(left: Dim, right: Dim) -> Dim:
-    """The larger of two dimensions.
+    """Return the larger of two dimensions.
 
     >>> dim_max(symbol("N"), 0)
     Sym('N')
@@ -46,12 +46,12 @@ def dim_max(left: Dim, right: Dim) -> Dim:
 
 
 def dim_min(left: Dim, right: Dim) -> Dim:
-    """The smaller of two dimensions."""
+    """Return the smaller of two dimensions."""
     return _extreme("min", left, right)
 
 
 def ceildiv(left: Dim, right: Dim) -> Dim:
-    """`left / right` rounded up, for a positive `right`.
+    """Return `left / right` rounded up, for a positive `right`.
 
     >>> ceildiv(7, 2), ceildiv(symbol("H"), 2)
     (4, Sym('(H+1)//2'))
@@ -60,7 +60,7 @@ def ceildiv(left: Dim, right: Dim) -> Dim:
 
 
 def substitute(dim: Dim, sizes: Mapping[str, Dim]) -> Dim:
-    """`dim` with symbols replaced by the given sizes; symbols that are not given stay.
+    """Return `dim` with symbols replaced by the given sizes; symbols that are not given stay.
 
     >>> substitute((symbol("H") + 1) // 2, {"H": 7})
     4

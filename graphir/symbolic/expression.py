@@ -137,7 +137,7 @@ class Sym:
         return Sym, (self.terms,)
 
     def symbols(self) -> frozenset[str]:
-        """The names of all symbols in the expression."""
+        """Return the names of all symbols in the expression."""
         names: set[str] = set()
         for atom in (atom for mono, _ in self.terms for atom in mono):
             if isinstance(atom, str):
@@ -154,7 +154,7 @@ Shape = tuple[Dim, ...]
 
 
 def symbol(name: str) -> Sym:
-    """The size called `name`, an identifier. Raises ValueError for anything else."""
+    """Return the size called `name`, an identifier. Raises ValueError for anything else."""
     plain = name.replace(".", "_").replace(":", "_")
     if not (plain.isascii() and plain.isidentifier()) or name.startswith((".", ":")):
         raise ValueError(f"a symbolic size is named like an identifier, found {name!r}")
@@ -162,7 +162,7 @@ def symbol(name: str) -> Sym:
 
 
 def lower_bound(dim: Dim) -> int | None:
-    """A number that the dimension is never below, None when none is known.
+    """Return a number that the dimension is never below, None when none is known.
 
     Each symbol is at least 1, but those with a colon in the name, which are sizes that only a run can tell, may be 0.
 
@@ -275,7 +275,7 @@ def _floordiv_number(left: int | Sym, right: int) -> Dim:
 
 
 def _shared_factor(left: Sym, right: Sym) -> Sym | None:
-    """The product of all atoms that every term of both has, None if there are none."""
+    """Return the product of all atoms that every term of both has, None if there are none."""
     shared = list(left.terms[0][0])
     for mono, _ in (*left.terms, *right.terms):
         rest = list(mono)
@@ -289,7 +289,8 @@ def _shared_factor(left: Sym, right: Sym) -> Sym | None:
 
 
 def _exact_quotient(left: Sym, right: Sym) -> Dim | None:
-    """The quotient if `right` divides `left` as a polynomial of one term, or with a quotient of one term; else None."""
+    """Return the quotient if `right` divides `left` as a polynomial of one term, or with a quotient of one term; else
+    None."""
     divisor = right.terms[0]
     if len(right.terms) == 1:
         parts = [_divide_term(term, divisor) for term in left.terms]
@@ -311,7 +312,8 @@ def _divide_term(term: tuple[Monomial, int], divisor: tuple[Monomial, int]) -> t
 
 
 def call(function: str, left: Dim, right: Dim) -> Dim:
-    """The function of two dimensions as an atom; unknown where an operand is, or where it grows too deep or long."""
+    """Return the function of two dimensions as an atom; unknown where an operand is, or where it grows too deep or
+    long."""
     if isinstance(left, Unknown) or isinstance(right, Unknown):
         return UNKNOWN
     call = Call(function, left, right)
@@ -324,7 +326,7 @@ def _operand(part: int | Sym) -> str:
 
 
 def _render(terms: tuple[tuple[Monomial, int], ...]) -> str:
-    """The sum as Python would read it."""
+    """Return the sum as Python would read it."""
     text = ""
     for mono, factor in terms:
         sign = "-" if factor < 0 else "+" if text else ""

@@ -16,7 +16,7 @@ DIMENSIONS = frozenset({int, Sym, Unknown})
 
 
 def parse_dim(text: str) -> Dim:
-    """The dimension that `str` wrote: an integer, `?`, or an expression of symbols with `+ - * //`, max and min.
+    """Return the dimension that `str` wrote: an integer, `?`, or an expression of symbols with `+ - * //`, max and min.
 
     The text means what it means in Python. Raises ValueError for any other text.
 
@@ -42,17 +42,17 @@ class _Parser:
     def __init__(self, text: str) -> None:
         self.text = text
         self.tokens = re.findall(r"//|[A-Za-z_][\w.:]*|\d+|[-+*(),]|\S", text)
-        self.place = 0
+        self.index = 0
 
     def peek(self) -> str:
-        return self.tokens[self.place] if self.place < len(self.tokens) else ""
+        return self.tokens[self.index] if self.index < len(self.tokens) else ""
 
     def take(self, expected: str | None = None) -> str:
         token = self.peek()
         if not token or (expected is not None and token != expected):
             raise ValueError(f"not a dimension: {self.text!r} (found {token or 'its end'!r}"
                              + (f", expected {expected!r})" if expected else ")"))
-        self.place += 1
+        self.index += 1
         return token
 
     def finish(self) -> None:
@@ -94,7 +94,8 @@ class _Parser:
 
 
 def dimensions(shape: object) -> Shape:
-    """The shape of what was given for one: integers, names, texts as `parse_dim` reads them, and None, in a sequence.
+    """Return the shape of what was given for one: integers, names, texts as `parse_dim` reads them, and None, in a
+    sequence.
 
     Raises ShapeError for what is none.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from graphir.analysis.held import weights
+from graphir.analysis.contents import weights
 from graphir.analysis.summary import summarize
 from graphir.graph import Graph, Value
 from graphir.ops.linear import Gemm

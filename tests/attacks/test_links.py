@@ -15,7 +15,7 @@ import pytest
 import graphir
 from graphir.converters.mxnet.files.params import write_params
 from graphir.errors import FormatError, GraphirError
-from graphir.files.places import beside
+from graphir.files.paths import resolve_beside
 from tests.tensorflow.written import write_models
 
 LARGE = np.arange(1000, dtype=np.float32)
@@ -158,7 +158,7 @@ def test_beside_follows_links_of_folders(tmp_path: Path) -> None:
     (tmp_path / "real" / "variables").mkdir(parents=True)
     (tmp_path / "real" / "variables" / "index").touch()
     (tmp_path / "name").symlink_to("real")
-    found = beside(tmp_path / "name" / "model.pb", tmp_path / "name" / "variables" / "index", "index")
+    found = resolve_beside(tmp_path / "name" / "model.pb", tmp_path / "name" / "variables" / "index", "index")
     assert found == tmp_path / "real" / "variables" / "index"
 
 

@@ -34,7 +34,9 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     ("c", "nowhere", ["first", "second", "third"]),
 ])  # fmt: skip
 def test_what_is_asked_for_is_imported(key: str, home: str, imported: list[str], package: str) -> None:
-    table = FamilyTable[str, int](package, tuple(FILES), "TABLE", home=lambda _: home, made=lambda _, value: value * 10)
+    table = FamilyTable[str, int](
+        package, tuple(FILES), "TABLE", home=lambda _: home, convert=lambda _, value: value * 10
+    )
     assert table[key] == {"a": 10, "b": 20, "c": 30}[key]
     assert [name for name in FILES if f"{package}.{name}" in sys.modules] == imported
 

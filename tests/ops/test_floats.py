@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graphir.ops.creation import Range
-from graphir.ops.elements import held
+from graphir.ops.elements import as_stored
 from graphir.ops.elementwise import Add, Cast, Ceil, Div, Floor, Max, Mul, Pow, Reciprocal, Round, Sqrt, Sub
 from graphir.ops.reduction import ReduceSum
 from graphir.ops.resize import Resize
@@ -83,4 +83,4 @@ HELD = (
 def test_what_a_dtype_holds(
     element: float | Sym | Unknown, dtype: DType | None, expected: float | Sym | Unknown
 ) -> None:
-    assert held(element, dtype) == expected
+    assert as_stored(element, dtype) == expected

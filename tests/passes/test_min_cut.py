@@ -28,7 +28,7 @@ def least(edges: list[tuple[int, int, int, int]]) -> int:
 @given(EDGES)
 def test_cut_is_the_smallest(edges: list[tuple[int, int, int, int]]) -> None:
     network = Network()
-    assert [network.place() for _ in range(PLACES - 2)] == list(range(2, PLACES))
+    assert [network.add_vertex() for _ in range(PLACES - 2)] == list(range(2, PLACES))
     for edge in edges:
         network.connect(*edge)
     total, side = network.cut()
@@ -44,7 +44,7 @@ def test_a_long_way_needs_no_recursion() -> None:
     network = Network()
     last = SOURCE
     for _ in range(20_000):
-        following = network.place()
+        following = network.add_vertex()
         network.connect(last, following, 2)
         last = following
     network.connect(last, SINK, 1)

@@ -30,8 +30,8 @@ def widen(graph: Graph, node: Node, names: Names) -> list[Node]:
     made = maker.add(node.op, operands, node, "computed")
     results = [_narrowed(maker, node, *pair) for pair in zip(node.outputs, made.outputs, strict=True)]
     _tell(graph, node)
-    take_place(graph, node, results, maker.made)
-    return maker.made
+    take_place(graph, node, results, maker.new_nodes)
+    return maker.new_nodes
 
 
 def _tell(graph: Graph, node: Node) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from graphir.errors import ImportFailure
-from graphir.files.places import beside, nothing_at
+from graphir.files.paths import describe_missing, resolve_beside
 from graphir.structure.record import record
 
 _SYMBOL = "-symbol.json"
@@ -108,15 +108,15 @@ def _checkpoint(prefix: str, *, chosen: Path | None = None, symbol: Path | None 
     if found is None:
         raise ImportFailure(f"no symbol for {prefix}: looked for {' and '.join(map(str, candidates))}")
     if chosen is not None and not chosen.is_file():
-        raise ImportFailure(nothing_at(chosen))
+        raise ImportFailure(describe_missing(chosen))
     epochs = _parameter_files(Path(prefix).name, found.parent)
     if chosen is not None:
-        beside(chosen, found, "the symbol beside it")
+        resolve_beside(chosen, found, "the symbol beside it")
     else:
         chosen = next(reversed(epochs), None)
         if chosen is None:
             return Checkpoint(found, None)
-        beside(found, chosen, "the file of parameters beside it")
+        resolve_beside(found, chosen, "the file of parameters beside it")
     others = tuple(file for file in epochs if file.name != chosen.name)
     numbered = _epoch_of(chosen)
     return Checkpoint(found, chosen, None if numbered is None else numbered[1], others)

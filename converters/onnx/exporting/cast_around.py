@@ -48,7 +48,7 @@ def cast_around(export: Export, node: OnnxNode, plan: Plan, types: Mapping[str, 
 
 
 def _attributes(node: OnnxNode, plan: Plan, schema: Signature, types: Mapping[str, str]) -> dict[str, object]:
-    """The node's attributes, those that state the result's dtype changed to the one that it now has."""
+    """Return the node's attributes, those that state the result's dtype changed to the one that it now has."""
     wide = plan.wide.get(schema.outputs[0].variable)
     if node.op_type == "ConstantOfShape" and wide is not None:
         value = node.attributes["value"]

@@ -106,7 +106,8 @@ _BY_TEXT = {dtype_text(dtype): dtype for dtype in DType}
 
 
 def kind_of(op_type: str, variable: str, *, nearest: bool) -> Kind:
-    """What an operator does with the elements of a type variable; `nearest` says that it does not interpolate."""
+    """Return what an operator does with the elements of a type variable; `nearest` says that it does not
+    interpolate."""
     if variable in WHOLE.get(op_type, ()):
         return Kind.COUNTS
     if op_type == "Resize":
@@ -115,7 +116,7 @@ def kind_of(op_type: str, variable: str, *, nearest: bool) -> Kind:
 
 
 def wider(kind: Kind, text: str) -> list[tuple[str, str]]:
-    """The dtypes that may stand for one, best first, each with what it rounds ("" if nothing)."""
+    """Return the dtypes that may stand for one, best first, each with what it rounds ("" if nothing)."""
     exact = EXACT[kind].get(text, ())
     rounded = [
         (wide, f"{dtype_of(text)} computed in {dtype_of(wide)}, {what}")
@@ -126,5 +127,5 @@ def wider(kind: Kind, text: str) -> list[tuple[str, str]]:
 
 
 def dtype_of(text: str) -> DType:
-    """The dtype that type constraints call so."""
+    """Return the dtype that type constraints call so."""
     return _BY_TEXT[text]

@@ -16,7 +16,8 @@ from graphir.runtime.kernels import releases
 
 
 def casts_for(source: int | None, opset: int, runnable: bool) -> Casts:
-    """What may be done about nodes without a kernel in a graph that came from ONNX at opset `source`, None if not."""
+    """Return what may be done about nodes without a kernel in a graph that came from ONNX at opset `source`, None if
+    not."""
     if not runnable:
         return Casts.UNCHECKED
     if source is None:
@@ -111,7 +112,7 @@ def note_raised(export: Export, start: int, reasons: Mapping[Node, str]) -> None
 
 
 def decisions_of(export: Export) -> list[Decision]:
-    """What was noted, one decision for all nodes of which the same was."""
+    """Return what was noted, one decision for all nodes of which the same was."""
     decisions = []
     for (kind, text), nodes in export.noted.items():
         more = len(dict.fromkeys(nodes)) - 1
@@ -120,7 +121,7 @@ def decisions_of(export: Export) -> list[Decision]:
 
 
 def refusal(refused: Mapping[tuple[str, str], Sequence[Node]], where: str) -> UnsupportedOpError:
-    """The error that lists all of these nodes."""
+    """Return the error that lists all of these nodes."""
     gaps = [Gap(op, reason, tuple(node.name for node in nodes)) for (op, reason), nodes in refused.items()]
     count = sum(len(gap.nodes) for gap in gaps)
     return UnsupportedOpError(f"{count} node(s) cannot be written at {where}:", gaps)

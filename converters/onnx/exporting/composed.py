@@ -14,7 +14,8 @@ from graphir.ops.elementwise import Identity
 
 
 def composed(compose: Callable[[Maker, P, Sequence[Value]], Sequence[Value]]) -> Callable[[ExportNode[P]], None]:
-    """The export function that writes what `compose` makes of the operator and its operands: values for its results."""
+    """Return the export function that writes what `compose` makes of the operator and its operands: values for its
+    results."""
 
     def export_composed(node: ExportNode[P]) -> None:
         names = {value.name for value in (*node.node.inputs, *node.node.outputs) if value is not None}

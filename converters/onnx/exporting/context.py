@@ -69,7 +69,7 @@ class Export:
         self._node_names: Names = Names(()) if outer is None else outer._node_names
 
     def body(self, graph: Graph) -> OnnxGraph:
-        """The records of a graph inside one of the nodes."""
+        """Return the records of a graph inside one of the nodes."""
         return self._write_body(graph, self)
 
     def note(self, kind: DecisionKind, text: str, node: str) -> None:
@@ -92,7 +92,7 @@ class Export:
         self.nodes.append(OnnxNode(op_type, inputs, outputs, unique, attributes, domain))
 
     def constant(self, elements: object, dtype: DType | None, name: str) -> str:
-        """The name of an initializer that holds `elements`; equal ones are shared."""
+        """Return the name of an initializer that holds `elements`; equal ones are shared."""
         tensor = Tensor.of(elements, dtype)
         key = (tensor.dtype, tensor.shape, tensor.numpy().tobytes())
         known = self._constants.get(key)
@@ -125,20 +125,20 @@ class ExportNode(BaseExportNode[O], Generic[O]):
         return self._export.opset
 
     def opset_is_asked(self) -> bool:
-        """Whether the opset was asked for, and not chosen as the lowest that says all nodes."""
+        """Return whether the opset was asked for, and not chosen as the lowest that says all nodes."""
         return self._export.has_chosen_opset
 
     def source_opset(self) -> int | None:
-        """The opset of the ONNX model that the graph came from, None if it came from elsewhere."""
+        """Return the opset of the ONNX model that the graph came from, None if it came from elsewhere."""
         return opset_of_source(self._export.graph)
 
     def may_compose(self) -> bool:
-        """Whether nodes may become others for the runtime's sake: not where they are an ONNX model's own."""
+        """Return whether nodes may become others for the runtime's sake: not where they are an ONNX model's own."""
         return self._export.casts is Casts.ANY
 
     def needs_composition(self) -> bool:
-        """Whether the runtime has no kernel for the operator itself, nor one that an exact cast leads to, and it may be
-        composed."""
+        """Return whether the runtime has no kernel for the operator itself, nor one that an exact cast leads to, and it
+        may be composed."""
         if not self.may_compose():
             return False
         values = [value for value in (*self.node.inputs, *self.node.outputs) if value is not None]
@@ -148,7 +148,7 @@ class ExportNode(BaseExportNode[O], Generic[O]):
         return bool(plan.missing or plan.rounding)
 
     def input_names(self) -> list[str]:
-        """The operands' names, "" for absent ones, without absent ones at the end."""
+        """Return the operands' names, "" for absent ones, without absent ones at the end."""
         names = ["" if value is None else value.name for value in self.node.inputs]
         while names and not names[-1]:
             names.pop()
@@ -188,11 +188,11 @@ class ExportNode(BaseExportNode[O], Generic[O]):
         self._export.append(op_type, inputs, outputs, name, attributes, domain)
 
     def subgraph(self, index: int) -> OnnxGraph:
-        """One of the node's subgraphs, to be given to `emit` as an attribute."""
+        """Return one of the node's subgraphs, to be given to `emit` as an attribute."""
         return self._export.body(self.node.subgraphs[index])
 
     def fresh_name(self, wanted: str) -> str:
-        """`wanted`, or with a number: a name that nothing in the file has."""
+        """Return `wanted`, or with a number: a name that nothing in the file has."""
         return self._export.names.fresh(wanted)
 
     def inline(self, graph: Graph) -> None:
@@ -222,7 +222,7 @@ class ExportNode(BaseExportNode[O], Generic[O]):
         return outputs
 
     def constant(self, elements: object, dtype: DType | None = None, suffix: str = "const") -> str:
-        """The name of an initializer with these elements."""
+        """Return the name of an initializer with these elements."""
         return self._export.constant(elements, dtype, f"{self.node.name}_{suffix}")
 
     def own_constant(self, tensor: Tensor, suffix: str) -> str:
@@ -230,12 +230,12 @@ class ExportNode(BaseExportNode[O], Generic[O]):
         return self._export.own_constant(tensor, f"{self.node.name}_{suffix}")
 
     def vector(self, numbers: Sequence[int]) -> str:
-        """The name of an int64 vector. Raises FormatError for one that is longer than the limit allows."""
+        """Return the name of an int64 vector. Raises FormatError for one that is longer than the limit allows."""
         self.charge_vector(numbers)
         return self.constant(np.asarray(numbers, np.int64))
 
     def scalar(self, number: float, dtype: DType | None = None) -> str:
-        """The name of a scalar, of the first operand's dtype if none is given."""
+        """Return the name of a scalar, of the first operand's dtype if none is given."""
         return self.constant(number, dtype or self.dtype())
 
 
@@ -246,13 +246,15 @@ def _metadata(graph: Graph, key: str) -> str | None:
 
 
 def opset_of_source(graph: Graph) -> int | None:
-    """The opset of the ONNX model that a graph, or the one around it, came from; None if it came from elsewhere."""
+    """Return the opset of the ONNX model that a graph, or the one around it, came from; None if it came from
+    elsewhere."""
     stated = _metadata(graph, OPSET)
     return int(stated) if stated is not None and stated.isdecimal() else None
 
 
 def unchanged_opset(graph: Graph) -> int | None:
-    """The same where the graph is still that model, node by node: None for one that was rewritten, as in float16."""
+    """Return the same where the graph is still that model, node by node: None for one that was rewritten, as in
+    float16."""
     return None if _metadata(graph, REWRITTEN) else opset_of_source(graph)
 
 
@@ -267,12 +269,12 @@ Row = tuple[type[Operator], ExportFunction]
 
 
 def row(op: type[P], function: Callable[[ExportNode[P]], None]) -> Row:
-    """What writes an operator: type checkers hold the function to the operator that it takes."""
+    """Return what writes an operator: type checkers hold the function to the operator that it takes."""
     return op, function
 
 
 def rows(ops: Iterable[type[P]], function: Callable[[ExportNode[P]], None]) -> Iterator[Row]:
-    """The same for operators that one function writes."""
+    """Return the same for operators that one function writes."""
     return ((op, function) for op in ops)
 
 
@@ -298,7 +300,8 @@ def direct(*, since: int = 1, **renamed: str) -> ExportFunction:
 
 
 def onnx_value(value: Any) -> Any:
-    """An operator's field as an ONNX attribute: dtypes as their numbers, other enums as texts, flags as 0 or 1."""
+    """Return an operator's field as an ONNX attribute: dtypes as their numbers, other enums as texts, flags as 0 or
+    1."""
     if isinstance(value, DType):
         return CODES[value]
     if isinstance(value, enum.Enum):
@@ -307,7 +310,7 @@ def onnx_value(value: Any) -> Any:
 
 
 def by_opset(versions: Mapping[int, Callable[[ExportNode[P]], None]]) -> Callable[[ExportNode[P]], None]:
-    """The function of the largest version that is not above the target's opset; none that old is a refusal."""
+    """Return the function of the largest version that is not above the target's opset; none that old is a refusal."""
     ordered = sorted(versions, reverse=True)
 
     def export_version(node: ExportNode[P]) -> None:
@@ -321,8 +324,8 @@ def by_opset(versions: Mapping[int, Callable[[ExportNode[P]], None]]) -> Callabl
 
 
 def born(since: int, compose: Callable[[ExportNode[P]], None]) -> Callable[[ExportNode[P]], None]:
-    """The operator itself from opset `since` on. Below, it is composed where that opset was asked for: where the opset
-    is free, a higher one says it better."""
+    """Return the operator itself from opset `since` on. Below, it is composed where that opset was asked for: where the
+    opset is free, a higher one says it better."""
 
     def export_born(node: ExportNode[P]) -> None:
         if node.opset >= since or not node.opset_is_asked():

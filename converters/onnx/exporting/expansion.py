@@ -61,14 +61,14 @@ class Definitions:
         bindings = {inner: outer for inner, outer in pairs if inner is not None and outer is not None}
         try:
             given = iter(body.copy(bindings, node))
-            take_place(graph, node, [next(given) if old.is_needed else old for old in node.outputs], body.made)
+            take_place(graph, node, [next(given) if old.is_needed else old for old in node.outputs], body.new_nodes)
         except GraphirError as error:
             body.take_back()
             raise NoExpansion(f"its definition does not fit its operands: {_one_line(error)}") from error
-        return [node for node in body.made if node.graph is graph]
+        return [node for node in body.new_nodes if node.graph is graph]
 
     def _of(self, node: Node) -> _Composition:
-        """What a node is made of. Raises NoExpansion."""
+        """Return what a node is made of. Raises NoExpansion."""
         key = self._key(node)
         definition = self._known.get(key)
         if definition is None:
@@ -88,7 +88,7 @@ class Definitions:
         return composition
 
     def _key(self, node: Node) -> Hashable:
-        """All that a definition depends on: the operator, and what is known of operands and results."""
+        """Return all that a definition depends on: the operator, and what is known of operands and results."""
         operands: list[Hashable] = []
         slots: dict[Value, int] = {}
         for value in node.inputs:
@@ -104,7 +104,7 @@ class Definitions:
 
 
 def _outermost(node: Node) -> Graph:
-    """The graph around all graphs in which a node stands."""
+    """Return the graph around all graphs in which a node stands."""
     graph = node.graph
     assert graph is not None
     while graph.parent is not None:
@@ -113,12 +113,13 @@ def _outermost(node: Node) -> Graph:
 
 
 def expand(graph: Graph, node: Node, names: Names) -> list[Node]:
-    """`Definitions.expand` for a single node."""
+    """Write a single node's definition in its place; see `Definitions.expand`."""
     return Definitions().expand(graph, node, names)
 
 
 def _compose(node: Node) -> _Composition:
-    """What the node is made of. Raises NoExpansion, and GraphirError for a composition that cannot be imported."""
+    """Return what the node is made of. Raises NoExpansion, and GraphirError for a composition that cannot be
+    imported."""
     import onnx.defs
 
     record = _record(node, min(newest_opset(), int(onnx.defs.onnx_opset_version())))
@@ -133,7 +134,7 @@ def _compose(node: Node) -> _Composition:
 
 
 def _definition(record: Any) -> Definition | None:
-    """What the nodes that say a node at the newest opset are made of, None if they are the node itself."""
+    """Return what the nodes that say a node at the newest opset are made of, None if they are the node itself."""
     if len(record.graph.node) > 1:
         return Definition(list(record.graph.node), _opsets(record))
     if not MISTAKEN.isdisjoint(_operators(record)):
@@ -151,7 +152,7 @@ def _opsets(record: Any) -> dict[str, int]:
 
 
 def _record(node: Node, opset: int) -> Any | None:
-    """The node alone as a ModelProto; None if the opset cannot say it."""
+    """Return the node alone as a ModelProto; None if the opset cannot say it."""
     import onnx
 
     alone = Graph("alone")
@@ -171,17 +172,18 @@ def _record(node: Node, opset: int) -> Any | None:
 
 
 def _stated_opsets(node: Node) -> dict[str, str]:
-    """The opsets that the model around a node states."""
+    """Return the opsets that the model around a node states."""
     return {key: text for key, text in _outermost(node).metadata.items() if key.startswith(OPSET)}
 
 
 def _small(value: Value) -> Tensor | None:
-    """A constant whose elements a definition may depend on."""
+    """Return a constant whose elements a definition may depend on."""
     return value.tensor if value.tensor is not None and value.tensor.size <= SMALL else None
 
 
 def _stand_ins(node: Node, graph: Graph) -> dict[Value, Value]:
-    """A value in another graph for each operand: a parameter for a small constant, else an input of the same type."""
+    """Return a value in another graph for each operand: a parameter for a small constant, else an input of the same
+    type."""
     stand_ins: dict[Value, Value] = {}
     for slot, value in enumerate(node.inputs):
         if value is None or value in stand_ins:
@@ -201,7 +203,7 @@ def _result_names(node: Node) -> list[str]:
 
 
 def _import_definition(node: Node, record: Any, definition: Definition) -> _Composition:
-    """The nodes of a definition as a graph. Raises GraphirError."""
+    """Return the nodes of a definition as a graph. Raises GraphirError."""
     import onnx
 
     model = onnx.ModelProto(ir_version=record.ir_version, graph=onnx.GraphProto(name="body"))

@@ -36,7 +36,7 @@ from graphir.types import ANYTHING, TensorType, Type
 
 
 def export_graph(graph: Graph, *, opset: int | None = None, runnable: bool = True) -> OnnxModel:
-    """The graph in ONNX's terms.
+    """Return the graph in ONNX's terms.
 
     Without an opset it is that of the ONNX model that the graph came from, 13 at least, for other graphs 17; where that
     cannot say a node, the lowest one that can. What onnxruntime has no kernels for is cast around, but for an ONNX
@@ -68,7 +68,7 @@ def export_graph(graph: Graph, *, opset: int | None = None, runnable: bool = Tru
 
 
 def _export_chosen(graph: Graph, opset: int | None, runnable: bool) -> tuple[Export, OnnxGraph]:
-    """The export at the opset that was asked for, or else at the lowest that says the whole graph."""
+    """Return the export at the opset that was asked for, or else at the lowest that says the whole graph."""
     source = opset_of_source(graph)
     start = opset or max(source or DEFAULT_OPSET, OLDEST_OPSET)
     has_chosen_opset = opset is not None
@@ -104,7 +104,8 @@ def _attempt(graph: Graph, opset: int, casts: Casts, *, has_chosen_opset: bool =
 
 
 def _least_opset(node: Node, start: int, newest: int, source: int | None, runnable: bool) -> tuple[int, str]:
-    """The lowest opset above `start` that says a node by itself; 0 if there is none, and what the newest lacks."""
+    """Return the lowest opset above `start` that says a node by itself; 0 if there is none, and what the newest
+    lacks."""
     reason = ""
     assert node.graph is not None
     for opset in range(start + 1, newest + 1):
@@ -117,7 +118,7 @@ def _least_opset(node: Node, start: int, newest: int, source: int | None, runnab
 
 
 def _export_subgraph(graph: Graph, outer: Export) -> OnnxGraph:
-    """A graph inside a node of another. What cannot be said joins what `outer` refused."""
+    """Return a graph inside a node of another. What cannot be said joins what `outer` refused."""
     export = Export(graph, outer.opset, _export_subgraph, outer)
     records = _export_records(graph, export)
     records.inputs = [(name, _open(type_)) for name, type_ in records.inputs]
@@ -157,7 +158,7 @@ def _export_node(node: Node, export: Export) -> None:
 
 
 def _of_plugin(node: Node) -> ExportFunction | None:
-    """How an operator of a plugin is written: as the plugin says, or in its own domain."""
+    """Return how an operator of a plugin is written: as the plugin says, or in its own domain."""
     operator = own_operator(node.op.name, node.op.domain) if node.op.domain else None
     if operator is None or operator.cls is not type(node.op):
         return None
@@ -167,7 +168,7 @@ def _of_plugin(node: Node) -> ExportFunction | None:
 
 
 def _known_types(node: Node, records: Sequence[OnnxNode], export: Export) -> dict[str, str]:
-    """The types, as texts, of a node's operands and results and of the constants that were made for it."""
+    """Return the types, as texts, of a node's operands and results and of the constants that were made for it."""
     types = {value.name: type_text(value.type) for value in (*node.inputs, *node.outputs) if value is not None}
     types.update(export.inner_types)
     export.inner_types.clear()
@@ -179,7 +180,7 @@ def _known_types(node: Node, records: Sequence[OnnxNode], export: Export) -> dic
 
 
 def _declared_types(graph: Graph, export: Export, outputs: set[str]) -> list[tuple[str, Type]]:
-    """The types of inner values of which the source stated one too."""
+    """Return the types of inner values of which the source stated one too."""
     stated = [
         value
         for value in graph.values
@@ -213,7 +214,7 @@ def _stated_type(what: str, type_: Type) -> Type:
 
 
 def _open(type_: Type) -> Type:
-    """The type where ONNX can say it; in a subgraph nothing has to be said."""
+    """Return the type where ONNX can say it; in a subgraph nothing has to be said."""
     return ANYTHING if isinstance(type_, TensorType) and type_.dtype is None else type_
 
 
@@ -225,7 +226,7 @@ def _has_inner_metadata(graph: OnnxGraph) -> bool:
 
 
 def _used_names(nodes: list[OnnxNode]) -> set[str]:
-    """The names that nodes read, those inside their subgraphs included."""
+    """Return the names that nodes read, those inside their subgraphs included."""
     names: set[str] = set()
     for node in nodes:
         names.update(node.inputs)

@@ -23,12 +23,12 @@ ML_IR_VERSIONS = ((5, 10), (4, 9), (3, 8), (2, 6), (1, 3))
 
 
 def newest_run() -> int:
-    """The newest opset that is written and that a released onnxruntime opens."""
+    """Return the newest opset that is written and that a released onnxruntime opens."""
     return min(newest_opset(), releases()[-1].opset)
 
 
 def ir_version_of(opset: int, domains: Mapping[str, int] | None = None) -> int:
-    """The IR version of the ONNX release that brought an opset, and those of other domains.
+    """Return the IR version of the ONNX release that brought an opset, and those of other domains.
 
     >>> ir_version_of(17), ir_version_of(21), ir_version_of(17, {"ai.onnx.ml": 5})
     (8, 10, 10)
@@ -46,7 +46,7 @@ def _version_at(table: Sequence[tuple[int, int]], version: int) -> int:
 def ir_version(
     metadata: Mapping[str, str], source: int | None, opset: int, domains: Mapping[str, int], *, has_notes: bool
 ) -> int:
-    """The IR version of a file: that of its source where it stays at the source's opset, else the opset's own.
+    """Return the IR version of a file: that of its source where it stays at the source's opset, else the opset's own.
 
     `source` is the opset that the model came from, `has_notes` whether inner metadata is to be written.
     """

@@ -32,8 +32,8 @@ RUNS = Plan()
 
 
 def plan_for(node: OnnxNode, types: Mapping[str, str], opset: int) -> Plan:
-    """What a node needs to have kernels in every release that opens the opset, or else in as many of the newest as can
-    be.
+    """Return what a node needs to have kernels in every release that opens the opset, or else in as many of the newest
+    as can be.
 
     `types` are the known types of values, as ONNX writes them.
     """
@@ -49,7 +49,8 @@ def plan_for(node: OnnxNode, types: Mapping[str, str], opset: int) -> Plan:
 def _plan_of_types(
     op_type: str, opset: int, texts: tuple[str | None, ...], results: tuple[str | None, ...], nearest: bool
 ) -> Plan:
-    """The plan by the types of operands and results in order; None where one is absent, "" where it is not known."""
+    """Return the plan by the types of operands and results in order; None where one is absent, "" where it is not
+    known."""
     schema = signature(op_type, opset)
     if schema is None or not opening(opset):
         return RUNS
@@ -72,7 +73,7 @@ def _plan_of_types(
 
 @cache
 def opening(opset: int) -> tuple[Release, ...]:
-    """The releases that open files of an opset."""
+    """Return the releases that open files of an opset."""
     return tuple(release for release in releases() if release.opset >= opset)
 
 
@@ -117,7 +118,7 @@ def _replace_types(types: Mapping[str, str], changed: Mapping[str, str], schema:
 
 
 def _are_allowed(types: Mapping[str, str], schema: Signature) -> bool:
-    """Whether ONNX's operator takes these types."""
+    """Return whether ONNX's operator takes these types."""
     return all(
         not types.get(formal.name) or types[formal.name] in map(element, formal.types)
         for formal in (*schema.inputs, *schema.outputs)

@@ -20,7 +20,7 @@ Windowed = Conv | MaxPool | AveragePool | LpPool
 
 
 def stated_padding(node: ExportNode[Windowed]) -> Padding | None:
-    """The padding that the ONNX node can state; None for a SAME that has to be computed at run time."""
+    """Return the padding that the ONNX node can state; None for a SAME that has to be computed at run time."""
     op = node.op
     kernel = kernel_of(node.node)
     if not isinstance(op.padding, Same) or kernel is None:
@@ -36,7 +36,8 @@ def stated_padding(node: ExportNode[Windowed]) -> Padding | None:
 
 
 def padded_at_run_time(node: ExportNode[Windowed], data: str, fill: float) -> str:
-    """The data with SAME's padding around the spatial axes, from its own shape: (N, C, D...) to (N, C, D + pads...).
+    """Return the data with SAME's padding around the spatial axes, from its own shape: (N, C, D...) to (N, C, D +
+    pads...).
 
     Each axis gets `max((ceil(D / stride) - 1) * stride + extent - D, 0)` elements, the odd one behind or before.
     """
@@ -63,6 +64,6 @@ def padded_at_run_time(node: ExportNode[Windowed], data: str, fill: float) -> st
 
 
 def ones_like(node: AnyNode, data: str) -> str:
-    """As many ones as the data have elements, in their dtype."""
+    """Return as many ones as the data have elements, in their dtype."""
     one = node.constant(np.ones(1, node.dtype().numpy()))
     return node.step("Expand", [one, node.step("Shape", [data], suffix="whole")], suffix="ones")

@@ -33,7 +33,7 @@ class Signature:
 
 @cache
 def signature(op_type: str, opset: int) -> Signature | None:
-    """The signature of a default-domain operator; None where there is no such operator."""
+    """Return the signature of a default-domain operator; None where there is no such operator."""
     rows = [row for row in _document()["operators"].get(op_type, ()) if row[0] <= opset]
     if not rows or len(rows[-1]) == 1:
         return None
@@ -42,12 +42,12 @@ def signature(op_type: str, opset: int) -> Signature | None:
 
 
 def newest_opset() -> int:
-    """The newest opset of the default domain that is written."""
+    """Return the newest opset of the default domain that is written."""
     return int(_document()["newest"])
 
 
 def onnx_release() -> str:
-    """The release of ONNX whose operators are written."""
+    """Return the release of ONNX whose operators are written."""
     return str(_document()["onnx"])
 
 

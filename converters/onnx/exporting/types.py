@@ -17,7 +17,7 @@ _NAMES = {DType.FLOAT32: "float", DType.FLOAT64: "double"}
 
 
 def type_text(type_: Type | None) -> str:
-    """A type as ONNX's type constraints write it; "" if the element type is unknown."""
+    """Return a type as ONNX's type constraints write it; "" if the element type is unknown."""
     if isinstance(type_, TensorType):
         return "" if type_.dtype is None else _TENSORS[type_.dtype]
     if isinstance(type_, SequenceType | OptionalType):
@@ -33,7 +33,7 @@ def type_text(type_: Type | None) -> str:
 
 
 def dtype_text(dtype: DType) -> str:
-    """A dtype as ONNX's type constraints write it."""
+    """Return a dtype as ONNX's type constraints write it."""
     return _NAMES.get(dtype, dtype.value)
 
 
@@ -43,7 +43,7 @@ _TENSORS = {dtype: f"tensor({dtype_text(dtype)})" for dtype in DType}
 def types_of(
     nodes: Iterable[OnnxNode], known: Mapping[str, str], opset: int, *, checked: bool = True, casts: bool = False
 ) -> dict[str, str]:
-    """The types, as texts, of what these nodes in order get and give.
+    """Return the types, as texts, of what these nodes in order get and give.
 
     `known` holds the types of values from elsewhere; those of values between the nodes follow from the operators'
     signatures where they do. Raises Refusal, if `checked`, for the first node that has not such a type at the opset;
@@ -71,7 +71,7 @@ def types_of(
 
 
 def matched(formals: Sequence[Formal], names: Sequence[str]) -> list[tuple[Formal, str]]:
-    """The operands or results of a node that are there, each with what the signature says of it."""
+    """Return the operands or results of a node that are there, each with what the signature says of it."""
     return [(formals[min(slot, len(formals) - 1)], name) for slot, name in enumerate(names) if name and formals]
 
 
@@ -102,7 +102,7 @@ def _check(node: OnnxNode, formal: Formal, text: str, opset: int, mendable: int)
 
 
 def _first_that_takes(op_type: str, name: str, text: str, opset: int) -> int:
-    """The first newer opset at which the operand or result may have the type; 0 if none."""
+    """Return the first newer opset at which the operand or result may have the type; 0 if none."""
     for newer in range(opset + 1, newest_opset() + 1):
         schema = signature(op_type, newer)
         formals = () if schema is None else (*schema.inputs, *schema.outputs)

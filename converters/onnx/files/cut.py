@@ -68,7 +68,7 @@ class CutModel:
         return model, names
 
     def _nodes_between(self, wanted: Iterable[str], fed: Collection[str]) -> tuple[set[int], set[str]]:
-        """The places of the nodes that make what is wanted, back to what is fed, and what of that they read."""
+        """Return the places of the nodes that make what is wanted, back to what is fed, and what of that they read."""
         indices: set[int] = set()
         read: set[str] = set()
         pending = [self._makers[name] for name in wanted if name in self._makers]
@@ -104,13 +104,13 @@ def _bodies(node: Any) -> Iterator[Any]:
 
 
 def _defined_names(body: Any) -> set[str]:
-    """The names that a body gives a meaning of its own."""
+    """Return the names that a body gives a meaning of its own."""
     local_names = {given.name for given in body.input} | {tensor.name for tensor in body.initializer}
     return local_names | {name for inner in body.node for name in inner.output}
 
 
 def _uses(node: Any) -> Iterator[str]:
-    """What a node reads, with what its bodies capture."""
+    """Yield what a node reads, with what its bodies capture."""
     yield from filter(None, node.input)
     for body in _bodies(node):
         local_names = _defined_names(body)

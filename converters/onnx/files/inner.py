@@ -11,7 +11,7 @@ PLAIN = frozenset({1, 2, 3, 6, 7, 8})
 
 
 def inner_graphs(node: Any) -> Sequence[Any]:
-    """The GraphProtos among a node's attributes."""
+    """Return the GraphProtos among a node's attributes."""
     graphs: list[Any] = []
     for attribute in node.attribute:
         if attribute.type not in PLAIN:
@@ -20,7 +20,7 @@ def inner_graphs(node: Any) -> Sequence[Any]:
 
 
 def names_of(proto: Any) -> set[str]:
-    """Every name of a value in a GraphProto and in the graphs inside it."""
+    """Return every name of a value in a GraphProto and in the graphs inside it."""
     names: set[str] = set()
     pending: list[Any] = [proto]
     while pending:
@@ -35,7 +35,7 @@ def names_of(proto: Any) -> set[str]:
 
 
 def count_nodes(nodes: Iterable[Any]) -> int:
-    """How many nodes there are, those of the graphs inside them too."""
+    """Return how many nodes there are, those of the graphs inside them too."""
     count = 0
     pending = [nodes]
     while pending:

@@ -33,9 +33,9 @@ class Mapped:
 
 
 def mapped_model(path: str | os.PathLike[str]) -> Mapped | None:
-    """The file with its weights named in place; None where there are none to name (they are small, or lie in other
-    files, which onnxruntime maps by itself), or the machine cannot take them from there, or it is no ONNX model, which
-    onnxruntime is to say.
+    """Return the file with its weights named in place; None where there are none to name (they are small, or lie in
+    other files, which onnxruntime maps by itself), or the machine cannot take them from there, or it is no ONNX model,
+    which onnxruntime is to say.
     """
     import onnx
     from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
@@ -75,7 +75,7 @@ def _all_tensors(model: Any) -> Iterator[Any]:
 
 
 def _region(tensor: Any, stripped: Stripped) -> tuple[int, int] | None:
-    """Where the elements lie that were taken out of a tensor, as offset and length; None where none were."""
+    """Return where the elements lie that were taken out of a tensor, as offset and length; None where none were."""
     entries = tensor.external_data
     if len(entries) != 1 or entries[0].key != MARK or not entries[0].value.isdecimal():
         return None
@@ -84,7 +84,7 @@ def _region(tensor: Any, stripped: Stripped) -> tuple[int, int] | None:
 
 
 def _is_whole(tensor: Any, offset: int, length: int) -> bool:
-    """Whether the region is the tensor's elements, and can be read where it lies."""
+    """Return whether the region is the tensor's elements, and can be read where it lies."""
     size = SIZES.get(tensor.data_type)
     if size is None or min(tensor.dims, default=0) < 0 or math.prod(tensor.dims) * size != length:
         return False

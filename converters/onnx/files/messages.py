@@ -49,18 +49,18 @@ _SHORT = [bytes((number,)) for number in range(128)]
 
 
 def framed(number: int, content: bytes) -> bytes:
-    """A field that is a message, a text or bytes. The numbers of ONNX's fields with such are below 16."""
+    """Return a field that is a message, a text or bytes. The numbers of ONNX's fields with such are below 16."""
     length = len(content)
     return _SHORT[number << 3 | BYTES] + (_SHORT[length] if length < 128 else write_varint(length)) + content
 
 
 def header_of(number: int, length: int) -> bytes:
-    """What stands before the content of such a field."""
+    """Return what stands before the content of such a field."""
     return _SHORT[number << 3 | BYTES] + write_varint(length)
 
 
 def output_addition(names: Sequence[str]) -> bytes:
-    """Bytes that, behind those of a model, make it a model with these values as further outputs.
+    """Return bytes that, behind those of a model, make it one with these values as further outputs.
 
     Protobuf reads repeated fields and messages that come again as one.
     """
@@ -81,7 +81,7 @@ def input_addition(types: Mapping[str, tuple[int, Sequence[int]]]) -> bytes:
 
 
 def model_message(model: OnnxModel) -> bytes:
-    """The ModelProto without its graph."""
+    """Return the ModelProto without its graph."""
     metadata = model.metadata
     version = metadata.get(f"{FIELD}model_version", "")
     properties = {
@@ -103,14 +103,14 @@ def model_message(model: OnnxModel) -> bytes:
 
 
 def graph_message(model: OnnxModel) -> bytes:
-    """The model's GraphProto without its initializers."""
+    """Return the model's GraphProto without its initializers."""
     dims = {key[len(DIM_PARAM) :]: text for key, text in model.metadata.items() if key.startswith(DIM_PARAM)}
     return _graph(model, dims, b"")
 
 
 def tensor_header(name: str, tensor: Tensor, location: Place | None, note: Note = NOTHING) -> tuple[bytes, int]:
-    """The TensorProto up to its raw data, and how many bytes of raw data follow it; `place` is that of its elements in
-    another file: the path, the offset and the length."""
+    """Return the TensorProto up to its raw data, and how many bytes of raw data follow it; `location` is that of its
+    elements in another file: the path, the offset and the length."""
     texts: Iterable[object] = ()
     end = b""
     if tensor.dtype is DType.STRING:
@@ -139,8 +139,8 @@ def _version() -> str:
 
 
 def _utf8(text: object, what: str) -> bytes:
-    """The bytes of a text. Odd ones that an import kept as surrogates come back. Raises ExportFailure for other halves
-    of surrogate pairs."""
+    """Return the bytes of a text. Odd ones that an import kept as surrogates come back. Raises ExportFailure for other
+    halves of surrogate pairs."""
     if isinstance(text, bytes):
         return text
     try:
@@ -150,12 +150,12 @@ def _utf8(text: object, what: str) -> bytes:
 
 
 def _text(number: int, text: str) -> bytes:
-    """A field that is a text; nothing for an empty one."""
+    """Return a field that is a text; nothing for an empty one."""
     return framed(number, text.encode()) if text else b""
 
 
 def _integer(number: int, value: int) -> bytes:
-    """A field that is an int64. Raises ExportFailure for a number beyond that."""
+    """Return a field that is an int64. Raises ExportFailure for a number beyond that."""
     if 0 <= value < 128:
         return _SHORT[number << 3 | VARINT] + _SHORT[value]
     if not -INT64 <= value < INT64:
@@ -164,7 +164,7 @@ def _integer(number: int, value: int) -> bytes:
 
 
 def _float(number: int, value: float) -> bytes:
-    """A field that is a float32, infinite beyond its range."""
+    """Return a field that is a float32, infinite beyond its range."""
     try:
         packed = struct.pack("<f", value)
     except OverflowError:
@@ -178,13 +178,13 @@ def _entries(number: int, pairs: Iterable[tuple[str, str]]) -> bytes:
 
 
 def _long_entries(number: int, pairs: Iterable[tuple[str, str]]) -> bytes:
-    """The same in a field with a number of 16 and more."""
+    """Return the same in a field with a number of 16 and more."""
     entries = [framed(1, key.encode()) + framed(2, text.encode()) for key, text in pairs]
     return b"".join([write_varint(number << 3 | BYTES) + write_varint(len(entry)) + entry for entry in entries])
 
 
 def _graph(graph: OnnxGraph, dims: Mapping[str, str], initializers: bytes) -> bytes:
-    """A GraphProto. `dims` maps symbols to the names that their source had for them."""
+    """Return a GraphProto. `dims` maps symbols to the names that their source had for them."""
     notes = Notes(graph.metadata)
     about = notes.of_graph()
     return b"".join((
@@ -211,7 +211,7 @@ def _tensor(name: str, tensor: Tensor, note: Note = NOTHING) -> bytes:
 
 
 def _node(node: OnnxNode, dims: Mapping[str, str], note: Note) -> bytes:
-    """A NodeProto."""
+    """Return a NodeProto."""
     fields = [framed(1, name.encode()) for name in node.inputs]
     fields += [framed(2, name.encode()) for name in node.outputs]
     fields += (_text(3, node.name), _text(4, node.op_type))
@@ -223,7 +223,7 @@ def _node(node: OnnxNode, dims: Mapping[str, str], note: Note) -> bytes:
 
 
 def _attribute(node: OnnxNode, name: str, value: Any, dims: Mapping[str, str]) -> bytes:
-    """An AttributeProto. Raises ExportFailure for a value that it cannot hold."""
+    """Return an AttributeProto. Raises ExportFailure for a value that it cannot hold."""
     if isinstance(value, SerializedAttribute):
         return value.data
     what = f"attribute {name} of {node.name}"
@@ -248,7 +248,7 @@ def _attribute(node: OnnxNode, name: str, value: Any, dims: Mapping[str, str]) -
 
 
 def _list_field(node: OnnxNode, name: str, value: Sequence[Any], what: str) -> tuple[int, bytes]:
-    """The type and the field of an attribute that is a list: of integers, of numbers, or of texts."""
+    """Return the type and the field of an attribute that is a list: of integers, of numbers, or of texts."""
     whole = [item for item in value if isinstance(item, int)]
     _check_whole(node, name, value, whole)
     if len(whole) == len(value):
@@ -281,7 +281,7 @@ def _values(
 
 
 def _type(name: str, type_: Type, dims: Mapping[str, str]) -> bytes:
-    """A TypeProto."""
+    """Return a TypeProto."""
     if isinstance(type_, SequenceType | OptionalType):
         return framed(4 if isinstance(type_, SequenceType) else 9, framed(1, _type(name, type_.element, dims)))
     if isinstance(type_, MapType):

@@ -20,7 +20,7 @@ METADATA_SINCE = 10
 
 
 def text_of(stored: str | bytes) -> str:
-    """A text that changes nothing; odd bytes in it, which protobuf hands out as such, are replaced."""
+    """Return a text that changes nothing; odd bytes in it, which protobuf hands out as such, are replaced."""
     return stored.decode("utf-8", "replace") if isinstance(stored, bytes) else stored
 
 
@@ -74,7 +74,7 @@ class Notes:
         return any(key.startswith(starts) for key in self._metadata)
 
     def of(self, kind: str, names: Sequence[str]) -> Note:
-        """What a message that goes by these names is documented with."""
+        """Return what a message that goes by these names is documented with."""
         note = NOTHING
         for name in names if kind in self._kinds else ():
             doc_string = self._metadata.get(_key(kind, "doc_string", name)) or note.doc_string
@@ -84,7 +84,7 @@ class Notes:
         return note
 
     def of_graph(self) -> Note:
-        """What the graph itself is documented with."""
+        """Return what the graph itself is documented with."""
         doc_string = self._metadata.get(f"{FIELD}graph.doc_string", "")
         return Note(doc_string, _entries(self._metadata.get(_key(GRAPH, "metadata", ""))))
 
@@ -103,6 +103,6 @@ def _entries(text: str | None) -> tuple[tuple[str, str], ...]:
 
 
 def needs_metadata(metadata: Mapping[str, str]) -> bool:
-    """Whether there is metadata below the model's own, which old versions of ONNX's IR do not have."""
+    """Return whether there is metadata below the model's own, which old versions of ONNX's IR do not have."""
     starts = tuple(_key(kind, "metadata", "") for kind in (NODE, VALUE, TENSOR, GRAPH))
     return any(key.startswith(starts) for key in metadata)

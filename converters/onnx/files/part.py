@@ -10,8 +10,8 @@ from graphir.converters.onnx.files.inner import inner_graphs
 
 
 def part_of_file(path: str | os.PathLike[str], outputs: Sequence[str], inputs: Mapping[str, Any]) -> Any | None:
-    """The ModelProto that computes the named values, external data left where they are; None where the main graph does
-    not make them all (a function's own are not in it).
+    """Return the ModelProto that computes the named values, external data left where they are; None where the main
+    graph does not make them all (a function's own are not in it).
 
     `inputs` are the types, as ValueInfoProtos by name, of what is fed: the cut values and the model's own inputs.
     """
@@ -41,7 +41,7 @@ def part_of_file(path: str | os.PathLike[str], outputs: Sequence[str], inputs: M
 def _find_needed(
     producers: Mapping[str, Any], outputs: Iterable[str], inputs: Mapping[str, Any]
 ) -> tuple[dict[int, Any], set[str]]:
-    """The nodes that the outputs depend on, by identity, and the names that these read."""
+    """Return the nodes that the outputs depend on, by identity, and the names that these read."""
     nodes: dict[int, Any] = {}
     names: set[str] = set()
     pending = list(outputs)
@@ -58,7 +58,8 @@ def _find_needed(
 
 
 def _names_read(node: Any) -> list[str]:
-    """The names that a node reads, those that its subgraphs capture (and their own, which do no harm) included."""
+    """Return the names that a node reads, those that its subgraphs capture (and their own, which do no harm)
+    included."""
     names = list(node.input)
     pending = list(inner_graphs(node))
     while pending:

@@ -40,12 +40,12 @@ class OnnxSource:
 
 
 def versions_of(proto: Any) -> dict[str, int]:
-    """The domains that a ModelProto or FunctionProto imports; the default domain is ""."""
+    """Return the domains that a ModelProto or FunctionProto imports; the default domain is ""."""
     return {"" if entry.domain in DEFAULT_DOMAINS else entry.domain: entry.version for entry in proto.opset_import}
 
 
 def open_model(source: onnx.ModelProto | bytes | str | os.PathLike[str]) -> OnnxSource:
-    """A model ready for import. Large weights of a file are not read.
+    """Return a model ready for import. Large weights of a file are not read.
 
     Raises FormatError for what is no ONNX model, is cut short, has no `ir_version` or `opset_import`, or has a newer
     opset than the installed onnx knows, and ImportFailure for a file that is not there.
@@ -63,7 +63,7 @@ def open_model(source: onnx.ModelProto | bytes | str | os.PathLike[str]) -> Onnx
 
 
 def _open_file(path: Path) -> OnnxSource:
-    """The file's structure. The map goes with the last view of it, which an error's traceback may hold."""
+    """Return the file's structure. The map goes with the last view of it, which an error's traceback may hold."""
     try:
         with open_plain(path) as file:
             status = os.fstat(file.fileno())

@@ -14,7 +14,8 @@ _LOOKED_AT = 4
 
 
 def looks_like_onnx(data: bytes | memoryview) -> bool:
-    """Whether this is a ModelProto, perhaps cut short: fields of a model, and a graph whose first parts are a graph's.
+    """Return whether this is a ModelProto, perhaps cut short: fields of a model, and a graph whose first parts are a
+    graph's.
 
     What comes before the graph decides where there is no graph yet (of a file's first bytes, or of one cut there).
 

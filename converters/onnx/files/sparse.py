@@ -15,7 +15,7 @@ from graphir.types import DType
 
 
 def dense(source: TensorSource, proto: Any, what: str) -> Tensor:
-    """The dense tensor: zeros, but for the values at the indices (flat, or one row of coordinates each).
+    """Return the dense tensor: zeros, but for the values at the indices (flat, or one row of coordinates each).
 
     Raises FormatError for texts, negative sizes, and indices of another type or shape, out of range or there twice.
     """

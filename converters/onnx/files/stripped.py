@@ -34,7 +34,7 @@ _kept: OrderedDict[tuple[int, ...], Stripped] = OrderedDict()
 
 
 def stripped_file(path: str | os.PathLike[str]) -> Stripped:
-    """An .onnx file without its large weights; see `strip_weights`. An empty file gives an empty message.
+    """Return an .onnx file without its large weights; see `strip_weights`. An empty file gives an empty message.
 
     Raises FormatError, which names the file, for what is no protobuf, OSError for what cannot be opened.
     """
@@ -47,9 +47,9 @@ def stripped_file(path: str | os.PathLike[str]) -> Stripped:
 
 
 def stripped_content(content: memoryview, status: os.stat_result, path: Path) -> Stripped:
-    """The same of a file's content. One whose last write may not have been the last of its tick is cut anew each time:
-    nothing tells what it is then from what it was. Archives give all their files one time of writing, and a new file
-    may get the number of one that is gone; nothing but the system sets the time of the change."""
+    """Return the same of a file's content. One whose last write may not have been the last of its tick is cut anew each
+    time: nothing tells what it is then from what it was. Archives give all their files one time of writing, and a new
+    file may get the number of one that is gone; nothing but the system sets the time of the change."""
     stamp = status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
     result = _kept.get(stamp)
     if result is not None:

@@ -90,7 +90,7 @@ class Structure:
         return self.behind([name for name, code in self.typed.items() if code in REAL_TYPES], unless=(Rounding.SIZES,))
 
     def first_weights(self) -> Iterator[str]:
-        """The weights of real numbers, those that meet the inputs first come first."""
+        """Yield the weights of real numbers, those that meet the inputs first come first."""
         seen: set[str] = set()
         fed = self.behind(self.inputs)
         for name in self.producers:
@@ -104,16 +104,17 @@ class Structure:
                     pending += [more for more in self.producers.get(operand, ("", ()))[1] if more not in seen]
 
     def operands(self, name: str) -> tuple[str, ...]:
-        """What a computed value depends on directly, what graphs inside its node use included."""
+        """Return what a computed value depends on directly, what graphs inside its node use included."""
         return (*self.producers[name][1], *self.captured.get(name, ()))
 
     def with_siblings(self, names: Collection[str]) -> set[str]:
-        """These values, and the other results of the nodes that make them."""
+        """Return these values, and the other results of the nodes that make them."""
         nodes = {id(self.producers[name]) for name in names if name in self.producers}
         return {*names, *(name for name, node in self.producers.items() if id(node) in nodes)}
 
     def behind(self, names: Collection[str], unless: Collection[Rounding] = ()) -> frozenset[str]:
-        """The values that depend on any of these, they themselves included, not through operators that round so."""
+        """Return the values that depend on any of these, they themselves included, not through operators that round
+        so."""
         result = set(names)
         for name, (operator, _) in self.producers.items():
             if traits_of(operator).rounding not in unless and not result.isdisjoint(self.operands(name)):
@@ -122,7 +123,7 @@ class Structure:
 
 
 def read_structure(path: str | os.PathLike[str]) -> Structure:
-    """The structure of an .onnx file. Its weights are not read. Raises FormatError for what is no ONNX model."""
+    """Return the structure of an .onnx file. Its weights are not read. Raises FormatError for what is no ONNX model."""
     import onnx
 
     message = _message(path)
@@ -168,7 +169,7 @@ def _has_graphs(node: Any) -> bool:
 
 
 def _nodes_inside(node: Any) -> Iterator[Any]:
-    """The nodes of the graphs in a node, at any depth."""
+    """Yield the nodes of the graphs in a node, at any depth."""
     pending = [node]
     while pending:
         for attribute in pending.pop().attribute:
@@ -178,13 +179,14 @@ def _nodes_inside(node: Any) -> Iterator[Any]:
 
 
 def _draws(node: Any) -> bool:
-    """Whether a node draws numbers: a Dropout does where it is told whether it trains, which is not looked up."""
+    """Return whether a node draws numbers: a Dropout does where it is told whether it trains, which is not looked
+    up."""
     draws = traits_of(node.op_type).rounding is Rounding.DRAWS
     return draws or (node.op_type == "Dropout" and len(node.input) > 2 and bool(node.input[2]))
 
 
 def _element_types(graph: Any, inside: Mapping[str, Sequence[Any]]) -> dict[str, int]:
-    """The stated element types of weights, inputs and results; of several that a node states, the coarsest."""
+    """Return the stated element types of weights, inputs and results; of several that a node states, the coarsest."""
     types = {tensor.name: tensor.data_type for tensor in graph.initializer}
     types |= {item.name: item.type.tensor_type.elem_type for item in graph.input}
     for node in graph.node:
@@ -197,7 +199,7 @@ def _element_types(graph: Any, inside: Mapping[str, Sequence[Any]]) -> dict[str,
 
 
 def _stated_types(node: Any) -> Iterator[int]:
-    """The element types that a node's attributes state: of a cast, a constant, drawn numbers."""
+    """Yield the element types that a node's attributes state: of a cast, a constant, drawn numbers."""
     for attribute in node.attribute:
         if attribute.name in ("to", "dtype"):
             yield attribute.i
@@ -208,13 +210,13 @@ def _stated_types(node: Any) -> Iterator[int]:
 
 
 def _message(path: str | os.PathLike[str]) -> bytes:
-    """The file without its weights."""
+    """Return the file without its weights."""
     return stripped_file(path).message
 
 
 def mapped_bytes(path: str | os.PathLike[str]) -> memoryview:
-    """A file's bytes, mapped. The map goes with the last view of it: one that an error's traceback still holds cannot
-    be closed, which would hide that error."""
+    """Return a file's bytes, mapped. The map goes with the last view of it: one that an error's traceback still holds
+    cannot be closed, which would hide that error."""
     with open_plain(path) as file:
         if not os.fstat(file.fileno()).st_size:
             return memoryview(b"")
@@ -222,7 +224,7 @@ def mapped_bytes(path: str | os.PathLike[str]) -> memoryview:
 
 
 def graph_message(path: str | os.PathLike[str]) -> Any:
-    """The main graph of an .onnx file as protobuf has it, without the elements of its weights."""
+    """Return the main graph of an .onnx file as protobuf has it, without the elements of its weights."""
     import onnx
 
     model = onnx.ModelProto()
@@ -258,7 +260,7 @@ def check_external(path: str | os.PathLike[str]) -> None:
 
 
 def tensors_of(graph: Any, *bodies: Any) -> Iterator[Any]:
-    """Every tensor of a graph and of lists of nodes, those of the graphs inside them included."""
+    """Yield every tensor of a graph and of lists of nodes, those of the graphs inside them included."""
     graphs, nodes = [graph], list(bodies)
     while graphs or nodes:
         if graphs:

@@ -12,7 +12,7 @@ import numpy as np
 from graphir.converters.onnx.dtypes import BY_CODE
 from graphir.converters.onnx.files.wire import MARK
 from graphir.errors import FormatError
-from graphir.files.places import beside
+from graphir.files.paths import resolve_beside
 from graphir.files.regions import Stamp
 from graphir.tensor import Tensor, byte_size, unpacked, why_unheld
 from graphir.types import DType
@@ -31,7 +31,7 @@ class TensorSource:
     stamp: Stamp | None = None
 
     def tensor(self, proto: Any, what: str) -> Tensor:
-        """The tensor of a TensorProto; `what` names it in errors. Raises FormatError."""
+        """Return the tensor of a TensorProto; `what` names it in errors. Raises FormatError."""
         dtype = BY_CODE.get(proto.data_type)
         if dtype is None:
             raise FormatError(f"{what}: unknown element type {proto.data_type}", path=self.path)
@@ -148,7 +148,7 @@ class TensorSource:
 
 
 def external_place(model: Path, location: str, what: str) -> Path:
-    """The file that an external-data location of a model means.
+    """Return the file that an external-data location of a model means.
 
     A location is relative and is looked up beside the model's path as it was given, links not followed, so that a cache
     whose folder of names links into a folder of contents works. After following links the file must lie in the folder
@@ -163,4 +163,4 @@ def external_place(model: Path, location: str, what: str) -> Path:
     if ".." in parts or ".." in location.replace("\\", "/").split("/"):
         raise FormatError(f"{what}: external data at {location!r} climbs out of the model's folder", path=model)
     path = Path(os.path.abspath(model)).parent / location
-    return beside(model, path, f"{what}: external data at {location[:200]!r}")
+    return resolve_beside(model, path, f"{what}: external data at {location[:200]!r}")

@@ -14,8 +14,8 @@ TEXT_BYTES = 64
 
 
 def value_sizes(path: str | os.PathLike[str], shapes: Mapping[str, Sequence[int]]) -> dict[str, int]:
-    """The bytes of the values that an .onnx file computes from inputs of these shapes, by onnx's shape inference; those
-    whose sizes it cannot tell are left out, and all where it fails. Weights are not read."""
+    """Return the bytes of the values that an .onnx file computes from inputs of these shapes, by onnx's shape
+    inference; those whose sizes it cannot tell are left out, and all where it fails. Weights are not read."""
     import onnx
     from onnx import shape_inference
 
@@ -39,7 +39,7 @@ def value_sizes(path: str | os.PathLike[str], shapes: Mapping[str, Sequence[int]
 
 
 def _bytes_of(type_: Any) -> int | None:
-    """The bytes of a tensor of this type, None where a size is open or it is no tensor."""
+    """Return the bytes of a tensor of this type, None where a size is open or it is no tensor."""
     from onnx import TensorProto, helper
 
     stated = type_.tensor_type
@@ -54,7 +54,8 @@ def _bytes_of(type_: Any) -> int | None:
 
 
 def weight_bytes(path: str | os.PathLike[str]) -> int:
-    """The bytes of the weights of an .onnx file's main graph, wherever they lie; those of texts are not counted."""
+    """Return the bytes of the weights of an .onnx file's main graph, wherever they lie; those of texts are not
+    counted."""
     import onnx
     from onnx import TensorProto, helper
 

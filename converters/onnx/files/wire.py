@@ -43,7 +43,7 @@ class Stripped:
 
 
 def strip_weights(data: memoryview) -> Stripped:
-    """A serialized ModelProto without the raw data of 1 KB and more. Linear in the number of nodes.
+    """Return a serialized ModelProto without the raw data of 1 KB and more. Linear in the number of nodes.
 
     Raises FormatError, with the byte where it happens, for bytes that are no protobuf or that end too early.
     """

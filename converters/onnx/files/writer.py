@@ -71,7 +71,7 @@ def write_model(model: OnnxModel, path: str | os.PathLike[str], *, weights: str 
 
 
 def model_bytes(model: OnnxModel) -> bytes:
-    """The whole model as bytes, weights included. Raises ExportFailure beyond protobuf's 2 GiB."""
+    """Return the whole model as bytes, weights included. Raises ExportFailure beyond protobuf's 2 GiB."""
     import io
 
     total = sum(_stored_size(tensor) for tensor in model.initializers.values())
@@ -83,7 +83,7 @@ def model_bytes(model: OnnxModel) -> bytes:
 
 
 def bytes_in_place(model: OnnxModel) -> tuple[bytes, Path]:
-    """The model as bytes, with the weights that lie in files left there, and the folder that their locations are
+    """Return the model as bytes, with the weights that lie in files left there, and the folder that their locations are
     relative to. Raises ExportFailure beyond protobuf's 2 GiB."""
     import io
 

@@ -24,7 +24,7 @@ _WHOLE = {1: 2, 6: 7}  # float and int, floats and ints
 
 
 def plain(proto: Any) -> Any:
-    """The value of an AttributeProto: int, float, str, a tuple of these, or the proto inside it. Raises Refusal.
+    """Return the value of an AttributeProto: int, float, str, a tuple of these, or the proto inside it. Raises Refusal.
 
     Text that is no UTF-8 keeps its odd bytes as surrogates. Files of the first version state no type.
     """
@@ -41,7 +41,7 @@ def plain(proto: Any) -> Any:
 
 
 def stated(node: Any) -> dict[str, Any]:
-    """The attributes of a NodeProto by name: plain ones as they are, of others the field that holds them."""
+    """Return the attributes of a NodeProto by name: plain ones as they are, of others the field that holds them."""
     return {
         proto.name: plain(proto) if proto.type in _SHOWN and not proto.ref_attr_name else FIELDS.get(proto.type, "?")
         for proto in node.attribute
@@ -59,7 +59,8 @@ def _text(raw: bytes) -> str:
 
 @cache
 def schema_defaults(op_type: str, opset: int) -> dict[str, Any] | None:
-    """The attributes that ONNX has for a default-domain operator at an opset, with their defaults (None: without one).
+    """Return the attributes that ONNX has for a default-domain operator at an opset, with their defaults (None: without
+    one).
 
     None if the operator does not exist at that opset.
     """
@@ -77,7 +78,7 @@ def schema_defaults(op_type: str, opset: int) -> dict[str, Any] | None:
 
 @cache
 def schema_kinds(op_type: str, opset: int) -> dict[str, int]:
-    """The AttributeProto types of the attributes that ONNX has for a default-domain operator at an opset."""
+    """Return the AttributeProto types of the attributes that ONNX has for a default-domain operator at an opset."""
     import onnx.defs
 
     if not onnx.defs.has(op_type, opset):
@@ -96,14 +97,14 @@ def check_kind(proto: Any, expected: int | None) -> None:
 
 
 def dtype_of(code: int, name: str) -> DType | None:
-    """The dtype of one of ONNX's numbers; 0 stands for none. Raises Refusal."""
+    """Return the dtype of one of ONNX's numbers; 0 stands for none. Raises Refusal."""
     if code and code not in BY_CODE:
         raise Refusal(f"{name} is {code}, which is no element type of ONNX")
     return BY_CODE.get(code)
 
 
 def enum_of(cls: type[enum.Enum], value: Any, name: str) -> Any:
-    """The member with this value, letters' case aside. Raises Refusal listing all members."""
+    """Return the member with this value, letters' case aside. Raises Refusal listing all members."""
     for member in cls:
         if member.value == value or str(member.value).lower() == str(value).lower():
             return member
@@ -111,7 +112,7 @@ def enum_of(cls: type[enum.Enum], value: Any, name: str) -> Any:
 
 
 def padding_of(auto_pad: str, pads: tuple[int, ...]) -> Padding:
-    """ONNX's order (all begins, then all ends) or its policy. Raises Refusal.
+    """Return the padding in ONNX's order (all begins, then all ends) or its policy. Raises Refusal.
 
     >>> padding_of("NOTSET", (1, 3, 2, 4))
     Explicit(pads=((1, 2), (3, 4)))
@@ -132,7 +133,8 @@ Reader = Callable[[str, Any], Any]
 
 
 def _reader(annotation: Any) -> Reader | None:
-    """What turns an attribute's plain value into a field of this annotation; None for annotations without such."""
+    """Return what turns an attribute's plain value into a field of this annotation; None for annotations without
+    such."""
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
         members = [member for member in typing.get_args(annotation) if member is not types.NoneType]
         if members == [DType]:
@@ -190,7 +192,7 @@ class Fields(NamedTuple):
 
 
 def fields_of(cls: type[Operator]) -> Fields:
-    """The fields of an operator class, found out once."""
+    """Return the fields of an operator class, found out once."""
     fields = _fields.get(cls)
     if fields is None:
         fields = _fields[cls] = _make_fields(cls)

@@ -57,11 +57,11 @@ class ImportNode(BaseImportNode):
         self.refuse(f"it needs {what}, which nothing fixes; give the shapes of the inputs")
 
     def has(self, name: str) -> bool:
-        """Whether the node states the attribute."""
+        """Return whether the node states the attribute."""
         return name in self._attributes
 
     def attribute(self, name: str, default: Any = _ABSENT) -> Any:
-        """An attribute as int, float, str, tuple or proto.
+        """Return an attribute as int, float, str, tuple or proto.
 
         One that the node does not state has the default that ONNX gives at this opset, or else `default`; without
         either the node is refused.
@@ -79,45 +79,45 @@ class ImportNode(BaseImportNode):
         return default
 
     def attribute_protos(self) -> list[Any]:
-        """The AttributeProtos as they are, all of them read herewith."""
+        """Return the AttributeProtos as they are, all of them read herewith."""
         self._read.update(self._attributes)
         return list(self._attributes.values())
 
     def captured(self, proto: Any) -> list[str]:
-        """The values around this node that the graphs of an AttributeProto use."""
+        """Return the values around this node that the graphs of an AttributeProto use."""
         return self._scope.captured(proto)
 
     def flag(self, name: str, default: bool = False) -> bool:
-        """An attribute that is 0 or 1. Raises Refusal for another number."""
+        """Return an attribute that is 0 or 1. Raises Refusal for another number."""
         return attributes.to_flag(name, self.attribute(name, int(default)))
 
     def ints(self, name: str) -> tuple[int, ...]:
-        """A list of integers, empty if not stated."""
+        """Return a list of integers, empty if not stated."""
         values: tuple[int, ...] = self.attribute(name, ())
         return values
 
     def enum(self, name: str, cls: type[E], default: E) -> E:
-        """An attribute whose texts are the values of an enum."""
+        """Return an attribute whose texts are the values of an enum."""
         member: E = attributes.enum_of(cls, self.attribute(name, default.value), name)
         return member
 
     def tensor(self, name: str) -> Tensor | None:
-        """An attribute that is a tensor, None if not stated."""
+        """Return an attribute that is a tensor, None if not stated."""
         proto = self.attribute(name, None)
         if proto is not None and not hasattr(proto, "data_type"):
             raise Refusal(f"the attribute {name} is {type(proto).__name__}, expected a tensor")
         return None if proto is None else self._scope.tensor(proto, f"attribute {name} of node {self.name}")
 
     def sparse_tensor(self, name: str) -> Tensor:
-        """An attribute that is a sparse tensor, as a dense one that is made when needed."""
+        """Return an attribute that is a sparse tensor, as a dense one that is made when needed."""
         return self._scope.sparse_tensor(self.attribute(name), f"attribute {name} of node {self.name}")
 
     def padding(self) -> Padding:
-        """`pads` and `auto_pad` as the IR has padding."""
+        """Return `pads` and `auto_pad` as the IR has padding."""
         return attributes.padding_of(self.attribute("auto_pad", "NOTSET"), self.ints("pads"))
 
     def subgraph(self, name: str, inputs: Sequence[Type] = (), *, parent: Graph | None = None) -> Graph:
-        """A graph attribute as a subgraph, which sees the values around it. Pass it to `emit` in `subgraphs`.
+        """Return a graph attribute as a subgraph, which sees the values around it. Pass it to `emit` in `subgraphs`.
 
         `inputs` is what is known of its inputs' types besides what they state; `parent` another graph inside this one
         that it belongs to. Refuses a body with problems of its own.
@@ -130,7 +130,7 @@ class ImportNode(BaseImportNode):
             raise
 
     def subgraph_if_valid(self, name: str) -> Graph | None:
-        """A graph attribute as a subgraph, or None if it cannot be imported."""
+        """Return a graph attribute as a subgraph, or None if it cannot be imported."""
         return self._scope.subgraph_if_valid(self._graph_attribute(name), f"{self.name}.{name}")
 
     def _graph_attribute(self, name: str) -> Any:
@@ -147,15 +147,16 @@ class ImportNode(BaseImportNode):
                     self._scope.subgraph(self.attribute(name), f"{self.name}.{name}", (), self.graph)
 
     def new_subgraph(self, name: str) -> Graph:
-        """An empty graph inside the one in the making."""
+        """Return an empty graph inside the one in the making."""
         return Graph(name, parent=self.graph)
 
     def type_attribute(self, name: str) -> Type:
-        """An attribute that is a type."""
+        """Return an attribute that is a type."""
         return self._scope.type_of(self.attribute(name))
 
     def fields(self, cls: type[Operator], **renamed: str) -> dict[str, Any]:
-        """The fields of an operator class, from the attributes of the same names (`renamed`: field to attribute).
+        """Return the fields of an operator class, from the attributes of the same names (`renamed`: field to
+        attribute).
 
         Fields whose attribute is neither stated nor has a default in ONNX are left to the class.
         """
@@ -190,11 +191,11 @@ class ImportNode(BaseImportNode):
         return self.graph.add_node(op, operands, name=self.name, output_names=names, subgraphs=subgraphs).outputs
 
     def emit(self, op: Operator, *inputs: Value | None, subgraphs: Sequence[Graph] = ()) -> Value:
-        """The same; gives the first result."""
+        """Return the same; gives the first result."""
         return self.emit_all(op, *inputs, subgraphs=subgraphs)[0]
 
     def result_names(self, count: int) -> list[str]:
-        """The file's names of the node's results, fresh ones where it has none."""
+        """Return the file's names of the node's results, fresh ones where it has none."""
         stated = (*self.output_names, *[""] * count)[:count]
         return [name or self.fresh_name(f"{self.name}_{slot}") for slot, name in enumerate(stated)]
 
@@ -203,7 +204,7 @@ class ImportNode(BaseImportNode):
         self._scope.bind(self.output_names[slot], value)
 
     def scalar(self, number: float, dtype: DType | None = None) -> Value:
-        """A constant scalar, of the first operand's dtype if none is given."""
+        """Return a constant scalar, of the first operand's dtype if none is given."""
         return self.constant(number, dtype or self.dtype())
 
     def ignore(self, *names: str) -> None:

@@ -12,7 +12,7 @@ from graphir.types import UNKNOWN, Dim, Sym, TensorType, Type
 
 
 def believable(inferred: Type, stated: Type, symbols: Set[str]) -> Type:
-    """The stated type without the sizes that the operators refute.
+    """Return the stated type without the sizes that the operators refute.
 
     A number is refuted where a size follows from the inputs, all of whose names are among `symbols`, or by another
     number; all of them are by another rank.

@@ -31,23 +31,23 @@ class Functions:
             self._by_key[key] = proto
 
     def find(self, node: Any) -> Any | None:
-        """The FunctionProto that a node calls, None if it calls none."""
+        """Return the FunctionProto that a node calls, None if it calls none."""
         return self._by_key.get(key_of(node, node.op_type)) if self._by_key else None
 
 
 def key_of(proto: Any, name: str) -> Key:
-    """What tells functions apart."""
+    """Return what tells functions apart."""
     return ("" if proto.domain in DEFAULT_DOMAINS else proto.domain, name, getattr(proto, "overload", ""))
 
 
 def shown(key: Key) -> str:
-    """A function as errors and decisions name it."""
+    """Return a function as errors and decisions name it."""
     domain, name, overload = key
     return f"{domain}::{name}" + (f" ({overload})" if overload else "")
 
 
 def expanded(function: Any, call: Any, defaults: Mapping[str, Any], fresh: FreshName) -> Call:
-    """The nodes of a function's body for one call of it.
+    """Return the nodes of a function's body for one call of it.
 
     `defaults` are further attributes that a call may state, by name, with an AttributeProto that holds where it does
     not, or None. What the body

@@ -17,7 +17,8 @@ class Definition(NamedTuple):
 
 
 def definition_of(model: Any) -> Definition | None:
-    """What the only node of a ModelProto is made of, by ONNX's own definition; None if ONNX states no body for it.
+    """Return what the only node of a ModelProto is made of, by ONNX's own definition; None if ONNX states no body for
+    it.
 
     The model's inputs and initializers state the operands' types. The body is the newest that the operator has.
     """
@@ -40,7 +41,7 @@ def definition_of(model: Any) -> Definition | None:
 
 
 def _body(schema: Any, model: Any) -> bytes:
-    """The bytes of the newest FunctionProto; empty if there is none."""
+    """Return the bytes of the newest FunctionProto; empty if there is none."""
     (node,) = model.graph.node
     if schema.has_function:
         return bytes(schema.get_function_with_opset_version(max(schema.function_opset_versions)))
@@ -53,7 +54,7 @@ def _body(schema: Any, model: Any) -> bytes:
 
 
 def _types(model: Any) -> dict[str, bytes]:
-    """The TypeProtos of inputs and initializers, by name."""
+    """Return the TypeProtos of inputs and initializers, by name."""
     import onnx
 
     types = {info.name: info.type for info in model.graph.input}
@@ -63,7 +64,7 @@ def _types(model: Any) -> dict[str, bytes]:
 
 
 def _instantiate_nodes(function: Any, node: Any, schema: Any) -> list[Any]:
-    """The function's nodes over the node's own operands, results and attributes."""
+    """Return the function's nodes over the node's own operands, results and attributes."""
     defaults = {name: stated.default_value for name, stated in schema.attributes.items() if stated.default_value.name}
     stated = dict.fromkeys(schema.attributes) | defaults
     call = expanded(function, node, stated, lambda name: name)

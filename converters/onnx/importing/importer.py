@@ -41,7 +41,7 @@ class Importer(BaseImporter):
         self._called: dict[Key, None] = {}
 
     def run(self) -> Graph:
-        """The graph. Raises UnsupportedOpError with every gap, or ImportFailure with every other problem."""
+        """Return the graph. Raises UnsupportedOpError with every gap, or ImportFailure with every other problem."""
         graph = self.graph
         refuse_own()
         hold_nodes(count_nodes(self.model.graph.node) + sum(count_nodes(body.node) for body in self.model.functions))
@@ -55,7 +55,7 @@ class Importer(BaseImporter):
         return graph
 
     def opset(self, domain: str, node: str) -> int:
-        """The version of a domain. Raises ImportFailure if the model does not import it."""
+        """Return the version of a domain. Raises ImportFailure if the model does not import it."""
         version = self._opsets.get("" if domain in DEFAULT_DOMAINS else domain)
         if version is None:
             shown = ", ".join(repr(known) for known in self._opsets)
@@ -70,7 +70,7 @@ class Importer(BaseImporter):
             raise ImportFailure(f"a function wants domain {domain} in version {version}, the model in version {stored}")
 
     def located(self, operator: str, node: str, text: str) -> str:
-        """A problem's text with the node in front, unless it names the node itself."""
+        """Return a problem's text with the node in front, unless it names the node itself."""
         return text if f"node {node} (" in text else f"node {node} ({operator}): {text}"
 
     @contextmanager

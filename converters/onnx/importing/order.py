@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def sorted_nodes(nodes: Sequence[Any], scope: Scope) -> Sequence[Any]:
-    """The nodes, each behind those whose results it uses; nodes in order stay as they are. Linear.
+    """Return the nodes, each behind those whose results it uses; nodes in order stay as they are. Linear.
 
     Raises ImportFailure for a value that two nodes produce, and for a cycle, with the nodes on it.
     """
@@ -46,7 +46,7 @@ def _is_sorted(nodes: Sequence[Any], producers: dict[str, int]) -> bool:
 
 
 def names_read(node: Any) -> list[str]:
-    """The names of values around a node that it or its subgraphs read."""
+    """Return the names of values around a node that it or its subgraphs read."""
     names = [name for name in node.input if name]
     for inner in inner_graphs(node):
         names += free_names(inner)
@@ -54,7 +54,7 @@ def names_read(node: Any) -> list[str]:
 
 
 def free_names(graph: Any) -> list[str]:
-    """The names that a GraphProto reads and does not define itself, each once."""
+    """Return the names that a GraphProto reads and does not define itself, each once."""
     local_names = {info.name for info in graph.input} | {tensor.name for tensor in graph.initializer}
     local_names |= {sparse.values.name for sparse in graph.sparse_initializer}
     read: dict[str, None] = {}

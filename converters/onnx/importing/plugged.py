@@ -26,7 +26,7 @@ def refuse_own() -> None:
 
 
 def plugin_of(proto: Any) -> SourceOperator | None:
-    """What a plugin says of the operator of a NodeProto; None if none does."""
+    """Return what a plugin says of the operator of a NodeProto; None if none does."""
     return source_operator("onnx", f"{proto.domain}:{proto.op_type}")
 
 
@@ -43,7 +43,7 @@ class PluggedNode(ImportNode):
         return BaseImportNode.emit_all(self, op, *inputs)
 
     def result_names(self, count: int) -> list[str]:
-        """Fresh names."""
+        """Return unique names."""
         return BaseImportNode.result_names(self, count)
 
 

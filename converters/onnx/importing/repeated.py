@@ -21,7 +21,7 @@ class Repeated:
         self._operators: dict[tuple[object, ...], Operator] = {}
 
     def find(self, proto: Any) -> Operator | None:
-        """The operator of a NodeProto that says what one before said, but for the names of its values."""
+        """Return the operator of a NodeProto that says what one before said, but for the names of its values."""
         return self._operators.get(_node_key(proto)) if self._operators else None
 
     def keep(self, proto: Any, op: Operator) -> None:

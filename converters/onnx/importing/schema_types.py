@@ -20,7 +20,8 @@ _DTYPES = {type_text(TensorType(dtype)): dtype for dtype in DType}
 def inferred_types(
     domain: str, op_type: str, opset: int, attributes: Sequence[Any], operands: Sequence[Type | None], results: int
 ) -> tuple[Type, ...]:
-    """The types of the results of one node of another domain, as far as onnx or onnxruntime says; else `ANYTHING`.
+    """Return the types of the results of one node of another domain, as far as onnx or onnxruntime says; else
+    `ANYTHING`.
 
     What onnx refuses to infer is `ANYTHING` too: whether the node is valid is for whoever runs it to say.
     """
@@ -77,7 +78,7 @@ def _read_type(protos: Mapping[str, Any], name: str) -> Type:
 
 
 def type_proto(type_: Type) -> Any:
-    """The TypeProto of a type; expressions are the names of dimensions."""
+    """Return the TypeProto of a type; expressions are the names of dimensions."""
     import onnx
 
     proto = onnx.TypeProto()

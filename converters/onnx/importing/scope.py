@@ -62,7 +62,7 @@ class Scope:
         return self.graph
 
     def value(self, name: str) -> Value | None:
-        """The value of this name here or in a graph around, None if there is none."""
+        """Return the value of this name here or in a graph around, None if there is none."""
         if name in self.graph:
             return self.graph[name]
         return None if self.outer is None else self.outer.value(name)
@@ -75,19 +75,19 @@ class Scope:
             self.outer.decide(kind, node, text)
 
     def tensor(self, proto: Any, what: str) -> Tensor:
-        """The tensor of a TensorProto. Raises FormatError."""
+        """Return the tensor of a TensorProto. Raises FormatError."""
         return self.importer.source.tensors.tensor(proto, what)
 
     def sparse_tensor(self, proto: Any, what: str) -> Tensor:
-        """The dense tensor of a SparseTensorProto, made when it is needed. Raises FormatError."""
+        """Return the dense tensor of a SparseTensorProto, made when it is needed. Raises FormatError."""
         return dense(self.importer.source.tensors, proto, what)
 
     def type_of(self, proto: Any) -> Type:
-        """The type of a TypeProto."""
+        """Return the type of a TypeProto."""
         return self.importer.types.type_of(proto)
 
     def subgraph(self, proto: Any, name: str, inputs: Sequence[Type], parent: Graph) -> Graph:
-        """The graph of a GraphProto inside a node here; `inputs` is what its node knows of its inputs."""
+        """Return the graph of a GraphProto inside a node here; `inputs` is what its node knows of its inputs."""
         count = self.importer.failures
         with self.importer.deeper(f"the graphs inside node {name}"):
             graph = Scope(self.importer, proto, Graph(proto.name or name, parent=parent), self, inputs).run()
@@ -96,7 +96,8 @@ class Scope:
         return graph
 
     def subgraph_if_valid(self, proto: Any, name: str) -> Graph | None:
-        """The graph of a GraphProto inside a node here, or None, with nothing recorded, if it cannot be imported."""
+        """Return the graph of a GraphProto inside a node here, or None, with nothing recorded, if it cannot be
+        imported."""
         graph = Graph(proto.name or name, parent=self.graph)
         deeper = self.importer.deeper(f"the graphs inside node {name}")
         with self.importer.trial() as outcome, suppress(ImportFailure), deeper:
@@ -109,7 +110,7 @@ class Scope:
         return None
 
     def captured(self, proto: Any) -> list[str]:
-        """The values here or around that the graphs inside an AttributeProto use."""
+        """Return the values here or around that the graphs inside an AttributeProto use."""
         inner = [proto.g] if proto.HasField("g") else list(proto.graphs)
         return sorted({name for graph in inner for name in free_names(graph) if self.value(name) is not None})
 
@@ -380,7 +381,7 @@ class Scope:
             self.importer.problem(f"outputs of graph {self.graph.name}: {error}")
 
     def _as_output(self, name: str, value: Value) -> Value:
-        """The value itself, or for a parameter and a value from around a copy that has its name."""
+        """Return the value itself, or for a parameter and a value from around a copy that has its name."""
         if value.graph is not self.graph:
             copy = self.importer.fresh_name(f"{name}_output")
             return self.graph.add_node(Identity(), (value,), name=copy, output_names=(copy,)).output

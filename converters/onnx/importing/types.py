@@ -36,7 +36,7 @@ class TypeReader:
         self._expressions = expressions
 
     def type_of(self, proto: Any) -> Type:
-        """The type of a TypeProto; one that states nothing is `ANYTHING`. Raises FormatError."""
+        """Return the type of a TypeProto; one that states nothing is `ANYTHING`. Raises FormatError."""
         kind = proto.WhichOneof("value")
         if kind is None:
             return ANYTHING
@@ -72,7 +72,7 @@ class TypeReader:
         return self.named(proto.dim_param)
 
     def named(self, name: str) -> Dim:
-        """The dimension of this name; odd names become identifiers, the same each time."""
+        """Return the dimension of this name; odd names become identifiers, the same each time."""
         symbol = self._symbols.get(name)
         if symbol is None:
             symbol = self._symbols[name] = self._make(name)

@@ -43,18 +43,19 @@ FAMILIES = (
 
 @cache
 def export_table() -> FamilyTable[type[Operator], ExportFunction]:
-    """The export function of every operator class that ONNX can say, directly or as a composition."""
+    """Return the export function of every operator class that ONNX can say, directly or as a composition."""
     return FamilyTable(__name__, FAMILIES, "EXPORTS", home=_family_of)
 
 
 @cache
 def import_table() -> FamilyTable[str, dict[int, ImportFunction]]:
-    """The import functions of every operator of ONNX's default domain, by the first opset that each is right for."""
+    """Return the import functions of every operator of ONNX's default domain, by the first opset that each is right
+    for."""
     return FamilyTable(__name__, FAMILIES, "IMPORTS")
 
 
 def _family_of(operator: type[Operator]) -> str:
-    """The family in whose file the IR has an operator, which mostly is the one that writes it."""
+    """Return the family in whose file the IR has an operator, which mostly is the one that writes it."""
     return operator.__module__.rpartition(".")[2]
 
 

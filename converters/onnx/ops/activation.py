@@ -39,8 +39,8 @@ def export_relu(node: ExportNode[ir.Relu]) -> None:
 
 
 def _stops_at_its_clip(node: ExportNode[ir.Relu]) -> bool:
-    """Whether onnxruntime (1.32 at least) would not open the file: it makes one Clip of a Relu and a Clip with a known
-    lower limit, and fails of all but float32 and float16."""
+    """Return whether onnxruntime (1.32 at least) would not open the file: it makes one Clip of a Relu and a Clip with a
+    known lower limit, and fails of all but float32 and float16."""
     if node.dtype() in (DType.FLOAT16, DType.FLOAT32):
         return False
     clips = (user for user in node.node.outputs[0].users() if isinstance(user.op, Clip))
@@ -48,14 +48,14 @@ def _stops_at_its_clip(node: ExportNode[ir.Relu]) -> bool:
 
 
 def export_gelu(node: ExportNode[ir.Gelu]) -> None:
-    """Gelu, which exists from opset 20 on."""
+    """Write Gelu, which exists from opset 20 on."""
     op = node.op
     exact = op.approximate is ir.Approximation.NONE
     node.emit("Gelu", node.input_names(), approximate=None if exact else op.approximate.value)
 
 
 def compose_gelu(node: ExportNode[ir.Gelu]) -> None:
-    """x / 2 * (1 + erf(x / sqrt(2))), or the approximation by tanh."""
+    """Compute x / 2 * (1 + erf(x / sqrt(2))), or the approximation by tanh."""
     op = node.op
     x = node.input_names()[0]
     if op.approximate is ir.Approximation.NONE:
@@ -69,7 +69,8 @@ def compose_gelu(node: ExportNode[ir.Gelu]) -> None:
 
 
 def compose_swish(node: ExportNode[ir.Swish]) -> None:
-    """x * sigmoid(alpha * x) at every opset: Swish exists from 24 on, but onnxruntime 1.31 has no kernel for it.
+    """Compute x * sigmoid(alpha * x) at every opset: Swish exists from 24 on, but onnxruntime 1.31 has no kernel for
+    it.
 
     In float64 x / (1 + exp(-alpha * x)): onnxruntime 1.20 makes one node of the product, for which it lacks a kernel.
     """
@@ -134,7 +135,7 @@ def import_over_rows(cls: type[Operator]) -> ImportFunction:
 
 
 def _wide_axis(x: Value, axis: int) -> int | None:
-    """The one axis from `axis` on that has more than one element; None if there are several or it is open."""
+    """Return the one axis from `axis` on that has more than one element; None if there are several or it is open."""
     if x.shape is None:
         return -1 if axis == -1 else None
     first = axis % len(x.shape) if x.shape else 0
@@ -144,7 +145,7 @@ def _wide_axis(x: Value, axis: int) -> int | None:
 
 
 def import_dropout_1(node: ImportNode) -> None:
-    """Dropout before opset 7, which trains unless `is_test` is set."""
+    """Read Dropout before opset 7, which trains unless `is_test` is set."""
     is_test = node.flag("is_test")
     if not is_test:
         node.decide(
@@ -154,7 +155,7 @@ def import_dropout_1(node: ImportNode) -> None:
 
 
 def import_dropout_7(node: ImportNode) -> None:
-    """Dropout before opset 12, whose ratio is an attribute and which never trains."""
+    """Read Dropout before opset 12, whose ratio is an attribute and which never trains."""
     _dropout(node, training=False)
 
 

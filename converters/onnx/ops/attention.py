@@ -10,7 +10,7 @@ from graphir.types import DType
 
 
 def export_attention(node: ExportNode[ir.Attention]) -> None:
-    """Attention. Operands and windows that came with a later opset than the target's are refused."""
+    """Write Attention. Operands and windows that came with a later opset than the target's are refused."""
     op = node.op
     if node.opset < 23:
         node.refuse(f"Attention exists from opset 23 on, the target is {node.opset}")
@@ -22,7 +22,7 @@ def export_attention(node: ExportNode[ir.Attention]) -> None:
 
 
 def export_swiglu(node: ExportNode[ir.SwiGLU]) -> None:
-    """SwiGLU; before opset 28 what it stands for, in float64 as `compose_swish` has it."""
+    """Write SwiGLU; before opset 28 what it stands for, in float64 as `compose_swish` has it."""
     op = node.op
     gate, value = node.input_names()
     if node.opset >= 28:
@@ -38,7 +38,7 @@ def export_swiglu(node: ExportNode[ir.SwiGLU]) -> None:
 
 
 def export_causal_conv(node: ExportNode[ir.CausalConvWithState]) -> None:
-    """CausalConvWithState; before opset 27 a Conv over the past state (or zeros) and X."""
+    """Write CausalConvWithState; before opset 27 a Conv over the past state (or zeros) and X."""
     op = node.op
     names = node.input_names()
     if node.opset >= 27:

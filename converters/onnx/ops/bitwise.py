@@ -27,7 +27,7 @@ CAST_SINCE = {
 
 
 def export_bit_shift(node: ExportNode[ir.BitShift]) -> None:
-    """BitShift, before opset 28 of unsigned numbers only."""
+    """Write BitShift, before opset 28 of unsigned numbers only."""
     if node.opset < 28 and node.dtype().value.startswith("int"):
         node.refuse(f"BitShift of the signed {node.dtype()} exists from opset 28 on, the target is {node.opset}")
     node.emit("BitShift", node.input_names(), direction=node.op.direction.value)
@@ -75,7 +75,7 @@ def compose_bitwise_not(node: ExportNode[ir.BitwiseNot]) -> None:
 
 
 def export_cast_like(node: ExportNode[ir.CastLike]) -> None:
-    """CastLike; before opset 15 a Cast to the dtype that is known."""
+    """Write CastLike; before opset 15 a Cast to the dtype that is known."""
     op = node.op
     names = node.input_names()
     for value in node.node.inputs:

@@ -13,7 +13,8 @@ from graphir.types import DType, TensorType, Type
 
 
 def import_if(node: ImportNode) -> None:
-    """If. Where the branches give different shapes, the result's is what they have in common (`inference.control`).
+    """Read If. Where the branches give different shapes, the result's is what they have in common
+    (`inference.control`).
 
     A branch that the known condition rules out may be invalid for the shapes at hand; the other one then stands in.
     """
@@ -38,7 +39,7 @@ def _branch(node: ImportNode, name: str, condition: tuple[int, ...] | None) -> G
 
 
 def import_loop(node: ImportNode) -> None:
-    """Loop. Carried values keep their dtype; their shape may change from one iteration to the next.
+    """Read Loop. Carried values keep their dtype; their shape may change from one iteration to the next.
 
     The iteration's number and the condition are scalars, or vectors of one element where the body says so.
     """
@@ -59,7 +60,7 @@ def _without_shape(value: Value) -> Type:
 
 
 def import_scan(node: ImportNode) -> None:
-    """Scan from opset 9 on."""
+    """Read Scan from opset 9 on."""
     count = node.attribute("num_scan_inputs")
     states = len(node.inputs) - count
     fields: dict[str, tuple[int, ...]] = {
@@ -96,7 +97,7 @@ def _slice_type(node: ImportNode, value: Value, axis: int) -> Type:
 
 
 def import_scan_8(node: ImportNode) -> None:
-    """Scan-8, which has a batch axis in front: the newest Scan for each element of the batch, itself in a Scan."""
+    """Read Scan-8, which has a batch axis in front: the newest Scan for each element of the batch, itself in a Scan."""
     if node.optional(0) is not None:
         node.refuse("sequence_lens of Scan-8 is not supported")
     count = node.attribute("num_scan_inputs")
@@ -118,19 +119,19 @@ def import_scan_8(node: ImportNode) -> None:
 
 
 def export_if(node: ExportNode[If]) -> None:
-    """If."""
+    """Write If."""
     node.emit(
         "If", node.input_names(), every_output=True, then_branch=node.subgraph(0), else_branch=node.subgraph(1)
     )
 
 
 def export_loop(node: ExportNode[Loop]) -> None:
-    """Loop."""
+    """Write Loop."""
     node.emit("Loop", node.input_names(), every_output=True, body=node.subgraph(0))
 
 
 def export_scan(node: ExportNode[Scan]) -> None:
-    """Scan."""
+    """Write Scan."""
     op = node.op
     axes: dict[str, Any] = {
         "scan_input_axes": op.scan_input_axes or None,

@@ -16,7 +16,7 @@ from graphir.types import UNKNOWN
 
 
 def export_conv(node: ExportNode[Conv]) -> None:
-    """Conv: `kernel_shape` is stated where it is known, defaults are left out."""
+    """Write Conv: `kernel_shape` is stated where it is known, defaults are left out."""
     op = node.op
     names, padding = node.input_names(), stated_padding(node)
     if padding is None:
@@ -33,7 +33,7 @@ def export_conv(node: ExportNode[Conv]) -> None:
 
 
 def export_conv_transpose(node: ExportNode[ConvTranspose]) -> None:
-    """ConvTranspose with numbers for the padding.
+    """Write ConvTranspose with numbers for the padding.
 
     Runtimes differ in `auto_pad` and in `output_shape` without it: both become numbers where the kernel is known, and
     an output shape the sizes too.

@@ -14,20 +14,20 @@ from graphir.types import DType
 
 
 def export_constant_of_shape(node: ExportNode[ConstantOfShape]) -> None:
-    """ConstantOfShape; its value is a tensor of one element, float32 zero by default."""
+    """Write ConstantOfShape; its value is a tensor of one element, float32 zero by default."""
     op = node.op
     value = None if op.dtype is DType.FLOAT32 and op.value == 0 else Tensor.of([op.value], op.dtype)
     node.emit("ConstantOfShape", node.input_names(), value=value)
 
 
 def export_eye_like(node: ExportNode[EyeLike]) -> None:
-    """EyeLike."""
+    """Write EyeLike."""
     op = node.op
     node.emit("EyeLike", node.input_names(), dtype=None if op.dtype is None else CODES[op.dtype], k=op.k or None)
 
 
 def export_fill(node: ExportNode[Fill]) -> None:
-    """Fill, where all sizes are known; sizes that still are not are asked for."""
+    """Write Fill, where all sizes are known; sizes that still are not are asked for."""
     shape = node.node.output.shape
     if shape is None or not all(isinstance(size, int) for size in shape):
         node.refuse(f"its sizes are not known: {node.node.output.type}; give the shape of the inputs with -i")
@@ -36,7 +36,7 @@ def export_fill(node: ExportNode[Fill]) -> None:
 
 
 def export_range(node: ExportNode[Range]) -> None:
-    """Range; it takes 16-bit floats from opset 27 on, before that they are cast around it."""
+    """Write Range; it takes 16-bit floats from opset 27 on, before that they are cast around it."""
     op = node.op
     names, dtype = node.input_names(), node.dtype()
     is_half = dtype in (DType.FLOAT16, DType.BFLOAT16)
@@ -59,7 +59,7 @@ EXPORTS = table(
 
 
 def import_constant(node: ImportNode) -> None:
-    """Constant, in any of its forms, becomes a parameter."""
+    """Read Constant, in any of its forms, as a parameter."""
     stated = [proto.name for proto in node.attribute_protos()]
     if len(stated) != 1:
         node.refuse(f"it states {', '.join(stated) or 'no value'}, expected exactly one value")
@@ -88,7 +88,7 @@ CONSTANT_DTYPES = {
 
 
 def import_constant_of_shape(node: ImportNode) -> None:
-    """ConstantOfShape; a value that a float does not hold exactly is expanded instead."""
+    """Read ConstantOfShape; a value that a float does not hold exactly is expanded instead."""
     value = node.tensor("value")
     if value is None:
         node.emit(ConstantOfShape(), node.input(0))
@@ -103,7 +103,7 @@ def import_constant_of_shape(node: ImportNode) -> None:
 
 
 def _exact_float(value: Tensor) -> float | None:
-    """The element as a float, None if that is another number."""
+    """Return the element as a float, None if that is another number."""
     element = value.numpy().reshape(-1)[0]
     if element.dtype.kind == "c":
         return None

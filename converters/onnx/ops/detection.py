@@ -25,13 +25,13 @@ ALL = np.iinfo(np.int32).max
 
 
 def export_non_max_suppression(node: ExportNode[NonMaxSuppression]) -> None:
-    """NonMaxSuppression."""
+    """Write NonMaxSuppression."""
     op = node.op
     node.emit("NonMaxSuppression", node.input_names(), center_point_box=1 if op.center_point_box else None)
 
 
 def export_roi_align(node: ExportNode[RoiAlign]) -> None:
-    """RoiAlign; before opset 16 a region is never less than a pixel wide and its corners are not shifted."""
+    """Write RoiAlign; before opset 16 a region is never less than a pixel wide and its corners are not shifted."""
     op = node.op
     names = node.input_names()
     shifted = op.coordinates is RoiCoordinates.HALF_PIXEL
@@ -75,16 +75,16 @@ class _Steps:
         return self.node.step("Unsqueeze", [value, self.node.vector([axis])])
 
     def best(self, scores: str, count: str) -> tuple[str, str]:
-        """The `count` highest of scores (N, K), in descending order, equal ones in the order of their places."""
+        """Return the `count` highest of scores (N, K), in descending order, equal ones in the order of their places."""
         values, indices = self.node.steps("TopK", [scores, count], 2, axis=1)
         return values, indices
 
     def rows(self, data: str, indices: str) -> str:
-        """The rows of data (N, K, W) at places (N, k)."""
+        """Return the rows of data (N, K, W) at places (N, k)."""
         return self.node.step("GatherND", [data, self.unsqueeze(indices, 2)], batch_dims=1, suffix="rows")
 
     def size(self, value: str, slot: int, axis: int) -> str:
-        """An int64 vector of one element: the size of the operand in `slot`, whose name may be `value`."""
+        """Return an int64 vector of one element: the size of the operand in `slot`, whose name may be `value`."""
         operand = self.node.optional(slot)
         known = None if operand is None or operand.shape is None else operand.shape[axis]
         if isinstance(known, int):
@@ -92,14 +92,14 @@ class _Steps:
         return self.node.step("Gather", [self.node.step("Shape", [value]), self.node.vector([axis])], suffix="size")
 
     def single(self, value: str) -> str:
-        """The value in float32, the one dtype that NonMaxSuppression takes."""
+        """Return the value in float32, the one dtype that NonMaxSuppression takes."""
         if self.dtype is DType.FLOAT32:
             return value
         return self.node.step("Cast", [value], to=CODES[DType.FLOAT32])
 
     def without_area_inside_out(self, boxes: str) -> str:
-        """The corners of boxes (N, K, 4), those of which the second lies before the first moved onto it: such a box
-        overlaps nothing, where NonMaxSuppression would take any two opposite corners."""
+        """Return the corners of boxes (N, K, 4), those of which the second lies before the first moved onto it: such a
+        box overlaps nothing, where NonMaxSuppression would take any two opposite corners."""
         first, second = self.columns(boxes, 0, 2), self.columns(boxes, 2, 4)
         return self.node.step("Concat", [first, self.node.step("Max", [first, second])], axis=2, suffix="corners")
 
@@ -125,7 +125,7 @@ class _Steps:
 
 
 def export_box_nms(node: ExportNode[BoxNMS]) -> None:
-    """BoxNMS through NonMaxSuppression, one class of it for each class among the rows."""
+    """Write BoxNMS through NonMaxSuppression, one class of it for each class among the rows."""
     op = node.op
     steps = _Steps(node, node.dtype())
     data = node.input_names()[0]
@@ -177,7 +177,7 @@ def _scores_by_class(steps: _Steps, classes: str, scores: str, count: int | None
 
 
 def _convert_boxes(steps: _Steps, rows: str, op: BoxNMS) -> str:
-    """The rows with their boxes in the format that is wanted."""
+    """Return the rows with their boxes in the format that is wanted."""
     if op.in_format is op.out_format:
         return rows
     node = steps.node
@@ -197,7 +197,7 @@ def _convert_boxes(steps: _Steps, rows: str, op: BoxNMS) -> str:
 
 
 def export_multibox_detection(node: ExportNode[MultiBoxDetection]) -> None:
-    """MultiBoxDetection through NonMaxSuppression."""
+    """Write MultiBoxDetection through NonMaxSuppression."""
     op = node.op
     steps = _Steps(node, node.dtype())
     scores, offsets, anchors = node.input_names()
@@ -233,14 +233,14 @@ def export_multibox_detection(node: ExportNode[MultiBoxDetection]) -> None:
 
 
 def _highest(node: AnyNode, scores: str) -> str:
-    """The highest of scores (N, C, K) over the classes; axes are an operand from opset 18 on."""
+    """Return the highest of scores (N, C, K) over the classes; axes are an operand from opset 18 on."""
     if node.opset >= 18:
         return node.step("ReduceMax", [scores, node.vector([1])], keepdims=0)
     return node.step("ReduceMax", [scores], axes=(1,), keepdims=0)
 
 
 def _suppress_rows(steps: _Steps, op: MultiBoxDetection, rows: str, ids: str, values: str) -> str:
-    """Which rows (N, k) stay, given their classes and their scores in descending order."""
+    """Return which rows (N, k) stay, given their classes and their scores in descending order."""
     node = steps.node
     by_class = steps.unsqueeze(values, 1)
     if not op.force_suppress:
@@ -253,14 +253,15 @@ def _suppress_rows(steps: _Steps, op: MultiBoxDetection, rows: str, ids: str, va
 
 
 def _class_count(node: AnyNode) -> int | None:
-    """The number of classes but the background, if it is known."""
+    """Return the number of classes but the background, if it is known."""
     value = node.optional(0)
     count = value.shape[1] if value is not None and value.shape is not None else None
     return count - 1 if isinstance(count, int) else None
 
 
 def _restore_order(steps: _Steps, table: str, best: str, count: str) -> tuple[str, str]:
-    """The rows with a score, moved to the front in the order of anchors, and (N, K, 1) whether a row is one of them."""
+    """Return the rows with a score, moved to the front in the order of anchors, and (N, K, 1) whether a row is one of
+    them."""
     node = steps.node
     above = node.step("Cast", [node.step("Greater", [best, steps.lowest])], to=CODES[DType.INT32], suffix="above")
     values, indices = node.steps("TopK", [above, count], 2, axis=1, suffix="in_order")
@@ -269,7 +270,8 @@ def _restore_order(steps: _Steps, table: str, best: str, count: str) -> tuple[st
 
 
 def _behind_topk(steps: _Steps, table: str, best: str, count: str, topk: str) -> str:
-    """The rows whose place among those with a score, in the order of anchors, is `topk` or later, with class -1."""
+    """Return the rows whose place among those with a score, in the order of anchors, is `topk` or later, with class
+    -1."""
     node = steps.node
     rows, there = _restore_order(steps, table, best, count)
     nothing = steps.number(-1)
@@ -305,7 +307,7 @@ EXPORTS = table(
 
 
 def import_roi_align_10(node: ImportNode) -> None:
-    """RoiAlign before opset 16, which does not shift corners."""
+    """Read RoiAlign before opset 16, which does not shift corners."""
     fields = node.fields(RoiAlign) | {"coordinates": RoiCoordinates.OUTPUT_HALF_PIXEL}
     node.emit(RoiAlign(**fields), *node.inputs)
 

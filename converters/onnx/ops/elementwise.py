@@ -27,14 +27,14 @@ def export_arithmetic(node: AnyNode) -> None:
 
 
 def export_cast(node: ExportNode[ir.Cast]) -> None:
-    """Cast; a cast to the dtype that the operand has is left out by the passes, not here."""
+    """Write Cast; a cast to the dtype that the operand has is left out by the passes, not here."""
     op = node.op
     saturate = None if op.saturate or node.opset < 19 else 0
     node.emit("Cast", node.input_names(), to=CODES[op.to], saturate=saturate)
 
 
 def export_mod(node: ExportNode[ir.Mod]) -> None:
-    """Mod: ONNX's integer form takes the divisor's sign, and that of floats from opset 28 on.
+    """Write Mod: ONNX's integer form takes the divisor's sign, and that of floats from opset 28 on.
 
     Before there is only C's fmod for floats: to a rest of the other sign than the divisor's that is added.
     """
@@ -86,7 +86,8 @@ EXPORTS = table(
 
 
 def import_legacy_binary(cls: type[Operator]) -> ImportFunction:
-    """A binary operator before opset 7: operands of equal shapes or, with `broadcast`, B placed at A's axis `axis`."""
+    """Return a binary operator before opset 7: operands of equal shapes or, with `broadcast`, B placed at A's axis
+    `axis`."""
 
     def import_binary(node: ImportNode) -> None:
         a, b = node.input(0), node.input(1)
@@ -108,8 +109,8 @@ def import_legacy_binary(cls: type[Operator]) -> ImportFunction:
 
 
 def import_clip_6(node: ImportNode) -> None:
-    """Clip before opset 11, whose limits are attributes. From opset 6 on they default to the largest float32s, which
-    infinities are limited to; 16 bits hold no number beyond these."""
+    """Read Clip before opset 11, whose limits are attributes. From opset 6 on they default to the largest float32s,
+    which infinities are limited to; 16 bits hold no number beyond these."""
     dtype = node.input(0).dtype or DType.FLOAT32
     limits = [node.attribute(name, None) if node.has(name) or dtype.bits > 16 else None for name in ("min", "max")]
     bounds = [None if limit is None else node.constant(limit, dtype) for limit in limits]
@@ -120,7 +121,7 @@ def import_clip_6(node: ImportNode) -> None:
 
 
 def import_cast_1(node: ImportNode) -> None:
-    """Cast-1, whose target is the name of a dtype."""
+    """Read Cast-1, whose target is the name of a dtype."""
     name = str(node.attribute("to")).lower()
     name = {"float": "float32", "double": "float64"}.get(name, name)
     dtypes = [dtype for dtype in DType if dtype.value == name]
@@ -130,7 +131,7 @@ def import_cast_1(node: ImportNode) -> None:
 
 
 def import_cast(node: ImportNode) -> None:
-    """Cast; how an 8-bit exponent is rounded is for another target."""
+    """Read Cast; how an 8-bit exponent is rounded is for another target."""
     fields = node.fields(ir.Cast)
     if node.attribute("round_mode", "up") != "up":
         node.refuse("round_mode other than up is not supported")
@@ -138,7 +139,7 @@ def import_cast(node: ImportNode) -> None:
 
 
 def import_prelu_1(node: ImportNode) -> None:
-    """PRelu before opset 7, whose slope of more than one element is for each channel."""
+    """Read PRelu before opset 7, whose slope of more than one element is for each channel."""
     slope = node.input(1)
     rank = node.rank(0)
     if slope.rank == 1 and slope.shape != (1,) and rank > 2:

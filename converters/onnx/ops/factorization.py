@@ -142,14 +142,14 @@ def compose_solve(make: Maker, op: ir.Solve, operands: Sequence[Value]) -> Seque
 
 
 def compose_inverse(make: Maker, op: ir.Inverse, operands: Sequence[Value]) -> Sequence[Value]:
-    """The solution for the unit matrix."""
+    """Return the solution for the unit matrix."""
     (a,) = operands
     unit = unit_matrix(make, known_sizes(a)[0])
     return [_solve_system(make, a, make(Expand(), unit, make(Shape(), a)))]
 
 
 def compose_sign_log_det(make: Maker, op: ir.SignLogDet, operands: Sequence[Value]) -> Sequence[Value]:
-    """The signs of the pivots and of the exchanges; the sum of the pivots' logarithms."""
+    """Return the signs of the pivots and of the exchanges; the sum of the pivots' logarithms."""
     rows, moved = _eliminate_rows(make, operands[0], None)
     pivots = diagonal(make, rows)
     ones = make.number(1.0)
@@ -199,8 +199,8 @@ def compose_lq(make: Maker, op: ir.LQ, operands: Sequence[Value]) -> Sequence[Va
 
 
 def in_double(compose: Composition) -> Composition:
-    """The same of the operands as float64, in the operands' dtype: elimination loses three digits of a matrix of 33
-    rows in float32, where MXNet's library loses none."""
+    """Return the same of the operands as float64, in the operands' dtype: elimination loses three digits of a matrix of
+    33 rows in float32, where MXNet's library loses none."""
 
     def widely(make: Maker, op: Any, operands: Sequence[Value]) -> Sequence[Value]:
         if make.dtype is DType.FLOAT64:

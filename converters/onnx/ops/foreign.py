@@ -54,7 +54,7 @@ def export_own(node: ExportNode[Operator]) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """A field as an attribute of ONNX, which has no bool and no enums."""
+    """Return a field as an attribute of ONNX, which has no bool and no enums."""
     if isinstance(value, enum.Enum):
         return value.value
     if isinstance(value, bool):

@@ -15,7 +15,8 @@ from graphir.safety.limits import charge_nodes
 
 
 def export_correlation(node: ExportNode[Correlation]) -> None:
-    """Correlation: for each shift the mean over the channels of the shifted products, then the mean over patches."""
+    """Write Correlation: for each shift the mean over the channels of the shifted products, then the mean over
+    patches."""
     op = node.op
     charge_nodes(3 * op.shift_count() ** 2, f"node {node.name!r} ({op.name}): its shifts")
     shifts = op.shifts()
@@ -39,7 +40,7 @@ def _pad_image(node: ExportNode[Correlation], name: str) -> str:
 
 
 def _shift(node: ExportNode[Correlation], name: str, down: int, right: int) -> str:
-    """The image without what lies as far outside as shifts reach, shifted."""
+    """Return the image without what lies as far outside as shifts reach, shifted."""
     reach = node.op.max_displacement
     if not reach:
         return name

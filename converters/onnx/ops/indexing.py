@@ -15,7 +15,7 @@ REDUCTION_SINCE = {ir.Reduction.ADD: 16, ir.Reduction.MUL: 16, ir.Reduction.MAX:
 
 
 def _reduction(node: ExportNode[ir.ScatterElements | ir.ScatterND]) -> str | None:
-    """The attribute `reduction`, left out at its default. Refuses one that the opset does not have."""
+    """Return the attribute `reduction`, left out at its default. Refuses one that the opset does not have."""
     reduction = node.op.reduction
     since = REDUCTION_SINCE.get(reduction, 0)
     if node.opset < since:
@@ -24,18 +24,18 @@ def _reduction(node: ExportNode[ir.ScatterElements | ir.ScatterND]) -> str | Non
 
 
 def export_scatter_elements(node: ExportNode[ir.ScatterElements]) -> None:
-    """ScatterElements."""
+    """Write ScatterElements."""
     op = node.op
     node.emit("ScatterElements", node.input_names(), axis=op.axis or None, reduction=_reduction(node))
 
 
 def export_scatter_nd(node: ExportNode[ir.ScatterND]) -> None:
-    """ScatterND."""
+    """Write ScatterND."""
     node.emit("ScatterND", node.input_names(), reduction=_reduction(node))
 
 
 def export_one_hot(node: ExportNode[ir.OneHot]) -> None:
-    """OneHot; ONNX wants indices of one axis at least, so that a scalar becomes a vector on the way.
+    """Write OneHot; ONNX wants indices of one axis at least, so that a scalar becomes a vector on the way.
 
     Values of a dtype that the runtime's OneHot lacks are chosen by where it places a 1.
     """
@@ -61,7 +61,7 @@ def export_one_hot(node: ExportNode[ir.OneHot]) -> None:
 
 
 def export_cum_sum(node: ExportNode[ir.CumSum]) -> None:
-    """CumSum; before opset 14 floats of 16 bits are added up as float32, and the sums rounded."""
+    """Write CumSum; before opset 14 floats of 16 bits are added up as float32, and the sums rounded."""
     if node.opset >= 14 or node.dtype() not in (DType.FLOAT16, DType.BFLOAT16):
         direct()(node)
         return
@@ -88,12 +88,12 @@ EXPORTS = table(
 
 
 def import_deprecated_scatter(node: ImportNode) -> None:
-    """Scatter from opset 11 on."""
+    """Read Scatter from opset 11 on."""
     node.refuse("it ended with opset 10; ScatterElements replaces it")
 
 
 def import_one_hot_9(node: ImportNode) -> None:
-    """OneHot before opset 11, where negative indices do not count from the end but are outside."""
+    """Read OneHot before opset 11, where negative indices do not count from the end but are outside."""
     indices = node.input(0)
     if indices.dtype not in (DType.INT32, DType.INT64):
         indices = node.cast(indices, DType.INT64, suffix="indices")

@@ -60,7 +60,7 @@ class Pairs(NamedTuple):
 
 
 def rounds_of(size: int) -> list[list[int]]:
-    """Each row's partner, round by round, so that every two meet once; of an odd number one is its own partner.
+    """Return each row's partner, round by round, so that every two meet once; of an odd number one is its own partner.
 
     >>> rounds_of(3)
     [[0, 2, 1], [2, 1, 0], [1, 0, 2]]
@@ -79,7 +79,7 @@ def rounds_of(size: int) -> list[list[int]]:
 
 
 def _pairs(make: Maker, size: int, number: Value) -> Pairs:
-    """The pairs of the iteration of that number."""
+    """Return the pairs of the iteration of that number."""
     rounds = rounds_of(size)
     turn = make(Mod(), number, make.constant(len(rounds), DType.INT64))
     partner = make(Gather(0), make.constant(rounds, DType.INT64), turn)
@@ -88,7 +88,7 @@ def _pairs(make: Maker, size: int, number: Value) -> Pairs:
 
 
 def _rotation(make: Maker, size: int, pairs: Pairs, products: Value) -> Value:
-    """The transposed rotation that makes the products (*, M, M) of all pairs 0."""
+    """Return the transposed rotation that makes the products (*, M, M) of all pairs 0."""
     zero, one, last = make.number(0.0), make.number(1.0), make.vector(-1)
     indices = places_of(make, size)
     entries = diagonal(make, products)
@@ -110,12 +110,12 @@ def _rotation(make: Maker, size: int, pairs: Pairs, products: Value) -> Value:
 
 
 def _tolerance(make: Maker, size: int) -> Value:
-    """What is 0 beside 1: the rounding of sums of that many products."""
+    """Return what is 0 beside 1: the rounding of sums of that many products."""
     return make.number(float(np.finfo(make.dtype.value).eps) * max(4, size / 4))
 
 
 def _any(make: Maker, condition: Value) -> Value:
-    """Whether a condition holds anywhere, as a scalar."""
+    """Return whether a condition holds anywhere, as a scalar."""
     zero, one = make.number(0.0), make.number(1.0)
     return make(Greater(), make(ReduceMax(keepdims=False), make(Where(), condition, one, zero)), zero)
 
@@ -133,13 +133,14 @@ def _order_rows(make: Maker, rows: Value, order: Value) -> Value:
 
 
 def _leads_below_zero(make: Maker, rows: Value) -> Value:
-    """Whether the largest component of each row (*, M, N) is negative, (*, M, 1)."""
+    """Return whether the largest component of each row (*, M, N) is negative, (*, M, 1)."""
     lead = make(GatherElements(-1), rows, make(ArgMax(axis=-1), make(Abs(), rows)))
     return make(Less(), lead, make.number(0.0))
 
 
 def _compose_in_double(compose: Compose, make: Maker, a: Value) -> Sequence[Value]:
-    """What is composed of the operand as float64, in the operand's dtype: hundreds of rotations would drift in less."""
+    """Return what is composed of the operand as float64, in the operand's dtype: hundreds of rotations would drift in
+    less."""
     if make.dtype is DType.FLOAT64:
         return compose(make, a)
     wide = make.of(DType.FLOAT64)

@@ -25,8 +25,8 @@ def _zeros(make: Maker, op: Einsum, operands: Sequence[Value]) -> Sequence[Value
 
 
 def export_einsum(node: ExportNode[Einsum]) -> None:
-    """Einsum; zeros where an operand is known to have no elements: onnxruntime divides by its sizes in some of them,
-    which ends its process."""
+    """Write Einsum; zeros where an operand is known to have no elements: onnxruntime divides by its sizes in some of
+    them, which ends its process."""
     shape = node.node.outputs[0].shape
     if is_empty(node.node.inputs) and shape is not None and all(isinstance(size, int) for size in shape):
         composed(_zeros)(node)
@@ -44,7 +44,7 @@ EXPORTS = table(
 
 
 def import_gemm_1(node: ImportNode) -> None:
-    """Gemm before opset 7, where `broadcast` allowed a C of another shape; now it always may have one."""
+    """Read Gemm before opset 7, where `broadcast` allowed a C of another shape; now it always may have one."""
     node.ignore("broadcast")
     node.emit(Gemm(**node.fields(Gemm)), *node.inputs)
 

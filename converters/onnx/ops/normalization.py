@@ -21,7 +21,7 @@ from graphir.types import DType
 
 
 def export_batch_normalization(node: ExportNode[ir.BatchNormalization]) -> None:
-    """BatchNormalization; vectors of another dtype than the data's exist from opset 15 on.
+    """Write BatchNormalization; vectors of another dtype than the data's exist from opset 15 on.
 
     Before that the data takes the vectors' dtype on the way.
     """
@@ -41,7 +41,8 @@ def _cast(node: AnyNode, name: str, dtype: DType, to: DType) -> str:
 
 
 def _trailing_axes(node: AnyNode, axis: int) -> tuple[int, ...]:
-    """The axes from `axis` to the last, counted from the back; only an axis counted from the front needs the rank."""
+    """Return the axes from `axis` to the last, counted from the back; only an axis counted from the front needs the
+    rank."""
     if axis >= 0:
         value = node.optional(0)
         if value is None or value.rank is None:
@@ -51,14 +52,14 @@ def _trailing_axes(node: AnyNode, axis: int) -> tuple[int, ...]:
 
 
 def _mean(node: AnyNode, name: str, axes: Sequence[int], suffix: str) -> str:
-    """The mean over the axes, kept with size 1; they are an operand from opset 18 on."""
+    """Return the mean over the axes, kept with size 1; they are an operand from opset 18 on."""
     if node.opset >= 18:
         return node.step("ReduceMean", [name, node.vector(axes)], suffix=suffix)
     return node.step("ReduceMean", [name], suffix=suffix, axes=tuple(axes))
 
 
 def export_layer_normalization(node: ExportNode[ir.LayerNormalization]) -> None:
-    """LayerNormalization, which exists from opset 17 on and computes in float32 or bfloat16."""
+    """Write LayerNormalization, which exists from opset 17 on and computes in float32 or bfloat16."""
     op = node.op
     if op.stash_type not in (DType.FLOAT32, DType.BFLOAT16):
         compose_layer_normalization(node)
@@ -94,7 +95,7 @@ def compose_layer_normalization(node: ExportNode[ir.LayerNormalization]) -> None
 
 
 def export_rms_normalization(node: ExportNode[ir.RMSNormalization]) -> None:
-    """RMSNormalization, which exists from opset 23 on and computes in float32 or bfloat16."""
+    """Write RMSNormalization, which exists from opset 23 on and computes in float32 or bfloat16."""
     op = node.op
     if op.stash_type not in (DType.FLOAT32, DType.BFLOAT16):
         compose_rms_normalization(node)
@@ -103,7 +104,7 @@ def export_rms_normalization(node: ExportNode[ir.RMSNormalization]) -> None:
 
 
 def compose_rms_normalization(node: ExportNode[ir.RMSNormalization]) -> None:
-    """x / sqrt(mean(x * x) + epsilon) * scale."""
+    """Compute x / sqrt(mean(x * x) + epsilon) * scale."""
     op = node.op
     data, scale = node.input_names()
     dtype, stash = node.dtype(), op.stash_type
@@ -115,7 +116,8 @@ def compose_rms_normalization(node: ExportNode[ir.RMSNormalization]) -> None:
 
 
 def export_group_normalization(node: ExportNode[ir.GroupNormalization]) -> None:
-    """GroupNormalization with a scale for each channel, which exists from opset 21 on (18 had one for each group)."""
+    """Write GroupNormalization with a scale for each channel, which exists from opset 21 on (18 had one for each
+    group)."""
     op = node.op
     if op.stash_type not in (DType.FLOAT32, DType.BFLOAT16):
         compose_group_normalization(node)
@@ -144,7 +146,7 @@ def compose_group_normalization(node: ExportNode[ir.GroupNormalization]) -> None
 
 
 def export_mean_variance_normalization(node: ExportNode[ir.MeanVarianceNormalization]) -> None:
-    """MeanVarianceNormalization; the axes are always stated, as onnx's shape inference fails on their default."""
+    """Write MeanVarianceNormalization; the axes are always stated, as onnx's shape inference fails on their default."""
     op = node.op
     node.emit("MeanVarianceNormalization", node.input_names(), axes=op.axes)
 
@@ -162,7 +164,7 @@ EXPORTS = table(
 
 
 def import_batch_normalization(node: ImportNode) -> None:
-    """BatchNormalization, which says in `training_mode` whether it uses the statistics of this batch."""
+    """Read BatchNormalization, which says in `training_mode` whether it uses the statistics of this batch."""
     if node.flag("training_mode"):
         _train(node)
     else:
@@ -170,7 +172,7 @@ def import_batch_normalization(node: ImportNode) -> None:
 
 
 def import_batch_normalization_7(node: ImportNode) -> None:
-    """BatchNormalization before opset 14, which trains if more results than Y are asked for."""
+    """Read BatchNormalization before opset 14, which trains if more results than Y are asked for."""
     spatial = node.flag("spatial", default=True)
     if any(node.output_names[1:]):
         if not spatial:
@@ -183,7 +185,7 @@ def import_batch_normalization_7(node: ImportNode) -> None:
 
 
 def import_batch_normalization_1(node: ImportNode) -> None:
-    """BatchNormalization before opset 7, where `is_test` says that it does not train.
+    """Read BatchNormalization before opset 7, where `is_test` says that it does not train.
 
     A node without it that gives Y alone is of the test mode too, by the number of its outputs.
     """
@@ -238,7 +240,7 @@ def _bind(node: ImportNode, slot: int, value: Value) -> None:
 
 
 def import_group_normalization_18(node: ImportNode) -> None:
-    """GroupNormalization before opset 21: one scale and bias for each group, computed in X's own dtype."""
+    """Read GroupNormalization before opset 21: one scale and bias for each group, computed in X's own dtype."""
     x, groups = node.input(0), node.attribute("num_groups")
     channels = x.shape[1] if x.shape is not None and len(x.shape) > 1 else None
     if isinstance(channels, int):

@@ -28,7 +28,7 @@ from graphir.types import DType
 
 
 def _window_attributes(node: ExportNode[MaxPool | AveragePool | LpPool], padding: Padding | None) -> dict[str, Any]:
-    """The attributes of a windowed pooling; without a padding its data are padded already.
+    """Return the attributes of a windowed pooling; without a padding its data are padded already.
 
     SAME says how many windows there are, whatever the ceil mode, which onnx's own inference does not always heed.
     """
@@ -44,7 +44,8 @@ def _window_attributes(node: ExportNode[MaxPool | AveragePool | LpPool], padding
 
 
 def _rounds_down_anyway(node: ExportNode[MaxPool | AveragePool | LpPool]) -> bool:
-    """Whether ceil mode gives no further window for these sizes, but a reader of the target's opset may think so.
+    """Return whether ceil mode gives no further window for these sizes, but a reader of the target's opset may think
+    so.
 
     That a window must not begin behind the data's own end is in ONNX's text from opset 22 on; the sizes that onnx
     infers for older ones count it.
@@ -68,7 +69,7 @@ def _rounds_down_anyway(node: ExportNode[MaxPool | AveragePool | LpPool]) -> boo
 
 
 def export_max_pool(node: ExportNode[MaxPool]) -> None:
-    """MaxPool."""
+    """Write MaxPool."""
     op = node.op
     names, padding = node.input_names(), stated_padding(node)
     if padding is None:
@@ -83,7 +84,7 @@ def export_max_pool(node: ExportNode[MaxPool]) -> None:
 
 
 def export_average_pool(node: ExportNode[AveragePool]) -> None:
-    """AveragePool; dilations exist from opset 19 on."""
+    """Write AveragePool; dilations exist from opset 19 on."""
     op = node.op
     padding = stated_padding(node)
     attributes = _window_attributes(node, padding)
@@ -114,7 +115,7 @@ def _lowest(node: AnyNode) -> float:
 
 
 def export_lp_pool(node: ExportNode[LpPool]) -> None:
-    """LpPool; ceil mode and dilations exist from opset 18 on."""
+    """Write LpPool; ceil mode and dilations exist from opset 18 on."""
     op = node.op
     padding = stated_padding(node)
     attributes = _window_attributes(node, padding)
@@ -127,7 +128,7 @@ def export_lp_pool(node: ExportNode[LpPool]) -> None:
 
 
 def export_max_roi_pool(node: ExportNode[MaxRoiPool]) -> None:
-    """MaxRoiPool; runtimes have kernels for it up to opset 21, so from 22 on it is composed."""
+    """Write MaxRoiPool; runtimes have kernels for it up to opset 21, so from 22 on it is composed."""
     op = node.op
     if node.opset < 22:
         scale = op.spatial_scale if op.spatial_scale != 1 else None
@@ -196,12 +197,12 @@ def _like(node: AnyNode, numbers: float | range) -> str:
 
 
 def import_global_lp_pool_1(node: ImportNode) -> None:
-    """GlobalLpPool-1, whose p is a float."""
+    """Read GlobalLpPool-1, whose p is a float."""
     node.emit(GlobalLpPool(_whole_p(node)), node.input(0))
 
 
 def import_lp_pool_1(node: ImportNode) -> None:
-    """LpPool-1, whose p is a float and whose kernel may not be stated."""
+    """Read LpPool-1, whose p is a float and whose kernel may not be stated."""
     kernel = node.ints("kernel_shape")
     if not kernel:
         node.refuse("the attribute kernel_shape is missing")

@@ -41,7 +41,7 @@ def _check(
 
 
 def export_quantize(node: ExportNode[ir.QuantizeLinear]) -> None:
-    """QuantizeLinear. Before opset 21 the zero point alone says which dtype comes out."""
+    """Write QuantizeLinear. Before opset 21 the zero point alone says which dtype comes out."""
     op = node.op
     x, scale, zero = (node.optional(slot) for slot in range(3))
     assert x is not None
@@ -103,7 +103,7 @@ def export_dequantize(node: ExportNode[ir.DequantizeLinear]) -> None:
 
 
 def export_qlinear_matmul(node: ExportNode[ir.QLinearMatMul]) -> None:
-    """QLinearMatMul, whose scales are float32 before opset 21."""
+    """Write QLinearMatMul, whose scales are float32 before opset 21."""
     scale = node.dtype(1)
     if node.opset < 21 and scale is not DType.FLOAT32:
         node.refuse(f"QLinearMatMul with a scale of {scale} exists from opset 21 on, the target is {node.opset}")

@@ -9,7 +9,7 @@ from graphir.ops import random as ir
 
 
 def export_bernoulli(node: ExportNode[ir.Bernoulli]) -> None:
-    """Bernoulli; before opset 15 even numbers from 0 to 1 that are compared with the probabilities.
+    """Write Bernoulli; before opset 15 even numbers from 0 to 1 that are compared with the probabilities.
 
     The comparison is the one that ONNX's text asks for; its function body, which onnxruntime runs, has it reversed.
     """

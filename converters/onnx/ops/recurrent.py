@@ -11,7 +11,7 @@ from graphir.ops.shape import Transpose
 
 
 def export_recurrent(node: ExportNode[RNN | GRU | LSTM]) -> None:
-    """RNN, GRU or LSTM; `hidden_size` is stated wherever it is known, since runtimes insist on it."""
+    """Write RNN, GRU or LSTM; `hidden_size` is stated wherever it is known, since runtimes insist on it."""
     op = node.op
     recurrent = node.optional(2)
     hidden = op.hidden_size

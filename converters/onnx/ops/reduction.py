@@ -43,7 +43,7 @@ def _export_without_axes(node: AnyNode) -> None:
 
 
 def export_top_k(node: ExportNode[ir.TopK]) -> None:
-    """TopK, whose two results ONNX wants both."""
+    """Write TopK, whose two results ONNX wants both."""
     op = node.op
     node.emit(
         "TopK",

@@ -40,7 +40,8 @@ NEARBY = 64
 
 
 def export_resize(node: ExportNode[Resize]) -> None:
-    """Resize; antialiasing exists from opset 18 on, and so does `axes`, without which sizes and factors name all axes.
+    """Write Resize; antialiasing exists from opset 18 on, and so does `axes`, without which sizes and factors name all
+    axes.
 
     They name all axes in any opset where that takes no more operators, or where a Transpose stands before: onnxruntime
     (1.31) moves those behind a Resize as if it had no `axes`, and refuses the model then.
@@ -89,7 +90,7 @@ def export_resize(node: ExportNode[Resize]) -> None:
 
 
 def _can_name_all_axes(node: ExportNode[Resize]) -> bool:
-    """Whether sizes or factors of all axes can be said, and better so."""
+    """Return whether sizes or factors of all axes can be said, and better so."""
     op = node.op
     value = node.optional(0)
     if value is None or value.shape is None or op.keep_aspect_ratio_policy is not AspectPolicy.STRETCH:
@@ -133,7 +134,7 @@ def _exact_factors(node: ExportNode[Resize], rank: int) -> tuple[float, ...]:
 
 
 def _is_behind_transpose(value: Value) -> bool:
-    """Whether a Transpose stands before the value with nothing in between that has a layout of its own."""
+    """Return whether a Transpose stands before the value with nothing in between that has a layout of its own."""
     pending, seen = [value], 0
     while pending and seen < NEARBY:
         producer = pending.pop().producer
@@ -154,7 +155,7 @@ def _rank(node: AnyNode) -> int:
 
 
 def _all_sizes(node: ExportNode[Resize], rank: int) -> str:
-    """The sizes of all axes, from those of the axes that are resized and the data's own."""
+    """Return the sizes of all axes, from those of the axes that are resized and the data's own."""
     op = node.op
     value = node.optional(0)
     axes = [axis % rank for axis in op.axes]
@@ -174,7 +175,7 @@ def _all_sizes(node: ExportNode[Resize], rank: int) -> str:
 
 
 def _whole_roi(node: ExportNode[Resize], rank: int) -> str:
-    """The first and last place of every axis, from those of the axes that are resized: 0 and 1 of the others."""
+    """Return the first and last place of every axis, from those of the axes that are resized: 0 and 1 of the others."""
     axes = [axis % rank for axis in node.op.axes]
     first, last = 2 * len(axes), 2 * len(axes) + 1
     starts = [axes.index(axis) if axis in axes else first for axis in range(rank)]
@@ -229,7 +230,11 @@ def _sample_by_gathering(node: ExportNode[GridSample]) -> None:
             nearest = node.step("Clip", [corner, node.scalar(0.0)], suffix="clip")
             nearest = node.step("Min", [nearest, _like(node, sizes - 1)], suffix="nearest")
             inside = node.step("Cast", [node.step("Equal", [corner, nearest])], to=code, suffix="inside")
-            weights = node.step("Concat", [*_columns(node, lower, upper, right, down)], axis=-1, suffix="weights")
+            sides = [
+                node.step("Gather", [upper if side else lower, node.vector([index])], axis=-1, suffix="side")
+                for index, side in enumerate((right, down))
+            ]
+            weights = node.step("Concat", sides, axis=-1, suffix="weights")
             weights = node.step("Mul", [weights, inside], suffix="weighted")
             weight = _product(node, weights)
             index = node.step("Cast", [nearest], to=CODES[DType.INT64], suffix="index")
@@ -237,14 +242,6 @@ def _sample_by_gathering(node: ExportNode[GridSample]) -> None:
             samples = node.step("GatherND", [rows, index], batch_dims=1, suffix="found")
             parts.append(node.step("Mul", [samples, weight], suffix="part"))
     node.emit("Transpose", [node.step("Sum", parts)], perm=(0, 3, 1, 2))
-
-
-def _columns(node: AnyNode, lower: str, upper: str, right: int, down: int) -> list[str]:
-    """The weights of one neighbour, x then y, each with a last axis of 1."""
-    return [
-        node.step("Gather", [upper if side else lower, node.vector([index])], axis=-1, suffix="side")
-        for index, side in enumerate((right, down))
-    ]
 
 
 def _product(node: AnyNode, weights: str) -> str:
@@ -261,7 +258,8 @@ EXPORTS = table(row(Resize, export_resize), row(GridSample, export_grid_sample),
 
 
 def import_resize(node: ImportNode) -> None:
-    """Resize. Constant factors become an attribute; before opset 13 an empty tensor stands for an absent operand."""
+    """Read Resize. Constant factors become an attribute; before opset 13 an empty tensor stands for an absent
+    operand."""
     fields = node.fields(Resize)
     stated = node.attribute("coordinate_transformation_mode")
     if stated == "tf_half_pixel_for_nn":
@@ -288,7 +286,7 @@ def _stated_input(node: ImportNode, slot: int) -> Value | None:
 
 
 def _from_half_pixel_for_nn(node: ImportNode, fields: dict[str, Any]) -> dict[str, Any]:
-    """The floor of (x + 0.5) / factor is the half-pixel position (x + 0.5) / factor - 0.5 rounded, halves up."""
+    """Return the floor of (x + 0.5) / factor is the half-pixel position (x + 0.5) / factor - 0.5 rounded, halves up."""
     if fields["mode"] is not ResizeMode.NEAREST or fields["nearest_mode"] is not NearestMode.FLOOR:
         node.refuse("tf_half_pixel_for_nn with anything but mode nearest and nearest_mode floor cannot be expressed")
     return {"coordinates": Coordinates.HALF_PIXEL, "nearest_mode": NearestMode.ROUND_PREFER_CEIL}
@@ -309,17 +307,17 @@ def import_resize_10(node: ImportNode) -> None:
 
 
 def import_upsample_7(node: ImportNode) -> None:
-    """Upsample before opset 9, whose factors are an attribute."""
+    """Read Upsample before opset 9, whose factors are an attribute."""
     _resize_by(node, node.attribute("scales"))
 
 
 def import_upsample_1(node: ImportNode) -> None:
-    """Upsample-1, of images."""
+    """Read Upsample-1, of images."""
     _resize_by(node, (1.0, 1.0, node.attribute("height_scale"), node.attribute("width_scale")))
 
 
 def import_deprecated_upsample(node: ImportNode) -> None:
-    """Upsample from opset 10 on."""
+    """Read Upsample from opset 10 on."""
     node.refuse("it ended with opset 9; Resize replaces it")
 
 
@@ -347,7 +345,7 @@ def _resize_by(node: ImportNode, factors: tuple[float, ...]) -> None:
 
 
 def import_grid_sample(node: ImportNode) -> None:
-    """GridSample, whose modes had a prefix before opset 20."""
+    """Read GridSample, whose modes had a prefix before opset 20."""
     mode = node.attribute("mode").removeprefix("bi")
     modes = {member.value: member for member in SampleMode}.get(mode)
     if modes is None:

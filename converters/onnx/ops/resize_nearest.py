@@ -9,7 +9,7 @@ from graphir.types import DType
 
 
 def is_of_places(node: ExportNode[Resize]) -> bool:
-    """Whether the elements are only moved, axis by axis, in a dtype that the runtime cannot resize exactly."""
+    """Return whether the elements are only moved, axis by axis, in a dtype that the runtime cannot resize exactly."""
     op = node.op
     value = node.optional(0)
     return (

@@ -12,7 +12,7 @@ from graphir.types import ANYTHING, DType, OptionalType, SequenceType, Type
 
 
 def import_sequence_map(node: ImportNode) -> None:
-    """SequenceMap: the body's inputs have the types of one element each, its results make sequences."""
+    """Read SequenceMap: the body's inputs have the types of one element each, its results make sequences."""
     operands = [node.input(slot) for slot in range(len(node.inputs))]
     body = node.subgraph("body", [_one(value) for value in operands])
     if len(body.inputs) != len(operands):
@@ -25,27 +25,27 @@ def _one(value: Value) -> Type:
 
 
 def export_sequence_map(node: ExportNode[ir.SequenceMap]) -> None:
-    """SequenceMap."""
+    """Write SequenceMap."""
     if node.opset < 17:
         node.refuse(f"SequenceMap exists from opset 17 on, the target is {node.opset}")
     node.emit("SequenceMap", node.input_names(), every_output=True, body=node.subgraph(0))
 
 
 def import_optional(node: ImportNode) -> None:
-    """Optional."""
+    """Read Optional."""
     stated = node.type_attribute("type") if node.has("type") else None
     node.emit(ir.Optional(stated), node.optional(0))
 
 
 def export_optional(node: ExportNode[ir.Optional]) -> None:
-    """Optional."""
+    """Write Optional."""
     if node.opset < 15:
         node.refuse(f"optional values exist from opset 15 on, the target is {node.opset}")
     node.emit("Optional", node.input_names(), type=node.op.type)
 
 
 def export_optional_get_element(node: ExportNode[ir.OptionalGetElement]) -> None:
-    """OptionalGetElement; what is no optional passes through, which before opset 18 an Identity says."""
+    """Write OptionalGetElement; what is no optional passes through, which before opset 18 an Identity says."""
     value = node.optional(0)
     assert value is not None
     certain = value.type != ANYTHING and not isinstance(value.type, OptionalType)
@@ -58,7 +58,7 @@ def export_optional_get_element(node: ExportNode[ir.OptionalGetElement]) -> None
 
 
 def export_optional_has_element(node: ExportNode[ir.OptionalHasElement]) -> None:
-    """OptionalHasElement; before opset 18 its operand must be an optional, otherwise the answer is a constant."""
+    """Write OptionalHasElement; before opset 18 its operand must be an optional, otherwise the answer is a constant."""
     value = node.optional(0)
     certain = value is None or (value.type != ANYTHING and not isinstance(value.type, OptionalType))
     if node.opset < 18 and certain:
@@ -70,7 +70,7 @@ def export_optional_has_element(node: ExportNode[ir.OptionalHasElement]) -> None
 
 
 def export_sequence_empty(node: ExportNode[ir.SequenceEmpty]) -> None:
-    """SequenceEmpty, whose dtype is stated always."""
+    """Write SequenceEmpty, whose dtype is stated always."""
     node.emit("SequenceEmpty", (), dtype=onnx_value(node.op.dtype))
 
 

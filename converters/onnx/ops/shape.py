@@ -28,7 +28,7 @@ from graphir.types import DType
 
 
 def export_pad(node: ExportNode[Pad]) -> None:
-    """Pad; `axes` exists from opset 18 on, before that it must be known and is spelled out."""
+    """Write Pad; `axes` exists from opset 18 on, before that it must be known and is spelled out."""
     op = node.op
     names = node.input_names()
     if op.mode is PadMode.WRAP and node.opset < 19:
@@ -49,7 +49,8 @@ def export_pad(node: ExportNode[Pad]) -> None:
 
 
 def _would_be_fused_wrongly(node: ExportNode[Pad]) -> bool:
-    """Whether onnxruntime (1.23 to 1.31 at least) would make these zeros the padding of the pooling that reads them.
+    """Return whether onnxruntime (1.23 to 1.31 at least) would make these zeros the padding of the pooling that reads
+    them.
 
     Padding of a MaxPool counts as smaller than every number, so that maxima of negative numbers come out wrong. An
     AveragePool with as much padding as its window is wide is refused, and with ceil mode it has other divisors.
@@ -64,8 +65,8 @@ def _would_be_fused_wrongly(node: ExportNode[Pad]) -> bool:
 
 
 def _pads_too_much(node: AnyNode, op: AveragePool) -> bool:
-    """Whether the Pad's and the pooling's own padding together could reach the width of its window, or ceil mode asks
-    which of it is data."""
+    """Return whether the Pad's and the pooling's own padding together could reach the width of its window, or ceil mode
+    asks which of it is data."""
     amounts, rank = node.known(1), len(op.kernel_shape)
     if amounts is None or not isinstance(op.padding, Explicit) or op.ceil_mode or len(amounts) != 2 * (rank + 2):
         return True
@@ -91,7 +92,7 @@ def _emit_unfused_pad(node: AnyNode, names: list[str]) -> None:
 
 
 def export_shape(node: ExportNode[Shape]) -> None:
-    """Shape; a part of it exists from opset 15 on."""
+    """Write Shape; a part of it exists from opset 15 on."""
     op = node.op
     if op.start == 0 and op.end is None:
         node.emit("Shape", node.input_names())
@@ -104,7 +105,7 @@ def export_shape(node: ExportNode[Shape]) -> None:
 
 
 def export_reshape(node: ExportNode[Reshape]) -> None:
-    """Reshape; `allowzero` exists from opset 14 on, where it matters: without a 0 in the shape it does not."""
+    """Write Reshape; `allowzero` exists from opset 14 on, where it matters: without a 0 in the shape it does not."""
     op = node.op
     sizes = node.known(1)
     allowzero = op.allowzero and (sizes is None or 0 in sizes)
@@ -144,7 +145,7 @@ def import_pad_2(pads: str) -> ImportFunction:
 
 
 def import_tile_1(node: ImportNode) -> None:
-    """Tile-1, which repeats X along one axis; both numbers are scalar operands of X's dtype."""
+    """Read Tile-1, which repeats X along one axis; both numbers are scalar operands of X's dtype."""
     axes = node.vector(range(node.rank()))
     tiles, axis = (
         node.step(Reshape(), node.cast(node.input(slot), DType.INT64), node.vector([1])) for slot in (1, 2)

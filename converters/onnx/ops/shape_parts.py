@@ -22,7 +22,7 @@ MOST_PARTS = 1 << 16
 
 
 def export_split(node: ExportNode[Split]) -> None:
-    """Split; before opset 18 parts without stated sizes must be equal, from then on their number is an attribute.
+    """Write Split; before opset 18 parts without stated sizes must be equal, from then on their number is an attribute.
 
     What comes from opset 18 or newer may have a smaller last part: of a size that is not known it is computed.
     """
@@ -42,7 +42,7 @@ def export_split(node: ExportNode[Split]) -> None:
 
 
 def _computed_parts(node: AnyNode, op: Split) -> str:
-    """The sizes of the parts as a vector: all alike, but the last one that holds what is left."""
+    """Return the sizes of the parts as a vector: all alike, but the last one that holds what is left."""
     whole = node.step("Shape", node.input_names())
     end = op.axis + 1 or 1 << 31
     size = node.step("Slice", [whole, node.vector([op.axis]), node.vector([end])], suffix="size")
@@ -54,14 +54,14 @@ def _computed_parts(node: AnyNode, op: Split) -> str:
 
 
 def export_depth_to_space(node: ExportNode[DepthToSpace]) -> None:
-    """DepthToSpace; DCR is the default of its mode."""
+    """Write DepthToSpace; DCR is the default of its mode."""
     op = node.op
     mode = op.mode.value if op.mode.value != "DCR" else None
     node.emit("DepthToSpace", node.input_names(), blocksize=op.blocksize, mode=mode)
 
 
 def export_space_to_depth(node: ExportNode[SpaceToDepth]) -> None:
-    """SpaceToDepth; CRD exists from opset 28 on, before that each channel is taken for an image of its own."""
+    """Write SpaceToDepth; CRD exists from opset 28 on, before that each channel is taken for an image of its own."""
     op = node.op
     if op.mode is DepthOrder.DCR or node.opset >= 28:
         mode = None if op.mode is DepthOrder.DCR else op.mode.value
@@ -105,12 +105,12 @@ EXPORTS = table(
 
 
 def import_concat_1(node: ImportNode) -> None:
-    """Concat-1, whose text says that the axis is 1 unless stated."""
+    """Read Concat-1, whose text says that the axis is 1 unless stated."""
     node.emit(Concat(node.attribute("axis", 1)), *node.inputs)
 
 
 def import_split(node: ImportNode) -> None:
-    """Split; without `num_outputs` (before opset 18, or with sizes) the parts are as many as the results."""
+    """Read Split; without `num_outputs` (before opset 18, or with sizes) the parts are as many as the results."""
     count = node.attribute("num_outputs", len(node.output_names))
     if count > MOST_PARTS:
         node.refuse(f"num_outputs is {count}, more than {MOST_PARTS}")
@@ -118,14 +118,15 @@ def import_split(node: ImportNode) -> None:
 
 
 def import_split_2(node: ImportNode) -> None:
-    """Split before opset 13, whose sizes are an attribute."""
+    """Read Split before opset 13, whose sizes are an attribute."""
     sizes = node.ints("split")
     operands = [node.input(0), *([node.vector(sizes)] if sizes else [])]
     node.emit(Split(len(node.output_names), node.attribute("axis")), *operands)
 
 
 def import_split_1(node: ImportNode) -> None:
-    """Split-1, whose sizes may also be an operand of X's dtype. Refuses a node without an axis: ONNX has no default."""
+    """Read Split-1, whose sizes may also be an operand of X's dtype. Refuses a node without an axis: ONNX has no
+    default."""
     sizes, stated = node.ints("split"), node.optional(1)
     operand = node.vector(sizes) if sizes else None
     if stated is not None:
@@ -134,7 +135,7 @@ def import_split_1(node: ImportNode) -> None:
 
 
 def import_slice_1(node: ImportNode) -> None:
-    """Slice before opset 10, whose bounds are attributes."""
+    """Read Slice before opset 10, whose bounds are attributes."""
     starts, ends, axes = node.attribute("starts"), node.attribute("ends"), node.ints("axes")
     bounds = [node.vector(numbers) for numbers in (starts, ends, *([axes] if axes else []))]
     node.emit(Slice(), node.input(0), *bounds)

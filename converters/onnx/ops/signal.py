@@ -44,13 +44,13 @@ def export_window(node: ExportNode[ir.Window]) -> None:
 
 
 def import_dft_17(node: ImportNode) -> None:
-    """DFT before opset 20, whose axis is an attribute."""
+    """Read DFT before opset 20, whose axis is an attribute."""
     axis = node.constant(node.attribute("axis"), DType.INT64)
     node.emit(ir.DFT(node.flag("inverse"), node.flag("onesided")), node.input(0), node.optional(1), axis)
 
 
 def export_dft(node: ExportNode[ir.DFT]) -> None:
-    """DFT; before opset 20 its axis must be a known number."""
+    """Write DFT; before opset 20 its axis must be a known number."""
     op = node.op
     inverse, onesided = int(op.inverse) or None, int(op.onesided) or None
     names = node.input_names()

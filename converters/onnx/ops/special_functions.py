@@ -93,7 +93,7 @@ WIDE = DType.FLOAT64
 
 
 def _ratio(make: Maker, x: Value, parts: tuple[Sequence[float], Sequence[float]]) -> Value:
-    """A quotient of two polynomials."""
+    """Return a quotient of two polynomials."""
     last = make.vector(-1)
     powers = make(Pow(), make(Unsqueeze(), x, last), make.constant([float(power) for power in range(8)], WIDE))
     both = make(MatMul(), powers, make.constant([list(pair) for pair in zip(*parts, strict=True)], WIDE))
@@ -102,7 +102,7 @@ def _ratio(make: Maker, x: Value, parts: tuple[Sequence[float], Sequence[float]]
 
 
 def compose_erf_inv(make: Maker, x: Value) -> Value:
-    """A ratio of polynomials in the middle, two others of sqrt(-log((1 - |x|) / 2)) towards the ends."""
+    """Return a ratio of polynomials in the middle, two others of sqrt(-log((1 - |x|) / 2)) towards the ends."""
     size, half, one = make(Abs(), x), make.number(0.5), make.number(1.0)
     quarter = make(Mul(), x, half)
     square = make(Sub(), make.number(0.180625), make(Mul(), quarter, quarter))
@@ -137,7 +137,7 @@ def _series(make: Maker, x: Value) -> tuple[Value, Value]:
 
 
 def _reflect_below_half(make: Maker, x: Value) -> tuple[Value, Value]:
-    """Whether x is below 0.5, and 1 - x where it is."""
+    """Return whether x is below 0.5, and 1 - x where it is."""
     is_below = make(Less(), x, make.number(0.5))
     return is_below, make(Where(), is_below, make(Sub(), make.number(1.0), x), x)
 
@@ -170,7 +170,7 @@ def compose_gamma(make: Maker, x: Value) -> Value:
 
 
 def compose_log_gamma(make: Maker, x: Value) -> Value:
-    """The logarithm of Lanczos's approximation; below 0.5 by log(pi / |sin(pi x)|) - log gamma(1 - x)."""
+    """Return the logarithm of Lanczos's approximation; below 0.5 by log(pi / |sin(pi x)|) - log gamma(1 - x)."""
     is_below, other = _reflect_below_half(make, x)
     total, shifted = _series(make, other)
     power = make(Mul(), make(Sub(), other, make.number(0.5)), make(Log(), shifted))
@@ -185,7 +185,7 @@ def compose_log_gamma(make: Maker, x: Value) -> Value:
 
 
 def _compose_in_double(make: Maker, op: Operator, operands: Sequence[Value]) -> Sequence[Value]:
-    """A function of the operand as float64, in the operand's dtype."""
+    """Return a function of the operand as float64, in the operand's dtype."""
     (x,) = operands
     inner = make.of(WIDE)
     result = FUNCTIONS[type(op)](inner, x if make.dtype is WIDE else inner(Cast(WIDE), x))

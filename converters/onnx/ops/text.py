@@ -9,7 +9,7 @@ from graphir.ops import text as ir
 
 
 def import_regex_full_match(node: ImportNode) -> None:
-    """RegexFullMatch. ONNX's schema lets the pattern be absent, but says nothing of what that would match."""
+    """Read RegexFullMatch. ONNX's schema lets the pattern be absent, but says nothing of what that would match."""
     node.emit(ir.RegexFullMatch(node.attribute("pattern")), node.input(0))
 
 

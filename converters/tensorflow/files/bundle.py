@@ -25,7 +25,7 @@ from graphir.converters.tensorflow.files.sstable import read_table
 from graphir.converters.tensorflow.files.tensors import text_of
 from graphir.converters.tensorflow.files.wire import Message, decode
 from graphir.errors import FormatError, ImportFailure
-from graphir.files.places import beside
+from graphir.files.paths import resolve_beside
 from graphir.files.reading import open_plain
 from graphir.tensor import Tensor, byte_size, why_unheld
 from graphir.types import DType
@@ -222,7 +222,7 @@ class Bundle:
 
     def _check_place(self, path: Path) -> None:
         if self._model is not None:
-            beside(self._model, path, f"the checkpoint's file {path.name}")
+            resolve_beside(self._model, path, f"the checkpoint's file {path.name}")
 
     def _file_size(self, shard: int) -> int:
         if shard not in self._sizes:

@@ -45,7 +45,7 @@ class Blocks:
 
 
 def plan_blocks(program: Program, sharing: Sharing | None = None) -> Blocks:
-    """The plan of a program. Cost: n log n in steps, but for moving what is free in a list."""
+    """Return the plan of a program. Cost: n log n in steps, but for moving what is free in a list."""
     sharing = sharing or Sharing()
     colours = colour_steps(program, sharing.colours) if sharing.colours > 1 else None
     if not sharing.search_match_range or sharing.match_range < 2:
@@ -144,8 +144,8 @@ class _Planner:
         return len(self.sizes) - 1
 
     def _fitting_blocks(self, size: int) -> Iterator[int]:
-        """The free blocks that may serve a request: from the smallest that is large enough up, then from the largest
-        that is too small down.
+        """Yield the free blocks that may serve a request: from the smallest that is large enough up, then from the
+        largest that is too small down.
         """
         middle = bisect_left(self.free, (size, -1, -1))
         yield from range(middle, bisect_left(self.free, (size * self.reach + 1, -1, -1)))

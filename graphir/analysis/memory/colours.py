@@ -6,8 +6,8 @@ from .program import Program
 
 
 def colour_steps(program: Program, count: int) -> list[int]:
-    """A colour below `count` for each step: the longest path of uncoloured steps takes the next colour, what is left
-    the last. Cost: linear in steps, times `count`.
+    """Return a colour below `count` for each step: the longest path of uncoloured steps takes the next colour, what is
+    left the last. Cost: linear in steps, times `count`.
     """
     made_by = [tensor.producer for tensor in program.tensors]
     sources = [[made_by[tensor] for tensor in step.inputs if made_by[tensor] >= 0] for step in program.steps]
@@ -23,7 +23,7 @@ def colour_steps(program: Program, count: int) -> list[int]:
 
 
 def _longest_path(sources: list[list[int]], score: list[int]) -> list[int]:
-    """The steps of the path with the highest sum of scores; of equal ones that which begins last."""
+    """Return the steps of the path with the highest sum of scores; of equal ones that which begins last."""
     reward = [0] * len(sources)
     following = [-1] * len(sources)
     best = start = -1

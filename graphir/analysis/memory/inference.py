@@ -16,8 +16,8 @@ _VIEW = ((0, 0, True),)
 
 
 def inference_program(graph: Graph) -> Program:
-    """The steps of a run. What happens inside a branch or a loop is one tensor beside its node: the most that lives
-    there at one time. Linear in nodes.
+    """Return the steps of a run. What happens inside a branch or a loop is one tensor beside its node: the most that
+    lives there at one time. Linear in nodes.
 
     Raises ShapeError, naming values whose size is not known in numbers.
     """
@@ -27,8 +27,8 @@ def inference_program(graph: Graph) -> Program:
 class _Walk:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.made = Program()
-        self.places: dict[Value, int] = {}
+        self.result = Program()
+        self.numbers: dict[Value, int] = {}
         self.unknown: list[Value] = []
         self.captured: list[Value] = []  # of graphs around this one
 
@@ -43,34 +43,34 @@ class _Walk:
             self._step(node, outputs)
         if self.unknown:
             raise _size_error(graph, self.unknown)
-        self.captured += [value for value in graph.outputs if value not in self.places]
-        self.made.outputs = [self.places[value] for value in graph.outputs if value in self.places]
-        return self.made
+        self.captured += [value for value in graph.outputs if value not in self.numbers]
+        self.result.outputs = [self.numbers[value] for value in graph.outputs if value in self.numbers]
+        return self.result
 
     def _step(self, node: Node, outputs: set[Value]) -> None:
-        number = len(self.made.steps)
+        number = len(self.result.steps)
         inner = 0
         read = [value for value in node.inputs if value is not None]
         for graph in node.subgraphs:
             peak, captured = self._subgraph_peak(graph)
             inner = max(inner, peak)
             read += captured
-        self.captured += [value for value in read if value not in self.places]
-        step = Step(node.name, node.op.name, [self.places[value] for value in read if value in self.places], [])
+        self.captured += [value for value in read if value not in self.numbers]
+        step = Step(node.name, node.op.name, [self.numbers[value] for value in read if value in self.numbers], [])
         for value in node.outputs:
             if value.index == 0 or value.uses or value in outputs:
                 step.outputs.append(self._place(value, Kind.ACTIVATION, number))
-        if node.op.rounding is Rounding.VIEWS and node.inputs and node.inputs[0] in self.places:
+        if node.op.rounding is Rounding.VIEWS and node.inputs and node.inputs[0] in self.numbers:
             step.in_place = _VIEW
         if inner:
-            step.outputs.append(len(self.made.tensors))
+            step.outputs.append(len(self.result.tensors))
             name = f"{node.name} (inside)"
-            self.made.tensors.append(Held(name, inner, 8, Kind.ACTIVATION, number, (inner,), "bytes"))
-        self.made.steps.append(step)
+            self.result.tensors.append(Held(name, inner, 8, Kind.ACTIVATION, number, (inner,), "bytes"))
+        self.result.steps.append(step)
 
     def _subgraph_peak(self, graph: Graph) -> tuple[int, list[Value]]:
-        """The most bytes that a branch or a body holds at one time, its own inputs and what it makes, and the values of
-        the graphs around it that it reads.
+        """Return the most bytes that a branch or a body holds at one time, its own inputs and what it makes, and the
+        values of the graphs around it that it reads.
         """
         walk = _Walk(graph)
         try:
@@ -81,9 +81,9 @@ class _Walk:
         return find_liveness(program).peak + program.bytes_of(Kind.INPUT), walk.captured
 
     def _place(self, value: Value, kind: Kind, producer: int = -1) -> int:
-        if value in self.places:
-            return self.places[value]
-        self.places[value] = len(self.made.tensors)
+        if value in self.numbers:
+            return self.numbers[value]
+        self.numbers[value] = len(self.result.tensors)
         type_ = value.type
         sizes = _sizes(type_)
         dtype = type_.dtype if isinstance(type_, TensorType) else None
@@ -94,14 +94,14 @@ class _Walk:
         for size in sizes:
             elements *= size
         bits = 0 if dtype is None else dtype.bits
-        self.made.tensors.append(
+        self.result.tensors.append(
             Held(value.name, elements, bits, kind, producer, sizes, "" if dtype is None else dtype.value)
         )
-        return self.places[value]
+        return self.numbers[value]
 
 
 def _sizes(type_: Type) -> tuple[int, ...] | None:
-    """The sizes of a tensor if all are numbers."""
+    """Return the sizes of a tensor if all are numbers."""
     if not isinstance(type_, TensorType) or type_.shape is None:
         return None
     sizes = tuple(dim for dim in type_.shape if isinstance(dim, int))
@@ -109,7 +109,7 @@ def _sizes(type_: Type) -> tuple[int, ...] | None:
 
 
 def example_of(name: str, shape: Shape | None) -> str:
-    """What could be given for an input: its shape with 1 for open sizes, SIZES where even their number is open.
+    """Return what could be given for an input: its shape with 1 for open sizes, SIZES where even their number is open.
 
     >>> example_of("x", (2, None, 3)), example_of("data", None), example_of("rate", ())
     ('x:2,1,3', 'data:SIZES', 'rate:')
@@ -120,7 +120,7 @@ def example_of(name: str, shape: Shape | None) -> str:
 
 
 def _size_error(graph: Graph, values: list[Value]) -> ShapeError:
-    """What is not known, and what of it can be given: `values` are those of the graph and of graphs in it."""
+    """Return what is not known, and what of it can be given: `values` are those of the graph and of graphs in it."""
     unknown = set(values)
     inputs = [value for value in graph.inputs if value in unknown]
     begins = inputs or [value for value in values if value.producer is None] or values
@@ -134,7 +134,7 @@ def _size_error(graph: Graph, values: list[Value]) -> ShapeError:
 
 
 def _advice(inputs: list[Value], first: Value) -> str:
-    """How the sizes can be made known."""
+    """Return how the sizes can be made known."""
     if inputs:
         names = sorted({str(dim) for value in inputs for dim in value.shape or () if isinstance(dim, Sym)})
         known = f"the open sizes are {', '.join(names[:_SHOWN])}; " if names else ""

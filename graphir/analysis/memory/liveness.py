@@ -42,7 +42,7 @@ class Liveness:
 
 
 def find_liveness(program: Program) -> Liveness:
-    """The life of every tensor. Linear in steps and what they read."""
+    """Return the life of every tensor. Linear in steps and what they read."""
     count = len(program.steps)
     tensors = program.tensors
     last = [tensor.producer for tensor in tensors]
@@ -94,7 +94,7 @@ def _owners(program: Program, last: list[int]) -> list[int]:
 
 
 def alive_at(program: Program, liveness: Liveness, step: int) -> list[Alive]:
-    """The tensors that take memory while a step runs, the largest first; of those that share bytes, the one that
+    """Return the tensors that take memory while a step runs, the largest first; of those that share bytes, the one that
     was made last.
     """
     alive: dict[int, Alive] = {}

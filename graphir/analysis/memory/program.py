@@ -77,11 +77,11 @@ class Program:
     outputs: list[int] = field(default_factory=list)
 
     def bytes_of(self, kind: Kind) -> int:
-        """The bytes of all tensors of a kind."""
+        """Return the bytes of all tensors of a kind."""
         return sum(tensor.nbytes for tensor in self.tensors if tensor.kind == kind)
 
     def work(self, phase: Phase) -> int:
-        """The work of all steps of a phase."""
+        """Return the work of all steps of a phase."""
         return sum(step.work for step in self.steps if step.phase is phase)
 
     @property

@@ -23,15 +23,15 @@ WORTH_A_CAST = 64
 @record
 class Kept:
     """Why a node stays float32. `weights` says that its parameters are narrow all the same, with Casts behind them;
-    `told` that it is to be told: what merely follows from its neighbours is not."""
+    `is_reported` that reports name it, which they do not if it only follows its neighbours."""
 
     reason: str = ""
     weights: bool = False
-    told: bool = True
+    is_reported: bool = True
 
 
-FOLLOWS = Kept("its operands are float32", told=False)
-BETWEEN = Kept("it stands between float32 layers, where it would cost two Casts", told=False)
+FOLLOWS = Kept("its operands are float32", is_reported=False)
+BETWEEN = Kept("it stands between float32 layers, where it would cost two Casts", is_reported=False)
 
 
 class Choice:
@@ -58,11 +58,11 @@ class Choice:
         self._drop_islands()
 
     def is_narrow(self, node: Node) -> bool:
-        """Whether the node computes in the narrow dtype."""
+        """Return whether the node computes in the narrow dtype."""
         return node not in self.kept and is_concerned(node)
 
     def gives_narrow(self, value: Value) -> bool:
-        """Whether a float32 value is narrow where it is made."""
+        """Return whether a float32 value is narrow where it is made."""
         if value.dtype is not WIDE:
             return False
         if value.producer is not None:
@@ -72,24 +72,25 @@ class Choice:
         return self.has_narrow_end(value)
 
     def has_narrow_end(self, value: Value) -> bool:
-        """Whether an input or output of the whole graph is narrow: where that is asked for and its numbers fit."""
+        """Return whether an input or output of the whole graph is narrow: where that is asked for and its numbers
+        fit."""
         if not self._narrow_ends or value.graph is not self._graph or value.dtype is not WIDE or value.is_parameter:
             return False
         return not self.why_wide_end(value)
 
     def why_wide_end(self, value: Value) -> str:
-        """What speaks against an input or output that is narrow, "" if nothing."""
+        """Return what speaks against an input or output that is narrow, "" if nothing."""
         largest = self._measured.get(value.name)
         return "" if largest is None else why_out_of_range(largest, self.form)
 
     def is_narrow_weight(self, value: Value) -> bool:
-        """Whether a parameter is stored in the narrow dtype: it can be, and a node that uses it wants it so."""
+        """Return whether a parameter is stored in the narrow dtype: it can be, and a node that uses it wants it so."""
         if value.dtype is not WIDE or value.tensor is None or value.is_held or self.lost(value):
             return False
         return any(self._wants_narrow(node, slot, value.tensor.size) for node, slot in value.uses)
 
     def lost(self, value: Value) -> str:
-        """What a parameter loses in the narrow dtype, "" if nothing."""
+        """Return what a parameter loses in the narrow dtype, "" if nothing."""
         if value not in self._lost:
             self._lost[value] = "" if value.tensor is None else why_lost(value.tensor, self.form)
         return self._lost[value]
@@ -103,11 +104,11 @@ class Choice:
         return is_concerned(node) and not node.subgraphs
 
     def _why(self, node: Node) -> Kept | None:
-        """Why a node stays float32, None if it does not, or has no floats."""
+        """Return why a node stays float32, None if it does not, or has no floats."""
         if not is_concerned(node):
             return None
         if node.subgraphs:
-            return Kept("the values that enter and leave its graphs are float32", told=False)
+            return Kept("the values that enter and leave its graphs are float32", is_reported=False)
         unknown = [value.name for value in node.inputs if value is not None and _has_unknown_dtype(value)]
         if unknown:
             return Kept(f"the element type of {', '.join(unknown)} is unknown")
@@ -117,7 +118,7 @@ class Choice:
         if node.op.stays_wide:
             return Kept(node.op.stays_wide)
         if node.graph in self._stepped and not is_heavy(node.op):
-            return Kept("it is a step of a loop, whose roundings add up", told=False)
+            return Kept("it is a step of a loop, whose roundings add up", is_reported=False)
         if node in self._whole:
             return Kept("its numbers become integers, of which a rounding makes others")
         lost = self._why_lost(node)
@@ -143,7 +144,7 @@ class Choice:
         return ""
 
     def _why_lost(self, node: Node) -> str:
-        """What of a node's operands and results speaks against the narrow dtype."""
+        """Return what of a node's operands and results speaks against the narrow dtype."""
         wide = WIDE_SLOTS.get(node.op.name, ())
         for slot, value in enumerate(node.inputs):
             if value is None or value.dtype is not WIDE or slot in wide:
@@ -166,7 +167,7 @@ class Choice:
         return "" if largest is None else why_out_of_range(largest, self.form)
 
     def _moves_narrow(self, node: Node) -> bool:
-        """Whether what a node moves is narrow: most of what is computed, or a weight alone."""
+        """Return whether what a node moves is narrow: most of what is computed, or a weight alone."""
         given = [value for value in node.inputs if value is not None and value.dtype is WIDE]
         computed = [value for value in given if not value.is_parameter]
         return 2 * sum(map(self.gives_narrow, computed)) > len(computed) if computed else bool(given)
@@ -200,12 +201,12 @@ class Choice:
 
 
 def _has_unknown_dtype(value: Value) -> bool:
-    """Whether nothing tells the element type of a tensor: what narrow operands would meet in it."""
+    """Return whether nothing tells the element type of a tensor: what narrow operands would meet in it."""
     return isinstance(value.type, TensorType) and value.dtype is None
 
 
 def _is_whole(value: Value) -> bool:
-    """Whether a float value is made of integers: places, lengths, numbers of classes."""
+    """Return whether a float value is made of integers: places, lengths, numbers of classes."""
     producer = value.producer
     if producer is None or value.dtype is not WIDE:
         return False
@@ -216,7 +217,7 @@ def _is_whole(value: Value) -> bool:
 
 
 def _becoming_whole(nodes: Sequence[Node]) -> set[Node]:
-    """The light nodes from which integers are made by a Cast, straight or through other such nodes."""
+    """Return the light nodes from which integers are made by a Cast, straight or through other such nodes."""
     pending = [
         node.inputs[0] for node in nodes
         if isinstance(node.op, Cast) and node.op.to.is_integer and node.inputs[0] is not None
@@ -233,12 +234,13 @@ def _becoming_whole(nodes: Sequence[Node]) -> set[Node]:
 
 
 def is_concerned(node: Node) -> bool:
-    """Whether a node takes floats of 32 bits that may become narrow. One that only makes some gives what it says."""
+    """Return whether a node takes floats of 32 bits that may become narrow. One that only makes some gives what it
+    says."""
     return any(value is not None and value.dtype is WIDE for value in node.inputs) or bool(node.subgraphs)
 
 
 def all_nodes(graph: Graph) -> Iterator[Node]:
-    """The nodes of a graph and of the graphs inside it, each node before those of its own graphs."""
+    """Yield the nodes of a graph and of the graphs inside it, each node before those of its own graphs."""
     for node in graph.nodes:
         yield node
         for inner in node.subgraphs:

@@ -39,7 +39,7 @@ class HalfOptions:
 
 
 def to_half(graph: Graph, options: HalfOptions | str, measured: Mapping[str, float] | None = None) -> Graph:
-    """A new graph that computes in float16 or bfloat16 where that is safe; `graph` stays as it is.
+    """Return a new graph that computes in float16 or bfloat16 where that is safe; `graph` stays as it is.
 
     Weights and activations of float32 become narrow, other dtypes stay. A layer stays float32 where the numbers that
     enter or leave it do not fit: weights, which are looked at one by one, and activations as far as `measured` knows
@@ -79,7 +79,7 @@ def _tell(
         f"{builder.casts} Casts were added; {ranges}",
     )  # fmt: skip
     for node, kept in choice.kept.items():
-        if kept.told:
+        if kept.is_reported:
             _decide(converted, DecisionKind.KEPT_FLOAT32, _label(node), f"{node.op.name} stays float32: {kept.reason}")
     for value in (*graph.inputs, *graph.outputs) if options.io else ():
         reason = choice.why_wide_end(value) if value.dtype is WIDE else ""

@@ -49,7 +49,7 @@ FORMS = {
 
 
 def form_of(dtype: DType) -> Form:
-    """The form of a narrow dtype.
+    """Return the form of a narrow dtype.
 
     >>> form_of(DType.FLOAT16).allowed
     16376.0
@@ -58,7 +58,7 @@ def form_of(dtype: DType) -> Form:
 
 
 def why_lost(tensor: Tensor, form: Form) -> str:
-    """What a tensor of float32 loses in the narrow dtype beyond its rounding, "" if nothing.
+    """Return what a tensor of float32 loses in the narrow dtype beyond its rounding, "" if nothing.
 
     Infinities and NaN are the same in both. What is lost is measured by norms, row by row of the first axis (the filter
     of one channel): no row may lose more than a step of the largest row's norm, nor more than 1/32 of its own unless
@@ -78,7 +78,7 @@ def why_lost(tensor: Tensor, form: Form) -> str:
 
 
 def _loses_only_rounding(rows: NDArray[Any], form: Form) -> bool:
-    """Whether a bound from the rows' norms alone shows that none loses too much, in one pass over the elements.
+    """Return whether a bound from the rows' norms alone shows that none loses too much, in one pass over the elements.
 
     Half a step of a number, or of the smallest normal one, is the most that rounding takes from each element. The norms
     are summed in float32: `SLACK` is more than 2**12 such roundings take from a sum that is made in pieces.
@@ -125,7 +125,8 @@ def _extreme(array: NDArray[Any]) -> float:
 
 
 def why_out_of_range(largest: float, form: Form) -> str:
-    """What speaks against numbers of which `largest` is the largest magnitude that was measured, "" if nothing."""
+    """Return what speaks against numbers of which `largest` is the largest magnitude that was measured, "" if
+    nothing."""
     if largest > form.allowed:
         return (
             f"numbers up to {largest:.4g} were measured in it, and {form.dtype} ends at {form.largest:g} "
@@ -137,7 +138,7 @@ def why_out_of_range(largest: float, form: Form) -> str:
 
 
 def narrowed(tensor: Tensor, dtype: DType) -> Tensor:
-    """The tensor in the narrow dtype, rounded to the nearest; a large one is computed when it is written."""
+    """Return the tensor in the narrow dtype, rounded to the nearest; a large one is computed when it is written."""
     result = tensor.converted(dtype)
     return Tensor.of(result.numpy()) if tensor.size <= SMALL else result
 

@@ -29,7 +29,7 @@ class Rebuilder:
         self.refused: list[tuple[Node, str]] = []
 
     def build(self, old: Graph, parent: Graph | None = None) -> Graph:
-        """The graph again, inside `parent`."""
+        """Return the graph again, inside `parent`."""
         graph = Graph(old.name, parent=parent)
         graph.metadata, graph.decisions = dict(old.metadata), list(old.decisions)
         whole = old.parent is None
@@ -89,7 +89,7 @@ class Rebuilder:
             self._insert(graph, node, operands)
         except ShapeError as error:
             self.refused.append((node, f"{node.op.name} does not take {self._narrow}: {error}"))
-            self._choice.kept[node] = Kept(told=False)
+            self._choice.kept[node] = Kept(is_reported=False)
             self._wide_node(graph, node)
 
     def _cast_node(self, graph: Graph, node: Node) -> None:
@@ -132,7 +132,7 @@ class Rebuilder:
         new.sources = old.sources
 
     def _want(self, value: Value, dtype: DType | None) -> Value:
-        """What a value is in the graph that is made; one of float32 in this dtype."""
+        """Return what a value is in the graph that is made; one of float32 in this dtype."""
         native = self._native[value]
         if value.dtype is not WIDE or dtype is None or native.dtype is dtype or native.dtype is None:
             return native
@@ -149,7 +149,7 @@ class Rebuilder:
         return self._casts[key]
 
     def _unique_name(self, graph: Graph, wanted: str) -> str:
-        """A name that no value of the old graphs has, and none of the new one."""
+        """Return a name that no value of the old graphs has, and none of the new one."""
         name, count = wanted, 1
         while name in self._taken:
             count += 1
@@ -163,5 +163,5 @@ class Rebuilder:
 
 
 def parameter_bytes(tensors: list[Tensor]) -> int:
-    """The bytes of all of these."""
+    """Return the bytes of all of these."""
     return sum(tensor.nbytes for tensor in tensors)

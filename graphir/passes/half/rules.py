@@ -28,22 +28,23 @@ _TEXTS = {DType.FLOAT16: "float16", DType.BFLOAT16: "bfloat16"}
 
 
 def moves(op: Operator) -> bool:
-    """Whether an operator moves elements and computes none: in which dtype follows from what it is given."""
+    """Return whether an operator moves elements and computes none: in which dtype follows from what it is given."""
     return op.rounding in (Rounding.VIEWS, Rounding.MOVES)
 
 
 def reads(op: Operator) -> bool:
-    """Whether an operator takes what there is and gives no floats: it takes it in either dtype."""
+    """Return whether an operator takes what there is and gives no floats: it takes it in either dtype."""
     return op.rounding in (Rounding.SIZES, Rounding.TESTS)
 
 
 def is_heavy(op: Operator) -> bool:
-    """Whether an operator is worth a Cast before and behind it."""
+    """Return whether an operator is worth a Cast before and behind it."""
     return op.rounding is Rounding.PRODUCTS
 
 
 def has_kernel(operator: str, dtype: DType) -> bool:
-    """Whether ONNX has an operator in the dtype and the newest onnxruntime that is known here runs it on the CPU.
+    """Return whether ONNX has an operator in the dtype and the newest onnxruntime that is known here runs it on the
+    CPU.
 
     Where it has no kernel for float16 it goes through float32 by itself.
 

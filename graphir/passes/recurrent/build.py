@@ -42,7 +42,7 @@ class Layer:
     def add(
         self, sequence: Value, states: Sequence[Value | None], lengths: Value | None, direction: Direction
     ) -> Node:
-        """The node over a sequence (T, N, I), from states (N, H), each None for zeros."""
+        """Return the node over a sequence (T, N, I), from states (N, H), each None for zeros."""
         weight = self._matrix([gate.input_weight for gate in self.cell.gates], "W")
         recurrent = self._matrix([gate.state_weight for gate in self.cell.gates], "R")
         first = [None if state is None else self._unsqueeze(state, 0, "initial") for state in states]
@@ -54,22 +54,22 @@ class Layer:
         return self._add_layer_node(self._op(direction), operands)
 
     def squeezed(self, value: Value, axis: int, suffix: str) -> Value:
-        """The value without its axis of directions."""
+        """Return the value without its axis of directions."""
         axes = self.graph.constant([axis], DType.INT64)
         return self.maker.add(Squeeze(), [value, axes], self.before, suffix).output
 
     def kept(self, last: Value, initial: Value, lengths: Value) -> Value:
-        """The last state, but the initial one of sequences without elements, for which runtimes give zeros."""
+        """Return the last state, but the initial one of sequences without elements, for which runtimes give zeros."""
         nought = self.graph.constant(0, lengths.dtype)
         has_steps = self._unsqueeze(self._add(ew.Greater(), [lengths, nought], "has_steps"), 1, "has_steps")
         return self._add(ew.Where(), [has_steps, last, initial], "last")
 
     def _add_layer_node(self, op: RNN | GRU | LSTM, operands: Sequence[Value | None]) -> Node:
-        """The node under the layer's name, its results named after what they are."""
+        """Return the node under the layer's name, its results named after what they are."""
         names, prefix = self.maker.names, self.maker.prefix
         outputs = [names.fresh(f"{prefix}_{name}") for name in op.outputs]
         node = self.graph.add_node(op, operands, name=prefix, output_names=outputs, before=self.before)
-        self.maker.made.append(node)
+        self.maker.new_nodes.append(node)
         names.ancestors[node] = self.before
         return node
 
@@ -87,7 +87,7 @@ class Layer:
         return cell.kind(**stated)
 
     def _matrix(self, views: Sequence[View], suffix: str) -> Value:
-        """The weights (K, H) of all gates as (1, G * H, K)."""
+        """Return the weights (K, H) of all gates as (1, G * H, K)."""
         width, hidden = views[0].shape
         shape = (1, len(views) * hidden, width)
         if _are_constant(views):
@@ -97,12 +97,12 @@ class Layer:
         return self._unsqueeze(self._join_values(turned, suffix), 0, suffix)
 
     def _bias(self) -> Value | None:
-        """The biases (1, 2 * G * H), those of the input first; None if there is none."""
+        """Return the biases (1, 2 * G * H), those of the input first; None if there is none."""
         sums = [*(gate.biases for gate in self.cell.gates), *(gate.state_biases for gate in self.cell.gates)]
         return self._vector(sums, "B") if any(sums) else None
 
     def _peephole(self) -> Value | None:
-        """The peepholes (1, 3 * H) of the input, output and forget gates; None if there is none."""
+        """Return the peepholes (1, 3 * H) of the input, output and forget gates; None if there is none."""
         views = [gate.peephole for gate in self.cell.gates[:3]]
         if not any(views):
             return None
@@ -135,7 +135,7 @@ class Layer:
     def _parameter(
         self, shape: tuple[int, ...], suffix: str, views: Sequence[View], compute: Callable[[], Array]
     ) -> Value:
-        """A parameter that is computed from others when it is needed."""
+        """Return a parameter that is computed from others when it is needed."""
         tensor = Tensor.computed(self.dtype, shape, lambda: compute().reshape(shape))
         parameter = self.graph.add_parameter(self.maker.names.fresh(f"{self.maker.prefix}_{suffix}"), tensor)
         sources = (name for view in views for name in view.value.sources or (view.value.name,))
@@ -143,7 +143,7 @@ class Layer:
         return parameter
 
     def _part(self, view: View) -> Value:
-        """The view as computed by nodes."""
+        """Return the view as computed by nodes."""
         value = view.value
         assert value.shape is not None
         cut = [axis for axis, (low, high) in enumerate(view.ranges) if (low, high) != (0, value.shape[axis])]
@@ -160,7 +160,7 @@ class Layer:
         return value if value.dtype is view.dtype else self._add(ew.Cast(view.dtype), [value], "part")
 
     def _lengths(self, lengths: Value | None, sequence: Value) -> Value | None:
-        """The lengths as the operators take them: int32, and none larger than the sequence has steps."""
+        """Return the lengths as the operators take them: int32, and none larger than the sequence has steps."""
         if lengths is None:
             return None
         steps = None if sequence.shape is None else sequence.shape[0]

@@ -58,7 +58,7 @@ class Cell:
 
 
 def find_cells(body: Graph, states: Sequence[Value], following: Sequence[Value]) -> list[Cell]:
-    """The cells that carry these inputs of a body on: each state and what it becomes. States may be left over.
+    """Return the cells that carry these inputs of a body on: each state and what it becomes. States may be left over.
 
     Raises Unlike, for the first state, if there is none.
     """
@@ -89,7 +89,7 @@ class _Finder:
         self.following = following
 
     def cell(self, slot: int) -> Cell:
-        """The cell whose h is this state. Raises Unlike."""
+        """Return the cell whose h is this state. Raises Unlike."""
         h = self.terms.whole(self.states[slot])
         after = self.terms.source(self.terms.whole(self.following[slot]))
         if after.size != h.size:
@@ -124,7 +124,7 @@ class _Finder:
         return _check_cell(Cell(LSTM, gates, functions, (slot, cell_slot), after))
 
     def _slot_of(self, new_cell: Columns, slot: int) -> int:
-        """The state that becomes the new cell."""
+        """Return the state that becomes the new cell."""
         for other, value in enumerate(self.following):
             if other != slot and value.rank == 2 and self.terms.source(self.terms.whole(value)) == new_cell:
                 return other
@@ -145,7 +145,7 @@ class _Finder:
         return _check_cell(Cell(GRU, (gate, reset, new), (gate.function, new.function), (slot,), after, is_late))
 
     def _new_state(self, columns: Columns, h: Columns, is_turned: bool) -> tuple[Gate, Gate, bool]:
-        """The reset gate, the new state, and whether the product h R is reset, not h itself."""
+        """Return the reset gate, the new state, and whether the product h R is reset, not h itself."""
         terms = self.terms
         function, inner = terms.function(columns)
         parts = _Parts()
@@ -174,7 +174,7 @@ class _Finder:
         return self._gate(reset, h), parts.gate(function, term), False
 
     def _is_reset(self, left: Columns, h: Columns, is_turned: bool) -> bool:
-        """Whether a matrix is a gate times the state."""
+        """Return whether a matrix is a gate times the state."""
         try:
             return _swap_if(self.terms.factors(left), is_turned)[1] == h
         except Unlike:
@@ -186,7 +186,7 @@ class _Finder:
         return _check_cell(Cell(RNN, (gate,), (gate.function,), (slot,), after))
 
     def _gate(self, columns: Columns, h: Columns, cell: Columns | None = None) -> Gate:
-        """A gate. Raises Unlike for anything else."""
+        """Return a gate. Raises Unlike for anything else."""
         function, inner = self.terms.function(columns)
         parts = _Parts()
         for term in self.terms.terms(inner):
@@ -217,7 +217,7 @@ class _Parts:
             raise Unlike(f"{source.value.name} is added as it is")
 
     def product(self, left: Columns) -> Product:
-        """The only product with this matrix, taken out."""
+        """Return the only product with this matrix, taken out."""
         terms = [term for term in self.products if term.left == left]
         if len(terms) != 1:
             raise Unlike(f"{left.value.name} is multiplied {len(terms)} times for one gate")
@@ -225,7 +225,7 @@ class _Parts:
         return terms[0]
 
     def gate(self, function: Function, state: Product) -> Gate:
-        """The gate of what is left and the product with the state."""
+        """Return the gate of what is left and the product with the state."""
         if len(self.products) != 1 or len(self.peepholes) > 1:
             raise Unlike(f"a gate takes {len(self.products)} inputs besides {state.left.value.name}")
         (given,) = self.products
@@ -234,7 +234,8 @@ class _Parts:
 
 
 def _first(match: Callable[[tuple[bool, ...]], Cell]) -> Cell:
-    """The match for the first order of operands that has one. Raises Unlike, for the plain order, if none has."""
+    """Return the match for the first order of operands that has one. Raises Unlike, for the plain order, if none
+    has."""
     reason: Unlike | None = None
     for turns in product((False, True), repeat=4):
         try:
@@ -252,7 +253,7 @@ def _swap_if(pair: list[Columns], is_turned: bool) -> tuple[Columns, Columns]:
 
 
 def _check_cell(cell: Cell) -> Cell:
-    """The cell, unless its gates do not fit together. Raises Unlike."""
+    """Return the cell, unless its gates do not fit together. Raises Unlike."""
     x = cell.x
     if any(gate.x != x for gate in cell.gates):
         raise Unlike("the gates take different inputs")

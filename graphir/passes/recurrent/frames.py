@@ -47,7 +47,7 @@ class Frame:
     masked: set[int] = field(default_factory=set)
 
     def sequence(self, x: Columns) -> Value | None:
-        """The sequence (T, N, I) of which the matrix is the slice of each step, None if it is none."""
+        """Return the sequence (T, N, I) of which the matrix is the slice of each step, None if it is none."""
         value = x.value
         if x.start or value.shape is None or value.shape[-1] != x.size:
             return None
@@ -66,7 +66,7 @@ class Frame:
         return value.graph is not self.body
 
     def has_all_steps(self, sequence: Value) -> bool:
-        """Whether it is known that there is one step for each element of the sequence.
+        """Return whether it is known that there is one step for each element of the sequence.
 
         With `lengths` there may be fewer, which is False: as many as the longest has. Raises Unlike for other numbers.
         """
@@ -99,7 +99,8 @@ class Frame:
         return True
 
     def _find_selection(self, value: Value) -> tuple[Value, Value] | None:
-        """What a value is where a sequence has ended and where not, None for one that does not depend on that."""
+        """Return what a value is where a sequence has ended and where not, None for one that does not depend on
+        that."""
         node = through(value).producer
         if node is None or node.graph is not self.body or not isinstance(node.op, ew.Where):
             return None
@@ -114,7 +115,7 @@ class Frame:
         return (first, second) if has_ended else (second, first)
 
     def _end_condition(self, condition: Value) -> tuple[Value, bool]:
-        """The lengths that a condition compares the step's number with, and whether it holds from the end on."""
+        """Return the lengths that a condition compares the step's number with, and whether it holds from the end on."""
         value, flips = through(condition), False
         while (node := value.producer) is not None and isinstance(node.op, ew.Not | Unsqueeze):
             assert node.inputs[0] is not None
@@ -136,7 +137,7 @@ class Frame:
 
 
 def frame_of(node: Node) -> Frame:
-    """A Loop or Scan taken apart. Raises Unlike for one whose number of steps its body decides."""
+    """Return a Loop or Scan taken apart. Raises Unlike for one whose number of steps its body decides."""
     body = node.subgraphs[0]
     if isinstance(node.op, Scan):
         return _frame_of_scan(node, node.op, body)
@@ -171,7 +172,7 @@ def _frame_of_scan(node: Node, op: Scan, body: Graph) -> Frame:
 
 
 def counted(value: Value) -> Value:
-    """The integer that this one is another dtype of."""
+    """Return the integer that this one is another dtype of."""
     value = through(value)
     while value.producer is not None and isinstance(value.producer.op, ew.Cast):
         before = value.producer.inputs[0]
@@ -183,7 +184,7 @@ def counted(value: Value) -> Value:
 
 
 def is_zero(value: Value) -> bool:
-    """Whether all elements are known to be 0."""
+    """Return whether all elements are known to be 0."""
     value = through(value)
     if value.tensor is not None:
         return not value.tensor.numpy().any()
@@ -192,7 +193,7 @@ def is_zero(value: Value) -> bool:
 
 
 def _is_number_of(steps: Value, sequence: Value) -> bool:
-    """Whether a number is the length of the sequence."""
+    """Return whether a number is the length of the sequence."""
     steps = counted(steps)
     length = None if sequence.shape is None else sequence.shape[0]
     if isinstance(length, int | Sym) and steps.known is not None and steps.known.elements == (length,):
@@ -201,7 +202,7 @@ def _is_number_of(steps: Value, sequence: Value) -> bool:
 
 
 def _covers(steps: Value, sequence: Value, lengths: Value) -> bool:
-    """Whether a number is the length of the sequence, or at least the largest of the lengths."""
+    """Return whether a number is the length of the sequence, or at least the largest of the lengths."""
     if _is_number_of(steps, sequence):
         return True
     node = counted(steps).producer
@@ -216,7 +217,7 @@ def _covers(steps: Value, sequence: Value, lengths: Value) -> bool:
 
 
 def _is_length(node: Node, sequence: Value) -> bool:
-    """Whether a Gather takes the first size of the sequence's shape."""
+    """Return whether a Gather takes the first size of the sequence's shape."""
     shape, index = node.inputs
     if shape is None or number_of(index) != 0:
         return False

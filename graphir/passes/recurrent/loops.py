@@ -157,7 +157,7 @@ class _Recognition:
                 self.obsolete.append(join)
 
     def _owners(self, frame: Frame) -> dict[int, _Found | None]:
-        """Which layer gives each result of the loop that is needed, None for a state that never changes.
+        """Return which layer gives each result of the loop that is needed, None for a state that never changes.
 
         Raises Unlike for a result that no layer gives.
         """
@@ -211,7 +211,7 @@ class _Recognition:
             self.assumptions.append(text)
 
     def _replace(self, frame: Frame, owners: dict[int, _Found | None], root: Graph) -> bool:
-        """The layers in the loop's place; False, with nothing changed, if types of the graph contradict them."""
+        """Return the layers in the loop's place; False, with nothing changed, if types of the graph contradict them."""
         rows = [result for result in self.node.outputs[len(frame.states) :] if result.is_needed]
         if self.obsolete:
             rows = [self._fill_rows(join) for join in self.obsolete]
@@ -234,7 +234,7 @@ class _Recognition:
             else:
                 results.append(owner.lasts[slot] if slot < len(frame.states) else _rows(owner))
         try:
-            take_place(self.graph, self.node, results, [node for maker in makers for node in maker.made])
+            take_place(self.graph, self.node, results, [node for maker in makers for node in maker.new_nodes])
         except GraphirError:
             for maker in reversed(makers):
                 maker.take_back()
@@ -250,7 +250,7 @@ class _Recognition:
         return True
 
     def _takers(self, rows: list[Value], owners: dict[int, _Found | None]) -> dict[Node, _Found]:
-        """The nodes that take the last of the loop's rows, with the layer whose last state that is.
+        """Return the nodes that take the last of the loop's rows, with the layer whose last state that is.
 
         Found before anything is turned round: the last row of a layer that runs backwards instead is another one.
         """
@@ -270,7 +270,8 @@ class _Recognition:
         return filled
 
     def _find_reversals(self, frame: Frame, rows: list[Value], takers: list[Node]) -> list[Node] | None:
-        """The nodes that turn all rows round again, for a layer that can run backwards instead; None if it cannot."""
+        """Return the nodes that turn all rows round again, for a layer that can run backwards instead; None if it
+        cannot."""
         sequences = {layer.sequence for layer in self.layers if layer.sequence is not None}
         if len(sequences) != 1 or forward_source(self._sequence, frame.lengths) is None:
             return None
@@ -305,7 +306,7 @@ class _Recognition:
             recurrence.lasts[slot] = last
 
     def _forward(self, maker: Body, sequence: Value, lengths: Value | None) -> Value:
-        """The sequence as it was before it was turned round."""
+        """Return the sequence as it was before it was turned round."""
         source = forward_source(sequence, lengths)
         assert source is not None
         value, perms = source
@@ -326,7 +327,7 @@ class _Recognition:
 
 
 def _rows(layer: _Found | None) -> Value:
-    """The rows of a layer that is there."""
+    """Return the rows of a layer that is there."""
     assert layer is not None
     assert layer.rows is not None
     return layer.rows

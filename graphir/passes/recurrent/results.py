@@ -19,7 +19,7 @@ _FAR = 2**31 - 1
 
 
 def last_takers(graph: Graph, rows: Value) -> list[Node]:
-    """The nodes of a graph that take the last of the rows."""
+    """Return the nodes of a graph that take the last of the rows."""
     return [
         node
         for node in rows.users()
@@ -53,7 +53,7 @@ def drop_whole_gathers(graph: Graph, rows: Value) -> None:
 
 
 def _are_all(indices: Value | None, rows: Value) -> bool:
-    """Whether the indices are 0, 1, 2 and so on, as many as there are rows."""
+    """Return whether the indices are 0, 1, 2 and so on, as many as there are rows."""
     size = None if rows.shape is None else rows.shape[0]
     if indices is None or indices.rank != 1 or not isinstance(size, int | Sym):
         return False
@@ -69,7 +69,7 @@ def _are_all(indices: Value | None, rows: Value) -> bool:
 
 
 def filling(rows: Value, length: Dim) -> Node | None:
-    """The node that fills the rows with zeros up to a length, if nothing else depends on how many there are."""
+    """Return the node that fills the rows with zeros up to a length, if nothing else depends on how many there are."""
     users = [node for node in rows.users() if not isinstance(node.op, Shape) or not node.op.start]
     if rows.is_held or [type(node.op) for node in users] not in ([Shape, Concat], [Concat, Shape]):
         return None
@@ -91,13 +91,13 @@ def filling(rows: Value, length: Dim) -> Node | None:
 
 
 def _only_user(node: Node, kind: type[Operator]) -> Node | None:
-    """The only node that uses the result, if it is of this kind."""
+    """Return the only node that uses the result, if it is of this kind."""
     result, users = node.outputs[0], node.outputs[0].users()
     return users[0] if len(users) == 1 and isinstance(users[0].op, kind) and not result.is_held else None
 
 
 def forward_source(value: Value, lengths: Value | None) -> tuple[Value, list[tuple[int, ...]]] | None:
-    """What a sequence (T, N, I) is the reverse of, and the transposes between them, the last one first.
+    """Return what a sequence (T, N, I) is the reverse of, and the transposes between them, the last one first.
 
     With `lengths` each of the N sequences is turned round as far as it goes.
     """
@@ -114,7 +114,7 @@ def forward_source(value: Value, lengths: Value | None) -> tuple[Value, list[tup
 
 
 def reversals(graph: Graph, rows: Value, ignored: list[Node], lengths: Value | None) -> list[Node] | None:
-    """The nodes that turn the rows (T, N, H) round, None if anything else uses them as they are."""
+    """Return the nodes that turn the rows (T, N, H) round, None if anything else uses them as they are."""
     nodes: list[Node] = []
     pending = [(rows, (0, 1))]
     while pending:
@@ -136,7 +136,8 @@ def reversals(graph: Graph, rows: Value, ignored: list[Node], lengths: Value | N
 
 
 def _is_turn(node: Node, axes: tuple[int, int], lengths: Value | None) -> bool:
-    """Whether a node turns round its operand's axis of time, the first of the axes; the other one is the batch."""
+    """Return whether a node turns round its operand's axis of time, the first of the axes; the other one is the
+    batch."""
     if lengths is None:
         return is_reversal(node, axes[0])
     op, value = node.op, node.inputs[0] if node.inputs else None
@@ -147,7 +148,7 @@ def _is_turn(node: Node, axes: tuple[int, int], lengths: Value | None) -> bool:
 
 
 def is_reversal(node: Node, axis: int) -> bool:
-    """Whether a node turns its operand round along this axis alone."""
+    """Return whether a node turns its operand round along this axis alone."""
     value = node.inputs[0] if node.inputs else None
     if not isinstance(node.op, Slice) or value is None or value.shape is None:
         return False

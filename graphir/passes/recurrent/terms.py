@@ -78,19 +78,19 @@ class Terms:
         self.body = body
 
     def whole(self, value: Value) -> Columns:
-        """All columns of a matrix. Raises Unlike for what is none, or whose width is not known."""
+        """Return all columns of a matrix. Raises Unlike for what is none, or whose width is not known."""
         shape = value.shape
         if shape is None or len(shape) != 2 or not isinstance(shape[1], int):
             raise Unlike(f"{value.name} is {value.type}, no matrix of known width")
         return Columns(value, 0, shape[1])
 
     def inside(self, value: Value) -> Node | None:
-        """The node of the body that computes a value, None for one from around it or an input of it."""
+        """Return the node of the body that computes a value, None for one from around it or an input of it."""
         node = value.producer
         return node if node is not None and node.graph is self.body else None
 
     def source(self, columns: Columns) -> Columns:
-        """The columns where they were computed, behind copies, cuts and joins."""
+        """Return the columns where they were computed, behind copies, cuts and joins."""
         while True:
             node = self.inside(columns.value)
             source = None if node is None else self._before(node, columns)
@@ -99,7 +99,7 @@ class Terms:
             columns = source
 
     def _before(self, node: Node, columns: Columns) -> Columns | None:
-        """The same columns of an operand, None if the node computes something."""
+        """Return the same columns of an operand, None if the node computes something."""
         op, value = node.op, node.inputs[0]
         if value is None:
             return None
@@ -122,7 +122,7 @@ class Terms:
         return None
 
     def terms(self, columns: Columns) -> list[Term]:
-        """What the columns are the sum of."""
+        """Return what the columns are the sum of."""
         columns = self.source(columns)
         node = self.inside(columns.value)
         if node is None:
@@ -135,20 +135,21 @@ class Terms:
         return [scaled or Other(columns)]
 
     def _addend(self, value: Value, columns: Columns) -> list[Term]:
-        """What an operand of a sum adds to these columns of the sum."""
+        """Return what an operand of a sum adds to these columns of the sum."""
         bias = self._bias(value, columns)
         if bias is not None:
             return [bias]
         return self.terms(self.operand(value, columns))
 
     def operand(self, value: Value, columns: Columns) -> Columns:
-        """The columns of an operand from which an elementwise operator computes these. Raises Unlike if it spreads."""
+        """Return the columns of an operand from which an elementwise operator computes these. Raises Unlike if it
+        spreads."""
         if self.whole(value).size != self.whole(columns.value).size:
             raise Unlike(f"{value.name} {value.type} is not as wide as {columns.value.name} {columns.value.type}")
         return Columns(value, columns.start, columns.size)
 
     def _bias(self, value: Value, columns: Columns) -> Bias | None:
-        """A number or vector that is added to each row, None for what is neither."""
+        """Return a number or vector that is added to each row, None for what is neither."""
         number = number_of(value)
         if number is not None and value.dtype is not None and value.dtype.is_float and (value.rank or 0) <= 2:
             return number
@@ -183,7 +184,7 @@ class Terms:
         return terms
 
     def _pieces(self, columns: Columns) -> list[Columns]:
-        """The matrices that are joined to this one."""
+        """Return the matrices that are joined to this one."""
         columns = self.source(columns)
         node = self.inside(columns.value)
         if node is None or not isinstance(node.op, Concat) or columns != self.whole(columns.value):
@@ -202,11 +203,11 @@ class Terms:
         return None
 
     def factors(self, columns: Columns) -> list[Columns]:
-        """The two matrices whose product, element by element, the columns are. Raises Unlike."""
+        """Return the two matrices whose product, element by element, the columns are. Raises Unlike."""
         return self._operands(columns, ew.Mul)
 
     def addends(self, columns: Columns) -> list[Columns]:
-        """The two matrices whose sum the columns are. Raises Unlike."""
+        """Return the two matrices whose sum the columns are. Raises Unlike."""
         return self._operands(columns, ew.Add)
 
     def _operands(self, columns: Columns, kind: type[ew.Mul | ew.Add]) -> list[Columns]:
@@ -217,7 +218,7 @@ class Terms:
         return [self.source(self.operand(value, columns)) for value in node.inputs if value is not None]
 
     def one_less(self, columns: Columns) -> Columns:
-        """z, of columns that are 1 - z. Raises Unlike."""
+        """Return z, of columns that are 1 - z. Raises Unlike."""
         columns = self.source(columns)
         node = self.inside(columns.value)
         if node is None or not isinstance(node.op, ew.Sub) or number_of(node.inputs[0]) != 1 or not node.inputs[1]:
@@ -225,7 +226,7 @@ class Terms:
         return self.source(self.operand(node.inputs[1], columns))
 
     def function(self, columns: Columns) -> tuple[Function, Columns]:
-        """The function that gives the columns, and what it takes; without one the linear function."""
+        """Return the function that gives the columns, and what it takes; without one the linear function."""
         columns = self.source(columns)
         node = self.inside(columns.value)
         if node is None:
@@ -252,7 +253,8 @@ class Terms:
         return Function("HardSigmoid", scale * slope, scale * added), inner
 
     def _bounds(self, columns: Columns) -> tuple[float, float, Columns] | None:
-        """The least and the largest number, and the matrix that is limited to them, by Clip or by Min and Max."""
+        """Return the least and the largest number, and the matrix that is limited to them, by Clip or by Min and
+        Max."""
         node = self.inside(columns.value)
         if node is None:
             return None

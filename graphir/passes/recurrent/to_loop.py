@@ -53,11 +53,11 @@ def write_as_loop(graph: Graph, node: Node, names: Names) -> list[Node]:
     try:
         ways = [_Way(maker, node, way, steps, hidden) for way in range(op.direction.count)]
         wanted = [ways[0].joined(slot, ways) for slot in range(len(node.outputs))]
-        take_place(graph, node, wanted, maker.made)
+        take_place(graph, node, wanted, maker.new_nodes)
     except GraphirError:
         maker.take_back()
         raise
-    return [node for node in maker.made if node.graph is graph]
+    return [node for node in maker.new_nodes if node.graph is graph]
 
 
 class _Way:
@@ -88,7 +88,7 @@ class _Way:
         self.results = [stacked, *map(self._mask_last, lasts)]
 
     def _loop(self, starts: Sequence[Value], steps: int) -> Sequence[Value]:
-        """All steps, whose number is known, as a Loop: the last states and the rows."""
+        """Return all steps, whose number is known, as a Loop: the last states and the rows."""
         if self.is_reverse:
             self.data = self._reverse_rows(self.data)
         number = self._input("step", TensorType(DType.INT64, ()))
@@ -116,32 +116,32 @@ class _Way:
         return self._build_loop(op, [*starts, self.data])
 
     def _build_loop(self, op: Loop | Scan, operands: Sequence[Value | None]) -> Sequence[Value]:
-        """The results of the node whose body the steps are."""
+        """Return the results of the node whose body the steps are."""
         names = [self.maker.names.fresh(f"{self.maker.prefix}_way{self.way}") for _ in range(op.output_count)]
         loop = self.maker.target.add_node(
             op, operands, name=names[0], output_names=names, before=self.node, subgraphs=[self.body]
         )
-        self.maker.made.append(loop)
+        self.maker.new_nodes.append(loop)
         self.maker.names.ancestors[loop] = self.node
         return loop.outputs
 
     def outer(self, op: Operator, *values: Value) -> Value:
-        """A node before the layer's."""
+        """Return a node before the layer's."""
         return self.maker.add(op, values, self.node, f"way{self.way}").output
 
     def joined(self, slot: int, ways: Sequence[_Way]) -> Value:
-        """A result of the layer: those of all directions, beside each other on an axis of their own."""
+        """Return a result of the layer: those of all directions, beside each other on an axis of their own."""
         axis = 0 if slot else 1
         parts = [self.outer(Unsqueeze(), way.results[slot], self.integers(axis)) for way in ways]
         return parts[0] if len(parts) == 1 else self.outer(Concat(axis), *parts)
 
     def inner(self, op: Operator, *values: Value) -> Value:
-        """A node of the body."""
+        """Return a node of the body."""
         name = self.maker.names.fresh(f"{self.maker.prefix}_way{self.way}_step")
         return self.body.add(op, *values, name=name, output=name)
 
     def integers(self, *numbers: int) -> Value:
-        """A vector of int64."""
+        """Return a vector of int64."""
         return self.maker.target.constant(list(numbers), DType.INT64)
 
     def _integer(self, number: int) -> Value:
@@ -180,7 +180,7 @@ class _Way:
         )
 
     def _start(self, slot: int) -> Value:
-        """The first state (N, H)."""
+        """Return the first state (N, H)."""
         if self._optional(slot) is not None:
             return self._direction_part(slot)
         batch = self.outer(Shape(1, 2), self.data)
@@ -188,14 +188,14 @@ class _Way:
         return self.outer(ConstantOfShape(0.0, self.dtype), shape)
 
     def _ends(self, steps: int | None) -> Value | None:
-        """How many steps each sequence has, (N, 1) of int64; None if all have all of them."""
+        """Return how many steps each sequence has, (N, 1) of int64; None if all have all of them."""
         lengths = self._optional(4)
         if lengths is None or (lengths.tensor is not None and bool((lengths.tensor.numpy() == steps).all())):
             return None
         return self.outer(Unsqueeze(), self.outer(ew.Cast(DType.INT64), lengths), self.integers(1))
 
     def _mask_last(self, last: Value) -> Value:
-        """A last state (N, H), 0 for sequences without elements."""
+        """Return a last state (N, H), 0 for sequences without elements."""
         lengths = self._optional(4)
         assert lengths is not None or self.ends is None
         if self.ends is None or (lengths is not None and _all_positive(lengths)):
@@ -204,7 +204,7 @@ class _Way:
         return self.outer(ew.Where(), begun, last, self._number(0.0))
 
     def _step(self, x: Value, states: Sequence[Value]) -> list[Value]:
-        """The states behind a step."""
+        """Return the states behind a step."""
         if isinstance(self.op, LSTM):
             return self._lstm(x, *states)
         if isinstance(self.op, GRU):
@@ -277,7 +277,7 @@ class _Way:
         return self._sum(self._product(self._rest(z), fresh), self._product(z, h))
 
     def _gate_columns(self) -> list[Value]:
-        """The recurrent weights of each gate."""
+        """Return the recurrent weights of each gate."""
         size = self.hidden
         bounds = [(index * size, (index + 1) * size) for index in range(3)]
         axis = self.integers(1)
@@ -290,7 +290,7 @@ class _Way:
         return [None] * 3 if bias is None else self._cut(bias, 3, self.hidden)
 
     def _functions(self) -> list[Make]:
-        """The functions of this direction; numbers are stated for those functions that have one, in order."""
+        """Return the functions of this direction; numbers are stated for those functions that have one, in order."""
         op = self.op
         names = [name.lower() for name in op.activations] or [
             name.lower() for name in DEFAULTS[type(op)] * op.direction.count
@@ -326,5 +326,5 @@ class _Way:
 
 
 def _all_positive(lengths: Value) -> bool:
-    """Whether all sequences are known to have an element."""
+    """Return whether all sequences are known to have an element."""
     return lengths.tensor is not None and bool((lengths.tensor.numpy() > 0).all())

@@ -42,7 +42,8 @@ class View:
         return tuple(self.ranges[axis][1] - self.ranges[axis][0] for axis in self.axes)
 
     def reader(self) -> Callable[[], np.ndarray[Any, Any]]:
-        """What gives the part's elements, of a value that is a parameter with elements; it holds the tensor alone."""
+        """Return what gives the part's elements, of a value that is a parameter with elements; it holds the tensor
+        alone."""
         tensor, ranges, axes, shape = self.value.tensor, self.ranges, self.axes, self.shape
         assert tensor is not None
         is_plain, dtype = tensor.dtype is self.dtype, self.dtype.numpy()
@@ -57,7 +58,7 @@ class View:
 
 
 def number_of(value: Value | None) -> float | None:
-    """The only element of a value that is known."""
+    """Return the only element of a value that is known."""
     known = None if value is None else value.known
     if known is None or len(known.elements) != 1:
         return None
@@ -66,20 +67,20 @@ def number_of(value: Value | None) -> float | None:
 
 
 def through(value: Value) -> Value:
-    """The value that this one is a copy of."""
+    """Return the value that this one is a copy of."""
     while value.producer is not None and isinstance(value.producer.op, ew.Identity) and value.producer.inputs[0]:
         value = value.producer.inputs[0]
     return value
 
 
 def integers(node: Node, slot: int) -> tuple[int, ...] | None:
-    """The known elements of an operand, None for one that is absent or computed."""
+    """Return the known elements of an operand, None for one that is absent or computed."""
     value = node.inputs[slot] if slot < len(node.inputs) else None
     return None if value is None or value.known is None else value.known.integers()
 
 
 def view_of(body: Graph, value: Value, *bounds: Range) -> View | None:
-    """The part of a value that lies in these bounds of its last axes, if it comes from around the body.
+    """Return the part of a value that lies in these bounds of its last axes, if it comes from around the body.
 
     The axes before those have size 1. None for what changes from step to step or is not followed.
     """
@@ -92,7 +93,7 @@ def view_of(body: Graph, value: Value, *bounds: Range) -> View | None:
 
 
 def _follow_source(body: Graph, view: View) -> View | None:
-    """The view where its elements come from: a parameter, or a value that is computed around the body."""
+    """Return the view where its elements come from: a parameter, or a value that is computed around the body."""
     while True:
         node = view.value.producer
         if node is None:
@@ -104,7 +105,7 @@ def _follow_source(body: Graph, view: View) -> View | None:
 
 
 def _before_view(node: Node, view: View) -> View | None:
-    """The same part as one of an operand, None if the node computes something."""
+    """Return the same part as one of an operand, None if the node computes something."""
     op, value = node.op, node.inputs[0] if node.inputs else None
     shape = None if value is None else value.shape
     if value is None or shape is None or value.dtype is None or not all(isinstance(size, int) for size in shape):
@@ -137,7 +138,7 @@ def _before_view(node: Node, view: View) -> View | None:
 
 
 def _before_reshaped(node: Node, view: View) -> View | None:
-    """A part of what Squeeze or Unsqueeze gives as part of its operand."""
+    """Return a part of what Squeeze or Unsqueeze gives as part of its operand."""
     value = node.inputs[0]
     assert value is not None
     assert value.rank is not None
@@ -163,7 +164,7 @@ def _before_reshaped(node: Node, view: View) -> View | None:
 
 
 def _before_joined(node: Node, view: View) -> View | None:
-    """A part of what Concat gives as part of the one operand that it lies in."""
+    """Return a part of what Concat gives as part of the one operand that it lies in."""
     op = node.op
     assert isinstance(op, Concat)
     axis = normalize_axis(op.axis, len(view.ranges))
@@ -180,7 +181,7 @@ def _before_joined(node: Node, view: View) -> View | None:
 
 
 def offset_of(node: Node, value: Value, axis: int) -> int:
-    """Where a result of Split starts in its operand. Raises Unlike if that is not known."""
+    """Return where a result of Split starts in its operand. Raises Unlike if that is not known."""
     sizes = [None if part.shape is None else part.shape[axis] for part in node.outputs[: value.index]]
     known = [size for size in sizes if isinstance(size, int)]
     if len(known) < len(sizes):
@@ -189,7 +190,8 @@ def offset_of(node: Node, value: Value, axis: int) -> int:
 
 
 def slice_starts(node: Node) -> dict[int, int] | None:
-    """Where a Slice starts on each axis that it cuts, None unless that is known and it takes each element in turn."""
+    """Return where a Slice starts on each axis that it cuts, None unless that is known and it takes each element in
+    turn."""
     value = node.inputs[0]
     if not isinstance(node.op, Slice) or value is None or value.shape is None:
         return None

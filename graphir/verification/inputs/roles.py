@@ -288,6 +288,6 @@ def _positions(value: Value | None) -> Dim | None:
 def order_sensitive(graph: Graph) -> list[str]:
     """Return the operators of the graph and of its subgraphs that choose among equal elements: two correct models need
     not choose the same."""
-    from graphir.analysis.held import count_operators
+    from graphir.analysis.contents import count_operators
 
     return sorted(name for name in count_operators(graph) if traits_of(name).decides >= Decision.ORDERS)

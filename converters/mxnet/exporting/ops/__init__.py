@@ -20,7 +20,7 @@ FAMILIES = (
 @cache
 def export_table() -> FamilyTable[type[Operator], ExportFunction]:
     """The export function of every operator that MXNet can say."""
-    return FamilyTable(__name__, FAMILIES, "EXPORTS", made=_after_idioms)
+    return FamilyTable(__name__, FAMILIES, "EXPORTS", convert=_after_idioms)
 
 
 def _after_idioms(op: type[Operator], function: ExportFunction) -> ExportFunction:

@@ -23,18 +23,18 @@ _PRECISION = 0.005
 @dataclass(frozen=True)
 class Crossings:
     """What the programme knows of a problem: `filled` bytes of needed values up to each node, `highest` the same with
-    gradients, the most so far; `crossing` the bytes that a cut behind each node keeps; `held` values with so many
+    gradients, the most so far; `crossing` the bytes that a cut behind each node keeps; `pinned` values with so many
     readers in between that they are kept at every cut, once.
     """
 
     filled: list[int]
     highest: list[int]
     crossing: list[int]
-    held: frozenset[int]
+    pinned: frozenset[int]
 
 
 def crossings(problem: Problem) -> Crossings:
-    """What cuts behind each node would keep. Linear in nodes."""
+    """Return what cuts behind each node would keep. Linear in nodes."""
     count = len(problem.names)
     span = max(_LEAST_SPAN, int(_SPANS * math.sqrt(count)))
     kept = frozenset(
@@ -56,9 +56,9 @@ def crossings(problem: Problem) -> Crossings:
 
 
 def cut(problem: Problem, known: Crossings, budget: int) -> list[int] | None:
-    """The nodes behind which to cut, None if no cuts fit the budget. n log n in nodes."""
+    """Return the nodes behind which to cut, None if no cuts fit the budget. n log n in nodes."""
     count = len(problem.names)
-    base = sum(problem.sizes[node] for node in known.held)
+    base = sum(problem.sizes[node] for node in known.pinned)
     room = budget - base
     sums, before = [0] * count, [-1] * count
     reached = 0
@@ -88,7 +88,7 @@ def cut(problem: Problem, known: Crossings, budget: int) -> list[int] | None:
 
 
 def narrow_places(known: Crossings, reach: int) -> list[int]:
-    """The nodes behind which less crosses than anywhere within `reach` nodes, of equal ones the first."""
+    """Return the nodes behind which less crosses than anywhere within `reach` nodes, of equal ones the first."""
     count = len(known.crossing)
     nodes: list[int] = []
     for node, size in enumerate(known.crossing[:-1]):
@@ -110,7 +110,8 @@ def walk(known: Crossings, candidates: Sequence[int], room: int) -> list[int]:
 
 
 def twice_by(problem: Problem, known: Crossings, cuts: Iterable[int], *, end: bool = False) -> set[int]:
-    """What runs twice with these cuts: all but what crosses them and is held; with `end` also behind the last one."""
+    """Return what runs twice with these cuts: all but what crosses them and is held; with `end` also behind the last
+    one."""
     twice: set[int] = set()
     ordered_cuts = sorted(cuts)
     index = 0
@@ -118,13 +119,13 @@ def twice_by(problem: Problem, known: Crossings, cuts: Iterable[int], *, end: bo
         while index < len(ordered_cuts) and ordered_cuts[index] < node:
             index += 1
         crosses = index < len(ordered_cuts) and problem.last_read[node] > ordered_cuts[index]
-        if not crosses and node not in known.held and (index < len(ordered_cuts) or end):
+        if not crosses and node not in known.pinned and (index < len(ordered_cuts) or end):
             twice.add(node)
     return twice
 
 
 def plan_by_cuts(problem: Problem, budget: int | None = None) -> Choice | None:
-    """The plan with the least work that these cuts find within a budget in bytes, or with the least memory.
+    """Return the plan with the least work that these cuts find within a budget in bytes, or with the least memory.
 
     None if no plan was found that fits. Cost: n log n in nodes, some twenty times.
     """
@@ -155,7 +156,7 @@ def plan_by_cuts(problem: Problem, budget: int | None = None) -> Choice | None:
 
 
 def least(tried: Callable[[int], Choice | None], above: int) -> Choice | None:
-    """The plan with the lowest peak: the smallest budget that has cuts, by halving."""
+    """Return the plan with the lowest peak: the smallest budget that has cuts, by halving."""
     low, high, best = 0, above, None
     while high - low > max(1, int(high * _PRECISION)):
         middle = (low + high) // 2
@@ -185,7 +186,7 @@ def keep_more(problem: Problem, choice: Choice, fits: Callable[[Choice], bool]) 
 
 
 def least_work(problem: Problem, budget: int) -> float:
-    """A bound: no plan within the budget does less work twice.
+    """Return a bound: no plan within the budget does less work twice.
 
     When the backward pass begins every kept value is there, so they fit into the budget beside its first gradients;
     what of the needed values does not fit, in the best case fractions with the least work for their bytes, runs twice.

@@ -54,8 +54,8 @@ class _Rows:
 
 
 def solve(problem: Problem, budget: int | None, seconds: float) -> Solved | None:
-    """The plan with the least work within a budget in bytes, or the least peak; None if there is none, or none was
-    found in time.
+    """Return the plan with the least work within a budget in bytes, or the least peak; None if there is none, or none
+    was found in time.
 
     Raises MissingSolver without SciPy, GraphirError for more than LARGEST nodes.
     """
@@ -97,7 +97,7 @@ def solve(problem: Problem, budget: int | None, seconds: float) -> Solved | None
 
 
 def _places(count: int) -> dict[tuple[int, int], int]:
-    """The columns of `there`, behind those of `twice` and of `kept`."""
+    """Return the columns of `there`, behind those of `twice` and of `kept`."""
     pairs = ((node, step) for node in range(count) for step in range(node, count))
     return {pair: 2 * count + index for index, pair in enumerate(pairs)}
 

@@ -58,7 +58,8 @@ class Problem:
 
 
 def _gradients(sizes: Sequence[int], last: Sequence[int], count: int) -> list[int]:
-    """The bytes of gradients at each backward step: a value's is there from its last reader's step to its own."""
+    """Return the bytes of gradients at each backward step: a value's is there from its last reader's step to its
+    own."""
     change = [0] * (count + 1)
     for node, size in enumerate(sizes):
         change[node] += size
@@ -76,12 +77,12 @@ class Choice:
 
 
 def keep_all(problem: Problem) -> Choice:
-    """The choice of frameworks by default: nothing runs twice."""
+    """Return the choice of frameworks by default: nothing runs twice."""
     return evaluate(problem, ())
 
 
 def evaluate(problem: Problem, nodes: Iterable[int]) -> Choice:
-    """What it takes that these nodes run twice; pinned ones among them do not. Linear in nodes and inputs."""
+    """Return what it takes that these nodes run twice; pinned ones among them do not. Linear in nodes and inputs."""
     count = len(problem.names)
     twice = frozenset(nodes) - problem.pinned
     kept = set()
@@ -116,7 +117,7 @@ def evaluate(problem: Problem, nodes: Iterable[int]) -> Choice:
 
 
 def chain(sizes: Sequence[int], works: Sequence[int] | None = None) -> Problem:
-    """A chain of layers, each of whose backward steps reads what the layer read and made.
+    """Return a chain of layers, each of whose backward steps reads what the layer read and made.
 
     >>> evaluate(chain([10] * 9), {0, 1, 3, 4}).peak < keep_all(chain([10] * 9)).peak
     True

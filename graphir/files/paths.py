@@ -13,10 +13,10 @@ from graphir.errors import FormatError
 ADDRESS = re.compile(r"([a-z][a-z0-9+.-]+):/+")
 
 
-def nothing_at(path: str | os.PathLike[str], wanted: str = "no such file") -> str:
+def describe_missing(path: str | os.PathLike[str], wanted: str = "no such file") -> str:
     """Return what to say of a place where nothing is; of an address, that it is one.
 
-    >>> nothing_at("model.onnx"), nothing_at(Path("https://a.org/m.onnx"))
+    >>> describe_missing("model.onnx"), describe_missing(Path("https://a.org/m.onnx"))
     ('model.onnx: no such file', 'https://a.org/m.onnx: graphir reads files, not addresses; download it first')
     """
     address = ADDRESS.match(os.fspath(path))
@@ -26,8 +26,8 @@ def nothing_at(path: str | os.PathLike[str], wanted: str = "no such file") -> st
     return f"{address[1]}://{rest}: graphir reads files, not addresses; download it first"
 
 
-def beside(model: str | os.PathLike[str], path: str | os.PathLike[str], what: str) -> Path:
-    """The file behind a place that goes with a model's file, all links followed; `what` names it in errors.
+def resolve_beside(model: str | os.PathLike[str], path: str | os.PathLike[str], what: str) -> Path:
+    """Return the file behind a place that goes with a model's file, all links followed; `what` names it in errors.
 
     It must lie in the folder of the model's path or in the folder that the model's own file lies in, so that a cache
     whose folder of names links into a folder of contents works. Whether it exists is left to who opens it. Raises

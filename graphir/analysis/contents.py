@@ -11,7 +11,8 @@ from graphir.types import DType
 
 
 def weights(graph: Graph, *, used: bool = True) -> dict[str, Tensor]:
-    """The elements of the source's weights, those in subgraphs included, by name; of those that are `used` only."""
+    """Return the elements of the source's weights, those in subgraphs included, by name; of those that are `used`
+    only."""
     tensors: dict[str, Tensor] = {}
     for value in used_weights(graph) if used else _parameters(graph):
         if value.sources and value.tensor is not None:
@@ -21,7 +22,7 @@ def weights(graph: Graph, *, used: bool = True) -> dict[str, Tensor]:
 
 
 def used_weights(graph: Graph) -> Iterator[Value]:
-    """The parameters that are weights of the source and that something uses, those in subgraphs included."""
+    """Return the parameters that are weights of the source and that something uses, those in subgraphs included."""
     return (value for value in _parameters(graph) if value.sources and value.is_needed)
 
 
@@ -33,7 +34,7 @@ def _parameters(graph: Graph) -> Iterator[Value]:
 
 
 def count_operators(graph: Graph) -> dict[str, int]:
-    """How many nodes there are of each operator, those of subgraphs included."""
+    """Return how many nodes there are of each operator, those of subgraphs included."""
     counts: Counter[str] = Counter()
     pending = [graph]
     while pending:
@@ -44,7 +45,7 @@ def count_operators(graph: Graph) -> dict[str, int]:
 
 
 def stored_bytes(tensor: Tensor) -> int:
-    """How many bytes the elements take, of strings those of their UTF-8 texts."""
+    """Return how many bytes the elements take, of strings those of their UTF-8 texts."""
     if tensor.dtype is not DType.STRING:
         return tensor.nbytes
     return sum(
