@@ -41,7 +41,8 @@ class Draw:
     compares them with are put among `signed` ones, and from the last on into a `mask`. `rows` of tables: `any`, or the
     `edges`: first, last, and outside where the model has a meaning for that; `negative` has rows counted from the end
     too, as ONNX allows. `truth` is what inputs of one boolean are, every other one the opposite; without it they are
-    drawn. `other` is the candidate's graph: what it compares with is reached as well.
+    drawn. `other` is the candidate's graph: whole numbers that it compares with are reached as well. Its real ones are
+    where parts run by themselves: inputs that lead so far may overflow in the whole model.
     """
 
     name: str
@@ -161,8 +162,7 @@ def drawn(
     elif dtype.is_float:
         numbers = drawn_floats(generator, shape, draw)
         if draw.floats == "wide" and value.graph is not None:
-            nodes = [node for graph in (value.graph, draw.other) if graph is not None for node in graph.nodes]
-            numbers = _beyond(generator, numbers, nodes)
+            numbers = _beyond(generator, numbers, value.graph.nodes)
     else:
         numbers = _integers(generator, value, dtype, shape, draw, _numbers_met(value, index, draw.other))
     return np.asarray(numbers).astype(dtype.numpy())

@@ -61,8 +61,8 @@ class FeedRequest:
         other: Mapping[str, Sequence[object]] | None = None,
         candidate: Callable[[], Graph | None] = lambda: None,
     ) -> FeedRequest:
-        """Those of a graph; the drawn ones have sizes that suit the inputs of the `other` model, and reach what the
-        `candidate` compares with."""
+        """Those of a graph; the drawn ones have sizes that suit the inputs of the `other` model; whole numbers
+        are also those that the `candidate` compares with."""
         state = state_inputs(graph)
         return FeedRequest(
             {value.name: value.shape for value in graph.inputs},

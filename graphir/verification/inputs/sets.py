@@ -94,7 +94,7 @@ def drawn_sets(
     The first has the sizes that `make_feeds` takes, `edges` others (see `other_shapes`). A `mask` of floats is full of
     equal numbers, among which two correct models may choose differently: a graph with operators that choose (TopK) gets
     none. Of one that is `is_opaque` only the inputs are known: integers are 0 or 1. `candidate` gives the other graph
-    if there is one: numbers reach what it compares with, too.
+    if there is one: whole numbers are also those that it compares with.
     """
     draws = {name: replace(draw, integers="mask") if is_opaque else draw for name, draw in DRAWS.items()}
     sizes = OpenSizes(graph, stated_sizes(graph, other or {}))
