@@ -74,9 +74,11 @@ class Regions:
         for part in self.parts(self._name):
             self._lay_out(part)
         # What cannot hold the same numbers is no pair, whatever its names say: what stands around it is one part.
+        # Sizes are no ends either: the candidate's own are read by what follows, which shows whether they are right.
         self._name = {
-            value: name for value, name in self._name.items() if value in self._orders or name in self._ends
-        }
+            value: name for value, name in self._name.items()
+            if name in self._ends or (value in self._orders and not _is_size(known.pairs[value]))
+        }  # fmt: skip
         self._find_readers()
         self._merged: set[Value] = set()
         self._turned = {value for value, order in self._orders.items() if order}
@@ -381,7 +383,11 @@ def _is_tensor(*values: Value) -> bool:
 
 
 def _can_be_fed(value: Value, known: Known) -> bool:
-    """Whether a value is a tensor of numbers that are computed: sizes stay what the candidate makes of its inputs."""
+    """Return whether a value is a tensor of numbers that are computed: sizes stay what the candidate makes of its
+    inputs."""
     other = known.pairs[value]
-    is_number = other.dtype is None or other.dtype.numpy().kind in "fiubV"
-    return is_number and not (other.producer is not None and isinstance(other.producer.op, Shape))
+    return (other.dtype is None or other.dtype.numpy().kind in "fiubV") and not _is_size(other)
+
+
+def _is_size(value: Value) -> bool:
+    return value.producer is not None and isinstance(value.producer.op, Shape)
