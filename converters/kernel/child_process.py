@@ -312,7 +312,7 @@ class ChildProcess:
             _kill(self._child)
             self._child.wait()
             text = f"{self._who} said what is no answer and was ended{self._last_words()}"
-        return self._note_failure(LiveCrashed, text)
+            return self._note_failure(LiveCrashed, text)
         tail = self._last_words()
         if code < 0 and -code == getattr(signal, "SIGXCPU", 0):
             return self._too_long()

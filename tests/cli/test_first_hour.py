@@ -116,6 +116,7 @@ def test_an_interrupt_is_quiet_from_the_start(digits: Path, after: float) -> Non
 # An interrupt comes while the module is imported whose name is the first argument.
 INTERRUPTED_IMPORT = """
 import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell starts what runs in the background without it
 import graphir.__main__
 class Finder:
     def find_spec(self, name, *_):

@@ -94,7 +94,7 @@ def test_pictures(graphir: Command, chain: Path, tmp_path: Path, suffix: str, be
         ((*GIVEN, "--budget", "1KB", "--seconds", "5"), 1, "no plan was found that trains in 1024 bytes"),
         ((*GIVEN, "--budget", "much"), 2, "'much' is not a size; write a number with a unit, as in 512MB or 1.5GB"),
         ((*GIVEN, "--budget", "1MB", "--least"), 2, "not allowed with"),
-        ((*GIVEN, "--symbol", "x.json"), 2, "with --budget or --least only"),
+        ((*GIVEN, "--symbol", "x.json"), 2, "a plan to write needs --budget or --least"),
         ((*GIVEN, "--timeline", "x.png"), 2, "its name must end in .html or .svg"),
     ],
 )

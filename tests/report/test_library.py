@@ -77,7 +77,7 @@ def test_the_report_of_a_conversion_is_one_line_in_an_interpreter(tmp_path: Path
 def test_help_of_padding_shows_the_function() -> None:
     said = pydoc.render_doc(graphir.padding, renderer=pydoc.plaintext)  # type: ignore[attr-defined]
     assert said.startswith("Python Library Documentation: function padding\n")
-    assert "What every convolution and pooling of a model pads" in said
+    assert "Return what every convolution and pooling of a model pads" in said
     audit, ours = (inspect.signature(one) for one in (graphir.inspection.padding, graphir.padding))
     kinds = [[(one.name, one.kind, one.default) for one in held.parameters.values()] for held in (audit, ours)]
     assert kinds[0] == kinds[1]
