@@ -7,7 +7,7 @@ same, with outputs of the same names and types, and says in its `Outcome` what i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,8 @@ from graphir.structure.record import record
 from .outcome import Outcome
 
 if TYPE_CHECKING:
+    from graphir.ops.base import Operator
+
     from .evaluator import Evaluator
     from .inline import Names
 
@@ -116,6 +118,42 @@ def simplification() -> Pipeline:
     from .simplify import simplify
 
     return Pipeline("simplification", (step(simplify),))
+
+
+def smallest(evaluator: Evaluator | None, operators: Collection[type[Operator]] = ()) -> Pipeline:
+    """Return the steps to the smallest equal graph, subgraphs included.
+
+    Further `operators` are recognised in what spells them out. Without `evaluator` constants that inference does not
+    know are left.
+    """
+    from .common_subexpressions import merge_equal_nodes
+    from .fold_constants import fold_constants
+    from .fusions import fusions
+    from .no_ops import NO_OPS
+    from .rewrite import apply_rules
+    from .simplify import simplify
+
+    steps = (
+        step(simplify, further=NO_OPS),
+        step(fold_constants, evaluator=evaluator),
+        step(merge_equal_nodes),
+        step(apply_rules, rules=fusions(operators)),
+    )
+    return Pipeline("smallest", tuple(map(_everywhere, steps)), MOST_ROUNDS)
+
+
+def _everywhere(step: Step) -> Step:
+    """Return the step that does the same to each subgraph, and then to the graph around them."""
+
+    def run(graph: Graph) -> Outcome:
+        outcome = Outcome()
+        for node in graph.nodes:
+            for inner in node.subgraphs:
+                outcome |= run(inner)
+        outcome |= step.run(graph)
+        return outcome
+
+    return Step(step.name, run, step.then, step.applies)
 
 
 def import_from_mxnet() -> Pipeline:

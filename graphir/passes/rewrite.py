@@ -11,6 +11,9 @@ from graphir.ops.base import Operator
 from graphir.ops.elementwise import Identity
 from graphir.structure.record import record
 
+from .dead_code import remove_dead_code
+from .outcome import Outcome
+
 # Whether a rewrite was done, from a function that may refuse with the graph unchanged. Whoever calls one must look:
 # a test finds calls whose answer is thrown away.
 Accepted: TypeAlias = bool
@@ -31,6 +34,18 @@ Rules: TypeAlias = Mapping[type[Operator], Sequence[Rule]]
 def rewritten(graph: Graph, node: Node, rules: Rules) -> str:
     """Rewrite a node by the first of its operator's rules that does not refuse, and say why; "" if all refuse."""
     return next((rule.why for rule in rules.get(type(node.op), ()) if rule.rewrite(graph, node)), "")
+
+
+def apply_rules(graph: Graph, *, rules: Rules) -> Outcome:
+    """Rewrite each node in order by the first of these rules that applies to it, and leave out what is then unused."""
+    outcome = Outcome()
+    for node in list(graph.nodes):
+        why = rewritten(graph, node, rules) if node.graph is graph else ""
+        if why:
+            outcome.note(node.name, why)
+    if outcome:
+        outcome |= remove_dead_code(graph)
+    return outcome
 
 
 def bypass(graph: Graph, node: Node, value: Value) -> Accepted:

@@ -32,6 +32,7 @@ MAKERS: dict[str, Callable[[Graph], Pipeline]] = {
     "tensorflow": lambda graph: pipelines.import_from_tensorflow(lambda name: name, lambda graph: Outcome()),
     "padding": lambda graph: pipelines.explicit_padding(),
     "export": lambda graph: pipelines.export(),
+    "smallest": lambda graph: pipelines.smallest(EVALUATOR),
     "lowering": lambda graph: pipelines.lowering(Names(graph), EVALUATOR),
 }
 
