@@ -61,6 +61,15 @@ def refuse_effects(symbol: NNVMGraph) -> None:
         raise MXNetRefuses(f"MXNet runs operators that are known to have no effects only, and not {shown}")
 
 
+def _in_dtypes_of_mxnet(feeds: Mapping[str, Array]) -> dict[str, Array]:
+    """Return the feeds as MXNet can hold them: what has a dtype that it lacks in the wider one that the export uses."""
+    from graphir.converters.mxnet.exporting.dtypes import WIDER
+
+    wider = {name: WIDER.get(DType.of(array.dtype)) for name, array in feeds.items()}
+    return {name: array if (dtype := wider[name]) is None else array.astype(dtype.numpy())
+            for name, array in feeds.items()}  # fmt: skip
+
+
 class _OfSymbol(Reference):
     """What both references know from the symbol alone."""
 
@@ -90,7 +99,7 @@ class ReferenceEvaluator(_OfSymbol):
         """The named values in the order of computation, from one evaluation."""
         from graphir.converters.mxnet.reference.evaluate import evaluate_in_turn
 
-        return evaluate_in_turn(self._symbol, {**self._arrays, **feeds}, names)
+        return evaluate_in_turn(self._symbol, {**self._arrays, **_in_dtypes_of_mxnet(feeds)}, names)
 
 
 class LiveMXNet(_OfSymbol):
@@ -131,7 +140,7 @@ class LiveMXNet(_OfSymbol):
         if self._symbol.version >= FIRST_OF_TWO and self._process.version.startswith("1."):
             raise MXNetRefuses(f"MXNet {self._process.version} does not read files of MXNet 2.0")
         self.label = f"MXNet {self._process.version} in a child process{self._older()}{self._zeros}"
-        return self._process.evaluate(feeds, list(dict.fromkeys(names)))
+        return self._process.evaluate(_in_dtypes_of_mxnet(feeds), list(dict.fromkeys(names)))
 
     def _refuse_saturating_products(self) -> None:
         if self.quantized and not self.insists and not has_exact_8_bit_products():

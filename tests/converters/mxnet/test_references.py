@@ -1,0 +1,24 @@
+"""The references of an MXNet model: what they are fed with where the other side has dtypes that MXNet lacks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import graphir
+from tests.converters.mxnet.test_export_semantics import model
+
+NARROW = ("int16", "uint16", "uint32")
+
+
+@pytest.mark.parametrize("against", ["reference", pytest.param("live", marks=pytest.mark.live)])
+@pytest.mark.parametrize("dtype", NARROW)
+def test_inputs_of_dtypes_that_mxnet_lacks(dtype: str, against: str, tmp_path: Path) -> None:
+    """MXNet holds them in wider integers, which both sides are fed with: 65535 - x is no remainder by 0."""
+    source = model("y = BitwiseNot(x)", {"x": np.arange(12, dtype=dtype).reshape(3, 4)})
+    (tmp_path / "m.onnx").write_bytes(source.SerializeToString())
+    report = graphir.convert(tmp_path / "m.onnx", tmp_path / "m-symbol.json", verify=True, against=against).verification
+    assert report is not None
+    assert report.verdict.value == "identical", str(report)
