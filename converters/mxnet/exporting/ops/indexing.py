@@ -290,6 +290,10 @@ def export_compress(node: ExportNode[ir.Compress]) -> None:
     if condition.tensor is None:
         node.refuse("its condition is computed, so that its result has no fixed size, which MXNet's symbols must have")
     chosen = np.flatnonzero(condition.tensor.numpy())
+    shape = node.result.shape
+    size = None if shape is None else shape[node.op.axis or 0]
+    if isinstance(size, int):  # onnxruntime reads no more of a condition than there are places
+        chosen = chosen[:size]
     if not chosen.size:
         node.refuse("its condition holds nowhere; MXNet has no tensors without elements")
     data, axis = node.export.raw(node.input(0)), node.op.axis

@@ -89,6 +89,7 @@ CONDITION = np.array([True, False, True, True])
 CHOSEN = (
     row("axis", "Compress", normal(3, 4, 2), CONDITION, constants=(1,), axis=1),
     row("short", "Compress", normal(3, 6), CONDITION, constants=(1,), axis=-1),
+    row("long", "Compress", normal(3, 2), CONDITION, constants=(1,), axis=1),
     row("flat", "Compress", normal(3, 4), CONDITION, constants=(1,)),
     row("int8", "Compress", normal(3, 4, dtype="int8"), CONDITION, constants=(1,), axis=1),
 )
