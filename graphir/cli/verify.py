@@ -37,6 +37,7 @@ change from run to run), 1 failed, 2 wrong usage
 
 examples:
   graphir verify model-symbol.json model.onnx -i data:1,3,224,224 --per-layer
+  graphir verify model.onnx --provider cuda --reproduce part   (is the GPU right, and if not, which node is wrong?)
   graphir verify --capture-script > capture.py     (run it in the old MXNet environment, then:)
   graphir verify capture.npz model.onnx
 """
@@ -46,7 +47,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments to its parser."""
     parser.epilog = EXAMPLES
     parser.add_argument("reference", metavar="A", nargs="?", help="the reference: a model, or a golden capture (.npz)")
-    parser.add_argument("candidate", metavar="B", nargs="?", help="the model to compare with it")
+    parser.add_argument(
+        "candidate", metavar="B", nargs="?",
+        help="the model to compare with it; with --provider it may be omitted: A itself, run there",
+    )  # fmt: skip
     parser.add_argument(
         "--capture-script",
         action="store_true",
@@ -84,14 +88,16 @@ def run(options: argparse.Namespace, console: Console) -> int:
             if row.capture_script is not None:
                 say(row.capture_script().rstrip("\n"), sys.stdout)
         return 0
-    if options.reference is None or options.candidate is None:
-        options.parser.error("two models are needed, A (the reference) and B")
+    alone = options.candidate is None
+    if options.reference is None or (alone and options.provider == "cpu"):
+        options.parser.error("two models are needed, A (the reference) and B; or A and a --provider that A is run on")
 
     if any(given.dtype is not None for given in (*options.inputs, *options.other_inputs)):
         options.parser.error("-i takes only a shape here: the models state their dtypes")
     need_files(options.params, options.other_params)
     need_feeds(options.feeds)
-    for model in (options.reference, options.candidate):
+    candidate = options.reference if alone else options.candidate
+    for model in (options.reference, candidate):
         if model.endswith((".onnx", ".npz", ".json")):
             need_files(model)
 
@@ -101,19 +107,20 @@ def run(options: argparse.Namespace, console: Console) -> int:
     from graphir.report.verification import verification_json, verification_text
     from graphir.verification.models import verify_models
 
-    console.stage(f"comparing {options.reference} with {options.candidate}")
-    chosen, other = model_options(options), model_options(other_options(options))
+    console.stage(f"comparing {options.reference} with {'itself there' if alone else candidate}")
+    chosen = model_options(options)
+    other = chosen if alone else model_options(other_options(options))
     report = verify_models(
-        (Path(options.reference), chosen), (Path(options.candidate), other), comparison_options(options, console.stage)
+        (Path(options.reference), chosen), (Path(candidate), other), comparison_options(options, console.stage)
     )
     if options.report:
         from graphir.report.write import write_report
 
-        sides = [(options.reference, chosen), (options.candidate, other)]
-        write_report(report, options.report, lambda: _graph_to_draw(sides), (options.reference, options.candidate))
+        sides = [(options.reference, chosen), (candidate, other)]
+        write_report(report, options.report, lambda: _graph_to_draw(sides), (options.reference, candidate))
     console.show(lambda: verification_text(report, verbose=options.verbose > 0))
     console.data(verification_json(report))
-    console.cases(lambda: verification_suite(report, options.reference, options.candidate))
+    console.cases(lambda: verification_suite(report, options.reference, candidate))
     return report.exit_code
 
 

@@ -13,6 +13,7 @@ import pytest
 from onnx import helper
 
 from graphir import ComparisonOptions, bench, check, save, verify
+from graphir.cli import main
 from graphir.converters.onnx import from_model
 from graphir.runtime.providers import PROVIDERS
 from graphir.verification.verdict import Verdict
@@ -103,3 +104,9 @@ def test_a_fault_of_the_device_is_named_and_reproduced(
     done = subprocess.run([sys.executable, tmp_path / "part" / "reproduce.py"], capture_output=True, text=True)
     assert done.returncode == 1, done.stderr
     assert "largest difference" in done.stdout
+
+
+def test_a_model_alone_is_held_against_itself_on_the_device(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = save(network(), tmp_path / "network.onnx")[0]
+    assert main(["verify", str(path), "--provider", PROVIDER]) == 0
+    assert f"on {ROW.runtime_name.removesuffix('ExecutionProvider')} (" in capsys.readouterr().out
