@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import subprocess
 from pathlib import Path
 from types import FunctionType
 
@@ -26,6 +27,9 @@ WRITTEN = ROOT / "converters" / "pytorch" / "functions"
 DROP_INS = Path(inspect.getfile(graphir.converters.mxnet.mx)).resolve().parent
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+FILE = 500_000  # bytes: whatever is larger is made by a script, or lies elsewhere
 
 
 def functions(tree: ast.AST) -> list[Function]:
@@ -98,3 +102,14 @@ def test_the_guard_sees_what_is_too_large(text: str, expected: list[str]) -> Non
 def test_contracts_are_public_functions_and_drop_ins() -> None:
     names = {name for _, name in CONTRACTS}
     assert {"load", "convert", "verify", "export_model"} <= names
+
+
+def test_no_tracked_file_is_large() -> None:
+    """Generated networks, and folders of a wrong command, have no place in the history."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode:
+        pytest.skip("this is no checkout of git")
+    tracked = [ROOT / name for name in listed.stdout.split("\0") if name]
+    assert tracked
+    sizes = {path.relative_to(ROOT).as_posix(): path.stat().st_size for path in tracked if path.is_file()}
+    assert not {name: size for name, size in sizes.items() if size > FILE}
