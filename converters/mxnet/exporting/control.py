@@ -77,7 +77,7 @@ def export_scan(node: ExportNode[Scan]) -> None:
     axes = op.scan_input_axes or (0,) * op.num_scan_inputs
     turned = op.scan_input_directions or (0,) * op.num_scan_inputs
     data = [
-        _leading(node, node.export.entry(value), value, axis, backwards)
+        _leading(node, value, axis, backwards)
         for value, axis, backwards in zip(operands[count:], axes, turned, strict=True)
     ]
     body = node.node.subgraphs[0]
@@ -92,8 +92,9 @@ def export_scan(node: ExportNode[Scan]) -> None:
         node.bind(found, slot, carried=held)
 
 
-def _leading(node: AnyNode, entry: Entry, value: Value, axis: int, backwards: int) -> Entry:
-    """The entry with an axis in front, in the order of iterations."""
+def _leading(node: AnyNode, value: Value, axis: int, backwards: int) -> Entry:
+    """Return the entry of a value with an axis in front, in the order of iterations."""
+    entry = node.export.entry(value)
     if axis:
         if value.rank is None:
             node.refuse(f"the number of axes of {value.name} is unknown; state the inputs' shapes")

@@ -46,7 +46,10 @@ def layer_weights(node: ImportNode, fused: Fused, data_factor: Known, *, whole: 
     stored: Known = known(node.shaped(1, shape, stated=shape))
     bias = None if fused.operands < 3 else known(node.shaped(2, (filters,), stated=(filters,)))
     axes = len(shape) - 1
-    weight, bias = _folded(node, fused, stored, bias, axes)
+    weight = stored
+    if fused.normalization is not None:
+        slope, bias = _fold_normalization(node, fused, bias)
+        weight = apply(node, Mul(), stored, _along(node, slope, axes))
     reach = _reach(node, weight, axes, whole)
     factor = apply(node, Min(), apply(node, Div(), single(SPANS[DType.INT8]), reach), single(LARGEST_FACTOR))
     if bias is not None and not whole:
@@ -66,12 +69,9 @@ def layer_weights(node: ImportNode, fused: Fused, data_factor: Known, *, whole: 
     return Weights(integers, step, bias, reach, apply(node, Mul(), factor, data_factor))
 
 
-def _folded(
-    node: ImportNode, fused: Fused, weight: Known, bias: Known | None, axes: int
-) -> tuple[Known, Known | None]:
-    """Weight and bias with the batch normalization in them."""
-    if fused.normalization is None:
-        return weight, bias
+def _fold_normalization(node: ImportNode, fused: Fused, bias: Known | None) -> tuple[Known, Known]:
+    """Return the factor that a batch normalization multiplies the weight by, and the bias with it."""
+    assert fused.normalization is not None
     attrs: Any = typed_attributes(fused.normalization)
     gamma, beta, mean, var = (known(node.input(fused.operands + slot)) for slot in range(4))
     if isinstance(var, Value):
@@ -84,8 +84,7 @@ def _folded(
     else:
         slope = np.asarray(scale / deviation, np.float32)
     inside = mean if bias is None else apply(node, Sub(), mean, bias)
-    moved = apply(node, Sub(), beta, apply(node, Mul(), slope, inside))
-    return apply(node, Mul(), weight, _along(node, slope, axes)), moved
+    return slope, apply(node, Sub(), beta, apply(node, Mul(), slope, inside))
 
 
 def _reach(node: ImportNode, weight: Known, axes: int, whole: bool) -> Known:

@@ -221,7 +221,7 @@ def export_multibox_detection(node: ExportNode[MultiBoxDetection]) -> None:
     values, indices = steps.best(best, wanted)
     rows = steps.rows(table, indices)
     ids = steps.column(rows, 0)
-    unsuppressed = _suppress_rows(steps, op, rows, ids, values)
+    unsuppressed = _suppress_rows(steps, rows, ids, values)
     shown = node.step("Where", [unsuppressed, ids, nothing], suffix="shown")
     joined = node.step("Concat", [steps.unsqueeze(shown, 2), steps.columns(rows, 1, 6)], axis=2)
     stays = steps.unsqueeze(node.step("Greater", [values, steps.lowest], suffix="stays"), 2)
@@ -229,7 +229,13 @@ def export_multibox_detection(node: ExportNode[MultiBoxDetection]) -> None:
         node.emit("Where", [stays, joined, nothing])
         return
     first = node.step("Where", [stays, joined, nothing], suffix="sorted")
-    node.emit("Concat", [first, _behind_topk(steps, table, best, count, wanted)], axis=1)
+    # Rows whose place among those with a score, in the order of anchors, is `topk` or later, have class -1.
+    rows, there = _restore_order(steps, table, best, count)
+    classes = node.step("Expand", [nothing, node.step("Shape", [steps.columns(rows, 0, 1)])])
+    marked = node.step("Concat", [classes, steps.columns(rows, 1, 6)], axis=2)
+    filled = node.step("Where", [there, marked, nothing])
+    behind = node.step("Slice", [filled, wanted, count, node.vector([1])], suffix="behind")
+    node.emit("Concat", [first, behind], axis=1)
 
 
 def _highest(node: AnyNode, scores: str) -> str:
@@ -239,9 +245,10 @@ def _highest(node: AnyNode, scores: str) -> str:
     return node.step("ReduceMax", [scores], axes=(1,), keepdims=0)
 
 
-def _suppress_rows(steps: _Steps, op: MultiBoxDetection, rows: str, ids: str, values: str) -> str:
+def _suppress_rows(steps: _Steps, rows: str, ids: str, values: str) -> str:
     """Return which rows (N, k) stay, given their classes and their scores in descending order."""
-    node = steps.node
+    node, op = steps.node, steps.node.op
+    assert isinstance(op, MultiBoxDetection)
     by_class = steps.unsqueeze(values, 1)
     if not op.force_suppress:
         by_class = _scores_by_class(steps, ids, by_class, _class_count(node))
@@ -267,18 +274,6 @@ def _restore_order(steps: _Steps, table: str, best: str, count: str) -> tuple[st
     values, indices = node.steps("TopK", [above, count], 2, axis=1, suffix="in_order")
     there = steps.unsqueeze(node.step("Cast", [values], to=CODES[DType.BOOL]), 2)
     return steps.rows(table, indices), there
-
-
-def _behind_topk(steps: _Steps, table: str, best: str, count: str, topk: str) -> str:
-    """Return the rows whose place among those with a score, in the order of anchors, is `topk` or later, with class
-    -1."""
-    node = steps.node
-    rows, there = _restore_order(steps, table, best, count)
-    nothing = steps.number(-1)
-    classes = node.step("Expand", [nothing, node.step("Shape", [steps.columns(rows, 0, 1)])])
-    marked = node.step("Concat", [classes, steps.columns(rows, 1, 6)], axis=2)
-    filled = node.step("Where", [there, marked, nothing])
-    return node.step("Slice", [filled, topk, count, node.vector([1])], suffix="behind")
 
 
 def _decode_boxes(steps: _Steps, offsets: str, anchors: str, op: MultiBoxDetection) -> str:

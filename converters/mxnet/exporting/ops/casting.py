@@ -84,42 +84,17 @@ def needs_narrowing(source: DType | None, wanted: DType) -> bool:
 
 
 def narrowed(node: AnyNode, entry: Entry, held: DType, wanted: DType, *, saturate: bool) -> Entry:
-    """The entry's numbers, of dtype `held`, as a conversion to `wanted` leaves them, in the dtype that holds those."""
+    """Return the numbers, of dtype `held`, as a conversion to `wanted` leaves them, in the dtype that holds those.
+
+    Floats of fewer digits are rounded to the nearest, ties to even. The distance of neighbours is
+    2 ** (exponent - digits + 1), and that of the least normal numbers below those.
+    """
     if wanted.is_integer:
         return _wrapped(node, entry, held, wanted)
     if wanted is DType.FLOAT8E8M0 and saturate:
         return _power_of_two(node, entry, held)
     if wanted not in FORMATS:
         node.refuse(f"MXNet has no tensors of {wanted}, and no rounding to its numbers")
-    return _rounded(node, entry, held, wanted, saturate=saturate)
-
-
-def _wrapped(node: AnyNode, entry: Entry, held: DType, wanted: DType) -> Entry:
-    """Integers of fewer bits: the low bits of the number, with their sign."""
-    middle = DType.INT32
-    if wanted is DType.UINT32:
-        if held.is_float:
-            entry = node.step("Cast", entry, dtype="int64")
-        entry = node.step("Cast", entry, dtype="int32")
-        held, middle = DType.INT32, DType.INT64
-    if held is not middle:
-        entry = node.step("Cast", entry, dtype=dtype_name(middle))
-    count = float(2**wanted.bits)
-    if wanted.value.startswith("u"):
-        entry = node.step("_mod_scalar", entry, scalar=count)
-    else:
-        entry = node.step("_plus_scalar", entry, scalar=count / 2)
-        entry = node.step("_mod_scalar", entry, scalar=count)
-        entry = node.step("_minus_scalar", entry, scalar=count / 2)
-    target = held_dtype(wanted)
-    return entry if target is middle else node.step("Cast", entry, dtype=dtype_name(target))
-
-
-def _rounded(node: AnyNode, entry: Entry, held: DType, wanted: DType, *, saturate: bool) -> Entry:
-    """Floats of fewer digits: to the nearest, ties to even.
-
-    The distance of neighbours is 2 ** (exponent - digits + 1), and that of the least normal numbers below those.
-    """
     form = FORMATS[wanted]
     wide = DType.FLOAT64 if held in (DType.FLOAT64, DType.INT32, DType.INT64) else DType.FLOAT32
     if held is not wide:
@@ -141,6 +116,27 @@ def _rounded(node: AnyNode, entry: Entry, held: DType, wanted: DType, *, saturat
     if form.beyond is None:  # this format has no NaN
         entry = node.step("where", node.step("_equal", entry, entry), entry, node.step("zeros_like", entry))
     return entry if wide is DType.FLOAT32 else node.step("Cast", entry, dtype="float32")
+
+
+def _wrapped(node: AnyNode, entry: Entry, held: DType, wanted: DType) -> Entry:
+    """Integers of fewer bits: the low bits of the number, with their sign."""
+    middle = DType.INT32
+    if wanted is DType.UINT32:
+        if held.is_float:
+            entry = node.step("Cast", entry, dtype="int64")
+        entry = node.step("Cast", entry, dtype="int32")
+        held, middle = DType.INT32, DType.INT64
+    if held is not middle:
+        entry = node.step("Cast", entry, dtype=dtype_name(middle))
+    count = float(2**wanted.bits)
+    if wanted.value.startswith("u"):
+        entry = node.step("_mod_scalar", entry, scalar=count)
+    else:
+        entry = node.step("_plus_scalar", entry, scalar=count / 2)
+        entry = node.step("_mod_scalar", entry, scalar=count)
+        entry = node.step("_minus_scalar", entry, scalar=count / 2)
+    target = held_dtype(wanted)
+    return entry if target is middle else node.step("Cast", entry, dtype=dtype_name(target))
 
 
 def _power_of_two(node: AnyNode, entry: Entry, held: DType) -> Entry:

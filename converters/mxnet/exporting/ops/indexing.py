@@ -251,9 +251,9 @@ def export_one_hot(node: ExportNode[ir.OneHot]) -> None:
     off_on = None if values.tensor is None else values.tensor.numpy().astype(object)
     if off_on is not None and all(abs(number) <= EXACT_ATTRIBUTE for number in off_on if np.isfinite(float(number))):
         off, on = (float(number) for number in off_on)
-        held = DType.FLOAT32 if node.dtype(2) is DType.BOOL else node.dtype(2)
-        attributes: dict[str, Any] = {"depth": depth, "on_value": on, "off_value": off, "dtype": held.value}
-        _emit_one_hot(node, entry, order, held, attributes)
+        carrier = DType.FLOAT32 if node.dtype(2) is DType.BOOL else node.dtype(2)
+        attributes: dict[str, Any] = {"depth": depth, "on_value": on, "off_value": off, "dtype": carrier.value}
+        _emit_one_hot(node, entry, order, attributes)
         return
     hot = node.step("one_hot", entry, suffix="hot", depth=depth, dtype=DType.FLOAT32.value)
     hot = hot if order is None else node.step("transpose", hot, suffix="ordered", axes=order)
@@ -268,20 +268,19 @@ def export_one_hot(node: ExportNode[ir.OneHot]) -> None:
     node.emit("where", hot, *sides, carried=node.export.carried(values))
 
 
-def _emit_one_hot(
-    node: AnyNode, entry: Entry, order: tuple[int, ...] | None, held: DType, attributes: dict[str, Any]
-) -> None:
+def _emit_one_hot(node: AnyNode, entry: Entry, order: tuple[int, ...] | None, attributes: dict[str, Any]) -> None:
+    carried = DType(attributes["dtype"])
     if attributes["on_value"] == 1:
         del attributes["on_value"]
     if attributes["off_value"] == 0:
         del attributes["off_value"]
     if node.input(0).rank == 0:
         result = node.step("one_hot", entry, suffix="row", **attributes)
-        node.emit("Reshape", result, shape=(-1,), carried=held)
+        node.emit("Reshape", result, shape=(-1,), carried=carried)
     elif order is None:
-        node.emit("one_hot", entry, carried=held, **attributes)
+        node.emit("one_hot", entry, carried=carried, **attributes)
     else:
-        node.emit("transpose", node.step("one_hot", entry, suffix="last", **attributes), axes=order, carried=held)
+        node.emit("transpose", node.step("one_hot", entry, suffix="last", **attributes), axes=order, carried=carried)
 
 
 def export_compress(node: ExportNode[ir.Compress]) -> None:

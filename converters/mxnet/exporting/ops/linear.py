@@ -236,7 +236,12 @@ def _stretched(node: AnyNode, factors: Sequence[tuple[Entry, Shape]], batch: Sha
         own, others, name = shapes[slot], shapes[1 - slot], f"batch{slot}"
         grows = tuple(axis for axis, size in enumerate(batch) if own[axis] == 1 != size)
         if any(not isinstance(size, int) and size != other != 1 for size, other in zip(own, others, strict=True)):
-            result.append(_stretched_by_sum(node, entry, entries[1 - slot], len(batch), name))
+            # An open size may be 1 or that of the other factor: zeros of the other are added.
+            corner = entries[1 - slot]
+            for axis in (len(batch), len(batch) + 1):
+                corner = node.step("slice_axis", corner, suffix=f"{name}_corner", axis=axis, begin=0, end=1)
+            zeros = node.step("zeros_like", corner, suffix=f"{name}_zeros")
+            result.append(node.step("broadcast_add", entry, zeros, suffix=name))
         elif not grows:
             result.append(entry)
         elif all(isinstance(batch[axis], int) for axis in grows):
@@ -246,14 +251,6 @@ def _stretched(node: AnyNode, factors: Sequence[tuple[Entry, Shape]], batch: Sha
             like = entries[1 - slot]
             result.append(node.step("broadcast_like", entry, like, suffix=name, lhs_axes=grows, rhs_axes=grows))
     return result
-
-
-def _stretched_by_sum(node: AnyNode, entry: Entry, other: Entry, axes: int, name: str) -> Entry:
-    """A factor with all the batch axes, where an open size may be 1 or that of the other: it and zeros of the other."""
-    corner = other
-    for axis in (axes, axes + 1):
-        corner = node.step("slice_axis", corner, suffix=f"{name}_corner", axis=axis, begin=0, end=1)
-    return node.step("broadcast_add", entry, node.step("zeros_like", corner, suffix=f"{name}_zeros"), suffix=name)
 
 
 EXPORTS = table(row(Gemm, export_gemm), row(MatMul, export_matmul))

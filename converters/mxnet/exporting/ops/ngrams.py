@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from graphir.converters.mxnet.exporting.context import AnyNode, Entry, ExportNode, row, table
+from graphir.converters.mxnet.exporting.context import Entry, ExportNode, row, table
 from graphir.ops.text import TfIdfMode, TfIdfVectorizer
 from graphir.safety.limits import charge_nodes
 from graphir.types import DType
@@ -66,6 +66,20 @@ def _counts(node: ExportNode[TfIdfVectorizer], data: Entry, size: int, dtype: DT
     counts: list[Entry] = []
     indices: list[int] = []
     first = 0
+
+    def count(grams: np.ndarray[tuple[int, ...], np.dtype[np.int64]], apart: int, windows: int) -> Entry:
+        equal: Entry | None = None
+        for index in range(grams.shape[1]):
+            begin = index * apart
+            part = node.step("slice_axis", data, suffix="entries", axis=1, begin=begin, end=begin + windows)
+            part = node.step("expand_dims", part, suffix="entries", axis=2)
+            wanted = node.constant(grams[:, index].reshape(1, 1, -1), dtype, "pool")
+            hit = node.step("broadcast_equal", part, wanted, suffix="equal")
+            equal = hit if equal is None else node.step("elemwise_mul", equal, hit, suffix="equal")
+        assert equal is not None
+        total = node.step("sum", equal, suffix="count", axis=1, keepdims=False)
+        return node.export.cast(total, DType.FLOAT32)
+
     for length, grams in _grams(op).items():
         own = range(first, first + len(grams))
         first += len(grams)
@@ -76,31 +90,9 @@ def _counts(node: ExportNode[TfIdfVectorizer], data: Entry, size: int, dtype: DT
         for skip in range(most + 1):
             windows = size - (length - 1) * (skip + 1)
             if windows > 0:
-                counts.append(_count(node, data, grams, skip + 1, windows, dtype))
+                counts.append(count(grams, skip + 1, windows))
                 indices.extend(own)
     return counts, indices
-
-
-def _count(
-    node: AnyNode,
-    data: Entry,
-    grams: np.ndarray[tuple[int, ...], np.dtype[np.int64]],
-    apart: int,
-    windows: int,
-    dtype: DType,
-) -> Entry:
-    """How often each n-gram comes in each row, its entries `apart` places from one another: (N, how many)."""
-    equal: Entry | None = None
-    for index in range(grams.shape[1]):
-        begin = index * apart
-        part = node.step("slice_axis", data, suffix="entries", axis=1, begin=begin, end=begin + windows)
-        part = node.step("expand_dims", part, suffix="entries", axis=2)
-        wanted = node.constant(grams[:, index].reshape(1, 1, -1), dtype, "pool")
-        hit = node.step("broadcast_equal", part, wanted, suffix="equal")
-        equal = hit if equal is None else node.step("elemwise_mul", equal, hit, suffix="equal")
-    assert equal is not None
-    total = node.step("sum", equal, suffix="count", axis=1, keepdims=False)
-    return node.export.cast(total, DType.FLOAT32)
 
 
 EXPORTS = table(row(TfIdfVectorizer, export_tfidf))

@@ -173,10 +173,10 @@ def export_layer_normalization(node: ExportNode[ir.LayerNormalization]) -> None:
     result = node.step("reshape_like", normal, node.entry(0), suffix="apart") if joined else normal
     emit_as(node, result, dtype)
     if statistics:
-        _bind_statistics(node, normal, axis, rank, joined)
+        _bind_statistics(node, normal, axis, rank)
 
 
-def _bind_statistics(node: AnyNode, normal: Entry, axis: int, rank: int, joined: bool) -> None:
+def _bind_statistics(node: AnyNode, normal: Entry, axis: int, rank: int) -> None:
     index, _ = normal
     for slot in (1, 2):
         if not is_used(node, slot):
@@ -184,7 +184,7 @@ def _bind_statistics(node: AnyNode, normal: Entry, axis: int, rank: int, joined:
         entry = index, slot
         if slot == 2:
             entry = node.step("reciprocal", entry, suffix="inverse")
-        if joined:
+        if axis != rank - 1:
             shape = (*(0,) * axis, *(1,) * (rank - axis))
             entry = node.step("Reshape", entry, suffix=f"statistic{slot}", shape=shape)
         emit_as(node, entry, computing(node), slot)

@@ -98,28 +98,26 @@ def padded(
         node.refuse(f"MXNet pads with mode {mode} only the spatial axes of float tensors of 3 to 5 axes")
     sizes = [size + sum(min(number, 0) for number in pair) if isinstance(size, int) else size
              for size, pair in zip(shape, pads, strict=True)]  # fmt: skip
+
+    def constants(axis: int, count: int) -> Entry:
+        if all(index == axis or isinstance(size, int) for index, size in enumerate(sizes)):
+            shape = tuple(count if index == axis else size for index, size in enumerate(sizes))
+            return node.step("_full", suffix="fill", shape=shape, value=fill, dtype=dtype_name(dtype))
+        # Beside open sizes the constants are made of the first elements.
+        first = node.step("slice_axis", data, suffix="first", axis=axis, begin=0, end=1)
+        result = node.step("zeros_like", first, suffix="fill")
+        if fill:
+            result = node.step("_plus_scalar", result, suffix="fill", scalar=fill)
+        return result if count == 1 else node.step("repeat", result, suffix="fill", repeats=count, axis=axis)
+
     for axis, pair in enumerate(wanted):
-        before, after = (_fill(node, data, sizes, axis, count, fill, dtype) if count else None for count in pair)
-        present = [part for part in (before, data, after) if part is not None]
+        before, after = ([constants(axis, count)] if count else [] for count in pair)
+        present = [*before, data, *after]
         if len(present) > 1:
             data = node.step("Concat", *present, suffix="padded", dim=axis, num_args=len(present))
         size = sizes[axis]
         sizes[axis] = size + sum(pair) if isinstance(size, int) else size
     return data
-
-
-def _fill(
-    node: AnyNode, data: Entry, sizes: list[Dim], axis: int, count: int, fill: float, dtype: DType
-) -> Entry:
-    """As many elements as `count` along an axis, all the same; beside open sizes they are made of the first ones."""
-    if all(index == axis or isinstance(size, int) for index, size in enumerate(sizes)):
-        shape = tuple(count if index == axis else size for index, size in enumerate(sizes))
-        return node.step("_full", suffix="fill", shape=shape, value=fill, dtype=dtype_name(dtype))
-    first = node.step("slice_axis", data, suffix="first", axis=axis, begin=0, end=1)
-    result = node.step("zeros_like", first, suffix="fill")
-    if fill:
-        result = node.step("_plus_scalar", result, suffix="fill", scalar=fill)
-    return result if count == 1 else node.step("repeat", result, suffix="fill", repeats=count, axis=axis)
 
 
 def cropped(node: AnyNode, data: Entry, pads: Pads) -> Entry:

@@ -215,7 +215,24 @@ def export_top_k(node: ExportNode[ir.TopK]) -> None:
             node.bind((index, 0), 0)
         node.bind((index, int(wanted[values])), 1, carried=held)
     else:
-        _top_in_order(node, data, axis, size, count[0], {**attributes, "dtype": DType.INT64.value})
+        # All elements are sorted, then the positions within each run of equal elements, as run * size + place.
+        attributes |= {"dtype": DType.INT64.value, "k": size, "ret_typ": "both"}
+        index = node.export.append("topk", f"{node.stem}_sorted", [data], attributes)
+        ordered, positions = (index, 0), (index, 1)
+        before = node.step("slice_axis", ordered, suffix="before", axis=axis, begin=0, end=size - 1)
+        behind = node.step("slice_axis", ordered, suffix="behind", axis=axis, begin=1, end=size)
+        differs = node.step("_not_equal", before, behind, suffix="differs")
+        steps = node.export.append("Cast", f"{node.stem}_steps", [differs], {"dtype": DType.INT64.value}), 0
+        runs = node.step("_np_cumsum", steps, suffix="runs", axis=axis)
+        first = node.step("slice_axis", positions, suffix="first", axis=axis, begin=0, end=1)
+        zero = node.step("zeros_like", first, suffix="zero")
+        runs = node.step("Concat", zero, runs, suffix="all_runs", dim=axis, num_args=2)
+        keys = node.step("_mul_scalar", runs, suffix="keys", scalar=size)
+        keys = node.step("elemwise_add", keys, positions, suffix="keys")
+        ranked = node.step("topk", keys, suffix="ranked", axis=axis, k=count[0], ret_typ="value", is_ascend=True)
+        cut = node.step("slice_axis", ordered, suffix="values", axis=axis, begin=0, end=count[0])
+        bind_named(node, cut, 0)
+        bind_named(node, node.step("_mod_scalar", ranked, suffix="places", scalar=size), 1)
 
 
 def _positions_dtype(node: AnyNode, places: Value) -> DType:
@@ -225,27 +242,6 @@ def _positions_dtype(node: AnyNode, places: Value) -> DType:
         return DType.INT64
     (dtype,) = wanted
     return dtype if dtype in (DType.UINT8, DType.INT32, DType.FLOAT16, DType.FLOAT32, DType.FLOAT64) else DType.INT64
-
-
-def _top_in_order(
-    node: AnyNode, data: Entry, axis: int, size: int, count: int, attributes: dict[str, Any]
-) -> None:
-    """All elements sorted, then the positions within each run of equal elements, as run * size + place."""
-    index = node.export.append("topk", f"{node.stem}_sorted", [data], {**attributes, "k": size, "ret_typ": "both"})
-    ordered, indices = (index, 0), (index, 1)
-    before = node.step("slice_axis", ordered, suffix="before", axis=axis, begin=0, end=size - 1)
-    behind = node.step("slice_axis", ordered, suffix="behind", axis=axis, begin=1, end=size)
-    differs = node.step("_not_equal", before, behind, suffix="differs")
-    steps = node.export.append("Cast", f"{node.stem}_steps", [differs], {"dtype": DType.INT64.value}), 0
-    runs = node.step("_np_cumsum", steps, suffix="runs", axis=axis)
-    first = node.step("slice_axis", indices, suffix="first", axis=axis, begin=0, end=1)
-    zero = node.step("zeros_like", first, suffix="zero")
-    runs = node.step("Concat", zero, runs, suffix="all_runs", dim=axis, num_args=2)
-    keys = node.step("elemwise_add", node.step("_mul_scalar", runs, suffix="keys", scalar=size), indices, suffix="keys")
-    ranked = node.step("topk", keys, suffix="ranked", axis=axis, k=count, ret_typ="value", is_ascend=True)
-    cut = node.step("slice_axis", ordered, suffix="values", axis=axis, begin=0, end=count)
-    bind_named(node, cut, 0)
-    bind_named(node, node.step("_mod_scalar", ranked, suffix="places", scalar=size), 1)
 
 
 EXPORTS = table(

@@ -34,11 +34,6 @@ COMBINE = {
 Scatter = ir.ScatterElements | ir.ScatterND
 
 
-def _from_zero(node: AnyNode, indices: Value, entry: Entry, size: int, suffix: str) -> Entry:
-    """Indices counted from the front."""
-    return entry if counts_from_zero(indices) else node.step("_mod_scalar", entry, suffix=suffix, scalar=size)
-
-
 def _is_zero(value: Value) -> bool:
     if value.producer is not None and isinstance(value.producer.op, ConstantOfShape):
         return value.producer.op.value == 0
@@ -172,6 +167,14 @@ def _spread(
     return node.step("where", hot, updates, rest, suffix="spread")
 
 
+def _from_zero(node: AnyNode, size: int) -> Entry:
+    """Return the indices counted from the front."""
+    entry = node.entry(1)
+    if counts_from_zero(node.input(1)):
+        return entry
+    return node.step("_mod_scalar", entry, suffix="from_zero", scalar=size)
+
+
 def export_scatter_elements(node: ExportNode[ir.ScatterElements]) -> None:
     """scatter_nd at the place of each index; reductions by comparing the indices of a line with all its places."""
     sizes, count = _sizes(node, 0), _sizes(node, 1)
@@ -179,7 +182,7 @@ def export_scatter_elements(node: ExportNode[ir.ScatterElements]) -> None:
     axis = normalize_axis(node.op.axis, rank)
     size = sizes[axis]
     updates = _updates(node)
-    entry = _from_zero(node, node.input(1), node.entry(1), size, "from_zero")
+    entry = _from_zero(node, size)
     if node.op.reduction is ir.Reduction.NONE:
         rows = [entry if other == axis else places(node, entry, rank, other) for other in range(rank)]
         vectors = node.step("stack", *rows, suffix="vectors", axis=0, num_args=rank)

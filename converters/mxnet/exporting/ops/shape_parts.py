@@ -82,7 +82,7 @@ def export_slice(node: ExportNode[ir.Slice]) -> None:
         return
     if rank > MOST_SLICED_AXES and touched:
         for axis in touched:
-            entry = _cut(node, entry, axis, shape[axis], slice(begin[axis], end[axis], step[axis]))
+            entry = _cut(node, entry, axis, slice(begin[axis], end[axis], step[axis]))
         node.bind(entry, carried=carried)
         return
     stride_text = tuple(step) if any(number not in (None, 1) for number in step) else None
@@ -94,11 +94,12 @@ def _is_inside(size: Dim, begin: int | None, end: int | None) -> bool:
     return end is not None and (isinstance(size, int) or (end < 0 <= (begin or 0)))
 
 
-def _cut(node: AnyNode, entry: Entry, axis: int, size: Dim, part: slice) -> Entry:
+def _cut(node: AnyNode, entry: Entry, axis: int, part: slice) -> Entry:
     """A part along one axis: slice_axis, or where it goes by steps take of the places."""
     if part.step == 1:
         begin, end = part.start or 0, str(part.stop)
         return node.step("slice_axis", entry, suffix=f"axis{axis}", axis=axis, begin=begin, end=end)
+    size = node.shape()[axis]
     if not isinstance(size, int):
         node.refuse(f"MXNet slices up to {MOST_SLICED_AXES} axes by steps; the size of axis {axis} is open")
     node.charge(size, "the places of its slice")

@@ -158,7 +158,7 @@ def softmax_like(op: type[ir.Softmax] | type[ir.LogSoftmax], *, negate: bool = F
         elif negate:
             data = node.step(Neg(), data)
         if length is not None:
-            data = _masked(node, op(axis=axis), data, length, axis)
+            data = _masked(node, op(axis=axis), data, length)
         elif op is ir.LogSoftmax and data.dtype is DType.FLOAT64:
             data = _log_softmax_of_doubles(node, data, axis)
         elif not narrow:
@@ -178,10 +178,10 @@ def _log_softmax_of_doubles(node: ImportNode, data: Value, axis: int) -> Value:
     return node.step(Sub(), shifted, node.step(Log(), total), suffix="log")
 
 
-def _masked(node: ImportNode, op: Operator, data: Value, length: Value, axis: int) -> Value:
+def _masked(node: ImportNode, op: ir.Softmax | ir.LogSoftmax, data: Value, length: Value) -> Value:
     """Softmax of the first `length` elements along the axis; the others, or all of them for a length of 0, are 0."""
     rank = node.rank(data)
-    axis = normalize_axis(axis, rank) - rank
+    axis = normalize_axis(op.axis, rank) - rank
     positions = _positions(node, data, axis, length.dtype or DType.INT32)
     if length.rank is None or length.rank != data.rank:
         length = node.step(Unsqueeze(), length, node.vector([axis]), suffix="length")

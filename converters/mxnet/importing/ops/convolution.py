@@ -74,7 +74,7 @@ def import_deconvolution(node: ImportNode) -> Value:
     if target and any(target) and not node.settles and not _is_known(data.shape, rank):
         fixed, extra = target, (0,) * rank  # for inference alone
     elif target and any(target):
-        pads, extra = _target_padding(node, data, target, kernel, strides, dilations)
+        pads, extra = _target_padding(node, data, strides, dilations)
     if any(more >= stride for more, stride in zip(extra, strides, strict=True)):
         node.refuse(f"adj {list(extra)} must be smaller than the stride {list(strides)}")
     op = ConvTranspose(
@@ -100,13 +100,9 @@ def _is_known(shape: Shape | None, rank: int) -> bool:
 
 
 def _target_padding(
-    node: ImportNode,
-    data: Value,
-    target: tuple[int, ...],
-    kernel: tuple[int, ...],
-    strides: tuple[int, ...],
-    dilations: tuple[int, ...],
+    node: ImportNode, data: Value, strides: tuple[int, ...], dilations: tuple[int, ...]
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    target, kernel = node.attrs["target_shape"], node.attrs["kernel"]
     sizes = node.sizes(data, range(2, 2 + len(kernel)))
     pads, extra = [], []
     for axis, wanted in enumerate(target):

@@ -73,8 +73,8 @@ def of_integers(node: ImportNode, kind: Kind, data: Value, axes: Axes, reduce: R
             return reduce(kind, data)
         result = reduce(kind, node.cast(data, DType.INT64, suffix="wide"))
         return node.cast(result, data.dtype, suffix="narrow")
-    for axis, size in sizes.items():
-        data = _halved(node, ew.Add() if kind is ir.ReduceSum else ew.Mul(), data, axis, size)
+    for axis in sizes:
+        data = _halved(node, ew.Add() if kind is ir.ReduceSum else ew.Mul(), data, axis)
     return reduce(ir.ReduceMax, data)  # of one element each
 
 
@@ -84,13 +84,14 @@ def _sum_of_narrow(node: ImportNode, data: Value, reduce: Reduce) -> Value:
     return node.cast(total, data.dtype, suffix="sum")
 
 
-def _halved(node: ImportNode, op: Operator, data: Value, axis: int, size: int) -> Value:
+def _halved(node: ImportNode, op: Operator, data: Value, axis: int) -> Value:
     """An axis reduced to one element by `op` on its halves, again and again."""
     indices = node.vector([axis])
 
     def part(value: Value, begin: int, end: int) -> Value:
         return node.step(Slice(), value, node.vector([begin]), node.vector([end]), indices, suffix="part")
 
+    (size,) = node.sizes(data, (axis,))
     while size > 1:
         half = size // 2
         result = node.step(op, part(data, 0, half), part(data, half, 2 * half), suffix="halved")

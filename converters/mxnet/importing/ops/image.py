@@ -56,21 +56,17 @@ def import_im2col(node: ImportNode) -> Value:
         pads = node.vector([0, 0, *pad, 0, 0, *pad])
         data = node.step(Pad(), data, pads, node.scalar_like(data, 0.0), suffix="padded")
     for axis in (0, 1):
-        data = _windows(node, data, 2 + 2 * axis, kernel[axis], stride[axis], dilate[axis])
+        # An axis becomes two: the elements of a window, each a slice with steps, and the windows.
+        node.charge(kernel[axis], "the elements of a window")
+        parts = []
+        for index in range(kernel[axis]):
+            rest = (kernel[axis] - 1 - index) * dilate[axis]
+            limits = (index * dilate[axis], -rest if rest else END, 2 + 2 * axis, stride[axis])
+            part = node.step(Slice(), data, *map(node.vector, ([limit] for limit in limits)), suffix="element")
+            parts.append(node.step(Unsqueeze(), part, node.vector([2 + 2 * axis]), suffix="apart"))
+        data = node.step(Concat(2 + 2 * axis), *parts, suffix="windows")
     rows = node.step(Transpose((0, 1, 2, 4, 3, 5)), data, suffix="rows")
     return node.emit(Reshape(), rows, node.vector([0, channels * kernel[0] * kernel[1], -1]))
-
-
-def _windows(node: ImportNode, data: Value, axis: int, kernel: int, stride: int, dilate: int) -> Value:
-    """An axis as two: the elements of a window, and the windows; each element's row is a slice with steps."""
-    node.charge(kernel, "the elements of a window")
-    parts = []
-    for index in range(kernel):
-        rest = (kernel - 1 - index) * dilate
-        bounds = (node.vector([number]) for number in (index * dilate, -rest if rest else END, axis, stride))
-        part = node.step(Slice(), data, *bounds, suffix="element")
-        parts.append(node.step(Unsqueeze(), part, node.vector([axis]), suffix="apart"))
-    return node.step(Concat(axis), *parts, suffix="windows")
 
 
 IMPORTS: dict[str, ImportFunction] = {

@@ -65,7 +65,7 @@ def import_batch_norm(node: ImportNode) -> Imported:
         if vector.dtype is None:
             node.graph.refine(vector, TensorType(dtype, None))
     if attrs["fix_gamma"]:
-        scale = _ones(node, scale, beta, data, axis)
+        scale = _ones(node, scale, beta, axis)
     if node.training and attrs["use_global_stats"]:
         node.decide(DecisionKind.FIXED_STATISTICS, "use_global_stats: training neither uses nor changes statistics")
     _unstated(node, "eps", "others have 1e-5")
@@ -77,7 +77,7 @@ def import_batch_norm(node: ImportNode) -> Imported:
     elif axis == 1:
         result = node.emit(Relu(), node.step(op, data, *vectors))
     else:
-        result = _along_axis(node, op, data, vectors, axis, rectify)
+        result = _along_axis(node, op, (data, *vectors), axis)
     if not attrs["output_mean_var"]:
         return result
     if node.op == "BatchNorm_v1":
@@ -86,10 +86,9 @@ def import_batch_norm(node: ImportNode) -> Imported:
     return result, mean, node.step(Reciprocal(), deviation)
 
 
-def _along_axis(
-    node: ImportNode, op: ir.BatchNormalization, data: Value, vectors: tuple[Value, ...], axis: int, rectify: bool
-) -> Value:
+def _along_axis(node: ImportNode, op: ir.BatchNormalization, operands: tuple[Value, ...], axis: int) -> Value:
     """BatchNorm along another axis than 1: transposed on the way in and out; a vector becomes one sample."""
+    data, *vectors = operands
     rank = node.rank(data)
     axis = normalize_axis(axis, rank)
     order = _moved(rank, axis, 1)
@@ -98,14 +97,14 @@ def _along_axis(
     else:
         inner = data if axis == 1 else node.step(Transpose(order), data, suffix="channels_first")
     result = node.step(op, inner, *vectors)
-    if rectify:
+    if node.op == "_contrib_BatchNormWithReLU":
         result = node.step(Relu(), result)
     if rank == 1:
         return node.emit(Reshape(), result, node.vector([-1]))
     return result if axis == 1 else node.emit(Transpose(_inverse(order)), result)
 
 
-def _ones(node: ImportNode, gamma: Value, beta: Value, data: Value, axis: int) -> Value:
+def _ones(node: ImportNode, gamma: Value, beta: Value, axis: int) -> Value:
     """What `fix_gamma` makes of gamma, recorded: ones, under the name of a gamma that nothing else reads."""
     text = "stated" if "fix_gamma" in node.attrs.stated else "not stated, but MXNet's default"
     if gamma.tensor is not None:
@@ -120,6 +119,7 @@ def _ones(node: ImportNode, gamma: Value, beta: Value, data: Value, axis: int) -
     for vector in (gamma, beta, *node.inputs[3:]):
         if vector.shape is not None and isinstance(vector.shape[0], int):
             return _ones_of(node, vector.shape[0], dtype)
+    data = node.input(0)
     if data.shape is not None and axis >= len(data.shape):
         raise ShapeError(f"{data.name} is {data.type}, which has no axis {axis}")
     if data.shape is not None and isinstance(data.shape[axis], int):

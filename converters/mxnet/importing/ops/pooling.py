@@ -140,7 +140,7 @@ def _window_operator(node: ImportNode, data: Value) -> tuple[Operator, *tuple[Va
     include = _counts_padding(node)
     if convention == "valid":
         return _operator(node, kind, data, kernel, strides, pads, (0,) * rank, include)
-    windows = _windows(node, data, convention, kernel, strides, pads)
+    windows = _windows(node, data, strides, pads)
     divides_by_kernel = kind in ("sum", "lp") or (kind == "avg" and node.op == "Pooling_v1")
     if windows is None:
         if divides_by_kernel:
@@ -162,7 +162,7 @@ def _window_operator(node: ImportNode, data: Value) -> tuple[Operator, *tuple[Va
         op, *operands = _operator(node, kind, data, kernel, strides, pads, beyond, include)
     if any(axis.outside for axis in windows):
         text += "; windows that start behind the data are constants"
-        op, *operands = _with_outside(node, kind, node.step(op, *operands, suffix="inside"), windows, include)
+        op, *operands = _with_outside(node, node.step(op, *operands, suffix="inside"), windows, include)
     node.decide(DecisionKind.POOLING_CONVENTION, text)
     return op, *operands
 
@@ -174,10 +174,10 @@ def _zeros_around(node: ImportNode, data: Value, pads: tuple[int, ...]) -> Value
 
 
 def _with_outside(
-    node: ImportNode, kind: str, pooled: Value, windows: list[Windows], include: bool
+    node: ImportNode, pooled: Value, windows: list[Windows], include: bool
 ) -> tuple[Operator, *tuple[Value, ...]]:
     """The output with the constant results of windows behind the data; zeros first, so that NaN wins in the corners."""
-    dtype = pooled.dtype or DType.FLOAT32
+    dtype, kind = pooled.dtype or DType.FLOAT32, node.attrs["pool_type"]
     by_fill: dict[str, list[int]] = {}
     if kind == "max" and not dtype.is_float:
         node.refuse(f"{pooled.name} is {dtype}, of which MXNet has no maximum of no elements")
@@ -214,14 +214,10 @@ def _counts_padding(node: ImportNode) -> bool:
 
 
 def _windows(
-    node: ImportNode,
-    data: Value,
-    convention: str,
-    kernel: tuple[int, ...],
-    strides: tuple[int, ...],
-    pads: tuple[int, ...],
+    node: ImportNode, data: Value, strides: tuple[int, ...], pads: tuple[int, ...]
 ) -> list[Windows] | None:
     """MXNet's windows on each axis; None if sizes are unknown and ceil mode is right for every size."""
+    kernel, convention = node.attrs["kernel"], node.attrs["pooling_convention"]
     try:
         sizes = node.sizes(data, range(2, 2 + len(kernel)))
     except NeedsShape:

@@ -138,7 +138,7 @@ def import_psroi_pooling(node: ImportNode) -> Value:
     at = _Regions(node, 5)
     do = at.do
     spans = at.spans(2, 0.0)
-    edges = [_edges(at, *span, cells, axis) for span, axis in zip(spans, (3, 2), strict=True)]
+    edges = [_edges(at, span, cells, axis) for span, axis in zip(spans, (3, 2), strict=True)]
     (left, right), (top, bottom) = (
         [do(Unsqueeze(), edge, node.vector(axes), suffix="places") for edge in pair]
         for pair, axes in zip(edges, ([1, 2], [1, 3]), strict=True)
@@ -167,8 +167,9 @@ def import_psroi_pooling(node: ImportNode) -> Value:
     return node.emit(Where(), do(Greater(), area, nothing, suffix="some"), mean, at.number(0.0))
 
 
-def _edges(at: _Regions, start: Value, length: Value, cells: int, axis: int) -> tuple[Value, Value]:
+def _edges(at: _Regions, span: tuple[Value, Value], cells: int, axis: int) -> tuple[Value, Value]:
     """First pixels and those behind the last (R, cells) on an axis of the data."""
+    start, length = span
     size = at.do(Div(), length, at.number(cells), suffix="cell")
     result = []
     for op, first in ((Floor(), 0), (Ceil(), 1)):

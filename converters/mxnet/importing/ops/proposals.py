@@ -66,7 +66,7 @@ def import_proposals(node: ImportNode) -> Value | tuple[Value, Value]:
         for side in sides
     ]  # fmt: skip
     padding = node.step(Or(), *beyond, suffix="padding")
-    corners = [_corners(node, offsets, side, axis, count) for axis, side in enumerate(sides)]
+    corners = [_corners(node, offsets, side, axis) for axis, side in enumerate(sides)]
     boxes, small = _enlarged(node, corners, info)
     lost = node.constant(-1.0, SINGLE)
     bounds = node.vector([count]), node.vector([2 * count]), node.vector([1])
@@ -75,7 +75,7 @@ def import_proposals(node: ImportNode) -> Value | tuple[Value, Value]:
     result = node.step(Where(), node.step(Or(), padding, small, suffix="lost"), lost, result, suffix="scores")
     result = node.step(Reshape(), result, node.vector([0, -1]), suffix="scores")
     regions = node.step(Reshape(), boxes, node.vector([0, -1, 4]), suffix="boxes")
-    return _best(node, regions, result, (height, width), count)
+    return _best(node, regions, result, _most(node, result, (height, width), count))
 
 
 def _sizes(node: ImportNode) -> tuple[Dim, Dim, Dim]:
@@ -133,10 +133,10 @@ def _whole(node: ImportNode, value: Value) -> Value:
     return node.cast(node.cast(value, DType.INT32, suffix="cut"), SINGLE, suffix="whole")
 
 
-def _corners(node: ImportNode, offsets: Value, side: Side, axis: int, count: int) -> tuple[Value, Value]:
+def _corners(node: ImportNode, offsets: Value, side: Side, axis: int) -> tuple[Value, Value]:
     """Both corners of all boxes (N, H, W, A) on one axis, cut at the picture."""
     turned = node.step(Transpose((0, 2, 3, 1)), offsets, suffix="offsets")
-    moves = node.step(Reshape(), turned, node.vector([0, 0, 0, count, 4]), suffix="moves")
+    moves = node.step(Reshape(), turned, node.vector([0, 0, 0, len(side.low), 4]), suffix="moves")
     first, second = (
         node.step(Gather(4), moves, node.constant(index, DType.INT64), suffix="move") for index in (axis, axis + 2)
     )
@@ -176,13 +176,11 @@ def _enlarged(node: ImportNode, corners: list[tuple[Value, Value]], info: Value)
     return node.step(Concat(4), *boxes, suffix="boxes"), small
 
 
-def _best(
-    node: ImportNode, boxes: Value, scores: Value, sizes: tuple[Dim, Dim], anchors: int
-) -> Value | tuple[Value, Value]:
-    """The results from boxes (N, K, 4) and scores (N, K)."""
+def _best(node: ImportNode, boxes: Value, scores: Value, most: Value) -> Value | tuple[Value, Value]:
+    """Return the results from boxes (N, K, 4) and scores (N, K), of which the `most` best count."""
     attrs = node.attrs
     post = attrs["rpn_post_nms_top_n"]
-    scores, indices = node.steps(TopK(axis=1), scores, _most(node, scores, sizes, anchors), suffix="best")
+    scores, indices = node.steps(TopK(axis=1), scores, most, suffix="best")
     indices = node.step(Unsqueeze(), indices, node.vector([2]), suffix="places")
     boxes = node.step(GatherND(1), boxes, indices, suffix="best_boxes")
     closed = node.step(Add(), boxes, node.constant(np.array([0, 0, 1, 1], np.float32)), suffix="closed")
@@ -194,10 +192,10 @@ def _best(
         )
         closed = node.step(Concat(2), first, node.step(Max(), first, last, suffix="last"), suffix="closed")
     threshold = attrs["threshold"]
-    most = post if threshold >= 0 else 1  # every overlap is above a limit below 0; none is above 1
+    chosen_count = post if threshold >= 0 else 1  # every overlap is above a limit below 0; none is above 1
     kept = node.step(
         NonMaxSuppression(), closed, node.step(Unsqueeze(), scores, node.vector([1])),
-        node.constant(most, DType.INT64), node.constant(to_single(min(max(threshold, 0.0), 1.0)), SINGLE),
+        node.constant(chosen_count, DType.INT64), node.constant(to_single(min(max(threshold, 0.0), 1.0)), SINGLE),
         suffix="kept",
     )  # fmt: skip
     chosen = node.step(Unsqueeze(), _repeated(node, kept, scores, post), node.vector([2]), suffix="chosen")

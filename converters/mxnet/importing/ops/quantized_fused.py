@@ -93,7 +93,7 @@ def _quantized_convolution(node: ImportNode, fused: Fused) -> Sequence[Value]:
     factor = apply(node, Div(), single(SPANS[dtype]), reach)
     weights = layer_weights(node, fused, factor, whole=calibrated(node) is None)
     if calibrated(node) is None:
-        return _as_integers(node, fused, weights, dtype, reach)
+        return _as_integers(node, fused, weights, reach)
     data_step = step_of(node, reach, SPANS[dtype])
     result = calibrated(node)
     assert result is not None
@@ -152,10 +152,9 @@ def _along_channels(node: ImportNode, vector: Known) -> Value:
     return node.constant(vector.reshape(-1, *(1,) * axes), DType.FLOAT32)
 
 
-def _as_integers(
-    node: ImportNode, fused: Fused, weights: Weights, dtype: DType, reach: Known
-) -> Sequence[Value]:
+def _as_integers(node: ImportNode, fused: Fused, weights: Weights, reach: Known) -> Sequence[Value]:
     """The result as int32, and what it stands for by the range that MXNet gives it."""
+    dtype = byte_dtype(node)
     steps = step_of(node, reach, LARGEST[dtype]), step_of(node, weights.reach, LARGEST[DType.INT8])
     step = apply(node, Mul(), *steps)
     whole = _integers(node, fused, weights)
@@ -242,17 +241,15 @@ def _stored_weights(node: ImportNode, fused: Fused, layer: object, factor: Known
     elements = known(weight)
     if fused.operands == 3:
         byte_dtype(node, 2, DType.INT8)
-        smaller, own, bias = _with_bias(node, elements, own, factor, first + 2)
+        smaller, own, bias = _with_bias(node, elements, own, factor)
         weight = weight if smaller is elements else stored(node, smaller, DType.INT8, weight)
     return Weights(weight, apply(node, Div(), single(1.0), own), bias, reach, apply(node, Mul(), own, factor))
 
 
-def _with_bias(
-    node: ImportNode, elements: Known, own: Known, factor: Known, first: int
-) -> tuple[Known, Known, Known]:
+def _with_bias(node: ImportNode, elements: Known, own: Known, factor: Known) -> tuple[Known, Known, Known]:
     result = known(node.input(2))
     bias = node.cast(result, DType.FLOAT32) if isinstance(result, Value) else result.astype(np.float32)
-    reach = magnitude(node, end(node, node.input(first)), end(node, node.input(first + 1)))
+    reach = magnitude(node, end(node, node.input(7)), end(node, node.input(8)))  # behind those of data and weight
     bias_factor = apply(node, Div(), single(SPANS[DType.INT8]), reach)
     rescale = apply(node, Div(), apply(node, Mul(), factor, own), bias_factor)
     known_ones = [part for part in (elements, own, factor, rescale, reach) if not isinstance(part, Value)]

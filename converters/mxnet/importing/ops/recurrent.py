@@ -42,7 +42,7 @@ def import_rnn(node: ImportNode) -> list[Value]:
     lengths = _lengths(node, 2 + len(starts)) if attrs["use_sequence_length"] else None
     finals: list[list[Value]] = [[] for _ in starts]
     for layer in range(layers):
-        begins = [_part(node, start, layer, layers, directions) for start in starts]
+        begins = [_part(node, start, layer) for start in starts]
         if projected and begins[0] is not None:
             begins[0] = node.step(MatMul(), begins[0], weights.unprojection(layer), suffix=f"l{layer}_begin_hidden")
         results = list(_add_layer(node, layer, [data, *weights.layer(layer), lengths, *begins]))
@@ -89,10 +89,11 @@ def _state(node: ImportNode, slot: int, shape: Shape) -> Value | None:
     return state
 
 
-def _part(node: ImportNode, state: Value | None, layer: int, layers: int, directions: int) -> Value | None:
+def _part(node: ImportNode, state: Value | None, layer: int) -> Value | None:
     """A layer's part of the begin state."""
-    if state is None or layers == 1:
+    if state is None or node.attrs["num_layers"] == 1:
         return state
+    directions = 2 if node.attrs["bidirectional"] else 1
     starts, stops = node.vector([layer * directions]), node.vector([(layer + 1) * directions])
     return node.step(Slice(), state, starts, stops, node.vector([0]), suffix=f"l{layer}_begin")
 

@@ -227,17 +227,16 @@ def import_topk(node: ImportNode) -> Value | list[Value]:
     """The k largest (`is_ascend`: smallest) elements along `axis`: positions, values, both or a mask of 0 and 1."""
     attrs = node.attrs
     kind, dtype = attrs["ret_typ"], DType.of(attrs["dtype"])
-    source = node.input(0)
     data, values, indices, axis = _order(node, not attrs["is_ascend"], attrs["k"])
     if kind == "value":
         return values
     if kind == "mask":
-        return _mask(node, source, data, indices, axis)
+        return _mask(node, data, indices, axis)
     result = indices if dtype is DType.INT64 else node.cast(indices, dtype, suffix="indices")
     return result if kind == "indices" else [values, result]
 
 
-def _mask(node: ImportNode, source: Value, data: Value, indices: Value, axis: int) -> Value:
+def _mask(node: ImportNode, data: Value, indices: Value, axis: int) -> Value:
     """1 where an element is among the chosen ones, else 0."""
     axis = axis if axis < 0 else axis - node.rank(data)
     chosen = node.step(OneHot(axis=axis), indices, _size(node, data, axis), node.constant([0.0, 1.0], DType.FLOAT32))
@@ -245,6 +244,7 @@ def _mask(node: ImportNode, source: Value, data: Value, indices: Value, axis: in
     if data.dtype not in (None, DType.FLOAT32):
         assert data.dtype is not None
         mask = node.cast(mask, data.dtype, suffix="mask")
+    source = node.input(0)
     if source is data:
         return mask
     shape = node.shape(source)

@@ -87,7 +87,8 @@ def split(node: ImportNode, data: Value, axis: int) -> Sequence[Value]:
         parts = node.steps(Split(count, axis), *operands) if squeeze else node.emit_all(Split(count, axis), *operands)
     else:
         ends = [*starts[1:], BEYOND]
-        parts = [_cut(node, data, [axis], [start], [end]) for start, end in zip(starts, ends, strict=True)]
+        bounds = ((start, end, axis) for start, end in zip(starts, ends, strict=True))
+        parts = [node.step(Slice(), data, *(node.vector([number]) for number in bound)) for bound in bounds]
     if not squeeze:
         return parts
     for part in parts:
@@ -116,10 +117,6 @@ def _part_lengths(node: ImportNode, size: int) -> list[int]:
     if min(lengths, default=0) < 0:
         node.refuse(f"indices {tuple(starts)} do not rise, or lie outside the axis of {size}")
     return lengths
-
-
-def _cut(node: ImportNode, data: Value, axes: Sequence[int], starts: Sequence[int], ends: Sequence[int]) -> Value:
-    return node.step(Slice(), data, node.vector(starts), node.vector(ends), node.vector(axes))
 
 
 def _not_empty(node: ImportNode, value: Value) -> Value:
@@ -220,7 +217,7 @@ def import_crop(node: ImportNode) -> Value:
     have = _known_sizes(data)
     want = node.several("h_w", 2) if like is None else _known_sizes(like)
     if want is None or (center and have is None):
-        return _crop_computed(node, data, like, offset, center)
+        return _crop_computed(node, like, offset)
     if center and have is not None:
         offset = (have[0] - want[0]) // 2, (have[1] - want[1]) // 2
     ends = offset[0] + want[0], offset[1] + want[1]
@@ -238,10 +235,9 @@ def _known_sizes(value: Value) -> tuple[int, int] | None:
     return None if height is None or width is None else (height, width)
 
 
-def _crop_computed(
-    node: ImportNode, data: Value, like: Value | None, offset: tuple[int, ...], center: bool
-) -> Value:
+def _crop_computed(node: ImportNode, like: Value | None, offset: tuple[int, ...]) -> Value:
     """A crop with sizes that are known at run time only."""
+    data, center = node.input(0), node.attrs["center_crop"]
     want = node.vector(node.attrs["h_w"]) if like is None else axes_sizes(node, like, (2, 3))
     starts = node.vector(offset)
     if center:

@@ -294,8 +294,10 @@ def _open_neighbours(node: ImportNode, axis: Axis, *, rows: bool) -> tuple[list[
 
 def _by_matrices(node: ImportNode, data: Value, rows: Axis, columns: Axis, method: int, dtype: DType) -> Value:
     """Sums of more than two pixels: a matrix of weights for each axis."""
-    tall, wide = (_weights(node, axis, method, dtype, rows=axis is rows) for axis in (rows, columns))
-    bytes_ = dtype is DType.UINT8
+    bytes_, double = dtype is DType.UINT8, dtype is DType.FLOAT64
+    tall, wide = (_weights(node, axis, method, whole=bytes_ and method != AREA) for axis in (rows, columns))
+    tall = tall.astype(np.float64 if double or bytes_ else np.float32)
+    wide = wide.astype(np.float64 if double else np.float32)
     if bytes_:
         data = node.cast(data, DType.FLOAT32, suffix="numbers")
     rank = rows.axis + 3
@@ -308,21 +310,7 @@ def _by_matrices(node: ImportNode, data: Value, rows: Axis, columns: Axis, metho
     back = (*leading, rank - 2, rank - 1, rank - 3)
     if not bytes_:
         return node.emit(Transpose(back), total)
-    total = _rounded(node, total, rows, columns, method)
-    return node.emit(Cast(DType.UINT8), node.step(Transpose(back), total, suffix="pixels"))
-
-
-def _weights(node: ImportNode, axis: Axis, method: int, dtype: DType, *, rows: bool) -> Array:
-    assert axis.size is not None
-    assert axis.wanted is not None
-    node.charge(axis.size * axis.wanted, "its weights")
-    whole = dtype is DType.UINT8 and method != AREA
-    result = matrix(axis.size, axis.wanted, method, whole=whole)
-    return result.astype(np.float64 if dtype is DType.FLOAT64 or (rows and dtype is DType.UINT8) else np.float32)
-
-
-def _rounded(node: ImportNode, total: Value, rows: Axis, columns: Axis, method: int) -> Value:
-    """Sums in float64 as OpenCV rounds them: multiples of 1 / 2048^2 half up, areas half to even."""
+    # OpenCV rounds multiples of 1 / 2048^2 half up, areas half to even.
     if method == AREA and not (_halves(node, rows, columns) and _channels(node) in (1, 3, 4)):
         total = node.step(Round(), total, suffix="rounded")
     else:
@@ -331,7 +319,15 @@ def _rounded(node: ImportNode, total: Value, rows: Axis, columns: Axis, method: 
         raised = node.step(Add(), total, node.constant(0.5, DType.FLOAT64), suffix="raised")
         total = node.step(Floor(), raised, suffix="rounded")
     limits = node.constant(0.0, DType.FLOAT64), node.constant(255.0, DType.FLOAT64)
-    return node.step(Clip(), total, *limits, suffix="limited")
+    total = node.step(Clip(), total, *limits, suffix="limited")
+    return node.emit(Cast(DType.UINT8), node.step(Transpose(back), total, suffix="pixels"))
+
+
+def _weights(node: ImportNode, axis: Axis, method: int, *, whole: bool) -> Array:
+    assert axis.size is not None
+    assert axis.wanted is not None
+    node.charge(axis.size * axis.wanted, "its weights")
+    return matrix(axis.size, axis.wanted, method, whole=whole)
 
 
 IMPORTS: dict[str, ImportFunction] = {"_cvimresize": import_cv_resize, "_image_resize": import_image_resize}

@@ -32,10 +32,8 @@ def _log_sum(make: Maker, *values: Value) -> Value:
     return make(Add(), largest, make(Log(), total))
 
 
-def _lengths(make: Maker, labels: Value, stated: Value | None, padding: int, size: int) -> Value:
-    """How many labels each row has (N): as many as stated, else those before the first padding."""
-    if stated is not None:
-        return make(Cast(DType.INT64), stated)
+def _count_labels(make: Maker, labels: Value, padding: int, size: int) -> Value:
+    """Return how many labels each row has before the first padding (N)."""
     is_padding = make(Equal(), labels, make.constant(padding, DType.INT64))
     indices = make(Where(), is_padding, make.vector(*range(size)), make.constant(size, DType.INT64))
     return make(ReduceMin(keepdims=False), indices, make.vector(1))
@@ -63,7 +61,8 @@ def import_ctc_loss(node: ImportNode) -> Value:
     is_first = attrs["blank_label"] == "first"
     make = _maker(node, DType.FLOAT32)
     labels = make(Cast(DType.INT64), node.input(1))
-    lengths = _lengths(make, labels, stated, 0 if is_first else -1, size)
+    padding = 0 if is_first else -1
+    lengths = _count_labels(make, labels, padding, size) if stated is None else make(Cast(DType.INT64), stated)
     blank = make.constant(0 if is_first else classes - 1, DType.INT64)
     between = make.constant([index % 2 == 1 for index in range(2 * size + 1)], DType.BOOL)
     spread = make(Gather(1), labels, make.vector(*(max(index - 1, 0) // 2 for index in range(2 * size + 1))))

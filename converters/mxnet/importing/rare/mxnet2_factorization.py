@@ -138,22 +138,17 @@ def import_lstsq(node: ImportNode) -> Sequence[Value]:
     first, second = (right, left) if rows > columns else (turned(node, left), turned(node, right))
     parts = node.step(ew.Mul(), node.step(MatMul(), first, data), scale, suffix="parts")
     result = node.step(MatMul(), second, parts, suffix="found")
-    squares = _squares_left(node, matrix, data, result, rank)
-    if vector:
-        result = node.step(Squeeze(), result, node.vector([-1]), suffix="vector")
-    return [result, squares, rank, lengths]
-
-
-def _squares_left(node: ImportNode, matrix: Value, data: Value, found: Value, rank: Value) -> Value:
-    """Sums of squares of B - A X by column, or nothing."""
-    rows, columns = node.sizes(matrix)
+    # Sums of squares of B - A X by column, or nothing.
     (count,) = node.sizes(data, (1,))
-    rest = node.step(ew.Sub(), data, node.step(MatMul(), matrix, found), suffix="rest")
+    rest = node.step(ew.Sub(), data, node.step(MatMul(), matrix, result), suffix="rest")
     squares = node.step(ReduceSumSquare(keepdims=False), rest, node.vector([0]), suffix="squares")
     full = node.step(ew.Equal(), rank, node.constant(columns if rows > columns else -1, DType.INT64))
     number = node.step(ew.Mul(), node.cast(full, DType.INT64), node.constant(count, DType.INT64))
     last = node.step(Reshape(), number, node.vector([1]), suffix="last")
-    return node.step(Slice(), squares, node.vector([0]), last, node.vector([0]), suffix="known")
+    squares = node.step(Slice(), squares, node.vector([0]), last, node.vector([0]), suffix="known")
+    if vector:
+        result = node.step(Squeeze(), result, node.vector([-1]), suffix="vector")
+    return [result, squares, rank, lengths]
 
 
 IMPORTS: dict[str, ImportFunction] = {

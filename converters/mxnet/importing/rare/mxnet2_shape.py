@@ -147,10 +147,8 @@ def import_interp(node: ImportNode) -> Value:
     x = node.constant(attrs["x_scalar"], DType.FLOAT64) if attrs["x_is_scalar"] else node.input(2)
     x = as_dtype(node, x, DType.FLOAT64)
     (count,) = node.sizes(xp)
-    if count == 1:
-        inside = node.step(Expand(), fp, node.step(Shape(), x), suffix="alone")
-    else:
-        inside = _between(node, x, xp, fp, count)
+    alone = count == 1
+    inside = node.step(Expand(), fp, node.step(Shape(), x), suffix="alone") if alone else _between(node, x, xp, fp)
     ends = {"left": (ir.Less(), 0), "right": (ir.Greater(), -1)}
     for name, (op, index) in ends.items():
         end = node.constant(index, DType.INT64)
@@ -162,8 +160,9 @@ def import_interp(node: ImportNode) -> Value:
     return node.emit(ir.Identity(), inside)
 
 
-def _between(node: ImportNode, x: Value, xp: Value, fp: Value, count: int) -> Value:
+def _between(node: ImportNode, x: Value, xp: Value, fp: Value) -> Value:
     """The straight line between the last point that is not behind x and the next one."""
+    (count,) = node.sizes(xp)
     spread = node.step(Unsqueeze(), x, node.vector([-1]), suffix="spread")
     inner = node.step(Slice(), xp, node.vector([1]), node.vector([count - 1]), suffix="inner")
     passed = node.step(ir.GreaterOrEqual(), spread, inner, suffix="passed")

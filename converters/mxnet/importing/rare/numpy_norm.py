@@ -12,7 +12,6 @@ import math
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
 from graphir.converters.mxnet.importing.ops.exact_reduction import (
     NAN_WINS,
-    Reduce,
     euclidean,
     largest_and_count,
     norm_of_integers,
@@ -163,14 +162,8 @@ def _of_vector(node: ImportNode, data: Value, order: float, axes: tuple[int, ...
         infinite = reduce(ir.ReduceSum, node.cast(node.step(ew.IsInf(), data), dtype))
         some = node.step(ew.Greater(), infinite, zero, suffix="some_infinite")
         return node.step(ew.Where(), some, infinite, count, suffix="count")
-    return _of_powers(node, data, size, order, axes, reduce)
-
-
-def _of_powers(
-    node: ImportNode, data: Value, size: Value, order: float, axes: tuple[int, ...], reduce: Reduce
-) -> Value:
-    """By way of the magnitude that counts most, so that no power overflows: the largest, of a negative order the
-    smallest. Zeros do not count, two infinities are no number."""
+    # The magnitude that counts most is taken out, so that no power overflows: the largest, of a negative order the
+    # smallest. Zeros do not count, two infinities give NaN.
     zero, one = node.scalar_like(data, 0.0), node.scalar_like(data, 1.0)
     keeping = reducer(node, axes, keepdims=True)
     absent = node.step(ew.Equal(), size, zero, suffix="is_zero")
@@ -189,9 +182,9 @@ def _of_powers(
     none = node.step(ew.Equal(), reduce(ir.ReduceMax, size), zero, suffix="all_zero")
     result = node.step(ew.Where(), none, zero, scaled, suffix="of_some")
     infinite = node.step(ew.IsInf(), data)
-    count = reduce(ir.ReduceSum, node.cast(infinite, data.dtype or DType.FLOAT32))
+    count = reduce(ir.ReduceSum, node.cast(infinite, dtype))
     single = node.step(ew.Equal(), count, one, suffix="one_infinite")
-    missing = reduce(ir.ReduceSum, node.cast(node.step(ew.IsNaN(), data), data.dtype or DType.FLOAT32))
+    missing = reduce(ir.ReduceSum, node.cast(node.step(ew.IsNaN(), data), dtype))
     spoiled = node.step(ew.Or(), node.step(ew.Greater(), missing, zero), node.step(ew.Greater(), count, one))
     result = node.step(ew.Where(), single, node.scalar_like(data, math.inf), result, suffix="of_infinite")
     return node.step(ew.Where(), spoiled, node.scalar_like(data, math.nan), result, suffix="exact")

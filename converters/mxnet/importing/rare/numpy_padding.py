@@ -51,16 +51,16 @@ def import_pad(node: ImportNode) -> Value:
     result = data
     for axis in reversed(axes):  # MXNet's order, of which what is not a number tells
         if mode in ("maximum", "minimum"):
-            result = _with_extremes(node, result, axis, widths[axis], mode == "maximum")
+            result = _with_extremes(node, result, axis, widths[axis])
         else:
-            indices = _reflected(node, result, axis, widths[axis], mode == "symmetric")
+            indices = _reflected(node, result, axis, widths[axis])
             result = node.step(Gather(axis), result, indices)
     return result
 
 
-def _reflected(node: ImportNode, data: Value, axis: int, width: tuple[int, int], edge: bool) -> Value:
+def _reflected(node: ImportNode, data: Value, axis: int, width: tuple[int, int]) -> Value:
     """The places of an axis as a mirror at either end shows them, again and again, with or without the edge twice."""
-    size = static_size(data, axis)
+    size, edge = static_size(data, axis), node.attrs["mode"] == "symmetric"
     if size is not None:
         node.charge(size + sum(width), "the places of its padding")
         period = 2 * size if edge else max(2 * size - 2, 1)
@@ -78,11 +78,12 @@ def _reflected(node: ImportNode, data: Value, axis: int, width: tuple[int, int],
     return node.step(Min(), there, back)
 
 
-def _with_extremes(node: ImportNode, data: Value, axis: int, width: tuple[int, int], largest: bool) -> Value:
+def _with_extremes(node: ImportNode, data: Value, axis: int, width: tuple[int, int]) -> Value:
     """The data between their largest (smallest) elements along an axis. What is not a number counts for MXNet where it
     is the first element only."""
     shown = node.cast(data, DType.INT32) if data.dtype is DType.BOOL else data
     indices = node.vector([axis])
+    largest = node.attrs["mode"] == "maximum"
     kind = reduction.ReduceMax if largest else reduction.ReduceMin
     if data.dtype is not None and data.dtype.is_float:
         first = node.step(Slice(), data, node.vector([0]), node.vector([1]), indices)
