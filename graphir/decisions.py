@@ -89,6 +89,7 @@ class DecisionKind(StrEnum):
     )
     FUNCTION_INLINED = "function inlined", "A function of the model's own was replaced by its body."
     FUNCTIONS_INLINED = "functions inlined", "Calls of functions were replaced by their bodies."
+    FUSED = "fused", "Nodes became one operator, or fewer, on request: equal in exact arithmetic, rounded otherwise."
     GROUPS = "groups", "How many channels a filter reaches over is not known: it was taken to reach over all."
     HALF_PRECISION = (
         "half precision",

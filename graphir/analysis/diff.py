@@ -15,9 +15,9 @@ from functools import cached_property
 from graphir.analysis.attributes import attributes_of, shown
 from graphir.analysis.completion import Counterparts, pair_inputs
 from graphir.analysis.fingerprint import Fingerprints, fingerprint
-from graphir.analysis.labels import COMMUTATIVE
 from graphir.analysis.skeleton import SCALING
 from graphir.graph import Graph, Node, Value
+from graphir.ops.elementwise import COMMUTATIVE
 from graphir.ops.linear import Gemm
 from graphir.ops.normalization import BatchNormalization
 from graphir.serial.equal import same_attribute, same_tensor

@@ -12,10 +12,8 @@ from collections.abc import Mapping
 from graphir.analysis.attributes import attributes_of
 from graphir.analysis.fingerprint import Fingerprints
 from graphir.graph import Graph, Node, Value
-from graphir.ops import elementwise
+from graphir.ops.elementwise import COMMUTATIVE
 from graphir.structure.views import captured
-
-COMMUTATIVE = frozenset({elementwise.Add, elementwise.Mul, elementwise.Max, elementwise.Min, elementwise.Sum})
 
 
 def exact_labels(

@@ -386,3 +386,5 @@ OPERATORS = (
     *(Abs, Acos, Acosh, Asin, Asinh, Atan, Atanh, Ceil, Cos, Cosh, Erf, Exp, Floor, Identity, Log, Neg, Not),
     *(Reciprocal, Round, Sign, Sin, Sinh, Sqrt, Tan, IsNaN, IsInf, Sum, Mean, Max, Min, Clip, Where, Cast),
 )
+# Whose operands may change places.
+COMMUTATIVE: frozenset[type[Operator]] = frozenset({Add, Mul, Max, Min, Sum})

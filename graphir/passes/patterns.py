@@ -2,43 +2,108 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Callable, Iterator
+from itertools import permutations
+from typing import Any, TypeAlias
 
 from graphir.graph import Value
 from graphir.ops.base import Operator
+from graphir.ops.elementwise import COMMUTATIVE, Identity
 
-Operand: TypeAlias = "Pattern | str | None"
+Operand: TypeAlias = "Pattern | str | float | None"
+Names: TypeAlias = dict[str, Value]
 
 
 class Pattern:
-    """An operator class with its operands: a Pattern, a name that an operand is bound to, None for an absent one.
+    """An operator class with its operands: a Pattern, a name that an operand is bound to, a number, None for none.
 
     `Pattern(Mul, "x", Pattern(Sigmoid, "x"))` describes `x * sigmoid(x)`: a name that comes twice is one value.
-    Operands are matched in the order in which they are written.
+    Operands are matched in the order in which they are written; those of an operator that commutes in any order. A
+    number is a parameter with this one element, to the last digits of its dtype. `where` tests the operator.
     """
 
-    __slots__ = ("op", "operands")
+    __slots__ = ("op", "operands", "where")
 
-    def __init__(self, op: type[Operator], *operands: Operand) -> None:
+    def __init__(
+        self, op: type[Operator], *operands: Operand, where: Callable[[Any], bool] | None = None
+    ) -> None:
         self.op = op
         self.operands = operands
+        self.where = where
 
-    def match(self, value: Value) -> dict[str, Value] | None:
-        """Return the values by name if the value is computed as described, else None. Linear in the pattern."""
-        names: dict[str, Value] = {}
-        return names if self._bind(value, names) else None
+    @property
+    def roots(self) -> frozenset[type[Operator]]:
+        """The operators that may compute the value."""
+        return frozenset({self.op})
 
-    def _bind(self, value: Value | None, names: dict[str, Value]) -> bool:
+    def match(self, value: Value) -> Names | None:
+        """Return the values by name if the value is computed as described, else None. Linear in the pattern, but for
+        operators that commute, of which each doubles it at most."""
+        return next(self.matches(value, {}), None)
+
+    def matches(self, value: Value | None, names: Names) -> Iterator[Names]:
+        """Yield the values by name for each way in which the value is computed as described, given some of them."""
         node = value.producer if value is not None else None
         if node is None or not isinstance(node.op, self.op) or len(node.inputs) != len(self.operands):
-            return False
-        for operand, expected in zip(node.inputs, self.operands, strict=True):
-            if isinstance(expected, Pattern):
-                if not expected._bind(operand, names):
-                    return False
-            elif expected is None or operand is None:
-                if not (expected is None and operand is None):
-                    return False
-            elif names.setdefault(expected, operand) is not operand:
-                return False
+            return
+        if self.where is None or self.where(node.op):
+            for order in permutations(node.inputs) if type(node.op) in COMMUTATIVE else (node.inputs,):
+                yield from _bind(tuple(zip(order, self.operands, strict=True)), names)
+
+
+class Either(Pattern):
+    """A value that is computed as one of several patterns describe, which are tried in this order."""
+
+    __slots__ = ("patterns",)
+
+    def __init__(self, *patterns: Operand) -> None:
+        super().__init__(Identity)
+        self.patterns = patterns
+
+    @property
+    def roots(self) -> frozenset[type[Operator]]:
+        """The operators that may compute the value."""
+        return frozenset().union(*(pattern.roots for pattern in self.patterns if isinstance(pattern, Pattern)))
+
+    def matches(self, value: Value | None, names: Names) -> Iterator[Names]:
+        """Yield the values by name for each way in which one of the patterns describes the value."""
+        for pattern in self.patterns:
+            yield from _bind(((value, pattern),), names)
+
+
+def _bind(pairs: tuple[tuple[Value | None, Operand], ...], names: Names) -> Iterator[Names]:
+    """Yield the names with those of the operands, for each way in which all of them are as expected."""
+    if not pairs:
+        yield names
+        return
+    (operand, expected), rest = pairs[0], pairs[1:]
+    if isinstance(expected, Pattern):
+        for bound in expected.matches(operand, names):
+            yield from _bind(rest, bound)
+    elif isinstance(expected, str):
+        if operand is not None and names.get(expected, operand) is operand:
+            yield from _bind(rest, {**names, expected: operand})
+    elif (operand is None) if expected is None else is_number(operand, expected):
+        yield from _bind(rest, names)
+
+
+def number_of(value: Value | None) -> float | None:
+    """Return the only element of a parameter of floats, None for other values."""
+    tensor = None if value is None or value.producer is not None else value.tensor
+    if tensor is None or tensor.size != 1 or not tensor.dtype.is_float:
+        return None
+    return float(tensor.numpy().reshape(-1)[0])
+
+
+def is_number(value: Value | None, expected: float) -> bool:
+    """Return whether a value is a parameter with this number as its only element, to two units in the last place."""
+    number = number_of(value)
+    if number is None or value is None or value.dtype is None:
+        return False
+    if number == expected:
         return True
+    import numpy as np
+
+    rounded = np.array(expected, value.dtype.numpy())
+    unit = float(np.nextafter(rounded, np.array(np.inf, rounded.dtype))) - float(rounded)
+    return abs(number - float(rounded)) <= 2 * unit

@@ -33,7 +33,7 @@ ONE, TWO = Pattern(Mul, "a", Pattern(Sigmoid, "a")), Pattern(Mul, "a", Pattern(S
     [
         (ONE, "same", {"a": "x"}),
         (ONE, "other", None),
-        (ONE, "turned", None),
+        (ONE, "turned", {"a": "x"}),
         (TWO, "same", {"a": "x", "b": "x"}),
         (TWO, "other", {"a": "x", "b": "y"}),
         (Pattern(Mul, "a"), "same", None),

@@ -6,20 +6,21 @@ that they make, are for those who want them: an old runtime may lack it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from graphir.ops.base import Operator
 
 from ..rewrite import Rule, Rules
+from . import activations, norms
 
-JOINS: Rules = {}
-RECOGNITIONS: Mapping[type[Operator], Rules] = {}
+JOINS: Sequence[Rules] = (activations.RULES,)
+RECOGNITIONS: Mapping[type[Operator], Rules] = {**norms.RECOGNITIONS, **activations.RECOGNITIONS}
 
 
 def fusions(operators: Collection[type[Operator]] = ()) -> Rules:
     """Return the rules that join nodes, and those that recognise one of these operators, in this order."""
     merged: dict[type[Operator], list[Rule]] = {}
-    for rules in (*(RECOGNITIONS[kind] for kind in RECOGNITIONS if kind in operators), JOINS):
+    for rules in (*(RECOGNITIONS[kind] for kind in RECOGNITIONS if kind in operators), *JOINS):
         for kind, row in rules.items():
             merged.setdefault(kind, []).extend(row)
     return merged
