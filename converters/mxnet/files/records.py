@@ -86,7 +86,7 @@ class NNVMGraph:
         return NNVMGraph(nodes, heads, self.version, self.np_shape, self.upgrades)
 
     def _producers(self, index: int) -> Iterable[int]:
-        return (producer for producer, _ in self.nodes[index].inputs)
+        return [producer for producer, _ in self.nodes[index].inputs]
 
 
 def post_order(heads: Iterable[T], inputs: Callable[[T], Iterable[T]]) -> list[T]:
@@ -100,13 +100,14 @@ def post_order(heads: Iterable[T], inputs: Callable[[T], Iterable[T]]) -> list[T
         path: list[tuple[T, Iterator[T]]] = [(head, iter(inputs(head)))]
         while path:
             node, rest = path[-1]
-            producer = next((producer for producer in rest if producer not in seen), None)
-            if producer is None:
+            for producer in rest:
+                if producer not in seen:
+                    seen.add(producer)
+                    path.append((producer, iter(inputs(producer))))
+                    break
+            else:
                 order.append(node)
                 path.pop()
-            else:
-                seen.add(producer)
-                path.append((producer, iter(inputs(producer))))
     return order
 
 

@@ -73,7 +73,7 @@ def infer_symbol(
     """
     source = symbol if isinstance(symbol, NNVMGraph) else open_source(symbol).symbol
     marked = source.np_shape if np_shape is None else np_shape
-    known = {name: _unmarked(shape, marked) for name, shape in (shapes or {}).items()}
+    known = {name: unmarked_shape(shape, marked) for name, shape in (shapes or {}).items()}
     wanted = {name: shape for name, shape in known.items() if shape is not None}
     choices = Choices(keep_loss=True, settle=False, gaps=True, assumed=assumed)
     graph = Importer(source, None, wanted, choices, dtypes=dtypes).run()
@@ -93,7 +93,8 @@ def infer_symbol(
     return SymbolTypes(arguments, [type_ for type_ in outputs if isinstance(type_, TensorType)], auxiliary, assumes)
 
 
-def _unmarked(shape: Sequence[int | None], np_shape: bool) -> Shape | None:
+def unmarked_shape(shape: Sequence[int | None], np_shape: bool) -> Shape | None:
+    """Return a shape of MXNet's without its marks of the unknown, None for an unknown rank."""
     if not np_shape and not shape:
         return None
     unknown = (None, -1) if np_shape else (None, -1, 0)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from graphir.converters.mxnet.importing.symbol_types import SymbolTypes, infer_symbol
+from graphir.converters.mxnet.importing.symbol_types import SymbolTypes, infer_symbol, unmarked_shape
 from graphir.converters.mxnet.mx.base import MXNetError
 from graphir.converters.mxnet.mx.context import Context, context_of, provider
 from graphir.converters.mxnet.mx.execution import Executor
 from graphir.converters.mxnet.mx.ndarray import NDArray, empty
+from graphir.converters.mxnet.mx.symbol.node import Node, post_order, variable_names
+from graphir.converters.mxnet.mx.symbol.node_types import Inference, Wanted, infer_nodes
 from graphir.errors import GraphirError
 from graphir.types import DType, TensorType
 
@@ -36,8 +38,9 @@ def bind(
     is no array, and MXNetError for shapes and dtypes that contradict each other and for a GPU that is not there.
     """
     device = _device(ctx)
-    requests = check_requests(symbol.list_arguments(), grad_req)
-    names, states = symbol.list_arguments(), symbol.list_auxiliary_states()
+    order = post_order(symbol.entries)
+    names, states = variable_names(order)
+    requests = check_requests(names, grad_req)
     arguments = _arrays("args", names, args)
     gradients = None if args_grad is None else [
         None if requests.get(name, "null") == "null" else array
@@ -47,10 +50,10 @@ def bind(
     bound = [held for held in (*arguments, *auxiliary) if held is not None]
     arrays = dict(zip((*names, *states), bound, strict=True))
     types = _types(
-        symbol,
+        symbol, order, states,
         {name: array.shape for name, array in arrays.items() if array.shape},
         {name: array.tensor.dtype for name, array in arrays.items()},
-    )
+    )  # fmt: skip
     return Executor(symbol, device, bound[: len(names)], gradients, bound[len(names) :], _outputs(types, device))
 
 
@@ -72,12 +75,14 @@ def simple_bind(
     open or contradict each other, and for a GPU that is not there.
     """
     device = _device(ctx)
-    names, states = symbol.list_arguments(), symbol.list_auxiliary_states()
+    order = post_order(symbol.entries)
+    names, states = variable_names(order)
     known = set(names) | set(states)
     try:
         requests = check_requests(names, grad_req)
         shapes = {name: tuple(shape) for name, shape in kwargs.items() if name in known}
-        types = _types(symbol, shapes, {name: held for name, held in (type_dict or {}).items() if name in known})
+        dtypes = {name: dtype for name, dtype in (type_dict or {}).items() if name in known}
+        types = _types(symbol, order, states, shapes, dtypes)
         _refuse_open(types)
     except (GraphirError, ValueError) as error:
         given = "".join(f"\n{name}: {shape}" for name, shape in kwargs.items())
@@ -140,9 +145,17 @@ def _arrays(what: str, names: Sequence[str], given: Given, *, may_lack: bool = F
     return found
 
 
-def _types(symbol: Symbol, shapes: Mapping[str, Sequence[int]], dtypes: Mapping[str, object]) -> SymbolTypes:
+def _types(
+    symbol: Symbol, order: Sequence[Node], states: Sequence[str], shapes: Mapping[str, Sequence[int]],
+    dtypes: Mapping[str, object],
+) -> SymbolTypes:  # fmt: skip
     try:
-        found = infer_symbol(symbol.records(), shapes, dtypes, np_shape=False)
+        unmarked = {name: unmarked_shape(shape, False) for name, shape in shapes.items()}
+        known_shapes = {name: shape for name, shape in unmarked.items() if shape is not None}
+        known_dtypes = {name: DType.of(dtype) for name, dtype in dtypes.items()}
+        found = infer_nodes(
+            order, symbol.entries, states, Inference(Wanted.BOTH, symbol.np_shape), known_shapes, known_dtypes
+        ) or infer_symbol(symbol.records(), shapes, dtypes, np_shape=False)
     except GraphirError as error:
         raise MXNetError(str(error)) from error
     for group in (found.arguments, found.auxiliary):

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph
-from graphir.converters.mxnet.importing.symbol_types import SymbolTypes, infer_symbol
+from graphir.converters.mxnet.importing.symbol_types import SymbolTypes, infer_symbol, unmarked_shape
 from graphir.converters.mxnet.mx.base import MXNetError, mxnet_errors
 from graphir.converters.mxnet.mx.symbol.flow import reached
-from graphir.converters.mxnet.mx.symbol.node import post_order
+from graphir.converters.mxnet.mx.symbol.node import Node, post_order, variable_names
+from graphir.converters.mxnet.mx.symbol.node_types import Inference, Wanted, infer_nodes
 from graphir.converters.mxnet.mx.symbol.stand_ins import stand_in
 from graphir.converters.mxnet.mx.util import is_np_shape
 from graphir.errors import ShapeError
@@ -38,7 +39,8 @@ def shapes_of(symbol: Symbol, args: Sequence[object], kwargs: Mapping[str, objec
     and -1 the unknown, also in what is given back. Raises TypeError for what is no shape, and MXNetError for names that
     are no variables and for shapes that contradict each other.
     """
-    arguments, states = symbol.list_arguments(), symbol.list_auxiliary_states()
+    order = post_order(symbol.entries)
+    arguments, states = variable_names(order)
     given = _given("shapes", arguments, args, kwargs)
     shapes: dict[str, tuple[int | None, ...]] = {}
     for name, shape in given.items():
@@ -47,19 +49,20 @@ def shapes_of(symbol: Symbol, args: Sequence[object], kwargs: Mapping[str, objec
         shapes[name] = tuple(None if size is None else int(size) for size in shape)
     _check_names(shapes, arguments, states)
     np_shape = symbol.np_shape or is_np_shape()
-    with mxnet_errors():
-        records = stand_in(_undeclared(symbol, shapes, "__shape__"))
-        with paused_collector():
-            types = infer_symbol(records, shapes, np_shape=np_shape)
-    given_shapes = [name for name, shape in shapes.items() if shape or np_shape]
-    known = reached(symbol.entries, given_shapes)
-    types_by_name = types.arguments | types.auxiliary
-    held = {node.name: types_by_name.get(node.name) or _given_type(shapes.get(node.name))
-            for node in post_order(symbol.entries) if (id(node), 0) in known}  # fmt: skip
-    rows = [[_plain(held.get(name, ANYTHING), np_shape) for name in names] for names in (arguments, states)]
-    outputs = [_plain(type_ if (id(node), slot) in known else ANYTHING, np_shape)
-               for type_, (node, slot, _) in zip(types.outputs, symbol.entries, strict=True)]  # fmt: skip
-    return rows[0], outputs, rows[1]
+    unmarked = {name: unmarked_shape(shape, np_shape) for name, shape in shapes.items()}
+    known_shapes = {name: shape for name, shape in unmarked.items() if shape is not None}
+    with mxnet_errors(), paused_collector():
+        quick = infer_nodes(order, symbol.entries, states, Inference(Wanted.SHAPES, symbol.np_shape), known_shapes, {})
+        types = quick or infer_symbol(stand_in(_undeclared(symbol, shapes, "__shape__")), shapes, np_shape=np_shape)
+    by_name, outputs = types.arguments | types.auxiliary, types.outputs
+    if quick is None:
+        known = reached(symbol.entries, known_shapes)
+        by_name = {node.name: by_name.get(node.name) or _given_type(shapes.get(node.name))
+                   for node in order if (id(node), 0) in known}  # fmt: skip
+        outputs = [type_ if (id(node), slot) in known else ANYTHING
+                   for type_, (node, slot, _) in zip(outputs, symbol.entries, strict=True)]  # fmt: skip
+    rows = [[_plain(by_name.get(name, ANYTHING), np_shape) for name in names] for names in (arguments, states)]
+    return rows[0], [_plain(type_, np_shape) for type_ in outputs], rows[1]
 
 
 def _given_type(shape: tuple[int | None, ...] | None) -> TensorType:
@@ -106,20 +109,31 @@ def types_of(symbol: Symbol, args: Sequence[object], kwargs: Mapping[str, object
     Raises TypeError for what is no dtype, and MXNetError for names that are no variables and for dtypes that contradict
     each other.
     """
-    arguments, states = symbol.list_arguments(), symbol.list_auxiliary_states()
+    order = post_order(symbol.entries)
+    arguments, states = variable_names(order)
     given = _given("dtypes", arguments, args, kwargs)
     dtypes = {name: _dtype(name, dtype) for name, dtype in given.items() if dtype is not None}
     _check_names(dtypes, arguments, states)
-    records = _undeclared(symbol, dtypes, "__dtype__")
-    _leave_zeros_open(records)
     # an input for which nothing states a dtype gets one for inference: what depends on it is not known
     with mxnet_errors(), paused_collector():
-        assumed = [infer_symbol(records, None, dtypes, np_shape=False, assumed=DType.FLOAT32)]
-        if assumed[0].assumes_dtype or any(record.subgraphs for record in records.nodes):
-            assumed.append(infer_symbol(records, None, dtypes, np_shape=False, assumed=DType.FLOAT64))
+        assumed = [_types_with(symbol, order, states, dtypes, DType.FLOAT32)]
+        if assumed[0].assumes_dtype or any(node.subgraphs for node in order):
+            assumed.append(_types_with(symbol, order, states, dtypes, DType.FLOAT64))
     groups = zip(*(_classes(types, arguments, states) for types in assumed), strict=True)
     found = [[each[0] if len({*each}) == 1 else None for each in zip(*group, strict=True)] for group in groups]
     return found[0], found[1], found[2]
+
+
+def _types_with(
+    symbol: Symbol, order: Sequence[Node], states: Sequence[str], dtypes: Mapping[str, DType], assumed: DType
+) -> SymbolTypes:
+    """The types from dtypes, where inputs for which nothing states one have the assumed one."""
+    quick = infer_nodes(order, symbol.entries, states, Inference(Wanted.DTYPES, symbol.np_shape, assumed), {}, dtypes)
+    if quick is not None:
+        return quick
+    records = _undeclared(symbol, dtypes, "__dtype__")
+    _leave_zeros_open(records)
+    return infer_symbol(records, None, dtypes, np_shape=False, assumed=assumed)
 
 
 def _given(
@@ -134,7 +148,7 @@ def _given(
 
 
 def _check_names(given: Iterable[str], arguments: Sequence[str], states: Sequence[str]) -> None:
-    unknown = next((name for name in given if name not in arguments and name not in states), None)
+    unknown = next(iter(dict.fromkeys(given).keys() - {*arguments, *states}), None)
     if unknown is not None:
         shown = ", ".join(arguments) or "none"
         raise MXNetError(f"keyword argument name {unknown} not found; candidate arguments are {shown}")
@@ -142,7 +156,8 @@ def _check_names(given: Iterable[str], arguments: Sequence[str], states: Sequenc
 
 def _classes(types: SymbolTypes, arguments: Sequence[str], states: Sequence[str]) -> Types:
     known = types.arguments | types.auxiliary
-    rows = [[_class(known.get(name, ANYTHING)) for name in names] for names in (arguments, states)]
+    classes = {id(type_): _class(type_) for type_ in {id(type_): type_ for type_ in known.values()}.values()}
+    rows = [[classes[id(known[name])] if name in known else None for name in names] for names in (arguments, states)]
     return rows[0], [_class(type_) for type_ in types.outputs], rows[1]
 
 

@@ -99,14 +99,24 @@ class Outputs:
 
 def post_order(entries: Iterable[Entry]) -> list[Node]:
     """The nodes that the entries depend on, each behind its inputs, as NNVM visits them. Linear in nodes and inputs."""
-    return walk((node for node, *_ in entries), lambda node: (producer for producer, *_ in node.inputs))
+    return walk((node for node, *_ in entries), lambda node: [entry[0] for entry in node.inputs])
 
 
 def states(order: Iterable[Node]) -> set[int]:
     """The identities of variables that an operator holds as auxiliary states."""
-    operators = (node for node in order if not node.is_variable)
-    entries = (entry for node in operators if node.signature.aux for entry in node.signature.states(node.inputs))
-    return {id(producer) for producer, *_ in entries if producer.is_variable}
+    signatures = ((node, node._signature or node.signature) for node in order if node.op != VARIABLE)
+    return {id(producer) for node, signature in signatures if signature.aux
+            for producer, _, _ in signature.states(node.inputs) if producer.op == VARIABLE}  # fmt: skip
+
+
+def variable_names(order: Sequence[Node]) -> tuple[list[str], list[str]]:
+    """Return the names of arguments, and of auxiliary states, in order."""
+    stateful = states(order)
+    names: tuple[list[str], list[str]] = ([], [])
+    for node in order:
+        if node.op == VARIABLE:
+            names[id(node) in stateful].append(node.name)
+    return names
 
 
 def copied(entries: Iterable[Entry]) -> list[Entry]:
@@ -178,4 +188,4 @@ def _versions(entries: Sequence[Sequence[int]], count: int) -> list[int]:
     return [entry[VERSION_PLACE] if len(entry) > VERSION_PLACE else 0 for entry in entries]
 
 
-__all__ = ["Entry", "Node", "Outputs", "copied", "from_records", "post_order", "records", "states"]
+__all__ = ["Entry", "Node", "Outputs", "copied", "from_records", "post_order", "records", "states", "variable_names"]

@@ -14,7 +14,15 @@ from graphir.converters.mxnet.mx.symbol.arithmetic import SymbolArithmetic
 from graphir.converters.mxnet.mx.symbol.compose import check_loadable, deprecated, recompose
 from graphir.converters.mxnet.mx.symbol.debug import debug_text
 from graphir.converters.mxnet.mx.symbol.json_text import to_text
-from graphir.converters.mxnet.mx.symbol.node import Entry, Node, copied, from_records, post_order, records, states
+from graphir.converters.mxnet.mx.symbol.node import (
+    Entry,
+    Node,
+    copied,
+    from_records,
+    post_order,
+    records,
+    variable_names,
+)
 from graphir.converters.mxnet.mx.util import is_np_shape
 from graphir.converters.mxnet.schema.upgrade import HIDDEN_KEYS
 from graphir.errors import FormatError
@@ -50,11 +58,11 @@ class Symbol(SymbolArithmetic):
 
     def list_arguments(self) -> list[str]:
         """The names of inputs and parameters, in the order in which the operators need them."""
-        return self._variables(of_states=False)
+        return variable_names(post_order(self.entries))[0]
 
     def list_auxiliary_states(self) -> list[str]:
         """The names of states that training changes by itself, such as a moving mean."""
-        return self._variables(of_states=True)
+        return variable_names(post_order(self.entries))[1]
 
     def list_inputs(self) -> list[str]:
         """Arguments and auxiliary states in one list."""
@@ -276,11 +284,6 @@ class Symbol(SymbolArithmetic):
     def _only_node(self) -> Node | None:
         first = self.entries[0][0] if self.entries else None
         return first if all(node is first for node, *_ in self.entries) else None
-
-    def _variables(self, *, of_states: bool) -> list[str]:
-        order = post_order(self.entries)
-        held = states(order)
-        return [node.name for node in order if node.is_variable and (id(node) in held) == of_states]
 
 
 def _attributes(node: Node) -> dict[str, str]:
