@@ -244,7 +244,7 @@ def _ready(model: Source, graph: Graph, wanted: Wanted) -> Ready:
 def _verified(model: Source, graph: Graph, wanted: Wanted, ready: Ready, how: ComparisonOptions) -> VerificationReport:
     """Return what was written, held against what it came from; against the graph where inputs are bound. Where
     onnxruntime does not run what was written, the framework that does is held against the source."""
-    from graphir.verification.converted import verify_conversion
+    from graphir.verification.models import verify_conversion
     from graphir.verification.pairs.sides import Sides
 
     target = target_of(wanted.format)
@@ -295,7 +295,7 @@ def _accuracy(
     model: Source, graph: Graph, wanted: Wanted, proof: Proof, progress: Callable[[str], None] | None
 ) -> AccuracyReport:
     """Of both sides on labelled data. The source is run by its reference, live only if that is asked for."""
-    from graphir.verification.converted import measure_accuracy
+    from graphir.verification.accuracy import measure_accuracy
 
     against = "live" if proof.how.against == "live" else "reference"
     judges = [] if wanted.constants else model.judges(against, proof.how.live)

@@ -12,4 +12,4 @@ import graphir.passes.pipelines
 import graphir.registry.opened
 import graphir.registry.work
 import graphir.report.html
-import graphir.verification.converted  # noqa: F401
+import graphir.verification.models  # noqa: F401

@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from graphir.arrays import Array
 from graphir.errors import VerificationError
+from graphir.graph import Graph
+from graphir.safety.arguments import PathLike
 from graphir.safety.foreign_text import one_line
+from graphir.safety.isolation import forwarded
 from graphir.structure.printed import Printed
+
+from .inputs.files import read_npz
+from .isolated import run_in_child
+from .options import ComparisonOptions
+from .running.candidate import OnnxCandidate
+from .running.references import reference_of
+
+if TYPE_CHECKING:
+    from graphir.converters.formats import Judge
 
 Run = Callable[[Mapping[str, Array]], Mapping[str, Array]]
 LABEL = "label"
@@ -137,3 +152,54 @@ def compare_accuracy(
         differing += int((before != after).sum())
         done += count
     return name, correct[0], correct[1], differing
+
+
+def measure_accuracy(
+    judge: Judge,
+    graph: Graph,
+    candidate: Graph | PathLike,
+    labelled: PathLike,
+    how: ComparisonOptions,
+    progress: Callable[[str], None] | None = None,
+) -> AccuracyReport:
+    """Run source and candidate over the samples of an .npz (arrays by input name, and `label`) and count.
+
+    The source is run by its judge, both in a child process. Raises VerificationError if the data do not fit the model,
+    and RunEnded where onnxruntime ends that process.
+    """
+    return run_in_child(partial(_measured, judge, graph, candidate, labelled, how, forwarded(progress)), how, progress)
+
+
+def _measured(
+    judge: Judge,
+    graph: Graph,
+    candidate: Graph | PathLike,
+    labelled: PathLike,
+    how: ComparisonOptions,
+    progress: Callable[[str], None] | None,
+) -> AccuracyReport:
+    name = Path(labelled).name
+    feeds, labels = split_labels(read_npz(labelled), [value.name for value in graph.inputs], name)
+    for value in graph.inputs:
+        if value.rank is not None and value.rank != feeds[value.name].ndim:
+            found = list(feeds[value.name].shape)
+            raise VerificationError(f"{name}: {value.name} is {found}, but the model's input is {value.type}")
+    with (
+        closing(reference_of(judge, graph, how.memory_budget)) as reference,
+        OnnxCandidate(candidate, providers=how.providers, memory=how.memory_budget) as under_test,
+    ):
+        output, before, after, differing = compare_accuracy(
+            reference.run, under_test.run, feeds, labels, batch=_fixed_batch(graph), progress=progress
+        )
+        return AccuracyReport(
+            name, output, len(labels), reference.label, under_test.label, before, after, differing
+        )
+
+
+def _fixed_batch(graph: Graph) -> int | None:
+    """The size of the first axis that the inputs insist on, None if it is open."""
+    sizes = {value.shape[0] for value in graph.inputs if value.shape}
+    fixed = {size for size in sizes if isinstance(size, int)}
+    if len(fixed) > 1:
+        raise VerificationError(f"the inputs have different batch sizes: {sorted(fixed)}")
+    return fixed.pop() if fixed else None

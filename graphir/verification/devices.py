@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from numpy.typing import NDArray
 
@@ -13,32 +13,23 @@ from graphir.runtime.fallbacks import describe_fallbacks
 from graphir.runtime.providers import PROVIDERS
 from graphir.runtime.session import OnnxSession
 
-from .equivalence import compare_models
+from .equivalence import Models, compare_models
 from .numbers.compare import difference
-from .options import ComparisonOptions
 from .report import VerificationReport
 from .running.candidate import OnnxCandidate
 from .running.layouts import fitted_feeds
 
-if TYPE_CHECKING:
-    from graphir.converters.formats import Reference
-
 Array = NDArray[Any]
 
 
-def note_devices(
-    reference: Reference,
-    candidate: OnnxCandidate,
-    make: Callable[[], Mapping[str, Array]],
-    report: VerificationReport,
-    how: ComparisonOptions,
-) -> None:
+def note_devices(models: Models, make: Callable[[], Mapping[str, Array]], report: VerificationReport) -> None:
     """Add to the report's notes how far the same file is from itself on the CPU, and on CUDA with TF32; where it
     differs from the reference, whether it does so on the CPU too. Nothing for a candidate that ran on the CPU, for
     which the feeds that `make` gives are not made.
 
     The distance from the CPU is no floor: a kernel that is wrong on the device would lift its own limit by it.
     """
+    candidate = models.candidate
     first = candidate.session.providers[0]
     if first == PROVIDERS["cpu"]:
         return
@@ -50,19 +41,12 @@ def note_devices(
     with OnnxCandidate(candidate.path, providers="cpu") as elsewhere:
         report.notes.append(f"{own} and the CPU {_apart(found, elsewhere.session.run(fitted))}")
         if report.verdict.differs:
-            report.notes += _blamed(reference, elsewhere, feeds, how, own)
+            on_cpu = compare_models(Models(models.reference, elsewhere, models.how), feeds).report.verdict
+            reason = f"too: what differs is the model, not {own}"
+            reason = reason if on_cpu.differs else f": what differs is what {own} computes, not the model"
+            report.notes.append(f"on the CPU the same file is {on_cpu}{' ' if on_cpu.differs else ''}{reason}")
     if first == PROVIDERS["cuda"]:  # TensorRT has one setting for a whole process
         report.notes += _with_tf32(candidate, fitted, found)
-
-
-def _blamed(
-    reference: Reference, elsewhere: OnnxCandidate, feeds: Mapping[str, Array], how: ComparisonOptions, own: str
-) -> list[str]:
-    """Whether the model differs on the CPU too."""
-    on_cpu = compare_models(reference, elsewhere, feeds, how=how).report
-    if on_cpu.verdict.differs:
-        return [f"on the CPU the same file is {on_cpu.verdict} too: what differs is the model, not {own}"]
-    return [f"on the CPU the same file is {on_cpu.verdict}: what differs is what {own} computes, not the model"]
 
 
 def _with_tf32(candidate: OnnxCandidate, feeds: Mapping[str, Array], found: Mapping[str, Array]) -> list[str]:

@@ -1,42 +1,32 @@
 """Two models compared on several sets of inputs, one report of all of them.
 
-The first set is compared with everything that there is; each further one costs a run of each side where it agrees, and
+The first set is compared with everything that there is; each further one costs a run of each model where it agrees, and
 the whole comparison where it does not.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import partial
 
 from graphir.arrays import Array
 from graphir.converters.kernel.live import LiveFailed
 from graphir.errors import VerificationError
-from graphir.graph import Graph
 
-from .equivalence import Compared, compare_models
-from .grading.proof import Evidence, doubt_sentence, unproven
-from .grading.ranking import Ranking, joined
-from .inputs.sets import FeedPlan, FeedSet, Made
+from .devices import note_devices
+from .equivalence import Compared, Models, Refused, compare_again, compare_models
+from .grading.evidence import Evidence, doubt_sentence, unproven
+from .grading.ranking import joined
+from .inputs.sets import FeedPlan, FeedSet, Made, carried
 from .numbers.compare import Comparison
-from .options import ComparisonOptions
-from .pairs.sides import Sides
-from .plain import Outcome, Plain, Refused, noted, refusals
 from .progress import Progress
 from .regions.trials import try_changes
 from .report import InputSet, VerificationReport, gravity
-from .running.bench import Bench
-from .running.candidate import OnnxCandidate
-from .running.heads import Wiring
 from .running.measured import coverage
 from .running.references import Recalled
 from .verdict import Verdict
-
-if TYPE_CHECKING:
-    from graphir.converters.formats import Reference
-    from graphir.converters.onnx.files.structure import Structure
 
 # A model whose first comparison takes this process more seconds of work gets lighter sets, ...
 LONG = 0.8
@@ -48,150 +38,75 @@ LIGHT = "the model takes long: further sets of inputs have one sample each where
 SLOW = "not measured, since the model takes long; --per-layer measures it too"
 
 
-def verify_sets(
-    reference: Reference,
-    candidate: OnnxCandidate,
-    plan: FeedPlan,
-    *,
-    graph: Graph | None = None,
-    how: ComparisonOptions | None = None,
-    wiring: Wiring | Structure | None = None,
-    step: float = 0.0,
-    sides: Sides | None = None,
-) -> VerificationReport:
-    """Compare two models on all sets of a plan; the rest is as in `compare_models`.
+def verify_sets(models: Models, plan: FeedPlan) -> VerificationReport:
+    """Compare two models on all sets of a plan.
 
     Of each set the first attempt is compared that both models take. A further set that both refuse is noted, one that
     the candidate alone refuses is a difference. Once the models differ no more sets are run. Raises VerificationError
     as `compare_models` does for the first set.
     """
-    how = how or ComparisonOptions()
-    progress = Progress(how.tell)
-    recalled = Recalled(reference, candidate.memory, progress)
-    driver = _Driver(recalled, candidate, graph, how, wiring, step, sides, progress)
-    started = time.process_time()
-    first, *further = plan.sets(False)
-    progress.begin_set(first.name, 1, 1 + len(further))
-    (report, bench, asked), made = driver.first(first)
-    spent = time.process_time() - started
-    report.notes += plan.notes
-    report.sets = [InputSet(first.name, report.feeds, tuple(report.outputs))]
-    report.outputs = list(report.outputs)
-    long = spent > LONG
-    taken = [made]
-    pending = list(plan.sets(True)[1:]) if long else further
-    room = min(SHARE * spent, MOST) if long and not plan.state else float("inf")
-    if pending and not report.verdict.differs and not _draws(report):
-        if long:
-            report.notes.append(LIGHT)
-        plain = Plain(replace(bench, prior=_floors(report)), asked)
-        taken += _further(driver, plain, pending, report, room)
-    if not report.verdict.differs and not _draws(report):
-        _look_at_changes(report, bench, sides, max(LEAST_FOR_CHANGES, SHARE_FOR_CHANGES * spent), taken)
-    if not report.verdict.differs:
-        slow = long and not driver.how.per_layer
-        report.coverage += [SLOW] if slow else coverage(candidate, taken)
-    if sides is not None and (report.verdict.differs or not sides.made_of):
-        report.changes = sides.changes()
-        report.nodes_same, report.nodes_differing = sides.nodes_same(), sides.nodes_differing()
-        if sides.reason:
-            report.notes.append(f"the graphs were not compared: {sides.reason}")
+    progress = Progress(models.how.tell)
+    recalled = replace(models, reference=Recalled(models.reference, models.candidate.memory, progress))
+    plan = carried(plan, models.reference)
+    report = _Driver(recalled, plan, progress).run()
+    note_devices(models, partial(plan.first().like, report.feeds), report)
     return report
-
-
-def _look_at_changes(
-    report: VerificationReport, bench: Bench, sides: Sides | None, seconds: float, taken: Sequence[Made]
-) -> None:
-    """Take into the report what differs between the graphs, by itself too, and shows in no output."""
-    if sides is None or not sides.tells or bench.limits.stated:
-        return
-    tried = try_changes(replace(bench, passing=True), sides, seconds, taken)
-    report.unproven += tried.unproven
-    report.notes += tried.notes
-
-
-def _draws(report: VerificationReport) -> bool:
-    """Whether an output is random: other inputs show no more of it. What rounding moves on some inputs it need not move
-    on others."""
-    return any(one.verdict is Verdict.NOT_DETERMINISTIC and one.is_random for one in report.outputs)
-
-
-def _floors(report: VerificationReport) -> dict[str, float]:
-    """What rounding was seen to do to the values that were compared."""
-    return {one.name: one.floor for one in report.outputs}
-
-
-def _further(
-    driver: _Driver, plain: Plain, pending: Sequence[FeedSet], report: VerificationReport, room: float
-) -> list[Made]:
-    """Run the further sets into the report, as many as are done in `room` seconds; what made those that were taken."""
-    started = time.process_time()
-    longest, evidence = 0.0, [report.evidence]
-    taken: list[Made] = []
-    for place, one in enumerate(pending):
-        if place and time.process_time() - started + longest > room:
-            names = ", ".join(left.name for left in pending[place:])
-            report.notes.append(
-                f"sets of inputs that were left out, since one takes so long: {names} (--feeds NAME asks for one)"
-            )
-            break
-        began = time.process_time()
-        driver.progress.begin_set(one.name, place + 2, 1 + len(pending))
-        result = driver.further(plain, one, evidence if report.unproven else ())
-        _take(report, one.name, result, evidence)
-        if result.made is not None:
-            taken.append(result.made)
-        longest = max(longest, time.process_time() - began)
-        if report.verdict.differs:
-            break
-    return taken
-
-
-@dataclass(frozen=True)
-class _Result:
-    """What came out of a further set: comparisons of a plain run, or the whole report, or a sentence about none. `made`
-    makes the feeds that both models took, `evidence` is what a plain run proved where something was left to prove."""
-
-    feeds: dict[str, str]
-    outputs: tuple[Comparison, ...]
-    report: VerificationReport | None = None
-    note: str = ""
-    made: Made | None = None
-    evidence: Evidence | None = None
-    rankings: Sequence[Ranking] = ()
 
 
 @dataclass(frozen=True)
 class _Driver:
-    reference: Reference
-    candidate: OnnxCandidate
-    graph: Graph | None
-    how: ComparisonOptions
-    wiring: Wiring | Structure | None
-    step: float
-    sides: Sides | None
+    models: Models
+    plan: FeedPlan
     progress: Progress
 
-    def compare(self, feeds: Mapping[str, Array]) -> Compared:
-        """The whole comparison."""
-        return compare_models(
-            self.reference, self.candidate, feeds, graph=self.graph, how=self.how, wiring=self.wiring, step=self.step,
-            sides=self.sides,
-        )  # fmt: skip
+    def run(self) -> VerificationReport:
+        """Return the report of all sets."""
+        started = time.process_time()
+        first, *further = self.plan.sets(False)
+        self.progress.begin_set(first.name, 1, 1 + len(further))
+        compared, made = self._first(first)
+        spent = time.process_time() - started
+        report, how, sides = compared.report, self.models.how, self.models.sides
+        report.notes += self.plan.notes
+        report.sets = [InputSet(first.name, report.feeds, tuple(report.outputs))]
+        report.outputs = list(report.outputs)
+        is_long = spent > LONG
+        # Steps of a state and pieces of a capture belong together.
+        is_whole = bool(self.plan.state) or self.models.reference.recorded
+        taken = [made]
+        pending = list(self.plan.sets(True)[1:]) if is_long else further
+        if pending and not _is_settled(report):
+            report.notes += [LIGHT] if is_long and not is_whole else []
+            prior = {comparison.name: comparison.floor for comparison in report.outputs}
+            known = compared._replace(bench=replace(compared.bench, prior=prior))
+            room = min(SHARE * spent, MOST) if is_long and not is_whole else float("inf")
+            taken += self._run_further(known, pending, report, room)
+        if not _is_settled(report) and sides is not None and sides.tells and not compared.bench.limits.stated:
+            seconds = max(LEAST_FOR_CHANGES, SHARE_FOR_CHANGES * spent)
+            tried = try_changes(replace(compared.bench, passing=True), sides, seconds, taken)
+            report.unproven += tried.unproven
+            report.notes += tried.notes
+        if not report.verdict.differs:
+            report.coverage += [SLOW] if is_long and not how.per_layer else coverage(self.models.candidate, taken)
+        if sides is not None and (report.verdict.differs or not sides.made_of):
+            report.changes = sides.changes()
+            report.nodes_same, report.nodes_differing = sides.nodes_same(), sides.nodes_differing()
+            report.notes += [f"the graphs were not compared: {sides.reason}"] if sides.reason else []
+        return report
 
-    def first(self, one: FeedSet) -> tuple[Compared, Made]:
+    def _first(self, planned: FeedSet) -> tuple[Compared, Made]:
         """The whole comparison on the first attempt of a set that both models take, and what made it. Raises what the
         first attempt raised where none is taken, or the reference alone takes one."""
         refused: VerificationError | None = None
-        for make in one.attempts:
+        for make in planned.attempts:
             feeds = make()
             try:
-                compared = self.compare(feeds)
+                compared = compare_models(self.models, feeds)
             except LiveFailed:
                 raise
             except VerificationError as error:
                 refused = refused or error
-                if len(one.attempts) == 1 or self._takes(feeds):
+                if len(planned.attempts) == 1 or self._takes(feeds):
                     raise
                 continue
             if refused is not None:
@@ -203,113 +118,126 @@ class _Driver:
     def _takes(self, feeds: Mapping[str, Array]) -> bool:
         """Whether the reference runs on these."""
         try:
-            for _ in self.reference.stream(feeds, self.reference.outputs):
+            for _ in self.models.reference.stream(feeds, self.models.reference.outputs):
                 pass
         except VerificationError:
             return False
         return True
 
-    def further(self, plain: Plain, one: FeedSet, evidence: Sequence[Evidence]) -> _Result:
-        """A further set. `evidence` is that of the sets before it where they leave something unproven: what a plain run
-        does not prove either is asked of the whole comparison."""
-        said: list[Refused] = []
-        types: dict[str, str] = {}
-        for make in one.attempts:
+    def _run_further(
+        self, compared: Compared, pending: Sequence[FeedSet], report: VerificationReport, room: float
+    ) -> list[Made]:
+        """Run the further sets into the report, as many as are done in `room` seconds; what made those that were
+        taken."""
+        started = time.process_time()
+        longest, evidence = 0.0, [report.evidence or Evidence()]
+        taken: list[Made] = []
+        for index, planned in enumerate(pending):
+            if index and time.process_time() - started + longest > room:
+                names = ", ".join(left.name for left in pending[index:])
+                report.notes.append(
+                    f"sets of inputs that were left out, since one takes so long: {names} (--feeds NAME asks for one)"
+                )
+                break
+            began = time.process_time()
+            self.progress.begin_set(planned.name, index + 2, 1 + len(pending))
+            further, make = self._further(compared, planned, evidence if report.unproven else ())
+            _take(report, planned.name, further, evidence)
+            taken += [] if make is None else [make]
+            longest = max(longest, time.process_time() - began)
+            if report.verdict.differs:
+                break
+        return taken
+
+    def _further(
+        self, compared: Compared, planned: FeedSet, evidence: Sequence[Evidence]
+    ) -> tuple[VerificationReport, Made | None]:
+        """The report of a further set, and what made the feeds that both models take. `evidence` is that of the sets
+        before it where they leave something unproven: what one run does not prove is asked of the whole comparison."""
+        refusals: list[Refused] = []
+        report = VerificationReport("", "", {}, [])
+        for make in planned.attempts:
             feeds = make()
-            types = {name: f"{array.dtype}{list(array.shape)}" for name, array in feeds.items()}
             try:
-                outcome = plain.run(feeds, stretched=one.stretched, proving=bool(evidence))
+                report, left_out = compare_again(
+                    compared, feeds, stretched=planned.stretched, proving=bool(evidence)
+                )
             except Refused as refused:
                 if not refused.reference:
-                    return _Result(types, tuple(refusals(refused, one.name)))
-                said.append(refused)
+                    note = f"with the inputs {planned.name!r} the candidate refuses what the reference takes"
+                    report.feeds = {name: f"{array.dtype}{list(array.shape)}" for name, array in feeds.items()}
+                    report.outputs = [
+                        replace(Comparison.without_result(name, shape, f"{note}: {refused.candidate}"),
+                                feeds=planned.name)
+                        for name, shape in refused.shapes.items()
+                    ]  # fmt: skip
+                    return report, None
+                refusals.append(refused)
                 continue
-            return replace(self._judged(one, types, feeds, outcome, evidence), made=make)
-        return _Result(types, (), note=_about_refusals(one.name, said))
-
-    def _judged(
-        self,
-        one: FeedSet,
-        types: dict[str, str],
-        feeds: Mapping[str, Array],
-        outcome: Outcome,
-        evidence: Sequence[Evidence],
-    ) -> _Result:
-        note = "; ".join(_about_silence(one.name, outcome))
-        own = outcome.evidence
-        proven = not evidence or (own is not None and not unproven([*evidence, own]))
-        if not outcome.found or (outcome.agrees and proven):
-            found = tuple(noted(outcome.found, one.name))
-            return _Result(types, found, note=note, evidence=own, rankings=outcome.rankings)
-        report = self.compare(feeds).report
-        dropped = {*outcome.silent, *outcome.overflown}
-        kept = [found for found in report.outputs if found.name not in dropped]
-        return _Result(types, tuple(noted(kept, one.name)), report, note, rankings=report.rankings)
+            own = report.evidence
+            proven = not evidence or (own is not None and not unproven([*evidence, own]))
+            agrees = all(comparison.verdict.passes for comparison in report.outputs)
+            report.notes = [f"inputs {planned.name!r}: {note}" for note in report.notes]
+            if report.outputs and not (agrees and proven):
+                notes, report = report.notes, compare_models(self.models, feeds).report
+                report.outputs = [comparison for comparison in report.outputs if comparison.name not in left_out]
+                report.notes += notes
+            report.outputs = [_noted(comparison, planned.name) for comparison in report.outputs]
+            return report, make
+        both = [refused for refused in refusals if refused.candidate]
+        reason = _sentence((both or refusals)[0].reference)
+        end = f"neither model takes them ({reason})"
+        end = end if both else f"the reference does not take them ({reason}), so nothing is shown"
+        report.notes = [f"inputs {planned.name!r}: {end}"]
+        return report, None
 
 
-def _take(report: VerificationReport, name: str, result: _Result, evidence: list[Evidence]) -> None:
-    """Take a further set into the report: the worst of each output, what is new to be told, and the layers where only
-    this set shows a difference."""
-    own = result.report
-    if result.outputs:
-        report.sets.append(InputSet(name, result.feeds, result.outputs))
-    if result.note:
-        report.notes.append(result.note)
-    report.rankings = joined(report.rankings, result.rankings)
-    for one in result.outputs:
-        _take_worse(report.outputs, one)
-    if own is None:
-        _take_evidence(report, result, evidence, result.evidence)
-        return
-    report.notes += [note for note in own.notes if note not in report.notes]
-    report.causes = report.causes or own.causes
-    report.rewritten |= own.rewritten
-    if own.layers and report.first_divergence is None and own.first_divergence is not None:
-        report.layers = own.layers
-    _take_evidence(report, result, evidence, own.evidence)
+def _is_settled(report: VerificationReport) -> bool:
+    """Whether the models differ, or an output is random: other inputs show no more of it. What rounding moves on some
+    inputs it need not move on others."""
+    draws = any(
+        comparison.verdict is Verdict.NOT_DETERMINISTIC and comparison.is_random for comparison in report.outputs
+    )
+    return report.verdict.differs or draws
 
 
-def _take_evidence(
-    report: VerificationReport, result: _Result, evidence: list[Evidence], own: Evidence | None
-) -> None:
-    if own is None:
-        return
-    evidence.append(own)
-    if all(one.verdict.passes for one in result.outputs):
-        report.doubts = unproven(evidence)
-        report.unproven = [doubt_sentence(name, reason) for name, reason in report.doubts.items()]
+def _noted(comparison: Comparison, name: str) -> Comparison:
+    """The comparison; one that does not pass with the name of the set that shows it."""
+    if comparison.verdict.passes or comparison.feeds == name:
+        return comparison
+    note = f"{comparison.note}; inputs {name!r}" if comparison.note else f"with the inputs {name!r}"
+    return replace(comparison, note=note, feeds=name)
 
 
-def _take_worse(outputs: list[Comparison], one: Comparison) -> None:
+def _take(report: VerificationReport, name: str, further: VerificationReport, evidence: list[Evidence]) -> None:
+    """Take a further set into the report: the worst of each output, new notes, and the layers where only this set shows
+    a difference."""
+    if further.outputs:
+        report.sets.append(InputSet(name, further.feeds, tuple(further.outputs)))
+    report.notes += [note for note in further.notes if note not in report.notes]
+    report.rankings = joined(report.rankings, further.rankings)
+    for comparison in further.outputs:
+        _take_worse(report.outputs, comparison)
+    report.causes = report.causes or further.causes
+    report.rewritten |= further.rewritten
+    if report.first_divergence is None and further.first_divergence is not None:
+        report.layers = further.layers
+    if further.evidence is not None:
+        evidence.append(further.evidence)
+        if all(comparison.verdict.passes for comparison in further.outputs):
+            report.unproven = [doubt_sentence(*doubt) for doubt in unproven(evidence).items()]
+
+
+def _take_worse(outputs: list[Comparison], comparison: Comparison) -> None:
     """Put a comparison where that of the same name stands, if it is worse; at the end if there is none and it does not
     pass."""
-    for place, held in enumerate(outputs):
-        if held.name == one.name:
-            if (gravity(one), _share(one)) > (gravity(held), _share(held)):
-                outputs[place] = one
+    for index, stored in enumerate(outputs):
+        if stored.name == comparison.name:
+            if (gravity(comparison), comparison.share) > (gravity(stored), stored.share):
+                outputs[index] = comparison
             return
-    if not one.verdict.passes:
-        outputs.append(one)
-
-
-def _share(one: Comparison) -> float:
-    """The difference as a share of what is allowed."""
-    return one.relative / one.limit if one.limit else one.relative
-
-
-def _about_refusals(name: str, said: Sequence[Refused]) -> str:
-    both = [refused for refused in said if refused.candidate]
-    if both:
-        return f"inputs {name!r}: neither model takes them ({_sentence(both[0].reference)})"
-    return f"inputs {name!r}: the reference does not take them ({_sentence(said[0].reference)}), so nothing is shown"
-
-
-def _about_silence(name: str, outcome: Outcome) -> Iterator[str]:
-    if outcome.silent:
-        shown = ", ".join(outcome.silent)
-        yield f"inputs {name!r}: all of {shown} is infinite or NaN in both models, which shows nothing"
-    if outcome.overflown:
-        yield f"inputs {name!r}: {', '.join(outcome.overflown)} overflows, or what it is made of, and was not compared"
+    if not comparison.verdict.passes:
+        outputs.append(comparison)
 
 
 def _sentence(text: str) -> str:

@@ -1,4 +1,5 @@
-"""Two models compared: which reference is meant, what it is fed with, and what is held against it."""
+"""Two models compared: which reference is meant, what it is fed with, and what is held against it. So is what was
+converted, against those who can compute its source."""
 
 from __future__ import annotations
 
@@ -23,21 +24,22 @@ from graphir.safety.arguments import PathLike, short_forms, with_stated
 from graphir.safety.limits import Stated, bounded
 from graphir.safety.memory import memory_for
 from graphir.verification.causes.minimal import check_folder
-from graphir.verification.devices import note_devices
 from graphir.verification.driver import verify_sets
+from graphir.verification.equivalence import Models
 from graphir.verification.inputs.given import FeedRequest, Feeds, file_plan, golden_plan, plan_of
-from graphir.verification.inputs.sets import FeedPlan, carried
+from graphir.verification.inputs.sets import FeedPlan
 from graphir.verification.isolated import compare_isolated
 from graphir.verification.options import ComparisonOptions
+from graphir.verification.pairs.matches import parse_match
 from graphir.verification.pairs.sides import Sides
-from graphir.verification.pieces import CapturePiece, check_pieces, pieces_of
+from graphir.verification.pieces import pieces_of
 from graphir.verification.report import VerificationReport
 from graphir.verification.running.candidate import OnnxCandidate
 from graphir.verification.running.heads import Wiring
 from graphir.verification.running.references import GoldenCapture, RuntimeReference, hold_against
 
 if TYPE_CHECKING:
-    from graphir.converters.formats import Format, Reference
+    from graphir.converters.formats import Format, Judge, Reference
 
 CAPTURE = ".npz"
 
@@ -109,7 +111,8 @@ def verify_models(
     reference: tuple[Any, ModelOptions], candidate: tuple[Any, ModelOptions], how: ComparisonOptions
 ) -> VerificationReport:
     """Compare two models, each with what is chosen of it, in a child process; see `verify`."""
-    how.matches()
+    for text in how.match:
+        parse_match(text)
     return compare_isolated(partial(_compared, reference, candidate), how, reference[0], candidate[0])
 
 
@@ -130,6 +133,48 @@ def _compared(
     report.seconds = time.perf_counter() - started
     if how.reproduce is not None and not report.verdict.differs:
         report.notes.append(f"nothing was written to {how.reproduce}: nothing differs")
+    return report
+
+
+def verify_conversion(
+    judges: Sequence[Judge],
+    imported: Graph | PathLike,
+    graph: Graph,
+    candidate: Graph | PathLike,
+    how: ComparisonOptions,
+    step: float = 0.0,
+    sides: Sides | None = None,
+) -> VerificationReport:
+    """Hold the result of a conversion against those who can compute its source, by the graph that the source became.
+
+    `imported` is what onnxruntime runs where a judge stands for the imported model, `step` that of the coarser type
+    that either side computes in. `sides` are the graphs of what the judges compute and of the candidate, which name the
+    layers where results begin to differ. The comparison runs in a child process.
+    """
+    compare = partial(_compare_conversion, judges, imported, graph, candidate, step, sides)
+    return compare_isolated(compare, how, imported, candidate)
+
+
+def _compare_conversion(
+    judges: Sequence[Judge],
+    imported: Graph | PathLike,
+    graph: Graph,
+    candidate: Graph | PathLike,
+    step: float,
+    sides: Sides | None,
+    how: ComparisonOptions,
+) -> VerificationReport:
+    started = time.perf_counter()
+    plan = plan_of(how.feeds, FeedRequest.of(graph, how.seed))
+    wiring = Wiring.of(graph)
+    with OnnxCandidate(candidate, providers=how.providers, memory=how.memory_budget) as under_test:
+
+        def check(reference: Reference) -> VerificationReport:
+            return verify_sets(Models(reference, under_test, how, graph, wiring, step, sides), plan)
+
+        report = hold_against(judges, imported, check, memory=how.memory_budget)
+        report.placement = under_test.session.nodes()
+    report.seconds = time.perf_counter() - started
     return report
 
 
@@ -167,13 +212,11 @@ class _Check:
         return hold_against(judges, origin, check, memory=self.how.memory_budget)
 
     def _against_capture(self, golden: GoldenCapture) -> VerificationReport:
-        own = self.under_test.session.inputs
-
-        def check(reference: GoldenCapture | CapturePiece) -> VerificationReport:
-            return self._check(reference, golden_plan(reference.feeds, self.how.feeds, list(own)), self.graph, None)
-
-        pieces = pieces_of(golden, own)
-        return check_pieces(pieces, check) if pieces else check(golden)
+        inputs = self.under_test.session.inputs
+        pieces = pieces_of(golden, inputs)
+        if pieces is not None and self.how.feeds is None:
+            return self._check(pieces, pieces.plan(list(inputs)), self.graph, None)
+        return self._check(golden, golden_plan(golden.feeds, self.how.feeds, list(inputs)), self.graph, None)
 
     def _against_graph(self, model: Graph) -> VerificationReport:
         with closing(RuntimeReference(model, memory=self.how.memory_budget)) as source:
@@ -210,18 +253,13 @@ class _Check:
     def _check(
         self, reference: Reference, plan: FeedPlan, layers: Graph | None, sides: Sides | None, wiring: Any = None
     ) -> VerificationReport:
-        steps = carried(plan, reference)
         try:
-            report = verify_sets(
-                reference, self.under_test, steps, graph=layers, how=self.how, wiring=wiring, sides=sides
-            )
+            return verify_sets(Models(reference, self.under_test, self.how, layers, wiring, sides=sides), plan)
         except VerificationError as error:
             changes = [] if sides is None or type(error) is not VerificationError else sides.changes()
             if not changes:
                 raise
             raise VerificationError(f"{error}; diff: {'; '.join(changes)}") from error
-        note_devices(reference, self.under_test, partial(plan.first().like, report.feeds), report, self.how)
-        return report
 
 
 def _row_of(model: Any, options: ModelOptions) -> Format | None:

@@ -13,7 +13,6 @@ from graphir.structure.record import record
 if TYPE_CHECKING:
     from graphir.converters.kernel.live import Live
     from graphir.verification.inputs.given import Feeds
-    from graphir.verification.pairs.matches import Match
 
 PathLike = str | os.PathLike[str]
 # Bytes that a comparison may take beside the weights, where nothing else is said.
@@ -68,9 +67,3 @@ class ComparisonOptions:
         if self.live is None or self.live.python is None or any(frameworks):
             return []
         return [f"{self.live.python} was not used: no live framework computes the reference"]
-
-    def matches(self) -> list[Match]:
-        """Which input or output is stated to be which. Raises VerificationError for a text that states none."""
-        from graphir.verification.pairs.matches import parse_match
-
-        return [parse_match(text) for text in self.match]

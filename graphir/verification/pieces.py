@@ -1,76 +1,96 @@
-"""A golden capture of another batch than the candidate's: taken in pieces of the candidate's batch."""
+"""A golden capture of another batch than the candidate's: compared in pieces of the candidate's batch."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from graphir.arrays import Array
 from graphir.converters.formats import Reference
+from graphir.errors import VerificationError
 
-from .report import InputSet, VerificationReport, gravity
+from .inputs.given import recorded_feeds
+from .inputs.sets import FeedPlan, FeedSet
 from .running.references import GoldenCapture
 
 
 @dataclass
-class CapturePiece(Reference):
-    """Some samples of a capture, as a reference: `rows` are their numbers, `total` is how many the capture has,
-    `axis` the batch's axis in what it was fed with.
+class CaptureInPieces(Reference):
+    """A capture as a reference of a model that takes fewer samples, or more.
 
-    Of a recorded value the axis of that size is the batch's, `axis` where that fits, else the first one. Where none
-    is, an outermost axis that is a multiple of it has the samples one after the other (as Reshape to (-1, ...) leaves
-    them); any other value is taken whole, as it does not depend on the batch.
+    `pieces` are the samples of each set of inputs, `total` is how many the capture has, `axis` the batch's axis in what
+    was fed to the `inputs` that differ. Of a recorded value the axis of that size is the batch's, `axis` where that
+    fits, else the first one. Where none is, an outermost axis that is a multiple of it has the samples one after the
+    other (as Reshape to (-1, ...) leaves them); any other value is taken whole, as it does not depend on the batch.
     """
 
     recorded = True
     whole: GoldenCapture
-    rows: tuple[int, ...]
+    pieces: Sequence[tuple[int, ...]]
     total: int
     axis: int
     inputs: frozenset[str]
-    label: str = ""
-
-    def taken(self, rows: tuple[int, ...]) -> CapturePiece:
-        """The piece of these samples."""
-        label = f"{self.whole.label}, samples {rows[0]} to {rows[-1]} of {self.total}"
-        return replace(self, rows=rows, label=label)
 
     def __post_init__(self) -> None:
-        self.outputs, self.may_lack = self.whole.outputs, self.whole.may_lack
+        self.label, self.outputs, self.may_lack = self.whole.label, self.whole.outputs, self.whole.may_lack
 
-    @property
-    def feeds(self) -> dict[str, Array]:
-        """These samples of the inputs; inputs without a batch whole."""
+    def feeds(self, rows: Sequence[int]) -> dict[str, Array]:
+        """Return these samples of the inputs; inputs without a batch whole."""
         return {
-            name: np.take(array, self.rows, self.axis) if name in self.inputs else array
+            name: np.take(array, rows, self.axis) if name in self.inputs else array
             for name, array in self.whole.feeds.items()
         }
 
     def values(self) -> list[str]:
-        """The names of the recorded values."""
+        """Return the names of the recorded values."""
         return self.whole.values()
 
     def stream(self, feeds: Mapping[str, Array], names: Iterable[str]) -> Iterator[tuple[str, Array]]:
-        """These samples of the recorded values."""
+        """Yield the recorded values for the samples that were fed. Raises VerificationError for others."""
+        rows = next((rows for rows in self.pieces if self._are(rows, feeds)), None)
+        if rows is None:
+            raise VerificationError(f"{self.label} has no results for these inputs")
         for name, array in self.whole.stream(feeds, names):
-            yield name, self._cut(array)
+            yield name, self._cut(array, rows)
 
-    def _cut(self, array: Array) -> Array:
+    def plan(self, inputs: Sequence[str]) -> FeedPlan:
+        """Return a set of inputs for each piece; see `recorded_feeds`."""
+        batch, count = len(self.pieces[0]), len(self.pieces)
+        how = f"it was compared in {count} pieces" if self.total > batch else "samples were repeated"
+        sets = [
+            FeedSet(f"samples {rows[0]} to {rows[-1]}", (partial(self._fed, rows, inputs),))
+            for rows in self.pieces
+        ]
+        note = f"the capture has a batch of {self.total}, the candidate takes {batch}: {how}"
+        return FeedPlan(lambda light: sets, [note])
+
+    def _fed(self, rows: Sequence[int], inputs: Sequence[str]) -> dict[str, Array]:
+        return recorded_feeds(self.feeds(rows), inputs)
+
+    def _are(self, rows: Sequence[int], feeds: Mapping[str, Array]) -> bool:
+        taken = self.feeds(rows)
+        return all(
+            np.array_equal(taken[name], feeds[name], equal_nan=feeds[name].dtype.kind in "fc")
+            for name in self.inputs & feeds.keys()
+        )
+
+    def _cut(self, array: Array, rows: Sequence[int]) -> Array:
         count = self.total
         axes = [axis for axis, size in enumerate(array.shape) if size == count]
         if axes:
-            return np.take(array, self.rows, self.axis if self.axis in axes else axes[0])
+            return np.take(array, rows, self.axis if self.axis in axes else axes[0])
         if array.ndim and array.shape[0] and count > 1 and array.shape[0] % count == 0:
-            each = array.reshape(count, array.shape[0] // count, *array.shape[1:])[list(self.rows)]
+            each = array.reshape(count, array.shape[0] // count, *array.shape[1:])[list(rows)]
             return each.reshape(-1, *array.shape[1:])
         return array
 
 
-def pieces_of(golden: GoldenCapture, inputs: Mapping[str, Sequence[object]]) -> list[CapturePiece]:
-    """The pieces that a candidate with these inputs takes, in order; none where it takes the capture whole, or not for
-    its batch.
+def pieces_of(golden: GoldenCapture, inputs: Mapping[str, Sequence[object]]) -> CaptureInPieces | None:
+    """Return a capture in the pieces that a candidate with these inputs takes; None where it takes the capture whole,
+    or not for its batch.
 
     The batch is the one axis in which what was fed is larger or smaller than what the candidate states, the same in all
     inputs that differ: the first one, or of three the second. Fewer samples than that are repeated; a last piece that
@@ -78,69 +98,23 @@ def pieces_of(golden: GoldenCapture, inputs: Mapping[str, Sequence[object]]) -> 
     """
     by_name = golden.feeds.keys() <= inputs.keys()
     shapes = inputs if by_name else dict(zip(golden.feeds, inputs.values(), strict=False))
-    found = set()
-    differing = []
+    differing: dict[str, tuple[tuple[int, int, int], ...]] = {}
     for name, array in golden.feeds.items():
         stated = shapes.get(name, array.shape)
         if len(stated) != array.ndim:
-            return []
-        apart = [
+            return None
+        apart = tuple(
             (axis, size, wanted)
             for axis, (size, wanted) in enumerate(zip(array.shape, stated, strict=True))
             if isinstance(wanted, int) and size != wanted
-        ]
-        if apart:
-            found.add(tuple(apart))
-            differing.append(name)
-    if len(found) != 1 or len(next(iter(found))) != 1:
-        return []
-    ((axis, count, batch),) = next(iter(found))
+        )
+        differing |= {name: apart} if apart else {}
+    if len(set(differing.values())) != 1 or len(next(iter(differing.values()))) != 1:
+        return None
+    ((axis, count, batch),) = next(iter(differing.values()))
     sequences = all(golden.feeds[name].ndim == 3 for name in differing)  # which may have the time before the batch
     if not count or not batch or axis > sequences:
-        return []
+        return None
     starts = [0] if count <= batch else [*range(0, count - batch, batch), count - batch]
-    made = CapturePiece(golden, (), count, axis, frozenset(differing))
-    return [made.taken(tuple(row % count for row in range(start, start + batch))) for start in starts]
-
-
-def check_pieces(
-    pieces: Sequence[CapturePiece], check: Callable[[CapturePiece], VerificationReport]
-) -> VerificationReport:
-    """The pieces compared one after the other, until one differs; the report of the first, with the worst comparison of
-    each output, and the layers of the one that differs."""
-    first, *others = pieces
-    report = check(first)
-    count, batch = first.total, len(first.rows)
-    report.notes.append(
-        f"the capture has a batch of {count}, the candidate takes {batch}: it was compared in {len(pieces)} pieces"
-        if count > batch
-        else f"the capture has a batch of {count}, the candidate takes {batch}: samples were repeated"
-    )
-    own = [InputSet(_named(first), report.feeds, tuple(report.outputs))]
-    for piece in others:
-        if not report.ok:
-            break
-        found = check(piece)
-        own.append(InputSet(_named(piece), found.feeds, tuple(found.outputs)))
-        report.notes += [note for note in found.notes if note not in report.notes]
-        report.unproven += [reason for reason in found.unproven if reason not in report.unproven]
-        _take_worst(report, found)
-        if found.first_divergence is not None:
-            report.layers = found.layers
-    report.reference = first.whole.label
-    report.sets = own
-    return report
-
-
-def _named(piece: CapturePiece) -> str:
-    return f"samples {piece.rows[0]} to {piece.rows[-1]}"
-
-
-def _take_worst(report: VerificationReport, found: VerificationReport) -> None:
-    held = {one.name: place for place, one in enumerate(report.outputs)}
-    for one in found.outputs:
-        place = held.get(one.name)
-        if place is None:
-            report.outputs.append(one)
-        elif (gravity(one), one.relative) > (gravity(report.outputs[place]), report.outputs[place].relative):
-            report.outputs[place] = one
+    pieces = [tuple(row % count for row in range(start, start + batch)) for start in starts]
+    return CaptureInPieces(golden, pieces, count, axis, frozenset(differing))

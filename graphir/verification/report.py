@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from graphir.runtime.placement import PlacedNode
 from graphir.structure.printed import Printed
 
-from .grading.proof import Evidence
 from .grading.ranking import Ranking
 from .numbers.compare import Comparison
 from .verdict import Verdict
+
+if TYPE_CHECKING:
+    from .grading.evidence import Evidence
 
 # Smaller ones are those of commands that fail.
 EXIT_DIFFERENT = 4
@@ -48,15 +50,15 @@ class VerificationReport(Printed):
     """The result of a verification: who was compared with whom, on what, and what came out.
 
     `outputs` holds the worst comparison of each output over all input sets, `sets` those of each set. `unproven` says
-    in a sentence each why agreement proves nothing, or not all: with one of them no verdict passes. `doubts` are the
-    outputs among them, each with its reason in `grading.proof`. `coverage` says what the inputs reached and what not.
-    `changes` is what `diff` finds between the two models, a line each, of `nodes_differing` nodes; `nodes_same` are the
-    same computation in both, whatever the inputs. `layers` is filled by a layer-by-layer verification;
-    `first_divergence` is the first of them beyond noise, `causes` are the layers where differences begin, `evidence`
-    what the inputs showed of each output (`proof.unproven` judges it over several sets). `rewritten` are layers that
-    differ because one model is written otherwise, with the place where both agree again: they are no divergence.
-    `placement` says which node of the candidate ran where. `notes` say what the numbers do not: outputs not compared,
-    names that differ. `same_files` says that both models are the same file, or files with the same bytes.
+    in a sentence each why agreement proves nothing, or not all: with one of them no verdict passes. `coverage` says
+    what the inputs reached and what not. `changes` is what `diff` finds between the two models, a line each, of
+    `nodes_differing` nodes; `nodes_same` are the same computation in both, whatever the inputs. `layers` is filled by a
+    layer-by-layer verification; `first_divergence` is the first of them beyond noise, `causes` are the layers where
+    differences begin, `evidence` what the inputs showed of each output (`evidence.unproven` judges it over several
+    sets). `rewritten` are layers that differ because one model is written otherwise, with the place where both agree
+    again: they are no divergence. `placement` says which node of the candidate ran where. `notes` say what the numbers
+    do not: outputs not compared, names that differ. `same_files` says that both models are the same file, or files with
+    the same bytes.
     """
 
     reference: str
@@ -68,14 +70,13 @@ class VerificationReport(Printed):
     notes: list[str] = field(default_factory=list)
     sets: list[InputSet] = field(default_factory=list)
     unproven: list[str] = field(default_factory=list)
-    doubts: dict[str, str] = field(default_factory=dict)
     coverage: list[str] = field(default_factory=list)
     changes: list[str] = field(default_factory=list)
     nodes_differing: int = 0
     nodes_same: int = 0
     causes: list[Cause] = field(default_factory=list)
     placement: list[PlacedNode] = field(default_factory=list)
-    evidence: Evidence = field(default_factory=Evidence)
+    evidence: Evidence | None = None
     rewritten: dict[str, str] = field(default_factory=dict)
     rankings: list[Ranking] = field(default_factory=list)
     same_files: bool = False

@@ -102,7 +102,7 @@ def test_failed_check_names_made_up_sizes(
     def fail(*_: object, **__: object) -> None:
         raise VerificationError("it did not run")
 
-    monkeypatch.setattr("graphir.verification.converted.verify_conversion", fail)
+    monkeypatch.setattr("graphir.verification.models.verify_conversion", fail)
     symbol = Path(f"{digits}-symbol.json")
     document = json.loads(symbol.read_text())
     document["heads"] = [[[node["name"] for node in document["nodes"]].index("bn2"), 0, 0]]

@@ -14,7 +14,7 @@ from graphir.converters.mxnet.references import judges
 from graphir.converters.mxnet.source import MXNetSource, open_source
 from graphir.graph import Graph
 from graphir.tensor import Tensor
-from graphir.verification.converted import verify_conversion
+from graphir.verification.models import verify_conversion
 from graphir.verification.options import ComparisonOptions
 from graphir.verification.report import VerificationReport
 

@@ -21,7 +21,7 @@ from graphir.graph import Graph
 from graphir.ops.convolution import Conv
 from graphir.padding import Explicit
 from graphir.runtime.session import OnnxSession
-from graphir.verification.equivalence import compare_models
+from graphir.verification.equivalence import Models, compare_models
 from graphir.verification.numbers.compare import Verdict, compare
 from graphir.verification.options import ComparisonOptions
 from graphir.verification.running.candidate import OnnxCandidate
@@ -139,7 +139,7 @@ def test_layers_come_in_slices(size: int, monkeypatch: pytest.MonkeyPatch) -> No
     with OnnxCandidate(models.net_graph(), memory=HELD_OF_EACH * size) as candidate:
         reference = Counting(source.symbol, source.plain_tensors())
         how = ComparisonOptions(per_layer=True)
-        report = compare_models(reference, candidate, FEEDS, graph=models.net_graph(), how=how).report
+        report = compare_models(Models(reference, candidate, how, models.net_graph()), FEEDS).report
     assert len(report.layers) == 7
     assert report.first_divergence is None
     assert runs == [1], "the reference is evaluated once, however many slices there are"
@@ -222,7 +222,7 @@ def test_nothing_to_compare(tmp_path: Path) -> None:
         OnnxCandidate(models.affine(tmp_path)) as candidate,
         pytest.raises(VerificationError, match="nothing to compare"),
     ):
-        compare_models(reference, candidate, {"x": np.ones((2, 3), np.float32)})
+        compare_models(Models(reference, candidate), {"x": np.ones((2, 3), np.float32)})
 
 
 PRODUCERS = {

@@ -25,7 +25,7 @@ from graphir.converters.mxnet.files.params import write_params
 from graphir.converters.mxnet.references import LiveMXNet, ReferenceEvaluator
 from graphir.converters.tensorflow.references import judges as tensorflow_judges
 from graphir.errors import ArgumentError, VerificationError
-from graphir.verification.converted import verify_conversion
+from graphir.verification.models import verify_conversion
 from graphir.verification.options import ComparisonOptions
 from graphir.verification.report import VerificationReport
 from tests.verification import models

@@ -22,7 +22,6 @@ EXCEPTIONS = {
     ("running", "report"): "a report says which reference judged",
     ("progress", "inputs"): "the plan whose sets are counted",
     ("options", "inputs"): "the types of what a user states",
-    ("options", "pairs"): "what a user states is parsed where it is used",
 }
 
 

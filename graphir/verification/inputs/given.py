@@ -166,11 +166,16 @@ def _named(name: str, make: Callable[[], Array]) -> dict[str, Array]:
 
 
 def golden_plan(recorded: Mapping[str, Array], feeds: Feeds | None, inputs: Sequence[str]) -> FeedPlan:
-    """Return the recorded inputs; those that a candidate has, if these are not all of them under other names."""
+    """Return one set of the recorded inputs that a candidate takes."""
     if feeds is not None:
         raise VerificationError("a golden capture holds results for its own inputs only: other feeds have no answer")
+    return one_set("recorded", recorded_feeds(recorded, inputs))
+
+
+def recorded_feeds(recorded: Mapping[str, Array], inputs: Sequence[str]) -> dict[str, Array]:
+    """Return the recorded inputs; those that a candidate has, if these are not all of them under other names."""
     renamed = len(inputs) == len(recorded) and not recorded.keys() & set(inputs)
-    return one_set("recorded", recorded if renamed else chosen(recorded, inputs))
+    return dict(recorded) if renamed else chosen(recorded, inputs)
 
 
 def feeds_of(

@@ -109,6 +109,16 @@ class Comparison:
     is_faint: bool = False
     feeds: str = ""
 
+    @staticmethod
+    def without_result(name: str, shape: tuple[int, ...], note: str) -> Comparison:
+        """Return what stands for a value that the candidate does not give."""
+        return Comparison(name, shape, 0.0, math.inf, math.inf, 0.0, 0.0, Verdict.BROKEN, note)
+
+    @property
+    def share(self) -> float:
+        """The difference as a share of what is allowed."""
+        return self.relative / self.limit if self.limit else self.relative
+
     @property
     def explained(self) -> bool:
         """Whether the difference is about as large as the measured floor, not only below what float32 allows on one

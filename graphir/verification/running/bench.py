@@ -26,13 +26,12 @@ if TYPE_CHECKING:
     from graphir.converters.onnx.files.structure import Structure
     from graphir.verification.running.heads import Wiring
 
-View = Callable[[Array], "Array | None"]
+View = Callable[[Array], Array]
 # A difference that passes for the candidate's floor alone, and is twenty times what needs none: the reference is asked.
 FLOOR_ASKED_FROM = 1e-4
 # Places between elements are rounded to units in the last place of the farthest, on both sides, and up to twice the
 # largest number lies between two neighbours.
 PLACE = 2.0**-22
-# How the note of a value begins that differs from run to run.
 # Runs more of what may be random. One is too few: onnxruntime counts its seed up by one a run, and its generator (a
 # multiplicative one) starts alike from seeds 0 and 1, so that two runs in a row may draw the same.
 RUNS_FOR_CHANCE = 2
@@ -47,7 +46,7 @@ def before_head(source: str) -> str:
 class Asked:
     """A value to be compared: its title in a report, its name in the reference and in the candidate.
 
-    `seen` is what of it is compared, on both sides (None where nothing can be), `turned` what was stated of the axes of
+    `seen` is what of it is compared, on both sides, `turned` what was stated of the axes of
     the candidate's. An output's channels lie where sizes say, a value inside has the layout that suits its model.
     """
 
@@ -58,13 +57,13 @@ class Asked:
     seen: View | None = None
     turned: View | None = None
 
-    def of_reference(self, array: Array) -> Array | None:
+    def of_reference(self, array: Array) -> Array:
         """What is compared of the reference's value."""
         return array if self.seen is None else self.seen(array)
 
-    def of_candidate(self, array: Array) -> Array | None:
+    def of_candidate(self, array: Array) -> Array:
         """What is compared of the candidate's, before its axes are laid out."""
-        array = array if self.turned is None else self.turned(array)  # type: ignore[assignment]
+        array = array if self.turned is None else self.turned(array)
         return array if self.seen is None else self.seen(array)
 
 
@@ -84,7 +83,6 @@ class ComparedPair:
     def aligned(self, array: Array) -> Array:
         """Another run's result in the same layout."""
         laid_out = self.asked.of_candidate(array)
-        assert laid_out is not None, "what was seen of the first run is seen of all"
         return laid_out.transpose(self.order) if self.order and laid_out.ndim == len(self.order) else laid_out
 
 
@@ -178,7 +176,7 @@ class Bench:
     def pair(self, request: Asked, expected: Mapping[str, Array], results: Mapping[str, Array]) -> ComparedPair | None:
         """Both results of a value as they are compared, None where nothing can be."""
         wanted, produced = request.of_reference(expected[request.source]), request.of_candidate(results[request.name])
-        if wanted is None or produced is None or (request.seen is not None and produced.size != wanted.size):
+        if request.seen is not None and produced.size != wanted.size:
             return None
         order = order_outside(produced, wanted) if request.is_output else order_inside(produced, wanted)
         laid = produced.transpose(order) if order else produced
@@ -241,9 +239,7 @@ class Bench:
                 by_source.setdefault(pair.asked.source, []).append(pair)
             for source, array in self.reference.stream(moved, list(by_source)):
                 for pair in by_source[source]:
-                    rerun = pair.asked.of_reference(array)
-                    assert rerun is not None, "what was seen of the first run is seen of all"
-                    theirs[id(pair)] = theirs[id(pair)].seen(pair.expected, rerun)
+                    theirs[id(pair)] = theirs[id(pair)].seen(pair.expected, pair.asked.of_reference(array))
             pairs = [pair for pair in pairs if not self._regrade(pair, theirs[id(pair)])]
             if not pairs:
                 return
@@ -307,9 +303,7 @@ class Bench:
             for _ in range(RUNS_FOR_CHANCE):
                 for source, array in self.reference.itself.stream(self.feeds, list(differing)):
                     pair = differing[source]
-                    other = pair.asked.of_reference(array)
-                    assert other is not None, "what was seen of the first run is seen of all"
-                    self._note_random(pair, "the reference", pair.expected, other)
+                    self._note_random(pair, "the reference", pair.expected, pair.asked.of_reference(array))
 
     def _note_random(self, pair: ComparedPair, side: str, first: Array, second: Array) -> None:
         change = Floor().seen(first, second).overall

@@ -79,13 +79,11 @@ def passes_on(operator: str) -> bool:
     return traits_of(operator).rounding in MOVING
 
 
-def scores(kind: str, array: NDArray[Any]) -> NDArray[Any] | None:
+def scores(kind: str, array: NDArray[Any]) -> NDArray[Any]:
     """A head's operand as one row a sample; the largest of each is 0 where the head does not see what is added to all.
-    None for what has more axes than classes."""
-    if not is_shiftless(kind):
+    What has more axes than classes stays as it is."""
+    if not is_shiftless(kind) or sum(size > 1 for size in array.shape[1:]) > 1 or array.ndim < 2 or not array.size:
         return array
-    if sum(size > 1 for size in array.shape[1:]) > 1 or array.ndim < 2 or not array.size:
-        return None
     rows = array.reshape(len(array), -1)
     shifted: NDArray[Any] = rows - rows.max(axis=1, keepdims=True)
     return shifted

@@ -17,7 +17,7 @@ from graphir.cli import main
 from graphir.converters.formats import Judge
 from graphir.converters.pytorch.exporting.exporter import TorchModule, export_copy
 from graphir.converters.pytorch.live.process import LiveTorch
-from graphir.verification.converted import verify_conversion
+from graphir.verification.models import verify_conversion
 from graphir.verification.options import ComparisonOptions
 from graphir.verification.pairs.sides import Sides
 from graphir.verification.report import VerificationReport

@@ -18,7 +18,7 @@ from graphir.converters.pytorch.live.process import LiveTorch
 from graphir.errors import ArgumentError
 from graphir.graph import Graph
 from graphir.ops.shape import Transpose
-from graphir.verification.converted import verify_conversion
+from graphir.verification.models import verify_conversion
 from graphir.verification.options import ComparisonOptions
 from tests.converters.pytorch.running import imported, need_torch, run_keras
 

@@ -23,7 +23,7 @@ from graphir.ops.pooling import AveragePool, MaxPool
 from graphir.ops.recurrent import GRU, LSTM
 from graphir.padding import Explicit
 from graphir.tensor import Tensor
-from graphir.verification.converted import verify_conversion
+from graphir.verification.models import verify_conversion
 from graphir.verification.options import ComparisonOptions
 from graphir.verification.report import VerificationReport
 from tests.converters.pytorch.cases import Case, Constant, uniform

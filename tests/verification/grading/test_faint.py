@@ -14,8 +14,8 @@ import pytest
 from numpy.typing import NDArray
 
 import graphir
-from graphir.verification.equivalence import compare_models
-from graphir.verification.grading.proof import FAINT, doubt
+from graphir.verification.equivalence import Models, compare_models
+from graphir.verification.grading.evidence import FAINT, doubt
 from graphir.verification.numbers.compare import OF_ONE, Comparison, Floor, compare
 from graphir.verification.numbers.local import BESIDE_ONE
 from graphir.verification.report import VerificationReport
@@ -113,5 +113,5 @@ def test_places_between_elements_are_rounded_to_units_of_the_farthest(
         return other
 
     with OnnxCandidate(tmp_path / "m.onnx") as candidate:
-        report = compare_models(Off(tmp_path / "m.onnx"), candidate, fed).report
+        report = compare_models(Models(Off(tmp_path / "m.onnx"), candidate), fed).report
     assert report.outputs[0].verdict is verdict

@@ -144,10 +144,10 @@ def test_two_draws_that_are_the_same_do_not_pass_for_no_draw(
 def test_only_what_was_drawn_keeps_further_inputs_away(tmp_path: Path) -> None:
     types = "g (float[4, 24] x) => (float[4, 24] y) "
     drawn = held(tmp_path, types + DROPPED, types + DROPPED)
-    assert driver._draws(drawn)
+    assert driver._is_settled(drawn)
     assert len(drawn.sets) == 1
     drawn.outputs = [replace(drawn.outputs[0], verdict=Verdict.NOISE, note="shown is random_boxes, random: by name")]
-    assert not driver._draws(drawn)
+    assert not driver._is_settled(drawn)
 
 
 ILL = "g (float[4, 24] x) => (float[4, 24] y) <float k = {100000.0}> { m = MatMul(x, w) h = Mul(m, k) y = Sin(h) }"

@@ -13,8 +13,17 @@ import pytest
 
 import graphir
 from graphir.converters.onnx.files.structure import read_structure
-from graphir.verification.equivalence import compare_models
-from graphir.verification.grading.proof import DISCRETE, EMPTY, FIXED, NUMB, Evidence, before, unproven
+from graphir.verification.equivalence import Models, compare_models
+from graphir.verification.grading.evidence import (
+    DISCRETE,
+    EMPTY,
+    FIXED,
+    NUMB,
+    Evidence,
+    before,
+    doubt_sentence,
+    unproven,
+)
 from graphir.verification.report import VerificationReport
 from graphir.verification.running.candidate import OnnxCandidate
 from graphir.verification.running.references import IMPORT_NOT_PROVEN, RuntimeReference
@@ -38,7 +47,7 @@ def on_one_set(reference: Path, candidate: Path, feeds: Any = None) -> Verificat
     source = RuntimeReference(reference)
     with OnnxCandidate(candidate) as under_test:
         fed = FEEDS if feeds is None else feeds
-        return compare_models(source, under_test, fed, wiring=source.structure).report
+        return compare_models(Models(source, under_test, wiring=source.structure), fed).report
 
 
 X = "g (float[3, 6] x) => "
@@ -207,4 +216,4 @@ def test_what_no_number_shows_is_not_proven_of_a_capture(tmp_path: Path) -> None
     np.savez(tmp_path / "capture.npz", **{"input:x": FEEDS["x"], "output:0:y": y})
     report = graphir.verify(tmp_path / "capture.npz", path)
     assert report.verdict is Verdict.NOT_PROVEN
-    assert report.doubts == {"y": NUMB}
+    assert report.unproven == [doubt_sentence("y", NUMB)]

@@ -81,15 +81,16 @@ SEQUENCE: dict[str, Any] = {
 ])  # fmt: skip
 def test_which_axis_is_the_batch(tmp_path: Path, inputs: Any, count: int, y: Any, merged: Any) -> None:
     np.savez(tmp_path / "c.npz", **SEQUENCE)
-    pieces = pieces_of(GoldenCapture(tmp_path / "c.npz"), inputs)
-    assert len(pieces) == count
-    if not pieces:
+    capture = pieces_of(GoldenCapture(tmp_path / "c.npz"), inputs)
+    feeds = [] if capture is None else [planned.attempts[0]() for planned in capture.plan(["x"]).sets(False)]
+    assert len(feeds) == count
+    if capture is None:
         return
-    found = pieces[0].run(pieces[0].feeds, pieces[0].values())
+    found = capture.run(feeds[0], capture.values())
     np.testing.assert_array_equal(found["y"], y)
     np.testing.assert_array_equal(found["merged"], merged)
     np.testing.assert_array_equal(found["table"], SEQUENCE["internal:table"])
     np.testing.assert_array_equal(found["one"], 3)
     np.testing.assert_array_equal(
-        np.concatenate([piece.feeds["x"] for piece in pieces], axis=1), SEQUENCE["input:x"]
+        np.concatenate([fed["x"] for fed in feeds], axis=1), SEQUENCE["input:x"]
     )
