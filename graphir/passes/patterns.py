@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from graphir.graph import Value
 from graphir.ops.base import Operator
 from graphir.ops.elementwise import COMMUTATIVE, Identity
+from graphir.types import DType
 
 Operand: TypeAlias = "Pattern | str | float | None"
 Names: TypeAlias = dict[str, Value]
@@ -98,12 +99,16 @@ def number_of(value: Value | None) -> float | None:
 def is_number(value: Value | None, expected: float) -> bool:
     """Return whether a value is a parameter with this number as its only element, to two units in the last place."""
     number = number_of(value)
-    if number is None or value is None or value.dtype is None:
-        return False
+    dtype = None if value is None else value.dtype
+    return number is not None and dtype is not None and is_near(number, expected, dtype)
+
+
+def is_near(number: float, expected: float, dtype: DType) -> bool:
+    """Return whether a number is the expected one, to two units in the last place of a dtype."""
     if number == expected:
         return True
     import numpy as np
 
-    rounded = np.array(expected, value.dtype.numpy())
+    rounded = np.array(expected, dtype.numpy())
     unit = float(np.nextafter(rounded, np.array(np.inf, rounded.dtype))) - float(rounded)
     return abs(number - float(rounded)) <= 2 * unit

@@ -16,8 +16,9 @@ from graphir.ops import activation as act
 from graphir.ops import elementwise as ew
 from graphir.ops.base import Operator
 from graphir.ops.reduction import Reduce, ReduceMax, ReduceSum
+from graphir.types import DType
 
-from ..patterns import Either, Names, Operand, Pattern, number_of
+from ..patterns import Either, Names, Operand, Pattern, is_near, number_of
 from ..rewrite import Rules
 from .fusion import Build, Fusion, Operands, axes_of, rules
 
@@ -65,7 +66,7 @@ GELU_BY_TANH = _weighted(Pattern(ew.Add, Pattern(act.Tanh, BENT), 1.0), 0.5)
 SIX = _limited(Pattern(ew.Add, "x", 3.0), 0.0, 6.0)
 SIXTH = act.HardSigmoid(alpha=float(np.float32(1 / 6)), beta=0.5)
 HARD_SWISH = Either(
-    Pattern(ew.Mul, "x", Pattern(act.HardSigmoid, "x", where=lambda op: op == SIXTH)),
+    Pattern(ew.Mul, "x", Pattern(act.HardSigmoid, "x", where=lambda op: op.beta == 0.5)),
     Pattern(ew.Mul, "x", _limited(Pattern(ew.Add, _scaled("x", 1 / 6), 0.5), 0.0, 1.0)),
     _weighted(SIX, 1 / 6),
 )
@@ -128,6 +129,22 @@ def _hard_sigmoid(graph: Graph, node: Node, names: Names) -> tuple[Operator, Ope
     return None if alpha is None or beta is None else (act.HardSigmoid(alpha=alpha, beta=beta), (names["x"],))
 
 
+def _unless_double(op: Operator) -> Build:
+    """Return what builds the operator in all dtypes but float64, for which its attributes, or the constants of ONNX's
+    definition of it, are too short: they are float32."""
+    return lambda graph, node, names: None if names["x"].dtype is DType.FLOAT64 else (op, (names["x"],))
+
+
+def _hard_swish(graph: Graph, node: Node, names: Names) -> tuple[Operator, Operands] | None:
+    """A HardSigmoid that it holds has a slope of 1/6, as precisely as the dtype holds that."""
+    x = names["x"]
+    makers = [value.producer for value in node.inputs if value is not None and value.producer is not None]
+    slopes = [maker.op.alpha for maker in makers if isinstance(maker.op, act.HardSigmoid)]
+    if x.dtype is None or not all(is_near(slope, 1 / 6, x.dtype) for slope in slopes):
+        return None
+    return act.HardSwish(), (x,)
+
+
 def _clip(graph: Graph, node: Node, names: Names) -> tuple[Operator, Operands] | None:
     """A Relu is a lower limit of 0. The limits must be numbers in their order; NaN passes all of them."""
     x, low, high = names["x"], number_of(names.get("low")), number_of(names["high"])
@@ -147,6 +164,7 @@ LIMITS = Either(
 )
 SIGMOID = Either(Pattern(ew.Reciprocal, LOGISTIC), Pattern(ew.Div, 1.0, LOGISTIC))
 SOFTSIGN = Pattern(ew.Div, "x", Pattern(ew.Add, Pattern(ew.Abs, "x"), 1.0))
+BY_TANH = act.Gelu(act.Approximation.TANH)
 HARD_SIGMOID = Pattern(ew.Clip, Pattern(ew.Add, Pattern(ew.Mul, "x", "alpha"), "beta"), 0.0, 1.0)
 RULES = rules(
     Fusion("x, and a share of it below 0, is LeakyRelu", LEAKY, _leaky_relu, exact=True),
@@ -160,12 +178,12 @@ RULES = rules(
 RECOGNITIONS: Mapping[type[Operator], Rules] = {
     act.HardSigmoid: rules(
         Fusion("alpha * x + beta between 0 and 1 is HardSigmoid", HARD_SIGMOID, _hard_sigmoid),
-        Fusion("x + 3 between 0 and 6, over 6, is HardSigmoid", _scaled(SIX, 1 / 6), _of_x(SIXTH)),
+        Fusion("x + 3 between 0 and 6, over 6, is HardSigmoid", _scaled(SIX, 1 / 6), _unless_double(SIXTH)),
     ),
-    act.HardSwish: rules(Fusion("x * HardSigmoid(x) is HardSwish", HARD_SWISH, _of_x(act.HardSwish()))),
+    act.HardSwish: rules(Fusion("x * HardSigmoid(x) is HardSwish", HARD_SWISH, _hard_swish)),
     act.Mish: rules(Fusion("x * tanh(softplus(x)) is Mish", MISH, _of_x(act.Mish()))),
     act.Gelu: rules(
-        Fusion("x times the normal distribution is Gelu", GELU, _of_x(act.Gelu())),
-        Fusion("x times its approximation by tanh is Gelu", GELU_BY_TANH, _of_x(act.Gelu(act.Approximation.TANH))),
+        Fusion("x times the normal distribution is Gelu", GELU, _unless_double(act.Gelu())),
+        Fusion("x times its approximation by tanh is Gelu", GELU_BY_TANH, _unless_double(BY_TANH)),
     ),
 }
