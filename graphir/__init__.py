@@ -43,6 +43,9 @@ if TYPE_CHECKING:
     from .inference import infer_types
     from .inspection import diff, padding, shapes, summary
     from .memory_use import memory
+    from .quantization.options import QuantizeOptions
+    from .quantization.report import QuantizationReport
+    from .quantization.run import quantize
     from .report import ConversionReport
     from .report.benchmark import BenchmarkReport
     from .tensor import Tensor
@@ -72,6 +75,8 @@ _HOMES = {
     "Node": "graphir.graph",
     "Plot": "graphir.drawing",
     "ProviderError": "graphir.errors",
+    "QuantizationReport": "graphir.quantization.report",
+    "QuantizeOptions": "graphir.quantization.options",
     "RunError": "graphir.errors",
     "Session": "graphir.converters.session",
     "ShapeError": "graphir.errors",
@@ -90,6 +95,7 @@ _HOMES = {
     "load": "graphir.converters",
     "memory": "graphir.memory_use",
     "plot": "graphir.drawing",
+    "quantize": "graphir.quantization.run",
     "save": "graphir.converters",
     "shapes": "graphir.inspection",
     "summary": "graphir.inspection",
@@ -134,6 +140,8 @@ __all__ = [
     "Node",
     "Plot",
     "ProviderError",
+    "QuantizationReport",
+    "QuantizeOptions",
     "RunError",
     "Session",
     "ShapeError",
@@ -154,6 +162,7 @@ __all__ = [
     "memory",
     "padding",
     "plot",
+    "quantize",
     "save",
     "shapes",
     "summary",

@@ -162,7 +162,7 @@ def convert_model(
     tell = progress or (lambda stage: None)
     started = time.perf_counter()
     model = read_model(source, options, Manner(tell=tell))
-    _keep_source(source, model, wanted)
+    keep_source(source, model, wanted)
     if wanted.constants:
         from graphir.passes.bind import bind_inputs
 
@@ -192,7 +192,7 @@ def convert_model(
     return report
 
 
-def _keep_source(source: PathLike, model: Source, wanted: Wanted) -> None:
+def keep_source(source: PathLike, model: Source, wanted: Wanted) -> None:
     """Raise ExportFailure for a target or a report that would overwrite a file of the source, or the other one."""
     files = {os.path.realpath(file) for file in (source, *model.files)}
     targets = target_of(wanted.format).places(wanted.target)

@@ -17,6 +17,7 @@ EXTRAS: Mapping[str, tuple[str, ...]] = MappingProxyType({
     "memory": ("scipy>=1.11",),
     "dask": ("distributed>=2024.8", "fsspec>=2024.6"),
     "images": ("pillow>=10",),
+    "quantization": ("onnx-ir>=0.1.10",),
 })  # fmt: skip
 # What graphir installs by default and does without where it is missing.
 DRAWING = ("fast-sugiyama>=0.5.3,<1", "resvg-py>=0.5")

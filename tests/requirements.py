@@ -19,6 +19,7 @@ PROMISES = {
     "PyTorch": ("CI", "GRAPHIR_REQUIRE_TORCH"),
     "tf_keras": ("GRAPHIR_REQUIRE_TF_KERAS",),
     "old onnxruntime": ("GRAPHIR_REQUIRE_OLD_ONNXRUNTIME",),
+    "onnx-ir": ("GRAPHIR_REQUIRE_ONNX_IR",),
     "shared": ("CI",),
     "browser": ("GRAPHIR_REQUIRE_BROWSER",),
 }

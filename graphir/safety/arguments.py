@@ -54,7 +54,7 @@ def expect_path(value: object, what: str) -> str | os.PathLike[str]:
     raise ArgumentError(f"{what}: expected a path as text, found {found_kind(value)}")
 
 
-def with_stated(options: T | None, kind: type[T], parameter: str, **stated: Any) -> T:
+def with_stated(options: T | None, kind: type[T], parameter: str, /, **stated: Any) -> T:
     """Return the options (without any, those of a new `kind`) with what keywords state besides.
 
     A keyword that has the default of its field states nothing. Raises ArgumentError for what both state, and for

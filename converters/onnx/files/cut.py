@@ -26,6 +26,27 @@ class CutModel:
         taken = {name for node in _all_nodes(self._model.graph.node) for name in (*node.input, *node.output)}
         self._ending = next(ENDING + "'" * count for count in range(len(taken) + 1) if _is_new(ENDING, count, taken))
 
+    @property
+    def results(self) -> list[str]:
+        """Return the values that the nodes of the main graph make, in their order."""
+        return list(self._makers)
+
+    @property
+    def outputs(self) -> list[str]:
+        """Return the names of the model's outputs."""
+        return [output.name for output in self._model.graph.output]
+
+    def producer(self, value: str) -> tuple[str, list[str]]:
+        """Return the operator that makes a value, and what it reads; "" and nothing for an input or a weight."""
+        index = self._makers.get(value)
+        node = None if index is None else self._model.graph.node[index]
+        return ("", []) if node is None else (node.op_type, list(node.input))
+
+    def nodes(self, wanted: Iterable[str], fed: Collection[str]) -> list[tuple[str, str]]:
+        """Return names and operators of the nodes that make the wanted values from the fed ones, in their order."""
+        nodes = self._model.graph.node
+        return [(nodes[index].name, nodes[index].op_type) for index in sorted(self._nodes_between(wanted, fed)[0])]
+
     def edges(self, wanted: Iterable[str], fed: Collection[str]) -> set[str]:
         """Return the fed values that the wanted ones are made from together."""
         return self._nodes_between(wanted, fed)[1]
