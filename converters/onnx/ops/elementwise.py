@@ -6,7 +6,7 @@ from graphir.converters.onnx.dtypes import CODES
 from graphir.converters.onnx.exporting.context import AnyNode, ExportNode, direct, row, rows, table
 from graphir.converters.onnx.importing.context import ImportFunction, ImportNode, ImportTable
 from graphir.converters.onnx.importing.context import direct as import_direct
-from graphir.converters.onnx.ops.activation_steps import compose_prelu, unless_composed
+from graphir.converters.onnx.ops.activation import compose_prelu, unless_composed
 from graphir.ops import elementwise as ir
 from graphir.ops.base import Operator
 from graphir.ops.shape import Unsqueeze

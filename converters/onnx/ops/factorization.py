@@ -12,7 +12,9 @@ from graphir.converters.kernel.maker import Maker, Step
 from graphir.converters.onnx.exporting.composed import composed
 from graphir.converters.onnx.exporting.context import row, table
 from graphir.converters.onnx.importing.context import ImportTable
-from graphir.converters.onnx.ops.factorization_steps import (
+from graphir.converters.onnx.ops.jacobi import (
+    compose_svd,
+    compose_symmetric_eigen,
     diagonal,
     known_sizes,
     lower_triangle,
@@ -21,7 +23,6 @@ from graphir.converters.onnx.ops.factorization_steps import (
     unit_matrix,
     unstacked,
 )
-from graphir.converters.onnx.ops.jacobi import compose_svd, compose_symmetric_eigen
 from graphir.graph import Value
 from graphir.ops import factorization as ir
 from graphir.ops.elementwise import (

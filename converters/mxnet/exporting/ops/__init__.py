@@ -10,9 +10,9 @@ from graphir.ops.base import Operator
 from graphir.ops.families import FamilyTable
 
 FAMILIES = (
-    "activation", "attention", "casting", "bitwise", "convolution", "convolution_deformable", "creation",
-    "cumulative", "detection", "einsum", "elementwise", "factorization", "image", "indexing", "linear",
-    "ngrams", "normalization", "pad", "pooling", "quantization", "random", "recurrent", "reduction",
+    "activation", "attention", "casting", "bitwise", "convolution", "creation",
+    "detection", "einsum", "elementwise", "image", "indexing", "linear",
+    "ngrams", "normalization", "padding", "pooling", "quantization", "random", "recurrent", "reduction",
     "refused", "resize", "sampling", "scatter", "shape", "shape_parts", "signal", "special_functions",
 )  # fmt: skip
 

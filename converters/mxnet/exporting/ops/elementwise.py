@@ -13,8 +13,8 @@ from graphir.converters.mxnet.exporting.context import (
     row,
     table,
 )
-from graphir.converters.mxnet.exporting.ops.l2_normalization import export_l2_normalization
 from graphir.converters.mxnet.exporting.ops.linear import export_dense_sum
+from graphir.converters.mxnet.exporting.ops.normalization import export_l2_normalization
 from graphir.converters.mxnet.exporting.ops.steps import same_truths
 from graphir.decisions import DecisionKind
 from graphir.graph import Value

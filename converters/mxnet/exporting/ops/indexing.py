@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from graphir.converters.mxnet.exporting.context import AnyNode, Entry, ExportNode, row, table
-from graphir.converters.mxnet.exporting.ops.coordinates import places
 from graphir.converters.mxnet.exporting.ops.idioms import unconverted
-from graphir.converters.mxnet.exporting.ops.steps import MOST_SLICED_AXES
+from graphir.converters.mxnet.exporting.ops.steps import MOST_SLICED_AXES, places
 from graphir.graph import Value
 from graphir.ops import indexing as ir
 from graphir.ops import reduction

@@ -11,10 +11,9 @@ import math
 import numpy as np
 
 from graphir.converters.mxnet.exporting.context import AnyNode, Entry, ExportNode, row, table
-from graphir.converters.mxnet.exporting.ops.coordinates import places
 from graphir.converters.mxnet.exporting.ops.indexing import counts_from_zero
 from graphir.converters.mxnet.exporting.ops.linear import product_dtype
-from graphir.converters.mxnet.exporting.ops.steps import bind_last
+from graphir.converters.mxnet.exporting.ops.steps import bind_last, places
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import indexing as ir

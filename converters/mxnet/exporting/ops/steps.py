@@ -1,4 +1,4 @@
-"""What compositions of several families are made of."""
+"""Steps that compositions of several families share."""
 
 from __future__ import annotations
 
@@ -91,3 +91,13 @@ def along(entry: Entry, node: AnyNode, axis: int, rank: int, suffix: str) -> Ent
     if axis == rank - 1:
         return entry
     return node.step("Reshape", entry, suffix=suffix, shape=(*(1,) * axis, -1, *(1,) * (rank - axis - 1)))
+
+
+def places(node: AnyNode, like: Entry, rank: int, axis: int) -> Entry:
+    """For each element of `like`, which has `rank` axes, its place on one of them, in the dtype of `like`."""
+    if rank == 1:
+        return node.step("_contrib_arange_like", like, suffix="places", axis=0)
+    line = node.step("_contrib_arange_like", like, suffix=f"places{axis}", axis=axis)
+    shape = tuple(-1 if other == axis else 1 for other in range(rank))
+    line = node.step("Reshape", line, suffix=f"places{axis}", shape=shape)
+    return node.step("broadcast_like", line, like, suffix=f"places{axis}")

@@ -12,8 +12,8 @@ from graphir.ops.families import FamilyTable
 # Those of common operators first: each is loaded when an operator is not found in those before it.
 FAMILIES = (
     "convolution", "activation", "normalization", "pooling", "linear", "shape", "loss", "elementwise",
-    "scalars", "shape_parts", "control", "convolution_deformable", "creation", "detection", "image",
-    "indexing", "numpy_elementwise", "numpy_scalars", "numpy_creation", "numpy_joining", "numpy_shape",
+    "scalars", "shape_parts", "control", "creation", "detection", "image",
+    "indexing", "numpy_elementwise", "numpy_creation", "numpy_shape",
     "numpy_products", "numpy_reduction", "numpy_style", "pooling_of_regions", "proposals", "quantized",
     "quantized_attention", "quantized_fused", "quantized_products", "recurrent", "reduction", "resize",
 )  # fmt: skip

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 
 from graphir.converters.kernel.numbers import converted
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode, to_single
-from graphir.converters.mxnet.importing.ops.arithmetic import distance, modulo, power, truth
 from graphir.converters.mxnet.importing.ops.elementwise_unary import COMPOSITIONS
-from graphir.converters.mxnet.importing.ops.integers import with_integers
+from graphir.converters.mxnet.importing.ops.integers import distance, modulo, power, truth, with_integers
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import elementwise as ir

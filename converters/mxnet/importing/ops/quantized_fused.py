@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
-from graphir.converters.mxnet.importing.fused import Fused, inner
-from graphir.converters.mxnet.importing.fused_weights import HALF_OF_INT32, Weights, layer_weights
+from graphir.converters.mxnet.importing.fused import HALF_OF_INT32, Fused, Weights, inner, layer_weights
 from graphir.converters.mxnet.importing.ops.quantized_products import (
     as_int32,
     fully_connected,

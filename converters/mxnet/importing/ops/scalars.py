@@ -11,7 +11,7 @@ import math
 
 from graphir.converters.kernel.numbers import converted
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
-from graphir.converters.mxnet.importing.ops.arithmetic import distance, modulo, power, remainder_of_floats, truth
+from graphir.converters.mxnet.importing.ops.integers import distance, modulo, power, remainder_of_floats, truth
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import elementwise as ir

@@ -9,9 +9,9 @@ one of them. Their meaning in numpy is in `reference.rare`, their cases are in `
 
 FAMILIES = (
     "special_functions", "algebra", "assignment", "bitwise", "densities", "factorization", "gradient_checks",
-    "image_processing", "image_resize", "numpy_arithmetic", "numpy_masks", "mxnet2_elementwise",
-    "mxnet2_attention", "mxnet2_factorization", "mxnet2_functions", "mxnet2_indexing", "mxnet2_quantized",
-    "mxnet2_random", "mxnet2_shape", "numpy_insertion", "numpy_padding", "numpy_selection", "numpy_norm",
-    "numpy_statistics", "likelihood", "random", "random_counts", "random_numpy", "sparse", "selection",
+    "image_processing", "image_resize", "numpy_arithmetic", "mxnet2_elementwise",
+    "mxnet2_attention", "mxnet2_factorization", "mxnet2_quantized",
+    "mxnet2_random", "mxnet2_shape", "numpy_padding", "numpy_selection", "numpy_norm",
+    "numpy_statistics", "random", "random_counts", "random_numpy", "sparse", "selection",
     "transforms",
 )  # fmt: skip

@@ -1,6 +1,6 @@
 """Images resized as OpenCV does it, which is what MXNet resizes them with.
 
-A pixel of the result is a sum of pixels of the image on each axis, its places and weights those of `image_weights`. For
+A pixel of the result is a sum of pixels of the image on each axis, its indices and weights those of `image_sums`. For
 uint8 OpenCV computes in whole numbers, weights being multiples of 1 / 2048, or in float32 (`image_sums`), and so does
 what is written here: the bytes are the same.
 """
@@ -11,8 +11,7 @@ import numpy as np
 
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
 from graphir.converters.mxnet.importing.rare.image_processing import dtype_of
-from graphir.converters.mxnet.importing.rare.image_sums import Axis, areas, cubic
-from graphir.converters.mxnet.importing.rare.image_weights import (
+from graphir.converters.mxnet.importing.rare.image_sums import (
     AREA,
     AREA_OF_FEW,
     CUBIC,
@@ -21,6 +20,9 @@ from graphir.converters.mxnet.importing.rare.image_weights import (
     NEAREST,
     UNIT,
     Array,
+    Axis,
+    areas,
+    cubic,
     matrix,
     nearest,
     neighbours,

@@ -9,8 +9,7 @@ import math
 from collections.abc import Callable
 
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
-from graphir.converters.mxnet.importing.ops.arithmetic import is_signed
-from graphir.converters.mxnet.importing.ops.integers import Composition, in_single, is_integer
+from graphir.converters.mxnet.importing.ops.integers import Composition, in_single, is_integer, is_signed
 from graphir.converters.mxnet.importing.ops.numpy_elementwise import Combine, as_dtype, same_dtypes
 from graphir.converters.mxnet.importing.ops.scalars import operands
 from graphir.decisions import DecisionKind

@@ -1,4 +1,10 @@
-"""_npi_pad: padding of every axis, in six modes."""
+"""_npi_pad pads every axis, in six modes; other operators insert elements.
+
+_npi_insert_scalar, _npi_insert_slice and _npi_insert_tensor: elements put in front of places of an axis.
+
+MXNet does not compare the sizes of values that go in at one place, and reads beside them where they do not fit: such
+values are refused here.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +13,16 @@ import math
 import numpy as np
 
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
-from graphir.converters.mxnet.importing.sizes import axis_size, static_size
+from graphir.converters.mxnet.importing.sizes import Entry, axis_of, axis_size, shape_vector, static_size
 from graphir.graph import Value
+from graphir.ops import elementwise as ew
 from graphir.ops import reduction
 from graphir.ops.creation import Range
 from graphir.ops.elementwise import Add, IsNaN, Max, Min, Mod, Mul, Sub, Where
 from graphir.ops.indexing import Gather
-from graphir.ops.shape import Expand, Pad, PadMode
-from graphir.ops.shape_parts import Concat, Slice
+from graphir.ops.reduction import TopK
+from graphir.ops.shape import Expand, Pad, PadMode, Reshape, Transpose, Unsqueeze
+from graphir.ops.shape_parts import BEYOND, Concat, Slice
 from graphir.types import DType
 
 MODES = {"constant": PadMode.CONSTANT, "edge": PadMode.EDGE}
@@ -102,4 +110,134 @@ def _with_extremes(node: ImportNode, data: Value, axis: int, width: tuple[int, i
     return node.step(Concat(axis), *parts, suffix="padded")
 
 
-IMPORTS: dict[str, ImportFunction] = {"_npi_pad": import_pad}
+def _target(node: ImportNode) -> tuple[Value, int]:
+    """The data and the axis along which they grow: of the flattened data without one."""
+    data, axis = node.input(0), node.attrs["axis"]
+    if axis is None:
+        return (data if data.rank == 1 else node.step(Reshape(), data, node.vector([-1]), suffix="flat")), 0
+    if node.rank(data) == 0:
+        node.refuse("a tensor without axes has none to insert along")
+    return data, node.axis(axis, node.rank(data))
+
+
+def _block(node: ImportNode, data: Value, axis: int, slot: int, *, first_is_count: bool = False) -> Value:
+    """The values with the data's rank, dtype and sizes, but as many of them along the axis as there are.
+
+    `first_is_count`: their first axis, once they have the rank, is the one along which they go in.
+    """
+    rank, number = node.rank(data), node.attrs["val"]
+    if number is not None:
+        if rank > 1:
+            node.refuse("val along an axis of a tensor of several, which MXNet does not take; give an array")
+        return node.step(Expand(), node.scalar_like(data, number), node.vector([1]))
+    values = node.input(slot)
+    if values.dtype is not data.dtype:
+        values = node.cast(values, data.dtype or DType.FLOAT32)
+    missing = rank - node.rank(values)
+    if missing < 0:
+        if any(static_size(values, index) not in (None, 1) for index in range(-missing)):
+            node.refuse(f"values {values.type} for {data.type}")
+        kept: list[Entry] = [axis_of(values, index) for index in range(-missing, node.rank(values))]
+        values = node.step(Reshape(), values, shape_vector(node, kept))
+    elif missing > 0:
+        values = node.step(Unsqueeze(), values, node.vector(range(missing)))
+    if first_is_count and axis:
+        values = node.step(Transpose((*range(1, axis + 1), 0, *range(axis + 1, rank))), values)
+    for index in range(rank):
+        have, wanted = static_size(values, index), static_size(data, index)
+        if index != axis and have not in (None, 1) and wanted not in (None, have):
+            node.refuse(f"values {values.type} do not fit {data.type} on axis {index}")
+    sizes: list[Entry] = [1 if index == axis else axis_of(data, index) for index in range(rank)]
+    return values if rank == 1 else node.step(Expand(), values, shape_vector(node, sizes))
+
+
+def _between(node: ImportNode, data: Value, block: Value, axis: int, place: int) -> Value:
+    size = static_size(data, axis)
+    if size is not None and not -size <= place <= size:
+        node.refuse(f"place {place} is outside an axis of {size}")
+    axes = node.vector([axis])
+    before = node.step(Slice(), data, node.vector([0]), node.vector([place]), axes)
+    behind = node.step(Slice(), data, node.vector([place]), node.vector([BEYOND]), axes)
+    parts = [block, behind] if place == 0 else [before, block, behind]
+    return node.step(Concat(axis), *parts, suffix="inserted")
+
+
+def import_insert_scalar(node: ImportNode) -> Value:
+    """The values in front of one place, which may be the one behind the last."""
+    data, axis = _target(node)
+    index = node.attrs["int_ind"]
+    if index is None:
+        node.refuse("int_ind is not given")
+    return _between(node, data, _block(node, data, axis, 1, first_is_count=True), axis, index)
+
+
+def import_insert_slice(node: ImportNode) -> Value:
+    """One value in front of each place of a slice, or all of them in front of its only place."""
+    data, axis = _target(node)
+    attrs = node.attrs
+    if not attrs["step"]:
+        node.refuse(f"step {attrs['step']}, which MXNet has to be given")
+    (size,) = node.sizes(data, [axis])
+    node.charge(size, "the places of its slice")
+    indices = list(range(size)[slice(attrs["start"], attrs["stop"], attrs["step"])])
+    if len(indices) != 1 and attrs["val"] is not None:
+        node.refuse("val at other than one place, which MXNet does not take; give an array")
+    block = _block(node, data, axis, 1)
+    if len(indices) == 1:
+        return _between(node, data, block, axis, indices[0])
+    count = static_size(block, axis)
+    if count not in (None, 1, len(indices)):
+        node.refuse(f"{count} values for {len(indices)} places")
+    if not indices:
+        return node.emit(ew.Identity(), data)
+    whole = _repeated(node, block, axis, len(indices))
+    keys = [2 * index + 1 for index in range(size)] + [2 * index for index in indices]
+    order = sorted(range(len(keys)), key=keys.__getitem__)
+    return node.emit(Gather(axis), node.step(Concat(axis), data, whole), node.vector(order))
+
+
+def _repeated(node: ImportNode, block: Value, axis: int, count: int) -> Value:
+    return node.step(Expand(), block, node.vector([count if index == axis else 1 for index in range(node.rank(block))]))
+
+
+def import_insert_tensor(node: ImportNode) -> Value:
+    """One value in front of each place that a vector names, or all of them in front of its only place.
+
+    A sort of keys, of the data's elements 2 i + 1 and of what goes in front of place i 2 i, gives the order.
+    """
+    data, axis = _target(node)
+    indices = node.input(len(node) - 1)
+    if node.rank(indices) > 1 or (node.rank(indices) == 0 and node.rank(data) > 1):
+        node.refuse(f"the places are {indices.type}, expected a vector")
+    if indices.dtype is not DType.INT64:
+        node.refuse(f"the places are {indices.dtype}, expected int64")
+    (count,) = node.sizes(indices) or (1,)
+    if count != 1 and node.attrs["val"] is not None:
+        node.refuse("val at other than one place, which MXNet does not take; give an array")
+    block = _block(node, data, axis, 1)
+    number = static_size(block, axis)
+    if number is None or (count != 1 and number not in (1, count)):
+        node.refuse(f"values {block.type} for {count} places")
+    if count == 0:
+        return node.emit(ew.Identity(), data)
+    number = number if count == 1 else count
+    whole = _repeated(node, block, axis, number)
+    size = axis_size(node, data, axis)
+    below = node.step(ew.Less(), indices, node.constant(0, DType.INT64))
+    wrapped = node.step(ew.Where(), below, node.step(ew.Add(), indices, size), indices)
+    two = node.constant(2, DType.INT64)
+    inserted = node.step(Expand(), node.step(ew.Mul(), wrapped, two), node.vector([number]))
+    one = node.constant(1, DType.INT64)
+    own = node.step(Range(), one, node.step(ew.Add(), node.step(ew.Mul(), size, two), one), two)
+    total = node.step(ew.Add(), node.step(Unsqueeze(), size, node.vector([0])), node.vector([number]))
+    keys = node.step(Concat(0), own, inserted, suffix="keys")
+    order = node.steps(TopK(axis=0, largest=False), keys, total)[1]
+    return node.emit(Gather(axis), node.step(Concat(axis), data, whole), order)
+
+
+IMPORTS: dict[str, ImportFunction] = {
+    "_npi_pad": import_pad,
+    "_npi_insert_scalar": import_insert_scalar,
+    "_npi_insert_slice": import_insert_slice,
+    "_npi_insert_tensor": import_insert_tensor,
+}
