@@ -128,7 +128,9 @@ def smallest(evaluator: Evaluator | None, operators: Collection[type[Operator]] 
     """
     from .common_subexpressions import merge_equal_nodes
     from .fold_constants import fold_constants
-    from .fusions import fusions
+    from .fold_pad import fold_pads
+    from .fold_scales import fold_scales
+    from .fusions import MERGES, fusions
     from .no_ops import NO_OPS
     from .rewrite import apply_rules
     from .simplify import simplify
@@ -137,7 +139,10 @@ def smallest(evaluator: Evaluator | None, operators: Collection[type[Operator]] 
         step(simplify, further=NO_OPS),
         step(fold_constants, evaluator=evaluator),
         step(merge_equal_nodes),
+        step(fold_pads),
+        step(fold_scales),
         step(apply_rules, rules=fusions(operators)),
+        step(apply_rules, rules=MERGES),
     )
     return Pipeline("smallest", tuple(map(_everywhere, steps)), MOST_ROUNDS)
 
