@@ -131,12 +131,17 @@ def smallest(evaluator: Evaluator | None, operators: Collection[type[Operator]] 
     from .fold_pad import fold_pads
     from .fold_scales import fold_scales
     from .fusions import MERGES, fusions
+    from .known_sizes import SIZES, share_known_sizes
+    from .neutral import NEUTRAL
     from .no_ops import NO_OPS
     from .rewrite import apply_rules
     from .simplify import simplify
 
     steps = (
         step(simplify, further=NO_OPS),
+        step(share_known_sizes),
+        step(apply_rules, rules=SIZES),
+        step(apply_rules, rules=NEUTRAL),
         step(fold_constants, evaluator=evaluator),
         step(merge_equal_nodes),
         step(fold_pads),

@@ -39,8 +39,8 @@ from .unknown import UNKNOWN, Unknown
 def dim_max(left: Dim, right: Dim) -> Dim:
     """Return the larger of two dimensions.
 
-    >>> dim_max(symbol("N"), 0)
-    Sym('N')
+    >>> dim_max(symbol("N"), 0), dim_max(dim_min(symbol("N"), 32), symbol("N"))
+    (Sym('N'), Sym('N'))
     """
     return _extreme("max", left, right)
 
@@ -89,8 +89,20 @@ def _extreme(function: str, left: Dim, right: Dim) -> Dim:
         return left if function == "max" else right
     if below is not None and below >= 0:
         return right if function == "max" else left
+    for side, other in ((left, right), (right, left)):
+        inner = _as_call(side)
+        if inner is not None and other in (inner.left, inner.right) and inner.function in ("max", "min"):
+            return side if inner.function == function else other
     first, second = sorted((left, right), key=str)
     return call(function, first, second)
+
+
+def _as_call(dim: Dim) -> Call | None:
+    """Return the function that an expression is, if it is one and nothing else."""
+    if not isinstance(dim, Sym) or len(dim.terms) != 1:
+        return None
+    mono, factor = dim.terms[0]
+    return mono[0] if factor == 1 and len(mono) == 1 and isinstance(mono[0], Call) else None
 
 
 def _substitute_atom(atom: Atom, sizes: Mapping[str, Dim]) -> Dim:
