@@ -6,10 +6,7 @@ could tell the two apart.
 
 from __future__ import annotations
 
-import numpy as np
-
 from graphir.graph import Graph, Node, Value
-from graphir.ops import bitwise
 from graphir.ops import elementwise as ew
 from graphir.ops.base import Operator
 from graphir.ops.creation import ConstantOfShape
