@@ -29,6 +29,8 @@ QUIET = {"session.intra_op.allow_spinning": "0"}
 # enable_cpu_mem_arena is an attribute of onnxruntime's options, the others are entries of its table.
 LEAN = {"session.disable_prepacking": "1", "enable_cpu_mem_arena": "0", **QUIET}
 Model = Graph | bytes | str | os.PathLike[str]
+IN_MEMORY = 1 << 24
+"""The bytes of weights from which a model is written to a file that onnxruntime opens: below, its bytes cost less."""
 
 
 class Session(OnnxSession):
@@ -153,7 +155,7 @@ def _onnx_session(
 
 @contextmanager
 def _as_onnx(model: Model, opset: int | None, format: str | None) -> Iterator[bytes | str]:
-    """What onnxruntime can open: a path or bytes. A graph's file is there as long as the context is open."""
+    """What onnxruntime can open: a path or bytes. A large graph's file is there as long as the context is open."""
     if isinstance(model, bytes):
         yield model
         return
@@ -167,8 +169,11 @@ def _as_onnx(model: Model, opset: int | None, format: str | None) -> Iterator[by
             yield os.fspath(model)
             return
         model = read_model(model, ModelOptions(format=name)).graph
-    from graphir.converters.onnx import save
+    from graphir.converters.onnx import save, to_bytes
 
+    if sum(value.tensor.nbytes for value in model.parameters if value.tensor is not None) < IN_MEMORY:
+        yield to_bytes(model, opset=opset)
+        return
     with tempfile.TemporaryDirectory(prefix="graphir-") as folder:
         target = Path(folder) / "model.onnx"
         save(model, target, opset=opset, weights="auto")

@@ -85,14 +85,19 @@ def to_model(graph: Graph, *, opset: int | None = None) -> onnx.ModelProto:
     """
     import onnx
 
+    model = onnx.ModelProto()
+    model.ParseFromString(to_bytes(graph, opset=opset))
+    return model
+
+
+def to_bytes(graph: Graph, *, opset: int | None = None) -> bytes:
+    """Return the bytes of `to_model`. Raises what it raises."""
     from graphir.converters.onnx.exporting.exporter import export_graph
     from graphir.converters.onnx.files.writer import model_bytes
     from graphir.passes.pipelines import export
 
-    model = onnx.ModelProto()
     with export().on_copy(graph) as live:
-        model.ParseFromString(model_bytes(export_graph(live, opset=opset)))
-    return model
+        return model_bytes(export_graph(live, opset=opset))
 
 
 def save(
@@ -107,4 +112,4 @@ def save(
         return write_model(export_graph(live, opset=opset), path, weights=weights)
 
 
-__all__ = ["from_model", "load", "save", "to_model"]
+__all__ = ["from_model", "load", "save", "to_bytes", "to_model"]

@@ -11,6 +11,7 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper
 
+from graphir.converters import session
 from graphir.converters.mxnet.files.params import write_params
 from graphir.converters.onnx import save, to_model
 from graphir.converters.onnx.files import writer
@@ -123,6 +124,7 @@ def test_refuses_to_open(make: Any, error: type[Exception], message: str, tmp_pa
 def test_graph_beyond_one_file_goes_through_external_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     expected = Session(models.net_graph(), providers="cpu").run({"data": X})
     monkeypatch.setattr(writer, "SINGLE_FILE_LIMIT", 600)
+    monkeypatch.setattr(session, "IN_MEMORY", 0)
     assert len(save(models.net_graph(), tmp_path / "net.onnx")) == 2
     found = Session(models.net_graph(), providers="cpu").run({"data": X})
     np.testing.assert_array_equal(found["softmax_output"], expected["softmax_output"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +14,14 @@ from graphir.converters.mxnet.mx.base import mxnet_errors
 from graphir.converters.mxnet.mx.context import Context, provider
 from graphir.converters.mxnet.mx.ndarray import NDArray
 from graphir.converters.mxnet.mx.random import generator
-from graphir.converters.mxnet.reference.evaluate import ancestors, open_sizes, reference_of
+from graphir.converters.mxnet.reference.evaluate import (
+    ancestors,
+    compute,
+    has_open_size,
+    open_sizes,
+    read_inputs,
+    reference_of,
+)
 from graphir.converters.mxnet.reference.evaluate import run as evaluate
 from graphir.converters.mxnet.schema.operators import node_signature, state_variables, typed_attributes
 from graphir.converters.mxnet.source import MXNetSource
@@ -36,15 +43,36 @@ def nodes_to_evaluate(records: NNVMGraph) -> set[int] | None:
     return needed if all(node.op == VARIABLE or reference_of(node) is not None for node in nodes) else None
 
 
+def only_node(records: NNVMGraph) -> NNVMNode | None:
+    """Return the only operator of a symbol that computes with variables alone; None if it is not so simple."""
+    operators = [node for node in records.nodes if node.op != VARIABLE]
+    node = operators[0]
+    if len(operators) > 1 or node.subgraphs or not node.inputs or has_open_size(node, records.np_shape):
+        return None
+    return node if all(records.nodes[index] is node for index, _ in records.heads) else None
+
+
 def evaluate_heads(records: NNVMGraph, needed: set[int], arrays: Mapping[str, NDArray]) -> list[Elements]:
     """Return the heads by the reference evaluator, in arrays of their own. Raises MXNetError for what it refuses."""
     given = {name: array._elements() for name, array in arrays.items()}
     with mxnet_errors():
         size = next(open_sizes(records, needed, given), 0)
-        found = evaluate(records, needed, records.heads, given, size)
-    heads = [found[entry] for entry in records.heads]
-    return [np.array(head) if any(np.may_share_memory(head, held) for held in given.values()) else head
-            for head in heads]  # fmt: skip
+        values = evaluate(records, needed, records.heads, given, size)
+    return owned([values[entry] for entry in records.heads], given.values())
+
+
+def evaluate_node(records: NNVMGraph, node: NNVMNode, arrays: Sequence[NDArray]) -> list[Elements]:
+    """Return the heads of a symbol of one node, which reads these arrays, as `evaluate_heads` does."""
+    given = [array._elements() for array in arrays]
+    with mxnet_errors():
+        results = compute(records, node, given, 0)
+    return owned([results[slot] for _, slot in records.heads], given)
+
+
+def owned(results: list[Elements], given: Iterable[Elements]) -> list[Elements]:
+    """Return the results, copied where they are elements of what was given."""
+    return [np.array(result) if any(np.may_share_memory(result, elements) for elements in given) else result
+            for result in results]  # fmt: skip
 
 
 class Network:
@@ -169,4 +197,13 @@ def _is_trained_otherwise(node: NNVMNode) -> bool:
     return node.op == "_contrib_SyncBatchNorm"
 
 
-__all__ = ["Network", "evaluate_heads", "nodes_to_evaluate", "parameter_variables", "trained_otherwise"]
+__all__ = [
+    "Network",
+    "evaluate_heads",
+    "evaluate_node",
+    "nodes_to_evaluate",
+    "only_node",
+    "parameter_variables",
+    "read_inputs",
+    "trained_otherwise",
+]

@@ -95,13 +95,13 @@ def scaled_logits(attrs: Attributes, data: Array, length: tuple[Array, ...], axi
     temperature = 1.0 if attrs.get("temperature") is None else float(attrs["temperature"])
     with np.errstate(all="ignore"):
         logits = sign * data.astype(accumulator(data.dtype)) / np.float32(temperature)
-    return np.where(within(attrs, data, length, axis), logits, -np.inf).astype(logits.dtype)
-
-
-def within(attrs: Attributes, data: Array, length: tuple[Array, ...], axis: int) -> Array:
-    """Whether an entry counts: with use_length the first `length` along the axis."""
     if not attrs.get("use_length"):
-        return np.ones((1,) * data.ndim, bool)
+        return np.asarray(logits)
+    return np.where(within(data, length, axis), logits, -np.inf).astype(logits.dtype)
+
+
+def within(data: Array, length: tuple[Array, ...], axis: int) -> Array:
+    """Whether an entry counts: the first `length` along the axis."""
     require(len(length) == 1, "use_length wants the input length")
     position = np.arange(data.shape[axis]).reshape(-1, *(1,) * (data.ndim - 1 - axis))
     kept = (*data.shape[:axis], 1, *data.shape[axis + 1 :])
@@ -122,7 +122,8 @@ def signed_softmax(attrs: Attributes, data: Array, length: tuple[Array, ...], si
     """softmax(sign x / temperature); 0 beyond the length."""
     axis = normalized_axis(attrs.get("axis", -1), data.ndim)
     result = softmax_values(scaled_logits(attrs, data, length, axis, sign), axis)
-    result = np.where(within(attrs, data, length, axis), result, 0)
+    if attrs.get("use_length"):
+        result = np.where(within(data, length, axis), result, 0)
     return result.astype(named_dtype(attrs.get("dtype"), data.dtype))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -63,7 +64,7 @@ class Home:
     def own(self) -> NumpyArray[Any]:
         """The elements, to be written to."""
         if self.array is None:
-            self.array = np.array(self.tensor.numpy())
+            self.array = np.array(self.tensor.numpy(), order="C")  # so that other shapes are views
         return self.array
 
 
@@ -118,7 +119,7 @@ class NDArray(Arithmetic):
     @property
     def size(self) -> int:
         """The number of elements."""
-        return int(np.prod(self.shape, dtype=np.int64))
+        return math.prod(self.shape)
 
     @property
     def ndim(self) -> int:

@@ -9,15 +9,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from graphir.converters.mxnet.files.records import NNVMGraph
+from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.mx import attribute
 from graphir.converters.mxnet.mx.base import MXNetError, _Null
 from graphir.converters.mxnet.mx.context import Context, context_of
 from graphir.converters.mxnet.mx.name import NameManager
 from graphir.converters.mxnet.mx.ndarray.array import NDArray
-from graphir.converters.mxnet.mx.running import Network, evaluate_heads, nodes_to_evaluate
+from graphir.converters.mxnet.mx.running import (
+    Network,
+    evaluate_heads,
+    evaluate_node,
+    nodes_to_evaluate,
+    only_node,
+    read_inputs,
+)
 from graphir.converters.mxnet.mx.symbol import Symbol, var
 from graphir.converters.mxnet.mx.symbol.arithmetic import METHODS
+from graphir.converters.mxnet.reference.evaluate import reference_of
 from graphir.errors import GraphirError
 
 MORE_METHODS = frozenset(("diag", "expand_dims", "flatten", "split_v2", "squeeze"))
@@ -26,6 +34,14 @@ KEPT = 512
 functions that were composed."""
 LIGHT = 1 << 14
 """The elements of all arrays up to which numpy takes milliseconds at most for an operator; a session takes tens."""
+MANY = 1 << 20
+"""The same for operators that the reference computes by few calls of numpy for all elements."""
+WHOLE_ARRAYS = frozenset((
+    "activation", "elementwise", "elementwise_unary", "indexing", "reduction", "shape", "shape_parts",
+))  # fmt: skip
+"""The reference's families of such operators."""
+ELEMENT_BY_ELEMENT = frozenset(("LeakyReLU", "erf", "erfinv", "gamma", "gammaln", "one_hot", "pick", "topk"))
+"""Operators of these families that take 50 times onnxruntime's time there."""
 
 _known: OrderedDict[tuple[object, ...], list[_Call]] = OrderedDict()
 _sessions: OrderedDict[tuple[object, ...], Any] = OrderedDict()
@@ -68,6 +84,12 @@ class _Call(NamedTuple):
     text: str
     needed: set[int] | None
     """The nodes that the reference evaluator computes, None if it does not know one."""
+    node: NNVMNode | None
+    """The only node, if it reads nothing but arrays."""
+    reads: tuple[str, ...]
+    """The arrays that it reads."""
+    is_quick: bool
+    """Whether MANY elements are few."""
 
 
 def _computed(function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -125,10 +147,17 @@ def _composed(function: Callable[..., Any], args: list[Any], kwargs: dict[str, A
 
 def _call(composed: Symbol) -> _Call:
     records = composed.records()
+    needed, node = nodes_to_evaluate(records), only_node(records)
+    reads = () if node is None else tuple(records.nodes[index].name for index, _ in read_inputs(node))
     return _Call(
-        str(composed.name), records, tuple(composed.list_inputs()), composed.tojson(remove_amp_cast=False),
-        nodes_to_evaluate(records),
+        str(composed.name), records, tuple(composed.list_inputs()), composed.tojson(remove_amp_cast=False), needed,
+        None if needed is None else node, reads, needed is not None and all(map(_is_quick, records.nodes)),
     )  # fmt: skip
+
+
+def _is_quick(node: NNVMNode) -> bool:
+    family = getattr(reference_of(node), "__module__", "").rpartition(".")[2]
+    return node.op == VARIABLE or (family in WHOLE_ARRAYS and node.op not in ELEMENT_BY_ELEMENT)
 
 
 def _run(call: _Call, arrays: dict[str, NDArray], context: Any) -> Any:
@@ -136,17 +165,15 @@ def _run(call: _Call, arrays: dict[str, NDArray], context: Any) -> Any:
     if missing is not None:
         raise MXNetError(f"{call.name} needs the array {missing.removeprefix(f'{call.name}_')}, give it too")
     device = context_of(next((array.context for array in arrays.values()), context))
-    if call.needed is not None and _is_light(arrays, device):
+    most = MANY if call.is_quick else LIGHT
+    if call.needed is None or device.device_type == "gpu" or sum([array.size for array in arrays.values()]) > most:
+        outputs = _outputs(call, arrays, device)
+    elif call.node is None:
         outputs = evaluate_heads(call.records, call.needed, arrays)
     else:
-        outputs = _outputs(call, arrays, device)
-    made = [NDArray(output, device) for output in outputs]
-    return made[0] if len(made) == 1 else made
-
-
-def _is_light(arrays: dict[str, NDArray], device: Context) -> bool:
-    """Whether numpy computes faster than a session for onnxruntime is made."""
-    return device.device_type != "gpu" and sum(array.size for array in arrays.values()) <= LIGHT
+        outputs = evaluate_node(call.records, call.node, [arrays[name] for name in call.reads])
+    results = [NDArray(output, device) for output in outputs]
+    return results[0] if len(results) == 1 else results
 
 
 def _outputs(call: _Call, arrays: dict[str, NDArray], device: Context) -> list[Any]:

@@ -35,7 +35,8 @@ def elements(found: Any) -> list[Any]:
 def test_both_ways_give_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     data = mx.nd.array(np.random.default_rng(1).normal(size=(4, 6)))
     light = elements(CALLS[name](data))
-    monkeypatch.setattr(operators, "LIGHT", -1)
+    for limit in ("LIGHT", "MANY"):
+        monkeypatch.setattr(operators, limit, -1)
     for one, other in zip(light, elements(CALLS[name](data)), strict=True):
         assert one.dtype == other.dtype
         np.testing.assert_allclose(one, other, rtol=1e-6)
@@ -47,8 +48,43 @@ def test_small_arrays_make_no_session(monkeypatch: pytest.MonkeyPatch) -> None:
     assert mx.nd.relu(mx.nd.array([-1, 2])).asnumpy().tolist() == [0, 2]
     assert not made
     with pytest.raises(AttributeError):
-        mx.nd.relu(mx.nd.zeros((operators.LIGHT + 1,)))
+        mx.nd.L2Normalization(mx.nd.zeros((1, operators.LIGHT + 1)))
     assert len(made) == 1
+    assert mx.nd.relu(mx.nd.zeros((operators.LIGHT + 1,))).shape == (operators.LIGHT + 1,)
+    assert len(made) == 1
+    with pytest.raises(AttributeError):
+        mx.nd.relu(mx.nd.zeros((operators.MANY + 1,)))
+    assert len(made) == 2
+
+
+EXACT: dict[str, Callable[[Any], Any]] = {
+    "relu": mx.nd.relu,
+    "transpose": lambda a: mx.nd.transpose(a, axes=(2, 0, 1)),
+    "broadcast_mul": lambda a: mx.nd.broadcast_mul(a, a),
+    "broadcast_div": lambda a: mx.nd.broadcast_div(a, a * a + 1),
+    "slice_axis": lambda a: mx.nd.slice_axis(a, axis=1, begin=1, end=-1),
+    "max": lambda a: mx.nd.max(a, axis=2),
+    "argmax": lambda a: mx.nd.argmax(a, axis=1),
+    "clip": lambda a: mx.nd.clip(a, -0.5, 0.5),
+    "concat": lambda a: mx.nd.concat(a, a, dim=1),
+    "where": lambda a: mx.nd.where(a > 0, a, -a),
+    "take": lambda a: mx.nd.take(a, mx.nd.array([2, 0])),
+    "tile": lambda a: mx.nd.tile(a, reps=(1, 2, 1)),
+    "sqrt": lambda a: mx.nd.sqrt(mx.nd.abs(a)),
+    "floor": mx.nd.floor,
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+@pytest.mark.parametrize("name", EXACT)
+def test_exact_operators_give_the_bits_of_onnxruntime(name: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    values = np.random.default_rng(2).normal(size=(8, 48, 56)) * (1 if dtype == "float32" else 50)
+    data = mx.nd.array(values, dtype=dtype)
+    by_numpy = elements(EXACT[name](data))
+    for limit in ("LIGHT", "MANY"):
+        monkeypatch.setattr(operators, limit, -1)
+    for one, other in zip(by_numpy, elements(EXACT[name](data)), strict=True):
+        np.testing.assert_array_equal(one, other, strict=True)
 
 
 def test_what_is_composed_once_depends_on_all_arguments() -> None:
@@ -60,6 +96,12 @@ def test_what_is_composed_once_depends_on_all_arguments() -> None:
     assert mx.nd.cast(data, dtype="int8").dtype is np.int8
     assert mx.nd.dot(data, mx.nd.ones((2, 1))).shape == (2, 1)
     assert mx.nd.dot(data, mx.nd.ones((2,))).shape == (2,)
+
+
+def test_other_shapes_of_a_result_are_views() -> None:
+    turned = mx.nd.transpose(mx.nd.array([[1, 2, 3], [4, 5, 6]]))
+    turned.reshape((-1,))[0:3] = 7
+    assert turned.asnumpy().tolist() == [[7, 7], [7, 5], [3, 6]]
 
 
 OWN = (mx.nd.identity, mx.nd.BlockGrad, mx.nd.flatten, lambda a: mx.nd.reshape(a, shape=(4,)))
