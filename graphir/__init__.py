@@ -44,10 +44,10 @@ if TYPE_CHECKING:
     from .inspection import diff, padding, shapes, summary
     from .memory_use import memory
     from .quantization.options import QuantizeOptions
-    from .quantization.report import QuantizationReport
     from .quantization.run import quantize
     from .report import ConversionReport
     from .report.benchmark import BenchmarkReport
+    from .report.quantization import QuantizationReport
     from .tensor import Tensor
     from .types import DType, TensorType
     from .verification.models import verify
@@ -75,7 +75,7 @@ _HOMES = {
     "Node": "graphir.graph",
     "Plot": "graphir.drawing",
     "ProviderError": "graphir.errors",
-    "QuantizationReport": "graphir.quantization.report",
+    "QuantizationReport": "graphir.report.quantization",
     "QuantizeOptions": "graphir.quantization.options",
     "RunError": "graphir.errors",
     "Session": "graphir.converters.session",

@@ -25,6 +25,7 @@ from graphir.errors import ExportFailure, VerificationError
 from graphir.files.writing import replacing
 from graphir.graph import Graph
 from graphir.ops.traits import Rounding
+from graphir.report.quantization import LeftFloat, QuantizationReport, Timing
 from graphir.runtime.benchmark import measure
 from graphir.runtime.machine import has_exact_8_bit_products, machine_facts
 from graphir.runtime.quantizer import check_quantizer, measure_ranges, prepare_model, write_quantized
@@ -44,7 +45,6 @@ from graphir.verification.options import ComparisonOptions
 
 from .layers import Layer, OutputErrors, Ranking, quantized_layers
 from .options import OPSET_OF_16_BITS, QuantizeOptions
-from .report import LeftFloat, QuantizationReport, Timing
 from .samples import Samples, read_samples
 
 # Rows of a batch; histograms need all activations of a batch at once, so one sample is a batch there.
@@ -342,9 +342,9 @@ class _Work:
 def _nothing(graph: Graph, how: QuantizeOptions, is_excluded: bool) -> str:
     names = sorted({node.op.name for node in graph.nodes})
     advice = {
-        "static": "it takes Conv, Gemm, MatMul and what stands between them",
-        "dynamic": "it takes MatMul, Gemm, Conv and LSTM with constant weights; --kind static takes more",
-        "int4": "it takes MatMul and Gemm with constant weights; --kind static takes more",
+        "static": "it takes Conv, Gemm, MatMul and what stands between them, in float32 and outside of bodies",
+        "dynamic": "it takes MatMul, Gemm and LSTM with constant weights of float32; --kind static takes Conv too",
+        "int4": "it takes MatMul and Gemm with constant weights of float32; --kind static takes Conv too",
     }[how.kind]
     text = f"nothing to quantize as {how.kind}: {advice}; the model has {listing(names) if names else 'no nodes'}"
     return f"{text}; what matches exclude was left out" if is_excluded else text

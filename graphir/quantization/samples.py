@@ -90,10 +90,10 @@ def read_samples(
             tell_count("sample", min(total, wanted), wanted)
         if total >= wanted:
             break
-    cut = len(parts) - max(1, len(parts) // SHARE_HELD_OUT) if len(parts) > 1 else len(parts)
-    while cut > 1 and sum(part.samples for part in parts[:cut]) > most:
+    cut = len(parts) if calibrates else 0
+    while cut > 1 and sum(part.samples for part in parts[:cut]) > min(most, total - total // SHARE_HELD_OUT):
         cut -= 1
-    calibration, rest = (parts[:cut], parts[cut:]) if calibrates else ([], parts)
+    calibration, rest = parts[:cut], parts[cut:]
     about = "drawn inputs, not of yours" if drawn else "the samples given"
     return Samples(calibration, rest, about, tuple(plan.notes))
 

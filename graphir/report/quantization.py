@@ -9,9 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from graphir.quantization.layers import Layer
-from graphir.report.page import HtmlCell, TableShape, banner, escape, facts, footer, page, section
-from graphir.report.page import table as html_table
-from graphir.report.text import number, plural, size, table, wrapped
 from graphir.runtime.quantizer import Precision
 from graphir.runtime.timing import Ratio
 from graphir.safety.foreign_text import listing
@@ -19,6 +16,10 @@ from graphir.structure.look import Style, paint
 from graphir.structure.printed import Printed
 from graphir.structure.record import record
 from graphir.verification.accuracy import AccuracyReport
+
+from .page import HtmlCell, TableShape, banner, escape, facts, footer, page, section
+from .page import table as html_table
+from .text import number, plural, size, table, wrapped
 
 SHOWN, NAMED = 10, 1
 HEADER = ("layer", "operator", "own error", "error caused", "written as")
