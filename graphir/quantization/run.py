@@ -213,7 +213,7 @@ class _Work:
         self.tell("writing the float model")
         opset = OPSET_OF_16_BITS if how.opset is None and how.is_16_bit else how.opset
         write_quantizable(self.graph, self.reference, opset, prepare_model)
-        self.tell("reading samples")
+        self.tell("collecting samples")
         rows = ROWS[how.precision.method]
         samples = read_samples(
             self.feeds, self.graph, self.folder, how.samples, how.seed, calibrates=how.kind == "static", rows=rows

@@ -90,8 +90,10 @@ def read_samples(
             tell_count("sample", min(total, wanted), wanted)
         if total >= wanted:
             break
+    tell_count("sample", wanted, wanted)  # there may be fewer, and what is counted next shows only then
     cut = len(parts) if calibrates else 0
-    while cut > 1 and sum(part.samples for part in parts[:cut]) > min(most, total - total // SHARE_HELD_OUT):
+    most = min(most, total - min(total // SHARE_HELD_OUT, MOST_HELD_OUT))
+    while cut > 1 and sum(part.samples for part in parts[:cut]) > most:
         cut -= 1
     calibration, rest = parts[:cut], parts[cut:]
     about = "drawn inputs, not of yours" if drawn else "the samples given"
