@@ -12,9 +12,9 @@ from graphir.arrays import Array
 from graphir.errors import OutOfMemory
 from graphir.graph import Graph, Node, Value
 from graphir.tensor import why_unheld
-from graphir.types import DType
+from graphir.types import Dim, DType, Sym, substitute
 
-from .roles import Role, Table, largest_threshold, length_limit, numbers_met, role_of, table_of
+from .roles import Regions, Role, Table, largest_threshold, length_limit, numbers_met, role_of, table_of
 from .sizes import OpenSizes, unknown_rank
 
 # Sets that stretch floats: a number of standard deviations, drawn for each element from the least to the most. 5 brings
@@ -27,6 +27,8 @@ ONE_IN, COUNTED = 8, 2.0**24
 UINT8 = 255
 # Beyond a constant by so much of it, a number is beyond it in float16 too.
 MARGIN = 1.5
+# The size of an image for regions where it is open.
+OPEN_SIZE = 8
 # Beyond a table by so many rows, where the model leads back what lies outside.
 BEYOND = 3
 
@@ -86,19 +88,40 @@ def make_feeds(
         shape = chosen[value.name]
         if reason := why_unheld(DType.FLOAT64, shape):
             raise OutOfMemory(f"the input {value.name} of the shape {list(shape)} {reason}")
-        feeds[value.name] = drawn(generator, value, shape, draw, index, _longest(graph, value, chosen))
+        limit, regions = length_limit(value), Regions.of(value)
+        if regions is not None:
+            images, *ends = (_size(graph, dim, chosen, OPEN_SIZE) for dim in (regions.images, *regions.sizes))
+            numbers = _regions(generator, shape, images, [(size - 1) / regions.scale for size in ends])
+            feeds[value.name] = numbers.astype((value.dtype or DType.FLOAT32).numpy())
+            continue
+        longest = None if limit is None else _size(graph, limit, chosen, 1)
+        feeds[value.name] = drawn(generator, value, shape, draw, index, longest)
     return feeds
 
 
-def _longest(graph: Graph, value: Value, shapes: Mapping[str, tuple[int, ...]]) -> int | None:
-    """How long the sequences are, in these shapes, whose lengths the value gives; None if it gives none."""
-    limit = length_limit(value)
-    if limit is None:
-        return None
-    known: dict[object, int] = {}
+def _size(graph: Graph, dim: Dim, shapes: Mapping[str, tuple[int, ...]], usual: int) -> int:
+    """The number of a size where the inputs have these shapes; the usual one where they do not tell it."""
+    known: dict[str, int] = {}
     for other in graph.inputs:
-        known |= zip(other.shape or (), shapes[other.name], strict=False)
-    return limit if isinstance(limit, int) else known.get(limit, 1)
+        pairs = zip(other.shape or (), shapes[other.name], strict=False)
+        known |= {str(name): number for name, number in pairs if isinstance(name, Sym)}
+    number = substitute(dim, known) if isinstance(dim, Sym) else dim
+    return number if isinstance(number, int) else usual
+
+
+def _regions(generator: np.random.Generator, shape: tuple[int, ...], images: int, ends: Sequence[float]) -> Array:
+    """Return regions that lie in images, the first of them all of one and the second a point; their images alone where
+    there is one number for each."""
+    count = shape[0] if shape else 1
+    indices: Array = generator.integers(0, images, count)
+    if len(shape) != 2:
+        return np.resize(indices, shape)
+    corners = np.sort(generator.uniform(0, 1, (count, 2, 2)), axis=1)
+    corners[:1] = [[0, 0], [1, 1]]
+    corners[1:2, 1] = corners[1:2, 0]
+    numbers = (corners * np.asarray(ends[::-1])).reshape(count, 4)
+    rows: Array = np.concatenate([indices[:, None], numbers], axis=1)
+    return rows[:, -shape[1] :]
 
 
 def perturbed(
@@ -129,10 +152,13 @@ def perturbed(
 
 def is_measured(graph: Graph, name: str, array: Array) -> bool:
     """Whether what is fed is a measured quantity, which may be a little larger or smaller: real numbers, unless they
-    are indices or lengths, as MXNet has them."""
+    are indices, lengths or regions, as MXNet has them."""
     if not _is_real(array.dtype):
         return False
-    return name not in graph or (table_of(graph[name]) is None and length_limit(graph[name]) is None)
+    if name not in graph:
+        return True
+    value = graph[name]
+    return table_of(value) is None and length_limit(value) is None and Regions.of(value) is None
 
 
 def _is_real(dtype: np.dtype[Any]) -> bool:

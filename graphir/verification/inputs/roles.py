@@ -45,6 +45,8 @@ MOVES = frozenset(
 )
 # Where lengths of sequences go in, which are at most as long as their axis.
 LENGTHS = {"RNN": 4, "GRU": 4, "LSTM": 4, "ReverseSequence": 1}
+# Where regions of images go in: the slot of their corners, and that of the indices of their images.
+REGIONS = {"RoiAlign": (1, 2), "MaxRoiPool": (1, 1)}
 DIVIDES = frozenset({"Div", "Mod"})
 # What leaves lengths what they are, and what moves them by some.
 ALONG = frozenset({*PASSED_ON, "Expand", "Tile"})
@@ -283,6 +285,29 @@ def _positions(value: Value | None) -> Dim | None:
     numbers = value.tensor.numpy().reshape(-1)
     counted = numbers.size > 1 and numbers[0] in (0, 1) and bool((numbers[1:] - numbers[:-1] == 1).all())
     return int(numbers.size) if counted else None
+
+
+@dataclass(frozen=True)
+class Regions:
+    """What regions lie in: how many images, their height and width, and by what corners are multiplied before."""
+
+    images: Dim
+    sizes: tuple[Dim, Dim]
+    scale: float
+
+    @staticmethod
+    def of(value: Value) -> Regions | None:
+        """Return what the regions lie in that a value holds, as rows of (image, x1, y1, x2, y2) or of the corners, or
+        of their images alone; None if it holds none."""
+        def along(node: Node, slot: int, mark: bool) -> bool | None:
+            return mark if slot == 0 and node.op.name in PASSED_ON else None
+
+        for node, slot, _ in _uses(value, True, along):
+            data = node.inputs[0]
+            if slot in REGIONS.get(node.op.name, ()) and data is not None and data.shape is not None:
+                images, _, height, width = data.shape
+                return Regions(images, (height, width), getattr(node.op, "spatial_scale", 1.0))
+        return None
 
 
 def order_sensitive(graph: Graph) -> list[str]:

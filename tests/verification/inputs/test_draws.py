@@ -382,3 +382,26 @@ def test_numbers_that_an_input_cannot_be_are_not_fed() -> None:
 def test_an_input_that_no_array_can_be_is_too_large() -> None:
     with pytest.raises(OutOfMemory, match=r"the input x of the shape \[1099511627776, 1099511627776\] has more"):
         make_feeds(alone(DType.FLOAT32, (1 << 40, 1 << 40)))
+
+
+REGIONS = [
+    ("MaxRoiPool", {"pooled_shape": [2, 2], "spatial_scale": 0.5}, {"rois": [6, 5]}),
+    ("RoiAlign", {"spatial_scale": 0.5}, {"rois": [6, 4], "images": [6]}),
+]
+
+
+@pytest.mark.parametrize(("operator", "attributes", "inputs"), REGIONS)
+@pytest.mark.parametrize("draw", [NORMAL, EDGES, WIDE, MASK], ids=lambda draw: draw.name)
+def test_regions_lie_in_their_images(operator: str, attributes: Any, inputs: Any, draw: Draw) -> None:
+    types: Types = {"x": (FLOAT, [2, 3, 8, 12])}
+    types |= {name: (INT64 if name == "images" else FLOAT, shape) for name, shape in inputs.items()}
+    node = make(operator, ["x", *inputs], ["y"], **attributes)
+    graph = from_model(onnx_model([node], types, {"y": (FLOAT, None)}))  # type: ignore[dict-item]
+    feeds = make_feeds(graph, draw=draw)
+    images = feeds["images"] if "images" in feeds else feeds["rois"][:, 0]
+    assert set(images.tolist()) <= {0, 1}
+    first, last = feeds["rois"][:, -4:-2], feeds["rois"][:, -2:]
+    assert (first >= 0).all()
+    assert (first <= last).all()
+    assert (last <= [22, 14]).all()
+    assert perturbed(graph, {"rois": feeds["rois"]}) is None, "a region is no measured number"
