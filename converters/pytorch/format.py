@@ -77,11 +77,12 @@ def write(text: str, module: TorchModule, path: PathLike, names: PathLike | None
     """Write the weights and the text, and to `names` what the tensors are called in both models; returns the files.
     Raises ExportFailure where one cannot be written."""
     from graphir.files.writing import replacing
+    from graphir.safety.collector import paused_collector
     from graphir.serial.weights import Store
 
     weights = weights_of(path)
     beside = [weights] if names is None else [weights, names]
-    with replacing(*beside, path) as (data, *tables, file):
+    with paused_collector(), replacing(*beside, path) as (data, *tables, file):
         Store(module.tensors, form="pt").write(data)
         for table in tables:
             table.write("[\n{}\n]\n".format(",\n".join(map(json.dumps, module.names))).encode("ascii"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -71,17 +71,9 @@ class Body:
         self._statements = list(statements)
         self._names: dict[int, str] = {}
         self._holders: dict[str, int] = {}
-        self._last_use = self._last_uses()
+        self._last_use = last_reads(self._statements, outputs)
         for number, name in inputs:
             self._take(number, name)
-
-    def _last_uses(self) -> dict[int, int]:
-        last: dict[int, int] = {}
-        for place, statement in enumerate(self._statements):
-            for number in statement.reads:
-                last[number] = place
-        last.update({number: len(self._statements) for text in self._outputs for number in references(text)})
-        return last
 
     def lines(self) -> Iterator[str]:
         """The lines of the body, the last one returns the outputs."""
@@ -207,17 +199,20 @@ def near_readers(statements: Iterable[Statement]) -> Iterator[Statement]:
         yield statement
 
     for statement in statements:
-        reads = settings.issuperset
         if statement.is_setting:
             settings.update(statement.targets)
             yield statement
             continue
-        is_source = not (statement.keeps or statement.blocks) and statement.targets
-        depth = 1 + max((waiting[number][1] for number in statement.reads if number in waiting), default=0)
-        if is_source and depth <= DEEPEST and reads(number for number in statement.reads if number not in waiting):
-            waiting |= dict.fromkeys(statement.targets, (statement, depth))
-        else:
+        waited = [number for number in statement.reads if number in waiting]
+        if len(waited) + sum(number in settings for number in statement.reads) == len(statement.reads):
+            depth = 1 + max((waiting[number][1] for number in waited), default=0)
+            if depth <= DEEPEST and statement.targets and not (statement.keeps or statement.blocks):
+                waiting |= dict.fromkeys(statement.targets, (statement, depth))
+                continue
+        if waited:
             yield from released(statement)
+        else:
+            yield statement
     while waiting:
         yield from released(waiting.pop(next(iter(waiting)))[0])
 
@@ -254,6 +249,23 @@ def _joined(statements: Sequence[Statement], counts: Mapping[int, int]) -> list[
         depths.append(depth)
         kept.append(current)
     return kept
+
+
+def last_reads(statements: Sequence[Statement], outputs: Iterable[str]) -> dict[int, int]:
+    """Return by number where each value is read last: outputs are read behind all statements."""
+    last = {number: place for place, statement in enumerate(statements) for number in statement.reads}
+    return last | {number: len(statements) for text in outputs for number in references(text)}
+
+
+def reads_of(statements: Sequence[Statement], given: Container[int]) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Return the values that statements read which are not given among them, and the attributes, in order."""
+    if len(statements) == 1:
+        reads, attributes = statements[0].reads, statements[0].attributes
+        if len(reads) <= 1 and len(attributes) <= 1:
+            return reads, attributes
+    numbers = dict.fromkeys([number for statement in statements for number in statement.reads])
+    names = dict.fromkeys([name for statement in statements for name in statement.attributes])
+    return tuple([number for number in numbers if number not in given]), tuple(names)
 
 
 def targets_of(statements: Iterable[Statement]) -> Iterator[int]:

@@ -16,8 +16,10 @@ from graphir.converters.pytorch.exporting.compose import (
     CHAIN,
     Parameter,
     input_names,
+    last_reads,
     near_readers,
     needed_statements,
+    reads_of,
     targets_of,
 )
 from graphir.converters.pytorch.exporting.expression import Expr, Reference, level_of, references, replace_references
@@ -78,18 +80,23 @@ class _Maker:
         self._shared: set[str] = set()
         # Of attributes that some uses of a block have: the constructors of the layers in them, none where it is absent.
         self._branches: dict[str, list[str]] = {}
+        # The keys of attributes that are inside others, and by these which they are.
         self._prefixes: dict[str, str] = {}
-        # Edits until they are applied: statements before and in place of others by identity, layers by attribute.
+        self._inside: dict[str, list[str]] = {}
+        # The order of layers: of a block it is that of its first one.
+        self._order = {name: index for index, name in enumerate(export.layers)}
+        self._forms: dict[object, int] = {}
+        # Edits until they are applied: statements before and in place of others by identity.
         self._calls_before: dict[int, list[Statement]] = {}
         self._instead: dict[int, Statement | None] = {}
-        self._new_layers: dict[str, Layer | None] = {}
 
     def result(self, name: str) -> Design:
         """The classes, the network's own last."""
         export, graph = self._export, self._export.graph
         named = zip(graph.inputs, input_names(graph.inputs), strict=True)
         inputs = [Parameter(export.number(value), text) for value, text in named]
-        init_lines = [f"self.{layer.attribute} = {layer.constructor}" for layer in self._layers.values()]
+        layers = sorted(self._layers.values(), key=lambda layer: self._order.get(layer.attribute, len(self._order)))
+        init_lines = [f"self.{layer.attribute} = {layer.constructor}" for layer in layers]
         init_lines += [stored.statement for stored in self._stored.values()]
         buffers = [stored.attribute for stored in self._stored.values() if stored.is_buffer]
         types, results = ([value.type for value in values] for values in (graph.inputs, graph.outputs))
@@ -107,13 +114,14 @@ class _Maker:
     def find_blocks(self) -> None:
         """Replace what repeats by calls of blocks, the largest repetition first."""
         pieces = self._unify_branches()
+        covered = sum(len(piece.statements) for piece in pieces)
+        behind = self._statements[covered:]
         for _ in range(MOST_CLASSES):
             best = best_run(pieces)
             if best is None:
-                return
-            length, starts = best
-            self._replace([merged(pieces[start : start + length]) for start in starts])
-            pieces = self._pieces()
+                break
+            pieces = self._replace(pieces, *best)
+        self._statements = [statement for piece in pieces for statement in piece.statements] + behind
 
     def _unify_branches(self) -> list[Piece]:
         """Return the pieces once those have one form that differ only by layers on a second path of their input, as a
@@ -146,7 +154,7 @@ class _Maker:
         return self._pieces()
 
     def _apply_edits(self) -> None:
-        """Put new statements and layers in place of others, all at once: each costs no walk through all of them."""
+        """Put new statements in place of others, all at once: each costs no walk through all of them."""
         before, instead = self._calls_before, self._instead
         self._statements = [
             new
@@ -154,21 +162,31 @@ class _Maker:
             for new in (*before.get(id(old), ()), instead.get(id(old), old))
             if new is not None
         ]
-        layers = [self._new_layers.get(name, layer) for name, layer in self._layers.items()]
-        layers += [layer for name, layer in self._new_layers.items() if name not in self._layers]
-        self._layers = {layer.attribute: layer for layer in layers if layer is not None}
-        self._calls_before, self._instead, self._new_layers = {}, {}, {}
+        self._calls_before, self._instead = {}, {}
+
+    def _put_layer(self, attribute: str, constructor: str, instead_of: Sequence[str]) -> None:
+        """Make a layer in the place of the first of others, which go."""
+        places = [self._order[name] for name in instead_of if name in self._layers]
+        for name in instead_of:
+            self._layers.pop(name, None)
+        self._layers[attribute] = Layer(attribute, constructor, {})
+        self._order[attribute] = min(places, default=len(self._order))
+
+    def _move(self, attribute: str, key: str) -> None:
+        """Have an attribute, and what is inside it, be at a key inside another one."""
+        outer = self._inside.setdefault(key.partition(".")[0], [])
+        for name in self._inside.pop(attribute, [attribute]):
+            self._prefixes[name] = key + self._prefixes.get(name, name).removeprefix(attribute)
+            outer.append(name)
 
     def _add_branch(self, piece: Piece, branch: Branch, place: int) -> None:
         """Make the layers of a branch one attribute, whose call comes first."""
         attributes = [statement.attributes[0] for statement in branch.statements]
-        layers = [self._layers[name] for name in attributes]
         attribute = self._export.attributes.take(f"{common_scope(piece.attributes)}shortcut")
-        self._branches[attribute] = [layer.constructor for layer in layers]
-        sequence = Layer(attribute, f"nn.Sequential({', '.join(self._branches[attribute])})", {})
-        self._new_layers |= {attributes[0]: sequence, **dict.fromkeys(attributes[1:])}
+        self._branches[attribute] = [self._layers[name].constructor for name in attributes]
+        self._put_layer(attribute, f"nn.Sequential({', '.join(self._branches[attribute])})", attributes)
         for index, name in enumerate(attributes):
-            self._prefixes[name] = attribute if len(attributes) == 1 else f"{attribute}.{index}"
+            self._move(name, attribute if len(attributes) == 1 else f"{attribute}.{index}")
         call = Statement((branch.output,), f"self.{attribute}({Reference(branch.source)})", names=("shortcut",))
         self._calls_before[id(piece.statements[0])] = [call]
         self._instead |= dict.fromkeys(map(id, branch.statements))
@@ -179,7 +197,7 @@ class _Maker:
         attribute = self._export.attributes.take(f"{common_scope(piece.attributes)}shortcut")
         number = self._export.new_number()
         self._branches[attribute] = []
-        self._new_layers[attribute] = Layer(attribute, "nn.Identity()", {})
+        self._put_layer(attribute, "nn.Identity()", ())
         call = Statement((number,), f"self.{attribute}({Reference(source)})", names=("shortcut",))
         self._calls_before[id(piece.statements[0])] = [call]
         reader = piece.statements[place]
@@ -188,63 +206,88 @@ class _Maker:
 
     def _pieces(self) -> list[Piece]:
         """The statements between cuts. What cannot be part of a block has a form of its own."""
-        last: dict[int, int] = {}
-        for place, statement in enumerate(self._statements):
-            for number in statement.reads:
-                last[number] = place
-        last.update((number, len(self._statements)) for text in self._outputs for number in references(text))
-        wide = {self._export.number(value) for value in self._export.graph.inputs}
-        wide |= {number for statement in self._statements if statement.is_setting for number in statement.targets}
-        uses = Counter(name for statement in self._statements for name in set(statement.attributes))
+        last = last_reads(self._statements, self._outputs)
+        uses: Counter[str] = Counter()
+        for statement in self._statements:
+            if attributes := statement.attributes:
+                uses.update(attributes if len(attributes) == 1 else set(attributes))
         self._shared = self._tied | {name for name, count in uses.items() if count > 1}
         pieces: list[Piece] = []
         live: set[int] = set()
         start = 0
         for place, statement in enumerate(self._statements):
-            live.update(statement.targets)
-            live = {number for number in live if last.get(number, -1) > place}
-            if len(narrow := live - wide) <= 1:
-                pieces.append(self._piece(self._statements[start : place + 1], narrow))
+            if not statement.is_setting:
+                live.update([number for number in statement.targets if last.get(number, -1) > place])
+            live.difference_update([number for number in statement.reads if last[number] <= place])
+            if len(live) <= 1:
+                pieces.append(self._piece(self._statements[start : place + 1], live))
                 start = place + 1
         return pieces
 
     def _piece(self, statements: Sequence[Statement], live: set[int]) -> Piece:
+        """Return the statements as a piece that leads on with at most one live value."""
         given = set(targets_of(statements))
-        read = dict.fromkeys(number for statement in statements for number in statement.reads)
-        inputs = tuple(number for number in read if number not in given)
-        attributes = tuple(dict.fromkeys(name for statement in statements for name in statement.attributes))
-        output = next(iter(live & given), -1)
-        form: object = object()
+        inputs, attributes = reads_of(statements, given)
+        output = next((number for number in live if number in given), -1)
+        form: object | None = None
         if output >= 0 and not any(statement.blocks or statement.keeps for statement in statements):
-            best = self._form(statements, inputs, attributes, output)
-            form = form if best is None else best
-        return Piece(tuple(statements), inputs, output, attributes, form)
+            form = self._form(statements, inputs, attributes, output)
+        return Piece(tuple(statements), inputs, output, attributes, object() if form is None else form)
 
     def _form(
         self, statements: Sequence[Statement], inputs: Sequence[int], attributes: Sequence[str], output: int
-    ) -> object | None:
-        """What pieces have in common that one class stands for, None for those with attributes that others use."""
+    ) -> int | None:
+        """Return a number for what pieces have in common that one class stands for, None for those with attributes
+        that others use."""
         if not self._shared.isdisjoint(attributes):
             return None
-        numbers: dict[int, int] = {number: place for place, number in enumerate(inputs)}
+        numbers = {number: place for place, number in enumerate(inputs)}
         places = {name: place for place, name in enumerate(attributes)}
-        forms = []
+        forms: list[object] = []
         for statement in statements:
             for number in statement.targets:
                 numbers.setdefault(number, len(numbers))
-            read = tuple([numbers[number] for number in statement.reads])
-            forms.append((statement.form, read, tuple([places[name] for name in statement.attributes])))
-        return numbers[output], tuple(forms), tuple([
-            "branch" if name in self._branches else skeleton(self._text_of(name)) for name in attributes
-        ])  # fmt: skip
+            forms.append(statement.form)
+            forms.append(tuple([numbers[number] for number in statement.reads]))
+            forms.append(tuple([places[name] for name in statement.attributes]))
+        forms.append(numbers[output])
+        forms += ["branch" if name in self._branches else skeleton(self._text_of(name)) for name in attributes]
+        return self._forms.setdefault(tuple(forms), len(self._forms))
 
     def _text_of(self, attribute: str) -> str:
         """How an attribute is made."""
         layer = self._layers.get(attribute)
         return layer.constructor if layer is not None else self._stored[attribute].statement
 
-    def _replace(self, uses: Sequence[Piece]) -> None:
-        """Put calls of a new class in the place of its uses."""
+    def _replace(self, pieces: Sequence[Piece], length: int, starts: Sequence[int]) -> list[Piece]:
+        """Return the pieces with calls of a new class in the place of its uses: runs of so many pieces."""
+        uses = [merged(pieces[start : start + length]) for start in starts]
+        block, names = self._class_of(uses)
+        self._classes.append(block)
+        result: list[Piece] = []
+        done = 0
+        group: list[tuple[Piece, str]] = []
+        scopes = scopes_of(uses)
+        taken = Names({*OF_MODULES, *self._layers, *self._stored})
+        for place, (start, use) in enumerate(zip(starts, uses, strict=True)):
+            result += pieces[done:start]
+            done = start + length
+            group.append((use, f"{block.name}({', '.join(given_arguments(block.arguments, place))})"))
+            follows = place + 1 < len(uses) and uses[place + 1].inputs == (use.output,)
+            if follows and scopes[place + 1] == scopes[place]:
+                continue
+            attribute = taken.take(scopes[place], "block")
+            self._add(attribute, group, names)
+            head, _ = group[0]
+            read = ", ".join(str(Reference(number)) for number in head.inputs)
+            value = self._export.values.get(use.output)
+            call = Statement((use.output,), f"self.{attribute}({read})", value)
+            result.append(self._piece([call], {use.output}))
+            group = []
+        return result + list(pieces[done:])
+
+    def _class_of(self, uses: Sequence[Piece]) -> tuple[ClassDesign, list[str]]:
+        """Return the class that stands for all uses, and what their attributes are called in it."""
         first = uses[0]
         texts = [[self._text_of(name) for name in use.attributes] for use in uses]
         branches = [[self._branches.get(name) for name in use.attributes] for use in uses]
@@ -264,43 +307,10 @@ class _Maker:
         types = [ANYTHING] * len(parameters)
         forward = Method("forward", parameters, statements, [Reference(first.output)], types, self._export.values)
         scope = common_scope(first.attributes)
-        block = ClassDesign(name, arguments, init_lines, buffers, parts_of(forward), scope=scope)
-        self._classes.append(block)
-        group: list[tuple[Piece, str]] = []
-        scopes = scopes_of(uses)
-        reads = Counter(number for statement in self._statements for number in statement.reads)
-        order = {name: place for place, name in enumerate(self._layers)}
-        moved: dict[str, str] = {}
-        taken = Names({*OF_MODULES, *self._layers, *self._stored})
-        for place, use in enumerate(uses):
-            call = f"{name}({', '.join(given_arguments(arguments, place))})"
-            group.append((use, call))
-            follows = place + 1 < len(uses) and uses[place + 1].inputs == (use.output,) and len(use.inputs) == 1
-            if follows and scopes[place + 1] == scopes[place]:
-                inside = sum(statement.reads.count(use.output) for statement in uses[place + 1].statements)
-                if inside == reads[use.output]:
-                    continue
-            attribute = taken.take(scopes[place], "block")
-            moved |= self._add(attribute, group, names, order)
-            head = group[0][0]
-            read = ", ".join(str(Reference(number)) for number in head.inputs)
-            value = self._export.values.get(use.output)
-            self._instead |= dict.fromkeys(id(statement) for piece, _ in group for statement in piece.statements)
-            self._instead[id(head.statements[0])] = Statement((use.output,), f"self.{attribute}({read})", value)
-            group = []
-        self._apply_edits()
-        self._stored = {name: stored for name, stored in self._stored.items() if name not in moved}
-        for flat, key in self._prefixes.items():
-            outer = key.partition(".")[0]
-            if outer in moved:
-                self._prefixes[flat] = moved[outer] + key.removeprefix(outer)
-        self._prefixes |= {name: key for name, key in moved.items() if name not in self._prefixes}
+        return ClassDesign(name, arguments, init_lines, buffers, parts_of(forward), scope=scope), names
 
-    def _add(
-        self, attribute: str, group: Sequence[tuple[Piece, str]], names: Sequence[str], order: Mapping[str, int]
-    ) -> dict[str, str]:
-        """Make the attribute of a block, or of an nn.Sequential of several, in the place of what it holds. Return the
-        keys of what it holds by their attributes; `order` is that of the layers."""
+    def _add(self, attribute: str, group: Sequence[tuple[Piece, str]], names: Sequence[str]) -> None:
+        """Make the attribute of a block, or of an nn.Sequential of several, in the place of what it holds."""
         constructors = [call for _, call in group]
         if len(group) == 1:
             constructor = constructors[0]
@@ -308,15 +318,12 @@ class _Maker:
             constructor = f"nn.Sequential(*[{constructors[0]} for _ in range({len(group)})])"
         else:
             constructor = f"nn.Sequential({', '.join(constructors)})"
-        inner = [name for use, _ in group for name in use.attributes if name in order]
-        first = min(inner, key=order.__getitem__, default=attribute)
-        self._new_layers |= {**dict.fromkeys(inner), first: Layer(attribute, constructor, {})}
-        outer = [attribute if len(group) == 1 else f"{attribute}.{place}" for place in range(len(group))]
-        return {
-            old: f"{scope}.{name}"
-            for scope, (use, _) in zip(outer, group, strict=True)
-            for old, name in zip(use.attributes, names, strict=True)
-        }
+        self._put_layer(attribute, constructor, [name for use, _ in group for name in use.attributes])
+        for place, (use, _) in enumerate(group):
+            outer = attribute if len(group) == 1 else f"{attribute}.{place}"
+            for old, name in zip(use.attributes, names, strict=True):
+                self._stored.pop(old, None)
+                self._move(old, f"{outer}.{name}")
 
 
 def drop_unused(export: Export, outputs: Sequence[Expr]) -> None:

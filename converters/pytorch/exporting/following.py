@@ -15,7 +15,7 @@ OVER_DATA = ("non_max_suppression", "box_nms", "multibox_detection", "roi_align"
 
 def note_on_export(export: Export) -> str:
     """Return a sentence about what torch.export does not follow, "" where there is no such thing."""
-    texts = [*_texts(export.statements)]
+    texts = [(text, is_header) for text, is_header in _texts(export.statements) if is_header or "int(" in text]
     headers = {text.split(" ")[0] for text, is_header in texts if is_header and ON_DATA.match(text)}
     parts = [f"`{word}`" for word in ("if", "for", "while") if word in headers]
     parts += ["places in lists"] * any(PLACE.search(text) for text, is_header in texts if not is_header)

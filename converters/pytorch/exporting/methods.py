@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 
-from graphir.converters.pytorch.exporting.compose import Body, Parameter, targets_of
+from graphir.converters.pytorch.exporting.compose import Body, Parameter, last_reads, targets_of
 from graphir.converters.pytorch.exporting.expression import Expr, Reference, references
 from graphir.converters.pytorch.exporting.naming import OF_MODULES, Names, common_length
 from graphir.converters.pytorch.exporting.state import Statement
@@ -111,11 +111,7 @@ class _Splitter:
 
 def _live(statements: Sequence[Statement], needed: Set[int]) -> list[list[int]]:
     """Return the values of those before that are still read behind each statement."""
-    last: dict[int, int] = {}
-    for index, statement in enumerate(statements):
-        for number in statement.reads:
-            last[number] = index
-    last |= dict.fromkeys(needed, len(statements))
+    last = last_reads(statements, [Reference(number) for number in needed])
     result: list[list[int]] = []
     current: dict[int, None] = {}
     for index, statement in enumerate(statements):

@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from graphir.converters.pytorch.exporting.compose import targets_of
 from graphir.converters.pytorch.exporting.expression import Expr, Reference, level_of, replace_references
@@ -20,8 +21,7 @@ WORTH_OF_SCOPE = 2
 LAYER_CALL = re.compile(r"self\.[A-Za-z_][A-Za-z0-9_]*\(\x00\d+:0\x00\)")
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(NamedTuple):
     """Statements between two cuts: what they read and give, the attributes in their order, and `form`, which is equal
     for pieces that one class can stand for."""
 
@@ -45,7 +45,9 @@ class Branch:
 
 def branches_of(piece: Piece) -> Iterator[Branch]:
     """The chains of layers from the piece's first input to a statement that reads another value too."""
-    if len(piece.inputs) != 1 or any(statement.blocks for statement in piece.statements):
+    if len(piece.inputs) != 1 or len(piece.statements) < LEAST_STATEMENTS - 1:
+        return
+    if any(statement.blocks for statement in piece.statements):
         return
     (source,) = piece.inputs
     readers: dict[int, list[Statement]] = defaultdict(list)
@@ -83,31 +85,55 @@ def without_branch(piece: Piece, branch: Branch) -> list[Statement]:
 def best_run(pieces: Sequence[Piece]) -> tuple[int, list[int]] | None:
     """The run of pieces that is worth most as a block, with a layer in it: its length, and where it begins each time.
     Linear in the number of pieces."""
-    if not any(piece.attributes for piece in pieces):
-        return None
     best: tuple[int, int, list[int]] | None = None
-    codes: dict[object, int] = {}
-    coded = [codes.setdefault(piece.form, len(codes)) for piece in pieces]
-    for length in range(1, min(LONGEST_RUN, len(coded) // LEAST_USES) + 1):
-        places: dict[tuple[int, ...], list[int]] = defaultdict(list)
-        for start in range(len(coded) - length + 1):
-            key = tuple(coded[start : start + length])
-            if not places[key] or start >= places[key][-1] + length:
-                places[key].append(start)
-        for starts in places.values():
-            if len(starts) < LEAST_USES:
+    sizes = [len(piece.statements) for piece in pieces]
+    for length, groups in _repeated_runs([piece.form for piece in pieces]):
+        for starts in groups:
+            places = _apart(starts, length)
+            if len(places) < LEAST_USES:
                 continue
-            run = pieces[starts[0] : starts[0] + length]
-            size = sum(len(piece.statements) for piece in run)
-            gain = (len(starts) - 1) * size
-            if size < LEAST_STATEMENTS or not any(piece.attributes for piece in run):
+            first = starts[0]
+            size = sum(sizes[first : first + length])
+            gain = (len(places) - 1) * size
+            if size < LEAST_STATEMENTS or (best is not None and gain * WORTH_OF_SCOPE <= best[0]):
                 continue
-            if best is None or gain * WORTH_OF_SCOPE > best[0]:
-                is_scope = all(_is_in_scope(pieces[start : start + length]) for start in starts)
-                gain *= WORTH_OF_SCOPE if is_scope else 1
+            if not any(piece.attributes for piece in pieces[first : first + length]):
+                continue
+            is_scope = all(_is_in_scope(pieces[start : start + length]) for start in places)
+            gain *= WORTH_OF_SCOPE if is_scope else 1
             if best is None or gain > best[0]:
-                best = gain, length, starts
+                best = gain, length, places
     return None if best is None else best[1:]
+
+
+def _repeated_runs(forms: Sequence[object]) -> Iterator[tuple[int, list[list[int]]]]:
+    """Return by length where runs of equal forms begin, those that occur at least twice: a longer one begins where
+    a shorter one does."""
+    codes: dict[object, int] = {}
+    coded = [codes.setdefault(form, len(codes)) for form in forms]
+    groups = [list(range(len(coded)))]
+    for length in range(1, min(LONGEST_RUN, len(coded) // LEAST_USES) + 1):
+        last = len(coded) - length
+        longer: list[list[int]] = []
+        for starts in groups:
+            by_code: dict[int, list[int]] = defaultdict(list)
+            for start in starts:
+                if start <= last:
+                    by_code[coded[start + length - 1]].append(start)
+            longer += [places for places in by_code.values() if len(places) >= LEAST_USES]
+        groups = sorted(longer)
+        yield length, groups
+
+
+def _apart(starts: Sequence[int], length: int) -> list[int]:
+    """Return the starts of runs that do not overlap, the first ones first."""
+    places: list[int] = []
+    end = 0
+    for start in starts:
+        if start >= end:
+            places.append(start)
+            end = start + length
+    return places
 
 
 def _is_in_scope(run: Sequence[Piece]) -> bool:

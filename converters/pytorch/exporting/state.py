@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 
@@ -21,7 +20,6 @@ from graphir.converters.pytorch.exporting.expression import (
     Reference,
     call,
     expr,
-    references,
     tuple_of,
     unary,
 )
@@ -44,6 +42,8 @@ DTYPES = {
     DType.FLOAT8E5M2: "float8_e5m2", DType.FLOAT8E5M2FNUZ: "float8_e5m2fnuz",
 }  # fmt: skip
 ATTRIBUTE = re.compile(r"\bself\.([A-Za-z_][A-Za-z0-9_]*)")
+# References to values with their levels, and attributes: a text is split at them.
+TOKENS = re.compile("\x00(\\d+):(\\d+)\x00|" + ATTRIBUTE.pattern)
 # torch refuses a number that is beyond these, as the shortest text of the largest one is.
 LARGEST = {DType.BFLOAT16: float(2**128 - 2**120), DType.FLOAT32: float(np.finfo(np.float32).max)}
 # The least number that is rounded to an infinite float32: half a unit above the largest one.
@@ -53,7 +53,7 @@ SHORT_CONSTANT = 16
 MOST_PLAIN = 1 << 16
 
 
-@dataclass
+@dataclass(slots=True, eq=False)
 class Statement:
     """`targets = text`, or with `blocks` what runs under each header, as of an `if`; the blocks assign the targets. A
     block without header runs before the others.
@@ -71,32 +71,25 @@ class Statement:
     names: tuple[str, ...] = ()
     is_setting: bool = False
     pattern: str = ""
+    tokens: list[str] = field(init=False)
+    reads: tuple[int, ...] = field(init=False, default=())
+    attributes: tuple[str, ...] = field(init=False, default=())
 
-    @property
-    def all_text(self) -> str:
-        """Return all texts behind each other, those inside blocks too."""
-        if not self.blocks:
-            return self.text
-        inner = ([header, *(other.all_text for other in block)] for header, block in self.blocks)
+    def __post_init__(self) -> None:
+        """Take the texts apart, those inside blocks too: once for all who read them."""
+        self.tokens = TOKENS.split(self._all_text() if self.blocks else self.text)
+        if len(self.tokens) > 1:
+            self.reads = tuple([int(number) for number in self.tokens[1::4] if number])
+            self.attributes = tuple([name for name in self.tokens[3::4] if name])
+
+    def _all_text(self) -> str:
+        inner = ([header, *(other._all_text() for other in block)] for header, block in self.blocks)
         return " ".join([self.text, *(text for texts in inner for text in texts)])
 
-    @cached_property
-    def reads(self) -> tuple[int, ...]:
-        """Return the values that the texts refer to, each as often as they do."""
-        return tuple(references(self.all_text))
-
-    @cached_property
-    def attributes(self) -> tuple[str, ...]:
-        """Return the attributes of the module that the texts read, each as often as they do."""
-        text = self.all_text
-        return tuple(ATTRIBUTE.findall(text)) if "self." in text else ()
-
-    @cached_property
+    @property
     def form(self) -> tuple[object, ...]:
         """Return what statements have in common that differ only in which values and attributes they read."""
-        parts = (ATTRIBUTE.sub("self.", self.text) if self.attributes else self.text).split("\x00")
-        parts[1::2] = [mark.partition(":")[2] for mark in parts[1::2]]
-        return self.pattern, len(self.targets), *parts
+        return (self.pattern, len(self.targets), *self.tokens[::4], *self.tokens[2::4])
 
 
 @dataclass(frozen=True)
