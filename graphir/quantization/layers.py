@@ -27,7 +27,7 @@ QUANTIZING = frozenset({"QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLi
 # Operators that QDQQuantizer removes, and the end of the names of values behind a rounding.
 REMOVED, ROUNDED = frozenset({"Relu", "Clip"}), "_DequantizeLinear_Output"
 # Layers whose operands and results are in memory at a time, and samples on which they are ranked.
-LAYERS_AT_ONCE, RANKED_ON = 8, 8
+LAYERS_AT_ONCE, RANKED_ON = 8, 4
 
 
 @record
@@ -126,11 +126,11 @@ class Ranking:
 
     def __init__(self, reference: CutModel, quantized: CutModel, batches: Sequence[Batch]) -> None:
         self._reference, self._quantized = reference, quantized
-        count, self._batches = 0, list[Batch]()
+        self.samples, self._batches = 0, list[Batch]()
         for batch in batches:
-            if not count or count + batch.samples <= RANKED_ON:
+            if not self.samples or self.samples + batch.samples <= RANKED_ON:
                 self._batches.append(batch)
-                count += batch.samples
+                self.samples += batch.samples
         self._names = shared_values(reference, quantized)
         self._values = {name: value for value, name in self._names.items()}
         # A softmax that is near 0 and 1 hides errors: what it reads is compared too.

@@ -43,12 +43,12 @@ from graphir.verification.inputs.given import Feeds
 from graphir.verification.isolated import run_in_child
 from graphir.verification.options import ComparisonOptions
 
-from .layers import Layer, OutputErrors, Ranking, quantized_layers
+from .layers import RANKED_ON, Layer, OutputErrors, Ranking, quantized_layers
 from .options import OPSET_OF_16_BITS, QuantizeOptions
-from .samples import Samples, read_samples
+from .samples import Samples, has_batch, read_samples
 
 # Rows of a batch; histograms need all activations of a batch at once, so one sample is a batch there.
-ROWS = {"minmax": 8, "entropy": 1, "percentile": 1}
+ROWS = {"minmax": RANKED_ON, "entropy": 1, "percentile": 1}
 # Users' sessions do not set what makes 8-bit products exact on old processors, and some four times slower.
 AS_USED = {EXACT_8_BIT_PRODUCTS: "0"}
 SATURATES = (
@@ -195,6 +195,7 @@ class _Work:
     feeds: Feeds | None
     tell: Callable[[str], None]
     ranges: Any = None
+    ranked_on: int = 0
     trials: dict[int, Trial] = field(default_factory=dict)
 
     @property
@@ -218,8 +219,8 @@ class _Work:
         samples = read_samples(
             self.feeds, self.graph, self.folder, how.samples, how.seed, calibrates=how.kind == "static", rows=rows
         )
-        if how.max_error is not None and not samples.held_out:
-            raise VerificationError("max_error is measured on samples that did not calibrate: give more than one batch")
+        if how.max_error is not None and (samples.are_drawn or not samples.held_out):
+            raise VerificationError("max_error is measured on samples that did not calibrate: give more feeds")
         if how.kind == "static":
             self.tell("calibrating")
             augmented = self.folder / "augmented.onnx"
@@ -233,7 +234,8 @@ class _Work:
         if not layers:
             raise ExportFailure(_nothing(self.graph, how, bool(excluded)))
         self.tell("ranking layers")
-        ranked = Ranking(reference, quantized, samples.measured).rank(layers)
+        ranking = Ranking(reference, quantized, samples.measured)
+        self.ranked_on, ranked = ranking.samples, ranking.rank(layers)
         kept = self._choose(ranked, excluded, samples)
         best = self.trials[kept]
         left = self._left(reference, ranked, kept, excluded)
@@ -315,7 +317,7 @@ class _Work:
             source=source, target=target, kind=self.how.kind, precision=self.how.precision, opset=file.opset,
             oldest=file.onnxruntime, own_operators=[name for name in file.operators if "." in name],
             sizes=(self.reference.stat().st_size, self.best.stat().st_size), error=best.error,
-            error_on=samples.where, ranked_on=min(8, sum(batch.samples for batch in samples.measured)),
+            error_on=samples.where, ranked_on=self.ranked_on,
             calibrated_on=sum(batch.samples for batch in samples.calibration), accuracy=best.accuracy, drop=best.drop,
             target_text=self.how.target, reached=best.passes(self.how), layers=list(ranked), kept=best.kept,
             left=list(left), trials=[(trial.kept, trial.error, trial.drop) for trial in self.trials.values()],
@@ -326,7 +328,7 @@ class _Work:
     def _timed(self, samples: Samples) -> Timing:
         """Return how long both take in turns on one sample, or on a batch where its size is fixed."""
         feeds = samples.measured[0]()
-        if all(value.shape and not isinstance(value.shape[0], int) for value in self.graph.inputs):
+        if has_batch(self.graph, feeds) and not isinstance((self.graph.inputs[0].shape or (0,))[0], int):
             feeds = {name: array[:1] for name, array in feeds.items()}
         sessions = [
             OnnxSession(path, providers=["cpu"], threads=self.how.threads, entries={**IN_TURNS, **AS_USED})

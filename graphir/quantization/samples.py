@@ -39,11 +39,11 @@ class Batch:
 
 @record
 class Samples:
-    """`calibration` and `held_out` are disjoint. `about` says in words what they are, `notes` how they were made."""
+    """`calibration` and `held_out` are disjoint; `are_drawn` where the user gave none; `notes` say how they came."""
 
     calibration: Sequence[Batch]
     held_out: Sequence[Batch]
-    about: str
+    are_drawn: bool
     notes: Sequence[str] = ()
 
     @property
@@ -55,7 +55,7 @@ class Samples:
     def where(self) -> str:
         """Return what errors are measured on, in words."""
         count = sum(batch.samples for batch in self.measured)
-        text = f"{count:,} of {self.about}" if count > 1 else f"1 of {self.about}"
+        text = f"{count:,} of {'drawn inputs, not of yours' if self.are_drawn else 'the samples given'}"
         return f"{text} that did not calibrate" if self.held_out and self.calibration else text
 
 
@@ -96,26 +96,30 @@ def read_samples(
     while cut > 1 and sum(part.samples for part in parts[:cut]) > most:
         cut -= 1
     calibration, rest = parts[:cut], parts[cut:]
-    about = "drawn inputs, not of yours" if drawn else "the samples given"
-    return Samples(calibration, rest, about, tuple(plan.notes))
+    return Samples(calibration, rest, drawn, tuple(plan.notes))
 
 
 def _batches(
     arrays: Mapping[str, Array], graph: Graph, rows: int, generator: np.random.Generator
 ) -> Iterator[tuple[dict[str, Array], int]]:
-    """Yield the samples of a set in batches, in a drawn order. Inputs whose first sizes are not all open, or not all
-    one number, have no batch: their set is one sample."""
-    firsts = {value.shape[0] if value.shape else None for value in graph.inputs}
-    lengths = {len(array) if array.ndim else 0 for array in arrays.values()}
-    first = firsts.pop() if len(firsts) == 1 else None
-    if first is None or len(lengths) > 1:
+    """Yield the samples of a set in batches, in a drawn order; without a batch the set is one sample."""
+    if not has_batch(graph, arrays):
         yield dict(arrays), 1
         return
-    (length,) = lengths
+    first = (graph.inputs[0].shape or (None,))[0]
+    length = len(next(iter(arrays.values())))
     order = generator.permutation(length)
     shuffled = {name: array[order] for name, array in arrays.items()}
     size = first if isinstance(first, int) else min(rows, length)
     yield from batches(shuffled, size, fixed=isinstance(first, int))
+
+
+def has_batch(graph: Graph, arrays: Mapping[str, Array]) -> bool:
+    """Return whether rows are samples: the first sizes of all inputs are one number or one open size, and those of the
+    arrays are equal."""
+    firsts = {value.shape[0] if value.shape else None for value in graph.inputs}
+    lengths = {len(array) if array.ndim else 0 for array in arrays.values()}
+    return len(firsts) == len(lengths) == 1 and None not in firsts
 
 
 def _sources(feeds: Feeds) -> Sequence[object]:

@@ -67,7 +67,7 @@ def test_methods_calibrate_in_steps(tmp_path: Path, method: str, monkeypatch: py
         two_products(tmp_path / "in.onnx"), tmp_path / "out.onnx", feeds={"x": rows()}, method=method, samples=20,
         **QUICK,
     )  # fmt: skip
-    assert set(sizes) == ({6} if method == "minmax" else {1})
+    assert set(sizes) == ({4} if method == "minmax" else {1})
     assert 18 <= sum(sizes) == report.calibrated_on <= 20
     assert report.error < 0.3
 
@@ -131,6 +131,29 @@ def test_limit_that_nothing_keeps(tmp_path: Path) -> None:
     report = quantize(source, target, feeds={"x": rows()}, max_error=1e-9, keep_best=True, **QUICK)
     assert (report.reached, report.is_written, target.exists()) == (False, True, True)
     assert report.error == min(error for _, error, _ in report.trials)
+
+
+def test_arrays_named_after_two_inputs(tmp_path: Path) -> None:
+    source = write(
+        tmp_path / "in.onnx",
+        """scores (float[N, 8] x, float[N, 8] mask) => (float[N, 8] y) {
+            product = MatMul(x, w)
+            y = Add(product, mask)
+        }""",
+        w=np.random.default_rng(0).normal(size=(8, 8)),
+    )
+    folder = tmp_path / "feeds"
+    folder.mkdir()
+    np.save(folder / "x.npy", rows(24, 8))
+    np.save(folder / "mask.npy", np.zeros((24, 8), np.float32))
+    report = quantize(source, tmp_path / "out.onnx", feeds=folder, **QUICK)
+    assert report.calibrated_on == 16
+    assert report.timing.inputs == "x float32[1, 8], mask float32[1, 8]"
+
+
+def test_limit_of_the_error_needs_own_samples(tmp_path: Path) -> None:
+    with pytest.raises(VerificationError, match="feeds"):
+        quantize(two_products(tmp_path / "in.onnx"), tmp_path / "out.onnx", kind="dynamic", max_error=0.1, **QUICK)
 
 
 def test_drop_of_accuracy(tmp_path: Path) -> None:
