@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from .report import ConversionReport
     from .report.benchmark import BenchmarkReport
     from .report.quantization import QuantizationReport
+    from .report.simplification import SimplificationReport
+    from .simplification import simplify
     from .tensor import Tensor
     from .types import DType, TensorType
     from .verification.models import verify
@@ -80,6 +82,7 @@ _HOMES = {
     "RunError": "graphir.errors",
     "Session": "graphir.converters.session",
     "ShapeError": "graphir.errors",
+    "SimplificationReport": "graphir.report.simplification",
     "Tensor": "graphir.tensor",
     "TensorType": "graphir.types",
     "UnsupportedOpError": "graphir.errors",
@@ -98,6 +101,7 @@ _HOMES = {
     "quantize": "graphir.quantization.run",
     "save": "graphir.converters",
     "shapes": "graphir.inspection",
+    "simplify": "graphir.simplification",
     "summary": "graphir.inspection",
     "verify": "graphir.verification.models",
 }
@@ -145,6 +149,7 @@ __all__ = [
     "RunError",
     "Session",
     "ShapeError",
+    "SimplificationReport",
     "Tensor",
     "TensorType",
     "UnsupportedOpError",
@@ -165,6 +170,7 @@ __all__ = [
     "quantize",
     "save",
     "shapes",
+    "simplify",
     "summary",
     "verify",
 ]

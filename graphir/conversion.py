@@ -18,6 +18,7 @@ from graphir.converters.table import FORMATS
 from graphir.converters.writing import after_writing, check_options, make_ready, only_text, target_format, target_of
 from graphir.decisions import DecisionKind
 from graphir.errors import ArgumentError, ExportFailure, GraphirError, ProviderError, VerificationError
+from graphir.passes.outcome import Outcome
 from graphir.report import ConversionReport
 from graphir.safety.arguments import PathLike, expect_mapping, short_forms, with_stated
 from graphir.safety.limits import Stated, bounded
@@ -58,6 +59,7 @@ def convert(
     dtype: str | None = None,
     io_dtype: str = "float32",
     keep_float32: Sequence[str] = (),
+    simplify: bool = False,
     verify: bool = False,
     feeds: Feeds | None = None,
     per_layer: bool = False,
@@ -86,8 +88,8 @@ def convert(
 
     With `dtype`, `float16` or `bfloat16`, weights and graph become that where their numbers allow it
     (`graphir.passes.half.to_half`), inputs and outputs where `io_dtype` is the same, but not the layers that match
-    `keep_float32` (names, with * and ?). Raises what `load` and `save` raise; nothing is written then. An error of the
-    check that follows has a note that the target was written.
+    `keep_float32` (names, with * and ?). `simplify` writes the smallest equal graph. Raises what `load` and `save`
+    raise; nothing is written then. An error of the check that follows has a note that the target was written.
 
     A field of `model_options` or `comparison` may be a keyword of the call as well: `seed=1`. One that both state is an
     ArgumentError.
@@ -101,7 +103,8 @@ def convert(
         training=bool(written.get("training")),
     )  # fmt: skip
     stated = {name: value for name, value in {"opset": opset, **written}.items() if value is not None}
-    wanted = Wanted(target, stated, constants, half=half_options(dtype, io_dtype, keep_float32))
+    half, smaller = half_options(dtype, io_dtype, keep_float32), Simplification() if simplify else None
+    wanted = Wanted(target, stated, constants, half=half, simplification=smaller)
     return convert_model(source, wanted, chosen, Proof(how, verify, accuracy), progress)
 
 
@@ -120,16 +123,25 @@ def half_options(dtype: str | None, io_dtype: str, keep: Sequence[str]) -> HalfO
 
 
 @record
+class Simplification:
+    """The smallest equal graph is wanted; with `fuse` operators of the opset are recognised in what spells them out,
+    which an old runtime may lack."""
+
+    fuse: bool = False
+
+
+@record
 class Wanted:
     """What is to be written: where, with which of the target's own options, and with which inputs bound. `report` is
     what will be written after it, which must be neither the target nor a file of the source. `half` asks for a narrow
-    dtype."""
+    dtype, `simplification` for the smallest equal graph."""
 
     target: PathLike
     options: Mapping[str, Any] = field(default_factory=dict)
     constants: Mapping[str, object] | None = None
     report: PathLike | None = None
     half: HalfOptions | None = None
+    simplification: Simplification | None = None
 
     def __post_init__(self) -> None:
         check_options(self.target, self.format, self.options)
@@ -167,14 +179,18 @@ def convert_model(
         from graphir.passes.bind import bind_inputs
 
         bind_inputs(model.graph, wanted.constants)
-    graph = model.graph
+    graph, changes = model.graph, Outcome()
+    if wanted.simplification is not None:
+        tell("simplifying")
+        graph, changes = _simplified(graph, wanted.simplification, wanted.options.get("opset"))
     if wanted.half is not None:
         tell(f"converting to {wanted.half.dtype}")
-        graph = _convert_to_half(model.graph, wanted.half, proof.how if proof is not None else None)
+        graph = _convert_to_half(graph, wanted.half, proof.how if proof is not None else None)
     tell(f"writing {wanted.target}")
     ready = _ready(model, graph, wanted)
     report = ConversionReport.of(model, source, wanted.target, wanted.format, ready)
     report.take_graph(graph)
+    report.simplified = dict(changes.counts())
     with memory_for(f"writing {wanted.target}"), only_text(wanted.target):
         report.add_files(ready.write())
     report.seconds = time.perf_counter() - started
@@ -202,6 +218,19 @@ def keep_source(source: PathLike, model: Source, wanted: Wanted) -> None:
             raise ExportFailure(f"{path} is a file of the source; write the result elsewhere")
     if {os.path.realpath(path) for path in targets} & {os.path.realpath(path) for path in reports}:
         raise ExportFailure(f"{wanted.report} is a file of the target; write the report elsewhere")
+
+
+def _simplified(graph: Graph, how: Simplification, opset: int | None) -> tuple[Graph, Outcome]:
+    """Return the smallest equal graph, a copy, and what was done. What is decided about the copy is the copy's."""
+    from graphir.converters.onnx.evaluator import onnx_evaluator
+    from graphir.converters.onnx.exporting.context import operators_at
+    from graphir.passes.clone import clone
+    from graphir.passes.fusions import RECOGNITIONS
+    from graphir.passes.pipelines import smallest
+
+    copy = clone(graph)
+    operators = operators_at(graph, opset, RECOGNITIONS) if how.fuse else ()
+    return copy, smallest(onnx_evaluator(), operators).run(copy)
 
 
 def _convert_to_half(graph: Graph, half: HalfOptions, how: ComparisonOptions | None) -> Graph:

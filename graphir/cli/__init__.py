@@ -33,6 +33,7 @@ COMMANDS = {
     "layers": "list where a model can be cut: the names that --outputs and --inputs take",
     "memory": "list the memory that a model needs to run or train, and why; plan recomputation that saves memory",
     "bench": "time a model on each provider and batch size; with OTHER, two in turns",
+    "simplify": "write the smallest equal graph of a model, prove it, and measure what that saves",
     "quantize": "quantize a model to 8 or 4 bits by onnxruntime, and measure what that saves and costs",
     "providers": "list what onnxruntime can run models on here: CPUs, GPUs and other devices, and why not the rest",
     "params": "list the weights of a .params file or of any model, or write them as .safetensors or .npz",

@@ -75,6 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--keep-float32", metavar="GLOB", action="append", default=[],
         help="with --dtype: layers that stay float32, as in 'fc*'; repeatable",
     )
+    parser.add_argument("--simplify", action="store_true", help="write the smallest equal graph (see graphir simplify)")
     parser.add_argument("--keep-loss", action="store_true", help="keep loss heads and labels that inference can run")
     parser.add_argument(
         "--strict", action="store_true",
@@ -137,7 +138,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
         provider_names(options.provider)
 
-    from graphir.conversion import Proof, Wanted, convert_model, half_options
+    from graphir.conversion import Proof, Simplification, Wanted, convert_model, half_options
     from graphir.errors import ArgumentError
     from graphir.report.cases import conversion_suite
 
@@ -146,12 +147,14 @@ def run(options: argparse.Namespace, console: Console) -> int:
     except ArgumentError as error:
         options.parser.error(str(error))
     console.steps = [word for word, is_wanted in (
-        ("reading", True), ("converting", half is not None), ("writing", True), ("verifying", options.verify),
+        ("reading", True), ("simplifying", options.simplify), ("converting", half is not None), ("writing", True),
+        ("verifying", options.verify),
         ("measuring", options.accuracy),
     ) if is_wanted]  # fmt: skip
     report = convert_model(
         options.source,
-        Wanted(options.target, stated, constants_of(options), options.report, half),
+        Wanted(options.target, stated, constants_of(options), options.report, half,
+               Simplification() if options.simplify else None),
         model_options(options),
         Proof(comparison_options(options, console.stage), options.verify, options.accuracy),
         console.stage,

@@ -43,7 +43,8 @@ class ConversionReport(Printed):
     operator, as the source's and the target's files have them. `parameter_count` and `parameter_bytes` are those of the
     source's weights that the result uses, shared ones once; `folded` those of them, by name with their number of
     elements, that are part of other weights now (a batch normalization's in a convolution's). `target_version` is the
-    release or opset that was written, in words. `graph` is what was imported, where the report's page is to draw it.
+    release or opset that was written, in words. `simplified` counts by reason what made the graph
+    smaller. `graph` is what was imported, where the report's page is to draw it.
     """
 
     source: str
@@ -70,6 +71,7 @@ class ConversionReport(Printed):
     folded: dict[str, int] = field(default_factory=dict)
     producer: str = ""
     state: dict[str, State] = field(default_factory=dict)
+    simplified: dict[str, int] = field(default_factory=dict)
     graph: Graph | None = field(default=None, repr=False, compare=False)
 
     @classmethod
@@ -138,7 +140,7 @@ class ConversionReport(Printed):
         """Return the report for a terminal; with `verbose` every decision, the operator counts and every layer."""
         from graphir.structure.look import Style, harmless, look, paint
 
-        from .parts import decisions_text, operators_text
+        from .parts import decisions_text, operators_text, simplified_text
         from .text import wrapped
 
         head = self._headline()
@@ -148,6 +150,8 @@ class ConversionReport(Printed):
         if verbose:
             names = self.framework, self.target_name()
             parts.append(operators_text(self.source_operators, self.target_operators, *names))
+        if self.simplified:
+            parts.append(simplified_text(self.simplified))
         if self.decisions:
             parts.append(decisions_text(self.grouped_decisions(), verbose=verbose))
         if self.verification is not None:
@@ -185,6 +189,7 @@ class ConversionReport(Printed):
             "parameter_bytes": self.parameter_bytes,
             "folded": list(self.folded),
             "folded_parameters": sum(self.folded.values()),
+            "simplified": dict(self.simplified),
             "decisions": [
                 {"kind": decision.kind, "node": decision.node, "text": decision.text} for decision in self.decisions
             ],

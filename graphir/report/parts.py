@@ -27,6 +27,12 @@ def decisions_text(groups: Mapping[str, Sequence[Decision]], *, verbose: bool) -
     return "\n".join(lines)
 
 
+def simplified_text(counts: Mapping[str, int]) -> str:
+    """Return what made a graph smaller, by reason, the most frequent first."""
+    head = paint(f"{plural(sum(counts.values()), 'change')} made it smaller:", Style.HEADING)
+    return "\n".join([head, *(wrapped(f"{count:,}: {why}") for why, count in by_count(counts).items())])
+
+
 def operators_text(before: Mapping[str, int], after: Mapping[str, int], source: str, target: str) -> str:
     """Return two columns of operators with their counts, most frequent first."""
     left = [*by_count(before).items(), ("total", sum(before.values()))]

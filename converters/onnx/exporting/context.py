@@ -10,6 +10,7 @@ import numpy as np
 
 from graphir.converters.kernel.exporting import BaseExportNode, O, P, table
 from graphir.converters.onnx.dtypes import CODES
+from graphir.converters.onnx.exporting.opsets import DEFAULT_OPSET, OLDEST_OPSET
 from graphir.converters.onnx.exporting.runnable import plan_for
 from graphir.converters.onnx.exporting.types import type_text
 from graphir.converters.onnx.files.records import OPSET, OnnxGraph, OnnxNode
@@ -250,6 +251,14 @@ def opset_of_source(graph: Graph) -> int | None:
     elsewhere."""
     stated = _metadata(graph, OPSET)
     return int(stated) if stated is not None and stated.isdecimal() else None
+
+
+def operators_at(graph: Graph, opset: int | None, kinds: Iterable[type[Operator]]) -> list[type[Operator]]:
+    """Return those of the operators that ONNX has at the opset, or at the one that the graph is written with."""
+    from onnx.defs import has
+
+    target = opset or max(opset_of_source(graph) or DEFAULT_OPSET, OLDEST_OPSET)
+    return [kind for kind in kinds if has(kind.__name__, target)]
 
 
 def unchanged_opset(graph: Graph) -> int | None:

@@ -1,0 +1,76 @@
+"""`graphir simplify`: the smallest equal graph, proven."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from .bench import seconds
+from .options import (
+    SOURCE_HELP,
+    add_comparison_options,
+    add_model_options,
+    add_output_options,
+    add_target_options,
+    comparison_options,
+    model_options,
+    need_feeds,
+    need_files,
+    one_of,
+)
+
+if TYPE_CHECKING:
+    from .console import Console
+
+EPILOG = """Names of inputs and outputs, the opset and open sizes stay as they are.
+docs/howto/simplify.md lists the rules.
+
+exit codes: 0 the same up to rounding, 4 different, 5 not proven, 1 failed, 2 wrong usage; OUT stays in every case
+
+examples:
+  graphir simplify model.onnx small.onnx
+  graphir simplify model.onnx small.onnx --fuse --opset 20
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the command's arguments to its parser."""
+    parser.epilog = EPILOG
+    parser.add_argument("source", metavar="MODEL", help=SOURCE_HELP)
+    parser.add_argument("target", metavar="OUT", type=one_of((".onnx",)), help="the .onnx file to write")
+    add_model_options(parser)
+    add_target_options(parser)
+    parser.add_argument(
+        "--fuse", action="store_true",
+        help="recognise operators that the opset has (LayerNormalization, Gelu, ...), which old runtimes may not have",
+    )  # fmt: skip
+    group = parser.add_argument_group("proof")
+    group.add_argument("--no-verify", action="store_true", help="do not run the result and the model to compare them")
+    add_comparison_options(group)
+    group.add_argument(
+        "--seconds", metavar="X", type=seconds, default=2.0, help="time to measure latencies in turns (default 2)"
+    )
+    add_output_options(parser, judges=True)
+
+
+def run(options: argparse.Namespace, console: Console) -> int:
+    """Simplify the model and print the report. Return the exit code."""
+    need_files(options.params)
+    need_feeds(options.feeds)
+
+    from graphir.conversion import Proof, Simplification
+    from graphir.converters.writing import after_writing
+    from graphir.report.cases import conversion_suite
+    from graphir.simplification import simplify_model
+
+    console.steps = ["reading", "simplifying", "writing", "verifying", "measuring"]
+    report = simplify_model(
+        options.source, options.target, Simplification(options.fuse), options.opset, options.seconds,
+        model_options(options), Proof(comparison_options(options, console.stage), not options.no_verify),
+        console.stage,
+    )  # fmt: skip
+    with after_writing(options.target, "the report of it"):
+        console.show(lambda: report.to_text(verbose=options.verbose > 0))
+        console.data(report.to_json())
+        console.cases(lambda: conversion_suite(report.conversion, options.source, options.target))
+    return report.exit_code
