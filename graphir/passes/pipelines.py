@@ -131,6 +131,7 @@ def smallest(evaluator: Evaluator | None, operators: Collection[type[Operator]] 
     from .fold_pad import fold_pads
     from .fold_scales import fold_scales
     from .fusions import MERGES, fusions
+    from .fusions.rows import flatten_products
     from .known_sizes import SIZES, share_known_sizes
     from .neutral import NEUTRAL
     from .no_ops import NO_OPS
@@ -148,6 +149,7 @@ def smallest(evaluator: Evaluator | None, operators: Collection[type[Operator]] 
         step(fold_scales),
         step(apply_rules, rules=fusions(operators)),
         step(apply_rules, rules=MERGES),
+        step(flatten_products),
     )
     return Pipeline("smallest", tuple(map(_everywhere, steps)), MOST_ROUNDS)
 

@@ -11,9 +11,9 @@ from collections.abc import Collection, Mapping, Sequence
 from graphir.ops.base import Operator
 
 from ..rewrite import Rule, Rules
-from . import activations, norms, products
+from . import activations, constants, norms, products
 
-JOINS: Sequence[Rules] = (activations.RULES, products.RULES)
+JOINS: Sequence[Rules] = (constants.RULES, activations.RULES, products.RULES)
 MERGES: Rules = products.MERGES  # what joins several nodes of one kind, after all others
 RECOGNITIONS: Mapping[type[Operator], Rules] = {**norms.RECOGNITIONS, **activations.RECOGNITIONS}
 
