@@ -18,7 +18,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 ABOVE = (
     *("graphir.benchmark", "graphir.checking", "graphir.conversion", "graphir.inspection", "graphir.memory_use"),
-    "graphir.quantization", "graphir.simplification",
+    "graphir.mxnet", "graphir.quantization", "graphir.simplification",
     *("graphir.verification", "graphir.report", "graphir.registry", "graphir.cli", "graphir.__main__"),
 )
 CONVERTERS = "graphir.converters"

@@ -53,7 +53,7 @@ def contracts() -> set[tuple[Path, str]]:
     """Functions whose signature is a contract: those of `graphir.__all__`, and the drop-ins for MXNet's own with the
     methods of their classes."""
     public: list[object] = [getattr(graphir, name) for name in graphir.__all__]
-    for file in DROP_INS.rglob("*.py"):
+    for file in set(DROP_INS.rglob("*.py")) - {DROP_INS / "install.py"}:  # its import takes live MXNet's place
         name = ".".join(("graphir.converters.mxnet.mx", *file.relative_to(DROP_INS).with_suffix("").parts))
         module = importlib.import_module(name.removesuffix(".__init__"))
         public += [getattr(module, name) for name in getattr(module, "__all__", ())]

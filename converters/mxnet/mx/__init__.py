@@ -13,7 +13,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from graphir.converters.mxnet.mx.refusals import TRAINING_MODULES, training_module
+from graphir.converters.mxnet.mx.refusals import ALIASES, MODULES, refused_module
 
 __version__ = "1.9.1"  # the MXNet whose behaviour this is, which scripts ask for
 
@@ -21,15 +21,21 @@ _MODULES = {
     "attribute": "attribute",
     "autograd": "autograd",
     "base": "base",
+    "callback": "callback",
     "context": "context",
     "contrib": "contrib",
+    "engine": "engine",
     "executor": "executor",
     "gluon": "gluon",
+    "image": "image",
+    "img": "image",
     "init": "initializer",
     "initializer": "initializer",
     "io": "io",
     "metric": "metric",
     "mod": "module",
+    "libinfo": "libinfo",
+    "log": "log",
     "memonger": "memonger",
     "model": "model",
     "module": "module",
@@ -39,11 +45,16 @@ _MODULES = {
     "nd": "ndarray",
     "ndarray": "ndarray",
     "onnx": "onnx",
+    "operator": "operator",
     "random": "random",
+    "recordio": "recordio",
+    "registry": "registry",
     "rnd": "random",
     "rnn": "rnn",
+    "runtime": "runtime",
     "sym": "symbol",
     "symbol": "symbol",
+    "test_utils": "test_utils",
     "util": "util",
     "visualization": "visualization",
     "viz": "visualization",
@@ -60,10 +71,14 @@ _NAMES = {
     "cpu_pinned": "context",
     "current_context": "context",
     "gpu": "context",
+    "gpu_memory_info": "context",
+    "is_np_array": "util",
     "is_np_shape": "util",
     "np_shape": "util",
     "num_gpus": "context",
     "set_np_shape": "util",
+    "use_np": "util",
+    "use_np_array": "util",
     "use_np_shape": "util",
 }
 """What MXNet has at its top, and the modules that hold it."""
@@ -74,8 +89,8 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"{__name__}.{_MODULES[name]}")
     if name in _NAMES:
         return getattr(importlib.import_module(f"{__name__}.{_NAMES[name]}"), name)
-    if name in TRAINING_MODULES:
-        return training_module(name)
+    if ALIASES.get(name, name) in MODULES:
+        return refused_module(ALIASES.get(name, name))
     raise AttributeError(f"mx.{name} is not here; there are {', '.join(sorted({*_MODULES, *_NAMES}))}")
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
-from typing import NoReturn
+from typing import Any
 
-from graphir.converters.mxnet.mx.refusals import refuse_training
+from graphir.converters.mxnet.mx.refusals import refuse_training, refused_name
 
 
 def is_recording() -> bool:
@@ -38,10 +38,17 @@ def predict_mode() -> AbstractContextManager[None]:
     return nullcontext()
 
 
-def __getattr__(name: str) -> NoReturn:
-    if name.startswith("__"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    refuse_training(f"mx.autograd.{name}", "without it networks predict")
+TRAINING = frozenset(("Function", "backward", "get_symbol", "grad", "mark_variables", "record", "train_mode"))
+
+
+def __getattr__(name: str) -> Any:
+    if name in TRAINING:
+        return refused_name(f"mx.autograd.{name}", "without it networks predict")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *TRAINING})
 
 
 __all__ = ["is_recording", "is_training", "pause", "predict_mode", "set_recording", "set_training"]

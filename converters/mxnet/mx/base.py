@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -62,6 +63,26 @@ def mxnet_errors() -> Iterator[None]:
 
 _Null: Any = _NullType()
 
+string_types, basestring = (str,), str
+numeric_types = (float, int, np.generic)
+integer_types = (int, np.int32, np.int64)
+
+
+def py_str(x: bytes) -> str:
+    """Return the text of bytes."""
+    return x.decode("utf-8")
+
+
+def c_str(string: str) -> bytes:
+    """Return the bytes of a text."""
+    return string.encode("utf-8")
+
+
+def data_dir() -> str:
+    """Return the folder of MXNet's files: MXNET_HOME, or `.mxnet` in the home folder."""
+    return os.environ.get("MXNET_HOME", os.path.join(os.path.expanduser("~"), ".mxnet"))
+
+
 mx_real_t = np.float32  # the dtype of arrays for which none is stated
 
 __all__ = [
@@ -71,6 +92,13 @@ __all__ = [
     "NotImplementedForSymbol",
     "WrongValue",
     "_Null",
+    "basestring",
+    "c_str",
+    "data_dir",
+    "integer_types",
     "mx_real_t",
     "mxnet_errors",
+    "numeric_types",
+    "py_str",
+    "string_types",
 ]

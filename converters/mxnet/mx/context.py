@@ -6,6 +6,7 @@ import threading
 import warnings
 from dataclasses import dataclass
 from functools import cache
+from typing import NoReturn
 
 from graphir.converters.mxnet.mx.base import MXNetError
 
@@ -89,6 +90,11 @@ def num_gpus() -> int:
     return count_cuda_devices() if name == "cuda" else int(name is not None)
 
 
+def gpu_memory_info(device_id: int = 0) -> NoReturn:
+    """Raise MXNetError: onnxruntime does not report the memory of a GPU."""
+    raise MXNetError(f"the memory of gpu({device_id}) is not known here; nvidia-smi reports it")
+
+
 def check_device(ctx: Context) -> Context:
     """Return the context. Raises MXNetError for a GPU that is not there."""
     if ctx.device_type == "gpu" and not 0 <= ctx.device_id < (count := num_gpus()):
@@ -131,5 +137,5 @@ def provider(ctx: Context) -> str:
     return f"{name}:{number}" if name == "cuda" else str(name)
 
 
-__all__ = ["Context", "check_device", "context_of", "cpu", "cpu_pinned", "current_context", "gpu", "num_gpus",
-           "provider"]  # fmt: skip
+__all__ = ["Context", "check_device", "context_of", "cpu", "cpu_pinned", "current_context", "gpu",
+           "gpu_memory_info", "num_gpus", "provider"]  # fmt: skip

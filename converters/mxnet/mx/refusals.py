@@ -1,10 +1,11 @@
-"""What the facade does not do, said by one error that names what does."""
+"""What the facade does not do, stated by one error that names what does."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from types import ModuleType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from graphir.errors import GraphirError
 
@@ -15,46 +16,136 @@ INSTEAD = (
 
 
 class TrainingError(GraphirError, NotImplementedError, AttributeError):
-    """Something that only training needs was asked for. Its text names what to use instead.
+    """Something that only training needs was requested. Its text names what to use instead.
 
     It is an AttributeError too, so that `hasattr` answers no for what is not here.
     """
 
 
+class NotHere(TrainingError):
+    """Something of MXNet that is not here for another reason than training."""
+
+
 def refuse_training(what: str, hint: str = "") -> NoReturn:
-    """Raise TrainingError for `what`, a name as scripts write it; `hint` is a way of its own that is left."""
+    """Raise TrainingError for `what`, a name as scripts write it; `hint` is what can be done instead."""
     raise TrainingError(f"{what} is not here: {hint + '; ' if hint else ''}{INSTEAD}")
 
 
-class TrainingModule(ModuleType):
-    """A module of MXNet of which nothing is here: it can be imported, and each of its names raises TrainingError."""
+class Refused(type):
+    """The class of names that can be imported, derived from and used as decorators, and raise when they are called."""
 
-    def __getattr__(self, name: str) -> NoReturn:
+    refusal: str
+    hint: str
+    error: type[TrainingError]
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> NoReturn:
+        raise cls.error(cls.hint)
+
+    def __getattr__(cls, name: str) -> Any:
+        if name == "register":
+            return lambda registered: registered
+        if name.startswith("__"):
+            raise AttributeError(f"{cls.refusal} has no attribute {name!r}")
+        raise cls.error(cls.hint)
+
+
+def refused_name(what: str, hint: str = "", *, training: bool = True) -> Refused:
+    """Return a stand-in for a name: it can be imported and derived from; a call raises TrainingError with the hint."""
+    text = f"{what} is not here: {'; '.join(part for part in (hint, INSTEAD if training else '') if part)}"
+    attributes = {"refusal": what, "hint": text, "error": TrainingError if training else NotHere}
+    return Refused(what.rpartition(".")[2], (), attributes)
+
+
+class TrainingModule(ModuleType):
+    """A module of MXNet that is not here. It can be imported, and so can the names that MXNet has in it.
+
+    A call of one raises TrainingError, as does any other name.
+    """
+
+    def __init__(self, name: str, names: str, hint: str = "", training: bool = True) -> None:
+        super().__init__(f"mx.{name}")
+        self._names, self._hint, self._training = frozenset(names.split()), hint, training
+
+    def __getattr__(self, name: str) -> Any:
+        what = f"{self.__name__}.{name}"
         if name.startswith("__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        refuse_training(f"{self.__name__}.{name}")
+        if name == "register":
+            return lambda registered: registered
+        refusal = refused_name(what, self._hint, training=self._training)
+        if name not in self._names:
+            raise refusal.error(refusal.hint)
+        setattr(self, name, refusal)
+        return refusal
+
+    def __dir__(self) -> list[str]:
+        return sorted(self._names)
 
 
-TRAINING_MODULES = frozenset(
-    (
-        "callback",
-        "executor_manager",
-        "kv",
-        "kvstore",
-        "kvstore_server",
-        "lr_scheduler",
-        "opt",
-        "optimizer",
-        "profiler",
-    )
+SCHEDULERS = "CosineScheduler FactorScheduler LRScheduler MultiFactorScheduler PolyScheduler"
+OPTIMIZERS = (
+    "AdaDelta AdaGrad Adam Adamax DCASGD FTML Ftrl LAMB LARS LBSGD NAG Nadam Optimizer RMSProp SGD SGLD Signum Test "
+    "Updater create get_updater"
 )
-"""The parts of MXNet that serve training only."""
+PROFILER = (
+    "Counter Domain Event Frame Marker Task dump dump_profile dumps pause profiler_set_config profiler_set_state "
+    "resume set_config set_kvstore_handle set_state"
+)
+NUMPY = "arrays with NumPy's functions are not here: mx.nd has MXNet's own, and asnumpy() gives NumPy's"
+OPERATORS_OF_CONTRIB = "mx.nd.contrib and mx.sym.contrib have the operator"
+QUANTIZE = "`graphir quantize MODEL OUT --feeds FOLDER` makes an int8 network"
+AMP = "`graphir convert --half` writes a float16 network"
+
+
+MODULES: Mapping[str, tuple[Any, ...]] = {
+    "contrib.amp": (
+        "amp convert_bucketing_module convert_hybrid_block convert_model init init_trainer list_lp16_ops scale_loss "
+        "list_fp32_ops list_conditional_fp32_ops list_widest_type_cast list_loss_output_functions unscale", AMP, False,
+    ),
+    "contrib.quantization": (
+        "calib_graph combine_histogram quantize_graph quantize_model quantize_model_mkldnn quantize_net "
+        "quantize_net_v2", QUANTIZE, False,
+    ),
+    "contrib.tensorboard": ("LogMetricsCallback",),
+    "contrib.tensorrt": ("init_tensorrt_params", "onnxruntime's TensorRT provider runs what was converted", False),
+    "contrib.text": ("embedding utils vocab", "read the vectors of words with NumPy", False),
+    "executor_manager": ("DataParallelExecutorGroup DataParallelExecutorManager",),
+    "gluon.contrib.cnn": ("DeformableConvolution ModulatedDeformableConvolution", OPERATORS_OF_CONTRIB, False),
+    "gluon.contrib.data": ("IntervalSampler WikiText103 WikiText2",),
+    "gluon.contrib.rnn": (
+        "Conv1DGRUCell Conv1DLSTMCell Conv1DRNNCell Conv2DGRUCell Conv2DLSTMCell Conv2DRNNCell Conv3DGRUCell "
+        "Conv3DLSTMCell Conv3DRNNCell LSTMPCell VariationalDropoutCell", "compose the cell in a HybridBlock", False,
+    ),
+    "gluon.contrib.estimator": (
+        "BatchBegin BatchEnd BatchProcessor CheckpointHandler EarlyStoppingHandler EpochBegin EpochEnd Estimator "
+        "LoggingHandler MetricHandler StoppingHandler TrainBegin TrainEnd ValidationHandler",
+    ),
+    "kvstore": ("KVStore KVStoreBase KVStoreServer create",),
+    "kvstore_server": ("KVStoreServer",),
+    "lr_scheduler": (SCHEDULERS,),
+    "module.executor_group": ("DataParallelExecutorGroup",),
+    "notebook": ("callback",),
+    "numpy": ("", NUMPY, False),
+    "numpy_extension": ("", NUMPY, False),
+    "optimizer": (OPTIMIZERS,),
+    "optimizer.optimizer": (OPTIMIZERS,),
+    "profiler": (PROFILER, "`graphir benchmark` measures a network by its operators", False),
+    "rtc": ("CudaKernel CudaModule", "kernels that are compiled at run time need MXNet", False),
+    "torch": ("", "functions of Lua's Torch are not here", False),
+    "tvmop": ("", "kernels of TVM are not here", False),
+}  # fmt: skip
+"""MXNet's modules that are not here: their names, what can be done instead, and whether they serve training."""
+
+ALIASES = {"kv": "kvstore", "np": "numpy", "npx": "numpy_extension", "opt": "optimizer", "th": "torch"}
 
 
 @cache
-def training_module(name: str) -> TrainingModule:
-    """A part of MXNet that is not here, by its name below `mx`."""
-    return TrainingModule(f"mx.{name}")
+def refused_module(path: str) -> TrainingModule:
+    """Return a module of MXNet that is not here, by its path below `mx`."""
+    return TrainingModule(path, *MODULES[path])
 
 
-__all__ = ["INSTEAD", "TRAINING_MODULES", "TrainingError", "TrainingModule", "refuse_training", "training_module"]
+__all__ = [
+    "ALIASES", "INSTEAD", "MODULES", "NotHere", "Refused", "TrainingError", "TrainingModule", "refuse_training",
+    "refused_module", "refused_name",
+]  # fmt: skip

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 from collections.abc import Callable
 from types import TracebackType
-from typing import Any
+from typing import Any, NoReturn
 
+from graphir.converters.mxnet.mx.context import num_gpus
+from graphir.converters.mxnet.mx.refusals import NUMPY, NotHere, refused_name
 from graphir.converters.mxnet.mx.scopes import Scopes
 
 
@@ -62,6 +65,46 @@ def use_np_shape(func: Any) -> Any:
     return scoped
 
 
+def is_np_array() -> bool:
+    """Return False: there are no arrays with NumPy's functions here."""
+    return False
+
+
+def set_np(*args: object, **kwargs: object) -> NoReturn:
+    """Raise TrainingError: there are no arrays with NumPy's functions here."""
+    raise NotHere(f"mx.npx.set_np is not here: {NUMPY}")
+
+
+def reset_np() -> None:
+    """Turn numpy's shapes off."""
+    set_np_shape(False)
+
+
+def use_np(func: Any) -> Any:
+    """Return a function that raises: there are no arrays with NumPy's functions here."""
+    return refused_name(f"mx.util.use_np({getattr(func, '__name__', func)})", NUMPY, training=False)
+
+
+use_np_array = use_np
+
+
+def getenv(name: str) -> str | None:
+    """Return an environment variable."""
+    return os.environ.get(name)
+
+
+def setenv(name: str, value: str | None) -> None:
+    """Set an environment variable, or with None remove it."""
+    os.environ.pop(name, None)
+    if value is not None:
+        os.environ[name] = value
+
+
+def get_gpu_count() -> int:
+    """Return the number of GPUs that onnxruntime can use."""
+    return num_gpus()
+
+
 def _scoped_property(held: property) -> property:
     def scoped(accessor: Callable[..., Any] | None) -> Any:
         return None if accessor is None else use_np_shape(accessor)
@@ -71,4 +114,7 @@ def _scoped_property(held: property) -> property:
 
 _SHAPES: Scopes[bool] = Scopes(bool)
 
-__all__ = ["is_np_shape", "np_shape", "set_np_shape", "use_np_shape"]
+__all__ = [
+    "get_gpu_count", "getenv", "is_np_array", "is_np_shape", "np_shape", "reset_np", "set_np", "set_np_shape", "setenv",
+    "use_np", "use_np_array", "use_np_shape",
+]  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from graphir.converters.mxnet.mx.refusals import refuse_training
+from graphir.converters.mxnet.mx.refusals import refused_name
 
 _PLACES = {
     "Block": "block",
@@ -16,8 +16,7 @@ _PLACES = {
     "ParameterDict": "parameter_dict",
     "SymbolBlock": "symbol_block",
 }
-_MODULES = ("block", "nn", "parameter", "rnn", "utils")
-_TRAINING = ("Trainer", "data", "loss")
+_MODULES = ("block", "contrib", "data", "loss", "model_zoo", "nn", "parameter", "rnn", "utils")
 
 
 def __getattr__(name: str) -> Any:
@@ -25,8 +24,8 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"{__name__}.{name}")
     if name in _PLACES:
         return getattr(importlib.import_module(f"{__name__}.{_PLACES[name]}"), name)
-    if name in _TRAINING:
-        refuse_training(f"mx.gluon.{name}", "blocks are loaded (load_parameters, SymbolBlock.imports) and called")
+    if name == "Trainer":
+        return refused_name("mx.gluon.Trainer", "blocks are loaded (load_parameters, SymbolBlock.imports) and called")
     raise AttributeError(f"mx.gluon.{name} is not here; there are {', '.join(sorted({*_PLACES, *_MODULES}))}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import threading
 from collections import OrderedDict
@@ -273,6 +274,15 @@ class Block:
 def _indented(text: str, count: int) -> str:
     first, *rest = text.split("\n")
     return "\n".join([first, *(" " * count + line for line in rest)])
+
+
+def __getattr__(name: str) -> Any:
+    """What MXNet has in this module and what lies in others here, such as HybridBlock."""
+    if name not in ("HybridBlock", "SymbolBlock", "DeferredInitializationError", "MXNetError", "NDArray", "Symbol"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    package = __name__.rpartition(".gluon.")[0]
+    places = {"MXNetError": "base", "NDArray": "ndarray", "Symbol": "symbol"}
+    return getattr(importlib.import_module(f"{package}.{places.get(name, 'gluon')}"), name)
 
 
 __all__ = ["Block", "BlockScope"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections.abc import Sequence
 from typing import Any, NoReturn
@@ -237,6 +238,15 @@ class Constant(Parameter):
 
     def __repr__(self) -> str:
         return f"Constant {self.name} (shape={self.shape}, dtype={self.dtype})"
+
+
+tensor_types = (NDArray,)
+
+
+def __getattr__(name: str) -> Any:
+    if name != "ParameterDict":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return importlib.import_module(f"{__name__}_dict").ParameterDict  # it imports this module
 
 
 __all__ = ["Constant", "DeferredInitializationError", "Parameter"]

@@ -75,6 +75,9 @@ def __getattr__(name: str) -> Any:
     if name == "random" or name in _DRAWN:
         drawn = importlib.import_module("graphir.converters.mxnet.mx.random")
         return drawn if name == "random" else getattr(drawn, _DRAWN[name])
+    if name in ("Custom", "imdecode"):
+        module = importlib.import_module(f"graphir.converters.mxnet.mx.{'operator' if name == 'Custom' else 'image'}")
+        return getattr(module, name)
     made: Any = _Part(name) if name in _PARTS else _eager(getattr(_symbols(), name))
     globals()[name] = made
     return made

@@ -72,4 +72,19 @@ def _stacked(column: Sequence[NDArray], missing: int = 0) -> NDArray:
     return NDArray(np.pad(whole, padding) if missing else whole, column[0].context)
 
 
-__all__ = ["cond", "foreach", "while_loop"]
+def isinf(data: Any) -> Any:
+    """Return 1 where elements are infinite, else 0."""
+    return data.abs() == np.inf
+
+
+def isnan(data: Any) -> Any:
+    """Return 1 where elements are NaN, else 0."""
+    return data != data
+
+
+def isfinite(data: Any) -> Any:
+    """Return 1 where elements are neither infinite nor NaN, else 0."""
+    return (data == data) * (data.abs() != np.inf)
+
+
+__all__ = ["cond", "foreach", "isfinite", "isinf", "isnan", "while_loop"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from graphir.converters.mxnet.mx.ndarray.control import isfinite, isinf, isnan
 from graphir.converters.mxnet.mx.symbol.control_flow import cond, foreach, while_loop
 from graphir.converters.mxnet.mx.symbol.namespaces import lookup
 from graphir.converters.mxnet.mx.symbol.random import uniform
@@ -36,4 +37,4 @@ def __dir__() -> list[str]:
     return sorted({*__all__, *_operators()})
 
 
-__all__ = ["cond", "foreach", "rand_zipfian", "while_loop"]
+__all__ = ["cond", "foreach", "isfinite", "isinf", "isnan", "rand_zipfian", "while_loop"]
