@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from graphir.converters.kernel.importing import BaseImportNode
 from graphir.graph import Graph, Value
+from graphir.ops import elementwise as ew
 from graphir.ops.base import Operator
 from graphir.ops.control import Loop
-from graphir.ops.elementwise import Identity
 from graphir.tensor import Tensor
 from graphir.types import DType, TensorType
 
@@ -34,9 +35,25 @@ class Maker:
         self._outer = outer
         self._constants: dict[object, Value] = {}
 
-    def __call__(self, op: Operator, *values: Value) -> Value:
-        """Add an operator; its first result."""
-        return self.all(op, *values)[0]
+    def __call__(self, op: Operator, *values: Value | float) -> Value:
+        """Add an operator and return its first result; numbers become constants."""
+        return self.all(op, *(value if isinstance(value, Value) else self.number(value) for value in values))[0]
+
+    def add(self, left: Value | float, right: Value | float) -> Value:
+        """Return left + right."""
+        return self(ew.Add(), left, right)
+
+    def sub(self, left: Value | float, right: Value | float) -> Value:
+        """Return left - right."""
+        return self(ew.Sub(), left, right)
+
+    def mul(self, left: Value | float, right: Value | float) -> Value:
+        """Return left times right."""
+        return self(ew.Mul(), left, right)
+
+    def div(self, left: Value | float, right: Value | float) -> Value:
+        """Return left / right."""
+        return self(ew.Div(), left, right)
 
     def all(self, op: Operator, *values: Value | None, subgraphs: Sequence[Graph] = ()) -> tuple[Value, ...]:
         """Add an operator; its results."""
@@ -78,7 +95,19 @@ class Maker:
         running = body.add_input(self._name("running"), TensorType(DType.BOOL, ()))
         states = [body.add_input(self._name("state"), start.type) for start in starts]
         result = step(inner, number, states)
-        condition = inner(Identity(), running) if result.condition is None else result.condition
+        condition = inner(ew.Identity(), running) if result.condition is None else result.condition
         body.set_outputs([condition, *result.states, *result.rows])
         op = Loop(len(result.states) + len(result.rows))
         return self.all(op, self.constant(count, DType.INT64), None, *starts, subgraphs=[body])
+
+
+class NodeMaker(Maker):
+    """Adds nodes on the way to the result of a node that is imported, whose constants the whole graph shares."""
+
+    def __init__(self, node: BaseImportNode, dtype: DType) -> None:
+        super().__init__(node.graph, dtype, lambda suffix: node.fresh_name(f"{node.name}_{suffix}"))
+        self.node = node
+
+    def constant(self, elements: object, dtype: DType) -> Value:
+        """Return a constant."""
+        return self.node.constant(elements, dtype)

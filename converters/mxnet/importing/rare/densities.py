@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from graphir.converters.kernel.maker import Maker, Step
+from graphir.converters.kernel.maker import Maker, NodeMaker, Step
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode, to_single
-from graphir.converters.mxnet.importing.rare.log_gamma import Steps, log_gamma
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import elementwise as ir
@@ -16,6 +15,7 @@ from graphir.ops.elementwise import Add, And, Cast, Equal, Exp, Less, Log, Max, 
 from graphir.ops.indexing import Gather, GatherElements
 from graphir.ops.reduction import ReduceMin, ReduceSum
 from graphir.ops.shape import Expand, Pad, Reshape, Shape, Squeeze, Unsqueeze
+from graphir.ops.special_functions import LogGamma
 from graphir.types import UNKNOWN, DType, TensorType, unify_shape
 
 CIRCLE = to_single(2 * math.pi)  # in single precision for float64 too, as MXNet has it
@@ -77,7 +77,7 @@ def density(logarithm: Density, plain: Plain | None = None, *, exact: bool = Fal
         dtype = _checked_dtype(node)
         wide = DType.FLOAT64 if dtype is DType.FLOAT64 else DType.FLOAT32
         _share_sizes(node)
-        steps = Steps(node, wide)
+        steps = NodeMaker(node, wide)
         sample, *parameters = (
             node.cast(value, wide, suffix="wide") for value in node.inputs
         )
@@ -94,43 +94,43 @@ def density(logarithm: Density, plain: Plain | None = None, *, exact: bool = Fal
     return import_density
 
 
-def _like_sample(steps: Steps, value: Value, sample: Value) -> Value:
+def _like_sample(steps: NodeMaker, value: Value, sample: Value) -> Value:
     return steps.node.step(Expand(), value, steps.node.step(Shape(), sample))
 
 
-def log_uniform(steps: Steps, sample: Value, low: Value, high: Value) -> Value:
+def log_uniform(steps: NodeMaker, sample: Value, low: Value, high: Value) -> Value:
     """-log(high - low), also outside the range."""
-    return _like_sample(steps, steps(ir.Neg(), steps.log(steps.sub(high, low))), sample)
+    return _like_sample(steps, steps(ir.Neg(), steps(ir.Log(), steps.sub(high, low))), sample)
 
 
-def uniform(steps: Steps, sample: Value, low: Value, high: Value) -> Value:
+def uniform(steps: NodeMaker, sample: Value, low: Value, high: Value) -> Value:
     """1 / (high - low), also outside the range."""
     return _like_sample(steps, steps.div(1.0, steps.sub(high, low)), sample)
 
 
-def _normal_exponent(steps: Steps, sample: Value, mean: Value, deviation: Value) -> Value:
+def _normal_exponent(steps: NodeMaker, sample: Value, mean: Value, deviation: Value) -> Value:
     apart = steps.sub(sample, mean)
     return steps.div(steps.mul(steps.mul(apart, apart), -0.5), steps.mul(deviation, deviation))
 
 
-def log_normal(steps: Steps, sample: Value, mean: Value, deviation: Value) -> Value:
+def log_normal(steps: NodeMaker, sample: Value, mean: Value, deviation: Value) -> Value:
     """-(x - mu)^2 / (2 sigma^2) - log(sigma) - log(2 pi) / 2."""
-    result = steps.sub(_normal_exponent(steps, sample, mean, deviation), steps.log(deviation))
+    result = steps.sub(_normal_exponent(steps, sample, mean, deviation), steps(ir.Log(), deviation))
     return steps.sub(result, 0.5 * math.log(CIRCLE))
 
 
-def normal(steps: Steps, sample: Value, mean: Value, deviation: Value) -> Value:
+def normal(steps: NodeMaker, sample: Value, mean: Value, deviation: Value) -> Value:
     """exp(-(x - mu)^2 / (2 sigma^2)) / (sigma sqrt(2 pi))."""
     above = steps(ir.Exp(), _normal_exponent(steps, sample, mean, deviation))
     return steps.div(above, steps.mul(deviation, math.sqrt(CIRCLE)))
 
 
-def log_exponential(steps: Steps, sample: Value, rate: Value) -> Value:
+def log_exponential(steps: NodeMaker, sample: Value, rate: Value) -> Value:
     """log(lam) - lam x."""
-    return steps.sub(steps.log(rate), steps.mul(rate, sample))
+    return steps.sub(steps(ir.Log(), rate), steps.mul(rate, sample))
 
 
-def exponential(steps: Steps, sample: Value, rate: Value) -> Value:
+def exponential(steps: NodeMaker, sample: Value, rate: Value) -> Value:
     """lam exp(-lam x)."""
     return steps.mul(rate, steps(ir.Exp(), steps(ir.Neg(), steps.mul(rate, sample))))
 
@@ -138,9 +138,9 @@ def exponential(steps: Steps, sample: Value, rate: Value) -> Value:
 class _Exact:
     """Sums of large logarithms in float64, of arguments rounded to the operands' dtype as MXNet rounds them."""
 
-    def __init__(self, steps: Steps) -> None:
+    def __init__(self, steps: NodeMaker) -> None:
         self.node = steps.node
-        self.steps = Steps(steps.node, DType.FLOAT64)
+        self.steps = NodeMaker(steps.node, DType.FLOAT64)
 
     def wide(self, value: Value) -> Value:
         """The value in float64."""
@@ -148,14 +148,14 @@ class _Exact:
 
     def log_gamma(self, value: Value) -> Value:
         """log |gamma(value)|."""
-        return log_gamma(self.steps, self.wide(value))
+        return self.steps(LogGamma(), self.wide(value))
 
     def times_log(self, factor: Value, value: Value) -> Value:
         """factor log(value)."""
-        return self.steps.mul(self.wide(factor), self.steps.log(self.wide(value)))
+        return self.steps.mul(self.wide(factor), self.steps(ir.Log(), self.wide(value)))
 
 
-def log_gamma_density(steps: Steps, sample: Value, shape: Value, rate: Value) -> Value:
+def log_gamma_density(steps: NodeMaker, sample: Value, shape: Value, rate: Value) -> Value:
     """a log(b) + (a - 1) log(x) - b x - log gamma(a)."""
     exact = _Exact(steps)
     wide = exact.steps
@@ -164,14 +164,14 @@ def log_gamma_density(steps: Steps, sample: Value, shape: Value, rate: Value) ->
     return wide.sub(result, exact.log_gamma(shape))
 
 
-def log_poisson(steps: Steps, sample: Value, rate: Value) -> Value:
+def log_poisson(steps: NodeMaker, sample: Value, rate: Value) -> Value:
     """x log(lam) - log gamma(x + 1) - lam."""
     exact = _Exact(steps)
     result = exact.steps.sub(exact.times_log(sample, rate), exact.log_gamma(steps.add(sample, 1.0)))
     return exact.steps.sub(result, exact.wide(rate))
 
 
-def log_negative_binomial(steps: Steps, sample: Value, limit: Value, chance: Value) -> Value:
+def log_negative_binomial(steps: NodeMaker, sample: Value, limit: Value, chance: Value) -> Value:
     """log gamma(x + k) - log gamma(x + 1) - log gamma(k) + k log(p) + x log(1 - p)."""
     exact = _Exact(steps)
     wide = exact.steps
@@ -180,7 +180,7 @@ def log_negative_binomial(steps: Steps, sample: Value, limit: Value, chance: Val
     return wide.add(result, exact.times_log(sample, steps.sub(1.0, chance)))
 
 
-def log_generalized_negative_binomial(steps: Steps, sample: Value, mean: Value, dispersion: Value) -> Value:
+def log_generalized_negative_binomial(steps: NodeMaker, sample: Value, mean: Value, dispersion: Value) -> Value:
     """The negative binomial with k = 1 / alpha and p = 1 / (mu alpha + 1)."""
     limit, below = steps.div(1.0, dispersion), steps.add(steps.mul(mean, dispersion), 1.0)
     return log_negative_binomial(steps, sample, limit, steps.div(1.0, below))
@@ -191,15 +191,15 @@ def import_dirichlet(node: ImportNode) -> Value:
     dtype = _checked_dtype(node)
     _share_sizes(node, last=1)
     node.decide(DecisionKind.COMPOSITION, "its logarithms of factorials are composed of ONNX's operators, in float64")
-    steps = Steps(node, DType.FLOAT64)
+    steps = NodeMaker(node, DType.FLOAT64)
     sample, alpha = (node.cast(value, DType.FLOAT64, suffix="wide") for value in node.inputs)
     (alpha,) = _with_sample_axes(node, sample, [alpha], last=1)
 
     def along(value: Value) -> Value:
         return node.step(ReduceSum(keepdims=False), value, node.vector([-1]))
 
-    result = along(steps.mul(steps.sub(alpha, 1.0), steps.log(sample)))
-    result = steps.sub(steps.add(result, log_gamma(steps, along(alpha))), along(log_gamma(steps, alpha)))
+    result = along(steps.mul(steps.sub(alpha, 1.0), steps(ir.Log(), sample)))
+    result = steps.sub(steps.add(result, steps(LogGamma(), along(alpha))), along(steps(LogGamma(), alpha)))
     result = result if node.attrs["is_log"] else steps(ir.Exp(), result)
     if node.rank(sample) == 1:
         result = node.step(Reshape(), result, node.vector([1]), suffix="vector")
@@ -208,10 +208,6 @@ def import_dirichlet(node: ImportNode) -> Value:
 
 IMPOSSIBLE = -1e30
 """The logarithm of a probability of 0: finite, so that differences of two are numbers."""
-
-
-def _maker(node: ImportNode, dtype: DType) -> Maker:
-    return Maker(node.graph, dtype, lambda suffix: node.fresh_name(f"{node.name}_{suffix}"))
 
 
 def _log_sum(make: Maker, *values: Value) -> Value:
@@ -250,7 +246,7 @@ def import_ctc_loss(node: ImportNode) -> Value:
     if not 0 < size <= steps:
         node.refuse(f"{size} labels of {steps} steps; MXNet wants 1 label or more, and not more than steps")
     is_first = attrs["blank_label"] == "first"
-    make = _maker(node, DType.FLOAT32)
+    make = Maker(node.graph, DType.FLOAT32, lambda suffix: node.fresh_name(f"{node.name}_{suffix}"))
     labels = make(Cast(DType.INT64), node.input(1))
     padding = 0 if is_first else -1
     lengths = _count_labels(make, labels, padding, size) if stated is None else make(Cast(DType.INT64), stated)

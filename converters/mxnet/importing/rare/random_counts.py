@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from graphir.converters.kernel.maker import NodeMaker
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode, to_single
-from graphir.converters.mxnet.importing.rare.log_gamma import Steps
 from graphir.converters.mxnet.importing.rare.random import (
     decide_numbers,
     repeated_parameters,
@@ -41,7 +41,7 @@ def sample_poisson(node: ImportNode, parameters: Sequence[Value], known: Known) 
 
 def sample_negative_binomial(node: ImportNode, parameters: Sequence[Value], known: Known) -> Value:
     """The failures before k successes of the chance p: Poisson's distribution of a rate that is gamma's."""
-    steps = Steps(node, DOUBLE)
+    steps = NodeMaker(node, DOUBLE)
     limit, chance = parameters
     scale = steps.div(steps.sub(1.0, chance), chance)
     return poisson(node, steps.mul(gamma(node, limit), scale))
@@ -49,14 +49,14 @@ def sample_negative_binomial(node: ImportNode, parameters: Sequence[Value], know
 
 def sample_generalized(node: ImportNode, parameters: Sequence[Value], known: Known) -> Value:
     """The same of the mean mu and the dispersion alpha, without which it is Poisson's."""
-    steps = Steps(node, DOUBLE)
+    steps = NodeMaker(node, DOUBLE)
     mean, dispersion = parameters
     if known[1] == 0:
         return poisson(node, mean, known=known[0])
     none = node.step(ir.Equal(), dispersion, steps.number(0.0), suffix="without")
-    limit = steps.div(1.0, steps.where(none, 1.0, dispersion))
+    limit = steps.div(1.0, steps(ir.Where(), none, 1.0, dispersion))
     rate = steps.mul(steps.mul(gamma(node, limit), dispersion), mean)
-    return poisson(node, steps.where(none, mean, rate))
+    return poisson(node, steps(ir.Where(), none, mean, rate))
 
 
 class _Range:

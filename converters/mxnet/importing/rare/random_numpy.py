@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from graphir.converters.kernel.maker import NodeMaker
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode, to_single
-from graphir.converters.mxnet.importing.rare.log_gamma import Steps
 from graphir.converters.mxnet.importing.rare.random import decide_numbers
 from graphir.converters.mxnet.importing.rare.samplers import gamma
 from graphir.decisions import DecisionKind
@@ -25,7 +25,7 @@ from graphir.ops.shape import Expand, Reshape, Shape, Size, Unsqueeze
 from graphir.ops.shape_parts import Concat, Slice
 from graphir.types import DType, unify_shape
 
-Inverse = Callable[[Steps, Value, Sequence[Value]], Value]
+Inverse = Callable[[NodeMaker, Value, Sequence[Value]], Value]
 SINGLE, DOUBLE = DType.FLOAT32, DType.FLOAT64
 EDGE = 1e-7  # even numbers keep this distance from 0 and 1, whose logarithms are not finite
 
@@ -111,7 +111,7 @@ def by_inverse(*names: str, inverse: Inverse) -> ImportFunction:
     def import_distribution(node: ImportNode) -> Value:
         parameters = Parameters(node, names, _wide(node))
         even = parameters.drawn(draws.RandomUniform, prepend=False, low=EDGE, high=1 - EDGE)
-        return _finish(node, inverse(Steps(node, parameters.wide), even, parameters.values))
+        return _finish(node, inverse(NodeMaker(node, parameters.wide), even, parameters.values))
 
     return import_distribution
 
@@ -120,7 +120,7 @@ def import_normal(node: ImportNode) -> Value:
     """Numbers with a normal distribution."""
     parameters = Parameters(node, ("loc", "scale"), _wide(node))
     normal = parameters.drawn(draws.RandomNormal, prepend=node.op.endswith("_n"))
-    steps, (mean, deviation) = Steps(node, parameters.wide), parameters.values
+    steps, (mean, deviation) = NodeMaker(node, parameters.wide), parameters.values
     return _finish(node, steps.add(steps.mul(normal, deviation), mean))
 
 
@@ -128,7 +128,7 @@ def import_uniform(node: ImportNode) -> Value:
     """Numbers spread evenly from `low` to `high`."""
     parameters = Parameters(node, ("low", "high"), _wide(node))
     even = parameters.drawn(draws.RandomUniform, prepend=node.op.endswith("_n"), low=0.0, high=1.0)
-    steps, (low, high) = Steps(node, parameters.wide), parameters.values
+    steps, (low, high) = NodeMaker(node, parameters.wide), parameters.values
     return _finish(node, steps.add(steps.mul(even, steps.sub(high, low)), low))
 
 
@@ -153,50 +153,50 @@ def import_bernoulli(node: ImportNode) -> Value:
     return node.emit(ir.Cast(_result_dtype(node)), node.step(ir.Less(), even, chance))
 
 
-def _exponential(steps: Steps, even: Value) -> Value:
-    return steps(ir.Neg(), steps.log(even))
+def _exponential(steps: NodeMaker, even: Value) -> Value:
+    return steps(ir.Neg(), steps(ir.Log(), even))
 
 
-def exponential(steps: Steps, even: Value, parameters: Sequence[Value]) -> Value:
+def exponential(steps: NodeMaker, even: Value, parameters: Sequence[Value]) -> Value:
     """-scale log(u)."""
     return steps.mul(_exponential(steps, even), parameters[0])
 
 
-def gumbel(steps: Steps, even: Value, parameters: Sequence[Value]) -> Value:
+def gumbel(steps: NodeMaker, even: Value, parameters: Sequence[Value]) -> Value:
     """loc - scale log(-log(u))."""
-    spread = steps.mul(steps.log(_exponential(steps, even)), parameters[1])
+    spread = steps.mul(steps(ir.Log(), _exponential(steps, even)), parameters[1])
     return steps.sub(parameters[0], spread)
 
 
-def logistic(steps: Steps, even: Value, parameters: Sequence[Value]) -> Value:
+def logistic(steps: NodeMaker, even: Value, parameters: Sequence[Value]) -> Value:
     """loc + scale log(u / (1 - u))."""
-    odds = steps.sub(steps.log(even), steps.log(steps.sub(1.0, even)))
+    odds = steps.sub(steps(ir.Log(), even), steps(ir.Log(), steps.sub(1.0, even)))
     return steps.add(parameters[0], steps.mul(odds, parameters[1]))
 
 
-def rayleigh(steps: Steps, even: Value, parameters: Sequence[Value]) -> Value:
+def rayleigh(steps: NodeMaker, even: Value, parameters: Sequence[Value]) -> Value:
     """scale sqrt(-2 log(u))."""
     return steps.mul(steps(ir.Sqrt(), steps.mul(_exponential(steps, even), 2.0)), parameters[0])
 
 
-def pareto(steps: Steps, even: Value, parameters: Sequence[Value]) -> Value:
+def pareto(steps: NodeMaker, even: Value, parameters: Sequence[Value]) -> Value:
     """u^(-1 / a) - 1: Lomax's distribution, as in NumPy."""
     return steps.sub(steps(ir.Exp(), steps.div(_exponential(steps, even), parameters[0])), 1.0)
 
 
-def power(steps: Steps, even: Value, parameters: Sequence[Value]) -> Value:
+def power(steps: NodeMaker, even: Value, parameters: Sequence[Value]) -> Value:
     """u^(1 / a)."""
     return steps(ir.Pow(), even, steps.div(1.0, parameters[0]))
 
 
-def laplace(steps: Steps, even: Value, parameters: Sequence[Value]) -> Value:
+def laplace(steps: NodeMaker, even: Value, parameters: Sequence[Value]) -> Value:
     """loc - scale sign(u - 1/2) log(1 - 2 |u - 1/2|)."""
     side = steps.sub(even, 0.5)
-    spread = steps.log(steps.sub(1.0, steps.mul(steps(ir.Abs(), side), 2.0)))
+    spread = steps(ir.Log(), steps.sub(1.0, steps.mul(steps(ir.Abs(), side), 2.0)))
     return steps.sub(parameters[0], steps.mul(steps.mul(steps(ir.Sign(), side), spread), parameters[1]))
 
 
-def weibull(steps: Steps, even: Value, parameters: Sequence[Value]) -> Value:
+def weibull(steps: NodeMaker, even: Value, parameters: Sequence[Value]) -> Value:
     """(-log(u))^(1 / a)."""
     return steps(ir.Pow(), _exponential(steps, even), steps.div(1.0, parameters[0]))
 
@@ -223,10 +223,10 @@ def _keys(node: ImportNode, places: int | Value, chances: Value | None) -> Value
         assert isinstance(places, Value)
         zeros = node.step(ConstantOfShape(0.0, SINGLE), places, suffix="zeros")
         return node.step(draws.RandomUniformLike(DOUBLE), zeros, suffix="keys")
-    steps = Steps(node, DOUBLE)
+    steps = NodeMaker(node, DOUBLE)
     wide = node.cast(chances, DOUBLE, suffix="wide")
     even = node.step(draws.RandomUniformLike(DOUBLE, low=1e-12, high=1 - 1e-12), wide, suffix="even")
-    return steps.sub(steps.log(wide), steps.log(_exponential(steps, even)))
+    return steps.sub(steps(ir.Log(), wide), steps(ir.Log(), _exponential(steps, even)))
 
 
 def import_choice(node: ImportNode) -> Value:

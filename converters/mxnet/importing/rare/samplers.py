@@ -7,8 +7,8 @@ gamma variables (2000); Hormann, The transformed rejection method for generating
 
 from __future__ import annotations
 
+from graphir.converters.kernel.maker import NodeMaker
 from graphir.converters.mxnet.importing.context import ImportNode
-from graphir.converters.mxnet.importing.rare.log_gamma import Steps, log_gamma
 from graphir.graph import Value
 from graphir.ops import elementwise as ir
 from graphir.ops import random as draws
@@ -17,6 +17,7 @@ from graphir.ops.reduction import ArgMax, ReduceSum
 from graphir.ops.selection import CumSum
 from graphir.ops.shape import Expand, Shape, Squeeze
 from graphir.ops.shape_parts import Concat
+from graphir.ops.special_functions import LogGamma
 from graphir.types import DType
 
 GAMMA_TRIES = 12  # the least accepting shape, 1, accepts 95 %
@@ -25,19 +26,19 @@ ARRIVALS = 64  # at a rate of 12 the chance of more is below 10^-20
 FEW, MANY = 12.0, 10.0  # rates up to FEW are counted, from MANY on rejection works
 
 
-def _repeated(steps: Steps, value: Value, count: int) -> Value:
+def _repeated(steps: NodeMaker, value: Value, count: int) -> Value:
     """The value `count` times along a new first axis."""
     node = steps.node
     shape = node.step(Concat(axis=0), node.vector([count]), node.step(Shape(), value), suffix="tries")
     return node.step(Expand(), value, shape)
 
 
-def _uniform(steps: Steps, like: Value) -> Value:
+def _uniform(steps: NodeMaker, like: Value) -> Value:
     """Numbers in (0, 1), in the shape of another value."""
     return steps.node.step(draws.RandomUniformLike(steps.dtype, low=1e-9, high=1 - 1e-9), like, suffix="uniform")
 
 
-def _first_accepted(steps: Steps, numbers: Value, accepted: Value) -> Value:
+def _first_accepted(steps: NodeMaker, numbers: Value, accepted: Value) -> Value:
     """Of the tries along axis 0 the first that is accepted."""
     node = steps.node
     index = node.step(ArgMax(axis=0), node.cast(accepted, DType.INT32), suffix="first")
@@ -49,35 +50,35 @@ def gamma(node: ImportNode, shape: Value) -> Value:
 
     A shape below 1 is that of one more, times a uniform number to the power of its reciprocal.
     """
-    steps = Steps(node, DType.FLOAT64)
-    low = steps.below(shape, 1.0)
-    reduced = steps.sub(steps.where(low, steps.add(shape, 1.0), shape), 1 / 3)
+    steps = NodeMaker(node, DType.FLOAT64)
+    low = steps(ir.Less(), shape, 1.0)
+    reduced = steps.sub(steps(ir.Where(), low, steps.add(shape, 1.0), shape), 1 / 3)
     tries = _repeated(steps, reduced, GAMMA_TRIES)
     normal = node.step(draws.RandomNormalLike(DType.FLOAT64), tries, suffix="normal")
     slope = steps.div(1 / 3, node.step(ir.Sqrt(), tries))
     base = steps.add(steps.mul(slope, normal), 1.0)
     cube = steps.mul(steps.mul(base, base), base)
     positive = node.step(ir.Greater(), cube, steps.number(0.0), suffix="positive")
-    safe = steps.where(positive, cube, 1.0)
-    bound = steps.add(steps.mul(tries, steps.sub(steps.add(steps.log(safe), 1.0), safe)),
+    safe = steps(ir.Where(), positive, cube, 1.0)
+    bound = steps.add(steps.mul(tries, steps.sub(steps.add(steps(ir.Log(), safe), 1.0), safe)),
                       steps.mul(steps.mul(normal, normal), 0.5))  # fmt: skip
-    under = steps.below(steps.log(_uniform(steps, tries)), bound)
+    under = steps(ir.Less(), steps(ir.Log(), _uniform(steps, tries)), bound)
     result = _first_accepted(steps, safe, node.step(ir.And(), positive, under))
     result = steps.mul(result, reduced)
-    smaller = steps.mul(result, node.step(ir.Exp(), steps.div(steps.log(_uniform(steps, shape)), shape)))
-    return steps.where(low, smaller, result)
+    smaller = steps.mul(result, node.step(ir.Exp(), steps.div(steps(ir.Log(), _uniform(steps, shape)), shape)))
+    return steps(ir.Where(), low, smaller, result)
 
 
-def _few(steps: Steps, rate: Value) -> Value:
+def _few(steps: NodeMaker, rate: Value) -> Value:
     """How many arrivals, an exponential time apart, come before the time `rate`."""
     node = steps.node
-    apart = node.step(ir.Neg(), steps.log(_uniform(steps, _repeated(steps, rate, ARRIVALS))))
+    apart = node.step(ir.Neg(), steps(ir.Log(), _uniform(steps, _repeated(steps, rate, ARRIVALS))))
     times = node.step(CumSum(), apart, node.constant(0, DType.INT64), suffix="times")
     before = node.cast(node.step(ir.LessOrEqual(), times, rate), DType.FLOAT64, suffix="before")
     return node.step(ReduceSum(keepdims=False), before, node.vector([0]), suffix="arrivals")
 
 
-def _many(steps: Steps, rate: Value) -> Value:
+def _many(steps: NodeMaker, rate: Value) -> Value:
     """PTRS: a transformed uniform number, accepted with the ratio of the densities."""
     node = steps.node
     tries = _repeated(steps, rate, POISSON_TRIES)
@@ -92,21 +93,22 @@ def _many(steps: Steps, rate: Value) -> Value:
     count = steps(ir.Floor(), steps.add(steps.add(steps.mul(factor, u), tries), 0.43))
     inside = node.step(ir.And(), node.step(ir.GreaterOrEqual(), us, steps.number(0.07)),
                        node.step(ir.LessOrEqual(), v, limit), suffix="inside")  # fmt: skip
-    outside = node.step(ir.Or(), steps.below(count, 0.0),
-                        node.step(ir.And(), steps.below(us, 0.013), steps.below(us, v)), suffix="outside")  # fmt: skip
+    below = steps(ir.Less(), count, 0.0)
+    steep = node.step(ir.And(), steps(ir.Less(), us, 0.013), steps(ir.Less(), us, v))
+    outside = node.step(ir.Or(), below, steep, suffix="outside")
     safe = steps(ir.Max(), count, 0.0)
-    left = steps.add(steps.log(v), steps.log(inverse))
-    left = steps.sub(left, steps.log(steps.add(steps.div(a, steps.mul(us, us)), b)))
-    right = steps.sub(steps.mul(safe, steps.log(tries)), tries)
-    right = steps.sub(right, log_gamma(steps, steps.add(safe, 1.0)))
+    left = steps.add(steps(ir.Log(), v), steps(ir.Log(), inverse))
+    left = steps.sub(left, steps(ir.Log(), steps.add(steps.div(a, steps.mul(us, us)), b)))
+    right = steps.sub(steps.mul(safe, steps(ir.Log(), tries)), tries)
+    right = steps.sub(right, steps(LogGamma(), steps.add(safe, 1.0)))
     under = node.step(ir.And(), node.step(ir.Not(), outside), node.step(ir.LessOrEqual(), left, right), suffix="under")
     return _first_accepted(steps, safe, node.step(ir.Or(), inside, under, suffix="accepted"))
 
 
 def poisson(node: ImportNode, rate: Value, *, known: float | None = None) -> Value:
     """A count of Poisson's distribution for each element of `rate` (float64); `known` says the rate of all of them."""
-    steps = Steps(node, DType.FLOAT64)
+    steps = NodeMaker(node, DType.FLOAT64)
     if known is not None:
         return _few(steps, rate) if known <= FEW else _many(steps, rate)
     few = _few(steps, steps(ir.Min(), rate, FEW))
-    return steps.where(steps.below(rate, MANY), few, _many(steps, steps(ir.Max(), rate, MANY)))
+    return steps(ir.Where(), steps(ir.Less(), rate, MANY), few, _many(steps, steps(ir.Max(), rate, MANY)))
