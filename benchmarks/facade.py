@@ -82,6 +82,18 @@ def infer_shape(mx: Any, options: argparse.Namespace) -> Action:
     return lambda: symbol.infer_shape(data=(next(batches), 16, 32, 32))
 
 
+def infer_resnet(mx: Any, options: argparse.Namespace) -> Action:
+    """The same for ResNet-50, of whose nodes few are alike."""
+    symbol, batches = resnet_symbol(mx), itertools.count(1)
+    return lambda: symbol.infer_shape(data=(next(batches), *IMAGE[1:]))
+
+
+def infer_resnet_again(mx: Any, options: argparse.Namespace) -> Action:
+    """The same for a shape that was seen."""
+    symbol = resnet_symbol(mx)
+    return lambda: symbol.infer_shape(data=IMAGE)
+
+
 def infer_type(mx: Any, options: argparse.Namespace) -> Action:
     """A call with the input's dtype."""
     symbol = deep_symbol(mx, options.layers)
@@ -173,6 +185,8 @@ def forward(mx: Any, options: argparse.Namespace) -> Action:
 
 CASES: dict[str, Case] = {
     "infer_shape": infer_shape,
+    "infer_shape, ResNet-50, a new batch": infer_resnet,
+    "infer_shape, ResNet-50, a known one": infer_resnet_again,
     "infer_type": infer_type,
     "infer_type without dtypes": infer_unstated_type,
     "nd, new shapes": new_shapes(all_operators, SMALL),

@@ -67,6 +67,7 @@ CUSTOM = "Custom"
 
 _Key = tuple[str, tuple[tuple[str, str], ...], int]
 _KNOWN: dict[_Key, Attributes] = {}
+_SIGNATURES: dict[_Key, Signature] = {}
 _KNOWN_LIMIT = 1 << 14
 
 
@@ -178,6 +179,10 @@ def _unstated(node: NNVMNode, schema: OperatorSchema, parameter: Parameter) -> o
 
 def node_signature(node: NNVMNode) -> Signature:
     """The names of the node's inputs and outputs. Raises FormatError as `typed_attributes` does."""
+    key = (node.op, tuple(node.attrs.items()), len(node.inputs))
+    known = _SIGNATURES.get(key)
+    if known is not None:
+        return known
     plugin = plugged(node)
     if plugin is not None:
         further = tuple(f"arg{slot}" for slot in range(len(plugin.inputs), len(node.inputs)))
@@ -185,9 +190,14 @@ def node_signature(node: NNVMNode) -> Signature:
         return Signature((*plugin.inputs, *further), (), plugin.outputs, len(plugin.outputs), takes)
     attributes = typed_attributes(node)
     try:
-        return signature(node.op, attributes, len(node.inputs))
+        result = signature(node.op, attributes, len(node.inputs))
     except FormatError as error:
         raise FormatError(f"node {node.name!r} ({node.op}): {error}") from error
+    if not _may_be_plugged(node):
+        if len(_SIGNATURES) >= _KNOWN_LIMIT:
+            _SIGNATURES.clear()
+        _SIGNATURES[key] = result
+    return result
 
 
 def is_readable(node: NNVMNode) -> bool:

@@ -20,52 +20,16 @@ from graphir.converters.mxnet.mx.ndarray.arithmetic import (
     compute_with_array,
     compute_with_number,
 )
+from graphir.converters.mxnet.mx.ndarray.home import HELD, Home, has_own_memory
 from graphir.converters.mxnet.mx.refusals import refuse_training
 from graphir.converters.mxnet.reference.shape import reshaped_shape
 from graphir.errors import ShapeError
 from graphir.tensor import Tensor
 from graphir.types import DType
 
-HELD = (
-    DType.FLOAT32,
-    DType.FLOAT64,
-    DType.FLOAT16,
-    DType.BFLOAT16,
-    DType.UINT8,
-    DType.INT8,
-    DType.INT32,
-    DType.INT64,
-    DType.BOOL,
-)
-"""MXNet's dtypes."""
-
 
 class NotADtype(MXNetError, TypeError):
     """Something that names no dtype was given for one."""
-
-
-class Home:
-    """The elements that an array and its views share, and how often they were written.
-
-    They are a Tensor, which may lie in a file and is never written to, until the first write or view copies them.
-    """
-
-    __slots__ = ("array", "tensor", "version")
-
-    def __init__(self, tensor: Tensor) -> None:
-        self.tensor = tensor
-        self.array: NumpyArray[Any] | None = None
-        self.version = 0
-
-    def elements(self) -> NumpyArray[Any]:
-        """The elements, not to be written to."""
-        return self.tensor.numpy() if self.array is None else self.array
-
-    def own(self) -> NumpyArray[Any]:
-        """The elements, to be written to."""
-        if self.array is None:
-            self.array = np.array(self.tensor.numpy(), order="C")  # so that other shapes are views
-        return self.array
 
 
 class NDArray(Arithmetic):
@@ -80,11 +44,13 @@ class NDArray(Arithmetic):
     stype = "default"
     grad = None
 
-    def __init__(self, elements: object, context: Context | None = None, *, view_of: Home | None = None) -> None:
+    def __init__(
+        self, elements: object, context: Context | None = None, *, view_of: Home | None = None, is_own: bool = False
+    ) -> None:
         self.context = context_of(context)
         self._view: NumpyArray[Any] | None = None
         if view_of is None:
-            self._home = Home(Tensor.of(elements))
+            self._home = Home(elements if is_own and has_own_memory(elements) else Tensor.of(elements))
         else:
             self._home = view_of
             self._view = np.asarray(elements)
@@ -93,7 +59,7 @@ class NDArray(Arithmetic):
     def tensor(self) -> Tensor:
         """The elements as they are now; later writes may show in it."""
         if self._view is None and self._home.array is None:
-            return self._home.tensor
+            return Tensor.of(self._home.tensor)
         return Tensor.of(self._elements())
 
     @property
@@ -109,12 +75,12 @@ class NDArray(Arithmetic):
     @property
     def shape(self) -> tuple[int, ...]:
         """The sizes of the axes."""
-        return self._home.tensor.shape if self._view is None else self._view.shape
+        return self._home.shape if self._view is None else self._view.shape
 
     @property
     def dtype(self) -> type:
         """The element type, as the class that numpy has for it."""
-        return self._home.tensor.dtype.numpy().type
+        return self._home.dtype
 
     @property
     def size(self) -> int:

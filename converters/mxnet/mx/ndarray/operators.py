@@ -172,7 +172,7 @@ def _run(call: _Call, arrays: dict[str, NDArray], context: Any) -> Any:
         outputs = evaluate_heads(call.records, call.needed, arrays)
     else:
         outputs = evaluate_node(call.records, call.node, [arrays[name] for name in call.reads])
-    results = [NDArray(output, device) for output in outputs]
+    results = [NDArray(output, device, is_own=len(outputs) == 1) for output in outputs]
     return results[0] if len(results) == 1 else results
 
 

@@ -10,9 +10,6 @@ from graphir.converters.mxnet.files.records import post_order as walk
 from graphir.converters.mxnet.schema.operators import Signature, node_signature
 
 VERSION_PLACE = 2
-MOST_SIGNATURES = 1 << 14
-_SIGNATURES: dict[tuple[str, tuple[tuple[str, str], ...], int], Signature] = {}
-"""Those of nodes alike, which most are."""
 
 CASTS = frozenset(("amp_cast", "amp_multicast"))
 
@@ -47,13 +44,7 @@ class Node:
     def signature(self) -> Signature:
         """The names of inputs and outputs, read from the attributes once. Not for variables."""
         if self._signature is None:
-            key = (self.op, tuple(self.attrs.items()), len(self.inputs))
-            found = _SIGNATURES.get(key)
-            if found is None:
-                if len(_SIGNATURES) >= MOST_SIGNATURES:
-                    _SIGNATURES.clear()
-                found = _SIGNATURES[key] = node_signature(self.record([(0, 0)] * len(self.inputs)))
-            self._signature = found
+            self._signature = node_signature(self.record([(0, 0)] * len(self.inputs)))
         return self._signature
 
     def forget_signature(self) -> None:

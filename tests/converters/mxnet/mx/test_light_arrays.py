@@ -98,6 +98,16 @@ def test_what_is_composed_once_depends_on_all_arguments() -> None:
     assert mx.nd.dot(data, mx.nd.ones((2,))).shape == (2,)
 
 
+def test_results_take_the_memory_that_numpy_made() -> None:
+    data = mx.nd.array([[1, 2, 3], [4, 5, 6]])
+    result = mx.nd.relu(data)
+    elements = result._home.array
+    assert elements is not None
+    result[0] = 7
+    assert result._home.array is elements
+    assert mx.nd.relu(data).asnumpy().tolist() == [[1, 2, 3], [4, 5, 6]]
+
+
 def test_other_shapes_of_a_result_are_views() -> None:
     turned = mx.nd.transpose(mx.nd.array([[1, 2, 3], [4, 5, 6]]))
     turned.reshape((-1,))[0:3] = 7

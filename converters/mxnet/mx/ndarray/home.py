@@ -1,0 +1,72 @@
+"""The memory of arrays: what an array and its views share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray as NumpyArray
+
+from graphir.tensor import Tensor
+from graphir.types import DType
+
+HELD = (
+    DType.FLOAT32,
+    DType.FLOAT64,
+    DType.FLOAT16,
+    DType.BFLOAT16,
+    DType.UINT8,
+    DType.INT8,
+    DType.INT32,
+    DType.INT64,
+    DType.BOOL,
+)
+"""MXNet's dtypes."""
+
+OWN_TYPES = frozenset(dtype.numpy().type for dtype in HELD if dtype is not DType.BFLOAT16)
+
+
+class Home:
+    """The elements that an array and its views share, and how often they were written.
+
+    They are a Tensor, which may lie in a file and is never written to, until the first write or view copies them; or an
+    array that nothing else holds.
+    """
+
+    __slots__ = ("array", "tensor", "version")
+
+    def __init__(self, elements: object) -> None:
+        is_own = type(elements) is np.ndarray and elements.dtype.type in OWN_TYPES and elements.dtype.isnative
+        self.array: NumpyArray[Any] | None = elements if is_own else None  # type: ignore[assignment]
+        self.tensor: Tensor | None = None if is_own else Tensor.of(elements)
+        self.version = 0
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of the axes."""
+        return self.array.shape if self.tensor is None else self.tensor.shape  # type: ignore[union-attr]
+
+    @property
+    def dtype(self) -> type:
+        """The class that numpy has for the elements."""
+        return self.array.dtype.type if self.tensor is None else self.tensor.dtype.numpy().type  # type: ignore[union-attr]
+
+    def elements(self) -> NumpyArray[Any]:
+        """The elements, not to be written to."""
+        return self.tensor.numpy() if self.array is None else self.array  # type: ignore[union-attr]
+
+    def own(self) -> NumpyArray[Any]:
+        """The elements, to be written to."""
+        if self.array is None:
+            self.array = np.array(self.elements(), order="C")  # so that other shapes are views
+        return self.array
+
+
+def has_own_memory(elements: object) -> bool:
+    """Return whether elements lie in order in memory that no other array has."""
+    return isinstance(elements, np.ndarray) and bool(
+        elements.flags.owndata and elements.flags.c_contiguous and elements.flags.writeable
+    )
+
+
+__all__ = ["HELD", "Home", "has_own_memory"]
