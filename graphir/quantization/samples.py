@@ -26,15 +26,22 @@ SHARE_HELD_OUT, MOST_HELD_OUT = 4, 32
 
 @record
 class Batch:
-    """Arrays by input name in a file of their own, so that few are in memory, and how many samples they are."""
+    """Arrays of inputs in a file of their own, so that few are in memory, and how many samples they are."""
 
     path: Path
+    names: tuple[str, ...]
     samples: int
 
+    @classmethod
+    def write(cls, path: Path, arrays: Mapping[str, Array], samples: int) -> Batch:
+        """Write the arrays to a file, by their places: an input may be called `file`, as is a parameter of savez."""
+        np.savez(path, *arrays.values())
+        return cls(path, tuple(arrays), samples)
+
     def __call__(self) -> dict[str, Array]:
-        """Return the arrays."""
+        """Return the arrays by input name."""
         with np.load(self.path, allow_pickle=False) as archive:
-            return dict(archive)
+            return {name: archive[f"arr_{index}"] for index, name in enumerate(self.names)}
 
 
 @record
@@ -83,9 +90,7 @@ def read_samples(
         for arrays_of_batch, count in _batches(arrays, graph, min(rows, max(1, wanted // 4)), generator):
             if total >= wanted:
                 break
-            path = folder / f"batch-{len(parts)}.npz"
-            np.savez(path, **arrays_of_batch)
-            parts.append(Batch(path, count))
+            parts.append(Batch.write(folder / f"batch-{len(parts)}.npz", arrays_of_batch, count))
             total += count
             tell_count("sample", min(total, wanted), wanted)
         if total >= wanted:

@@ -142,7 +142,7 @@ class QuantizationReport(Printed):
         rows = [
             (name, escape(f"{before} to {after}, {note}")) for name, before, after, note in self._facts()
         ]
-        known = [*rows, *(("", escape(line)) for line in self._lines())]
+        lines = "".join(f"<p>{escape(line)}</p>" for line in self._lines())
         cells: list[list[str | HtmlCell]] = [
             [escape(name), escape(operator), HtmlCell(own, layer.own), HtmlCell(caused, layer.caused), escape(written)]
             for layer, (name, operator, own, caused, written) in zip(self.layers, self._layer_rows(None), strict=True)
@@ -152,7 +152,7 @@ class QuantizationReport(Printed):
         title = f"{Path(self.source).name} quantized"
         return page(title, [
             banner(kind, self._headline(), self.weights + "."),
-            section("Before and after", facts(known)),
+            section("Before and after", facts(rows) + lines),
             section("Layers", f"<p>{escape(self._layers_title())}</p>" + html_table(HEADER, cells, shape)),
             *([section("Stays as it is", html_table(("nodes", "operator", "why"), left))] if left else []),
         ], footer())  # fmt: skip

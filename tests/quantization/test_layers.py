@@ -40,8 +40,7 @@ def test_only_the_layer_that_is_rounded_is_one(tmp_path: Path, weight: str, valu
     reference, quantized = CutModel(path.read_bytes()), coarse(path, weight)
     layers = quantized_layers(reference, quantized)
     assert [layer.value for layer in layers] == [value]
-    np.savez(tmp_path / "batch.npz", x=rows(8))
-    batch = Batch(tmp_path / "batch.npz", 8)
+    batch = Batch.write(tmp_path / "batch.npz", {"x": rows(8)}, 8)
     (ranked,) = Ranking(reference, quantized, [batch]).rank(layers)
     import onnxruntime
 

@@ -151,6 +151,16 @@ def test_arrays_named_after_two_inputs(tmp_path: Path) -> None:
     assert report.timing.inputs == "x float32[1, 8], mask float32[1, 8]"
 
 
+def test_inputs_of_any_name(tmp_path: Path) -> None:
+    text = "named (float[N, 8] file) => (float[N, 8] y) { y = MatMul(file, w) }"
+    source = write(tmp_path / "in.onnx", text, w=np.eye(8))
+    model = onnx.load_model(str(source))
+    model.graph.node[0].name = model.graph.node[0].output[0] = model.graph.output[0].name = "a/../b:0"
+    onnx.save_model(model, str(source))
+    report = quantize(source, tmp_path / "out.onnx", feeds={"file": rows(width=8)}, **QUICK)
+    assert [layer.value for layer in report.layers] == ["a/../b:0"]
+
+
 def test_limit_of_the_error_needs_own_samples(tmp_path: Path) -> None:
     with pytest.raises(VerificationError, match="feeds"):
         quantize(two_products(tmp_path / "in.onnx"), tmp_path / "out.onnx", kind="dynamic", max_error=0.1, **QUICK)
