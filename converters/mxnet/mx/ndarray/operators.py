@@ -123,11 +123,11 @@ def _calls(function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]
     if not all(map(_is_plain, values)):
         return _composed(function, args, kwargs)
     key = (function, repr([(type(value), value) for value in values]), len(args), *kwargs)
-    known = _known.pop(key, None)
-    _known[key] = _composed(function, args, kwargs) if known is None else known
+    calls = _known.pop(key, None) or _composed(function, args, kwargs)
+    _known[key] = calls  # another thread may take it out at any time
     if len(_known) > KEPT:
         _known.popitem(last=False)
-    return _known[key]
+    return calls
 
 
 def _is_plain(value: Any) -> bool:
