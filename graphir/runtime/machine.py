@@ -6,6 +6,7 @@ import os
 import platform
 import subprocess
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,7 @@ def cpu_name() -> str:
     return platform.processor() or platform.machine()
 
 
+@cache
 def has_exact_8_bit_products() -> bool:
     """Return whether the processor adds products of uint8 and int8 exactly, by VNNI or Arm's dot product.
 

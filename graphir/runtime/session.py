@@ -21,6 +21,7 @@ from graphir.safety.isolation import current_subject, forbid_forks, is_traced, s
 from graphir.types import DType
 
 from .inputs import dtype_of, fitted
+from .machine import has_exact_8_bit_products
 from .placement import PlacedNode, Placement, check_running
 from .prepared import Prepared, device_of, prepared_binding, prepared_run
 from .providers import PROVIDERS, Choice, choose_providers, import_onnxruntime, provider_names, runtime_error, told_by
@@ -41,7 +42,7 @@ UNREGISTERED = "is not a registered function/op"
 # Options that are attributes of onnxruntime's SessionOptions, not entries of its table.
 ATTRIBUTES = ("enable_cpu_mem_arena", "enable_mem_pattern", "enable_mem_reuse", "log_severity_level")
 # x86 processors without VNNI add products of uint8 and int8 in pairs that saturate at int16; with this entry
-# onnxruntime takes constant weights as uint8 there, which is exact.
+# onnxruntime takes constant weights as uint8, which is exact, and up to four times slower where VNNI is exact anyway.
 EXACT_8_BIT_PRODUCTS = "session.x64quantprecision"
 # What it answers where two of them share a zero point.
 SHARED_ZERO_POINT = "Attempt to replace the existing tensor"
@@ -334,7 +335,7 @@ def _session_options(runtime: Any, optimize: bool, threads: int, entries: Mappin
     options.intra_op_num_threads = threads
     level = runtime.GraphOptimizationLevel
     options.graph_optimization_level = level.ORT_ENABLE_ALL if optimize else level.ORT_DISABLE_ALL
-    options.add_session_config_entry(EXACT_8_BIT_PRODUCTS, "1")
+    options.add_session_config_entry(EXACT_8_BIT_PRODUCTS, "0" if has_exact_8_bit_products() else "1")
     for name, text in entries.items():
         if name == "graph_optimization_level":
             options.graph_optimization_level = getattr(level, text)
