@@ -59,16 +59,14 @@ def _with_tf32(candidate: OnnxCandidate, feeds: Mapping[str, Array], found: Mapp
 
 def _apart(found: Mapping[str, Array], other: Mapping[str, Array]) -> str:
     """How far apart two results of the same outputs are, in words."""
-    distances = {name: _distance(array, other[name]) for name, array in found.items() if array.dtype.kind in "biufV"}
+    differences = {name: difference(other[name], array) for name, array in found.items() if array.dtype.kind in "biufV"}
+    distances = {
+        name: largest / scale if scale and largest else math.inf if largest else 0.0
+        for name, (scale, largest, _) in differences.items()
+    }
     worst = max(distances, key=distances.__getitem__, default=None)
     if worst is None or not distances[worst]:
         return "agree to the last bit"
     if not math.isfinite(distances[worst]):
         return f"differ in shape or in what is finite ({worst})"
     return f"differ by {distances[worst]:.1e} of an output's scale at most ({worst})"
-
-
-def _distance(found: Array, other: Array) -> float:
-    """The largest difference over the largest magnitude; infinite where shapes differ, or only one is finite."""
-    scale, apart, _ = difference(other, found)
-    return apart / scale if scale and apart else math.inf if apart else 0.0

@@ -122,7 +122,9 @@ def compare_models(models: Models, feeds: Results) -> Compared:
     check_keys(pairs, reference.keys, candidate.keys)
 
     outputs = [_output(pair, stated) for pair in pairs]
-    moved = _moved_once(bench, [*outputs, *(head for head in heads if head.name in results)])
+    # Where nodes prove what outputs show, only a difference asks how far rounding moves them.
+    is_proven = sides is not None and sides.proves and not bench.limits.coarsest
+    moved = {} if is_proven else _moved_once(bench, [*outputs, *(head for head in heads if head.name in results)])
     report.outputs = _grade(bench, [*outputs, *heads], (expected, results), moved, sides)
     report.rankings = rankings(bench, outputs, (expected, results), report.outputs)
     graded = {comparison.name: comparison for comparison in report.outputs}

@@ -29,7 +29,9 @@ def compare_isolated(
     """
     started = time.perf_counter()
     try:
-        return run_in_child(lambda: compare(replace(how, tell=forwarded(how.tell))), how, how.tell)
+        report = run_in_child(lambda: compare(replace(how, tell=forwarded(how.tell))), how, how.tell)
+        report.seconds = time.perf_counter() - started
+        return report
     except RunEnded as error:
         reason = f"{error}; {raises(SECONDS)}" if error.is_late else str(error)
     except OutOfRuntimeMemory as error:

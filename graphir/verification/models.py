@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import filecmp
 import os
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -119,7 +118,6 @@ def verify_models(
 def _compared(
     reference: tuple[Any, ModelOptions], candidate: tuple[Any, ModelOptions], how: ComparisonOptions
 ) -> VerificationReport:
-    started = time.perf_counter()
     if how.reproduce is not None:
         check_folder(how.reproduce)
     with memory_for("the comparison"):
@@ -130,7 +128,6 @@ def _compared(
             report.placement = under_test.session.nodes()
             row = _row_of(*reference)
             report.notes += how.unused_python("" if row is None else row.live)
-    report.seconds = time.perf_counter() - started
     if how.reproduce is not None and not report.verdict.differs:
         report.notes.append(f"nothing was written to {how.reproduce}: nothing differs")
     return report
@@ -151,31 +148,19 @@ def verify_conversion(
     that either side computes in. `sides` are the graphs of what the judges compute and of the candidate, which name the
     layers where results begin to differ. The comparison runs in a child process.
     """
-    compare = partial(_compare_conversion, judges, imported, graph, candidate, step, sides)
+    plan, wiring = plan_of(how.feeds, FeedRequest.of(graph, how.seed)), Wiring.of(graph)
+
+    def compare(how: ComparisonOptions) -> VerificationReport:
+        with OnnxCandidate(candidate, providers=how.providers, memory=how.memory_budget) as under_test:
+
+            def check(reference: Reference) -> VerificationReport:
+                return verify_sets(Models(reference, under_test, how, graph, wiring, step, sides), plan)
+
+            report = hold_against(judges, imported, check, memory=how.memory_budget)
+            report.placement = under_test.session.nodes()
+        return report
+
     return compare_isolated(compare, how, imported, candidate)
-
-
-def _compare_conversion(
-    judges: Sequence[Judge],
-    imported: Graph | PathLike,
-    graph: Graph,
-    candidate: Graph | PathLike,
-    step: float,
-    sides: Sides | None,
-    how: ComparisonOptions,
-) -> VerificationReport:
-    started = time.perf_counter()
-    plan = plan_of(how.feeds, FeedRequest.of(graph, how.seed))
-    wiring = Wiring.of(graph)
-    with OnnxCandidate(candidate, providers=how.providers, memory=how.memory_budget) as under_test:
-
-        def check(reference: Reference) -> VerificationReport:
-            return verify_sets(Models(reference, under_test, how, graph, wiring, step, sides), plan)
-
-        report = hold_against(judges, imported, check, memory=how.memory_budget)
-        report.placement = under_test.session.nodes()
-    report.seconds = time.perf_counter() - started
-    return report
 
 
 @dataclass(frozen=True)

@@ -55,6 +55,3 @@ class Progress:
         where = f"inputs {self._set!r} ({self._place} of {self._sets})" if self._set and self._sets > 1 else ""
         left = "" if rest is None else f"about {duration(rest)} left"
         self._tell(", ".join(part for part in ("comparing" + (f" on {where}" if where else ""), text, left) if part))
-
-
-__all__ = ["Progress", "duration"]

@@ -22,12 +22,13 @@ from graphir.ops.convolution import Conv
 from graphir.padding import Explicit
 from graphir.runtime.session import OnnxSession
 from graphir.verification.equivalence import Models, compare_models
-from graphir.verification.numbers.compare import Verdict, compare
+from graphir.verification.numbers.compare import compare
 from graphir.verification.options import ComparisonOptions
 from graphir.verification.running.candidate import OnnxCandidate
 from graphir.verification.running.heads import values_before_heads
 from graphir.verification.running.references import RuntimeReference
 from graphir.verification.running.slices import HELD_OF_EACH
+from graphir.verification.verdict import Verdict
 from tests.verification import models
 
 FEEDS = {"data": np.random.Generator(np.random.PCG64(1)).standard_normal((2, 3, 8, 8)).astype(np.float32)}

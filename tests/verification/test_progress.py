@@ -9,7 +9,8 @@ import pytest
 
 from graphir.converters.formats import Reference
 from graphir.converters.mxnet.references import ReferenceEvaluator
-from graphir.verification.progress import Progress, duration
+from graphir.safety.counted import duration
+from graphir.verification.progress import Progress
 from graphir.verification.running.references import Recalled
 from tests.runtime.test_providers import FEEDS
 from tests.verification import models

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -67,3 +68,11 @@ def bare_constants(path: Path) -> Iterator[str]:
 @pytest.mark.parametrize("room", DERIVED)
 def test_every_constant_has_its_reason_beside_it(room: str) -> None:
     assert [one for path in sorted((ROOT / room).glob("*.py")) for one in bare_constants(path)] == []
+
+
+def test_few_modules_stand_between_the_command_and_the_verdict() -> None:
+    """Those through which the graphs of both models go, from the command to the verdict."""
+    package = ROOT.parent
+    paths = [path for path in package.rglob("*.py") if path.name != "sides.py"]
+    modules = [path for path in paths if re.search(r"\bimport .*\bSides\b", path.read_text(encoding="utf-8"))]
+    assert len(modules) <= 15, modules

@@ -17,8 +17,9 @@ from graphir.converters.session import Session
 from graphir.errors import ImportFailure, VerificationError
 from graphir.graph import Graph
 from graphir.types import UNKNOWN, Dim, DType, TensorType
-from graphir.verification.numbers.compare import NOISE_LEAST, Verdict
+from graphir.verification.numbers.compare import NOISE_LEAST
 from graphir.verification.running.references import GoldenCapture
+from graphir.verification.verdict import Verdict
 from tests.typed import untyped
 from tests.verification import models
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
+from graphir.analysis.diff import Row
 from graphir.errors import VerificationError
 from graphir.graph import Node, Value
 from graphir.report.text import plural
 from graphir.verification.numbers.compare import Comparison
-from graphir.verification.pairs.changes import row_text, spoken
+from graphir.verification.pairs.changes import node_names, row_text, spoken
 from graphir.verification.pairs.sides import Sides
 from graphir.verification.regions.judge import Judgement, NotRun, Regions, judge
 from graphir.verification.regions.parts import Known, Segment, Walks, room_for
@@ -134,11 +134,6 @@ class _Inquiry:
             return
         self.report.notes.append(f"nothing was written to {folder}: {'; '.join(reasons)}")
 
-    def _rows(self, nodes: Iterable[Node | None]) -> list[Any]:
-        """What diff says of nodes."""
-        rows = self.sides.rows
-        return list({id(rows[node]): rows[node] for node in nodes if node is not None and node in rows}.values())
-
     def _cause(self, value: Value, segment: Segment | None) -> Cause:
         following = self.walks[0].behind(value) - set(self.found)
         apart = self.differing if self.regions is None else self.differing | self.regions.apart
@@ -154,16 +149,15 @@ class _Inquiry:
         nodes: list[Node | None] = [value.producer, self.known.pairs[value].producer]
         if segment is not None:
             nodes = [*segment.nodes[0], *segment.nodes[1]]
-        rows, where = self._rows(nodes), ""
+        rows, where = self.sides.rows_of(nodes), ""
         if not rows:
             rows = self._changed_before(value)
             where = "; the graphs do not differ here, but before" if rows else ""
         pairs = self.sides.partners
         said = []
         for row in rows[:CHANGES_NAMED]:
-            names = dict.fromkeys(node.name for node in (row.left, row.right) if node is not None)
-            own = not where and len(rows) == 1 and list(names) == [self.known.names[value]]
-            said.append(row_text(row, pairs) if own else f"{' / '.join(names)}: {row_text(row, pairs)}")
+            own = not where and len(rows) == 1 and node_names(row) == self.known.names[value]
+            said.append(row_text(row, pairs) if own else f"{node_names(row)}: {row_text(row, pairs)}")
         more = f"; and {len(rows) - CHANGES_NAMED} more changes" if len(rows) > CHANGES_NAMED else ""
         if said and not where:
             return "; ".join(said) + more
@@ -172,12 +166,12 @@ class _Inquiry:
             return f"{' / '.join(made)}{where}: {'; '.join(said)}{more}"
         return f"{' / '.join(made)}: the graphs do not differ here, the numbers do"
 
-    def _changed_before(self, value: Value) -> list[Any]:
+    def _changed_before(self, value: Value) -> list[Row]:
         """The nearest changes that a value depends on: what they do may show only further on."""
-        found: dict[int, Any] = {}
+        found: dict[int, Row] = {}
         for walks, held in zip(self.walks, (value, self.known.pairs[value]), strict=True):
             for before in walks.ordered(walks.before(held))[::-1]:
-                found |= {id(row): row for row in self._rows([before.producer])}
+                found |= {id(row): row for row in self.sides.rows_of([before.producer])}
                 if len(found) > CHANGES_NAMED:
                     break
         return list(found.values())

@@ -16,7 +16,10 @@ from graphir.graph import Graph
 from graphir.runtime.providers import Choice, choose_providers
 from graphir.safety.foreign_text import one_line
 from graphir.types import DType, TensorType
+from graphir.verification.numbers.compare import difference
 from graphir.verification.regions.parts import Segment
+from graphir.verification.running.candidate import OnnxCandidate
+from graphir.verification.running.layouts import order_inside
 
 SCRIPT = '''"""Runs reference.onnx and candidate.onnx on the numbers beside them and prints how their results differ.
 
@@ -104,9 +107,10 @@ def write_minimal(
         inputs = {value.name: fed[side][value.name] for value in part.inputs}
         results[which] = _result(part, inputs, optimize=side == 1, providers=providers if side == 1 else "cpu")
         made[which] = part, inputs
-    order = _order(results["candidate"], results["reference"])
+    order = order_inside(results["candidate"], results["reference"])
     laid = results["candidate"].transpose(order) if order else results["candidate"]
-    if not _differs(results["reference"], laid, limit):
+    scale, largest, _ = difference(results["reference"], laid)
+    if largest <= limit * scale:
         raise VerificationError(
             f"{segment.value.name}: the parts of both models give the same on these numbers, so they reproduce nothing"
         )
@@ -167,8 +171,6 @@ def _written(
 def _result(
     part: Graph, inputs: Mapping[str, Array], *, optimize: bool, providers: str | Sequence[str]
 ) -> Array:
-    from graphir.verification.running.candidate import OnnxCandidate
-
     try:
         with OnnxCandidate(part, optimize=optimize, providers=providers) as under_test:
             (found,) = under_test.run(inputs).values()
@@ -176,21 +178,3 @@ def _result(
     except GraphirError as error:
         name = part.outputs[0].name
         raise VerificationError(f"the part of a model that makes {name} does not run: {error}") from error
-
-
-def _order(found: Array, expected: Array) -> tuple[int, ...]:
-    from graphir.verification.running.layouts import order_inside
-
-    order = order_inside(found, expected)
-    return order if len(order) == found.ndim else ()
-
-
-def _differs(expected: Array, found: Array, limit: float) -> bool:
-    if expected.shape != found.shape:
-        return True
-    a, b = expected.astype(np.float64), found.astype(np.float64)
-    finite = np.isfinite(a)
-    if not np.array_equal(finite, np.isfinite(b)):
-        return True
-    scale = float(np.abs(a[finite]).max(initial=0.0))
-    return float(np.abs(a[finite] - b[finite]).max(initial=0.0)) > limit * scale

@@ -144,7 +144,7 @@ def gather_evidence(
     `asked` are the outputs and the values before heads, `runs` the candidate's outputs, and what they are where
     rounding moved the feeds; `sides` are the graphs of both.
     """
-    if sides is not None and not sides.made_of and sides.graphs is not None:
+    if sides is not None and sides.proves:
         # Nodes that are the same prove it for all inputs, and each that differs is run by itself.
         return Weighed(Evidence())
     outputs, heads = asked

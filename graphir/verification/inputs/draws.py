@@ -318,6 +318,3 @@ def _span(dtype: DType, draw: Draw) -> tuple[int, int]:
         return 0, high if draw.integers == "full" else min(high, UINT8)
     high = (1 << (dtype.bits - 1)) - 1
     return (-high, high) if draw.integers == "full" else (-min(high, SMALL), min(high, SMALL - 1))
-
-
-__all__ = ["DRAWS", "EDGES", "MASK", "NORMAL", "WIDE", "Draw", "is_measured", "make_feeds", "perturbed"]

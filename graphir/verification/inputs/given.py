@@ -178,12 +178,9 @@ def recorded_feeds(recorded: Mapping[str, Array], inputs: Sequence[str]) -> dict
     return dict(recorded) if renamed else chosen(recorded, inputs)
 
 
-def feeds_of(
-    feeds: Feeds | None, graph: Graph, seed: int, other: Mapping[str, Sequence[object]] | None = None
-) -> dict[str, Array]:
-    """Return the first set that is given for a graph's inputs, else drawn values, in sizes that suit the inputs of the
-    `other` model."""
-    return plan_of(feeds, FeedRequest.of(graph, seed, other)).first().attempts[0]()
+def feeds_of(feeds: Feeds | None, graph: Graph, seed: int) -> dict[str, Array]:
+    """Return the first set that is given for a graph's inputs, else drawn values."""
+    return plan_of(feeds, FeedRequest.of(graph, seed)).first().attempts[0]()
 
 
 def file_plan(

@@ -249,9 +249,3 @@ def _map_attempts(
         ]
 
     return changed
-
-
-__all__ = [
-    "ALL", "NAMES", "FeedPlan", "FeedSet", "StateInput", "about_settled", "carried", "drawn_sets", "joined",
-    "one_set", "state_inputs", "with_state", "without_state",
-]  # fmt: skip

@@ -195,6 +195,11 @@ def _about_infinities(reference: Array, candidate: Array) -> str:
     return f"{said}: {overflown} finite numbers overflow to infinity in the candidate" if overflown else said
 
 
+def same(array: Array, other: Array) -> bool:
+    """Whether two runs of a value gave the same."""
+    return array.shape == other.shape and not difference(array, other)[1]
+
+
 def relative_change(array: Array, again: Array) -> float:
     """The largest difference over the scale; 0 where nothing can be said of it."""
     scale, max_abs, _ = difference(array, again)
@@ -361,27 +366,19 @@ def _precision(reference: Array, candidate: Array, step: float) -> tuple[float, 
     return (max(own[0], other[0]), max(own[1], other[1])) if other[0] <= max(own[0], step) else own
 
 
-def _steps(*arrays: Array) -> tuple[float, float]:
-    """The coarser relative step and the larger smallest normal number of the arrays' floating point types."""
-    found = [(0.0, 0.0)]
-    for array in arrays:
-        if array.dtype.kind in "fc":
-            info: Any = np.finfo(array.dtype)
-        elif array.dtype.kind == "V":
-            import ml_dtypes
+def _steps(array: Array) -> tuple[float, float]:
+    """The relative step and the smallest normal number of an array's floating point type; 0 of any other type."""
+    info: Any
+    if array.dtype.kind in "fc":
+        info = np.finfo(array.dtype)
+    elif array.dtype.kind == "V":
+        import ml_dtypes
 
-            finfo: Any = ml_dtypes.finfo
-            try:
-                info = finfo(array.dtype)
-            except ValueError:  # the small integer types
-                continue
-        else:
-            continue
-        found.append((float(info.eps), float(info.tiny)))
-    return max(step for step, _ in found), max(smallest for _, smallest in found)
-
-
-__all__ = [
-    "Comparison", "Floor", "Verdict", "compare", "difference", "grade", "is_exact", "moves_too_much", "noise_limit",
-    "relative_change",
-]  # fmt: skip
+        finfo: Any = ml_dtypes.finfo
+        try:
+            info = finfo(array.dtype)
+        except ValueError:  # the small integer types
+            return 0.0, 0.0
+    else:
+        return 0.0, 0.0
+    return float(info.eps), float(info.tiny)

@@ -72,6 +72,11 @@ def partners(difference: Difference) -> dict[Node, Node]:
     return dict(both) | {right: left for left, right in both}
 
 
+def node_names(row: Row) -> str:
+    """Return the names of a row's nodes, one if they are the same."""
+    return " / ".join(dict.fromkeys(node.name for node in (row.left, row.right) if node is not None))
+
+
 def row_text(row: Row, pairs: Mapping[Node, Node]) -> str:
     """What differs about two nodes, in one line without their names. `pairs` are the counterparts of nodes."""
     said = dict.fromkeys(line.text for line in _row_lines(row, pairs))

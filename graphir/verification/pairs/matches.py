@@ -121,14 +121,13 @@ def _fittings(
                     moved = channel_moves(len(shape))[move]
                     order = moved if fits([shape[axis] for axis in moved], inputs[name]) else order
                 made[name] = source, order
-            suits = (_suits(feeds[source], order, inputs[name]) for name, (source, order) in made.items())
-            if made != fitting and all(suits):
+            shapes = {
+                name: feeds[source].transpose(order).shape if order else feeds[source].shape
+                for name, (source, order) in made.items()
+            }
+            suits = all(len(shape) == len(inputs[name]) and fits(shape, inputs[name]) for name, shape in shapes.items())
+            if made != fitting and suits:
                 yield made
-
-
-def _suits(feed: Array, order: Order, wanted: Sequence[Any]) -> bool:
-    shape = [feed.shape[axis] for axis in order] if order else feed.shape
-    return len(shape) == len(wanted) and fits(shape, wanted)
 
 
 def agreeing_outputs(

@@ -3,7 +3,7 @@ other."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 
 from graphir.analysis.completion import Counterparts
@@ -56,7 +56,12 @@ class Sides:
     @property
     def tells(self) -> bool:
         """Whether there are two graphs that differ, and were not made to."""
-        return not self.made_of and self.graphs is not None and not self.difference.is_equal
+        return self.proves and not self.difference.is_equal
+
+    @property
+    def proves(self) -> bool:
+        """Whether nodes that are the same prove outputs: there are two graphs, and none was made of the other."""
+        return not self.made_of and self.graphs is not None
 
     @cached_property
     def counterparts(self) -> Counterparts:
@@ -97,6 +102,11 @@ class Sides:
                     if node is not None:
                         found.setdefault(self._outermost(node, row), row)
         return found
+
+    def rows_of(self, nodes: Iterable[Node | None]) -> list[Row]:
+        """Return the rows in which nodes differ, each once."""
+        rows = [self.rows[node] for node in nodes if node is not None and node in self.rows]
+        return list({id(row): row for row in rows}.values())
 
     def _outermost(self, node: Node, row: Row) -> Node:
         """The node of the main graph that a node of a subgraph lies in."""

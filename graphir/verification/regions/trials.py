@@ -28,7 +28,7 @@ from graphir.verification.inputs.sets import Made
 from graphir.verification.numbers.compare import LEAST_STEPS, Comparison
 from graphir.verification.numbers.limits import Limits
 from graphir.verification.numbers.local import local_limit, worst_channel
-from graphir.verification.pairs.changes import row_text
+from graphir.verification.pairs.changes import node_names, row_text
 from graphir.verification.pairs.sides import Sides
 from graphir.verification.running.bench import Bench
 from graphir.verification.running.candidate import OnnxCandidate
@@ -330,9 +330,7 @@ class _Trials:
         ]  # fmt: skip
 
     def _rows(self, segment: Segment) -> list[Row]:
-        rows = self._sides.rows
-        nodes = [*segment.nodes[0], *segment.nodes[1]]
-        return list({id(rows[node]): rows[node] for node in nodes if node in rows}.values())
+        return self._sides.rows_of([*segment.nodes[0], *segment.nodes[1]])
 
     def _sentence(self, trial: _Trial) -> str:
         """What is not proven of a part, "" if it gives the same results by itself."""
@@ -345,10 +343,7 @@ class _Trials:
 
     def _names(self, rows: Sequence[Row]) -> str:
         pairs = self._sides.partners
-        said = []
-        for row in sorted(rows, key=_has_no_decision)[:2]:
-            names = dict.fromkeys(node.name for node in (row.left, row.right) if node is not None)
-            said.append(f"{' / '.join(names)}: {row_text(row, pairs)}")
+        said = [f"{node_names(row)}: {row_text(row, pairs)}" for row in sorted(rows, key=_has_no_decision)[:2]]
         return "; ".join(said) + (f" and {len(rows) - 2} more changes" if len(rows) > 2 else "")
 
 

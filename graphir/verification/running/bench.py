@@ -11,7 +11,7 @@ import numpy as np
 
 from graphir.arrays import Array
 from graphir.ops import traits, traits_of
-from graphir.verification.numbers.compare import NOISE_FACTOR, Comparison, Floor, difference, moves_too_much
+from graphir.verification.numbers.compare import NOISE_FACTOR, Comparison, Floor, moves_too_much, same
 from graphir.verification.numbers.limits import Limits
 from graphir.verification.numbers.local import BESIDE_ONE
 from graphir.verification.running.noise import Rounding
@@ -113,7 +113,9 @@ class Bench:
         compared: list[Comparison] = []
         for part in self._parts(list(order), layers):
             expected |= {name: array for name, array in part.items() if name in wanted}
-            compared += self._compare_slice({name: array for name, array in part.items() if name in layers})
+            inside = {name: array for name, array in part.items() if name in layers}
+            compared += self.compare([Asked(name, name, self.layers[name]) for name in inside], inside)
+            del inside
             large = sum(array.nbytes for array in part.values()) >= WORTH_RETURNING
             part.clear()
             if large:
@@ -139,9 +141,6 @@ class Bench:
             part[name] = array
             del array
         yield part
-
-    def _compare_slice(self, expected: Mapping[str, Array]) -> list[Comparison]:
-        return self.compare([Asked(source, source, self.layers[source]) for source in expected], expected)
 
     def compare(
         self,
@@ -247,8 +246,9 @@ class Bench:
     def _regrade(self, pair: ComparedPair, theirs: Floor) -> bool:
         """Grade a pair again now that the reference's floor is known; whether it passes."""
         if pair.excused_by_place:
-            both = _larger(pair.floor.deviation, theirs.deviation)
-            pair.result = self.graded(pair, replace(pair.floor, deviation=both))
+            known = [held for held in (pair.floor.deviation, theirs.deviation) if held is not None]
+            largest = np.maximum(known[0], known[-1]) if known else None
+            pair.result = self.graded(pair, replace(pair.floor, deviation=largest))
         elif not self._is_quantization_unstable(pair) and (
             pair.result.verdict is not Verdict.NOT_DETERMINISTIC or not moves_too_much(theirs, pair.step)
         ):
@@ -332,14 +332,3 @@ class Bench:
         results = self.rounding.plain(names)
         reacting = self.reacting(results, {} if self.rounding.moves_weights else self.rounding.first(names))
         return reacting | self.reacting_to_large_change({name: results[name] for name in names if name not in reacting})
-
-
-def same(array: Array, other: Array) -> bool:
-    """Whether two runs of a value gave the same."""
-    return array.shape == other.shape and not difference(array, other)[1]
-
-
-def _larger(first: Array | None, second: Array | None) -> Array | None:
-    if first is None or second is None:
-        return second if first is None else first
-    return np.maximum(first, second)

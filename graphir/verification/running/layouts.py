@@ -129,6 +129,3 @@ def check_keys(
             raise VerificationError(
                 f"the models differ: the maps of output {source} have the keys {expected}, the candidate's {keys}"
             )
-
-
-__all__ = ["Fitting", "Keys", "as_arrays", "check_keys", "fit_inputs", "fitted_feeds", "order_inside", "order_outside"]

@@ -12,6 +12,7 @@ import numpy as np
 from graphir.arrays import Array
 from graphir.graph import Graph
 from graphir.verification.inputs.draws import is_measured, perturbed
+from graphir.verification.numbers.compare import same
 
 from .candidate import KEPT_SHARE, OnnxCandidate
 from .heads import COARSE
@@ -55,10 +56,6 @@ class Rounding:
         """The same of the candidate on other feeds."""
         return Rounding(self._candidate, self._graph, feeds, self._seed, self._coarse, self._extra)
 
-    def with_outputs(self, extra: Sequence[str]) -> Rounding:
-        """The same, in which runs that are made anyway give these values too."""
-        return Rounding(self._candidate, self._graph, self._feeds, self._seed, self._coarse, extra)
-
     @cached_property
     def _fine(self) -> list[Feeds]:
         return self._moved(0.0)
@@ -89,7 +86,7 @@ class Rounding:
             for turn in range(PERTURBATIONS):
                 other = perturbed(self._graph, weights, self._seed + turn, self._coarse if coarse else 0.0)
                 rerun = self._run_with_weights(moved[turn] if moved else self._feeds, names, other)
-                self.reacted |= {name for name in names if not _same(base[name], rerun[name])}
+                self.reacted |= {name for name in names if not same(base[name], rerun[name])}
                 yield {name: rerun[name] for name in names}
         for feeds in moved[passed:]:
             yield self._candidate.run_cached(feeds, names)
@@ -191,10 +188,6 @@ class Rounding:
         """The named values of the first of the runs; none where no feed can be moved."""
         moved = self.feeds(coarse=coarse)
         return self._candidate.run_cached(moved[0], names) if moved else {}
-
-
-def _same(array: Array, other: Array) -> bool:
-    return array.shape == other.shape and bool(np.array_equal(array, other, equal_nan=array.dtype.kind in "fc"))
 
 
 def infinite_values(candidate: OnnxCandidate, feeds: Mapping[str, Array]) -> Iterator[str]:

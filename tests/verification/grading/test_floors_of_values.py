@@ -158,7 +158,7 @@ def test_what_rounding_alone_moves_too_far_is_no_fault_where_each_region_agrees(
     other = ILL.replace("m = MatMul(x, w)", "m = Gemm<alpha = 1.0000004>(x, w)")
     report = held(tmp_path, ILL, other)
     assert report.verdict is Verdict.NOISE
-    assert "rounding alone moves it" in report.outputs[0].note
+    assert "rounding on the way" in report.outputs[0].note
     assert "rounding on the way" in report.outputs[0].note
 
 

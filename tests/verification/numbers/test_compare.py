@@ -15,13 +15,13 @@ from graphir.verification.numbers.compare import (
     NOISE_LEAST,
     NOISE_MOST,
     Floor,
-    Verdict,
     compare,
     difference,
     grade,
     noise_limit,
 )
 from graphir.verification.numbers.limits import within_a_step
+from graphir.verification.verdict import Verdict
 from tests.typed import untyped
 
 F32, F16, BF16 = np.float32, np.float16, ml_dtypes.bfloat16
