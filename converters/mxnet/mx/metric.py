@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -302,6 +303,32 @@ _KINDS: dict[str, type[EvalMetric]] = {
 }
 
 
+_SCORES = {"f1": "F1", "mcc": "MCC", "pearsonr": "PearsonCorrelation", "pearsoncorrelation": "PearsonCorrelation"}
+"""Metrics of another module, which needs this one."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _SCORES.values():
+        raise AttributeError(f"mx.metric.{name} is not here; there are {', '.join(__all__)}")
+    return getattr(importlib.import_module(f"{__name__}_scores"), name)
+
+
+def register(klass: type[EvalMetric]) -> type[EvalMetric]:
+    """Make a metric known by its name in lower case."""
+    _KINDS[klass.__name__.lower()] = klass
+    return klass
+
+
+def alias(*aliases: str) -> Callable[[type[EvalMetric]], type[EvalMetric]]:
+    """Return a decorator that makes a metric known by other names."""
+
+    def registered(klass: type[EvalMetric]) -> type[EvalMetric]:
+        _KINDS.update(dict.fromkeys(map(str.lower, aliases), klass))
+        return klass
+
+    return registered
+
+
 def create(metric: Any, *args: Any, **kwargs: Any) -> EvalMetric:
     """The metric of a name, of a function, of several, or itself. Raises AssertionError for a name that none has."""
     if isinstance(metric, EvalMetric):
@@ -310,7 +337,9 @@ def create(metric: Any, *args: Any, **kwargs: Any) -> EvalMetric:
         return CustomMetric(metric, *args, **kwargs)
     if isinstance(metric, list | tuple):
         return CompositeEvalMetric([create(held, *args, **kwargs) for held in metric])
-    kind = _KINDS.get(str(metric).lower())
+    kind = _KINDS.get(str(metric).lower()) or _SCORES.get(str(metric).lower())
+    if isinstance(kind, str):
+        kind = __getattr__(kind)
     if kind is None:
         raise AssertionError(f"{metric} is not registered; metrics here are {', '.join(sorted(_KINDS))}")
     return kind(*args, **kwargs)
@@ -340,7 +369,9 @@ __all__ = [
     "NegativeLogLikelihood",
     "Perplexity",
     "TopKAccuracy",
+    "alias",
     "check_label_shapes",
     "create",
     "np",
+    "register",
 ]

@@ -15,12 +15,13 @@ import numpy.testing as npt
 from graphir.arrays import Array
 from graphir.converters.mxnet.mx import context
 from graphir.converters.mxnet.mx.context import Context, current_context
+from graphir.converters.mxnet.mx.gluon import utils
 from graphir.converters.mxnet.mx.ndarray import NDArray
 from graphir.converters.mxnet.mx.ndarray import array as nd_array
 from graphir.converters.mxnet.mx.refusals import refused_name
 
 DOWNLOADS = (
-    "download download_model get_bz2_data get_cifar10 get_mnist get_mnist_iterator get_mnist_pkl get_mnist_ubyte "
+    "download_model get_bz2_data get_cifar10 get_mnist get_mnist_iterator get_mnist_pkl get_mnist_ubyte "
     "get_zip_data get_im2rec_path"
 )
 TRAINING = (
@@ -311,6 +312,13 @@ class DummyIter:
         """Do nothing: each batch is the first."""
 
 
+def download(
+    url: str, fname: str | None = None, dirname: str | None = None, overwrite: bool = False, retries: int = 5
+) -> str:
+    """Return the file of a URL that is on the disk already. Raises MXNetError if it is not: nothing is downloaded."""
+    return utils.download(url, os.path.join(dirname or "", fname or url.split("/")[-1]))
+
+
 def __getattr__(name: str) -> Any:
     if name in DOWNLOADS.split():
         hint = "nothing is downloaded here: put the file on the disk and read it"
@@ -325,9 +333,35 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
-    "DummyIter", "almost_equal", "almost_equal_ignore_nan", "assert_allclose", "assert_almost_equal",
-    "assert_almost_equal_ignore_nan", "assert_exception", "check_symbolic_forward", "create_2d_tensor", "create_vector",
-    "default_context", "default_dtype", "environment", "get_atol", "get_rtol", "get_tols", "list_gpus", "np_reduce",
-    "rand_coord_2d", "rand_ndarray", "rand_shape_2d", "rand_shape_3d", "rand_shape_nd", "random_arrays",
-    "random_sample", "retry", "same", "same_array", "set_default_context", "simple_forward",
+    "DummyIter",
+    "almost_equal",
+    "almost_equal_ignore_nan",
+    "assert_allclose",
+    "assert_almost_equal",
+    "assert_almost_equal_ignore_nan",
+    "assert_exception",
+    "check_symbolic_forward",
+    "create_2d_tensor",
+    "create_vector",
+    "default_context",
+    "default_dtype",
+    "download",
+    "environment",
+    "get_atol",
+    "get_rtol",
+    "get_tols",
+    "list_gpus",
+    "np_reduce",
+    "rand_coord_2d",
+    "rand_ndarray",
+    "rand_shape_2d",
+    "rand_shape_3d",
+    "rand_shape_nd",
+    "random_arrays",
+    "random_sample",
+    "retry",
+    "same",
+    "same_array",
+    "set_default_context",
+    "simple_forward",
 ]  # fmt: skip

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from graphir.converters.mxnet.mx.base import MXNetError
 from graphir.converters.mxnet.mx.context import Context
 from graphir.converters.mxnet.mx.ndarray import NDArray, array
 
@@ -54,4 +57,28 @@ def split_and_load(data: Any, ctx_list: list[Context], batch_axis: int = 0, even
     return [part.as_in_context(ctx) for part, ctx in zip(parts, ctx_list, strict=True)]
 
 
-__all__ = ["HookHandle", "split_and_load", "split_data"]
+def check_sha1(filename: str, sha1_hash: str) -> bool:
+    """Return whether a file's SHA-1 begins with one."""
+    digest = hashlib.sha1(Path(filename).read_bytes()).hexdigest()
+    return digest[: len(sha1_hash)] == sha1_hash
+
+
+def download(
+    url: str, path: str | None = None, overwrite: bool = False, sha1_hash: str | None = None, retries: int = 5,
+    verify_ssl: bool = True,
+) -> str:  # fmt: skip
+    """Return the file of a URL that is on the disk already. Raises MXNetError if it is not: nothing is downloaded."""
+    name = url.split("/")[-1]
+    file = Path(name if path is None else path).expanduser()
+    file = file / name if file.is_dir() else file
+    if not file.is_file() or (sha1_hash is not None and not check_sha1(str(file), sha1_hash)):
+        raise MXNetError(f"nothing is downloaded here: put {url} into {file}")
+    return str(file)
+
+
+def shape_is_known(shape: Any) -> bool:
+    """Return whether all sizes of a shape are known."""
+    return shape is not None and all(size > 0 for size in shape)
+
+
+__all__ = ["HookHandle", "check_sha1", "download", "shape_is_known", "split_and_load", "split_data"]

@@ -436,3 +436,26 @@ prob = net(transform(mx.image.imread('smooth.png')), mx.nd.zeros(1))
 top = prob.topk(k=3)[0].asnumpy().astype(int).tolist()
 print(top, [round(float(prob[0][i].asscalar()), 3) for i in top])
 """)
+script("metrics", """
+import mxnet as mx, numpy as np
+r = np.random.RandomState(3)
+for name in ('f1', 'mcc', 'pearsonr'):
+    for average in ('macro', 'micro')[:1 if name == 'pearsonr' else 2]:
+        metric = mx.metric.create(name, average=average)
+        print(metric.get()[0])
+        for _ in range(3):
+            label, pred = mx.nd.array(r.randint(0, 2, 7)), mx.nd.array(r.rand(7, 2))
+            metric.update([label], [pred[:, 1] if name == 'pearsonr' else pred])
+        print(metric.get()[0], round(float(metric.get()[1]), 5))
+@mx.metric.register
+class Own(mx.metric.EvalMetric):
+    def __init__(self): super(Own, self).__init__('own')
+    def update(self, labels, preds): self.sum_metric += 1; self.num_inst += 1
+print(mx.metric.create('own').get()[0], mx.metric.F1.__name__)
+""")
+script("files_that_are_there", """
+import mxnet as mx
+print(mx.gluon.utils.download('http://example.com/smooth.png', path='smooth.png', overwrite=False))
+print(mx.test_utils.download('http://example.com/smooth.png', overwrite=False), mx.gluon.utils.shape_is_known((2, 3)))
+print(mx.gluon.utils.check_sha1('smooth.png', 'ab'))
+""")

@@ -1,0 +1,98 @@
+"""Metrics of counts and of correlation: F1, MCC, Pearson's."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from graphir.arrays import Array
+from graphir.converters.mxnet.mx.metric import EvalMetric
+
+
+class _Counts(EvalMetric):
+    """A score of two classes: the mean of those of all batches (`macro`), or that of all samples (`micro`)."""
+
+    def __init__(
+        self, name: str, output_names: Any = None, label_names: Any = None, average: str = "macro"
+    ) -> None:
+        self.average = average
+        super().__init__(name, output_names, label_names)
+
+    def reset(self) -> None:
+        """Forget all samples."""
+        self.counts = np.zeros((2, 2))
+        super().reset()
+
+    def add(self, label: Array, prediction: Array) -> None:
+        """Add one label array and its scores of two classes. Raises ValueError for more classes."""
+        classes, truth = prediction.argmax(axis=1), label.astype(np.int32)
+        if len(np.unique(truth)) > 2:
+            raise ValueError(f"{type(self).__name__} currently only supports binary classification.")
+        np.add.at(self.counts, ((truth == 1).ravel().astype(int), (classes == 1).ravel().astype(int)), 1)
+
+    def update(self, labels: Any, preds: Any) -> None:
+        """Add a batch."""
+        super().update(labels, preds)
+        if self.average == "macro":
+            self.sum_metric += self.score()
+            self.num_inst += 1
+            self.counts[:] = 0
+        else:
+            self.num_inst = self.counts.sum()
+            self.sum_metric = self.score() * self.num_inst
+
+    def score(self) -> float:
+        """Return the score of the samples counted, by truth and by prediction."""
+        raise NotImplementedError(f"{type(self).__name__} does not define score")
+
+
+class F1(_Counts):
+    """2 precision recall / (precision + recall)."""
+
+    def __init__(
+        self, name: str = "f1", output_names: Any = None, label_names: Any = None, average: str = "macro"
+    ) -> None:
+        super().__init__(name, output_names, label_names, average)
+
+    def score(self) -> float:
+        """Return F1, 0 where nothing is positive."""
+        (_, wrong), (missed, hits) = self.counts
+        return float(2 * hits / (2 * hits + wrong + missed)) if hits else 0.0
+
+
+class MCC(_Counts):
+    """Matthews' correlation coefficient."""
+
+    def __init__(
+        self, name: str = "mcc", output_names: Any = None, label_names: Any = None, average: str = "macro"
+    ) -> None:
+        super().__init__(name, output_names, label_names, average)
+
+    def score(self) -> float:
+        """Return the coefficient; sums that are 0 count as 1."""
+        (rest, wrong), (missed, hits) = self.counts
+        if not self.counts.any():
+            return 0.0
+        terms = (hits + wrong, hits + missed, rest + wrong, rest + missed)
+        return float((hits * rest - wrong * missed) / math.sqrt(math.prod(term for term in terms if term)))
+
+
+class PearsonCorrelation(EvalMetric):
+    """The correlation of predictions and labels, the mean over batches."""
+
+    def __init__(
+        self, name: str = "pearsonr", output_names: Any = None, label_names: Any = None, average: str = "macro"
+    ) -> None:
+        if average != "macro":
+            raise ValueError("PearsonCorrelation is computed of each batch here (average='macro')")
+        super().__init__(name, output_names, label_names)
+
+    def add(self, label: Array, prediction: Array) -> None:
+        """Add one label array and its prediction."""
+        self.sum_metric += float(np.corrcoef(prediction.ravel(), label.ravel())[0, 1])
+        self.num_inst += 1
+
+
+__all__ = ["F1", "MCC", "PearsonCorrelation"]
