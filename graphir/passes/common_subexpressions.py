@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from hashlib import sha256
 
 from graphir.graph import Graph, Node, Value
 from graphir.ops.foreign import Foreign
 from graphir.ops.random import OPERATORS as RANDOM
 from graphir.ops.shape_parts import Concat
+from graphir.types import DType
 
 from .dead_code import remove_dead_code
 from .outcome import Outcome
@@ -37,6 +39,27 @@ def merge_equal_nodes(graph: Graph) -> Outcome:
         outcome.note(node.name, "another node applies the same operator to the same operands")
     if outcome:
         outcome |= remove_dead_code(graph)
+    return outcome
+
+
+def share_parameters(graph: Graph) -> Outcome:
+    """Let one parameter stand for all that hold the same bytes in the same shape; what alone is held by an output
+    stays. Linear in their bytes, of which only those are read that have a twin by dtype and shape."""
+    alike: dict[Hashable, list[Value]] = {}
+    for value in graph.parameters:
+        if value.tensor is not None and value.dtype is not DType.STRING and value.graph is graph:
+            alike.setdefault((value.dtype, value.tensor.shape), []).append(value)
+    outcome = Outcome()
+    for values in alike.values():
+        first: dict[bytes, Value] = {}
+        for value in values if len(values) > 1 else ():
+            assert value.tensor is not None
+            twin = first.setdefault(sha256(value.tensor.numpy().tobytes()).digest(), value)
+            if twin is not value and not value.is_held:
+                graph.replace_uses(value, twin)
+                twin.sources = tuple(dict.fromkeys((*twin.sources, *value.sources)))
+                graph.erase_value(value)
+                outcome.note(value.name, "another parameter holds the same")
     return outcome
 
 

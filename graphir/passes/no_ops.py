@@ -16,6 +16,7 @@ from graphir.ops.bitwise import CastLike
 from graphir.ops.creation import ConstantOfShape
 from graphir.ops.shape import Expand, Pad, Shape, Tile
 from graphir.ops.shape_parts import Concat, Slice, Split
+from graphir.ops.slicing import BEYOND
 from graphir.types import DType, Unknown
 
 from .inline import take_place
@@ -50,7 +51,15 @@ def _drop_slice(graph: Graph, node: Node) -> Accepted:
     """A step backwards keeps the shape and turns the order round."""
     steps = node.inputs[4] if len(node.inputs) > 4 else None
     forwards = steps is None or all(step > 0 for step in _numbers(steps) or (0,))
-    return forwards and _drop_if_same_shape(graph, node)
+    return forwards and (_drop_if_same_shape(graph, node) or (_has_no_bounds(node, steps) and _drop(graph, node)))
+
+
+def _has_no_bounds(node: Node, steps: Value | None) -> bool:
+    """Return whether a Slice takes each axis from 0 to beyond its end in steps of 1, whatever the sizes are."""
+    starts, ends = _numbers(node.inputs[1]), _numbers(node.inputs[2])
+    if starts is None or ends is None or any(starts) or any(end < BEYOND for end in ends):
+        return False
+    return steps is None or set(_numbers(steps) or (0,)) == {1}
 
 
 def _drop_pad(graph: Graph, node: Node) -> Accepted:

@@ -126,12 +126,13 @@ def smallest(evaluator: Evaluator | None, operators: Collection[type[Operator]] 
     Further `operators` are recognised in what spells them out. Without `evaluator` constants that inference does not
     know are left.
     """
-    from .common_subexpressions import merge_equal_nodes
+    from .common_subexpressions import merge_equal_nodes, share_parameters
     from .fold_constants import fold_constants
     from .fold_pad import fold_pads
     from .fold_scales import fold_scales
     from .fusions import MERGES, fusions
     from .fusions.rows import flatten_products
+    from .inline_branches import inline_branches
     from .known_sizes import SIZES, share_known_sizes
     from .neutral import NEUTRAL
     from .no_ops import NO_OPS
@@ -150,8 +151,9 @@ def smallest(evaluator: Evaluator | None, operators: Collection[type[Operator]] 
         step(apply_rules, rules=fusions(operators)),
         step(apply_rules, rules=MERGES),
         step(flatten_products),
+        step(share_parameters),  # behind what changes the weights of one node, and leaves shared ones alone
     )
-    return Pipeline("smallest", tuple(map(_everywhere, steps)), MOST_ROUNDS)
+    return Pipeline("smallest", (step(inline_branches), *map(_everywhere, steps)), MOST_ROUNDS)
 
 
 def _everywhere(step: Step) -> Step:

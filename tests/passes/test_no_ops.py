@@ -17,6 +17,8 @@ DROPPED = [
     ("g (float[2,3] x) => (float[2,3] y, bool[2,3] m) { y, m = Dropout(x) }", "ConstantOfShape Identity"),
     ("g (float[2,3] x) => (float[2,3] y) <int64[1] s = {0}, int64[1] e = {9}> { d = Slice(x, s, e) y = Neg(d) }",
      "Neg"),
+    ("g (float[2,3] x) => (float[2,3] y) <int64[1] s = {0}, int64[1] e = {9223372036854775807}, int64[1] a = {1}> "
+     "{ d = Slice(x, s, e, a) y = Neg(d) }", "Neg"),
     ("g (float[2,3] x) => (float[2,3] y) <int64[4] p = {0,0,0,0}> { d = Pad(x, p) y = Neg(d) }", "Neg"),
     ("g (float[2,3] x) => (float[2,3] y) <int64[2] n = {1,3}> { d = Expand(x, n) y = Neg(d) }", "Neg"),
     ("g (float[2,3] x) => (float[2,3] y) <int64[2] n = {1,1}> { d = Tile(x, n) y = Neg(d) }", "Neg"),
