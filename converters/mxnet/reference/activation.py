@@ -113,11 +113,6 @@ def softmax(attrs: Attributes, data: Array, *length: Array) -> Array:
     return signed_softmax(attrs, data, length, 1.0)
 
 
-def softmin(attrs: Attributes, data: Array, *length: Array) -> Array:
-    """softmax(-x / temperature) along axis."""
-    return signed_softmax(attrs, data, length, -1.0)
-
-
 def signed_softmax(attrs: Attributes, data: Array, length: tuple[Array, ...], sign: float) -> Array:
     """softmax(sign x / temperature); 0 beyond the length."""
     axis = normalized_axis(attrs.get("axis", -1), data.ndim)
@@ -155,5 +150,5 @@ OPERATORS: Mapping[str, Reference] = {
     "SoftmaxActivation": softmax_activation,
     "log_softmax": log_softmax,
     "softmax": softmax,
-    "softmin": softmin,
+    "softmin": lambda attrs, data, *length: signed_softmax(attrs, data, length, -1.0),
 }

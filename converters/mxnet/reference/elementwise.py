@@ -191,11 +191,6 @@ def cast(attrs: Attributes, data: Array) -> Array:
         return data.astype(named_dtype(attrs["dtype"], data.dtype))
 
 
-def amp_cast(attrs: Attributes, data: Array) -> Array:
-    """Cast of data of 16 and 32 floating bits; others pass."""
-    return cast(attrs, data) if _is_amp(data) else data
-
-
 def _is_amp(data: Array) -> bool:
     return data.dtype in (np.float16, np.float32) or is_bfloat16(data.dtype)
 
@@ -213,16 +208,6 @@ def amp_multicast(attrs: Attributes, *inputs: Array) -> tuple[Array, ...]:
         dtype = inputs[0].dtype if len(narrow) == len(floats) else np.dtype(np.float32)
     with np.errstate(all="ignore"):
         return tuple(array.astype(dtype) if _is_amp(array) else array for array in inputs)
-
-
-def zeros_like(attrs: Attributes, data: Array) -> Array:
-    """Zeros of the same shape and dtype."""
-    return np.zeros_like(data)
-
-
-def ones_like(attrs: Attributes, data: Array) -> Array:
-    """Ones of the same shape and dtype."""
-    return np.ones_like(data)
 
 
 def identity(attrs: Attributes, data: Array, *others: Array) -> Array:
@@ -279,12 +264,12 @@ OPERATORS: Mapping[str, Reference] = {
     "_grad_add": elementwise(np.add),
     "_identity_with_attr_like_rhs": identity,
     "add_n": add_n,
-    "amp_cast": amp_cast,
+    "amp_cast": lambda attrs, data: cast(attrs, data) if _is_amp(data) else data,
     "amp_multicast": amp_multicast,
     "clip": clip,
     "hard_sigmoid": hard_sigmoid,
-    "ones_like": ones_like,
+    "ones_like": lambda attrs, data: np.ones_like(data),
     "smooth_l1": smooth_l1,
     "where": where,
-    "zeros_like": zeros_like,
+    "zeros_like": lambda attrs, data: np.zeros_like(data),
 }

@@ -135,16 +135,6 @@ def zeros(attrs: Attributes) -> Array:
     return filled(attrs, 0.0)
 
 
-def ones(attrs: Attributes) -> Array:
-    """Ones of `shape`."""
-    return filled(attrs, 1.0)
-
-
-def full(attrs: Attributes) -> Array:
-    """`value` everywhere in `shape`."""
-    return filled(attrs, attrs["value"])
-
-
 def eye(attrs: Attributes) -> Array:
     """N by M (N if that is not positive) with ones on diagonal k."""
     rows, columns = int(attrs["N"]), int(attrs.get("M") or 0)
@@ -208,9 +198,9 @@ OPERATORS: Mapping[str, Reference] = {
     "_arange": arange,
     "_contrib_arange_like": arange_like,
     "_eye": eye,
-    "_full": full,
+    "_full": lambda attrs: filled(attrs, attrs["value"]),
     "_linspace": linspace,
-    "_ones": ones,
+    "_ones": lambda attrs: filled(attrs, 1.0),
     "_zeros": zeros,
     "_zeros_without_dtype": zeros,
     "batch_take": batch_take,

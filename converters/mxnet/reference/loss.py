@@ -29,11 +29,6 @@ def prediction(attrs: Attributes, data: Array, *label: Array) -> Array:
     return data
 
 
-def logistic_regression_output(attrs: Attributes, data: Array, *label: Array) -> Array:
-    """sigmoid(x)."""
-    return np.asarray(UNARY["sigmoid"]({}, data))
-
-
 def softmax_cross_entropy(attrs: Attributes, data: Array, label: Array) -> Array:
     """- sum over samples of log max(softmax(x)[label], 1e-8), as a vector of one element."""
     rows = softmax_values(data.astype(accumulator(data.dtype)), 1).astype(data.dtype)
@@ -54,7 +49,7 @@ LABELLED = (
 
 OPERATORS: Mapping[str, Reference] = {
     "LinearRegressionOutput": prediction,
-    "LogisticRegressionOutput": logistic_regression_output,
+    "LogisticRegressionOutput": lambda attrs, data, *label: np.asarray(UNARY["sigmoid"]({}, data)),
     "MAERegressionOutput": prediction,
     "MakeLoss": prediction,
     "SVMOutput": prediction,

@@ -21,16 +21,6 @@ from graphir.converters.mxnet.reference.indexing import filled, in_steps, requir
 FLOAT = np.dtype(np.float32)
 
 
-def zeros(attrs: Attributes) -> Array:
-    """Zeros of `shape`."""
-    return filled(attrs, 0.0)
-
-
-def ones(attrs: Attributes) -> Array:
-    """Ones of `shape`."""
-    return filled(attrs, 1.0)
-
-
 def arange(attrs: Attributes) -> Array:
     """start, start + step, ... before stop, possibly nothing; without stop from 0 to start."""
     start, stop, step = attrs["start"], attrs.get("stop"), attrs.get("step", 1.0)
@@ -137,6 +127,6 @@ OPERATORS: Mapping[str, Reference] = {
     "_npi_identity": identity,
     "_npi_indices": indices,
     "_npi_logspace": logspace,
-    "_npi_ones": ones,
-    "_npi_zeros": zeros,
+    "_npi_ones": lambda attrs: filled(attrs, 1.0),
+    "_npi_zeros": lambda attrs: filled(attrs, 0.0),
 }

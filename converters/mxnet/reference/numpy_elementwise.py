@@ -116,11 +116,6 @@ def without_bool(function: Reference) -> Reference:
     return run
 
 
-def logical_not(attrs: Attributes, data: Array) -> Array:
-    """Whether the element is 0."""
-    return np.asarray(data == 0)
-
-
 UNARY_NAMES = (
     "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "cbrt", "ceil", "cos", "cosh", "degrees", "exp",
     "expm1", "fix", "floor", "log", "log10", "log1p", "log2", "negative", "radians", "reciprocal", "rint", "sign",
@@ -148,7 +143,7 @@ OPERATORS: Mapping[str, Reference] = {
     "_npi_absolute": without_bool(UNARY["abs"]),
     "_npi_add": of_mixed(np.add, np.logical_or),
     "_npi_hypot": of_floats(np.hypot),
-    "_npi_logical_not": logical_not,
+    "_npi_logical_not": lambda attrs, data: np.asarray(data == 0),
     "_npi_mod": of_mixed(BINARY["mod"], None, integers=False),
     "_npi_multiply": of_mixed(np.multiply, np.logical_and),
     "_npi_power": power,

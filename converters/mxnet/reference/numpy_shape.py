@@ -81,11 +81,6 @@ def squeeze(attrs: Attributes, data: Array) -> Array:
     return np.squeeze(data, tuple({normalized_axis(axis, data.ndim) for axis in axes}))
 
 
-def moveaxis(attrs: Attributes, data: Array) -> Array:
-    """The axes `source` at the places `destination`."""
-    return np.moveaxis(data, attrs["source"], attrs["destination"])
-
-
 def roll(attrs: Attributes, data: Array) -> Array:
     """The elements moved along the axes, or all in a row without them."""
     shift, axis = attrs.get("shift"), attrs.get("axis")
@@ -94,16 +89,6 @@ def roll(attrs: Attributes, data: Array) -> Array:
     if axis is not None:
         axis = normalized_axes(axis, data.ndim)
     return np.roll(data, shift[0] if len(shift) == 1 else shift, axis)
-
-
-def atleast_1d(attrs: Attributes, *inputs: Array) -> tuple[Array, ...]:
-    """Every array with an axis or more."""
-    return tuple(np.atleast_1d(each) for each in inputs)
-
-
-def atleast_2d(attrs: Attributes, *inputs: Array) -> tuple[Array, ...]:
-    """Every array with two axes or more, vectors as rows."""
-    return tuple(np.atleast_2d(each) for each in inputs)
 
 
 def atleast_3d(attrs: Attributes, *inputs: Array) -> tuple[Array, ...]:
@@ -194,10 +179,10 @@ def dsplit(attrs: Attributes, data: Array) -> tuple[Array, ...]:
 
 
 OPERATORS: Mapping[str, Reference] = {
-    "_np_atleast_1d": atleast_1d,
-    "_np_atleast_2d": atleast_2d,
+    "_np_atleast_1d": lambda attrs, *inputs: tuple(np.atleast_1d(each) for each in inputs),
+    "_np_atleast_2d": lambda attrs, *inputs: tuple(np.atleast_2d(each) for each in inputs),
     "_np_atleast_3d": atleast_3d,
-    "_np_moveaxis": moveaxis,
+    "_np_moveaxis": lambda attrs, data: np.moveaxis(data, attrs["source"], attrs["destination"]),
     "_np_roll": roll,
     "_np_squeeze": squeeze,
     "_np_transpose": transpose,

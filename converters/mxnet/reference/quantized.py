@@ -214,11 +214,6 @@ def quantized_concat(attrs: Attributes, *operands: Array) -> tuple[Array, ...]:
     return (np.concatenate(parts, axis=int(attrs.get("dim", 1))), *ends(low, high))
 
 
-def quantized_flatten(attrs: Attributes, data: Array, low: Array, high: Array) -> tuple[Array, ...]:
-    """The integers as a matrix."""
-    return (data.reshape(data.shape[0], -1), *ends(low, high))
-
-
 def quantized_add(attrs: Attributes, left: Array, right: Array, *ranges: Array) -> tuple[Array, ...]:
     """The sum in the calibrated range: uint8 if both operands are, else int8. Without a range int32.
 
@@ -273,7 +268,7 @@ OPERATORS: Mapping[str, Reference] = {
     "_contrib_quantized_elemwise_add": quantized_add,
     "_contrib_quantized_elemwise_mul": quantized_mul,
     "_contrib_quantized_embedding": quantized_embedding,
-    "_contrib_quantized_flatten": quantized_flatten,
+    "_contrib_quantized_flatten": lambda attrs, data, low, high: (data.reshape(data.shape[0], -1), *ends(low, high)),
     "_contrib_quantized_fully_connected": quantized_fully_connected,
     "_contrib_quantized_pooling": quantized_pooling,
     "_contrib_requantize": requantize,

@@ -193,11 +193,6 @@ def arg_reduction(function: Callable[..., Any]) -> Reference:
     return run
 
 
-def argmax_channel(attrs: Attributes, data: Array) -> Array:
-    """The position of the maximum along axis 1, in the data's dtype."""
-    return shaped(np.asarray(np.argmax(data, axis=1)).astype(data.dtype))
-
-
 def order(attrs: Attributes, data: Array, ascending_by_default: bool) -> tuple[Array, Array, int]:
     """(values, their order, axis): ascending or descending along axis, of the flattened array for None."""
     axis = attrs.get("axis", -1)
@@ -250,7 +245,7 @@ def cumulative_sum(attrs: Attributes, data: Array) -> Array:
 OPERATORS: Mapping[str, Reference] = {
     "_np_cumsum": cumulative_sum,
     "argmax": arg_reduction(np.argmax),
-    "argmax_channel": argmax_channel,
+    "argmax_channel": lambda attrs, data: shaped(np.asarray(np.argmax(data, axis=1)).astype(data.dtype)),
     "argmin": arg_reduction(np.argmin),
     "argsort": argsort,
     "max": reduction(np.max),

@@ -91,11 +91,6 @@ def reshape(attrs: Attributes, data: Array) -> Array:
     return data.reshape(target)
 
 
-def flatten(attrs: Attributes, data: Array) -> Array:
-    """(N, the rest)."""
-    return data.reshape(data.shape[0], -1)
-
-
 def transpose(attrs: Attributes, data: Array) -> Array:
     """The axes in another order; reversed without `axes`."""
     axes = attrs.get("axes")
@@ -107,11 +102,6 @@ def swap_axis(attrs: Attributes, data: Array) -> Array:
     """Two axes exchanged."""
     first, second = (normalized_axis(attrs.get(key, 0), data.ndim) for key in ("dim1", "dim2"))
     return np.swapaxes(data, first, second)
-
-
-def expand_dims(attrs: Attributes, data: Array) -> Array:
-    """A new axis of size 1."""
-    return np.expand_dims(data, normalized_axis(attrs["axis"], data.ndim + 1))
 
 
 def squeeze(attrs: Attributes, data: Array) -> Array:
@@ -166,11 +156,6 @@ def broadcast_like(attrs: Attributes, data: Array, like: Array) -> Array:
     return stretched(data, tuple(wanted))
 
 
-def tile(attrs: Attributes, data: Array) -> Array:
-    """Data repeated as a whole, as numpy.tile."""
-    return np.tile(data, attrs["reps"])
-
-
 def repeat(attrs: Attributes, data: Array) -> Array:
     """Each element repeated along axis (of the flattened array for None)."""
     require(attrs["repeats"] >= 0, f"repeats {attrs['repeats']}, expected 0 or more")
@@ -220,16 +205,6 @@ def reshape_like(attrs: Attributes, data: Array, like: Array) -> Array:
     return data.reshape(wanted)
 
 
-def shape_array(attrs: Attributes, data: Array) -> Array:
-    """The shape as int64."""
-    return np.array(data.shape, np.int64)
-
-
-def size_array(attrs: Attributes, data: Array) -> Array:
-    """The number of elements as int64, shape (1,)."""
-    return np.array([data.size], np.int64)
-
-
 def diagonal(attrs: Attributes, data: Array) -> Array:
     """The k-th diagonal of the two axes; a vector becomes a diagonal matrix."""
     k = int(attrs.get("k", 0))
@@ -242,7 +217,7 @@ def diagonal(attrs: Attributes, data: Array) -> Array:
 
 OPERATORS: Mapping[str, Reference] = {
     **PARTS,
-    "Flatten": flatten,
+    "Flatten": lambda attrs, data: data.reshape(data.shape[0], -1),
     "Reshape": reshape,
     "SwapAxis": swap_axis,
     "broadcast_axis": broadcast_axis,
@@ -250,14 +225,14 @@ OPERATORS: Mapping[str, Reference] = {
     "broadcast_to": broadcast_to,
     "depth_to_space": depth_to_space,
     "diag": diagonal,
-    "expand_dims": expand_dims,
+    "expand_dims": lambda attrs, data: np.expand_dims(data, normalized_axis(attrs["axis"], data.ndim + 1)),
     "repeat": repeat,
     "reshape_like": reshape_like,
     "reverse": reverse,
-    "shape_array": shape_array,
-    "size_array": size_array,
+    "shape_array": lambda attrs, data: np.array(data.shape, np.int64),
+    "size_array": lambda attrs, data: np.array([data.size], np.int64),
     "space_to_depth": space_to_depth,
     "squeeze": squeeze,
-    "tile": tile,
+    "tile": lambda attrs, data: np.tile(data, attrs["reps"]),
     "transpose": transpose,
 }

@@ -77,11 +77,6 @@ def concat(attrs: Attributes, *inputs: Array) -> Array:
     return np.concatenate(inputs, axis=normalized_axis(attrs.get("dim", 1), inputs[0].ndim))
 
 
-def stack(attrs: Attributes, *inputs: Array) -> Array:
-    """The arrays joined along a new axis."""
-    return np.stack(inputs, axis=normalized_axis(attrs.get("axis", 0), inputs[0].ndim + 1))
-
-
 def slice_channel(attrs: Attributes, data: Array) -> tuple[Array, ...]:
     """num_outputs equal parts along axis; squeeze_axis drops the axis when the parts have size 1 there."""
     axis = normalized_axis(attrs.get("axis", 1), data.ndim)
@@ -143,5 +138,5 @@ OPERATORS: Mapping[str, Reference] = {
     "slice": strided_slice,
     "slice_axis": slice_axis,
     "slice_like": slice_like,
-    "stack": stack,
+    "stack": lambda attrs, *inputs: np.stack(inputs, axis=normalized_axis(attrs.get("axis", 0), inputs[0].ndim + 1)),
 }

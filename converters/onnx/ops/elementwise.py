@@ -51,11 +51,6 @@ def export_mod(node: ExportNode[ir.Mod]) -> None:
     node.emit("Where", [other, node.step("Add", [rest, names[1]]), rest])
 
 
-def export_round(node: AnyNode) -> None:
-    """Round exists for floats only; integers are round."""
-    node.emit("Round" if node.dtype().is_float else "Identity", node.input_names())
-
-
 def export_is_inf(node: ExportNode[ir.IsInf]) -> None:
     """IsInf takes float16 and bfloat16 from opset 20 on; before it looks at them as float32, which changes nothing."""
     op = node.op
@@ -81,7 +76,7 @@ EXPORTS = table(
     row(ir.IsInf, export_is_inf),
     row(ir.Mod, export_mod),
     row(ir.PRelu, unless_composed(_direct, compose_prelu)),
-    row(ir.Round, export_round),
+    row(ir.Round, lambda node: node.emit("Round" if node.dtype().is_float else "Identity", node.input_names())),
 )
 
 

@@ -29,11 +29,6 @@ def export_scatter_elements(node: ExportNode[ir.ScatterElements]) -> None:
     node.emit("ScatterElements", node.input_names(), axis=op.axis or None, reduction=_reduction(node))
 
 
-def export_scatter_nd(node: ExportNode[ir.ScatterND]) -> None:
-    """Write ScatterND."""
-    node.emit("ScatterND", node.input_names(), reduction=_reduction(node))
-
-
 def export_one_hot(node: ExportNode[ir.OneHot]) -> None:
     """Write OneHot; ONNX wants indices of one axis at least, so that a scalar becomes a vector on the way.
 
@@ -77,7 +72,7 @@ EXPORTS = table(
     row(ir.GatherElements, direct()),
     row(ir.GatherND, direct()),
     row(ir.ScatterElements, export_scatter_elements),
-    row(ir.ScatterND, export_scatter_nd),
+    row(ir.ScatterND, lambda node: node.emit("ScatterND", node.input_names(), reduction=_reduction(node))),
     row(ir.OneHot, export_one_hot),
     row(ir.Compress, direct()),
     row(ir.NonZero, direct()),

@@ -69,14 +69,9 @@ def export_optional_has_element(node: ExportNode[ir.OptionalHasElement]) -> None
         node.emit("OptionalHasElement", node.input_names())
 
 
-def export_sequence_empty(node: ExportNode[ir.SequenceEmpty]) -> None:
-    """Write SequenceEmpty, whose dtype is stated always."""
-    node.emit("SequenceEmpty", (), dtype=onnx_value(node.op.dtype))
-
-
 EXPORTS = table(
     row(ir.SequenceConstruct, direct(since=11)),
-    row(ir.SequenceEmpty, export_sequence_empty),
+    row(ir.SequenceEmpty, lambda node: node.emit("SequenceEmpty", (), dtype=onnx_value(node.op.dtype))),
     row(ir.SequenceAt, direct(since=11)),
     row(ir.SequenceInsert, direct(since=11)),
     row(ir.SequenceErase, direct(since=11)),

@@ -26,16 +26,6 @@ def export_relu(node: ExportNode[ir.Relu]) -> None:
         node.emit("relu", node.entry(0))
 
 
-def export_leaky_relu(node: ExportNode[ir.LeakyRelu]) -> None:
-    """LeakyReLU with a fixed slope."""
-    node.emit("LeakyReLU", node.entry(0), act_type="leaky", slope=node.op.alpha)
-
-
-def export_elu(node: ExportNode[ir.Elu]) -> None:
-    """LeakyReLU elu, whose slope is the factor below 0."""
-    node.emit("LeakyReLU", node.entry(0), act_type="elu", slope=node.op.alpha)
-
-
 def export_selu(node: ExportNode[ir.Selu]) -> None:
     """LeakyReLU selu, whose constants are fixed; with others elu times gamma."""
     op, usual = node.op, ir.Selu()
@@ -95,11 +85,6 @@ def export_gelu(node: ExportNode[ir.Gelu]) -> None:
     slope = node.step("_plus_scalar", cubic, suffix="slope", scalar=factor)
     gate = node.step("Activation", node.step("elemwise_mul", data, slope), suffix="gate", act_type="sigmoid")
     node.emit("elemwise_mul", data, gate)
-
-
-def export_hard_sigmoid(node: ExportNode[ir.HardSigmoid]) -> None:
-    """hard_sigmoid."""
-    node.emit("hard_sigmoid", node.entry(0), alpha=node.op.alpha, beta=node.op.beta)
 
 
 def export_prelu(node: ExportNode[PRelu]) -> None:
@@ -178,13 +163,13 @@ EXPORTS = table(
     row(ir.Softplus, activation("softrelu")),
     row(ir.Softsign, activation("softsign")),
     row(ir.Tanh, activation("tanh")),
-    row(ir.LeakyRelu, export_leaky_relu),
+    row(ir.LeakyRelu, lambda node: node.emit("LeakyReLU", node.entry(0), act_type="leaky", slope=node.op.alpha)),
     row(ir.ThresholdedRelu, export_thresholded_relu),
-    row(ir.Elu, export_elu),
+    row(ir.Elu, lambda node: node.emit("LeakyReLU", node.entry(0), act_type="elu", slope=node.op.alpha)),
     row(ir.Selu, export_selu),
     row(ir.Celu, export_celu),
     row(ir.Gelu, export_gelu),
-    row(ir.HardSigmoid, export_hard_sigmoid),
+    row(ir.HardSigmoid, lambda node: node.emit("hard_sigmoid", node.entry(0), alpha=node.op.alpha, beta=node.op.beta)),
     row(ir.Shrink, export_shrink),
     row(PRelu, export_prelu),
     row(ir.Softmax, softmax("softmax")),

@@ -13,11 +13,6 @@ def bitwise(name: str) -> ExportFunction:
     return lambda node: node.emit(f"_npi_bitwise_{name}", node.entry(0), node.entry(1))
 
 
-def export_bitwise_not(node: ExportNode[ir.BitwiseNot]) -> None:
-    """bitwise_not."""
-    node.emit("_npi_bitwise_not", node.entry(0))
-
-
 def _is_unsigned(dtype: DType | None) -> bool:
     return dtype is not None and dtype.value.startswith("u")
 
@@ -68,6 +63,6 @@ EXPORTS = table(
     row(ir.BitwiseAnd, bitwise("and")),
     row(ir.BitwiseOr, bitwise("or")),
     row(ir.BitwiseXor, bitwise("xor")),
-    row(ir.BitwiseNot, export_bitwise_not),
+    row(ir.BitwiseNot, lambda node: node.emit("_npi_bitwise_not", node.entry(0))),
     row(ir.BitShift, export_bit_shift),
 )

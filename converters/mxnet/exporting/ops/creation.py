@@ -88,11 +88,6 @@ def whole_shape_of(value: Value) -> Value | None:
     return producer.inputs[0]
 
 
-def export_fill(node: ExportNode[Fill]) -> None:
-    """_full, where the shape is known by now."""
-    _filled(node, node.op.value, node.op.dtype)
-
-
 def export_range(node: ExportNode[Range]) -> None:
     """_arange of constants; from 0 to the open size of an input, arange_like along that axis."""
     start, limit, delta = (node.number(slot) for slot in range(3))
@@ -149,7 +144,7 @@ def export_eye_like(node: ExportNode[EyeLike]) -> None:
 
 EXPORTS = table(
     row(ConstantOfShape, export_constant_of_shape),
-    row(Fill, export_fill),
+    row(Fill, lambda node: _filled(node, node.op.value, node.op.dtype)),
     row(Range, export_range),
     row(EyeLike, export_eye_like),
 )

@@ -220,9 +220,4 @@ def _emit(node: AnyNode, entry: Entry) -> None:
         node.emit("Cast", entry, dtype=dtype.value)
 
 
-def export_det(node: ExportNode[Det]) -> None:
-    """_linalg_det."""
-    emit_product(node, "_linalg_det", operand(node, 0))
-
-
-EXPORTS = table(row(Einsum, export_einsum), row(Det, export_det))
+EXPORTS = table(row(Einsum, export_einsum), row(Det, lambda node: emit_product(node, "_linalg_det", operand(node, 0))))

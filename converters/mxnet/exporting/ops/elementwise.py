@@ -212,11 +212,6 @@ def export_not(node: AnyNode) -> None:
     node.emit("logical_not", entry, carried=carried)
 
 
-def export_is_nan(node: ExportNode[ir.IsNaN]) -> None:
-    """What differs from itself."""
-    node.emit("_not_equal", node.entry(0), node.entry(0), carried=node.dtype())
-
-
 def export_is_inf(node: ExportNode[ir.IsInf]) -> None:
     """What is infinite, of the signs that count."""
     if not (node.op.detect_negative or node.op.detect_positive):
@@ -384,7 +379,7 @@ EXPORTS = table(
     row(ir.Or, logical("or")),
     row(ir.Xor, logical("xor")),
     row(ir.Not, export_not),
-    row(ir.IsNaN, export_is_nan),
+    row(ir.IsNaN, lambda node: node.emit("_not_equal", node.entry(0), node.entry(0), carried=node.dtype())),
     row(ir.IsInf, export_is_inf),
     row(ir.Sum, export_sum),
     row(ir.Mean, export_mean),

@@ -267,11 +267,6 @@ def named(operator: str) -> ExportFunction:
     return lambda node: node.emit(operator, *node.entries())
 
 
-def export_cholesky(node: ExportNode[ir.Cholesky]) -> None:
-    """_linalg_potrf."""
-    node.emit("_linalg_potrf", node.entry(0), lower=node.op.lower)
-
-
 def export_triangular_solve(node: ExportNode[ir.TriangularSolve]) -> None:
     """_linalg_trsm."""
     op = node.op
@@ -287,7 +282,7 @@ def export_sign_log_det(node: AnyNode) -> None:
 
 EXPORTS = table(
     row(Gemm, export_gemm), row(MatMul, export_matmul),
-    row(ir.Cholesky, export_cholesky),
+    row(ir.Cholesky, lambda node: node.emit("_linalg_potrf", node.entry(0), lower=node.op.lower)),
     row(ir.Inverse, named("_linalg_inverse")),
     row(ir.LQ, named("_linalg_gelqf")),
     row(ir.SVD, named("_npi_svd")),

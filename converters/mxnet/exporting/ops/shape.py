@@ -148,11 +148,6 @@ def export_shape(node: ExportNode[ir.Shape]) -> None:
     node.emit("slice", whole, begin=(op.start,), end=(op.end,))
 
 
-def export_size(node: ExportNode[ir.Size]) -> None:
-    """size_array."""
-    node.emit("size_array", node.export.raw(node.input(0)))
-
-
 EXPORTS = table(
     row(ir.Transpose, export_transpose),
     row(ir.Reshape, export_reshape),
@@ -162,5 +157,5 @@ EXPORTS = table(
     row(ir.Expand, export_expand),
     row(ir.Tile, export_tile),
     row(ir.Shape, export_shape),
-    row(ir.Size, export_size),
+    row(ir.Size, lambda node: node.emit("size_array", node.export.raw(node.input(0)))),
 )

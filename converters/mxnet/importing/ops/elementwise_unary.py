@@ -50,11 +50,6 @@ def _cube_root(node: ImportNode, data: Value) -> Value:
     return node.step(ir.Where(), below, node.step(ir.Neg(), root), root, suffix="cbrt")
 
 
-def import_cbrt(node: ImportNode) -> Value:
-    """The cube root, which negative numbers have too."""
-    return _cube_root(node, node.input(0))
-
-
 def import_rcbrt(node: ImportNode) -> Value:
     """1 / cube root: -inf of -0."""
     data = node.input(0)
@@ -81,11 +76,6 @@ def import_square(node: ImportNode) -> Value:
     """x * x."""
     data = node.input(0)
     return node.emit(ir.Mul(), data, data)
-
-
-def import_rsqrt(node: ImportNode) -> Value:
-    """1 / sqrt(x); -inf of -0."""
-    return node.emit(ir.Reciprocal(), node.step(ir.Sqrt(), node.input(0)))
 
 
 def scaled(factor: float, op: Operator | None = None) -> ImportFunction:
@@ -147,7 +137,7 @@ COMPOSITIONS: dict[str, ImportFunction] = {
     "_contrib_div_sqrt_dim": import_div_sqrt_dim,
     "_contrib_quadratic": import_quadratic,
     "_contrib_round_ste": import_round,
-    "cbrt": import_cbrt,
+    "cbrt": lambda node: _cube_root(node, node.input(0)),
     "degrees": scaled(57.2957763671875),
     "expm1": import_expm1,
     "fix": import_truncate,
@@ -158,7 +148,7 @@ COMPOSITIONS: dict[str, ImportFunction] = {
     "rcbrt": import_rcbrt,
     "rint": import_rint,
     "round": import_round,
-    "rsqrt": import_rsqrt,
+    "rsqrt": lambda node: node.emit(ir.Reciprocal(), node.step(ir.Sqrt(), node.input(0))),  # -inf of -0
     "square": import_square,
     "trunc": import_truncate,
 }

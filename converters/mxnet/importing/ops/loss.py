@@ -49,11 +49,6 @@ def import_prediction(node: ImportNode) -> Value:
     return node.input(0)
 
 
-def import_logistic_regression_output(node: ImportNode) -> Value:
-    """sigmoid(x)."""
-    return node.emit(Sigmoid(), node.input(0))
-
-
 def import_softmax_cross_entropy(node: ImportNode) -> Value:
     """- sum over samples of log max(softmax(x)[label], 1e-8); the one head that reads its label."""
     data = node.input(0)
@@ -66,7 +61,7 @@ def import_softmax_cross_entropy(node: ImportNode) -> Value:
 
 IMPORTS: dict[str, ImportFunction] = {
     "LinearRegressionOutput": import_prediction,
-    "LogisticRegressionOutput": import_logistic_regression_output,
+    "LogisticRegressionOutput": lambda node: node.emit(Sigmoid(), node.input(0)),
     "MAERegressionOutput": import_prediction,
     "MakeLoss": import_prediction,
     "SVMOutput": import_prediction,

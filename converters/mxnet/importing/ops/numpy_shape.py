@@ -208,21 +208,6 @@ def of_three_axes(node: ImportNode, data: Value) -> Value:
     return new_axes(node, data, {0: [0, 1, 2], 1: [0, 2], 2: [2]}.get(node.rank(data), []))
 
 
-def import_atleast_1d(node: ImportNode) -> Sequence[Value]:
-    """Every input with one axis or more."""
-    return [of_one_axis(node, data) for data in node.inputs]
-
-
-def import_atleast_2d(node: ImportNode) -> Sequence[Value]:
-    """Every input with two axes or more."""
-    return [of_two_axes(node, data) for data in node.inputs]
-
-
-def import_atleast_3d(node: ImportNode) -> Sequence[Value]:
-    """Every input with three axes or more."""
-    return [of_three_axes(node, data) for data in node.inputs]
-
-
 def import_flip(node: ImportNode) -> Value:
     """The order of elements reversed along the axes, all of them without `axis`."""
     data, stated = node.input(0), node.attrs["axis"]
@@ -270,9 +255,9 @@ def import_broadcast_to(node: ImportNode) -> Value:
 
 
 IMPORTS: dict[str, ImportFunction] = {
-    "_np_atleast_1d": import_atleast_1d,
-    "_np_atleast_2d": import_atleast_2d,
-    "_np_atleast_3d": import_atleast_3d,
+    "_np_atleast_1d": lambda node: [of_one_axis(node, data) for data in node.inputs],
+    "_np_atleast_2d": lambda node: [of_two_axes(node, data) for data in node.inputs],
+    "_np_atleast_3d": lambda node: [of_three_axes(node, data) for data in node.inputs],
     "_np_moveaxis": import_moveaxis,
     "_np_roll": import_roll,
     "_np_squeeze": import_squeeze,

@@ -212,11 +212,6 @@ def import_quantized_concat(node: ImportNode) -> Sequence[Value]:
     return [result, as_end(node, low), as_end(node, high)]
 
 
-def import_quantized_flatten(node: ImportNode) -> Sequence[Value]:
-    """The numbers as a matrix, of any dtype."""
-    return [node.emit(Flatten(), node.input(0)), *node.inputs[1:]]
-
-
 def import_quantized_add(node: ImportNode) -> Sequence[Value]:
     """The sum in the calibrated range: uint8 if both operands are, else int8. Without a range int32."""
     node.same_shapes(node.input(0), node.input(1))
@@ -288,7 +283,7 @@ IMPORTS: dict[str, ImportFunction] = {
     "_contrib_quantized_elemwise_add": import_quantized_add,
     "_contrib_quantized_elemwise_mul": import_quantized_mul,
     "_contrib_quantized_embedding": import_quantized_embedding,
-    "_contrib_quantized_flatten": import_quantized_flatten,
+    "_contrib_quantized_flatten": lambda node: [node.emit(Flatten(), node.input(0)), *node.inputs[1:]],
     "_contrib_quantized_pooling": import_quantized_pooling,
     "_contrib_requantize": import_requantize,
 }

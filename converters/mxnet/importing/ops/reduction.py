@@ -253,11 +253,6 @@ def _mask(node: ImportNode, data: Value, indices: Value, axis: int) -> Value:
     return node.emit(Reshape(), mask, wanted)
 
 
-def import_sort(node: ImportNode) -> Value:
-    """The elements in order along `axis`."""
-    return _order(node, not node.attrs["is_ascend"], 0)[1]
-
-
 def import_argsort(node: ImportNode) -> Value:
     """The positions that sort along `axis`."""
     indices, dtype = _order(node, not node.attrs["is_ascend"], 0)[2], DType.of(node.attrs["dtype"])
@@ -292,7 +287,7 @@ IMPORTS: dict[str, ImportFunction] = {
     "argmin": positions(ir.ArgMin),
     "argmax_channel": import_argmax_channel,
     "topk": import_topk,
-    "sort": import_sort,
+    "sort": lambda node: _order(node, not node.attrs["is_ascend"], 0)[1],
     "argsort": import_argsort,
     "_np_cumsum": import_cumsum,
 }

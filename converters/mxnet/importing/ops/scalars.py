@@ -80,11 +80,6 @@ def import_rdiv_scalar(node: ImportNode) -> Value:
     return node.emit(ir.Cast(dtype), node.step(ir.Div(), *wide, suffix="quotient"))
 
 
-def import_power_scalar(node: ImportNode) -> Value:
-    """The data raised to the power of the scalar."""
-    return power(node, ir.Pow(), *operands(node))
-
-
 def import_rpower_scalar(node: ImportNode) -> Value:
     """The scalar raised to the power of the data."""
     data, scalar = operands(node)
@@ -108,11 +103,6 @@ def import_rmod_scalar(node: ImportNode) -> Value:
     """The remainder of the scalar divided by the data."""
     data, scalar = operands(node)
     return modulo(node, scalar, data)
-
-
-def import_hypot_scalar(node: ImportNode) -> Value:
-    """sqrt(data^2 + scalar^2)."""
-    return distance(node, *operands(node))
 
 
 def scalar_comparison(op: Operator, *, negate: bool = False) -> ImportFunction:
@@ -206,12 +196,12 @@ IMPORTS: dict[str, ImportFunction] = {
     "_rminus_scalar": with_scalar(ir.Sub(), reverse=True),
     "_div_scalar": import_div_scalar,
     "_rdiv_scalar": import_rdiv_scalar,
-    "_power_scalar": import_power_scalar,
+    "_power_scalar": lambda node: power(node, ir.Pow(), *operands(node)),
     "_rpower_scalar": import_rpower_scalar,
     "_mod_scalar": import_mod_scalar,
     "_rmod_scalar": import_rmod_scalar,
     "_maximum_scalar": with_scalar(ir.Max()),
     "_minimum_scalar": with_scalar(ir.Min()),
-    "_hypot_scalar": import_hypot_scalar,
+    "_hypot_scalar": lambda node: distance(node, *operands(node)),
     "smooth_l1": import_smooth_l1,
 }

@@ -159,11 +159,6 @@ def import_swap_axis(node: ImportNode) -> Value:
     return node.emit(Transpose(tuple(perm)), data)
 
 
-def import_expand_dims(node: ImportNode) -> Value:
-    """A new axis of size 1."""
-    return node.emit(Unsqueeze(), node.input(0), node.vector([node.attrs["axis"]]))
-
-
 def import_squeeze(node: ImportNode) -> Value:
     """Without the named axes of size 1, or all of them; if none is left the shape is (1,)."""
     data, axes = node.input(0), node.attrs["axis"]
@@ -311,16 +306,6 @@ def _bounds(node: ImportNode, side: str, rank: int) -> tuple[int, int]:
     return first, last
 
 
-def import_shape_array(node: ImportNode) -> Value:
-    """The shape as an int64 vector."""
-    return node.emit(Shape(), node.input(0))
-
-
-def import_size_array(node: ImportNode) -> Value:
-    """The number of elements as an int64 vector of one."""
-    return node.emit(Unsqueeze(), node.step(Size(), node.input(0)), node.vector([0]))
-
-
 def import_diag(node: ImportNode) -> Value:
     """The k-th diagonal of two axes, last in the result; a vector becomes a diagonal matrix."""
     data, k = node.input(0), node.attrs["k"]
@@ -369,7 +354,7 @@ IMPORTS: dict[str, ImportFunction] = {
     "Flatten": import_flatten,
     "transpose": import_transpose,
     "SwapAxis": import_swap_axis,
-    "expand_dims": import_expand_dims,
+    "expand_dims": lambda node: node.emit(Unsqueeze(), node.input(0), node.vector([node.attrs["axis"]])),
     "squeeze": import_squeeze,
     "broadcast_to": import_broadcast_to,
     "broadcast_axis": import_broadcast_axis,
@@ -378,7 +363,7 @@ IMPORTS: dict[str, ImportFunction] = {
     "repeat": import_repeat,
     "reverse": import_reverse,
     "reshape_like": import_reshape_like,
-    "shape_array": import_shape_array,
-    "size_array": import_size_array,
+    "shape_array": lambda node: node.emit(Shape(), node.input(0)),
+    "size_array": lambda node: node.emit(Unsqueeze(), node.step(Size(), node.input(0)), node.vector([0])),
     "diag": import_diag,
 }

@@ -37,15 +37,10 @@ def bitwise_scalar(op: Operator) -> ImportFunction:
     return import_scalar
 
 
-def import_bitwise_not(node: ImportNode) -> Value:
-    """~x, bit by bit."""
-    return node.emit(_for(node.input(0), ir.BitwiseNot()), node.input(0))
-
-
 IMPORTS: dict[str, ImportFunction] = {
     "_npi_bitwise_and": bitwise(ir.BitwiseAnd()),
     "_npi_bitwise_and_scalar": bitwise_scalar(ir.BitwiseAnd()),
-    "_npi_bitwise_not": import_bitwise_not,
+    "_npi_bitwise_not": lambda node: node.emit(_for(node.input(0), ir.BitwiseNot()), node.input(0)),
     "_npi_bitwise_or": bitwise(ir.BitwiseOr()),
     "_npi_bitwise_or_scalar": bitwise_scalar(ir.BitwiseOr()),
     "_npi_bitwise_xor": bitwise(ir.BitwiseXor()),

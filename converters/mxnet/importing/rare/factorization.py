@@ -178,11 +178,6 @@ def import_eigh(node: ImportNode) -> Sequence[Value]:
     return [result, turned(node, rows, "columns")]
 
 
-def import_eigvalsh(node: ImportNode) -> Value:
-    """Eigenvalues."""
-    return node.steps(SymmetricEigen(), _symmetric(node))[1]
-
-
 def import_svd(node: ImportNode) -> Sequence[Value]:
     """U, the singular values, and V."""
     data = node.input(0)
@@ -241,7 +236,7 @@ IMPORTS: dict[str, ImportFunction] = {
     "_linalg_trsm": import_trsm,
     "_npi_cholesky": import_cholesky,
     "_npi_eigh": import_eigh,
-    "_npi_eigvalsh": import_eigvalsh,
+    "_npi_eigvalsh": lambda node: node.steps(SymmetricEigen(), _symmetric(node))[1],
     "_npi_pinv": import_pinv,
     "_npi_pinv_scalar_rcond": import_pinv_scalar,
     "_npi_solve": import_solve,

@@ -62,11 +62,6 @@ def _rounded(node: ImportNode, data: Value, largest: Value) -> Value:
     return node.cast(node.step(ew.Where(), held, whole, low), DType.INT8, suffix="int8")
 
 
-def import_maxabsolute(node: ImportNode) -> Value:
-    """The largest magnitude."""
-    return node.emit(ew.Identity(), _largest(node, _floats(node, 0)))
-
-
 def import_prepare_data(node: ImportNode) -> Value:
     """Floats as int8, `maxabs` as 127."""
     return node.emit(ew.Identity(), _rounded(node, _floats(node, 0), _number(node, 1)))
@@ -126,7 +121,7 @@ def import_fully_connected(node: ImportNode) -> Value:
 
 IMPORTS: dict[str, ImportFunction] = {
     "_contrib_intgemm_fully_connected": import_fully_connected,
-    "_contrib_intgemm_maxabsolute": import_maxabsolute,
+    "_contrib_intgemm_maxabsolute": lambda node: node.emit(ew.Identity(), _largest(node, _floats(node, 0))),
     "_contrib_intgemm_prepare_data": import_prepare_data,
     "_contrib_intgemm_prepare_weight": import_prepare_weight,
     "_contrib_intgemm_take_weight": import_take_weight,

@@ -30,11 +30,6 @@ def _rank(attrs: Attributes, data: Array, limit: Array | None) -> Array:
     return np.asarray((lengths > limit[..., None]).sum(-1), np.int64)
 
 
-def matrix_rank(attrs: Attributes, data: Array, limit: Array) -> Array:
-    """How many singular values are beyond the limit."""
-    return _rank(attrs, data, limit)
-
-
 def matrix_rank_none(attrs: Attributes, data: Array) -> Array:
     """How many singular values are beyond the dtype's rounding of the largest."""
     return _rank(attrs, data, None)
@@ -57,7 +52,7 @@ def lstsq(attrs: Attributes, matrix: Array, data: Array) -> tuple[Array, ...]:
 
 OPERATORS: Mapping[str, Reference] = {
     "_npi_lstsq": lstsq,
-    "_npi_matrix_rank": matrix_rank,
+    "_npi_matrix_rank": lambda attrs, data, limit: _rank(attrs, data, limit),
     "_npi_matrix_rank_none_tol": matrix_rank_none,
     "_npi_qr": qr,
 }

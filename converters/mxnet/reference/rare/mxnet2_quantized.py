@@ -36,22 +36,12 @@ def rounded(data: Array, largest: Array) -> Array:
     return whole.astype(np.int8)
 
 
-def prepare_data(attrs: Attributes, data: Array, largest: Array) -> Array:
-    """Floats as int8."""
-    return rounded(data, largest)
-
-
 def prepare_weight(attrs: Attributes, weight: Array, *largest: Array) -> Array:
     """A weight as int8."""
     if not attrs.get("already_quantized"):
         return rounded(weight, largest[0])
     require(weight.dtype == np.int8, f"a weight of {weight.dtype}")
     return weight
-
-
-def take_weight(attrs: Attributes, weight: Array, places: Array) -> Array:
-    """Rows of the weight."""
-    return np.array(weight[places.astype(np.int64)])
 
 
 def fully_connected(attrs: Attributes, data: Array, weight: Array, *rest: Array) -> Array:
@@ -72,9 +62,9 @@ def fully_connected(attrs: Attributes, data: Array, weight: Array, *rest: Array)
 OPERATORS: Mapping[str, Reference] = {
     "_contrib_intgemm_fully_connected": fully_connected,
     "_contrib_intgemm_maxabsolute": maxabsolute,
-    "_contrib_intgemm_prepare_data": prepare_data,
+    "_contrib_intgemm_prepare_data": lambda attrs, data, largest: rounded(data, largest),
     "_contrib_intgemm_prepare_weight": prepare_weight,
-    "_contrib_intgemm_take_weight": take_weight,
+    "_contrib_intgemm_take_weight": lambda attrs, weight, places: np.array(weight[places.astype(np.int64)]),
     "_contrib_quantized_reshape": rearranged(shape.reshape),
     "_contrib_quantized_transpose": rearranged(shape.transpose),
     "_npx_quantized_reshape": rearranged(numpy_shape.reshape),

@@ -25,21 +25,6 @@ def tri(attrs: Attributes) -> Array:
     return np.tri(*shape, attrs.get("k", 0), dtype=attrs.get("dtype") or "float32")
 
 
-def tril_indices(attrs: Attributes) -> tuple[Array, ...]:
-    """The places at and below diagonal k."""
-    return np.tril_indices(attrs["n"], attrs.get("k", 0), attrs["m"])
-
-
-def rollaxis(attrs: Attributes, data: Array) -> Array:
-    """An axis before `start`."""
-    return np.rollaxis(data, attrs["axis"], attrs.get("start", 0))
-
-
-def repeats(attrs: Attributes, data: Array) -> Array:
-    """Each slice as often as stated for it."""
-    return np.repeat(data, attrs["repeats"], attrs.get("axis"))
-
-
 def kron(attrs: Attributes, left: Array, right: Array) -> Array:
     """Every element of the one times the whole of the other."""
     dtype = common(left, right)
@@ -113,10 +98,10 @@ OPERATORS: Mapping[str, Reference] = {
     "_npi_cross": cross,
     "_npi_interp": interp,
     "_npi_kron": kron,
-    "_npi_repeats": repeats,
-    "_npi_rollaxis": rollaxis,
+    "_npi_repeats": lambda attrs, data: np.repeat(data, attrs["repeats"], attrs.get("axis")),
+    "_npi_rollaxis": lambda attrs, data: np.rollaxis(data, attrs["axis"], attrs.get("start", 0)),
     "_npi_tri": tri,
-    "_npi_tril_indices": tril_indices,
+    "_npi_tril_indices": lambda attrs: np.tril_indices(attrs["n"], attrs.get("k", 0), attrs["m"]),
     "_npi_triu": triu,
     "_npx_index_add": index_add,
     "_npx_index_update": index_update,

@@ -16,11 +16,6 @@ from graphir.converters.mxnet.reference.contract import (
 )
 
 
-def nonzero(attrs: Attributes, data: Array) -> Array:
-    """The places of elements that are not 0, one a row."""
-    return np.argwhere(np.atleast_1d(data)).astype(np.int64)
-
-
 def boolean_mask(attrs: Attributes, data: Array, mask: Array) -> Array:
     """The rows at which the mask is not 0."""
     require(int(attrs.get("axis") or 0) == 0, "an axis other than 0")
@@ -102,5 +97,5 @@ OPERATORS: Mapping[str, Reference] = {
     "_npi_insert_slice": insert_slice,
     "_npi_insert_tensor": insert_tensor,
     "_npi_unique": unique,
-    "_npx_nonzero": nonzero,
+    "_npx_nonzero": lambda attrs, data: np.argwhere(np.atleast_1d(data)).astype(np.int64),
 }
