@@ -116,8 +116,9 @@ class BoxNMS(Operator):
 
     Rows whose score is not above `valid_thresh` or whose class is `background_id` are left out; of the others the
     `topk` best (negative: all) take part. One goes if it overlaps a better one that stays, of its class unless
-    `force_suppress`, by more than `overlap_thresh`. What is kept stands in front, rows of -1 fill the rest. `id_index`
-    is negative where there are no classes. Source: MXNet _contrib_box_nms.
+    `force_suppress`, by more than `overlap_thresh`; classes are cut to integers. What is kept
+    stands in front, rows of -1 fill the rest. `id_index` is negative where there are no classes. Source: MXNet
+    _contrib_box_nms.
     """
 
     inputs = ("data",)

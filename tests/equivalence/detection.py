@@ -47,6 +47,7 @@ CASES: tuple[Case, ...] = (
     case("_contrib_MultiBoxPrior", "steps", data(1, 3, 2, 5), sizes=(0.2,), ratios=(2.0, 1.0), steps=(0.4, 0.3),
          offsets=(0.25, 0.75)),
     case("_contrib_box_nms", "default", boxes(12, 6)),
+    case("_contrib_box_nms", "fractional_ids", boxes(8, 6), overlap_thresh=0.0, id_index=1, score_index=0, topk=3),
     case("_contrib_box_nms", "inside_out", values(*INSIDE_OUT, shape=(1, 8, 6)), overlap_thresh=0.3),
     case("_contrib_box_nms", "inside_out_center", values(*INSIDE_OUT, shape=(1, 8, 6)), overlap_thresh=0.3,
          in_format="center"),

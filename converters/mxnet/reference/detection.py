@@ -83,7 +83,7 @@ def box_nms(attrs: Attributes, data: Array) -> Array:
     """Boxes (..., K, width) in descending order of score without those that overlap a better one; -1 fills the rest.
 
     Only scores above valid_thresh take part, and of these the topk best. Boxes of different id do not suppress each
-    other unless force_suppress. With a topk of 0 the data stays as it is.
+    other unless force_suppress; ids are cut to integers. With a topk of 0 the data stays as it is.
     """
     score_slot, id_slot, start = (int(attrs.get(key, default)) for key, default in SLOTS)
     background, topk = int(attrs.get("background_id", -1)), int(attrs.get("topk", -1))
@@ -104,12 +104,10 @@ def box_nms(attrs: Attributes, data: Array) -> Array:
         indices = boxes[:, start : start + 4]
         indices = corners(indices) if attrs.get("in_format", "corner") == "center" else indices
         kept: list[int] = []
+        are_rivals = id_slot < 0 or attrs.get("force_suppress")
+        classes = np.trunc(boxes[:, id_slot])
         for candidate in candidates:
-            rivals = [
-                other
-                for other in kept
-                if id_slot < 0 or attrs.get("force_suppress") or boxes[other, id_slot] == boxes[candidate, id_slot]
-            ]
+            rivals = [other for other in kept if are_rivals or classes[other] == classes[candidate]]
             shared = overlap(indices[rivals], indices[candidate])
             if not np.any(shared > attrs.get("overlap_thresh", 0.5)):
                 kept.append(int(candidate))

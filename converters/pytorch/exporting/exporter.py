@@ -28,9 +28,11 @@ DEEPEST = 6
 class TorchModule:
     """A module's classes, still without a file, and what it was written from.
 
-    `tensors` are those of its state_dict by their keys, `outputs` the expressions that it returns.
+    `tensors` are those of its state_dict by their keys, `outputs` the expressions that it returns; `graph` is the
+    source's in terms that PyTorch has.
     """
 
+    source: Graph
     graph: Graph
     tensors: Mapping[str, Tensor]
     export: Export
@@ -43,10 +45,10 @@ class TorchModule:
 
     @property
     def names(self) -> list[dict[str, object]]:
-        """Of each tensor what the source calls it (None for one that is made of others), its key in the state_dict and
-        its shape."""
+        """Return of each tensor what the source calls it (the parameters that it was computed from, None where there
+        are none), its key in the state_dict and its shape."""
         keys = self.design.keys
-        sources = {keys[key]: name for key, name in self.export.sources.items() if key in keys}
+        sources = {keys[key]: _source_of(self.source, name) for key, name in self.export.sources.items() if key in keys}
         return [
             {"source": sources.get(key), "key": key, "shape": list(tensor.shape)}
             for key, tensor in self.tensors.items()
@@ -62,6 +64,22 @@ class TorchModule:
         """The text of a module that computes the same and calls `record(name, tensor)` with every value, and the names
         of these."""
         return recording_text(self.export, self.flat)
+
+
+def _source_of(graph: Graph, name: str) -> str:
+    """Return a parameter's name, or those of the parameters that a value of the graph is computed from."""
+    pending = [graph[name]] if name in graph else []
+    parameters: dict[str, None] = {}
+    seen = set(pending)
+    while pending:
+        value = pending.pop()
+        if value.producer is None:
+            parameters |= {value.name: None} if value.is_parameter else {}
+            continue
+        operands = dict.fromkeys(operand for operand in value.producer.inputs if operand is not None)
+        pending += [operand for operand in reversed(operands) if operand not in seen]
+        seen.update(operands)
+    return ", ".join(parameters) or name
 
 
 def export_copy(
@@ -88,7 +106,7 @@ def export_copy(
         export.notes[""] = note
     classes = design(export, outputs, name)
     tensors = {classes.keys[key]: tensor for key, tensor in tensors_of(export).items()}
-    return TorchModule(copy, tensors, export, outputs, classes)
+    return TorchModule(graph, copy, tensors, export, outputs, classes)
 
 
 class _Writer:

@@ -16,12 +16,9 @@ from graphir.safety.foreign_text import one_line
 from graphir.types import OptionalType, SequenceType, TensorType, Type
 
 LONGEST_TITLE = 116
-# What a conversion left out that training has; for training gammas are kept as they are.
-FROZEN = {DecisionKind.FIXED_BETA, DecisionKind.FIXED_GAMMA}
-OF_TRAINING = {
-    *FROZEN, DecisionKind.DROPOUT_REMOVED, DecisionKind.FIXED_STATISTICS, DecisionKind.LOSS_HEAD,
-    DecisionKind.LOSS_HEAD_REMOVED,
-}  # fmt: skip
+# What a conversion left out that training has; for training gammas and statistics are kept as they are.
+FROZEN = {DecisionKind.FIXED_BETA, DecisionKind.FIXED_GAMMA, DecisionKind.FIXED_STATISTICS}
+OF_TRAINING = {*FROZEN, DecisionKind.DROPOUT_REMOVED, DecisionKind.LOSS_HEAD, DecisionKind.LOSS_HEAD_REMOVED}
 MOST_MISSING = 6
 # The type of a method's results, in characters: many of one type are a tuple of any length.
 LONGEST_RESULT = 40

@@ -82,7 +82,7 @@ def box_nms(
         rows = rows[is_candidate]
         rows = rows[rows[:, score].argsort(descending=True, stable=True)]
         rows = rows if topk < 0 else rows[:topk]
-        boxes = rows[:, box : box + 4]
+        boxes, classes = rows[:, box : box + 4], rows[:, label].trunc()
         boxes = corners_of(boxes) if centers_in else boxes
         order = torch.arange(len(rows), device=x.device)
         kept = []
@@ -91,7 +91,7 @@ def box_nms(
             kept.append(int(first))
             is_far = box_iou(boxes[first], boxes[order]) <= threshold
             if label >= 0 and not any_label:
-                is_far = is_far | (rows[order, label] != rows[first, label])
+                is_far = is_far | (classes[order] != classes[first])
             order = order[is_far]
         image[: len(kept)] = rows[kept]
         if centers_in != centers_out:

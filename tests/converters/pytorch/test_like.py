@@ -14,6 +14,7 @@ import pytest
 import graphir
 from graphir.cli import main
 from graphir.converters.mxnet import mx
+from graphir.converters.pytorch import weights_format
 from graphir.errors import ExportFailure
 from tests.converters.pytorch.running import need_torch
 
@@ -210,6 +211,28 @@ def test_v1b_has_the_keys_of_torchvision(
     else:
         assert main(command) == 0
         same_as_source(net, source, weights)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_swapped_weights_are_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two layers of one shape whose weights change places: the file loads strictly, and computes something else."""
+    need_torch()
+    source = save_mxnet(tmp_path, BASIC, bottleneck=False)
+    other_network(tmp_path, BASIC, bottleneck=False)
+
+    def swapped(*arguments: Any) -> dict[str, weights_format.Renamed]:
+        result = rename(*arguments)
+        first, second = "layer1.0.conv1.weight", "layer1.0.conv2.weight"
+        result[first], result[second] = result[second], result[first]
+        return result
+
+    rename = weights_format.rename
+    monkeypatch.setattr(weights_format, "rename", swapped)
+    like = ["--like", str(tmp_path / "other.safetensors"), "--like-graph", str(tmp_path / "other.onnx")]
+    assert main(["convert", str(source), str(tmp_path / "weights.safetensors"), *SHAPE, *like, "--verify"]) == 4
+    assert "BROKEN" in capsys.readouterr().out
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")

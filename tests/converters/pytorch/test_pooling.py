@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from graphir.converters.pytorch import to_module
+from graphir.errors import UnsupportedOpError
 from graphir.graph import Graph
 from graphir.ops.pooling import (
     AveragePool,
@@ -17,6 +19,7 @@ from graphir.ops.pooling import (
     MaxUnpool,
 )
 from graphir.padding import Explicit, Same, SameMode
+from graphir.types import DType, TensorType
 from tests.converters.pytorch.cases import Case, Check, Constant, uniform
 
 X = uniform(2, 3, 7, 6)
@@ -128,3 +131,12 @@ def test_zeros_behind_an_unpooled_image(check: Check) -> None:
     expected[0, 0, 1::2, 1::2] = [[1, 2], [3, 4]]
     data = np.array([[[[1, 2], [3, 4]]]], np.float32)
     check(Case(MaxUnpool((2, 2), (2, 2)), data, flat, Constant(np.array([1, 1, 5, 5])), expected=[expected]))
+
+
+def test_windows_of_padding_alone_are_refused() -> None:
+    graph = Graph("net")
+    data = graph.add_input("data", TensorType(DType.FLOAT32, (1, 2, 5, 5)))
+    node = graph.add_node(MaxPool((3, 3), padding=Explicit(((3, 3), (0, 0)))), [data])
+    graph.set_outputs([node.outputs[0]])
+    with pytest.raises(UnsupportedOpError, match="windows of padding alone"):
+        to_module(graph)

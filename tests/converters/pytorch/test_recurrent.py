@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from graphir.converters.pytorch import to_module
 from graphir.graph import Graph
 from graphir.ops.recurrent import GRU, LSTM, RNN, Direction
 from graphir.ops.shape import Reshape, Squeeze, Transpose
+from graphir.tensor import Tensor
 from graphir.types import DType, TensorType
 from tests.converters.pytorch.cases import Case, Check, Constant, uniform
 from tests.converters.pytorch.running import need_torch, run_module, run_session
@@ -171,3 +173,24 @@ def _checked(graph: Graph, x: Any) -> str:
     found, text = run_module(graph, [x])
     np.testing.assert_allclose(found[0], run_session(graph, {"data": x})[0], rtol=1e-5, atol=1e-6)
     return text
+
+
+def test_the_weights_of_a_layer_have_their_sources() -> None:
+    """Those that operands hold, and those that were computed from parameters."""
+    graph = Graph("net")
+    data = graph.add_input("data", TensorType(DType.FLOAT32, (5, 3, 4)))
+    shapes = {"input_weights": (1, 8, 4), "state_weights": (1, 8, 2), "all_biases": (16,)}
+    weights = {
+        name: graph.add_parameter(name, Tensor.of(np.ones(shape, np.float32))) for name, shape in shapes.items()
+    }
+    sizes = graph.add_parameter("sizes", Tensor.of(np.array([1, 16])))
+    bias = graph.add(Reshape(), weights.pop("all_biases"), sizes, name="bias")
+    node = graph.add_node(LSTM(2), [data, *weights.values(), bias], name="lstm")
+    graph.set_outputs([node.outputs[0]])
+
+    sources = {row["key"]: row["source"] for row in to_module(graph).names}
+
+    assert sources == {
+        "lstm.weight_ih_l0": "input_weights", "lstm.weight_hh_l0": "state_weights",
+        "lstm.bias_ih_l0": "all_biases", "lstm.bias_hh_l0": "all_biases",
+    }  # fmt: skip

@@ -201,3 +201,39 @@ def test_momentum_and_dropout_of_onnx(tmp_path: Path) -> None:
     assert "nn.BatchNorm2d(3, momentum=0.2)" in text
     assert "nn.Dropout(0.4)" in text
     assert main(["convert", str(tmp_path / "net.onnx"), str(tmp_path / "x.onnx"), "--training"]) == 2
+
+
+@pytest.mark.parametrize("fixed", [False, True])
+def test_global_statistics_of_mxnet_stay(mxnet: ModuleType, fixed: bool, tmp_path: Path) -> None:
+    """Training with use_global_stats neither uses nor changes the statistics: gradients are those of live MXNet."""
+    need_torch()
+    import torch
+
+    symbol = mxnet.sym.BatchNorm(mxnet.sym.Variable("data"), use_global_stats=True, fix_gamma=fixed, name="norm")
+    symbol.save(str(tmp_path / "net-symbol.json"))
+    draw = np.random.default_rng(0)
+    names = ("arg:norm_gamma", "arg:norm_beta", "aux:norm_moving_mean", "aux:norm_moving_var")
+    weights = {name: mxnet.nd.array(draw.uniform(0.5, 1.5, 16)) for name in names}
+    mxnet.nd.save(str(tmp_path / "net-0000.params"), weights)
+    path = tmp_path / f"global_statistics_{fixed}.py"
+    command = ["convert", str(tmp_path / "net-symbol.json"), str(path), "--training", "--verify"]
+    assert main([*command, "-i", "data:N,16,5,7"]) == 0
+    assert "miss" not in path.read_text()
+    net = imported(path).load()
+    trained = {name for name, weight in net.named_parameters() if weight.requires_grad}
+    assert trained == ({"norm_beta"} if fixed else {"norm_beta", "norm_gamma"})
+    before = {name: tensor.clone() for name, tensor in net.state_dict().items()}
+
+    data = draw.normal(size=(4, 16, 5, 7)).astype(np.float32)
+    executor = symbol.simple_bind(mxnet.cpu(), data=data.shape)
+    arguments = {name.partition(":")[2]: array for name, array in weights.items()}
+    executor.copy_params_from(arguments, arguments, allow_extra_params=True)
+    expected = executor.forward(is_train=True, data=mxnet.nd.array(data))[0]
+    executor.backward(mxnet.nd.array(data))
+    result = net(torch.from_numpy(data))
+    torch.autograd.backward(result, torch.from_numpy(data))
+    np.testing.assert_allclose(result.detach().numpy(), expected.asnumpy(), rtol=0, atol=1e-5)
+    for name in trained:
+        gradient = net.get_parameter(name).grad.numpy()
+        np.testing.assert_allclose(gradient, executor.grad_dict[name].asnumpy(), rtol=0, atol=1e-4)
+    assert all((tensor == before[name]).all() for name, tensor in net.state_dict().items())

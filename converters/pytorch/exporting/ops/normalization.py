@@ -35,7 +35,11 @@ def export_batch_normalization(node: ExportNode[ir.BatchNormalization]) -> None:
         node.refuse(f"an epsilon of {float_text(op.epsilon)}; PyTorch has none below 0")
     eps = epsilon(op.epsilon)
     constructor = BATCH_NORMS.get(node.rank())
-    if constructor is not None and all(node.weight(slot) is not None for slot in STATES.values()):
+    is_constant = all(node.weight(slot) is not None for slot in STATES.values())
+    if is_constant and node.is_decided(DecisionKind.FIXED_STATISTICS):
+        _export_fixed_statistics(node, eps)
+        return
+    if constructor is not None and is_constant:
         (channels,) = node.fixed(node.shape(1), node.input(1).name)
         momentum = None if abs(op.momentum - 0.9) < 1e-6 else float_text(round(1 - op.momentum, 7))
         layer = node.layer(constructor, [channels], {"eps": eps, "momentum": momentum}, owned=STATES)
@@ -46,6 +50,21 @@ def export_batch_normalization(node: ExportNode[ir.BatchNormalization]) -> None:
         return
     data, scale, bias, mean, variance = node.tensors()
     node.emit(call("F.batch_norm", data, mean, variance, scale, bias, eps=eps))
+
+
+def _export_fixed_statistics(node: ExportNode[ir.BatchNormalization], eps: str | None) -> None:
+    """F.batch_norm with the stored statistics, which nn.BatchNorm leaves for those of the batch in training."""
+    statistics = []
+    for slot in (STATES["running_mean"], STATES["running_var"]):
+        value = node.input(slot)
+        assert value.tensor is not None
+        text = node.export.store_tensor(value.name, value.tensor, is_buffer=True)
+        node.export.sources[text.removeprefix("self.")] = value.name
+        statistics.append(text)
+    scale = node.tensor(STATES["weight"])
+    if node.is_decided(DecisionKind.FIXED_GAMMA):
+        node.export.frozen[scale.removeprefix("self.")] = "nn.Module"
+    node.emit(call("F.batch_norm", node.tensor(), *statistics, scale, node.tensor(STATES["bias"]), eps=eps))
 
 
 def export_instance_normalization(node: ExportNode[ir.InstanceNormalization]) -> None:

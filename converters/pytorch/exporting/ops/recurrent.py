@@ -74,7 +74,7 @@ def _export_module(node: RecurrentNode, hidden: int, nonlinearity: str) -> None:
     is_reverse = op.direction is ir.Direction.REVERSE
     layers = _stack(node, nonlinearity)
     last, data = layers[-1], node.tensor()
-    tensors = [_module_tensors(layer, hidden, f"_l{index}") for index, layer in enumerate(layers)]
+    parts = [_module_tensors(layer, hidden, f"_l{index}") for index, layer in enumerate(layers)]
     merged = _rows_value(last)
     turned = None if is_reverse else _turned_back(node, merged, last)
     if turned is not None:
@@ -86,8 +86,9 @@ def _export_module(node: RecurrentNode, hidden: int, nonlinearity: str) -> None:
         "batch_first": None if turned is None else "True",
         "bidirectional": "True" if op.direction.count == 2 else None,
     }
-    all_tensors = {name: tensor for part in tensors for name, tensor in part.items()}
-    layer = node.layer(f"nn.{op.name}", [features, hidden], options, tensors=all_tensors)
+    tensors = {name: tensor for part in parts for name, (tensor, _) in part.items()}
+    sources = {name: value for part in parts for name, (_, value) in part.items()}
+    layer = node.layer(f"nn.{op.name}", [features, hidden], options, tensors=tensors, sources=sources)
     data = Expr(f"{data.atom}.flip(0)") if is_reverse else data
     states: str | None = None
     if any(node.optional(slot) is not None for slot in (5, 6)):
@@ -200,21 +201,23 @@ def _joined_directions(rows: Value, first: Node) -> list[Node]:
     return [first, second] if fits and is_known and second.outputs[0].shape == wanted else []
 
 
-def _module_tensors(node: RecurrentNode, hidden: int, layer: str) -> dict[str, Tensor]:
-    """Return a layer's part of the module's state_dict; names end in `layer`."""
+def _module_tensors(node: RecurrentNode, hidden: int, layer: str) -> dict[str, tuple[Tensor, Value]]:
+    """Return a layer's part of the module's state_dict, each tensor with the operand that holds it; names end in
+    `layer`."""
     order = GATES[node.op.name]
-    result: dict[str, Tensor] = {}
+    result: dict[str, tuple[Tensor, Value]] = {}
     for direction in range(node.op.direction.count):
         suffix = f"{layer}_reverse" if direction else layer
         for slot, name in ((1, "weight_ih"), (2, "weight_hh")):
             weight = node.weight(slot)
             assert weight is not None
-            result[name + suffix] = _in_order(_of_direction(weight, direction), order, hidden)
+            result[name + suffix] = _in_order(_of_direction(weight, direction), order, hidden), node.input(slot)
         bias = node.weight(3)
         if bias is not None:
             both, rows = _of_direction(bias, direction), len(order) * hidden
-            result["bias_ih" + suffix] = _in_order(both.rows(0, rows), order, hidden)
-            result["bias_hh" + suffix] = _in_order(both.rows(rows, 2 * rows), order, hidden)
+            for index, name in enumerate(("bias_ih", "bias_hh")):
+                part = both.rows(index * rows, (index + 1) * rows)
+                result[name + suffix] = _in_order(part, order, hidden), node.input(3)
     return result
 
 
