@@ -44,10 +44,10 @@ class ExportNode(BaseExportNode[O], Generic[O]):
 
     def numbers(self, slot: int) -> tuple[int, ...] | None:
         """The elements of a small integer operand, None for an absent one. Refuses if they are not known."""
-        value, found = self.optional(slot), self.known(slot)
-        if found is None and value is not None:
+        value, result = self.optional(slot), self.known(slot)
+        if result is None and value is not None:
             self.refuse_unknown(value)
-        return found
+        return result
 
     def number(self, slot: int) -> float | None:
         """The element of an operand that is a constant of one element, or is known; None for all others.

@@ -42,8 +42,8 @@ class _Body(Export):
 
     def state(self, value: Value, dtype: DType) -> Entry | None:
         """The auxiliary state of the symbol around."""
-        found = self.outer.state(value, dtype)
-        return None if found is None else self._capture(value.name, found)
+        result = self.outer.state(value, dtype)
+        return None if result is None else self._capture(value.name, result)
 
     def given(self, value: Value, carried: DType | None) -> str:
         """A variable for an input of the body, held in a dtype; returns its name."""
@@ -86,10 +86,10 @@ def export_scan(node: ExportNode[Scan]) -> None:
     places = op.scan_output_axes or (0,) * (len(body.outputs) - count)
     backwards = op.scan_output_directions or (0,) * (len(body.outputs) - count)
     for slot, (entry, held) in enumerate(results):
-        found = entry
+        result = entry
         if slot >= count:
-            found = _trailing(node, entry, body.outputs[slot], places[slot - count], backwards[slot - count])
-        node.bind(found, slot, carried=held)
+            result = _trailing(node, entry, body.outputs[slot], places[slot - count], backwards[slot - count])
+        node.bind(result, slot, carried=held)
 
 
 def _leading(node: AnyNode, value: Value, axis: int, backwards: int) -> Entry:
@@ -288,11 +288,11 @@ def _end(body: _Body, value: Value, held: DType | None) -> Entry:
 
 def _apart(body: _Body, heads: Sequence[Entry]) -> list[Entry]:
     """The heads, each a node's own: a variable, or one that comes twice, gets a copy."""
-    found: list[Entry] = []
+    results: list[Entry] = []
     for entry in heads:
-        plain = body.nodes[entry[0]].op != VARIABLE and entry not in found
-        found.append(entry if plain else (body.append("_copy", "copy", [entry], {}), 0))
-    return found
+        plain = body.nodes[entry[0]].op != VARIABLE and entry not in results
+        results.append(entry if plain else (body.append("_copy", "copy", [entry], {}), 0))
+    return results
 
 
 def _symbol(body: _Body, heads: list[Entry], names: Sequence[str], rows: int) -> tuple[NNVMGraph, int]:

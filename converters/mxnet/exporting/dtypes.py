@@ -50,10 +50,10 @@ def held_dtype(dtype: DType) -> DType:
     """The dtype in which MXNet holds elements of a dtype: itself, or a wider one. Refuses those that none holds."""
     if dtype in DTYPES:
         return dtype
-    found = WIDER.get(dtype)
-    if found is None:
+    result = WIDER.get(dtype)
+    if result is None:
         raise Refusal(f"MXNet has no tensors of {dtype}")
-    return found
+    return result
 
 
 def dtype_name(dtype: DType) -> str:

@@ -51,8 +51,8 @@ def export_graph(graph: Graph, terms: Terms) -> MXNetModel:
         raise UnsupportedOpError(f"{count} node(s) cannot be written for MXNet 1.9.1:", gaps)
     model = _model(writer)
     stated = set(graph.decisions)
-    made = (*writer.graph.decisions[len(graph.decisions) :], *writer.export.decisions)
-    graph.decisions.extend(decision for decision in made if decision not in stated)
+    result = (*writer.graph.decisions[len(graph.decisions) :], *writer.export.decisions)
+    graph.decisions.extend(decision for decision in result if decision not in stated)
     return model
 
 
@@ -92,12 +92,12 @@ def _tell_order(symbol: NNVMGraph, export: Export) -> None:
     """Say so if MXNet lists the inputs in another order: its own is that in which a walk from the heads meets them."""
     names = {value.name for value in export.graph.inputs}
     listed = symbol.variable_names()
-    found = [name for name in listed if name in names]
-    if found != [value.name for value in export.graph.inputs if value.name in found]:
+    result = [name for name in listed if name in names]
+    if result != [value.name for value in export.graph.inputs if value.name in result]:
         export.decide(
             DecisionKind.ORDER_OF_INPUTS,
             export.graph.name,
-            f"MXNet lists them as {', '.join(found)}: bind them by name",
+            f"MXNet lists them as {', '.join(result)}: bind them by name",
         )
 
 

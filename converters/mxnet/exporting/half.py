@@ -27,8 +27,8 @@ def widen(graph: Graph, node: Node, names: Names) -> list[Node]:
         if value is not None and _is_narrow(value)
     }
     operands = [None if value is None else casts.get(value, value) for value in node.inputs]
-    made = maker.add(node.op, operands, node, "computed")
-    results = [_narrowed(maker, node, *pair) for pair in zip(node.outputs, made.outputs, strict=True)]
+    result = maker.add(node.op, operands, node, "computed")
+    results = [_narrowed(maker, node, *pair) for pair in zip(node.outputs, result.outputs, strict=True)]
     _tell(graph, node)
     take_place(graph, node, results, maker.new_nodes)
     return maker.new_nodes

@@ -83,10 +83,10 @@ class Lowering:
     def _step(self, node: Node) -> Outcome:
         if not self._rounds and self._change_whole(self._simplify_whole):
             return Outcome(changed=True)
-        made = [] if node in self._hopeless or node.subgraphs else self._replace(self.graph, node)
-        if made:
+        result = [] if node in self._hopeless or node.subgraphs else self._replace(self.graph, node)
+        if result:
             self._is_simple = False
-            return Outcome(changed=True, made=tuple(made))
+            return Outcome(changed=True, made=tuple(result))
         return Outcome(changed=self._change_somewhere())
 
     def settle(self) -> bool:
@@ -227,16 +227,16 @@ class Lowering:
 
     def gaps(self, refusals: Iterable[tuple[Node | Value, Refusal]]) -> list[Gap]:
         """What was refused in the end, by the operators and names of the original graph, equal reasons together."""
-        found: dict[tuple[str, str], dict[str, None]] = {}
+        results: dict[tuple[str, str], dict[str, None]] = {}
         for place, refusal in refusals:
             if isinstance(place, Value):
                 operator = "output" if place.producer is None else place.producer.op.name
-                found.setdefault((operator, str(refusal)), {})[place.name] = None
+                results.setdefault((operator, str(refusal)), {})[place.name] = None
                 continue
             origin = self._origin(place)
             operator = self._operators.get(origin.name, origin.op.name)
-            found.setdefault((operator, self._reason(place, origin, refusal)), {})[origin.name] = None
-        return [Gap(operator, reason + self._note, tuple(nodes)) for (operator, reason), nodes in found.items()]
+            results.setdefault((operator, self._reason(place, origin, refusal)), {})[origin.name] = None
+        return [Gap(operator, reason + self._note, tuple(nodes)) for (operator, reason), nodes in results.items()]
 
     def _reason(self, node: Node, origin: Node, refusal: Refusal) -> str:
         """Why a node is refused: what MXNet says of it, and why it could not be said otherwise."""

@@ -16,7 +16,7 @@ def write_node(export: Export, node: Node, table: ExportTable) -> None:
         raise Refusal(NO_EXPORT)
     if not all(value.shape is not None and 0 in value.shape for value in node.outputs):
         narrow = is_narrow(node)
-        made: AnyNode = ExportNode(export, node)
-        function(made)
+        result: AnyNode = ExportNode(export, node)
+        function(result)
         if narrow:
-            narrow_results(made)
+            narrow_results(result)

@@ -119,19 +119,19 @@ class Export(NamedNodes):
         variable stands for it, so that what else is refused behind it is found too.
         """
         self._asked.setdefault(self.node, []).append(value)
-        found = self._entries.get(value)
-        if found is None:
+        result = self._entries.get(value)
+        if result is None:
             if not self._is_awaited(value):
-                found = self._source(value)
+                result = self._source(value)
             elif value.producer in self.hopeless:
                 name = self.fresh_variable("refused")
                 self.stand_ins.add(name)
-                found = self.variable(name, None, {})
+                result = self.variable(name, None, {})
             else:
                 raise Unwritten(value)
-            self._entries[value] = found
-            self._named_after.setdefault(found, value)
-        return found
+            self._entries[value] = result
+            self._named_after.setdefault(result, value)
+        return result
 
     def _is_awaited(self, value: Value) -> bool:
         """Whether a node of this graph must be written before the value has an entry."""
@@ -178,12 +178,12 @@ class Export(NamedNodes):
 
     def changed(self) -> list[Node]:
         """The written nodes that do not stand as they were written, or that are computed of what such nodes give."""
-        found: dict[Node, None] = {}
+        results: dict[Node, None] = {}
         for node, (op, operands) in self.written.items():
             same = node.graph is self.graph and node.op is op and node.inputs == operands and not node.subgraphs
-            if not same or any(value is not None and value.producer in found for value in operands):
-                found[node] = None
-        return list(found)
+            if not same or any(value is not None and value.producer in results for value in operands):
+                results[node] = None
+        return list(results)
 
     def move(self, graph: Graph, images: Images, nodes: Mapping[Node, Node]) -> None:
         """Go on with a copy of the graph, with `images` of its values and `nodes` of its nodes."""
@@ -196,9 +196,9 @@ class Export(NamedNodes):
             nodes[node]: (op, tuple([None if value is None else images.get(value, value) for value in operands]))
             for node, (op, operands) in self.written.items()
         }
-        lists = {id(asked): [images.get(value, value) for value in asked] for asked in self._asked.values()}
-        self._asked = {known[node]: lists[id(asked)] for node, asked in self._asked.items()}
-        self._made = {known[node]: made for node, made in self._made.items()}
+        lists = {id(request): [images.get(value, value) for value in request] for request in self._asked.values()}
+        self._asked = {known[node]: lists[id(request)] for node, request in self._asked.items()}
+        self._made = {known[node]: result for node, result in self._made.items()}
         self._entries, self._carried = of_images(self._entries, images), of_images(self._carried, images)
         self._inputs, self._states = of_images(self._inputs, images), of_images(self._states, images)
         self._named_after = {entry: images.get(value, value) for entry, value in self._named_after.items()}
@@ -206,10 +206,10 @@ class Export(NamedNodes):
 
     def covers(self, nodes: Iterable[Node]) -> None:
         """Say that the MXNet nodes of the node being written compute these too: they are not written themselves."""
-        asked = self._asked.setdefault(self.node, [])
+        request = self._asked.setdefault(self.node, [])
         for node in nodes:
             self.end(node)
-            self._asked[node] = asked
+            self._asked[node] = request
 
     def asked(self, node: Node | None) -> list[Value]:
         """The values whose entries a node wanted; None are the outputs."""
@@ -225,10 +225,10 @@ class Export(NamedNodes):
 
     def entry(self, value: Value) -> Entry:
         """The entry of a value in its own dtype, or the wider one for it; truths stay the numbers that carry them."""
-        found, held = self.raw(value), self.carried(value)
+        result, held = self.raw(value), self.carried(value)
         if value.dtype is None or value.dtype is DType.BOOL or held is held_dtype(value.dtype):
-            return found
-        return self.cast(found, value.dtype)
+            return result
+        return self.cast(result, value.dtype)
 
     def is_bound(self, value: Value) -> bool:
         """Whether an entry is known to be the value: a result that nothing uses may have none."""
@@ -264,17 +264,17 @@ class Export(NamedNodes):
         """
         if value.producer is not None or self.graph.is_input(value):
             return None
-        found = self._states.get(value)
-        if found is None:
+        result = self._states.get(value)
+        if result is None:
             tensor = value.tensor
             if tensor is not None and tensor.dtype is not dtype:
                 tensor = Tensor.of(tensor.numpy().astype(dtype.numpy()))
             taken = value in self._entries
             name = self.fresh_variable(f"{value.name}_state") if taken else self._own_name(value)
             self.nodes.append(NNVMNode(VARIABLE, name))
-            found = self._states[value] = len(self.nodes) - 1, 0
+            result = self._states[value] = len(self.nodes) - 1, 0
             self.states[name] = tensor
-        return found
+        return result
 
     def reshaped(self, value: Value, shape: tuple[int, ...]) -> Entry:
         """A parameter with another shape: under its own name if nothing else uses it."""

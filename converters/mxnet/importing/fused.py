@@ -33,16 +33,16 @@ def inner(node: ImportNode, record: NNVMNode, *values: Value) -> Value:
     from graphir.converters.mxnet.importing.ops import import_table
 
     made = view(node, record, *values)
-    found = import_table()[record.op](made)
-    return found if isinstance(found, Value) else found[0]
+    result = import_table()[record.op](made)
+    return result if isinstance(result, Value) else result[0]
 
 
 def view(node: ImportNode, record: NNVMNode, *values: Value) -> ImportNode:
     """A record inside the node as a node of its own."""
-    made = ImportNode(node.importer, record, typed_attributes(record), [], [f"{node.name}_{record.name}"])
-    made.operands = [lambda value=value: value for value in values]  # type: ignore[misc]
-    made.name = f"{node.name}_{record.name}"
-    return made
+    result = ImportNode(node.importer, record, typed_attributes(record), [], [f"{node.name}_{record.name}"])
+    result.operands = [lambda value=value: value for value in values]  # type: ignore[misc]
+    result.name = f"{node.name}_{record.name}"
+    return result
 
 
 class Fused:

@@ -60,8 +60,8 @@ def classify_heads(source: NNVMGraph, params: Collection[str] = ()) -> list[Head
 
 def dropped_heads(source: NNVMGraph, params: Collection[str] = ()) -> dict[int, Head]:
     """The places of the heads that a conversion leaves out, and what they are; none if nothing would be left."""
-    found = {place: head for place, head in enumerate(classify_heads(source, params)) if head.goes}
-    return found if len(found) < len(source.heads) else {}
+    result = {place: head for place, head in enumerate(classify_heads(source, params)) if head.goes}
+    return result if len(result) < len(source.heads) else {}
 
 
 def _kind(node: NNVMNode, reads_label: bool, reads_other: bool) -> Head:

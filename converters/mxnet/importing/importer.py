@@ -244,7 +244,7 @@ class Importer(BaseImporter):
             wanted = bare.run()
         except GraphirError:
             wanted = bare.graph
-        found = []
+        result = []
         for value in wanted.parameters:
             tensor = self.params.get(value.sources[0]) if value.sources else None
             if tensor is None:
@@ -252,11 +252,11 @@ class Importer(BaseImporter):
             try:
                 unify_shape(tensor.shape, value.shape)
             except ShapeError:
-                found.append(
+                result.append(
                     f"parameter {value.sources[0]} has the shape {list(tensor.shape)}, "
                     f"the symbol wants {format_shape(value.shape)}"
                 )
-        return found
+        return result
 
     def _set_outputs(self, heads: list[tuple[int, int]]) -> None:
         names = entry_names(self.source)

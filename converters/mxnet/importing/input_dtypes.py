@@ -74,13 +74,13 @@ def likely_dtypes(
     held: dict[int, set[DType]] = {}
     for index, dtype in known:
         held.setdefault(_root(groups, index), set()).add(dtype)
-    found = {}
+    result = {}
     for index, record in enumerate(source.nodes):
         if record.op == VARIABLE:
             dtypes = held.get(_root(groups, index), set())
             if len(dtypes) == 1:
-                found[record.name] = next(iter(dtypes))
-    return found
+                result[record.name] = next(iter(dtypes))
+    return result
 
 
 def _root(groups: list[int], index: int) -> int:

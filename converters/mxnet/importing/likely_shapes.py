@@ -47,7 +47,7 @@ def likely_shape(source: NNVMGraph, record: NNVMNode, params: Mapping[str, Tenso
     sizes are called N, H, W and so on, if the symbol has one input only. None where nothing says it, or where several
     readers say different things.
     """
-    found: Shape | None = None
+    result: Shape | None = None
     layer, certain = "", False
     for node, whole in _readers(source, record):
         shape = _from_weight(source, node, params or {})
@@ -55,12 +55,12 @@ def likely_shape(source: NNVMGraph, record: NNVMNode, params: Mapping[str, Tenso
             continue
         if not whole:
             shape = (UNKNOWN,) * len(shape)
-        if found is not None and (len(found) != len(shape) or _differ(found, shape)):
+        if result is not None and (len(result) != len(shape) or _differ(result, shape)):
             return None
-        if found is None:
-            found, layer = shape, node.name
+        if result is None:
+            result, layer = shape, node.name
         certain = certain or node.op in ("Convolution", "Deconvolution")
-    return None if found is None else Likely(_named(source, found, params or {}), layer, certain)
+    return None if result is None else Likely(_named(source, result, params or {}), layer, certain)
 
 
 def _readers(source: NNVMGraph, record: NNVMNode) -> Iterator[tuple[NNVMNode, bool]]:

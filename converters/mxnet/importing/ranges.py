@@ -74,10 +74,10 @@ def apply(node: ImportNode, op: Operator, *operands: Known) -> Known:
 def end(node: ImportNode, value: Value) -> Known:
     """An end of a range, which MXNet holds as one element on one axis, without axes."""
     value.graph.refine(value, TensorType(DType.FLOAT32, (1,)))
-    found = known(value)
-    if isinstance(found, Value):
-        return node.step(Reshape(), found, node.vector([]), suffix="number")
-    return found.astype(np.float32).reshape(())
+    result = known(value)
+    if isinstance(result, Value):
+        return node.step(Reshape(), result, node.vector([]), suffix="number")
+    return result.astype(np.float32).reshape(())
 
 
 def magnitude(node: ImportNode, low: Known, high: Known) -> Known:

@@ -245,15 +245,15 @@ def _pieces(parameters: Value) -> list[Value]:
     producer = parameters.producer
     if producer is None or not isinstance(producer.op, Concat):
         return []
-    found = []
+    result = []
     for flat in producer.inputs:
         before = None if flat is None else flat.producer
         flattened = before is not None and isinstance(before.op, Reshape)
         piece = before.inputs[0] if flattened and before is not None else flat
         if piece is None:
             return []
-        found.append(piece)
-    return found
+        result.append(piece)
+    return result
 
 
 def _with_width(node: ImportNode, sizes: Sizes, data: Value, parameters: Value) -> Sizes:

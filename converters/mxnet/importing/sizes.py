@@ -121,25 +121,25 @@ def _fixed(entry: Entry) -> Entry:
 
 
 def _run(entries: Sequence[Entry], start: int) -> list[int]:
-    found: list[int] = []
+    results: list[int] = []
     for entry in entries[start:]:
         if not isinstance(entry, int):
             break
-        found.append(entry)
-    return found
+        results.append(entry)
+    return results
 
 
 def _axes_run(entries: Sequence[Entry], start: int) -> list[int]:
     first = entries[start]
     assert isinstance(first, Axes)
-    found: list[int] = []
+    results: list[int] = []
     for entry in entries[start:]:
         if not isinstance(entry, Axes) or entry.value is not first.value:
             break
         if entry.end - entry.begin != 1 or entry.divisor != 1:
             break
-        found.append(entry.begin)
-    return found
+        results.append(entry.begin)
+    return results
 
 
 def _computed(node: ImportNode, entry: Axes) -> Value:

@@ -26,8 +26,8 @@ def needed_nodes(symbol: NNVMGraph, heads: Sequence[tuple[int, int]]) -> set[int
 
 def entry_names(source: NNVMGraph) -> dict[tuple[int, int], str]:
     """MXNet's name of each output of the head nodes."""
-    found: dict[tuple[int, int], str] = {}
+    results: dict[tuple[int, int], str] = {}
     for index in {index for index, _ in source.heads}:
         for slot, name in enumerate(output_names(source.nodes[index])):
-            found[index, slot] = name
-    return found
+            results[index, slot] = name
+    return results

@@ -44,13 +44,13 @@ class SymbolTypes:
 
     def shapes(self, *, np_shape: bool = False) -> tuple[list[MXNetShape], list[MXNetShape], list[MXNetShape]]:
         """What `infer_shape_partial` gives: arguments, outputs, auxiliary states, unknown sizes marked."""
-        found = [[_marked(type_.shape, np_shape) for type_ in types] for types in self._lists()]
-        return found[0], found[1], found[2]
+        result = [[_marked(type_.shape, np_shape) for type_ in types] for types in self._lists()]
+        return result[0], result[1], result[2]
 
     def dtypes(self) -> tuple[list[DType | None], list[DType | None], list[DType | None]]:
         """What `infer_type_partial` gives."""
-        found = [[type_.dtype for type_ in types] for types in self._lists()]
-        return found[0], found[1], found[2]
+        result = [[type_.dtype for type_ in types] for types in self._lists()]
+        return result[0], result[1], result[2]
 
     def _lists(self) -> tuple[Sequence[TensorType], Sequence[TensorType], Sequence[TensorType]]:
         return list(self.arguments.values()), self.outputs, list(self.auxiliary.values())
@@ -77,17 +77,17 @@ def infer_symbol(
     wanted = {name: shape for name, shape in known.items() if shape is not None}
     choices = Choices(keep_loss=True, settle=False, gaps=True, assumed=assumed)
     graph = Importer(source, None, wanted, choices, dtypes=dtypes).run()
-    found = _by_source(graph)
-    if _add_labels(source, graph, found, wanted):
+    result = _by_source(graph)
+    if _add_labels(source, graph, result, wanted):
         infer_graph(graph)
-        found |= _by_source(graph)
-    _add_unread(source, found, wanted)
+        result |= _by_source(graph)
+    _add_unread(source, result, wanted)
     arguments: dict[str, TensorType] = {}
     auxiliary: dict[str, TensorType] = {}
     states = state_variables(source)
     for index in source.variables():
         name = source.nodes[index].name
-        (auxiliary if index in states else arguments)[name] = found.get(name, ANYTHING)
+        (auxiliary if index in states else arguments)[name] = result.get(name, ANYTHING)
     outputs = [value.type for value in graph.outputs]
     assumes = any(decision.kind is DecisionKind.INPUT_DTYPE for decision in graph.decisions)
     return SymbolTypes(arguments, [type_ for type_ in outputs if isinstance(type_, TensorType)], auxiliary, assumes)
@@ -109,11 +109,11 @@ def _marked(shape: Shape | None, np_shape: bool) -> MXNetShape:
 
 def _by_source(graph: Graph) -> dict[str, TensorType]:
     """The types of variables by the names that the symbol has for them."""
-    found: dict[str, TensorType] = {}
+    results: dict[str, TensorType] = {}
     for value in graph.values:
         if isinstance(value.type, TensorType):
-            found |= dict.fromkeys(value.sources, value.type)
-    return found
+            results |= dict.fromkeys(value.sources, value.type)
+    return results
 
 
 def _add_labels(

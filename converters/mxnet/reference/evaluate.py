@@ -237,7 +237,7 @@ def steps(
 ) -> Iterator[tuple[Entry, Array]]:
     """Compute the needed nodes in order and give each wanted entry when it is there; a value is freed after its last
     use."""
-    asked = set(wanted)
+    request = set(wanted)
     uses: Counter[Entry] = Counter()
     for index in needed:
         uses.update(entry for entry in read_inputs(symbol.nodes[index]))
@@ -255,7 +255,7 @@ def steps(
         for slot, result in enumerate(results):
             if uses[index, slot]:
                 values[index, slot] = result
-            if (index, slot) in asked:
+            if (index, slot) in request:
                 yield (index, slot), result
         del results
         for entry in entries:

@@ -37,10 +37,10 @@ def unconverted(value: Value) -> Value:
 
 def _unsqueezed(value: Value | None) -> tuple[Value, tuple[int, ...]] | None:
     """What got new axes, and where they are in the result."""
-    made = None if value is None else value.producer
-    if value is None or made is None or not isinstance(made.op, Unsqueeze) or value.rank is None:
+    result = None if value is None else value.producer
+    if value is None or result is None or not isinstance(result.op, Unsqueeze) or value.rank is None:
         return None
-    source, axes = made.inputs[0], made.inputs[1]
+    source, axes = result.inputs[0], result.inputs[1]
     indices = None if axes is None or axes.known is None else axes.known.integers()
     if source is None or indices is None:
         return None

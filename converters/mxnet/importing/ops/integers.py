@@ -51,11 +51,11 @@ def on_integers(
 
 
 def _widened(node: ImportNode, wide: DType) -> list[Value]:
-    made: dict[Value, Value] = {}
+    results: dict[Value, Value] = {}
     for value in node.inputs:
-        if value not in made:
-            made[value] = node.cast(value, wide) if is_integer(value) else value
-    return [made[value] for value in node.inputs]
+        if value not in results:
+            results[value] = node.cast(value, wide) if is_integer(value) else value
+    return [results[value] for value in node.inputs]
 
 
 def import_whole(node: ImportNode) -> Value:

@@ -140,16 +140,16 @@ def _place(node: ImportNode, count: Value) -> tuple[Value, Value]:
     if node.attrs["q_scalar"] is not None:
         if not 0 <= node.attrs["q_scalar"] <= 100:
             node.refuse(f"percentile {node.attrs['q_scalar']}, expected 0 to 100")
-        asked = node.constant(float(node.attrs["q_scalar"]), DType.FLOAT64)
+        request = node.constant(float(node.attrs["q_scalar"]), DType.FLOAT64)
     else:
-        asked = node.input(1)
-        _refuse_bool(node, asked)
-        if node.rank(asked) > 1:
-            node.refuse(f"percentiles {asked.type}, expected a vector or one of them")
-        asked = node.cast(asked, DType.FLOAT64)
+        request = node.input(1)
+        _refuse_bool(node, request)
+        if node.rank(request) > 1:
+            node.refuse(f"percentiles {request.type}, expected a vector or one of them")
+        request = node.cast(request, DType.FLOAT64)
     last = node.step(ew.Sub(), count, node.constant(1, DType.INT64), suffix="last")
-    product = node.step(ew.Mul(), asked, node.cast(last, DType.FLOAT64), suffix="percent")
-    return node.step(ew.Div(), product, node.constant(100.0, DType.FLOAT64), suffix="place"), asked
+    product = node.step(ew.Mul(), request, node.cast(last, DType.FLOAT64), suffix="percent")
+    return node.step(ew.Div(), product, node.constant(100.0, DType.FLOAT64), suffix="place"), request
 
 
 def _checked(node: ImportNode, index: Value, asked: Value, count: Value) -> Value:
@@ -174,14 +174,14 @@ def import_percentile(node: ImportNode) -> Value:
     sizes = node.vector([size]) if size is not None else node.step(Shape(start=-1), rows, suffix="size")
     ordered = node.steps(ir.TopK(axis=-1, largest=False), rows, sizes)[0]
     count = node.constant(size, DType.INT64) if size is not None else node.step(Squeeze(), sizes, node.vector([0]))
-    place, asked = _place(node, count)
+    place, request = _place(node, count)
     if kind == "nearest":
         place = node.step(ew.Add(), place, node.constant(0.5, DType.FLOAT64), suffix="rounded")
     low, high = node.step(ew.Floor(), place), node.step(ew.Ceil(), place)
     if kind in ("lower", "nearest", "higher"):
         index = node.cast(high if kind == "higher" else low, DType.INT64)
-        result = node.step(Gather(axis=-1), ordered, _checked(node, index, asked, count), suffix="chosen")
-        return _percentiles(node, result, asked, axes)
+        result = node.step(Gather(axis=-1), ordered, _checked(node, index, request, count), suffix="chosen")
+        return _percentiles(node, result, request, axes)
     if kind == "midpoint":
         middle = node.step(ew.Add(), low, high, suffix="both")
         place = node.step(ew.Mul(), middle, node.constant(0.5, DType.FLOAT64), suffix="middle")
@@ -190,7 +190,7 @@ def import_percentile(node: ImportNode) -> Value:
     after = node.step(ew.Add(), first, node.constant(1, DType.INT64), suffix="after")
     last = node.step(ew.Sub(), count, node.constant(1, DType.INT64), suffix="last")
     second = node.step(ew.Where(), node.step(ew.Less(), after, count), after, last, suffix="above")
-    below = node.step(Gather(axis=-1), ordered, _checked(node, first, asked, count), suffix="below")
+    below = node.step(Gather(axis=-1), ordered, _checked(node, first, request, count), suffix="below")
     above = node.step(Gather(axis=-1), ordered, second, suffix="above")
     rest = node.step(ew.Sub(), node.scalar_like(part, 1.0), part, suffix="rest")
     result = node.step(
@@ -199,7 +199,7 @@ def import_percentile(node: ImportNode) -> Value:
         node.step(ew.Mul(), above, part, suffix="from_above"),
         suffix="between",
     )
-    return _percentiles(node, result, asked, axes)
+    return _percentiles(node, result, request, axes)
 
 
 def _percentiles(node: ImportNode, found: Value, asked: Value, axes: Axes) -> Value:
