@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from graphir.converters.mxnet.mx.gluon.block import Block
 from graphir.converters.mxnet.mx.gluon.hybrid_block import HybridBlock
 from graphir.converters.mxnet.mx.gluon.nn.activations import (
@@ -54,6 +56,8 @@ from graphir.converters.mxnet.mx.gluon.nn.poolings import (
     MaxPool3D,
 )
 from graphir.converters.mxnet.mx.gluon.symbol_block import SymbolBlock
+
+basic_layers = conv_layers = sys.modules[__name__]  # MXNet's files, as scripts name them: nn.basic_layers.Dropout
 
 __all__ = [
     "ELU",

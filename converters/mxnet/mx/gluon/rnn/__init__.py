@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from graphir.converters.mxnet.mx.gluon.rnn.cells import GRUCell, LSTMCell, RNNCell
 from graphir.converters.mxnet.mx.gluon.rnn.layers import GRU, LSTM, RNN
 from graphir.converters.mxnet.mx.gluon.rnn.modifiers import (
@@ -14,6 +16,8 @@ from graphir.converters.mxnet.mx.gluon.rnn.modifiers import (
     ZoneoutCell,
 )
 from graphir.converters.mxnet.mx.gluon.rnn.unrolling import HybridRecurrentCell, RecurrentCell
+
+rnn_cell = rnn_layer = sys.modules[__name__]  # MXNet's files, as scripts name them: rnn.rnn_cell.LSTMCell
 
 __all__ = [
     "GRU",

@@ -33,6 +33,8 @@ NEEDED = {
              "contrib block parameter",
     "gluon.block": "Block HybridBlock SymbolBlock",
     "gluon.parameter": "Parameter ParameterDict Constant DeferredInitializationError tensor_types",
+    "gluon.nn": "basic_layers conv_layers Dense Dropout BatchNorm HybridLambda",
+    "gluon.rnn": "rnn_cell rnn_layer LSTM LSTMCell",
     "gluon.utils": "split_data split_and_load download check_sha1",
     "gluon.data": "Dataset ArrayDataset SimpleDataset RecordFileDataset DataLoader Sampler SequentialSampler "
                   "RandomSampler BatchSampler FilterSampler vision dataset dataloader sampler",
