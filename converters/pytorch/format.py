@@ -36,11 +36,11 @@ class PyTorchTarget:
         return "PyTorch"
 
     def places(self, path: PathLike) -> list[PathLike]:
-        """The module and its weights."""
+        """Return the module and its weights."""
         return [path, weights_of(path)]
 
     def ready(self, graph: Graph, path: PathLike, options: Mapping[str, Any]) -> Ready:
-        """The module's text, counted by the operators that it was written from."""
+        """Return the module's text, counted by the operators that it was written from."""
         from graphir.analysis.contents import count_operators
         from graphir.converters.pytorch.exporting.borders import LAYOUTS, move_borders
         from graphir.converters.pytorch.exporting.exporter import export_copy
@@ -69,7 +69,7 @@ class PyTorchTarget:
 
 
 def weights_of(path: PathLike) -> str:
-    """The file of weights beside a module's."""
+    """Return the file of weights beside a module's."""
     return os.fspath(path).removesuffix(SUFFIX) + WEIGHTS
 
 

@@ -55,7 +55,7 @@ class Match:
 
 
 def layers_of(shapes: Mapping[str, tuple[int, ...]], constructors: Mapping[str, str] | None = None) -> list[Layer]:
-    """The layers that tensors belong to by their keys, in order; counters are no weights."""
+    """Return the layers that tensors belong to by their keys, in order; counters are no weights."""
     groups: dict[str, list[tuple[str, tuple[int, ...]]]] = {}
     for key, shape in shapes.items():
         layer, _, name = key.rpartition(".")
@@ -83,14 +83,14 @@ class Network:
         self._outputs = [references(export.reference(value)) for value in export.graph.outputs]
 
     def places(self, *, detailed: bool) -> dict[str, Hashable]:
-        """What stands before and behind each layer, as a number for each way of it. Without `detailed` only layers with
-        weights count. Linear in statements."""
+        """Return what stands before and behind each layer, as a number for each way of it. Without `detailed` only
+        layers with weights count. Linear in statements."""
         before = self._walk(detailed=detailed)
         behind = self._walk_back(detailed=detailed)
         return {layer.key: (before.get(layer.key), behind.get(layer.key)) for layer in self.layers}
 
     def following(self) -> dict[str, list[Layer]]:
-        """The layers that read what a layer gives, with nothing between."""
+        """Return the layers that read what a layer gives, with nothing between."""
         givers: dict[int, str] = {}
         readers: dict[str, list[Layer]] = defaultdict(list)
         for statement in self._statements:
@@ -226,7 +226,8 @@ def match_by_order(source: Network, others: Sequence[Layer]) -> Match:
 
 
 def _norms_beside(layer: Layer, among: Sequence[Layer]) -> list[Layer]:
-    """The normalizations in the scope of a layer whose number is the same (conv1, bn1), or in a sequence the next."""
+    """Return the normalizations in the scope of a layer whose number is the same (conv1, bn1), or in a sequence the
+    next."""
     scope, _, name = layer.key.rpartition(".")
     numbers = NUMBERS.findall(name)
     wanted = [str(int(name) + 1)] if name.isdecimal() else numbers
@@ -242,7 +243,7 @@ def _number_key(layer: Layer) -> list[tuple[int, str]]:
 
 
 def _is_ordered(first: Layer, second: Layer) -> bool:
-    """Whether two names differ by a number first."""
+    """Return whether two names differ by a number first."""
     pairs = zip(_number_key(first), _number_key(second), strict=False)
     parts = next((pair for pair in pairs if pair[0] != pair[1]), ((-1, ""),))
     return min(number for number, _ in parts) >= 0

@@ -41,11 +41,11 @@ class WeightsTarget:
         return "PyTorch weights"
 
     def places(self, path: PathLike) -> list[PathLike]:
-        """The file."""
+        """Return the file."""
         return [path]
 
     def ready(self, graph: Graph, path: PathLike, options: Mapping[str, Any]) -> Ready:
-        """The tensors by their new keys. Raises ExportFailure with all that have no partner, or several."""
+        """Return the tensors by their new keys. Raises ExportFailure with all that have no partner, or several."""
         from graphir.analysis.contents import count_operators
         from graphir.converters.pytorch.exporting.exporter import export_copy
         from graphir.converters.pytorch.matching import COUNTER

@@ -30,27 +30,27 @@ class ExportNode(BaseExportNode[O], Generic[O]):
         self._steps: set[int] = set()
 
     def entry(self, slot: int) -> Entry:
-        """The entry of an operand in its own dtype."""
+        """Return the entry of an operand in its own dtype."""
         return self.export.entry(self.input(slot))
 
     def entries(self) -> list[Entry]:
-        """The entries of all operands."""
+        """Return the entries of all operands."""
         return [self.entry(slot) for slot in range(len(self.node.inputs))]
 
     def moved(self, slot: int) -> tuple[Entry, DType | None]:
-        """The entry of an operand whose elements are moved as they are, and the dtype that carries them."""
+        """Return the entry of an operand whose elements are moved as they are, and the dtype that carries them."""
         value = self.input(slot)
         return self.export.raw(value), self.export.carried(value)
 
     def numbers(self, slot: int) -> tuple[int, ...] | None:
-        """The elements of a small integer operand, None for an absent one. Refuses if they are not known."""
+        """Return the elements of a small integer operand, None for an absent one. Refuses if they are not known."""
         value, result = self.optional(slot), self.known(slot)
         if result is None and value is not None:
             self.refuse_unknown(value)
         return result
 
     def number(self, slot: int) -> float | None:
-        """The element of an operand that is a constant of one element, or is known; None for all others.
+        """Return the element of an operand that is a constant of one element, or is known; None for all others.
 
         MXNet reads such an attribute as float64: None for an integer that this does not hold either.
         """
@@ -68,13 +68,14 @@ class ExportNode(BaseExportNode[O], Generic[O]):
         return number if dtype.is_float or int(number) == int(element) else None
 
     def fixed(self, shape: Sequence[Dim] | None, what: str) -> tuple[int, ...]:
-        """A shape as numbers. Refuses if some are open."""
+        """Return a shape as numbers. Refuses if some are open."""
         if shape is None or not all(isinstance(dim, int) for dim in shape):
             self.refuse(f"the sizes of {what} are open; state the inputs' shapes")
         return tuple(dim for dim in shape if isinstance(dim, int))
 
     def dtype(self, slot: int = 0) -> DType:
-        """The dtype in which MXNet computes with an operand: its own, or the wider one for it. Refuses an unknown one.
+        """Return the dtype in which MXNet computes with an operand: its own, or the wider one for it. Refuses an
+        unknown one.
 
         Truths are bool here, whatever carries them.
         """
@@ -106,7 +107,7 @@ class ExportNode(BaseExportNode[O], Generic[O]):
         self.export.bind(value, entry, carried)
 
     def constant(self, elements: object, dtype: DType | None = None, suffix: str = "const") -> Entry:
-        """A variable with these elements."""
+        """Return a variable with these elements."""
         return self.export.variable(self.export.fresh_variable(f"{self.stem}_{suffix}"), Tensor.of(elements, dtype), {})
 
     def decide(self, kind: DecisionKind, text: str) -> None:
@@ -120,7 +121,8 @@ class ExportNode(BaseExportNode[O], Generic[O]):
 
 
 def _stem(node: Node) -> str:
-    """The name of the MXNet node: MXNet calls the output of a node `x` by `x_output`, that of a split `x_output0`."""
+    """Return the name of the MXNet node: MXNet calls the output of a node `x` by `x_output`, that of a split
+    `x_output0`."""
     name = node.outputs[0].name
     for suffix in (SUFFIX, f"{SUFFIX}0"):
         if name.endswith(suffix) and len(name) > len(suffix):
@@ -135,12 +137,12 @@ Row = tuple[type[Operator], ExportFunction]
 
 
 def row(op: type[P], function: Callable[[ExportNode[P]], None]) -> Row:
-    """What writes an operator: type checkers hold the function to the operator that it takes."""
+    """Return what writes an operator: type checkers hold the function to the operator that it takes."""
     return op, function
 
 
 def rows(ops: Iterable[type[P]], function: Callable[[ExportNode[P]], None]) -> Iterator[Row]:
-    """The same for operators that one function writes."""
+    """Return the same for operators that one function writes."""
     return ((op, function) for op in ops)
 
 

@@ -41,12 +41,12 @@ class _Body(Export):
         return super().variable(name, None, annotations)
 
     def state(self, value: Value, dtype: DType) -> Entry | None:
-        """The auxiliary state of the symbol around."""
+        """Return the auxiliary state of the symbol around."""
         result = self.outer.state(value, dtype)
         return None if result is None else self._capture(value.name, result)
 
     def given(self, value: Value, carried: DType | None) -> str:
-        """A variable for an input of the body, held in a dtype; returns its name."""
+        """Return a variable for an input of the body, held in a dtype; returns its name."""
         entry = super().variable(self.fresh_variable(value.name), None, {})
         name = self.nodes[entry[0]].name
         if self.np_shape and value.rank == 0:
@@ -105,7 +105,7 @@ def _leading(node: AnyNode, value: Value, axis: int, backwards: int) -> Entry:
 
 
 def _trailing(node: AnyNode, entry: Entry, row: Value, axis: int, backwards: int) -> Entry:
-    """The stacked rows in the order and along the axis that the result has."""
+    """Return the stacked rows in the order and along the axis that the result has."""
     if row.rank is None:
         node.refuse(f"the number of axes of {row.name} is unknown; state the inputs' shapes")
     if row.rank == 0:
@@ -149,7 +149,7 @@ def _number(value: Value | None) -> int | None:
 
 
 def _is_true(value: Value, condition: Value) -> bool:
-    """Whether a body's condition is the one that it was given, or a constant that holds."""
+    """Return whether a body's condition is the one that it was given, or a constant that holds."""
     while value.producer is not None and isinstance(value.producer.op, Identity) and value.producer.inputs[0]:
         value = value.producer.inputs[0]
     return value is condition or bool(_number(value))
@@ -165,7 +165,7 @@ def _foreach(
     outputs: Sequence[Value],
     constants: dict[Value, Entry] | None = None,
 ) -> list[tuple[Entry, DType | None]]:
-    """The entries of the body's outputs, states first, and the dtypes that hold them."""
+    """Return the entries of the body's outputs, states first, and the dtypes that hold them."""
     outer = node.export
     body = _Body(node.node.subgraphs[0], outer)
     for value, entry in (constants or {}).items():
@@ -245,13 +245,14 @@ def _while_loop(node: AnyNode) -> None:
 
 
 def _reading(body: _Body, entry: Entry, variable: Entry) -> Entry:
-    """The entry, computed so that the variable is read: a loop variable that its function does not read is none."""
+    """Return the entry, computed so that the variable is read: a loop variable that its function does not read is
+    none."""
     ones = body.append("ones_like", "read", [variable], {}), 0
     return body.append("where", "read_value", [ones, entry, entry], {}), 0
 
 
 def _condition(node: AnyNode, names: Sequence[str]) -> tuple[NNVMGraph, list[Entry]]:
-    """The symbol that says whether an iteration follows, and the largest number of them if there is one."""
+    """Return the symbol that says whether an iteration follows, and the largest number of them if there is one."""
     runs = NNVMNode(VARIABLE, names[1])
     most = node.optional(0)
     if most is None:
@@ -281,13 +282,13 @@ def _write(node: AnyNode, body: _Body) -> None:
 
 
 def _end(body: _Body, value: Value, held: DType | None) -> Entry:
-    """A state behind an iteration, in the dtype in which it began."""
+    """Return a state behind an iteration, in the dtype in which it began."""
     entry = body.entry(value)
     return entry if held is None or body.carried(value) is held else body.cast(entry, held)
 
 
 def _apart(body: _Body, heads: Sequence[Entry]) -> list[Entry]:
-    """The heads, each a node's own: a variable, or one that comes twice, gets a copy."""
+    """Return the heads, each a node's own: a variable, or one that comes twice, gets a copy."""
     results: list[Entry] = []
     for entry in heads:
         plain = body.nodes[entry[0]].op != VARIABLE and entry not in results
@@ -296,7 +297,8 @@ def _apart(body: _Body, heads: Sequence[Entry]) -> list[Entry]:
 
 
 def _symbol(body: _Body, heads: list[Entry], names: Sequence[str], rows: int) -> tuple[NNVMGraph, int]:
-    """The body's symbol, and how many heads behind the rows are there only to read variables that it does not use."""
+    """Return the body's symbol, and how many heads behind the rows are there only to read variables that it does not
+    use."""
     symbol = NNVMGraph(body.nodes, heads, VERSION_FIELD, body.np_shape)
     read = set(symbol.variable_names())
     places = {record.name: index for index, record in enumerate(body.nodes) if record.op == VARIABLE}

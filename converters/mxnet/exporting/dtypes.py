@@ -47,7 +47,8 @@ class Unwritten(Exception):
 
 
 def held_dtype(dtype: DType) -> DType:
-    """The dtype in which MXNet holds elements of a dtype: itself, or a wider one. Refuses those that none holds."""
+    """Return the dtype in which MXNet holds elements of a dtype: itself, or a wider one. Refuses those that none
+    holds."""
     if dtype in DTYPES:
         return dtype
     result = WIDER.get(dtype)

@@ -37,7 +37,7 @@ class MXNetModel:
 
 
 def export_graph(graph: Graph, terms: Terms) -> MXNetModel:
-    """The graph in MXNet 1.9.1's terms. Raises UnsupportedOpError with every node that MXNet cannot say.
+    """Return the graph in MXNet 1.9.1's terms. Raises UnsupportedOpError with every node that MXNet cannot say.
 
     A graph with tensors of no axes or no elements among its inputs and outputs is written for MXNet's np_shape
     semantics, which is a decision; all others as classic symbols. What is refused as it stands is said in simpler
@@ -67,7 +67,7 @@ def export_copy(graph: Graph, terms: Terms) -> tuple[NNVMGraph, dict[str, Tensor
 
 
 def _model(writer: Writer) -> MXNetModel:
-    """The symbol and its parameters."""
+    """Return the symbol and its parameters."""
     export = writer.export
     symbol = NNVMGraph(export.nodes, writer.heads, VERSION, export.np_shape)
     symbol = symbol.with_nodes(sorted(symbol.post_order()))

@@ -13,7 +13,7 @@ NARROW = (DType.FLOAT16, DType.BFLOAT16)
 
 
 def is_narrow_composition(node: Node) -> bool:
-    """Whether a node is better widened before its definition takes its place."""
+    """Return whether a node is better widened before its definition takes its place."""
     wide = LOWERED.get(type(node.op)) is Road.WIDE_DEFINITION
     return wide and any(_is_narrow(value) for value in node.inputs)
 
@@ -45,7 +45,7 @@ def _tell(graph: Graph, node: Node) -> None:
 
 
 def _narrowed(maker: Body, node: Node, old: Value, new: Value) -> Value:
-    """A result in the dtype that it had; one that nothing needs stays as it is."""
+    """Return a result in the dtype that it had; one that nothing needs stays as it is."""
     if not old.is_needed or old.dtype is None or old.dtype is new.dtype:
         return new if old.is_needed else old
     return maker.add(Cast(old.dtype), [new], node, "narrow").output

@@ -105,7 +105,7 @@ class Lowering:
         return self._rounds <= MOST_ROUNDS * 3 and change()
 
     def _simplify_whole(self) -> bool:
-        """All passes that need no definition of an operator, unless nothing happened since they were done."""
+        """Return all passes that need no definition of an operator, unless nothing happened since they were done."""
         if self._is_simple:
             return False
         self._is_simple = True
@@ -155,7 +155,7 @@ class Lowering:
         return changed
 
     def _simplify(self, graph: Graph, names: Names) -> bool:
-        """All passes that need no definition of an operator, until none of them changes anything."""
+        """Return all passes that need no definition of an operator, until none of them changes anything."""
         changed = False
         for _ in range(MOST_ROUNDS):
             again = infer_graph(graph)
@@ -177,7 +177,7 @@ class Lowering:
             return fold_known(graph).changed
 
     def _noting(self, graph: Graph, outcome: PassOutcome) -> bool:
-        """Whether a pass changed anything; the reasons why it left nodes as they are are kept."""
+        """Return whether a pass changed anything; the reasons why it left nodes as they are are kept."""
         if graph is self.graph:
             self._reasons.update((node.name, reason) for node, reason in outcome.reasons.items())
         return outcome.changed
@@ -193,7 +193,8 @@ class Lowering:
             return []
 
     def _in_other_terms(self, graph: Graph, node: Node) -> list[Node]:
-        """The nodes that now stand in the place of one. Raises GraphirError, with nothing changed, if there are none.
+        """Return the nodes that now stand in the place of one. Raises GraphirError, with nothing changed, if there are
+        none.
 
         A recurrent layer becomes a loop, such as one that is too long to be written step by step.
         """
@@ -214,7 +215,7 @@ class Lowering:
         self._simplify(body, Names(body))
 
     def _origin(self, node: Node) -> Node:
-        """The node of the original graph that a node stands for, or stands in the place of a part of."""
+        """Return the node of the original graph that a node stands for, or stands in the place of a part of."""
         while node in self._names.ancestors:
             node = self._names.ancestors[node]
         return node
@@ -226,7 +227,8 @@ class Lowering:
         return depth
 
     def gaps(self, refusals: Iterable[tuple[Node | Value, Refusal]]) -> list[Gap]:
-        """What was refused in the end, by the operators and names of the original graph, equal reasons together."""
+        """Return what was refused in the end, by the operators and names of the original graph, equal reasons
+        together."""
         results: dict[tuple[str, str], dict[str, None]] = {}
         for place, refusal in refusals:
             if isinstance(place, Value):

@@ -19,7 +19,7 @@ class NamedNodes:
         self.nodes[index].name = self._fresh(name, index)
 
     def _fresh(self, wanted: str, index: int) -> str:
-        """The name for the node of an index that no other node has."""
+        """Return the name for the node of an index that no other node has."""
         name, number = wanted, 0
         while name in self._node_names:
             number += 1

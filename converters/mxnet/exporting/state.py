@@ -85,7 +85,7 @@ class Export(NamedNodes):
         return index
 
     def fresh_variable(self, wanted: str) -> str:
-        """A name that no variable has."""
+        """Return a name that no variable has."""
         name, number = wanted, 0
         while name in self._names:
             number += 1
@@ -94,7 +94,7 @@ class Export(NamedNodes):
         return name
 
     def _own_name(self, value: Value) -> str:
-        """The name of an input or parameter, or one near to it if it came while other names were given away."""
+        """Return the name of an input or parameter, or one near to it if it came while other names were given away."""
         if value in self._reserved:
             return value.name
         name = self.fresh_variable(value.name)
@@ -113,7 +113,7 @@ class Export(NamedNodes):
         return len(self.nodes) - 1, 0
 
     def raw(self, value: Value) -> Entry:
-        """The entry that carries a value, in whatever dtype (see `carried`).
+        """Return the entry that carries a value, in whatever dtype (see `carried`).
 
         A value whose node was refused is a constant if its elements are known. If nothing else says it either, a
         variable stands for it, so that what else is refused behind it is found too.
@@ -134,7 +134,7 @@ class Export(NamedNodes):
         return result
 
     def _is_awaited(self, value: Value) -> bool:
-        """Whether a node of this graph must be written before the value has an entry."""
+        """Return whether a node of this graph must be written before the value has an entry."""
         if value.producer is None or value.graph is not self.graph:
             return False
         if value.known is not None and value.known.integers() is not None:
@@ -177,7 +177,8 @@ class Export(NamedNodes):
                 self._names.discard(record.name)
 
     def changed(self) -> list[Node]:
-        """The written nodes that do not stand as they were written, or that are computed of what such nodes give."""
+        """Return the written nodes that do not stand as they were written, or that are computed of what such nodes
+        give."""
         results: dict[Node, None] = {}
         for node, (op, operands) in self.written.items():
             same = node.graph is self.graph and node.op is op and node.inputs == operands and not node.subgraphs
@@ -212,11 +213,12 @@ class Export(NamedNodes):
             self._asked[node] = request
 
     def asked(self, node: Node | None) -> list[Value]:
-        """The values whose entries a node wanted; None are the outputs."""
+        """Return the values whose entries a node wanted; None are the outputs."""
         return self._asked.get(node, [])
 
     def carried(self, value: Value) -> DType | None:
-        """The dtype in which MXNet holds the value; None if unknown. Only what carries it tells that of truths."""
+        """Return the dtype in which MXNet holds the value; None if unknown. Only what carries it tells that of
+        truths."""
         if value.dtype is DType.BOOL:
             self.raw(value)
         if value in self._carried or value.dtype is None:
@@ -224,18 +226,19 @@ class Export(NamedNodes):
         return held_dtype(value.dtype)
 
     def entry(self, value: Value) -> Entry:
-        """The entry of a value in its own dtype, or the wider one for it; truths stay the numbers that carry them."""
+        """Return the entry of a value in its own dtype, or the wider one for it; truths stay the numbers that carry
+        them."""
         result, held = self.raw(value), self.carried(value)
         if value.dtype is None or value.dtype is DType.BOOL or held is held_dtype(value.dtype):
             return result
         return self.cast(result, value.dtype)
 
     def is_bound(self, value: Value) -> bool:
-        """Whether an entry is known to be the value: a result that nothing uses may have none."""
+        """Return whether an entry is known to be the value: a result that nothing uses may have none."""
         return value in self._entries
 
     def cast(self, entry: Entry, dtype: DType) -> Entry:
-        """The entry converted, once for all users."""
+        """Return the entry converted, once for all users."""
         dtype = held_dtype(dtype)
         known = self._casts.get((entry, dtype))
         if known is None:
@@ -258,7 +261,7 @@ class Export(NamedNodes):
                 node.name = self._fresh(stem, index)
 
     def state(self, value: Value, dtype: DType) -> Entry | None:
-        """The auxiliary state with a parameter's elements; None if the value is no parameter.
+        """Return the auxiliary state with a parameter's elements; None if the value is no parameter.
 
         MXNet keeps states and arguments apart: a parameter that is used as both is written twice.
         """
@@ -277,7 +280,7 @@ class Export(NamedNodes):
         return result
 
     def reshaped(self, value: Value, shape: tuple[int, ...]) -> Entry:
-        """A parameter with another shape: under its own name if nothing else uses it."""
+        """Return a parameter with another shape: under its own name if nothing else uses it."""
         assert value.tensor is not None
         name = value.sources[0] if value.sources else value.name
         taken = name != value.name and name in self._names
@@ -289,7 +292,8 @@ class Export(NamedNodes):
         return self.variable(name, value.tensor.reshaped(shape), {})
 
     def _source(self, value: Value) -> Entry:
-        """The entry of a value that no node was written for: an input, a parameter, or elements that are known."""
+        """Return the entry of a value that no node was written for: an input, a parameter, or elements that are
+        known."""
         check_held(value.name, value.type)
         if value.tensor is None and self.graph.is_input(value):
             return self._input(value)
@@ -309,7 +313,7 @@ class Export(NamedNodes):
         return self.variable(self._own_name(value), tensor, {})
 
     def _held(self, value: Value, tensor: Tensor) -> Tensor:
-        """The tensor in a dtype that MXNet has: truths as float32, others in a wider one."""
+        """Return the tensor in a dtype that MXNet has: truths as float32, others in a wider one."""
         dtype = DType.FLOAT32 if tensor.dtype is DType.BOOL else held_dtype(tensor.dtype)
         if dtype is tensor.dtype:
             return tensor
@@ -330,7 +334,7 @@ class Export(NamedNodes):
             )
 
     def _empty(self, value: Value) -> Entry:
-        """A tensor without elements: a constant, whatever made it."""
+        """Return a tensor without elements: a constant, whatever made it."""
         if not self.np_shape:
             raise NeedsNumpyShape(f"{NO_ELEMENTS} ({value.name} {value.type})")
         shape = value.shape
@@ -364,7 +368,8 @@ class Export(NamedNodes):
         return entry
 
     def head(self, value: Value) -> Entry:
-        """The entry of an output: truths become MXNet's own bool there, and values without axes lose the one they had.
+        """Return the entry of an output: truths become MXNet's own bool there, and values without axes lose the one
+        they had.
 
         Refuses as `raw` does.
         """

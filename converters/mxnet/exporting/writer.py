@@ -62,7 +62,7 @@ class Writer:
         self.refusals = [*self._reached(), *self.refusals]
 
     def gaps(self) -> list[Gap]:
-        """What could not be written."""
+        """Return what could not be written."""
         return self._lowered().gaps(self.refusals) if self.refusals else []
 
     def _write_nodes(self) -> None:
@@ -169,7 +169,7 @@ class Writer:
         self._pending = [node for node in self.graph.nodes if node not in export.written][::-1]
 
     def _lowered(self) -> Lowering:
-        """The lowering of the graph, on whose copy writing goes on."""
+        """Return the lowering of the graph, on whose copy writing goes on."""
         if self._lowering is None:
             self._lowering = Lowering(self.graph, self._terms)
             self.graph = self._lowering.graph
@@ -192,7 +192,7 @@ class Writer:
                 self.refusals.append((value, error))
 
     def _reached(self) -> Sequence[tuple[Node | Value, Refusal]]:
-        """The refusals of nodes that outputs depend on, in the order of the nodes."""
+        """Return the refusals of nodes that outputs depend on, in the order of the nodes."""
         export = self.export
         reached: set[Node] = set()
         stack: list[Value] = list(export.asked(None))

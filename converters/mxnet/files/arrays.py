@@ -37,7 +37,7 @@ class SparseArray:
     indptr: Tensor | None = None
 
     def densify(self) -> Tensor:
-        """The dense tensor, computed when it is read, which raises FormatError for indices out of range.
+        """Return the dense tensor, computed when it is read, which raises FormatError for indices out of range.
 
         Raises FormatError for a shape of far more elements than are stored.
         """

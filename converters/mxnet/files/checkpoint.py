@@ -32,15 +32,16 @@ class Checkpoint:
 
 
 def is_symbol_text(source: object) -> bool:
-    """Whether a string is the JSON of an MXNet symbol, not the path or prefix of one: `{name}-symbol.json` is a name
-    too, if there is such a file."""
+    """Return whether a string is the JSON of an MXNet symbol, not the path or prefix of one: `{name}-symbol.json` is a
+    name too, if there is such a file."""
     if not isinstance(source, str) or not source.lstrip().startswith("{"):
         return False
     return not any(os.path.exists(name) for name in (source, f"{source}-symbol.json", f"{source}.json"))
 
 
 def find_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
-    """The checkpoint that a folder, a prefix, a symbol file or a `.params` file means; the newest epoch is chosen.
+    """Return the checkpoint that a folder, a prefix, a symbol file or a `.params` file means; the newest epoch is
+    chosen.
 
     Raises ImportFailure if there is no symbol, or a folder holds several.
     """
@@ -61,7 +62,7 @@ def find_checkpoint(path: str | os.PathLike[str]) -> Checkpoint:
 
 
 def _files(folder: Path, *endings: str) -> list[Path]:
-    """What is in a folder and has a name that ends so; nothing of a folder that cannot be read."""
+    """Return what is in a folder and has a name that ends so; nothing of a folder that cannot be read."""
     try:
         return [file for file in folder.iterdir() if file.name.endswith(endings)]
     except OSError:
@@ -69,7 +70,8 @@ def _files(folder: Path, *endings: str) -> list[Path]:
 
 
 def _epoch_of(file: Path) -> tuple[str, int] | None:
-    """The prefix and the epoch in the name of a file of parameters (`prefix-0020.params`), None for other names."""
+    """Return the prefix and the epoch in the name of a file of parameters (`prefix-0020.params`), None for other
+    names."""
     prefix, _, number = file.name.removesuffix(_PARAMS).rpartition("-")
     if not prefix or file.suffix != _PARAMS or len(number) < 4 or not number.isdecimal():
         return None
@@ -91,7 +93,7 @@ def _only_prefix(folder: Path) -> str:
 
 
 def _parameter_files(prefix: str, folder: Path) -> dict[Path, int | None]:
-    """The parameter files of a prefix, oldest first: the one without an epoch, then by epoch."""
+    """Return the parameter files of a prefix, oldest first: the one without an epoch, then by epoch."""
     epochs: dict[Path, int | None] = {}
     for file in _files(folder, _PARAMS):
         numbered = _epoch_of(file)
@@ -123,12 +125,12 @@ def _checkpoint(prefix: str, *, chosen: Path | None = None, symbol: Path | None 
 
 
 def arrays_beside(symbol: Path) -> list[Path]:
-    """The files in a symbol's folder that may hold its parameters, whatever they are called."""
+    """Return the files in a symbol's folder that may hold its parameters, whatever they are called."""
     return [file for file in sorted(_files(symbol.parent, *_ARRAYS, ".nd")) if file.is_file()]
 
 
 def lone_parameters(symbol: Path) -> Path | None:
-    """The only .params file in the folder of a symbol that is the only one there, None if it is not so."""
+    """Return the only .params file in the folder of a symbol that is the only one there, None if it is not so."""
     found = [file for file in arrays_beside(symbol) if file.suffix == ".params"]
     others = [file for file in _files(symbol.parent, _SYMBOL) if file.name != symbol.name]
     return found[0] if len(found) == 1 and not others else None
@@ -185,7 +187,7 @@ def _modules_of_file(params: Mapping[str, Any]) -> list[_Module]:
 def _modules_of_symbol(
     names: Sequence[str], known_shapes: Mapping[str, tuple[int, ...] | None], kinds: Sequence[str]
 ) -> list[_Module]:
-    """The symbol's parameters by block. `kinds` are tried in order, so longer ones come first (`i2h_weight`)."""
+    """Return the symbol's parameters by block. `kinds` are tried in order, so longer ones come first (`i2h_weight`)."""
     modules: dict[str, _Module] = {}
     for name in names:
         spelling = name

@@ -47,7 +47,8 @@ class ListReader:
         self._start = 0
 
     def read(self) -> tuple[list[ParamsEntry], list[str], bool]:
-        """The arrays, the names of the empty ones, and whether the file names them; else names are "0", "1", ..."""
+        """Return the arrays, the names of the empty ones, and whether the file names them; else names are "0", "1",
+        ..."""
         _, _, count = self._unpack("QQQ")
         if count > self.size // 4:
             self._fail(f"the header promises {count} arrays, more than a file of {self.size} bytes can hold", 16)
@@ -73,7 +74,7 @@ class ListReader:
         raise FormatError(message, path=self.path, offset=self.offset if offset is None else offset)
 
     def _unpack(self, layout: str) -> tuple[int, ...]:
-        """The next numbers; the position moves past them."""
+        """Return the next numbers; the position moves past them."""
         numbers = _STRUCTS.get(layout)
         if numbers is None:
             numbers = _STRUCTS[layout] = struct.Struct("<" + layout)
@@ -113,7 +114,7 @@ class ListReader:
         return self._dims(self._unpack("i")[0], "q")
 
     def _dims(self, ndim: int, kind: str) -> tuple[int, ...] | None:
-        """The dimensions; None for a shape that is unknown."""
+        """Return the dimensions; None for a shape that is unknown."""
         if ndim == -1:
             return None
         if not 0 <= ndim <= _MAX_NDIM:
@@ -133,7 +134,7 @@ class ListReader:
         return dtype
 
     def _blob(self, dtype: DType, shape: tuple[int, ...]) -> Tensor:
-        """The elements at the position, which moves past them."""
+        """Return the elements at the position, which moves past them."""
         needed = byte_size(dtype, shape)
         if needed > self.size - self.offset:
             if needed >= 1 << 63:
@@ -147,7 +148,7 @@ class ListReader:
         return tensor
 
     def _dense(self, shape: tuple[int, ...] | None, *, empty_scalar: bool) -> Tensor | None:
-        """An array from its device on. Without dimensions it is empty before np_shape and a scalar after it."""
+        """Return an array from its device on. Without dimensions it is empty before np_shape and a scalar after it."""
         if shape is None or (empty_scalar and not shape):
             return None
         self._unpack("ii")
@@ -227,7 +228,7 @@ def write_list(
 
 
 def _header(layout: str, tensor: Tensor) -> bytes:
-    """What stands before an array's elements: its layout, shape, device (the first CPU) and element type."""
+    """Return what stands before an array's elements: its layout, shape, device (the first CPU) and element type."""
     ndim = len(tensor.shape)
     end = (1, 0, _FLAGS[tensor.dtype])
     if layout == "V0":

@@ -30,7 +30,7 @@ _CONTROL_FLOW_OUTPUTS = frozenset(("_cond", "_foreach", "_while_loop"))
 
 @bounded
 def read_symbol(source: object) -> NNVMGraph:
-    """The symbol in a file, in JSON text (it begins with `{`), in bytes, or in an object with `tojson()`.
+    """Return the symbol in a file, in JSON text (it begins with `{`), in bytes, or in an object with `tojson()`.
 
     Nodes that are not in topological order are put into it. Linear in nodes. Raises FormatError, with the place in the
     JSON document, for what is no symbol: other files, missing parts, inputs and heads that lead nowhere, cycles.
@@ -40,20 +40,21 @@ def read_symbol(source: object) -> NNVMGraph:
 
 
 def parse_symbol(source: object) -> tuple[dict[str, Any], str | None]:
-    """The JSON document of what `read_symbol` takes, and the path that messages name. Raises FormatError."""
+    """Return the JSON document of what `read_symbol` takes, and the path that messages name. Raises FormatError."""
     text, path = _text_of(source)
     return _parsed(text, path), path
 
 
 @bounded
 def read_parsed(document: dict[str, Any], path: str | None) -> NNVMGraph:
-    """The symbol of a document that `parse_symbol` gave. Raises FormatError as `read_symbol` does."""
+    """Return the symbol of a document that `parse_symbol` gave. Raises FormatError as `read_symbol` does."""
     with paused_collector():
         return _Reader(path).graph(document)
 
 
 def to_json(graph: NNVMGraph) -> str:
-    """The graph as MXNet 1.9.1 writes it, for a live MXNet to load; `node_row_ptr`, which is optional, is left out."""
+    """Return the graph as MXNet 1.9.1 writes it, for a live MXNet to load; `node_row_ptr`, which is optional, is left
+    out."""
     document = _graph_document(graph)
     attributes: dict[str, Any] = {"mxnet_version": ["int", max(RUNNING_VERSION, graph.version)]}
     if graph.np_shape:
@@ -185,7 +186,7 @@ class _Reader:
         raise self.fail(f'expected ["int", number], found {json.dumps(pair)[:80]}', f"attrs.{key}")
 
     def _nodes(self, raw_nodes: list[Any], place: str, suspects: list[int], depth: int) -> list[NNVMNode]:
-        """The records, in the file's order; fills `suspects` with the nodes that R1 has to look at."""
+        """Return the records, in the file's order; fills `suspects` with the nodes that R1 has to look at."""
         canonical = self.canonical
         key_sets = self.key_sets
         count = len(raw_nodes)
@@ -341,7 +342,7 @@ def _key_set_kind(keys: Mapping[str, str]) -> int:
 
 
 def _output_count(node: NNVMNode) -> int | None:
-    """How many outputs the node has, hidden ones included; None where its attributes do not tell."""
+    """Return how many outputs the node has, hidden ones included; None where its attributes do not tell."""
     if node.op == VARIABLE:
         return 1
     if node.op not in canonical_names() or node.op.startswith("_np"):

@@ -86,13 +86,13 @@ def _header_text(head: bytes, path: str, what: str, offset: int) -> tuple[int, s
 
 
 def read_npy(file: IO[bytes], path: str, size: int) -> ParamsEntry:
-    """The one array of a bare .npy file, under the name "0"."""
+    """Return the one array of a bare .npy file, under the name "0"."""
     file.seek(0)
     return ParamsEntry("0", _stored_tensor(file, path, 0, size, "the file"))
 
 
 def read_npz(file: IO[bytes], path: str, size: int) -> list[ParamsEntry]:
-    """The arrays of an archive, by the names of their members without `.npy`."""
+    """Return the arrays of an archive, by the names of their members without `.npy`."""
     try:
         archive = zipfile.ZipFile(file)
     except (zipfile.BadZipFile, NotImplementedError, OSError, ValueError) as error:

@@ -55,7 +55,7 @@ class ParamsFile:
     named: bool = True
 
     def tensors(self) -> dict[str, Tensor]:
-        """Every array by its name in the file, sparse ones densified when they are read."""
+        """Return every array by its name in the file, sparse ones densified when they are read."""
         return {entry.name: entry.tensor for entry in self.entries}
 
 
@@ -113,7 +113,7 @@ def read_params(path: str | os.PathLike[str], *, sparse: Literal["dense"]) -> di
 @overload
 def read_params(path: str | os.PathLike[str], *, sparse: Literal["keep"]) -> dict[str, Tensor | SparseArray]: ...
 def read_params(path: str | os.PathLike[str], *, sparse: str = "dense") -> Mapping[str, Tensor | SparseArray]:
-    """The arrays of a file under their names in it (`arg:fc1_weight`), in its order, all lazy.
+    """Return the arrays of a file under their names in it (`arg:fc1_weight`), in its order, all lazy.
 
     `sparse="keep"` leaves sparse arrays as `SparseArray`. Raises FormatError as `open_params` does.
     """

@@ -112,7 +112,7 @@ def post_order(heads: Iterable[T], inputs: Callable[[T], Iterable[T]]) -> list[T
 
 
 def count_operators(graph: NNVMGraph) -> dict[str, int]:
-    """How many nodes there are of each operator, those of subgraphs included; variables are none."""
+    """Return how many nodes there are of each operator, those of subgraphs included; variables are none."""
     found: Counter[str] = Counter()
     pending = [graph]
     while pending:

@@ -72,15 +72,16 @@ class ImportNode(BaseImportNode):
         return self.importer.source.np_shape
 
     def __len__(self) -> int:
-        """The number of inputs that the node has."""
+        """Return the number of inputs that the node has."""
         return len(self.operands)
 
     def optional(self, slot: int) -> Value | None:
-        """The operand in a slot. A variable becomes an input or parameter of the graph when first asked for."""
+        """Return the operand in a slot. A variable becomes an input or parameter of the graph when first asked for."""
         return self.operands[slot]() if -len(self) <= slot < len(self) else None
 
     def is_only_reader(self, slot: int) -> bool:
-        """Whether an input is a parameter of this graph, with elements, that nothing else in the symbol reads."""
+        """Return whether an input is a parameter of this graph, with elements, that nothing else in the symbol
+        reads."""
         value = self.input(slot)
         is_own = value.graph is self.graph and value.tensor is not None
         return is_own and self.importer.readers[self.record.inputs[slot]] == 1
@@ -103,7 +104,8 @@ class ImportNode(BaseImportNode):
         return [self.fresh_name(name) for name in (*self.output_names[:count], *further)]
 
     def shaped(self, slot: int, shape: Shape, *, stated: Shape | None = None) -> Value:
-        """The value in a slot of which the node's attributes and the data say the shape (`UNKNOWN` where nothing does).
+        """Return the value in a slot of which the node's attributes and the data say the shape (`UNKNOWN` where nothing
+        does).
 
         What the attributes alone say is `stated`: it holds for data of other shapes too.
         """
@@ -117,7 +119,7 @@ class ImportNode(BaseImportNode):
         return value
 
     def over(self, *values: Value, suffix: str) -> ImportNode:
-        """The same node with other operands, as a step on the way to its result; its names get the suffix."""
+        """Return the same node with other operands, as a step on the way to its result; its names get the suffix."""
         inner = ImportNode(self.importer, self.record, self.attrs, [], [f"{self.name}_{suffix}"])
         inner.name = f"{self.name}_{suffix}"
         inner.operands = [lambda value=value: value for value in values]  # type: ignore[misc]
@@ -142,7 +144,8 @@ class ImportNode(BaseImportNode):
         return self.importer.import_inside(self.record.subgraphs[slot], graph, values)
 
     def several(self, attribute: str, count: int, default: tuple[float, ...] | None = None) -> tuple[Any, ...]:
-        """The numbers of an attribute that has so many; the default for one without any. Refuses other counts."""
+        """Return the numbers of an attribute that has so many; the default for one without any. Refuses other
+        counts."""
         stated = self.attrs[attribute] or default
         if stated is None or len(stated) != count or None in stated:
             self.refuse(f"{attribute} is {self.attrs[attribute]}, expected {count} numbers")
@@ -154,7 +157,7 @@ class ImportNode(BaseImportNode):
 
 
 def to_single(number: float) -> float:
-    """A number as MXNet holds an attribute of its kind `float`, in single precision; beyond its range infinite.
+    """Return a number as MXNet holds an attribute of its kind `float`, in single precision; beyond its range infinite.
 
     >>> to_single(16777217.0), to_single(1e60)
     (16777216.0, inf)

@@ -29,8 +29,8 @@ class SymbolNames:
         self._lookup = Lookup(where, entries, layers)
 
     def entries(self, given: Sequence[str], what: str) -> list[Entry]:
-        """The entries that are meant. Raises GraphError for names that there are not, and ImportFailure for a value
-        that is named twice."""
+        """Return the entries that are meant. Raises GraphError for names that there are not, and ImportFailure for a
+        value that is named twice."""
         found: dict[Entry, str] = {}
         for name in given:
             entry = self._lookup.find(name)
@@ -41,7 +41,7 @@ class SymbolNames:
 
 
 def cut_symbol(symbol: NNVMGraph, heads: Sequence[Entry], inputs: Mapping[Entry, str]) -> NNVMGraph:
-    """The nodes that the heads depend on, with variables of these names in place of some entries. Linear."""
+    """Return the nodes that the heads depend on, with variables of these names in place of some entries. Linear."""
     needed: set[int] = set()
     pending = [head for head in heads if head not in inputs]
     while pending:

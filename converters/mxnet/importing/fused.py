@@ -29,7 +29,8 @@ SUMS = ("elemwise_add", "_npi_add")
 
 
 def inner(node: ImportNode, record: NNVMNode, *values: Value) -> Value:
-    """A record inside the node, imported over these operands: its result. Raises what its import function raises."""
+    """Return a record inside the node, imported over these operands: its result. Raises what its import function
+    raises."""
     from graphir.converters.mxnet.importing.ops import import_table
 
     made = view(node, record, *values)
@@ -38,7 +39,7 @@ def inner(node: ImportNode, record: NNVMNode, *values: Value) -> Value:
 
 
 def view(node: ImportNode, record: NNVMNode, *values: Value) -> ImportNode:
-    """A record inside the node as a node of its own."""
+    """Return a record inside the node as a node of its own."""
     result = ImportNode(node.importer, record, typed_attributes(record), [], [f"{node.name}_{record.name}"])
     result.operands = [lambda value=value: value for value in values]  # type: ignore[misc]
     result.name = f"{node.name}_{record.name}"
@@ -105,32 +106,32 @@ class Fused:
 
     @staticmethod
     def is_relu(record: NNVMNode) -> bool:
-        """Whether a record keeps the positive numbers."""
+        """Return whether a record keeps the positive numbers."""
         return record.op == "Activation" and typed_attributes(record)["act_type"] == "relu"
 
     def is_linear(self, record: NNVMNode) -> bool:
-        """Whether a factor may be taken before it or behind it."""
+        """Return whether a factor may be taken before it or behind it."""
         leaky = record.op == "LeakyReLU" and typed_attributes(record)["act_type"] == "leaky"
         return leaky or self.is_relu(record)
 
     @staticmethod
     def is_unsigned(record: NNVMNode | None) -> bool:
-        """Whether MXNet takes a dense layer's result with this activation for uint8."""
+        """Return whether MXNet takes a dense layer's result with this activation for uint8."""
         kind = None if record is None else typed_attributes(record).get("act_type")
         if record is None or record.op == "Activation":
             return kind in ("relu", "sigmoid", "softrelu")
         return kind == "leaky" if record.op == "LeakyReLU" else True
 
     def is_positive(self, record: NNVMNode | None) -> bool:
-        """Whether MXNet takes a record's results for uint8."""
+        """Return whether MXNet takes a record's results for uint8."""
         return record is not None and (record.op == "clip" or self.is_relu(record))
 
     def with_bias(self, bias: bool) -> NNVMNode:
-        """The layer's record with or without a bias."""
+        """Return the layer's record with or without a bias."""
         return replace(self.layer, attrs=self.layer.attrs | {"no_bias": str(not bias)})
 
     def view(self, node: ImportNode) -> ImportNode:
-        """The layer as a node of its own, for what its attributes say."""
+        """Return the layer as a node of its own, for what its attributes say."""
         return view(node, self.layer)
 
 
@@ -151,7 +152,7 @@ class Weights:
 
 
 def layer_weights(node: ImportNode, fused: Fused, data_factor: Known, *, whole: bool) -> Weights:
-    """The weights for data of this factor; with `whole` one factor for all filters."""
+    """Return the weights for data of this factor; with `whole` one factor for all filters."""
     attrs: Any = typed_attributes(fused.layer)
     filters = attrs.get("num_filter") or attrs.get("num_hidden")
     shape = (filters, UNKNOWN, *(attrs.get("kernel") or ()))
@@ -200,7 +201,7 @@ def _fold_normalization(node: ImportNode, fused: Fused, bias: Known | None) -> t
 
 
 def _reach(node: ImportNode, weight: Known, axes: int, whole: bool) -> Known:
-    """The largest magnitude of each filter, or of all."""
+    """Return the largest magnitude of each filter, or of all."""
     if not isinstance(weight, Value):
         return np.asarray(np.abs(weight).max(axis=None if whole else tuple(range(1, axes + 1))))
     sizes = node.step(Abs(), weight, suffix="magnitudes")
@@ -210,7 +211,8 @@ def _reach(node: ImportNode, weight: Known, axes: int, whole: bool) -> Known:
 
 
 def _of_groups(node: ImportNode, factor: Known, groups: int, filters: int) -> Known:
-    """The factors that MXNet multiplies the filters by: those of groups are taken from the first filters in turn."""
+    """Return the factors that MXNet multiplies the filters by: those of groups are taken from the first filters in
+    turn."""
     if groups in (1, filters) or isinstance(factor, Value):
         if isinstance(factor, Value) and groups not in (1, filters):
             node.refuse("the weights of a convolution in groups must be known to be quantized")
@@ -219,7 +221,7 @@ def _of_groups(node: ImportNode, factor: Known, groups: int, filters: int) -> Kn
 
 
 def _along(node: ImportNode, vector: Known, behind: int) -> Known:
-    """A vector along an axis with so many behind it."""
+    """Return a vector along an axis with so many behind it."""
     if not behind:
         return vector
     if isinstance(vector, Value):

@@ -45,7 +45,7 @@ class Head(Enum):
 
 
 def classify_heads(source: NNVMGraph, params: Collection[str] = ()) -> list[Head]:
-    """What each head is, in their order. `params` are the names of the variables with elements. Linear."""
+    """Return what each head is, in their order. `params` are the names of the variables with elements. Linear."""
     labels = _labels(source, params)
     reads_label: list[bool] = []
     reads_other: list[bool] = []
@@ -59,7 +59,7 @@ def classify_heads(source: NNVMGraph, params: Collection[str] = ()) -> list[Head
 
 
 def dropped_heads(source: NNVMGraph, params: Collection[str] = ()) -> dict[int, Head]:
-    """The places of the heads that a conversion leaves out, and what they are; none if nothing would be left."""
+    """Return the places of the heads that a conversion leaves out, and what they are; none if nothing would be left."""
     result = {place: head for place, head in enumerate(classify_heads(source, params)) if head.goes}
     return result if len(result) < len(source.heads) else {}
 
@@ -80,12 +80,12 @@ def _kind(node: NNVMNode, reads_label: bool, reads_other: bool) -> Head:
 
 
 def _read(node: NNVMNode) -> list[tuple[int, int]]:
-    """The operands that a node's result depends on at inference."""
+    """Return the operands that a node's result depends on at inference."""
     return node.inputs[:1] if node.op in LOSS_HEADS else node.inputs
 
 
 def _labels(source: NNVMGraph, params: Collection[str]) -> set[int]:
-    """The variables without elements that are labels: that no result needs, and whose name or reader says so."""
+    """Return the variables without elements that are labels: that no result needs, and whose name or reader says so."""
     nodes = source.nodes
     results = [index for index, _ in source.heads if _is_result(nodes[index])]
     needed: set[int] = set()
@@ -109,7 +109,7 @@ def _is_result(node: NNVMNode) -> bool:
 
 
 def _origin(nodes: list[NNVMNode], index: int) -> int:
-    """What a node hands on: the first one above it that has not one operand."""
+    """Return what a node hands on: the first one above it that has not one operand."""
     while len(nodes[index].inputs) == 1:
         index = nodes[index].inputs[0][0]
     return index

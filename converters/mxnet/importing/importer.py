@@ -96,7 +96,7 @@ class Importer(BaseImporter):
         self._likely = self._likely_dtypes()
 
     def run(self) -> Graph:
-        """The graph. Raises UnsupportedOpError with every gap, or ImportFailure with every other problem."""
+        """Return the graph. Raises UnsupportedOpError with every gap, or ImportFailure with every other problem."""
         refuse_taken(import_table())
         check_inputs(self.source, self.shapes, self.dtypes, self.params or {}, self.graph)
         heads = self._heads()
@@ -119,7 +119,7 @@ class Importer(BaseImporter):
         return sparse_nodes(self.source)
 
     def import_inside(self, symbol_graph: NNVMGraph, graph: Graph, values: Sequence[Value]) -> list[Value]:
-        """The heads of a symbol inside another, imported into `graph`; its variables are `values`, in order.
+        """Return the heads of a symbol inside another, imported into `graph`; its variables are `values`, in order.
 
         Raises Refusal naming every node that cannot be imported, and ShapeError for other problems.
         """
@@ -178,7 +178,8 @@ class Importer(BaseImporter):
         return [head for place, head in enumerate(heads) if place not in dropped]
 
     def variable(self, record: NNVMNode, wanted: str) -> Value:
-        """A variable that is used for the first time, as the operator's input `wanted`: parameter or graph input."""
+        """Return a variable that is used for the first time, as the operator's input `wanted`: parameter or graph
+        input."""
         graph, name = self.graph, record.name
         unique = graph.fresh_name(name)
         tensor = None if self.params is None else self.params.get(name)
@@ -205,7 +206,7 @@ class Importer(BaseImporter):
         return value
 
     def _add_input(self, record: NNVMNode, name: str, shape: Shape | None) -> Value:
-        """A graph input. A dtype that nothing states is assumed: it does not bind later inference."""
+        """Return a graph input. A dtype that nothing states is assumed: it does not bind later inference."""
         stated = self.dtypes.get(record.name) or stated_dtype(record)
         likely = stated or self._likely.get(record.name)
         value = self.graph.add_input(name, TensorType(stated, shape))
@@ -217,7 +218,8 @@ class Importer(BaseImporter):
         return value
 
     def _likely_dtypes(self) -> dict[str, DType]:
-        """The dtypes of variables as far as the symbol or the parameters say more than that all floats are one."""
+        """Return the dtypes of variables as far as the symbol or the parameters say more than that all floats are
+        one."""
         nodes = self.source.nodes
         stored = {tensor.dtype for tensor in (self.params or {}).values() if tensor.dtype.is_float}
         if len(stored) < 2 and not self.dtypes and all(stated_dtype(record) is None for record in nodes):
@@ -236,7 +238,8 @@ class Importer(BaseImporter):
         self.raise_problems("the model and its parameters")
 
     def _contradictions(self) -> list[str]:
-        """Every parameter whose shape is not what the symbol wants, found by an import that knows no parameters."""
+        """Return every parameter whose shape is not what the symbol wants, found by an import that knows no
+        parameters."""
         if self.params is None:
             return []
         bare = Importer(self.source, None, self.shapes, Choices(self.choices.keep_loss), dtypes=self.dtypes)
@@ -275,7 +278,7 @@ class Importer(BaseImporter):
         self.graph.set_outputs(list(outputs))
 
     def _as_output(self, value: Value, name: str, outputs: Mapping[Value, None]) -> Value:
-        """The value under the name that MXNet gives this output; a copy where it has to keep its own."""
+        """Return the value under the name that MXNet gives this output; a copy where it has to keep its own."""
         if value.name == name and value not in outputs:
             return value
         if value.producer is None or value in outputs or name in self.graph:
@@ -315,5 +318,5 @@ class Importer(BaseImporter):
 
 
 def _is_trained(record: NNVMNode) -> bool:
-    """Whether a variable states how it is trained, as gluon does for every parameter and for no input."""
+    """Return whether a variable states how it is trained, as gluon does for every parameter and for no input."""
     return "__lr_mult__" in record.annotations and "__shape__" in record.annotations

@@ -38,7 +38,7 @@ _FLAGS = {str(flag): name for flag, name in TYPE_FLAGS.items()}
 
 
 def stated_dtype(record: NNVMNode) -> DType | None:
-    """The dtype that a variable's `__dtype__` or a node's `dtype` states, as a name or as MXNet's number."""
+    """Return the dtype that a variable's `__dtype__` or a node's `dtype` states, as a name or as MXNet's number."""
     text = record.annotations.get("__dtype__", "") if record.op == VARIABLE else record.attrs.get("dtype", "")
     if text in _FLAGS:
         return DType(_FLAGS[text])
@@ -48,7 +48,7 @@ def stated_dtype(record: NNVMNode) -> DType | None:
 def likely_dtypes(
     source: NNVMGraph, params: Mapping[str, Tensor] | None, given: Mapping[str, DType]
 ) -> dict[str, DType]:
-    """The dtypes of variables that follow from those that are given, stated or stored, by name.
+    """Return the dtypes of variables that follow from those that are given, stated or stored, by name.
 
     Variables and results that share their dtype make a group; a group that knows exactly one dtype gives it to all of
     its variables. One walk over the nodes.

@@ -21,7 +21,8 @@ AXIS_NAMES = {2: "NC", 3: "NCW", 4: "NCHW", 5: "NCDHW"}
 
 
 def declared_shape(source: NNVMGraph, record: NNVMNode) -> Shape | None:
-    """The shape that `__shape__` states; MXNet's unknown sizes (0, or -1 and None with np_shape) become unknown."""
+    """Return the shape that `__shape__` states; MXNet's unknown sizes (0, or -1 and None with np_shape) become
+    unknown."""
     text = record.annotations.get("__shape__")
     if text is None:
         return None
@@ -190,13 +191,13 @@ def _fix_bound_sizes(graph: Graph, given: Collection[str]) -> None:
 
 
 def _is_of_several(graph: Graph, names: Collection[str]) -> bool:
-    """Whether sizes of several inputs are among the names."""
+    """Return whether sizes of several inputs are among the names."""
     shapes = [value.shape or () for value in graph.inputs]
     return sum(any(isinstance(dim, Sym) and dim.symbols() & set(names) for dim in shape) for shape in shapes) > 1
 
 
 def _likeliest(graph: Graph, names: Collection[str], run: tuple[int, int]) -> int | None:
-    """The number of a run that inference accepts and that has the most factors of two."""
+    """Return the number of a run that inference accepts and that has the most factors of two."""
     least, most = run
     ordered = sorted(range(least, most + 1), key=lambda number: (-(number & -number), number))
     tried = dict.fromkeys([*ordered[:TRIED], least])
@@ -204,7 +205,7 @@ def _likeliest(graph: Graph, names: Collection[str], run: tuple[int, int]) -> in
 
 
 def _accepts(graph: Graph, sizes: Mapping[str, Dim]) -> bool:
-    """Whether inference finds no contradiction with these sizes."""
+    """Return whether inference finds no contradiction with these sizes."""
     shapes = {
         value.name: tuple(substitute(dim, sizes) for dim in value.shape)
         for value in graph.inputs

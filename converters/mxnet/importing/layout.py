@@ -10,7 +10,8 @@ DEFAULT = {1: "NCW", 2: "NCHW", 3: "NCDHW"}
 
 
 def layout_of(node: ImportNode, rank: int) -> str:
-    """The node's layout, its default if it states none. Refuses a layout that does not fit `rank` spatial axes."""
+    """Return the node's layout, its default if it states none. Refuses a layout that does not fit `rank` spatial
+    axes."""
     if rank not in DEFAULT:
         node.refuse(f"{rank} spatial axes; MXNet has 1, 2 or 3")
     layout = node.attrs.get("layout") or DEFAULT[rank]
@@ -24,7 +25,7 @@ def _order(source: str, target: str) -> tuple[int, ...]:
 
 
 def channels_first(node: ImportNode, value: Value, layout: str, suffix: str = "to_nchw") -> Value:
-    """The value with its axes in the order N, C, spatial."""
+    """Return the value with its axes in the order N, C, spatial."""
     target = DEFAULT[len(layout) - 2]
     if layout == target:
         return value
@@ -32,10 +33,11 @@ def channels_first(node: ImportNode, value: Value, layout: str, suffix: str = "t
 
 
 def finish(node: ImportNode, value: Value, layout: str) -> Value:
-    """The node's result in its own layout, from the value in the IR's. Only for layouts that are not channels first."""
+    """Return the node's result in its own layout, from the value in the IR's. Only for layouts that are not channels
+    first."""
     return node.emit(Transpose(_order(DEFAULT[len(layout) - 2], layout)), value)
 
 
 def is_channels_first(layout: str) -> bool:
-    """Whether the layout is the IR's own."""
+    """Return whether the layout is the IR's own."""
     return layout == DEFAULT[len(layout) - 2]

@@ -41,7 +41,7 @@ class Likely:
 
 
 def likely_shape(source: NNVMGraph, record: NNVMNode, params: Mapping[str, Tensor] | None) -> Likely | None:
-    """What the first layer with a stored weight says of the variable that it reads: its rank, and its channels.
+    """Return what the first layer with a stored weight says of the variable that it reads: its rank, and its channels.
 
     Operators that keep the shape may stand between them, and Concat, behind which only the rank is known. The open
     sizes are called N, H, W and so on, if the symbol has one input only. None where nothing says it, or where several
@@ -64,7 +64,8 @@ def likely_shape(source: NNVMGraph, record: NNVMNode, params: Mapping[str, Tenso
 
 
 def _readers(source: NNVMGraph, record: NNVMNode) -> Iterator[tuple[NNVMNode, bool]]:
-    """The nodes whose first operand has the variable's shape, and with False those where it is a part of theirs."""
+    """Yield the nodes whose first operand has the variable's shape, and with False those where it is a part of
+    theirs."""
     alike = {index: True for index, node in enumerate(source.nodes) if node is record}
     for index, node in enumerate(source.nodes):
         if node.op == "Concat" and any((producer, 0) in node.inputs for producer in alike):
@@ -116,7 +117,7 @@ def _of_rows(attrs: Any, weight: tuple[int, ...]) -> Shape | None:
 
 
 def _of_indices(attrs: Any, weight: tuple[int, ...]) -> Shape | None:
-    """An embedding of sentences: one row of words a sample."""
+    """Return an embedding of sentences: one row of words a sample."""
     return UNKNOWN, UNKNOWN
 
 
@@ -151,7 +152,7 @@ _RULES: Mapping[str, Rule] = {
 
 
 def _named(source: NNVMGraph, shape: Shape, params: Mapping[str, Tensor]) -> Shape:
-    """The shape with letters for open sizes where one input alone has them, channels standing second."""
+    """Return the shape with letters for open sizes where one input alone has them, channels standing second."""
     inputs = [node for node in source.nodes if node.op == VARIABLE and node.name not in params]
     alone = len([node for node in inputs if not node.name.endswith("label")]) == 1
     names = AXIS_NAMES.get(len(shape), "")

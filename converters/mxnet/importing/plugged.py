@@ -22,7 +22,7 @@ def refuse_taken(known: Container[str]) -> None:
 
 
 def import_of_plugin(graph: Graph, record: NNVMNode) -> ImportFunction | None:
-    """How a plugin imports the node, if one does, which is a decision."""
+    """Return how a plugin imports the node, if one does, which is a decision."""
     plugin = source_operator("mxnet", name_for_plugins(record))
     if plugin is None:
         return None

@@ -39,22 +39,22 @@ _FUNCTIONS: dict[type[Operator], Callable[..., Any]] = {
 
 
 def known(value: Value) -> Known:
-    """The elements of a parameter that has them, else the value."""
+    """Return the elements of a parameter that has them, else the value."""
     return value if value.tensor is None or value.producer is not None else value.tensor.numpy()
 
 
 def single(number: float) -> NDArray[Any]:
-    """A number in float32, without axes."""
+    """Return a number in float32, without axes."""
     return np.array(number, np.float32)
 
 
 def held(node: ImportNode, operand: Known, dtype: DType = DType.FLOAT32) -> Value:
-    """The operand as a value of the graph: large ones as a parameter, small ones as a shared constant."""
+    """Return the operand as a value of the graph: large ones as a parameter, small ones as a shared constant."""
     return operand if isinstance(operand, Value) else node.constant(operand, dtype)
 
 
 def stored(node: ImportNode, elements: Known, dtype: DType, origin: Value) -> Value:
-    """What was made of a parameter of the file: a parameter too, where its elements are known."""
+    """Return what was made of a parameter of the file: a parameter too, where its elements are known."""
     if isinstance(elements, Value):
         return elements
     value = node.graph.add_parameter(node.fresh_name(f"{origin.name}_{dtype}"), Tensor.of(elements, dtype))
@@ -63,7 +63,7 @@ def stored(node: ImportNode, elements: Known, dtype: DType, origin: Value) -> Va
 
 
 def apply(node: ImportNode, op: Operator, *operands: Known) -> Known:
-    """An operator of float32 on what is known, else in the graph."""
+    """Return an operator of float32 on what is known, else in the graph."""
     arrays = [operand for operand in operands if not isinstance(operand, Value)]
     if len(arrays) == len(operands):
         with np.errstate(all="ignore"):
@@ -72,7 +72,7 @@ def apply(node: ImportNode, op: Operator, *operands: Known) -> Known:
 
 
 def end(node: ImportNode, value: Value) -> Known:
-    """An end of a range, which MXNet holds as one element on one axis, without axes."""
+    """Return an end of a range, which MXNet holds as one element on one axis, without axes."""
     value.graph.refine(value, TensorType(DType.FLOAT32, (1,)))
     result = known(value)
     if isinstance(result, Value):
@@ -81,27 +81,27 @@ def end(node: ImportNode, value: Value) -> Known:
 
 
 def magnitude(node: ImportNode, low: Known, high: Known) -> Known:
-    """The larger magnitude of the two ends."""
+    """Return the larger magnitude of the two ends."""
     return apply(node, Max(), apply(node, Abs(), low), apply(node, Abs(), high))
 
 
 def some_magnitude(node: ImportNode, low: Known, high: Known) -> Known:
-    """The larger magnitude of the two ends, and never 0: of data that are all 0 only a bias is left."""
+    """Return the larger magnitude of the two ends, and never 0: of data that are all 0 only a bias is left."""
     return apply(node, Max(), magnitude(node, low, high), np.asarray(LEAST_REACH))
 
 
 def step_of(node: ImportNode, reach: Known, span: float) -> Known:
-    """The step of a dtype of this span whose range reaches so far from 0."""
+    """Return the step of a dtype of this span whose range reaches so far from 0."""
     return apply(node, Max(), apply(node, Div(), reach, single(span)), np.asarray(SMALLEST))
 
 
 def range_step(node: ImportNode, dtype: DType, low: Value, high: Value) -> Known:
-    """The step of a quantized operand, from the values that hold its ends."""
+    """Return the step of a quantized operand, from the values that hold its ends."""
     return step_of(node, magnitude(node, end(node, low), end(node, high)), SPANS[dtype])
 
 
 def calibrated(node: ImportNode) -> tuple[Known, Known] | None:
-    """The range that calibration found, None without both ends."""
+    """Return the range that calibration found, None without both ends."""
     low, high = node.attrs["min_calib_range"], node.attrs["max_calib_range"]
     stated = low is not None and high is not None
     if stated and low > high:
@@ -112,25 +112,25 @@ def calibrated(node: ImportNode) -> tuple[Known, Known] | None:
 
 
 def as_end(node: ImportNode, number: Known) -> Value:
-    """A number as MXNet gives the end of a range: one element on one axis."""
+    """Return a number as MXNet gives the end of a range: one element on one axis."""
     if isinstance(number, Value):
         return node.step(Reshape(), number, node.vector([1]), suffix="end")
     return node.constant(number.reshape(1), DType.FLOAT32)
 
 
 def symmetric_ends(node: ImportNode, reach: Known) -> list[Value]:
-    """The ends of a range that reaches equally far on both sides of 0."""
+    """Return the ends of a range that reaches equally far on both sides of 0."""
     return [as_end(node, apply(node, Neg(), reach)), as_end(node, reach)]
 
 
 def own_ends(node: ImportNode, data: Value) -> tuple[Known, Known]:
-    """The least and the greatest element."""
+    """Return the least and the greatest element."""
     low = node.step(ReduceMin(keepdims=False), data, suffix="least")
     return low, node.step(ReduceMax(keepdims=False), data, suffix="greatest")
 
 
 def byte_dtype(node: ImportNode, slot: int = 0, *allowed: DType) -> DType:
-    """The dtype of a quantized operand; an unknown one is the first allowed, others are refused."""
+    """Return the dtype of a quantized operand; an unknown one is the first allowed, others are refused."""
     allowed = allowed or (DType.INT8, DType.UINT8)
     value = node.input(slot)
     if value.dtype is None:
@@ -143,13 +143,13 @@ def byte_dtype(node: ImportNode, slot: int = 0, *allowed: DType) -> DType:
 
 
 def zero(node: ImportNode, dtype: DType, step: Known) -> Value:
-    """The zero point 0, of the step's shape."""
+    """Return the zero point 0, of the step's shape."""
     shape = () if isinstance(step, Value) else step.shape
     return node.constant(np.zeros(shape, dtype.numpy()), dtype)
 
 
 def real(node: ImportNode, value: Value, dtype: DType, step: Known, axis: int = 1, suffix: str = "real") -> Value:
-    """What a quantized value stands for. int32 has no zero point in ONNX, and 0 may be left out."""
+    """Return what a quantized value stands for. int32 has no zero point in ONNX, and 0 may be left out."""
     operands = [value, held(node, step)]
     if dtype is not DType.INT32 and (not isinstance(step, Value) or step.rank == 0):
         operands.append(zero(node, dtype, step))

@@ -55,11 +55,11 @@ class Sizes:
         return "WRP" if self.projected else "WR"
 
     def features(self, layer: int) -> int | None:
-        """The width of a layer's input."""
+        """Return the width of a layer's input."""
         return self.width if layer == 0 else self.directions * self.state
 
     def count_without_width(self) -> int:
-        """The number of parameters that does not depend on the input's width."""
+        """Return the number of parameters that does not depend on the input's width."""
         later = (self.layers - 1) * self.directions * self.state * self.rows
         each = self.rows * (self.state + 2) + self.projected * self.hidden
         return self.directions * (later + self.layers * each)
@@ -89,7 +89,7 @@ class Block:
         return self.start + self.rows * (self.columns or 1)
 
     def tensor(self) -> Tensor | None:
-        """The elements, unread, if they are there."""
+        """Return the elements, unread, if they are there."""
         whole = self.value.tensor
         if whole is None or self.columns is None:
             return None
@@ -139,7 +139,7 @@ class Weights:
         return weight, recurrent, bias
 
     def projection(self, layer: int) -> Value:
-        """The projection (D, H, P), to be multiplied from the right."""
+        """Return the projection (D, H, P), to be multiplied from the right."""
         return self._product(layer, "P", (self.sizes.hidden, self.sizes.projected), lambda _, projection: projection.T)
 
     def unprojection(self, layer: int) -> Value:
@@ -210,7 +210,7 @@ class Weights:
         return value
 
     def _stack_nodes(self, ways: list[list[Block]], suffix: str) -> Value:
-        """The same from parameters whose elements are not there, as operators on them."""
+        """Return the same from parameters whose elements are not there, as operators on them."""
         node = self.node
         flat = [self._ordered(block, suffix) for way in ways for block in way]
         joined = flat[0] if len(flat) == 1 else node.step(Concat(0), *flat, suffix=f"{suffix}_joined")
@@ -230,7 +230,7 @@ class Weights:
 
 
 def _separate(node: ImportNode, value: Value, rows: int, columns: int | None) -> Block:
-    """The block that is a value of its own; its number of columns may come from it."""
+    """Return the block that is a value of its own; its number of columns may come from it."""
     wanted = (rows,) if columns == 0 else (rows, UNKNOWN if columns is None else columns)
     node.graph.refine(value, TensorType(None, wanted))
     shape = value.shape
@@ -241,7 +241,7 @@ def _separate(node: ImportNode, value: Value, rows: int, columns: int | None) ->
 
 
 def _pieces(parameters: Value) -> list[Value]:
-    """The values that `_rnn_param_concat` of flattened values joined; none if the vector is one as it stands."""
+    """Return the values that `_rnn_param_concat` of flattened values joined; none if the vector is one as it stands."""
     producer = parameters.producer
     if producer is None or not isinstance(producer.op, Concat):
         return []
@@ -257,7 +257,7 @@ def _pieces(parameters: Value) -> list[Value]:
 
 
 def _with_width(node: ImportNode, sizes: Sizes, data: Value, parameters: Value) -> Sizes:
-    """The sizes with the input's width, which the number of parameters fixes or else the data."""
+    """Return the sizes with the input's width, which the number of parameters fixes or else the data."""
     fixed, per_column = sizes.count_without_width(), sizes.directions * sizes.rows
     total = parameters.shape[0] if parameters.shape is not None and len(parameters.shape) == 1 else None
     if not isinstance(total, int):

@@ -41,13 +41,13 @@ def is_fed(value: Value) -> bool:
 
 
 def with_image(node: ImportNode, rois: Value) -> Value:
-    """The regions, those of no image given to the first one: no index below 0 is left."""
+    """Return the regions, those of no image given to the first one: no index below 0 is left."""
     lowest = node.constant([[0.0, *[-math.inf] * 4]], rois.dtype or DType.FLOAT32)
     return node.step(Max(), rois, lowest, suffix="inside")
 
 
 def zeros_without_image(node: ImportNode, rois: Value, pooled: Value) -> Value:
-    """The node's result: what was pooled (R, C, H, W), 0 for regions whose batch index is below 0."""
+    """Return the node's result: what was pooled (R, C, H, W), 0 for regions whose batch index is below 0."""
     node.decide(
         DecisionKind.REGION_OF_NO_IMAGE,
         "a batch index below 0 gives zeros; MXNet 1.9.1's ROIAlign does so on GPUs, on CPUs it leaves such a region "

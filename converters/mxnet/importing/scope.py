@@ -41,13 +41,14 @@ class Scope(BaseScope[int]):
                 self._import(index, record, functions.get(record.op))
 
     def of_node(self, index: int, wanted: str = "") -> Sequence[Value]:
-        """The results of a node; a variable is made when it is first asked for, as the operator's input `wanted`."""
+        """Return the results of a node; a variable is made when it is first asked for, as the operator's input
+        `wanted`."""
         if index not in self.results:
             self.results[index] = [self.importer.variable(self.source.nodes[index], wanted)]
         return self.results[index]
 
     def value(self, entry: tuple[int, int], wanted: str = "") -> Value:
-        """The value of an entry. Raises Refusal where its node gave no such output."""
+        """Return the value of an entry. Raises Refusal where its node gave no such output."""
         index, slot = entry
         results = self.of_node(index, wanted)
         if slot < len(results):

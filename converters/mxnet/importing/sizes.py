@@ -25,7 +25,7 @@ class Axes:
     divisor: int = 1
 
     def static(self) -> int | None:
-        """The number, if the model fixes it."""
+        """Return the number, if the model fixes it."""
         product = 1
         for axis in range(self.begin, self.end):
             size = static_size(self.value, axis)
@@ -47,12 +47,12 @@ Entry = Union[int, Axes, Tail]
 
 
 def axis_of(value: Value, axis: int) -> Axes:
-    """One axis of a value as an entry of a shape."""
+    """Return one axis of a value as an entry of a shape."""
     return Axes(value, axis, axis + 1)
 
 
 def static_size(value: Value, axis: int) -> int | None:
-    """A size as a number, None if it is symbolic or unknown."""
+    """Return a size as a number, None if it is symbolic or unknown."""
     shape: tuple[Dim, ...] | None = value.shape
     if shape is None or not -len(shape) <= axis < len(shape):
         return None
@@ -61,14 +61,14 @@ def static_size(value: Value, axis: int) -> int | None:
 
 
 def static_shape(value: Value) -> tuple[int, ...] | None:
-    """All sizes as numbers, None if one is symbolic or unknown."""
+    """Return all sizes as numbers, None if one is symbolic or unknown."""
     if value.shape is None or not all(isinstance(size, int) for size in value.shape):
         return None
     return tuple(value.shape)
 
 
 def axis_size(node: ImportNode, value: Value, axis: int) -> Value:
-    """A size as an int64 scalar, a constant where it is known."""
+    """Return a size as an int64 scalar, a constant where it is known."""
     size = static_size(value, axis)
     if size is not None:
         return node.constant(size, DType.INT64)
@@ -85,7 +85,7 @@ def axes_sizes(node: ImportNode, value: Value, axes: Sequence[int]) -> Value:
 
 
 def shape_vector(node: ImportNode, entries: Sequence[Entry]) -> Value:
-    """The entries as an int64 vector: a constant, the Shape of a value, or pieces joined."""
+    """Return the entries as an int64 vector: a constant, the Shape of a value, or pieces joined."""
     if not entries:
         return node.vector([])
     fixed = [_fixed(entry) for entry in entries]
@@ -150,7 +150,8 @@ def _computed(node: ImportNode, entry: Axes) -> Value:
 
 
 def reshape_operands(node: ImportNode, data: Value, entries: Sequence[Entry]) -> Value:
-    """The shape operand that makes Reshape give these entries: 0 for a size that stays in place, -1 for an open one.
+    """Return the shape operand that makes Reshape give these entries: 0 for a size that stays in place, -1 for an open
+    one.
 
     The first axis of the data, wherever it goes, is best left open: it is the batch.
     """
@@ -178,5 +179,5 @@ def _covers_batch(entry: Entry, data: Value) -> bool:
 
 
 def reshape(node: ImportNode, data: Value, entries: Sequence[Entry]) -> Value:
-    """The node's result: the data in this shape."""
+    """Return the node's result: the data in this shape."""
     return node.emit(Reshape(), data, reshape_operands(node, data, entries))

@@ -10,7 +10,8 @@ from graphir.converters.mxnet.schema.operators import output_names
 
 
 def needed_nodes(symbol: NNVMGraph, heads: Sequence[tuple[int, int]]) -> set[int]:
-    """The indices of the nodes that these heads depend on at inference, where losses do not read their labels."""
+    """Return the indices of the nodes that these heads depend on at inference, where losses do not read their
+    labels."""
     needed: set[int] = set()
     stack = [node for node, _ in heads]
     while stack:

@@ -43,12 +43,12 @@ class SymbolTypes:
     assumes_dtype: bool
 
     def shapes(self, *, np_shape: bool = False) -> tuple[list[MXNetShape], list[MXNetShape], list[MXNetShape]]:
-        """What `infer_shape_partial` gives: arguments, outputs, auxiliary states, unknown sizes marked."""
+        """Return what `infer_shape_partial` gives: arguments, outputs, auxiliary states, unknown sizes marked."""
         result = [[_marked(type_.shape, np_shape) for type_ in types] for types in self._lists()]
         return result[0], result[1], result[2]
 
     def dtypes(self) -> tuple[list[DType | None], list[DType | None], list[DType | None]]:
-        """What `infer_type_partial` gives."""
+        """Return what `infer_type_partial` gives."""
         result = [[type_.dtype for type_ in types] for types in self._lists()]
         return result[0], result[1], result[2]
 
@@ -64,7 +64,7 @@ def infer_symbol(
     np_shape: bool | None = None,
     assumed: DType = DType.FLOAT32,
 ) -> SymbolTypes:
-    """The types that follow from shapes and dtypes of any arguments, given by name.
+    """Return the types that follow from shapes and dtypes of any arguments, given by name.
 
     `symbol` is what `open_source` takes, or records; `np_shape` says how unknown sizes are marked (None: as the symbol
     states), `assumed` the dtype of inputs for which nothing states one.
@@ -108,7 +108,7 @@ def _marked(shape: Shape | None, np_shape: bool) -> MXNetShape:
 
 
 def _by_source(graph: Graph) -> dict[str, TensorType]:
-    """The types of variables by the names that the symbol has for them."""
+    """Return the types of variables by the names that the symbol has for them."""
     results: dict[str, TensorType] = {}
     for value in graph.values:
         if isinstance(value.type, TensorType):
@@ -119,7 +119,7 @@ def _by_source(graph: Graph) -> dict[str, TensorType]:
 def _add_labels(
     source: NNVMGraph, graph: Graph, found: dict[str, TensorType], given: Mapping[str, Shape]
 ) -> bool:
-    """The labels of loss heads: MXNet infers them from the predictions. True if the graph, too, learned of one.
+    """Return the labels of loss heads: MXNet infers them from the predictions. True if the graph, too, learned of one.
 
     A loss head's label is in the graph only where something else reads it. Raises ShapeError where a label is given
     that does not fit.
@@ -162,7 +162,7 @@ def _add_unread(source: NNVMGraph, found: dict[str, TensorType], given: Mapping[
 
 
 def label_shape(record: NNVMNode, data: Shape | None, given: Shape | None = None) -> Shape | None:
-    """The shape of a loss head's label: MXNet 1.9.1's rules of SoftmaxOutput, SVMOutput and the regressions.
+    """Return the shape of a loss head's label: MXNet 1.9.1's rules of SoftmaxOutput, SVMOutput and the regressions.
 
     A SoftmaxOutput takes class numbers, or where the `given` label has the prediction's shape probabilities.
     """

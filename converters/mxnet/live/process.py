@@ -52,7 +52,7 @@ class LiveProcess(ChildProcess):
         self.version = str(first.get("version", "of an unknown version"))
 
     def evaluate(self, feeds: Mapping[str, Array], names: Sequence[str]) -> Iterator[tuple[str, Array]]:
-        """The named values, one after the other; see `ask`."""
+        """Yield the named values, one after the other; see `ask`."""
         self._store("feeds", feeds)
         (self.place / "outputs.json").write_text(json.dumps(names), encoding="utf-8")
         for name, array in self.ask():

@@ -12,7 +12,7 @@ ALIGN = "_contrib_ROIAlign"
 
 
 def with_zeros_for_no_image(symbol: NNVMGraph) -> NNVMGraph:
-    """The symbol whose pooled regions are zeros where the batch index is below 0, as MXNet has them on GPUs.
+    """Return the symbol whose pooled regions are zeros where the batch index is below 0, as MXNet has them on GPUs.
 
     Such regions are pooled from the first image, so that nothing is left unwritten, and zeros are chosen behind.
     """
@@ -29,7 +29,7 @@ def with_zeros_for_no_image(symbol: NNVMGraph) -> NNVMGraph:
 
 
 def _around(node: NNVMNode, first: int) -> list[NNVMNode]:
-    """A pooling of regions with what stands before and behind it; the last one has its name."""
+    """Return a pooling of regions with what stands before and behind it; the last one has its name."""
     data, regions, *more = node.inputs
     name = f"{node.name}_graphir_"
     return [

@@ -23,7 +23,7 @@ _ONE_TOLD = frozenset((VARIABLE, "LeakyReLU"))  # the mask of rrelu is visible, 
 def entry_types(
     graph: NNVMGraph, shapes: Mapping[str, Sequence[int | None]], dtypes: Mapping[str, object] | None = None
 ) -> list[list[Typed]]:
-    """The shape and dtype of every output of every node, hidden ones included.
+    """Return the shape and dtype of every output of every node, hidden ones included.
 
     The graph's nodes are in an order in which inputs come first, and all of them are needed. Raises ShapeError, naming
     values whose size does not follow from what is given.
@@ -57,7 +57,7 @@ def entry_types(
 
 
 def known_sizes(type_: TensorType) -> Sizes | None:
-    """The sizes of a shape of which all are numbers."""
+    """Return the sizes of a shape of which all are numbers."""
     if type_.shape is None or not all(isinstance(dim, int) for dim in type_.shape):
         return None
     return tuple(dim for dim in type_.shape if isinstance(dim, int))
@@ -68,7 +68,7 @@ def _has_hidden(node: NNVMNode) -> bool:
 
 
 def _hidden(node: NNVMNode, name: str, result: Typed, data: Typed) -> Typed:
-    """A result that only training reads: statistics of a normalization, a mask, a workspace."""
+    """Return a result that only training reads: statistics of a normalization, a mask, a workspace."""
     sizes, dtype = result
     shape = data[0]
     rank = len(shape)
@@ -104,7 +104,7 @@ def _axis(axis: object, rank: int) -> int:
 
 
 def held(name: str, typed: Typed, kind: Kind, producer: int = -1) -> Held:
-    """A tensor of the plan."""
+    """Return a tensor of the plan."""
     sizes, dtype = typed
     elements = 1
     for size in sizes:

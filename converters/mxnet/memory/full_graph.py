@@ -38,12 +38,12 @@ class FullGraph:
         self.nodes: list[FullNode] = []
 
     def add(self, node: FullNode) -> int:
-        """The number of a new node."""
+        """Return the number of a new node."""
         self.nodes.append(node)
         return len(self.nodes) - 1
 
     def order(self, outputs: Iterable[Entry]) -> list[int]:
-        """What the outputs need, each node behind its inputs and behind what it waits for, depth first."""
+        """Return what the outputs need, each node behind its inputs and behind what it waits for, depth first."""
         return post_order((head for head, _ in outputs), self._needs)
 
     def _needs(self, number: int) -> list[int]:
@@ -51,7 +51,7 @@ class FullGraph:
         return [*(source for source, _ in node.inputs), *node.waits]
 
     def program(self, outputs: Sequence[Entry], returned: Iterable[Entry], parameters: frozenset[str]) -> Program:
-        """The steps for the outputs. `returned` are gradients, for which the caller has memory of its own."""
+        """Return the steps for the outputs. `returned` are gradients, for which the caller has memory of its own."""
         program = Program()
         places: dict[Entry, int] = {}
         given_back = set(returned)

@@ -58,8 +58,8 @@ def _pooling(attributes: Attributes) -> Gradient:
 
 
 def has_workspace(attributes: Attributes) -> bool:
-    """Whether a Pooling keeps where its maxima were: not without a window or with channels last, which oneDNN does not
-    compute.
+    """Return whether a Pooling keeps where its maxima were: not without a window or with channels last, which oneDNN
+    does not compute.
     """
     is_last = str(attributes.get("layout") or "").endswith("C")
     return attributes.get("pool_type") == "max" and bool(attributes.get("kernel")) and not is_last
@@ -271,6 +271,6 @@ COSTLY = frozenset(("Concat", "Convolution", "FullyConnected", "SoftmaxOutput"))
 
 
 def gradient_of(operator: str, attributes: Attributes) -> Gradient | None:
-    """The gradient of an operator, None where it is not known."""
+    """Return the gradient of an operator, None where it is not known."""
     result = GRADIENTS.get(operator)
     return result if result is None or isinstance(result, Gradient) else result(attributes)

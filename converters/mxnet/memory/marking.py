@@ -10,7 +10,7 @@ from graphir.converters.mxnet.memory.plan import FORCED
 
 
 def with_marks(graph: NNVMGraph, forced: Mapping[int, bool]) -> NNVMGraph:
-    """The graph with `__force_mirroring__` set as given on some nodes; the others keep what they state."""
+    """Return the graph with `__force_mirroring__` set as given on some nodes; the others keep what they state."""
     nodes = [
         replace(node, annotations={**node.annotations, FORCED: str(forced[number])}) if number in forced else node
         for number, node in enumerate(graph.nodes)

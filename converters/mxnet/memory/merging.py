@@ -12,7 +12,7 @@ _RANDOM = ("_random_", "_sample_", "sample_", "_shuffle")
 
 
 def with_equal_merged(graph: NNVMGraph) -> NNVMGraph:
-    """The graph in which readers of equal nodes read the first of them; numbers of nodes stay as they are.
+    """Return the graph in which readers of equal nodes read the first of them; numbers of nodes stay as they are.
 
     Equal are nodes of one result with the same operator, attributes and operands, at least one, that hold no state and
     draw no numbers. Nodes that are outputs of the symbol stay, though MXNet merges some of them too.

@@ -53,7 +53,7 @@ class Planned:
         self.given = frozenset(shapes) - frozenset(parameters)
 
     def program(self, switches: Switches, marked: Iterable[int] | None = None) -> Program:
-        """The steps. `marked` are the nodes to recompute, None for those that the symbol's attributes name."""
+        """Return the steps. `marked` are the nodes to recompute, None for those that the symbol's attributes name."""
         with paused_collector():
             return self._program(switches, marked)
 
@@ -72,11 +72,11 @@ class Planned:
         return full.program(outputs, gradients, parameters)
 
     def blocks(self, switches: Switches, marked: Iterable[int] | None = None) -> Blocks:
-        """The plan of the steps."""
+        """Return the plan of the steps."""
         return plan_blocks(self.program(switches, marked), switches.sharing)
 
     def marked(self) -> frozenset[int]:
-        """The nodes whose attributes ask for recomputation."""
+        """Return the nodes whose attributes ask for recomputation."""
         return frozenset(
             number
             for number, node in enumerate(self.graph.nodes)
@@ -91,5 +91,5 @@ def _is_mirrored(node: NNVMNode, is_marked: bool, switches: Switches) -> bool:
 
 
 def needed(graph: NNVMGraph) -> NNVMGraph:
-    """The nodes that the heads depend on, in the order in which MXNet visits them: depth first."""
+    """Return the nodes that the heads depend on, in the order in which MXNet visits them: depth first."""
     return graph.with_nodes(graph.post_order())

@@ -41,7 +41,7 @@ class Search:
         self.deadline = float("inf")
 
     def find(self, budget: int | None = None, seconds: float = SECONDS) -> Found:
-        """The plan with the least work within a budget in bytes, or with the least memory.
+        """Return the plan with the least work within a budget in bytes, or with the least memory.
 
         Of equal memory the one with less work. When `seconds` are over, the best so far counts. Raises NoPlan if none
         fits.
@@ -83,7 +83,7 @@ class Search:
         return time.monotonic() > self.deadline
 
     def measure(self, recomputed: Iterable[int]) -> Measured:
-        """What MXNet's plan takes with nodes of the problem recomputed."""
+        """Return what MXNet's plan takes with nodes of the problem recomputed."""
         marks = frozenset(self.numbers[node] for node in recomputed)
         if marks not in self.known:
             program = self.planned.program(self.switches, marks)
@@ -93,14 +93,14 @@ class Search:
         return self.known[marks]
 
     def best(self, budget: int | None) -> Measured | None:
-        """The best plan so far."""
+        """Return the best plan so far."""
         if budget is None:
             return min(self.known.values(), key=lambda plan: (plan.total, plan.work, plan.nodes), default=None)
         fitting = [plan for plan in self.known.values() if plan.total <= budget]
         return min(fitting, key=lambda plan: (plan.work, plan.total), default=None)
 
     def segments(self, marks: frozenset[int]) -> tuple[tuple[str, ...], ...]:
-        """The names of the nodes that run twice, those together that lie together in the order of execution."""
+        """Return the names of the nodes that run twice, those together that lie together in the order of execution."""
         result: list[list[str]] = [[]]
         for node, number in enumerate(self.numbers):
             if number in marks:
@@ -183,7 +183,7 @@ class Search:
 
 
 def _kept_without_cost(order: list[int], fits: Callable[[set[int]], bool]) -> set[int]:
-    """What of `order` still runs twice when runs of it, halved where they do not fit, run once."""
+    """Return what of `order` still runs twice when runs of it, halved where they do not fit, run once."""
     marked = set(order)
     pending = [order]
     tries = 0
@@ -201,7 +201,7 @@ def _kept_without_cost(order: list[int], fits: Callable[[set[int]], bool]) -> se
 
 
 def problem_of(planned: Planned, element_bytes: int | None) -> tuple[list[int], Problem]:
-    """The symbol's operators as a problem of recomputation, and their numbers in the symbol."""
+    """Return the symbol's operators as a problem of recomputation, and their numbers in the symbol."""
     graph, types = planned.graph, planned.types
     numbers = [number for number, node in enumerate(graph.nodes) if node.op != VARIABLE]
     places = {number: node for node, number in enumerate(numbers)}
@@ -241,7 +241,7 @@ def problem_of(planned: Planned, element_bytes: int | None) -> tuple[list[int], 
 
 
 def _reads(graph: NNVMGraph, number: int) -> list[tuple[int, int]]:
-    """The values that the gradient of a node reads."""
+    """Return the values that the gradient of a node reads."""
     record = graph.nodes[number]
     gradient = gradient_of(record.op, typed_attributes(record))
     if gradient is None or gradient in (COPIED, PASSED) or not record.inputs:

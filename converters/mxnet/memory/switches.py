@@ -14,7 +14,8 @@ ELEMENT = 4
 
 
 def from_environment(variables: Mapping[str, str] | None = None) -> Switches:
-    """What MXNet would read: NNVM_EXEC_MATCH_RANGE and the others. Raises ImportFailure for what is no number."""
+    """Return what MXNet would read: NNVM_EXEC_MATCH_RANGE and the others. Raises ImportFailure for what is no
+    number."""
     given = os.environ if variables is None else variables
 
     def number(name: str, default: int) -> int:

@@ -42,7 +42,8 @@ class Walk:
     types: list[list[Typed]]
 
     def marks(self, threshold: int) -> Marks:
-        """The plan of a threshold in MB. A stage is kept if more than that has gathered since the last kept one."""
+        """Return the plan of a threshold in MB. A stage is kept if more than that has gathered since the last kept
+        one."""
         forced: dict[int, bool] = {}
         gathered = saved = largest = 0
         last, kept = "", False

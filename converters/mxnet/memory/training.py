@@ -41,7 +41,7 @@ class Training:
 
 
 def forward_graph(graph: NNVMGraph, types: Sequence[Sequence[Typed]]) -> FullGraph:
-    """The symbol's own nodes, under their own numbers."""
+    """Return the symbol's own nodes, under their own numbers."""
     full = FullGraph()
     for number, node in enumerate(graph.nodes):
         operands = [types[source][slot] for source, slot in node.inputs]
@@ -126,7 +126,7 @@ class Differentiation:
             self.arrived.setdefault(source, []).append(part)
 
     def _parts(self, number: int, node: FullNode, gradient: Gradient, arrived: list[Entry]) -> list[Entry]:
-        """The gradient of each input."""
+        """Return the gradient of each input."""
         source = self.twins.get(number, number)
         if all(self.full.nodes[entry[0]].op in ("_zeros", "zeros_like") for entry in arrived):
             return [self._add("zeros_like", f"{node.name}_in{slot}_backward", [], self._typed(entry))
@@ -150,7 +150,7 @@ class Differentiation:
         ]  # fmt: skip
 
     def _nodes(self, node: FullNode, source: int, gradient: Gradient, arrived: list[Entry]) -> list[Entry]:
-        """The results of the nodes that compute a gradient."""
+        """Return the results of the nodes that compute a gradient."""
         groups: dict[str, list[Entry]] = {
             "g": arrived, "i": node.inputs, "o": [(source, slot) for slot in range(len(node.results))]
         }  # fmt: skip
@@ -168,7 +168,7 @@ class Differentiation:
         return result
 
     def _sum(self, entry: Entry) -> Entry:
-        """The gradient of a value: the sum of what arrived at it."""
+        """Return the gradient of a value: the sum of what arrived at it."""
         if entry not in self.summed:
             self.summed[entry] = self._added(entry, self.arrived.get(entry, []))
         return self.summed[entry]

@@ -17,7 +17,7 @@ from graphir.converters.mxnet.reference.contract import Reference
 
 @cache
 def operators() -> Mapping[str, Reference]:
-    """Every operator's reference function by MXNet's canonical name; one that two families claim is an error.
+    """Return every operator's reference function by MXNet's canonical name; one that two families claim is an error.
 
     A family is a module of this package, or of `rare` in it, that has OPERATORS.
     """
@@ -34,7 +34,7 @@ def operators() -> Mapping[str, Reference]:
 
 
 def supported() -> tuple[str, ...]:
-    """The names of all operators that the reference evaluator knows, sorted."""
+    """Return the names of all operators that the reference evaluator knows, sorted."""
     return tuple(sorted(operators()))
 
 

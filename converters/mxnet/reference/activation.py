@@ -101,7 +101,7 @@ def scaled_logits(attrs: Attributes, data: Array, length: tuple[Array, ...], axi
 
 
 def within(data: Array, length: tuple[Array, ...], axis: int) -> Array:
-    """Whether an entry counts: the first `length` along the axis."""
+    """Return whether an entry counts: the first `length` along the axis."""
     require(len(length) == 1, "use_length wants the input length")
     position = np.arange(data.shape[axis]).reshape(-1, *(1,) * (data.ndim - 1 - axis))
     kept = (*data.shape[:axis], 1, *data.shape[axis + 1 :])

@@ -23,12 +23,12 @@ RECORDS = "__records__"
 
 
 def accumulator(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The dtype in which MXNet's CPU kernels accumulate: float32 for float16, else the dtype itself."""
+    """Return the dtype in which MXNet's CPU kernels accumulate: float32 for float16, else the dtype itself."""
     return np.dtype(np.float32) if dtype == np.float16 else dtype
 
 
 def as_c(number: float, dtype: np.dtype[Any]) -> Array:
-    """A number as an array without axes in the dtype, converted as C does: integers lose what does not fit."""
+    """Return a number as an array without axes in the dtype, converted as C does: integers lose what does not fit."""
     with np.errstate(all="ignore"):
         return np.array(number, np.float64).astype(dtype)
 
@@ -40,20 +40,20 @@ def require(condition: bool, found: str) -> None:
 
 
 def normalized_axis(axis: int, rank: int) -> int:
-    """The axis counted from the front; ValueError outside [-rank, rank)."""
+    """Return the axis counted from the front; ValueError outside [-rank, rank)."""
     require(-rank <= axis < rank, f"axis {axis} is out of range for an array of rank {rank}")
     return axis % rank
 
 
 def normalized_axes(axes: Sequence[int], rank: int) -> tuple[int, ...]:
-    """All axes counted from the front; ValueError for a repeated one."""
+    """Return all axes counted from the front; ValueError for a repeated one."""
     result = tuple(normalized_axis(axis, rank) for axis in axes)
     require(len(set(result)) == len(result), f"axes {tuple(axes)} name one axis twice")
     return result
 
 
 def per_axis(value: Sequence[int] | None, spatial: int, default: int) -> tuple[int, ...]:
-    """One number a spatial axis; an absent or empty tuple means the default everywhere."""
+    """Return one number a spatial axis; an absent or empty tuple means the default everywhere."""
     if not value:
         return (default,) * spatial
     require(len(value) == spatial, f"{tuple(value)} has {len(value)} entries for {spatial} spatial axes")
@@ -61,24 +61,24 @@ def per_axis(value: Sequence[int] | None, spatial: int, default: int) -> tuple[i
 
 
 def channels_first(layout: str | None) -> bool:
-    """Whether the layout has its channels on axis 1 (the default) and not last."""
+    """Return whether the layout has its channels on axis 1 (the default) and not last."""
     return layout in (None, "None", "NCW", "NCHW", "NCDHW")
 
 
 def named_dtype(name: str | None, default: np.dtype[Any]) -> np.dtype[Any]:
-    """The dtype that an attribute names; None means the default."""
+    """Return the dtype that an attribute names; None means the default."""
     if name in (None, "None"):
         return default
     return bfloat16() if name == "bfloat16" else np.dtype(name)
 
 
 def bfloat16() -> np.dtype[Any]:
-    """The dtype of bfloat16, which numpy has from ml_dtypes."""
+    """Return the dtype of bfloat16, which numpy has from ml_dtypes."""
     from ml_dtypes import bfloat16 as element
 
     return np.dtype(element)
 
 
 def is_bfloat16(dtype: np.dtype[Any]) -> bool:
-    """Whether elements are bfloat16."""
+    """Return whether elements are bfloat16."""
     return dtype.kind == "V" and dtype.name == "bfloat16"

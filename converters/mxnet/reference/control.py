@@ -23,7 +23,7 @@ Inside = Callable[[Sequence[Array]], list[Array]]
 
 
 def foreach(attributes: Attributes, *inputs: Array) -> tuple[Array, ...]:
-    """The outputs of the symbol for each slice of the data along axis 0, stacked; then the last states."""
+    """Return the outputs of the symbol for each slice of the data along axis 0, stacked; then the last states."""
     body: Inside = attributes[SYMBOLS][0]
     data_places, state_places = attributes["in_data_locs"], attributes["in_state_locs"]
     count, split = len(data_places), attributes["num_out_data"]
@@ -44,15 +44,15 @@ def foreach(attributes: Attributes, *inputs: Array) -> tuple[Array, ...]:
 
 
 def _element(array: Array, turn: int, attributes: Attributes) -> Array:
-    """A slice; without numpy's shapes that of a vector keeps an axis."""
+    """Return a slice; without numpy's shapes that of a vector keeps an axis."""
     if array.ndim == 1 and not attributes.get(NP_SHAPE):
         return array[turn : turn + 1]
     return np.asarray(array[turn])
 
 
 def while_loop(attributes: Attributes, *inputs: Array) -> tuple[Array, ...]:
-    """The outputs of the function while the condition holds, stacked and filled with 0 up to `max_iterations`; then the
-    last loop variables. MXNet leaves the rows behind the last iteration undefined."""
+    """Return the outputs of the function while the condition holds, stacked and filled with 0 up to `max_iterations`;
+    then the last loop variables. MXNet leaves the rows behind the last iteration undefined."""
     condition, function = attributes[SYMBOLS]
     indices, split = attributes["func_input_locs"], attributes["num_out_data"]
     variables = [indices[index] for index in attributes["func_var_locs"]]
@@ -75,7 +75,7 @@ def while_loop(attributes: Attributes, *inputs: Array) -> tuple[Array, ...]:
 
 
 def cond(attributes: Attributes, *inputs: Array) -> tuple[Array, ...]:
-    """What the branch gives that the first symbol chooses."""
+    """Return what the branch gives that the first symbol chooses."""
     predicate, *branches = attributes[SYMBOLS]
     (chosen,) = predicate([inputs[index] for index in attributes["cond_input_locs"]])
     require(chosen.size == 1, f"the condition has {chosen.size} elements")

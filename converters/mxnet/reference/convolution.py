@@ -105,7 +105,8 @@ def deconvolution_padding(
 
 
 def deconvolution(attrs: Attributes, data: Array, weight: Array, *bias: Array) -> Array:
-    """The transpose of convolution: weight (C, F / groups, *kernel) spread by each input element over the output."""
+    """Return the transpose of convolution: weight (C, F / groups, *kernel) spread by each input element over the
+    output."""
     first = channels_first(attrs.get("layout"))
     if not first:
         data, weight = np.moveaxis(data, -1, 1), np.moveaxis(weight, -1, 1)
@@ -160,7 +161,7 @@ def read_points(data: Array, y: Array, x: Array, to_border: bool) -> Array:
 
 
 def deformed(attrs: Attributes, data: Array, offset: Array, mask: Array | None, weight: Array) -> Array:
-    """The convolution (N, F, H', W'), without bias.
+    """Return the convolution (N, F, H', W'), without bias.
 
     offset (N, 2 D kh kw, H', W') holds y and x in turn for every position of each of D deformable groups, mask
     (N, D kh kw, H', W') one factor a position.

@@ -165,7 +165,7 @@ def suppress(rows: Array, threshold: float, any_class: bool) -> None:
 
 
 def roi_align(attrs: Attributes, data: Array, rois: Array) -> Array:
-    """The mean of bilinear samples in each cell of each region (batch, x1, y1, x2, y2).
+    """Return the mean of bilinear samples in each cell of each region (batch, x1, y1, x2, y2).
 
     Corners are scaled, and shifted by half a pixel if aligned; else a region is at least 1 wide. A cell takes
     sample_ratio points an axis, or ceil(cell size). A batch index below 0

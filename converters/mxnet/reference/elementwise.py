@@ -36,7 +36,7 @@ def divide(left: Array, right: Array) -> Array:
 
 
 def modulo(left: Array, right: Array) -> Array:
-    """The remainder with the sign of the divisor; 0 where the divisor is 0. Integers go through float64."""
+    """Return the remainder with the sign of the divisor; 0 where the divisor is 0. Integers go through float64."""
     if left.dtype.kind in "iu":
         return modulo(left.astype(np.float64), right.astype(np.float64)).astype(left.dtype)
     safe = np.where(right == 0, np.ones_like(right), right)
@@ -46,7 +46,7 @@ def modulo(left: Array, right: Array) -> Array:
 
 
 def in_single(function: Binary) -> Binary:
-    """A function that takes integers as float32 and drops the result's fraction."""
+    """Return a function that takes integers as float32 and drops the result's fraction."""
 
     def run(left: Array, right: Array) -> Array:
         if left.dtype.kind == "f":
@@ -57,7 +57,7 @@ def in_single(function: Binary) -> Binary:
 
 
 def logical(function: Callable[[Array, Array], Array]) -> Binary:
-    """The logical function of `operand != 0`."""
+    """Return the logical function of `operand != 0`."""
     return lambda left, right: function(left != 0, right != 0)
 
 
@@ -92,7 +92,7 @@ BINARY: Mapping[str, Binary] = {
 
 
 def computed(function: Binary, left: Array, right: Array, dtype: np.dtype[Any]) -> Array:
-    """The function of both operands in the accumulation dtype, cast to `dtype`."""
+    """Return the function of both operands in the accumulation dtype, cast to `dtype`."""
     wide = accumulator(dtype)
     with np.errstate(all="ignore"):
         result = function(left.astype(wide, copy=False), right.astype(wide, copy=False))
@@ -100,7 +100,7 @@ def computed(function: Binary, left: Array, right: Array, dtype: np.dtype[Any]) 
 
 
 def elementwise(function: Binary) -> Reference:
-    """An operator that wants equal shapes."""
+    """Return an operator that wants equal shapes."""
 
     def run(attrs: Attributes, left: Array, right: Array) -> Array:
         require(left.shape == right.shape, f"shapes {left.shape} and {right.shape} must be equal")
@@ -110,7 +110,7 @@ def elementwise(function: Binary) -> Reference:
 
 
 def broadcasting(function: Binary) -> Reference:
-    """An operator that broadcasts operands of equal rank."""
+    """Return an operator that broadcasts operands of equal rank."""
 
     def run(attrs: Attributes, left: Array, right: Array) -> Array:
         return computed(function, left, right, left.dtype)
@@ -119,7 +119,7 @@ def broadcasting(function: Binary) -> Reference:
 
 
 def scalar_dtype(attrs: Attributes, data: Array) -> np.dtype[Any]:
-    """The dtype of a computation with a scalar: integers with is_int False are float64, bool data else int64."""
+    """Return the dtype of a computation with a scalar: integers with is_int False are float64, bool data else int64."""
     if data.dtype.kind == "f":
         return data.dtype
     if not attrs.get("is_int", True):
@@ -128,7 +128,7 @@ def scalar_dtype(attrs: Attributes, data: Array) -> np.dtype[Any]:
 
 
 def with_scalar(function: Binary, swapped: bool = False) -> Reference:
-    """An operator of an array and the attribute `scalar`; `swapped` puts the scalar first.
+    """Return an operator of an array and the attribute `scalar`; `swapped` puts the scalar first.
 
     The scalar is converted to the dtype of the computation, which is that of the result.
     """
@@ -142,7 +142,7 @@ def with_scalar(function: Binary, swapped: bool = False) -> Reference:
 
 
 def add_n(attrs: Attributes, *inputs: Array) -> Array:
-    """The sum of arrays of equal shape."""
+    """Return the sum of arrays of equal shape."""
     require(all(array.shape == inputs[0].shape for array in inputs), "all shapes must be equal")
     total = inputs[0].astype(accumulator(inputs[0].dtype))
     for array in inputs[1:]:
@@ -186,7 +186,7 @@ def hard_sigmoid(attrs: Attributes, data: Array) -> Array:
 
 
 def cast(attrs: Attributes, data: Array) -> Array:
-    """The values in another dtype, as C converts them (floats to integers truncate)."""
+    """Return the values in another dtype, as C converts them (floats to integers truncate)."""
     with np.errstate(all="ignore"):
         return data.astype(named_dtype(attrs["dtype"], data.dtype))
 
@@ -196,8 +196,8 @@ def _is_amp(data: Array) -> bool:
 
 
 def amp_multicast(attrs: Attributes, *inputs: Array) -> tuple[Array, ...]:
-    """All inputs of 16 and 32 floating bits in float32 if one is, else in the first input's dtype, of any kind; with
-    cast_narrow in the narrowest, of float16 and bfloat16 the last."""
+    """Return all inputs of 16 and 32 floating bits in float32 if one is, else in the first input's dtype, of any kind;
+    with cast_narrow in the narrowest, of float16 and bfloat16 the last."""
     floats = [each.dtype for each in inputs if _is_amp(each)]
     if not floats:
         return inputs
@@ -211,7 +211,7 @@ def amp_multicast(attrs: Attributes, *inputs: Array) -> tuple[Array, ...]:
 
 
 def identity(attrs: Attributes, data: Array, *others: Array) -> Array:
-    """The first input; Dropout at inference, BlockGrad and _copy always."""
+    """Return the first input; Dropout at inference, BlockGrad and _copy always."""
     return data
 
 

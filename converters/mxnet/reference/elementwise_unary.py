@@ -13,7 +13,7 @@ Unary = Callable[[Array], Array]
 
 
 def scalar_function(function: Callable[[float], float]) -> Unary:
-    """A function of one float applied to each element, in float64."""
+    """Return a function of one float applied to each element, in float64."""
 
     def run(data: Array) -> Array:
         return np.array([function(float(value)) for value in data.ravel()], np.float64).reshape(data.shape)
@@ -44,7 +44,7 @@ def log_gamma(value: float) -> float:
 
 
 def inverse_error_function(value: float) -> float:
-    """The x with erf(x) = value, by Newton's method from Winitzki's approximation; infinite at -1 and 1."""
+    """Return the x with erf(x) = value, by Newton's method from Winitzki's approximation; infinite at -1 and 1."""
     if not abs(value) < 1:
         return math.copysign(math.inf, value) if abs(value) == 1 else math.nan
     if value == 0:
@@ -69,7 +69,7 @@ def round_half_away(data: Array) -> Array:
 
 
 def round_half_down(data: Array) -> Array:
-    """The nearest integer; of two equally near ones the smaller (MXNet's rint)."""
+    """Return the nearest integer; of two equally near ones the smaller (MXNet's rint)."""
     low, high = np.floor(data), np.ceil(data)
     return np.where(data - low <= high - data, low, high)
 
@@ -141,7 +141,7 @@ def sigmoid_of_integers(data: Array) -> Array:
 
 
 def unary(name: str, function: Unary) -> Reference:
-    """An operator that applies the function to each element and keeps the dtype: integers drop the fraction."""
+    """Return an operator that applies the function to each element and keeps the dtype: integers drop the fraction."""
 
     def run(attrs: Attributes, data: Array) -> Array:
         require(data.dtype != np.bool_ or name not in NOT_OF_TRUTHS, f"{name} of {data.dtype}")

@@ -55,7 +55,7 @@ def evaluate(
     outputs: Sequence[str] | None = None,
     internals: bool = False,
 ) -> dict[str, Array]:
-    """The symbol's outputs, by MXNet's names (`fc1_output`, `split0_output1`; a repeated name gets `#2`, ...).
+    """Return the symbol's outputs, by MXNet's names (`fc1_output`, `split0_output1`; a repeated name gets `#2`, ...).
 
     `arrays` holds inputs, parameters and auxiliary states by plain name; labels of loss heads may be absent. `outputs`
     names the values wanted, internal ones included, instead of the symbol's heads. `internals` adds every operator's
@@ -92,8 +92,8 @@ def evaluate(
 def evaluate_in_turn(
     symbol: NNVMGraph, arrays: Mapping[str, Array], outputs: Iterable[str]
 ) -> Iterator[tuple[str, Array]]:
-    """The named values, each as soon as it is computed, in the order of computation: one evaluation that holds no more
-    than is still to be used. Raises as `evaluate` does."""
+    """Yield the named values, each as soon as it is computed, in the order of computation: one evaluation that holds no
+    more than is still to be used. Raises as `evaluate` does."""
     names = entry_names(symbol)
     entries = {name: entry for entry, name in names.items()}
     wanted = [entries[name] if name in entries else entry_of(names, name) for name in dict.fromkeys(outputs)]
@@ -115,7 +115,8 @@ def evaluate_in_turn(
 
 
 def entry_names(symbol: NNVMGraph) -> dict[Entry, str]:
-    """The name of every visible output in topological order; the second of the same name gets `#2`, and so on."""
+    """Return the name of every visible output in topological order; the second of the same name gets `#2`, and so
+    on."""
     seen: Counter[str] = Counter()
     result: dict[Entry, str] = {}
     for index, node in enumerate(symbol.nodes):
@@ -126,7 +127,7 @@ def entry_names(symbol: NNVMGraph) -> dict[Entry, str]:
 
 
 def entry_of(names: Mapping[Entry, str], wanted: str) -> Entry:
-    """The entry of that name; VerificationError if there is none."""
+    """Return the entry of that name; VerificationError if there is none."""
     for entry, name in names.items():
         if name == wanted:
             return entry
@@ -134,7 +135,7 @@ def entry_of(names: Mapping[Entry, str], wanted: str) -> Entry:
 
 
 def read_inputs(node: NNVMNode) -> list[Entry]:
-    """The inputs that inference reads: all but the label of a loss head."""
+    """Return the inputs that inference reads: all but the label of a loss head."""
     if node.op in LABELLED:
         return node.inputs[:1]
     plugin = plugged(node)
@@ -145,7 +146,7 @@ def read_inputs(node: NNVMNode) -> list[Entry]:
 
 
 def ancestors(symbol: NNVMGraph, wanted: Iterable[Entry]) -> set[int]:
-    """The nodes that the entries depend on, themselves included."""
+    """Return the nodes that the entries depend on, themselves included."""
     result: set[int] = set()
     pending = [index for index, _ in wanted]
     while pending:
@@ -157,7 +158,7 @@ def ancestors(symbol: NNVMGraph, wanted: Iterable[Entry]) -> set[int]:
 
 
 def computable(symbol: NNVMGraph, arrays: Mapping[str, Array]) -> set[int]:
-    """The nodes of known operators all of whose variables are given."""
+    """Return the nodes of known operators all of whose variables are given."""
     result: set[int] = set()
     for index, node in enumerate(symbol.nodes):
         known = node.name in arrays if node.op == VARIABLE else reference_of(node) is not None
@@ -167,8 +168,8 @@ def computable(symbol: NNVMGraph, arrays: Mapping[str, Array]) -> set[int]:
 
 
 def reference_of(node: NNVMNode) -> Reference | None:
-    """What computes the node in numpy: graphir's own function, or that of a plugin; nothing for a range as long as its
-    users read, which are not known before it is."""
+    """Return what computes the node in numpy: graphir's own function, or that of a plugin; nothing for a range as long
+    as its users read, which are not known before it is."""
     if node.attrs.get("infer_range") in ("True", "1") and node.attrs.get("stop", "None") == "None":
         return None
     known = operators().get(node.op)
@@ -199,7 +200,7 @@ def refuse_missing_arrays(symbol: NNVMGraph, needed: set[int], arrays: Mapping[s
 
 
 def has_open_size(node: NNVMNode, np_shape: bool) -> bool:
-    """Whether a constant's shape holds MXNet's mark of an unknown size: 0, or -1 under np_shape semantics."""
+    """Return whether a constant's shape holds MXNet's mark of an unknown size: 0, or -1 under np_shape semantics."""
     if node.op not in CONSTANTS:
         return False
     shape = typed_attributes(node)["shape"]
@@ -265,7 +266,7 @@ def steps(
 
 
 def value_of(symbol: NNVMGraph, values: Mapping[Entry, Array], node: NNVMNode, entry: Entry) -> Array:
-    """The value of an entry; a slot that inference does not produce is refused."""
+    """Return the value of an entry; a slot that inference does not produce is refused."""
     if entry not in values:
         producer = symbol.nodes[entry[0]]
         raise Refusal(node.name, node.op, f"reads output {entry[1]} of {producer.name!r}, which inference lacks")
@@ -273,7 +274,7 @@ def value_of(symbol: NNVMGraph, values: Mapping[Entry, Array], node: NNVMNode, e
 
 
 def compute(symbol: NNVMGraph, node: NNVMNode, inputs: Sequence[Array], open_size: int) -> tuple[Array, ...]:
-    """The outputs of one node; whatever its reference function refuses becomes a Refusal that names the node."""
+    """Return the outputs of one node; whatever its reference function refuses becomes a Refusal that names the node."""
     attributes: Mapping[str, Any] = typed_attributes(node)
     if symbol.np_shape:
         attributes = {**attributes, NP_SHAPE: True}
@@ -303,13 +304,13 @@ def _widened(array: Array) -> Array:
 
 
 def _narrowed(array: Array) -> Array:
-    """A result of operands in bfloat16, which MXNet computes in float32, as oneDNN rounds it."""
+    """Return a result of operands in bfloat16, which MXNet computes in float32, as oneDNN rounds it."""
     with np.errstate(all="ignore"):
         return array.astype(bfloat16()) if array.dtype == np.float32 else array
 
 
 def _inside(symbol: NNVMGraph, inner: NNVMGraph) -> Callable[[Sequence[Array]], list[Array]]:
-    """A function of a symbol inside another: the arrays of its heads from those of its variables, in order."""
+    """Return a function of a symbol inside another: the arrays of its heads from those of its variables, in order."""
     held = replace(inner, version=symbol.version, np_shape=symbol.np_shape)
     variables = held.variable_names()
     needed = ancestors(held, held.heads)

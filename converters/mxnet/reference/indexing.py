@@ -51,7 +51,7 @@ def batch_take(attrs: Attributes, data: Array, indices: Array) -> Array:
 
 
 def pick(attrs: Attributes, data: Array, indices: Array) -> Array:
-    """One element of each slice along axis; axis None picks from the flattened array."""
+    """Return one element of each slice along axis; axis None picks from the flattened array."""
     axis = attrs.get("axis", -1)
     if axis is None:
         return data.reshape(-1)[limited(indices, data.size, attrs.get("mode", "clip"))]
@@ -78,7 +78,8 @@ def scatter_nd(attrs: Attributes, data: Array, indices: Array) -> Array:
 
 
 def one_hot(attrs: Attributes, indices: Array) -> Array:
-    """A new last axis of `depth`: on_value at the index, off_value elsewhere, everywhere off outside the range."""
+    """Return a new last axis of `depth`: on_value at the index, off_value elsewhere, everywhere off outside the
+    range."""
     hit = indices.astype(np.int64)[..., None] == np.arange(attrs["depth"])
     on, off = attrs.get("on_value", 1.0), attrs.get("off_value", 0.0)
     return np.where(hit, on, off).astype(named_dtype(attrs.get("dtype"), np.dtype(np.float32)))
@@ -125,7 +126,7 @@ def arange_like(attrs: Attributes, data: Array) -> Array:
 
 
 def filled(attrs: Attributes, value: float) -> Array:
-    """An array of `shape` and `dtype` holding one value."""
+    """Return an array of `shape` and `dtype` holding one value."""
     shape = attrs.get("shape") or ()
     return np.full(shape, as_c(value, named_dtype(attrs.get("dtype"), np.dtype(np.float32))))
 
@@ -175,14 +176,14 @@ def sequence_mask(attrs: Attributes, data: Array, *length: Array) -> Array:
 
 
 def sequence_last(attrs: Attributes, data: Array, *length: Array) -> Array:
-    """The last element of each sequence; the sequence axis is gone."""
+    """Return the last element of each sequence; the sequence axis is gone."""
     axis, _, lengths = sequence_axis(attrs, data, length)
     ordered = np.moveaxis(data, axis, 0)
     return np.asarray(ordered[lengths - 1, np.arange(ordered.shape[1])])
 
 
 def sequence_reverse(attrs: Attributes, data: Array, *length: Array) -> Array:
-    """Each sequence of (T, N, ...) reversed up to its length; what follows stays."""
+    """Return each sequence of (T, N, ...) reversed up to its length; what follows stays."""
     _, _, lengths = sequence_axis({**attrs, "axis": 0}, data, length)
     result = np.array(data)
     for index, count in enumerate(lengths):

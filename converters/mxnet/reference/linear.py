@@ -30,7 +30,8 @@ def fully_connected(attrs: Attributes, data: Array, weight: Array, *bias: Array)
 
 
 def dot(attrs: Attributes, left: Array, right: Array) -> Array:
-    """The last axis of left against the first of right; transpose_a contracts left's first, transpose_b right's last.
+    """Return the last axis of left against the first of right; transpose_a contracts left's first, transpose_b right's
+    last.
 
     Two vectors give shape (1,).
     """
@@ -46,7 +47,7 @@ def dot(attrs: Attributes, left: Array, right: Array) -> Array:
 
 
 def batched_product(attrs: Attributes, left: Array, right: Array) -> Array:
-    """The product of the last two axes, each side transposed on request; leading axes must agree."""
+    """Return the product of the last two axes, each side transposed on request; leading axes must agree."""
     require(left.ndim == right.ndim and left.ndim >= 2, f"ranks {left.ndim} and {right.ndim}")
     require(left.shape[:-2] == right.shape[:-2], f"batch axes {left.shape[:-2]} and {right.shape[:-2]} must be equal")
     dtype = accumulator(left.dtype)
@@ -63,7 +64,7 @@ def batch_dot(attrs: Attributes, left: Array, right: Array) -> Array:
 
 
 def by_factor(factor: float, product: Array) -> Array:
-    """A product times a factor, of which BLAS makes zeros where it is 0, whatever the product is."""
+    """Return a product times a factor, of which BLAS makes zeros where it is 0, whatever the product is."""
     return np.asarray(factor * product) if factor else np.zeros_like(product)
 
 
@@ -88,7 +89,7 @@ def syrk(attrs: Attributes, data: Array) -> Array:
 
 
 def heads_first(interleaved: Array, heads: int, parts: int, part: int) -> Array:
-    """One of `parts` interleaved projections of (T, N, heads * parts * d), as (N * heads, T, d)."""
+    """Return one of `parts` interleaved projections of (T, N, heads * parts * d), as (N * heads, T, d)."""
     length, batch, width = interleaved.shape
     require(width % (heads * parts) == 0, f"width {width} does not divide into {heads} heads of {parts} parts")
     split = interleaved.reshape(length, batch, heads, parts, -1)[:, :, :, part]

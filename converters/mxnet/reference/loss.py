@@ -25,7 +25,7 @@ def softmax_output(attrs: Attributes, data: Array, *label: Array) -> Array:
 
 
 def prediction(attrs: Attributes, data: Array, *label: Array) -> Array:
-    """The data as it is."""
+    """Return the data as it is."""
     return data
 
 

@@ -17,7 +17,7 @@ from graphir.converters.mxnet.reference.contract import (
 
 
 def along(vector: Array, axis: int, rank: int) -> Array:
-    """A vector laid along one axis of an array of that rank."""
+    """Return a vector laid along one axis of an array of that rank."""
     return vector.reshape(*(-1 if index == axis else 1 for index in range(rank)))
 
 

@@ -60,7 +60,7 @@ def logspace(attrs: Attributes) -> Array:
 
 
 def indices(attrs: Attributes) -> Array:
-    """The coordinates of a grid, one array an axis."""
+    """Return the coordinates of a grid, one array an axis."""
     sizes = attrs["dimensions"]
     require_room(len(sizes) * math.prod(sizes), "indices")
     rows = [np.broadcast_to(np.arange(size).reshape(-1, *[1] * (len(sizes) - axis - 1)), sizes)
@@ -70,8 +70,8 @@ def indices(attrs: Attributes) -> Array:
 
 
 def window(formula: Callable[[Any, Callable[[int], Array]], Array]) -> Reference:
-    """A window of M numbers. Angles are single precision, cosines too unless the result is float64; `formula` gets a
-    function that rounds a weight to the dtype and one that gives the cosine of so many turns."""
+    """Return a window of M numbers. Angles are single precision, cosines too unless the result is float64; `formula`
+    gets a function that rounds a weight to the dtype and one that gives the cosine of so many turns."""
 
     def evaluate_window(attrs: Attributes) -> Array:
         count = int(attrs["M"])

@@ -14,7 +14,7 @@ from graphir.converters.mxnet.reference.elementwise_unary import OPERATORS as UN
 
 
 def common(left: Array, right: Array) -> np.dtype[Any]:
-    """The widest float of two dtypes, else the widest integer, else bool. int8 and uint8 have none."""
+    """Return the widest float of two dtypes, else the widest integer, else bool. int8 and uint8 have none."""
     floats = [array.dtype for array in (left, right) if array.dtype.kind == "f"]
     if floats:
         return max(floats, key=lambda dtype: dtype.itemsize)
@@ -23,12 +23,12 @@ def common(left: Array, right: Array) -> np.dtype[Any]:
 
 
 def is_float(*arrays: Array) -> bool:
-    """Whether any array holds floats."""
+    """Return whether any array holds floats."""
     return any(array.dtype.kind == "f" for array in arrays)
 
 
 def of_mixed(function: Binary, of_bool: Binary | None, integers: bool = True) -> Reference:
-    """A function of two arrays in their common dtype; without `integers` integers differ only if shapes do."""
+    """Return a function of two arrays in their common dtype; without `integers` integers differ only if shapes do."""
 
     def run(attrs: Attributes, left: Array, right: Array) -> Array:
         dtype = common(left, right)
@@ -75,7 +75,7 @@ def divide_scalar(swapped: bool) -> Reference:
 
 
 def compare(function: Callable[[Array, Array], Array]) -> Reference:
-    """A comparison of two arrays of one dtype, which gives bool."""
+    """Return a comparison of two arrays of one dtype, which gives bool."""
 
     def run(attrs: Attributes, left: Array, right: Array) -> Array:
         require(left.dtype == right.dtype, f"{left.dtype} and {right.dtype}")
@@ -85,7 +85,7 @@ def compare(function: Callable[[Array, Array], Array]) -> Reference:
 
 
 def compare_scalar(function: Callable[[Array, Array], Array]) -> Reference:
-    """A comparison with the scalar in the dtype of the computation, of bool data with the scalar's truth."""
+    """Return a comparison with the scalar in the dtype of the computation, of bool data with the scalar's truth."""
 
     def run(attrs: Attributes, data: Array) -> Array:
         dtype = data.dtype if data.dtype.kind == "b" else scalar_dtype(attrs, data)
@@ -95,7 +95,7 @@ def compare_scalar(function: Callable[[Array, Array], Array]) -> Reference:
 
 
 def of_floats(function: Binary) -> Reference:
-    """A function of two arrays of one floating dtype."""
+    """Return a function of two arrays of one floating dtype."""
 
     def run(attrs: Attributes, left: Array, right: Array) -> Array:
         require(left.dtype == right.dtype and left.dtype.kind == "f", f"{left.dtype} and {right.dtype}")
@@ -105,7 +105,7 @@ def of_floats(function: Binary) -> Reference:
 
 
 def without_bool(function: Reference) -> Reference:
-    """The operator of anything but bool."""
+    """Return the operator of anything but bool."""
 
     def run(attrs: Attributes, data: Array) -> Array:
         require(data.dtype.kind != "b", "bool, which MXNet refuses")

@@ -33,7 +33,7 @@ def matmul(attrs: Attributes, left: Array, right: Array) -> Array:
 
 
 def dot(attrs: Attributes, left: Array, right: Array) -> Array:
-    """The last axis of the left against the last but one of the right; scalars multiply."""
+    """Return the last axis of the left against the last but one of the right; scalars multiply."""
     require(left.dtype == right.dtype, f"dtypes {left.dtype} and {right.dtype}")
     if not left.ndim or not right.ndim:  # numpy's own passes over 0 times infinity
         with np.errstate(all="ignore"):

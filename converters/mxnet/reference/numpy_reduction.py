@@ -29,7 +29,7 @@ WIDER = {"int8": "int32", "uint8": "uint32", "int32": "int64", "float16": "float
 
 
 def chosen_axes(attrs: Attributes, rank: int, scalar: bool = True) -> tuple[int, ...]:
-    """All axes for None, none for (); data without axes may have its axis 0 named."""
+    """Return all axes for None, none for (); data without axes may have its axis 0 named."""
     axis = attrs.get("axis")
     if axis is None:
         return tuple(range(rank))
@@ -48,7 +48,7 @@ def _c(values: Array, dtype: np.dtype[Any]) -> Array:
 
 
 def total(function: Callable[..., Any], attrs: Attributes, data: Array, dtype: np.dtype[Any]) -> Array:
-    """The sum or product of the elements, in the dtype."""
+    """Return the sum or product of the elements, in the dtype."""
     axes, keep = chosen_axes(attrs, data.ndim), bool(attrs.get("keepdims"))
     require(attrs.get("initial") is None, "initial, which MXNet has not made")
     wide = accumulator(data.dtype) if dtype == data.dtype else np.dtype(WIDER.get(str(data.dtype), "int64"))
@@ -78,7 +78,7 @@ def totals(function: Callable[..., Any]) -> Reference:
 
 
 def mean(attrs: Attributes, data: Array) -> Array:
-    """The mean; of integers float32."""
+    """Return the mean; of integers float32."""
     natural = data.dtype if data.dtype.kind == "f" else np.dtype(np.float32)
     dtype = named_dtype(attrs.get("dtype"), natural)
     axes = chosen_axes(attrs, data.ndim)
@@ -95,7 +95,7 @@ def mean(attrs: Attributes, data: Array) -> Array:
 
 
 def extremes(function: Callable[..., Any]) -> Reference:
-    """The largest or smallest element; not a number wins."""
+    """Return the largest or smallest element; not a number wins."""
 
     def run(attrs: Attributes, data: Array) -> Array:
         require(attrs.get("initial") is None, "initial, which MXNet has not made")
@@ -108,14 +108,14 @@ def extremes(function: Callable[..., Any]) -> Reference:
 
 
 def quantifier(function: Callable[..., Any]) -> Reference:
-    """Whether all elements, or any, are other than 0."""
+    """Return whether all elements, or any, are other than 0."""
     return lambda attrs, data: np.asarray(
         function(data != 0, axis=chosen_axes(attrs, data.ndim), keepdims=bool(attrs.get("keepdims")))
     )
 
 
 def positions(function: Callable[..., Any]) -> Reference:
-    """The first position of the extreme as int64, along the axis or in the flattened data."""
+    """Return the first position of the extreme as int64, along the axis or in the flattened data."""
 
     def run(attrs: Attributes, data: Array) -> Array:
         require(data.dtype.kind != "b", "bool data")

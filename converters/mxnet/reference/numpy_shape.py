@@ -18,7 +18,7 @@ from graphir.converters.mxnet.reference.shape_parts import split_v2
 
 
 def resolved(shape: Sequence[int], codes: Sequence[int], reverse: bool = False) -> tuple[int, ...]:
-    """The shape that the codes of _npx_reshape mean, -1 standing where it stood.
+    """Return the shape that the codes of _npx_reshape mean, -1 standing where it stood.
 
     -2 keeps the axis, -3 drops one of size 1, -4 keeps all that are left, -5 joins two, -6 splits one into the next two
     entries (one of them may be -1). With reverse both are matched from the right, so that -6 follows its entries.
@@ -57,7 +57,7 @@ def resolved(shape: Sequence[int], codes: Sequence[int], reverse: bool = False) 
 
 
 def reshape(attrs: Attributes, data: Array) -> Array:
-    """The elements in the shape that the codes of `newshape` mean; `order` means nothing."""
+    """Return the elements in the shape that the codes of `newshape` mean; `order` means nothing."""
     codes = attrs["newshape"]
     plain = min(codes, default=0) >= 0
     shape = tuple(codes) if plain else resolved(data.shape, codes, bool(attrs.get("reverse")))
@@ -65,7 +65,7 @@ def reshape(attrs: Attributes, data: Array) -> Array:
 
 
 def transpose(attrs: Attributes, data: Array) -> Array:
-    """The axes in another order; reversed where none is stated."""
+    """Return the axes in another order; reversed where none is stated."""
     axes = attrs.get("axes")
     return np.transpose(data, None if axes is None else normalized_axes(axes, data.ndim))
 
@@ -82,7 +82,7 @@ def squeeze(attrs: Attributes, data: Array) -> Array:
 
 
 def roll(attrs: Attributes, data: Array) -> Array:
-    """The elements moved along the axes, or all in a row without them."""
+    """Return the elements moved along the axes, or all in a row without them."""
     shift, axis = attrs.get("shift"), attrs.get("axis")
     require(shift is not None and (len(shift) == 1 or (axis is not None and len(axis) == len(shift))), f"shift {shift}")
     assert shift is not None
@@ -92,7 +92,7 @@ def roll(attrs: Attributes, data: Array) -> Array:
 
 
 def atleast_3d(attrs: Attributes, *inputs: Array) -> tuple[Array, ...]:
-    """Every array with three axes or more: (N) as (1, N, 1), (M, N) as (M, N, 1)."""
+    """Return every array with three axes or more: (N) as (1, N, 1), (M, N) as (M, N, 1)."""
     return tuple(np.atleast_3d(each) for each in inputs)
 
 
@@ -108,7 +108,7 @@ def flip(attrs: Attributes, data: Array) -> Array:
 
 
 def rot90(attrs: Attributes, data: Array) -> Array:
-    """A plane turned k times by 90 degrees from its first axis toward the second."""
+    """Return a plane turned k times by 90 degrees from its first axis toward the second."""
     axes = attrs.get("axes") or ()
     require(len(axes) == 2, f"axes {axes}, expected two")
     first, second = normalized_axes(axes, data.ndim)

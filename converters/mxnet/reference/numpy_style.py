@@ -11,7 +11,7 @@ from graphir.converters.mxnet.reference.elementwise import divide
 
 
 def reshape(attrs: Attributes, data: Array) -> Array:
-    """The elements in C order, whatever `order` says, with `newshape`, one size of which may be -1."""
+    """Return the elements in C order, whatever `order` says, with `newshape`, one size of which may be -1."""
     require(min(attrs["newshape"], default=0) >= -1, f"newshape {attrs['newshape']}")
     return data.reshape(attrs["newshape"])
 
@@ -37,7 +37,7 @@ def around(attrs: Attributes, data: Array) -> Array:
 
 
 def tril(attrs: Attributes, data: Array) -> Array:
-    """The lower triangle of the last two axes up to diagonal k; a vector is each row of a square matrix."""
+    """Return the lower triangle of the last two axes up to diagonal k; a vector is each row of a square matrix."""
     require(data.ndim > 0, "no axes")
     return np.tril(data, attrs.get("k", 0))
 

@@ -24,7 +24,7 @@ from graphir.converters.mxnet.reference.contract import (
 
 
 def output_size(size: int, kernel: int, stride: int, pad: int, convention: str) -> int:
-    """The number of windows along one axis.
+    """Return the number of windows along one axis.
 
     >>> [output_size(7, 2, 2, 0, rule) for rule in ("valid", "full", "same")]
     [3, 4, 4]
@@ -55,7 +55,7 @@ def pool_windows(
 
 
 def window_counts(size: int, kernel: int, stride: int, pad: int, count: int, include_pad: bool) -> Array:
-    """How many elements each window along one axis divides by; the padding counts when include_pad."""
+    """Return how many elements each window along one axis divides by; the padding counts when include_pad."""
     starts = np.arange(count) * stride - pad
     ends = np.minimum(starts + kernel, size + pad)
     if not include_pad:
@@ -108,7 +108,7 @@ def pooling(attrs: Attributes, data: Array) -> Array:
 
 
 def outer_product(counts: Sequence[Array]) -> Array:
-    """The outer product of one count vector an axis."""
+    """Return the outer product of one count vector an axis."""
     product = np.ones((), np.int64)
     for count in counts:
         product = np.multiply.outer(product, count)

@@ -12,17 +12,17 @@ from graphir.converters.mxnet.reference.contract import Array, Attributes, Refer
 
 
 def away(number: float) -> float:
-    """The nearest whole number, halves away from 0 as C rounds them."""
+    """Return the nearest whole number, halves away from 0 as C rounds them."""
     return math.copysign(math.floor(abs(number) + 0.5), number)
 
 
 def group_of(place: int, group: int, cells: int) -> int:
-    """Which part of the channels a cell reads."""
+    """Return which part of the channels a cell reads."""
     return min(max(place * group // cells, 0), group - 1)
 
 
 def psroi_pooling(attrs: Attributes, data: Array, rois: Array) -> Array:
-    """The mean of each cell (R, output_dim, pooled, pooled) in its own channels of the region's image."""
+    """Return the mean of each cell (R, output_dim, pooled, pooled) in its own channels of the region's image."""
     cells, outputs = int(attrs["pooled_size"]), int(attrs["output_dim"])
     group = int(attrs.get("group_size", 0)) or cells
     require(rois.ndim == 2 and rois.shape[1] == 5 and data.ndim == 4, f"{data.shape} and {rois.shape}")
@@ -57,7 +57,7 @@ def _cut(edge: int, size: int) -> int:
 
 
 def deformable_psroi_pooling(attrs: Attributes, data: Array, rois: Array, trans: Array | None = None) -> Array:
-    """The same of samples, which offsets (R, 2 * classes, part, part) in sizes of the region move."""
+    """Return the same of samples, which offsets (R, 2 * classes, part, part) in sizes of the region move."""
     cells, outputs, group = (int(attrs[name]) for name in ("pooled_size", "output_dim", "group_size"))
     parts, samples = int(attrs.get("part_size", 0)) or cells, int(attrs.get("sample_per_part", 1))
     require(group > 0, f"group_size {group}, with which MXNet reads before its arrays")
@@ -102,7 +102,7 @@ def _sample(plane: Array, y: float, x: float) -> float | None:
 
 
 def rotated_roi_align(attrs: Attributes, data: Array, rois: Array) -> Array:
-    """The mean of samples in each cell of turned regions (R, 6): image, centre, width, height, degrees."""
+    """Return the mean of samples in each cell of turned regions (R, 6): image, centre, width, height, degrees."""
     require(rois.ndim == 2 and rois.shape[1] == 6 and data.ndim == 4, f"{data.shape} and {rois.shape}")
     (rows, columns), scale = attrs["pooled_size"], float(np.float32(attrs["spatial_scale"]))
     ratio = int(attrs.get("sampling_ratio", -1))

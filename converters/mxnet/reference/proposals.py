@@ -72,7 +72,7 @@ def propose(attrs: Attributes, scores: Array, offsets: Array, info: Array) -> tu
 
 
 def apart(boxes: Array, threshold: np.float32, most: int) -> Array:
-    """The places of the first boxes of which none overlaps a better one by more than the threshold."""
+    """Return the places of the first boxes of which none overlaps a better one by more than the threshold."""
     kept: list[int] = []
     sizes = boxes[:, 2:] - boxes[:, :2] + SINGLE(1)
     areas = sizes[:, 0] * sizes[:, 1]
@@ -105,7 +105,7 @@ def proposals(attrs: Attributes, scores: Array, offsets: Array, info: Array) -> 
 
 
 def proposal(attrs: Attributes, scores: Array, offsets: Array, info: Array) -> Array | tuple[Array, Array]:
-    """The same for one image only."""
+    """Return the same for one image only."""
     require(scores.shape[0] == 1, f"{scores.shape[0]} images, expected one")
     return proposals(attrs, scores, offsets, info)
 

@@ -25,12 +25,12 @@ WIDEST = 2147483647.0
 
 
 def number(value: Any) -> np.float32:
-    """A number as MXNet holds it: in float32."""
+    """Return a number as MXNet holds it: in float32."""
     return np.float32(np.asarray(value).reshape(-1)[0])
 
 
 def magnitude(low: Any, high: Any) -> np.float32:
-    """The larger magnitude of the two ends of a range."""
+    """Return the larger magnitude of the two ends of a range."""
     return np.float32(max(abs(number(low)), abs(number(high))))
 
 
@@ -42,7 +42,7 @@ def factor(dtype: Any, low: Any, high: Any) -> np.float32:
 
 
 def ends(low: Any, high: Any) -> tuple[Array, Array]:
-    """The two ends of a result's range, one element each."""
+    """Return the two ends of a result's range, one element each."""
     return np.array([number(low)], np.float32), np.array([number(high)], np.float32)
 
 
@@ -55,14 +55,14 @@ def saturated(values: Array, dtype: str) -> Array:
 
 
 def calibrated(attrs: Attributes) -> tuple[np.float32, np.float32] | None:
-    """The range that calibration found, None without both ends."""
+    """Return the range that calibration found, None without both ends."""
     low, high = attrs.get("min_calib_range"), attrs.get("max_calib_range")
     require(low is None or high is None or low <= high, f"a calibrated range from {low} to {high}")
     return None if low is None or high is None else (number(low), number(high))
 
 
 def wanted_dtype(attrs: Attributes) -> str:
-    """The result's dtype: `auto` is uint8 for a calibrated range without negative numbers."""
+    """Return the result's dtype: `auto` is uint8 for a calibrated range without negative numbers."""
     stated = str(attrs.get("out_type", "int8"))
     if stated != "auto":
         return stated
@@ -123,18 +123,18 @@ def requantize(attrs: Attributes, data: Array, low: Array, high: Array) -> tuple
 
 
 def product_step(left: str, right: str, ranges: tuple[Array, ...]) -> np.float32:
-    """What one unit of a product of two quantized numbers stands for."""
+    """Return what one unit of a product of two quantized numbers stands for."""
     first = np.float32(magnitude(ranges[0], ranges[1]) / np.float32(LARGEST[left]))
     return np.float32(first * np.float32(magnitude(ranges[2], ranges[3]) / np.float32(LARGEST[right])))
 
 
 def product_ends(step: np.float32) -> tuple[Array, Array]:
-    """The range of an int32 result of which one unit stands for `step`."""
+    """Return the range of an int32 result of which one unit stands for `step`."""
     return ends(np.float32(step * np.float32(-(2.0**31))), np.float32(step * np.float32(WIDEST)))
 
 
 def quantized_conv(attrs: Attributes, data: Array, weight: Array, *others: Array) -> tuple[Array, ...]:
-    """The integers' convolution; the bias is added as it is. The range is that which int8 data would have."""
+    """Return the integers' convolution; the bias is added as it is. The range is that which int8 data would have."""
     require(data.dtype == np.uint8, f"data of {data.dtype}, expected uint8")
     require(weight.dtype == np.int8, f"weight of {weight.dtype}, expected int8")
     require(int(attrs.get("num_group", 1)) == 1, "num_group, expected 1")
@@ -147,7 +147,7 @@ def quantized_conv(attrs: Attributes, data: Array, weight: Array, *others: Array
 
 
 def quantized_fully_connected(attrs: Attributes, data: Array, weight: Array, *others: Array) -> tuple[Array, ...]:
-    """The integers' product; the bias is rescaled from its range to the product's and cut to an integer."""
+    """Return the integers' product; the bias is rescaled from its range to the product's and cut to an integer."""
     require_bytes(data)
     require(weight.dtype == np.int8, f"weight of {weight.dtype}, expected int8")
     has_bias = not attrs.get("no_bias")
@@ -161,14 +161,14 @@ def quantized_fully_connected(attrs: Attributes, data: Array, weight: Array, *ot
 
 
 def quantized_pooling(attrs: Attributes, data: Array, low: Array, high: Array) -> tuple[Array, ...]:
-    """The largest integer of a window, or the mean rounded to the nearest even."""
+    """Return the largest integer of a window, or the mean rounded to the nearest even."""
     require_bytes(data)
     require(attrs.get("pool_type", "max") in ("max", "avg"), f"pool_type {attrs.get('pool_type')}, expected max or avg")
     return (saturated(pooling(attrs, data.astype(np.float32)), str(data.dtype)), *ends(low, high))
 
 
 def quantized_activation(attrs: Attributes, data: Array, low: Array, high: Array) -> tuple[Array, ...]:
-    """The positive integers. The result counts as int8: of uint8 data the same bits."""
+    """Return the positive integers. The result counts as int8: of uint8 data the same bits."""
     require_bytes(data)
     require(attrs["act_type"] == "relu", f"act_type {attrs['act_type']}, expected relu")
     return (np.maximum(data, 0).astype(data.dtype).view(np.int8), *ends(low, high))
@@ -199,7 +199,7 @@ def quantized_batch_norm(attrs: Attributes, data: Array, *others: Array) -> tupl
 
 
 def quantized_concat(attrs: Attributes, *operands: Array) -> tuple[Array, ...]:
-    """All operands in the range that holds 0 and all of theirs; uint8 if all of them are."""
+    """Return all operands in the range that holds 0 and all of theirs; uint8 if all of them are."""
     count = int(attrs["num_args"])
     data, ranges = operands[:count], [number(end) for end in operands[count:]]
     for part in data:
@@ -215,7 +215,7 @@ def quantized_concat(attrs: Attributes, *operands: Array) -> tuple[Array, ...]:
 
 
 def quantized_add(attrs: Attributes, left: Array, right: Array, *ranges: Array) -> tuple[Array, ...]:
-    """The sum in the calibrated range: uint8 if both operands are, else int8. Without a range int32.
+    """Return the sum in the calibrated range: uint8 if both operands are, else int8. Without a range int32.
 
     The uint8 operand of two unlike ones is rounded to int8 before the sum.
     """
@@ -237,7 +237,8 @@ def quantized_add(attrs: Attributes, left: Array, right: Array, *ranges: Array) 
 
 
 def quantized_mul(attrs: Attributes, left: Array, right: Array, *ranges: Array) -> Array | tuple[Array, ...]:
-    """The product of two int8; int32, float32 if wanted, or with a calibrated range int8: cut, and wrapped around."""
+    """Return the product of two int8; int32, float32 if wanted, or with a calibrated range int8: cut, and wrapped
+    around."""
     require(left.dtype == right.dtype == np.int8, f"data of {left.dtype} and {right.dtype}, expected int8")
     require(left.shape == right.shape, f"shapes {left.shape} and {right.shape}")
     product = left.astype(np.int32) * right.astype(np.int32)
@@ -252,7 +253,7 @@ def quantized_mul(attrs: Attributes, left: Array, right: Array, *ranges: Array) 
 
 
 def quantized_embedding(attrs: Attributes, data: Array, weight: Array, low: Array, high: Array) -> tuple[Array, ...]:
-    """The rows of an int8 table."""
+    """Return the rows of an int8 table."""
     require(weight.dtype == np.int8, f"weight of {weight.dtype}, expected int8")
     return (embedding(attrs, data, weight), *ends(low, high))
 

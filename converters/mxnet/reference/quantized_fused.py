@@ -67,7 +67,7 @@ class Fused:
 
 
 def activated(record: NNVMNode | None, data: Array) -> Array:
-    """The activation of a record inside on real numbers, if there is one."""
+    """Return the activation of a record inside on real numbers, if there is one."""
     if record is None:
         return data
     attrs: Any = typed_attributes(record)
@@ -95,7 +95,7 @@ def folded(fused: Fused, weight: Array, bias: Array | None, states: Sequence[Arr
 
 
 def taken(attrs: Attributes, fused: Fused, operands: Sequence[Array]) -> tuple[list[Array], Any, list[Array]]:
-    """The data, weight and bias (folded), the operand to be added if there is one, and the rest."""
+    """Return the data, weight and bias (folded), the operand to be added if there is one, and the rest."""
     data, weight, *rest = operands
     bias = None if fused.layer.get("no_bias") else rest.pop(0)
     states = [rest.pop(0) for _ in range(4)] if attrs.get("with_bn") else []
@@ -151,14 +151,14 @@ def with_finite(data: Array, scale: np.float32) -> tuple[Array, np.float32]:
 
 
 def is_positive(record: NNVMNode | None) -> bool:
-    """Whether what comes last gives no negative number, by its kind: then the result is uint8."""
+    """Return whether what comes last gives no negative number, by its kind: then the result is uint8."""
     if record is None:
         return False
     return record.op == "clip" or (record.op == "Activation" and typed_attributes(record)["act_type"] == "relu")
 
 
 def row_scales(weight: Array, bias: Sequence[Array], scale: np.float32) -> Array:
-    """One factor a filter; it is such that the bias is at most half of the largest int32."""
+    """Return one factor a filter; it is such that the bias is at most half of the largest int32."""
     reach = np.abs(weight.reshape(weight.shape[0], -1)).max(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         result = (np.float32(127.5) / reach).astype(np.float32)
@@ -169,17 +169,17 @@ def row_scales(weight: Array, bias: Sequence[Array], scale: np.float32) -> Array
 
 
 def one_scale(weight: Array) -> Array:
-    """One factor for all filters."""
+    """Return one factor for all filters."""
     return np.array([np.float32(127.5) / np.abs(weight).max()], np.float32)
 
 
 def rounded_bias(bias: Array, scales: Array) -> Array:
-    """The bias as int32."""
+    """Return the bias as int32."""
     return np.clip(np.rint(bias * scales).astype(np.float64), INT32.min, INT32.max)
 
 
 def fused_fully_connected(attrs: Attributes, *operands: Array) -> Array | tuple[Array, ...]:
-    """A dense layer with an activation, which is computed of real numbers."""
+    """Return a dense layer with an activation, which is computed of real numbers."""
     fused = Fused(attrs)
     if not attrs.get("quantized"):
         require(all(array.dtype == np.float32 for array in operands), "operands that are not float32")
@@ -253,7 +253,7 @@ def half_up(values: Array) -> Array:
 
 
 def is_unsigned(record: NNVMNode) -> bool:
-    """Whether a dense layer's result with this activation is uint8, which it is for leaky ReLU too."""
+    """Return whether a dense layer's result with this activation is uint8, which it is for leaky ReLU too."""
     kind = typed_attributes(record).get("act_type")
     if record.op == "Activation":
         return kind in ("relu", "sigmoid", "softrelu")
@@ -261,7 +261,7 @@ def is_unsigned(record: NNVMNode) -> bool:
 
 
 def _heads(attrs: Attributes) -> int:
-    """The heads, which the symbol inside has too."""
+    """Return the heads, which the symbol inside has too."""
     heads = int(attrs["heads"])
     inside = [typed_attributes(record)["heads"] for record in attrs[RECORDS] if record.inputs]
     require(inside == [heads], f"heads {heads}, and {inside} in the symbol inside")
@@ -289,7 +289,7 @@ def self_attention_values(
 
 
 def fused_batch_dot(attrs: Attributes, left: Array, right: Array, *ranges: Array) -> Array | tuple[Array, ...]:
-    """A batch of matrix products, quantized where the attributes say so."""
+    """Return a batch of matrix products, quantized where the attributes say so."""
     require(left.ndim >= 3 and right.ndim >= 3, f"{left.shape} and {right.shape}, expected 3 axes or more")
     first = left.swapaxes(-1, -2) if attrs.get("transpose_a") else left
     second = right.swapaxes(-1, -2) if attrs.get("transpose_b") else right
@@ -299,7 +299,7 @@ def fused_batch_dot(attrs: Attributes, left: Array, right: Array, *ranges: Array
 def product_of(
     attrs: Attributes, left: Array, right: Array, ranges: Sequence[Array], scale: float
 ) -> Array | tuple[Array, ...]:
-    """A scaled batch of matrix products, quantized where the attributes say so."""
+    """Return a scaled batch of matrix products, quantized where the attributes say so."""
     if not attrs.get("quantized"):
         require(left.dtype == right.dtype == np.float32, f"{left.dtype} and {right.dtype}, expected float32")
         return np.asarray(np.matmul(left * np.float32(scale), right))

@@ -31,7 +31,7 @@ class Cell:
 def unpacked(
     parameters: Array, gates: int, layers: int, directions: int, width: int, hidden: int, projected: int | None
 ) -> list[Cell]:
-    """The cells in order of layer, then direction; ValueError when the vector's length is not theirs."""
+    """Return the cells in order of layer, then direction; ValueError when the vector's length is not theirs."""
     position = 0
 
     def part(*shape: int) -> Array:
@@ -62,7 +62,7 @@ def sigmoid(data: Array) -> Array:
 def step(
     mode: str, cell: Cell, data: Array, state: Array, memory: Array, clip: tuple[float, float] | None
 ) -> tuple[Array, Array]:
-    """One time step (N, input) to the new state and memory; memory is passed through but for lstm."""
+    """Return one time step (N, input) to the new state and memory; memory is passed through but for lstm."""
     from_input = data @ cell.input_weight.T + cell.input_bias
     from_state = state @ cell.hidden_weight.T + cell.hidden_bias
     if mode == "lstm":
@@ -93,7 +93,7 @@ def run_direction(
     backwards: bool,
     clip: tuple[float, float] | None,
 ) -> tuple[Array, Array, Array]:
-    """All time steps of (T, N, input); a sequence past its length keeps its state and puts out 0."""
+    """Return all time steps of (T, N, input); a sequence past its length keeps its state and puts out 0."""
     outputs = np.zeros((*data.shape[:2], state.shape[1]), data.dtype)
     order = range(data.shape[0])
     for time in reversed(order) if backwards else order:

@@ -29,7 +29,7 @@ LARGEST_HALF = 65504.0
 
 
 def reduced_axes(attrs: Attributes, rank: int) -> tuple[int, ...]:
-    """The axes to reduce: all for None or (), with exclude too; else with it the others."""
+    """Return the axes to reduce: all for None or (), with exclude too; else with it the others."""
     axis = attrs.get("axis")
     if axis is None or axis == ():
         return tuple(range(rank))
@@ -38,12 +38,12 @@ def reduced_axes(attrs: Attributes, rank: int) -> tuple[int, ...]:
 
 
 def shaped(result: Array) -> Array:
-    """A scalar as (1,), also under np_shape semantics."""
+    """Return a scalar as (1,), also under np_shape semantics."""
     return result.reshape(1) if result.ndim == 0 else result
 
 
 def reduction(function: Callable[..., Any], of_bool: Callable[..., Any] | None = None) -> Reference:
-    """An operator that reduces with a numpy function and keeps the dtype; bool, as 0 and 1, may have its own."""
+    """Return an operator that reduces with a numpy function and keeps the dtype; bool, as 0 and 1, may have its own."""
 
     def run(attrs: Attributes, data: Array) -> Array:
         axes = reduced_axes(attrs, data.ndim)
@@ -57,12 +57,12 @@ def reduction(function: Callable[..., Any], of_bool: Callable[..., Any] | None =
 
 
 def in_own_dtype(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A sum or product in the dtype of the elements, which of integers wraps around."""
+    """Return a sum or product in the dtype of the elements, which of integers wraps around."""
     return lambda data, axis, keepdims: function(data, axis=axis, keepdims=keepdims, dtype=data.dtype)
 
 
 def mean(data: Array, axis: tuple[int, ...], keepdims: bool) -> Array:
-    """The mean; of integers the sum, which wraps around, divided toward 0."""
+    """Return the mean; of integers the sum, which wraps around, divided toward 0."""
     if data.dtype.kind == "f" and data.size:
         return np.asarray(np.mean(data, axis=axis, keepdims=keepdims))
     if data.dtype.kind == "f":
@@ -74,7 +74,7 @@ def mean(data: Array, axis: tuple[int, ...], keepdims: bool) -> Array:
 
 
 def spoiled(data: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
-    """Whether a number follows an infinity: MXNet's sums with compensation are not a number then."""
+    """Return whether a number follows an infinity: MXNet's sums with compensation are not a number then."""
     indices = np.arange(math.prod(data.shape[axis] for axis in sorted(axes)))
     indices = indices.reshape([size if axis in axes else 1 for axis, size in enumerate(data.shape)])
     last = np.where(np.isnan(data), -1, indices).max(axis=axes, keepdims=True, initial=-1)
@@ -82,7 +82,7 @@ def spoiled(data: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
 
 
 def compensated(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A sum with compensation for what rounding loses."""
+    """Return a sum with compensation for what rounding loses."""
 
     def run(data: Array, axis: tuple[int, ...], keepdims: bool) -> Array:
         result = np.asarray(in_own_dtype(function)(data, axis, keepdims))
@@ -92,7 +92,7 @@ def compensated(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def in_half_precision(data: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
-    """The compensated sum of float16 that are added in float16, one after the other, without those that are NaN.
+    """Return the compensated sum of float16 that are added in float16, one after the other, without those that are NaN.
 
     An overflow on the way is infinite only if no other number follows: the compensation is not a number from there on.
     """
@@ -110,13 +110,13 @@ def in_half_precision(data: Array, axes: tuple[int, ...], keepdims: bool) -> Arr
 
 
 def may_overflow(data: Array) -> bool:
-    """Whether some sum of finite elements may be beyond float16, in which MXNet adds those of float16."""
+    """Return whether some sum of finite elements may be beyond float16, in which MXNet adds those of float16."""
     finite = np.abs(data[np.isfinite(data)].astype(np.float64))
     return data.dtype == np.float16 and float(finite.sum()) >= LARGEST_HALF
 
 
 def nansum(attrs: Attributes, data: Array) -> Array:
-    """The sum of what is a number."""
+    """Return the sum of what is a number."""
     if not may_overflow(data):
         plain = reduction(compensated(np.nansum))(attrs, data)
         assert isinstance(plain, np.ndarray)
@@ -126,7 +126,7 @@ def nansum(attrs: Attributes, data: Array) -> Array:
 
 
 def absolute_sum(data: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
-    """The sum of magnitudes."""
+    """Return the sum of magnitudes."""
     sizes = np.abs(data)
     if not may_overflow(data):
         return np.asarray(compensated(np.sum)(sizes.astype(accumulator(data.dtype)), axes, keepdims))
@@ -135,7 +135,8 @@ def absolute_sum(data: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
 
 
 def euclidean(data: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
-    """The L2 norm, which MXNet scales by the largest element: of integers, whose quotients are 0, that alone counts.
+    """Return the L2 norm, which MXNet scales by the largest element: of integers, whose quotients are 0, that alone
+    counts.
 
     Two infinities divide each other: not a number.
     """
@@ -179,7 +180,7 @@ def moments(attrs: Attributes, data: Array) -> tuple[Array, Array]:
 
 
 def arg_reduction(function: Callable[..., Any]) -> Reference:
-    """The first position of the extreme along axis (of the flattened array for None), in the data's dtype."""
+    """Return the first position of the extreme along axis (of the flattened array for None), in the data's dtype."""
 
     def run(attrs: Attributes, data: Array) -> Array:
         axis, keep = attrs.get("axis"), bool(attrs.get("keepdims"))
@@ -207,7 +208,8 @@ def order(attrs: Attributes, data: Array, ascending_by_default: bool) -> tuple[A
 
 
 def topk(attrs: Attributes, data: Array) -> Array | tuple[Array, ...]:
-    """The k largest (is_ascend: smallest) along axis: their indices, values, both, or a 0/1 mask over the input."""
+    """Return the k largest (is_ascend: smallest) along axis: their indices, values, both, or a 0/1 mask over the
+    input."""
     values, result, axis = order(attrs, data, False)
     k = int(attrs.get("k", 1))
     require(k <= values.shape[axis], f"k {k} exceeds the axis of {values.shape[axis]}")
@@ -225,19 +227,19 @@ def topk(attrs: Attributes, data: Array) -> Array | tuple[Array, ...]:
 
 
 def sort(attrs: Attributes, data: Array) -> Array:
-    """The values in order along axis, ascending by default."""
+    """Return the values in order along axis, ascending by default."""
     values, result, axis = order(attrs, data, True)
     return np.take_along_axis(values, result, axis=axis)
 
 
 def argsort(attrs: Attributes, data: Array) -> Array:
-    """The indices that sort along axis, ascending by default."""
+    """Return the indices that sort along axis, ascending by default."""
     _, result, _ = order(attrs, data, True)
     return result.astype(named_dtype(attrs.get("dtype"), np.dtype(np.float32)))
 
 
 def cumulative_sum(attrs: Attributes, data: Array) -> Array:
-    """The running sum along axis, of the flattened array for None."""
+    """Return the running sum along axis, of the flattened array for None."""
     dtype = named_dtype(attrs.get("dtype"), np.dtype(np.int64) if data.dtype.kind == "b" else data.dtype)
     return np.asarray(np.cumsum(data.astype(dtype), axis=attrs.get("axis"), dtype=accumulator(dtype)).astype(dtype))
 

@@ -30,7 +30,7 @@ def upsampling(attrs: Attributes, data: Array, *others: Array) -> Array:
 
 
 def bilinear_upsampling(scale: int, data: Array, weight: Array) -> Array:
-    """The deconvolution that UpSampling's bilinear mode is."""
+    """Return the deconvolution that UpSampling's bilinear mode is."""
     channels = data.shape[1]
     kernel, pad = 2 * scale - scale % 2, (scale - 1 + 1) // 2
     attrs = {
@@ -44,7 +44,7 @@ def bilinear_upsampling(scale: int, data: Array, weight: Array) -> Array:
 
 
 def resized_length(attrs: Attributes, size: int, length_key: str, scale_key: str, like: int | None) -> int:
-    """The output size of one axis of BilinearResize2D (src/operator/contrib/bilinear_resize-inl.h)."""
+    """Return the output size of one axis of BilinearResize2D (src/operator/contrib/bilinear_resize-inl.h)."""
     mode, scale = attrs.get("mode", "size"), attrs.get(scale_key)
     if mode == "size":
         scaled = attrs.get("scale_height") is not None  # alone, a width's scale is not read

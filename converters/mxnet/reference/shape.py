@@ -21,7 +21,7 @@ from graphir.converters.mxnet.reference.shape_parts import OPERATORS as PARTS
 
 
 def reshaped_shape(shape: Sequence[int], codes: Sequence[int], reverse: bool = False) -> tuple[int, ...]:
-    """The shape that Reshape's codes mean.
+    """Return the shape that Reshape's codes mean.
 
     0 keeps the axis, -1 is whatever is left, -2 keeps all remaining axes, -3 joins the next two, -4 splits one axis
     into the next two entries (one of them may be -1). With reverse the codes are matched from the right.
@@ -92,7 +92,7 @@ def reshape(attrs: Attributes, data: Array) -> Array:
 
 
 def transpose(attrs: Attributes, data: Array) -> Array:
-    """The axes in another order; reversed without `axes`."""
+    """Return the axes in another order; reversed without `axes`."""
     axes = attrs.get("axes")
     require(not axes or min(axes) >= 0, f"axes {axes} may not be negative")
     return np.transpose(data, normalized_axes(axes, data.ndim) if axes else None)
@@ -129,7 +129,7 @@ def stretched(data: Array, shape: tuple[int, ...]) -> Array:
 
 
 def broadcast_axis(attrs: Attributes, data: Array) -> Array:
-    """The named axes of size 1 stretched to the named sizes."""
+    """Return the named axes of size 1 stretched to the named sizes."""
     axes, sizes = (attrs.get(key) or () for key in ("axis", "size"))
     axes = (axes,) if isinstance(axes, int) else axes
     sizes = (sizes,) if isinstance(sizes, int) else sizes
@@ -157,7 +157,7 @@ def broadcast_like(attrs: Attributes, data: Array, like: Array) -> Array:
 
 
 def repeat(attrs: Attributes, data: Array) -> Array:
-    """Each element repeated along axis (of the flattened array for None)."""
+    """Return each element repeated along axis (of the flattened array for None)."""
     require(attrs["repeats"] >= 0, f"repeats {attrs['repeats']}, expected 0 or more")
     if not attrs["repeats"]:
         return data.ravel()[:0]
@@ -165,7 +165,7 @@ def repeat(attrs: Attributes, data: Array) -> Array:
 
 
 def reverse(attrs: Attributes, data: Array) -> Array:
-    """The order of elements reversed along the axes, one after the other."""
+    """Return the order of elements reversed along the axes, one after the other."""
     axes = attrs["axis"]
     for axis in (axes,) if isinstance(axes, int) else axes:
         data = np.flip(data, normalized_axis(axis, data.ndim))
@@ -182,7 +182,7 @@ def depth_to_space(attrs: Attributes, data: Array) -> Array:
 
 
 def space_to_depth(attrs: Attributes, data: Array) -> Array:
-    """The inverse of depth_to_space."""
+    """Return the inverse of depth_to_space."""
     block = int(attrs["block_size"])
     batch, channels, height, width = data.shape
     require(height % block == 0 and width % block == 0, f"{height} x {width} does not divide by block_size {block}")
@@ -206,7 +206,7 @@ def reshape_like(attrs: Attributes, data: Array, like: Array) -> Array:
 
 
 def diagonal(attrs: Attributes, data: Array) -> Array:
-    """The k-th diagonal of the two axes; a vector becomes a diagonal matrix."""
+    """Return the k-th diagonal of the two axes; a vector becomes a diagonal matrix."""
     k = int(attrs.get("k", 0))
     if data.ndim == 1:
         return np.diag(data, k)

@@ -44,7 +44,8 @@ def slice_axis(attrs: Attributes, data: Array) -> Array:
 
 
 def slice_like(attrs: Attributes, data: Array, like: Array) -> Array:
-    """The leading part of data with the sizes of like, on all axes or those named, negative ones by data's rank."""
+    """Return the leading part of data with the sizes of like, on all axes or those named, negative ones by data's
+    rank."""
     axes = attrs.get("axes")
     if not axes:
         require(data.ndim == like.ndim, f"ranks {data.ndim} and {like.ndim} must be equal")
@@ -71,7 +72,7 @@ def crop(attrs: Attributes, data: Array, *like: Array) -> Array:
 
 
 def concat(attrs: Attributes, *inputs: Array) -> Array:
-    """The arrays joined along dim; all elements in a row where it is None."""
+    """Return the arrays joined along dim; all elements in a row where it is None."""
     if attrs.get("dim", 1) is None:
         return np.concatenate(inputs, axis=None)
     return np.concatenate(inputs, axis=normalized_axis(attrs.get("dim", 1), inputs[0].ndim))

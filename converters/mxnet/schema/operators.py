@@ -42,7 +42,7 @@ class Attributes(Mapping[str, object]):
             raise KeyError(f"{self.operator} has no parameter {name!r}; it has {', '.join(self._values)}") from None
 
     def get(self, name: str, default: object = None) -> object:
-        """The value, or `default` if the operator has no such parameter."""
+        """Return the value, or `default` if the operator has no such parameter."""
         return self._values.get(name, default)
 
     def __contains__(self, name: object) -> bool:
@@ -72,7 +72,7 @@ _KNOWN_LIMIT = 1 << 14
 
 
 def canonical_name(name: str) -> str | None:
-    """The name under which MXNet 1.9.1 registers the operator, or None if it knows none of that name.
+    """Return the name under which MXNet 1.9.1 registers the operator, or None if it knows none of that name.
 
     >>> canonical_name("_Plus"), canonical_name("Softmax"), canonical_name("BinaryConvolution")
     ('elemwise_add', 'SoftmaxOutput', None)
@@ -81,7 +81,7 @@ def canonical_name(name: str) -> str | None:
 
 
 def typed_attributes(node: NNVMNode) -> Attributes:
-    """The node's attributes as Python values.
+    """Return the node's attributes as Python values.
 
     Unknown operators and variables have no parameters: all they state is in `unknown`. The number of inputs of a
     variadic operator may be left out; the node's inputs are counted then. Raises FormatError for a value that is not of
@@ -100,7 +100,7 @@ def typed_attributes(node: NNVMNode) -> Attributes:
 
 
 def plugged(node: NNVMNode) -> SourceOperator | None:
-    """What a plugin says of the node's operator, of which MXNet 1.9.1 says nothing; None if no plugin does."""
+    """Return what a plugin says of the node's operator, of which MXNet 1.9.1 says nothing; None if no plugin does."""
     return source_operator("mxnet", name_for_plugins(node)) if _may_be_plugged(node) else None
 
 
@@ -109,7 +109,7 @@ def _may_be_plugged(node: NNVMNode) -> bool:
 
 
 def name_for_plugins(node: NNVMNode) -> str:
-    """What plugins call the node's operator: `Custom` is one for each op_type, `Custom:my_type`."""
+    """Return what plugins call the node's operator: `Custom` is one for each op_type, `Custom:my_type`."""
     return f"{CUSTOM}:{node.attrs.get('op_type', '')}" if node.op == CUSTOM else node.op
 
 
@@ -155,7 +155,8 @@ def _parsed(node: NNVMNode, parameter: Parameter, text: str) -> object:
 
 
 def _value(operator: str, parameter: Parameter, text: str) -> object:
-    """The text's value as MXNet 1.9.1 reads it or else as 2.0 does, where a dtype None stands for the default one."""
+    """Return the text's value as MXNet 1.9.1 reads it or else as 2.0 does, where a dtype None stands for the default
+    one."""
     try:
         return parameter.parse(text)
     except ValueError:
@@ -178,7 +179,7 @@ def _unstated(node: NNVMNode, schema: OperatorSchema, parameter: Parameter) -> o
 
 
 def node_signature(node: NNVMNode) -> Signature:
-    """The names of the node's inputs and outputs. Raises FormatError as `typed_attributes` does."""
+    """Return the names of the node's inputs and outputs. Raises FormatError as `typed_attributes` does."""
     key = (node.op, tuple(node.attrs.items()), len(node.inputs))
     known = _SIGNATURES.get(key)
     if known is not None:
@@ -201,7 +202,8 @@ def node_signature(node: NNVMNode) -> Signature:
 
 
 def is_readable(node: NNVMNode) -> bool:
-    """Whether the node's attributes can be read, and give it a result. The importer says what is wrong with others."""
+    """Return whether the node's attributes can be read, and give it a result. The importer says what is wrong with
+    others."""
     try:
         return bool(node_signature(node).outputs)
     except FormatError:
@@ -209,12 +211,12 @@ def is_readable(node: NNVMNode) -> bool:
 
 
 def result_count(node: NNVMNode) -> int:
-    """How many visible results the node has: one where its attributes do not tell."""
+    """Return how many visible results the node has: one where its attributes do not tell."""
     return node_signature(node).visible if is_readable(node) else 1
 
 
 def output_names(node: NNVMNode) -> list[str]:
-    """The node's visible outputs as MXNet's `list_outputs` names them; a variable's is its own name."""
+    """Return the node's visible outputs as MXNet's `list_outputs` names them; a variable's is its own name."""
     if node.op == VARIABLE:
         return [node.name]
     names = node_signature(node)
@@ -222,12 +224,12 @@ def output_names(node: NNVMNode) -> list[str]:
 
 
 def output_name(node: NNVMNode, slot: int) -> str:
-    """The name of one output of a node; outputs that only training uses have names too."""
+    """Return the name of one output of a node; outputs that only training uses have names too."""
     return node.name if node.op == VARIABLE else f"{node.name}_{node_signature(node).outputs[slot]}"
 
 
 def state_variables(symbol: NNVMGraph) -> set[int]:
-    """The indices of the variables that an operator holds as auxiliary states, such as the moving mean of a
+    """Return the indices of the variables that an operator holds as auxiliary states, such as the moving mean of a
     BatchNorm."""
     nodes = symbol.nodes
     operators = (node for node in nodes if node.op != VARIABLE)

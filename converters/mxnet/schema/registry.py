@@ -76,13 +76,14 @@ def _mxnet2() -> Rows:
 
 @functools.cache
 def mxnet2_operators() -> frozenset[str]:
-    """The operators that MXNet 2.0 has and 1.9.1 has not, by the name that 2.0 writes."""
+    """Return the operators that MXNet 2.0 has and 1.9.1 has not, by the name that 2.0 writes."""
     return frozenset(_mxnet2()["operators"].keys() - _NEW_NAMES.keys())
 
 
 @functools.cache
 def mxnet2_parameters(operator: str) -> Mapping[str, Parameter]:
-    """The parameters of an operator of 1.9.1 that MXNet 2.0 added or lets hold more; none of them must be stated."""
+    """Return the parameters of an operator of 1.9.1 that MXNet 2.0 added or lets hold more; none of them must be
+    stated."""
     texts = _mxnet2()["parameters"].get(operator, {})
     return {
         name: parse_parameter(name, text)._replace(required=False)
@@ -93,27 +94,27 @@ def mxnet2_parameters(operator: str) -> Mapping[str, Parameter]:
 
 @functools.cache
 def changed_operators() -> frozenset[str]:
-    """The operators of 1.9.1 whose name stands for another one in files of MXNet 2.0."""
+    """Return the operators of 1.9.1 whose name stands for another one in files of MXNet 2.0."""
     return frozenset(_mxnet2()["otherwise"])
 
 
 @functools.cache
 def registered_names() -> Mapping[str, str]:
-    """Every name that MXNet 1.9.1 registers an operator under, with the operator's own."""
+    """Return every name that MXNet 1.9.1 registers an operator under, with the operator's own."""
     aliases: dict[str, str] = _known()["aliases"]
     return {operator: operator for operator in _known()["operators"]} | aliases
 
 
 @functools.cache
 def canonical_names() -> Mapping[str, str]:
-    """Every known name of an operator, its own included, with its own; those of older and of later files too."""
+    """Return every known name of an operator, its own included, with its own; those of older and of later files too."""
     later = {name: name for name in mxnet2_operators()} | _mxnet2()["aliases"]
     return {**_OLD_NAMES, **later, **_NEW_NAMES, **_mxnet2()["names"], **registered_names()}
 
 
 @functools.cache
 def operator_schema(operator: str) -> OperatorSchema:
-    """The operator of that canonical name. Raises KeyError if there is none."""
+    """Return the operator of that canonical name. Raises KeyError if there is none."""
     table = _known() if operator in _known()["operators"] else _mxnet2()
     entry = table["operators"][operator]
     texts = entry.get("params", {})

@@ -40,7 +40,7 @@ _OutputRule = Callable[[_Attributes], tuple[tuple[str, ...], int]]
 
 
 def signature(operator: str, attributes: Mapping[str, object], num_inputs: int) -> Signature:
-    """The signature of an operator with typed attributes.
+    """Return the signature of an operator with typed attributes.
 
     `num_inputs` is the number of inputs that the node has; it decides for operators that do not say (`Custom`, unknown
     ones, and the positions past the last name: `arg3`). Inputs that are missing are named too.
@@ -62,7 +62,7 @@ def signature(operator: str, attributes: Mapping[str, object], num_inputs: int) 
 
 
 def has_input_rule(operator: str) -> bool:
-    """Whether the inputs of the operator follow from its attributes by a rule of their own."""
+    """Return whether the inputs of the operator follow from its attributes by a rule of their own."""
     return operator in _INPUT_RULES
 
 
@@ -164,7 +164,7 @@ def _percentile_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple
 
 
 def _sampler(*parameters: str) -> _InputRule:
-    """One input in place of each parameter that is None."""
+    """Return one input in place of each parameter that is None."""
     def rule(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
         count = sum(attributes.get(parameter) is None for parameter in parameters)
         return tuple(f"input{slot}" for slot in range(1, count + 1))
@@ -181,10 +181,10 @@ def _choice_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str
 
 
 def _chances_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
-    """The chances, unless an attribute states them."""
+    """Return the chances, unless an attribute states them."""
     return ("data",) if attributes.get("pvals") in (None, "None") else ()
 def _delete_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
-    """What is deleted is an input, unless it is a number or a slice, which has a step."""
+    """Return what is deleted is an input, unless it is a number or a slice, which has a step."""
     stated = attributes.get("int_ind") is not None or attributes.get("step") is not None
     return ("arr",) if stated else ("arr", "obj")
 
@@ -200,7 +200,7 @@ def _subgraph_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[s
 
 
 def _count(value: object) -> int:
-    """How many results or operands an attribute asks for. Raises FormatError for more than a file can mean."""
+    """Return how many results or operands an attribute asks for. Raises FormatError for more than a file can mean."""
     count = value if isinstance(value, int) else 0
     check_count(count, f"an attribute asks for {count} results or operands")
     return count

@@ -37,12 +37,12 @@ _INITIAL = {
 
 
 def initial_value(operator: str, slot: int) -> str | None:
-    """What MXNet states as `__init__` of a variable that it makes for an input of the operator."""
+    """Return what MXNet states as `__init__` of a variable that it makes for an input of the operator."""
     return _INITIAL.get(operator, {}).get(slot)
 
 
 def version_name(number: int) -> str:
-    """A number as people write it.
+    """Return a number as people write it.
 
     >>> version_name(1201), version_name(10000)
     ('0.12.1', '1.0.0')
@@ -51,7 +51,7 @@ def version_name(number: int) -> str:
 
 
 def is_hidden_key(key: str) -> bool:
-    """Whether R1 looks at the attribute: it is, begins with, or ends with a hidden key.
+    """Return whether R1 looks at the attribute: it is, begins with, or ends with a hidden key.
 
     >>> is_hidden_key("lr_mult"), is_hidden_key("weight_lr_mult"), is_hidden_key("__lr_mult__")
     (True, True, False)
@@ -165,8 +165,8 @@ def _state_one_value(graph: NNVMGraph) -> None:
 
 
 def as_two_writes(graph: NNVMGraph) -> NNVMGraph:
-    """The graph with the names that MXNet 2.0 has for its operators, where it has no longer those of 1.9.1; what R6
-    changed stays, for 2.0 reads both."""
+    """Return the graph with the names that MXNet 2.0 has for its operators, where it has no longer those of 1.9.1; what
+    R6 changed stays, for 2.0 reads both."""
     if graph.version < FIRST_OF_TWO:
         return graph
     nodes = [

@@ -56,7 +56,8 @@ class Parameter(NamedTuple):
 
 
 def parse_parameter(name: str, type_text: str) -> Parameter:
-    """The parameter that the registry describes as `type_text`. Raises ValueError for a type that it never uses."""
+    """Return the parameter that the registry describes as `type_text`. Raises ValueError for a type that it never
+    uses."""
     stated, has_default, default = type_text.partition(", default=")
     presence = next((word for word in ("required", "optional") if stated.endswith(word)), "")
     if not presence:
@@ -107,7 +108,7 @@ def parse_int(text: str) -> int:
 
 
 def _parse_within(least: int, most: int, text: str) -> int:
-    """An integer that MXNet's type of the parameter holds; its own parser refuses others too."""
+    """Return an integer that MXNet's type of the parameter holds; its own parser refuses others too."""
     number = text.strip().removesuffix("L")
     digits = number[1:] if number.startswith(("+", "-")) else number
     if len(text) > _MOST_DIGITS or not (digits.isascii() and digits.isdecimal()):
@@ -158,7 +159,7 @@ def _parse_tuple(parse: Callable[[str], object], text: str) -> tuple[object, ...
 
 
 def _bracketed(text: str) -> Iterator[str]:
-    """The parts in brackets, from the outer opening one to the next closing one. Linear, as no expression is."""
+    """Yield the parts in brackets, from the outer opening one to the next closing one. Linear, as no expression is."""
     start = -1
     for place, character in enumerate(text):
         if character in "([" and start < 0:
@@ -173,7 +174,8 @@ def _parse_optional(parse: Callable[[str], object], text: str) -> object:
 
 
 def _parse_enum(members: frozenset[str], text: str) -> str | None:
-    """A name; None for `None` where that is one. An enum of element types takes every element type, also by number."""
+    """Return a name; None for `None` where that is one. An enum of element types takes every element type, also by
+    number."""
     if text == "None" and (text in members or members & _DTYPES):
         return None
     if text in members:
@@ -187,7 +189,7 @@ def _parse_enum(members: frozenset[str], text: str) -> str | None:
 
 
 def _shortest_float32(value: float) -> float:
-    """The float with the fewest digits that is the same number in single precision.
+    """Return the float with the fewest digits that is the same number in single precision.
 
     >>> _shortest_float32(0.00100000005), _shortest_float32(-1)
     (0.001, -1.0)

@@ -87,7 +87,7 @@ def _name_results(nodes: Iterable[Any], actual: dict[str, str], fresh: FreshName
 
 
 def _instance(proto: Any, actual: Mapping[str, str], attributes: Mapping[str, Any], fresh: FreshName) -> Any:
-    """One node of a body. An attribute that refers to one that the call lacks is left out, as ONNX has it."""
+    """Return one node of a body. An attribute that refers to one that the call lacks is left out, as ONNX has it."""
     copy = type(proto)()
     copy.CopyFrom(proto)
     missing = [name for name in proto.input if name and name not in actual]

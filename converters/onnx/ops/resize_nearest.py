@@ -49,7 +49,7 @@ def export_by_places(node: ExportNode[Resize]) -> None:
 
 
 def _part(node: AnyNode, vector: str, slot: int) -> str:
-    """One element of a vector, as a vector; "" for an absent one."""
+    """Return one element of a vector, as a vector; "" for an absent one."""
     if not vector:
         return ""
     return node.step("Slice", [vector, node.vector([slot]), node.vector([slot + 1])], suffix="part")

@@ -23,7 +23,7 @@ ROLES = {
 
 @lru_cache(1 << 12)
 def _parts(text: str) -> tuple[str, list[str], dict[str, str]] | None:
-    """A constructor's name, its arguments, and its options; None for another text."""
+    """Return a constructor's name, its arguments, and its options; None for another text."""
     head, bracket, rest = text.partition("(")
     if not bracket or not rest.endswith(")") or not head.startswith("nn."):
         return None
@@ -40,7 +40,7 @@ def _parts(text: str) -> tuple[str, list[str], dict[str, str]] | None:
 
 @lru_cache(1 << 16)
 def skeleton(text: str) -> object:
-    """What a layer's constructor has besides the numbers that may be arguments."""
+    """Return what a layer's constructor has besides the numbers that may be arguments."""
     parts = _parts(text)
     if parts is None:
         return ATTRIBUTE.sub("self.", re.sub(r'"[A-Za-z0-9_]+"', '""', text, count=1))
@@ -61,7 +61,7 @@ class _Arguments:
         self._roles: dict[str, list[str]] = {}
 
     def text(self, values: Sequence[str | None], role: str) -> str:
-        """A number in each use (None where it does not matter) as the class writes it."""
+        """Return a number in each use (None where it does not matter) as the class writes it."""
         given = {value for value in values if value is not None}
         if len(given) == 1 and None not in values:
             return given.pop()
@@ -78,8 +78,8 @@ class _Arguments:
 
 
     def named(self, lines: Sequence[str]) -> tuple[dict[str, list[str]], list[str]]:
-        """The arguments and the texts that use them, with names that say what they are. Of several numbers of channels
-        the last ones are those of the result."""
+        """Return the arguments and the texts that use them, with names that say what they are. Of several numbers of
+        channels the last ones are those of the result."""
         names = Names(("self", "nn", "torch"))
         wanted = {
             name: next((role for role in roles if role != "num_features"), roles[0])
@@ -97,7 +97,8 @@ class _Arguments:
 def block_arguments(
     texts: Sequence[Sequence[str]], branches: Sequence[Sequence[list[str] | None]]
 ) -> tuple[dict[str, list[str]], list[str]]:
-    """The arguments of a class by name, with their value in each use, and how its attributes are made with them."""
+    """Return the arguments of a class by name, with their value in each use, and how its attributes are made with
+    them."""
     result = _Arguments()
     lines = []
     optional: dict[int, str] = {}
@@ -123,7 +124,7 @@ def block_arguments(
 
 
 def _constructor(uses: Sequence[str | None], arguments: _Arguments) -> str:
-    """A layer's constructor for all uses; None stands for one that has no such layer."""
+    """Return a layer's constructor for all uses; None stands for one that has no such layer."""
     result = [None if text is None else _parts(text) for text in uses]
     plain = next(parts for parts, text in zip(result, uses, strict=True) if text is not None)
     if plain is None:
@@ -143,7 +144,7 @@ def _constructor(uses: Sequence[str | None], arguments: _Arguments) -> str:
 
 
 def given_arguments(arguments: Mapping[str, Sequence[str]], place: int) -> Iterator[str]:
-    """The arguments of one use: those that mostly are the default by name, where they are not."""
+    """Yield the arguments of one use: those that mostly are the default by name, where they are not."""
     for name, values in sorted(arguments.items(), key=lambda item: default_of(item[0]) is not None):
         default = default_of(name)
         if default is None:
@@ -153,5 +154,5 @@ def given_arguments(arguments: Mapping[str, Sequence[str]], place: int) -> Itera
 
 
 def default_of(argument: str) -> str | None:
-    """The default of a block's argument, None for one that has to be stated."""
+    """Return the default of a block's argument, None for one that has to be stated."""
     return "False" if argument == "project" else DEFAULTS.get(argument)

@@ -13,7 +13,7 @@ BLOCK_NUMBER = re.compile(r"_(block|unit|layer|cell)?_?\d+$")
 
 
 def inner_names(attributes: Sequence[str], branches: Container[str]) -> list[str]:
-    """What the attributes of a block are called in its class: without the scope that they have in common."""
+    """Return what the attributes of a block are called in its class: without the scope that they have in common."""
     names, scope = Names(OF_MODULES), common_scope(attributes)
     inner = ["shortcut" if name in branches else _turned(name.removeprefix(scope)) for name in attributes]
     return [names.take(name) for name in _renumbered(inner)]
@@ -48,7 +48,8 @@ def _turned(name: str) -> str:
 
 
 def scopes_of(uses: Sequence[Piece]) -> list[str]:
-    """What the source calls the parts of the network that uses of a block stand in, without the numbers of blocks."""
+    """Return what the source calls the parts of the network that uses of a block stand in, without the numbers of
+    blocks."""
     scopes = [BLOCK_NUMBER.sub("", common_scope(use.attributes).rstrip("_")) for use in uses]
     if len(set(scopes)) == len(scopes):
         scopes = [scope.rstrip("0123456789") for scope in scopes]

@@ -76,7 +76,7 @@ class Body:
             self._take(number, name)
 
     def lines(self) -> Iterator[str]:
-        """The lines of the body, the last one returns the outputs."""
+        """Yield the lines of the body, the last one returns the outputs."""
         shown: object = None
         for place, statement in enumerate(self._statements):
             value = statement.value
@@ -136,8 +136,8 @@ class Body:
                 self._last_use[number] = len(self._statements) + 1
 
     def _wanted(self, value: Value | None, *, is_chain: bool) -> Iterator[str]:
-        """What a value may be called, CHAIN first if it may be that. In a class that is used several times it has no
-        number of the whole network."""
+        """Yield what a value may be called, CHAIN first if it may be that. In a class that is used several times it has
+        no number of the whole network."""
         if value is None:
             return
         if is_chain and not self._records and isinstance(value.type, TensorType):
@@ -150,7 +150,7 @@ class Body:
         yield from names
 
     def _free_name(self, wanted: Iterable[str], place: int = -1) -> str:
-        """The first of the names that no value has which is read behind this statement."""
+        """Return the first of the names that no value has which is read behind this statement."""
         last = "value"
         for name in wanted:
             if name != CHAIN:
@@ -172,7 +172,8 @@ class Body:
 
 
 def needed_statements(statements: Sequence[Statement], needed: set[int]) -> list[Statement]:
-    """The statements that give what is needed, or something for those that do; `needed` grows by what they read."""
+    """Return the statements that give what is needed, or something for those that do; `needed` grows by what they
+    read."""
     kept: list[Statement] = []
     for statement in reversed(statements):
         if not statement.keeps and needed.isdisjoint(statement.targets):
@@ -220,7 +221,7 @@ def near_readers(statements: Iterable[Statement]) -> Iterator[Statement]:
 def _needed_blocks(
     blocks: Sequence[tuple[str, list[Statement]]], needed: set[int]
 ) -> list[tuple[str, list[Statement]]]:
-    """The same for blocks: what the next iteration of a loop reads is needed too."""
+    """Return the same for blocks: what the next iteration of a loop reads is needed too."""
     for header, _ in blocks:
         needed.update(references(header))
     count = -1
@@ -231,7 +232,7 @@ def _needed_blocks(
 
 
 def _joined(statements: Sequence[Statement], counts: Mapping[int, int]) -> list[Statement]:
-    """The statements, short ones that a single other one reads first inside of that one."""
+    """Return the statements, short ones that a single other one reads first inside of that one."""
     kept: list[Statement] = []
     depths: list[int] = []
     for current in statements:
@@ -269,7 +270,7 @@ def reads_of(statements: Sequence[Statement], given: Container[int]) -> tuple[tu
 
 
 def targets_of(statements: Iterable[Statement]) -> Iterator[int]:
-    """All that statements assign, inside blocks too."""
+    """Yield all that statements assign, inside blocks too."""
     for statement in statements:
         yield from statement.targets
         for _, block in statement.blocks:
@@ -295,7 +296,7 @@ def _fits(inner: Statement, text: str, targets: int, counts: Mapping[int, int]) 
 
 
 def _candidates(value: Value) -> list[str]:
-    """What a value may be called: by the last part of its layer's name, then by more of it."""
+    """Return what a value may be called: by the last part of its layer's name, then by more of it."""
     node = value.producer
     name = value.name if node is None or len(node.outputs) > 1 else layer_name(node)
     parts = [part for part in SEPARATORS.split(name) if identifier(part)]
@@ -305,7 +306,7 @@ def _candidates(value: Value) -> list[str]:
 
 
 def input_names(values: Sequence[Value]) -> list[str]:
-    """What the arguments of the model's `forward` are called: `x` where there is one."""
+    """Return what the arguments of the model's `forward` are called: `x` where there is one."""
     if len(values) == 1:
         return [CHAIN]
     names = Names(OF_FILE)

@@ -52,16 +52,16 @@ class ExportNode(BaseExportNode[O], Generic[O]):
         self.inputs: tuple[Value | None, ...] = node.inputs
 
     def tensor(self, slot: int = 0) -> Expr:
-        """An operand as a tensor. Refuses if it is absent."""
+        """Return an operand as a tensor. Refuses if it is absent."""
         return self.export.reference(self.input(slot))
 
     def tensors(self) -> list[Expr]:
-        """All operands that are there, as tensors."""
+        """Return all operands that are there, as tensors."""
         return [self.export.reference(value) for value in self.inputs if value is not None]
 
     def operand(self, slot: int) -> Expr:
-        """An operand of an operator that broadcasts: a number where it is a constant of one element with no more axes
-        than another operand that is a tensor."""
+        """Return an operand of an operator that broadcasts: a number where it is a constant of one element with no more
+        axes than another operand that is a tensor."""
         number = self.number(slot)
         if number is None or (rank := self.input(slot).rank) is None:
             return self.tensor(slot)
@@ -73,7 +73,8 @@ class ExportNode(BaseExportNode[O], Generic[O]):
         return number
 
     def number(self, slot: int) -> Expr | None:
-        """A constant of one element as a Python number, also one that follows from sizes; None for all others."""
+        """Return a constant of one element as a Python number, also one that follows from sizes; None for all
+        others."""
         value = self.optional(slot)
         if value is None or value.dtype is None:
             return None
@@ -92,16 +93,16 @@ class ExportNode(BaseExportNode[O], Generic[O]):
         return size
 
     def scalar(self, slot: int) -> Expr:
-        """An operand of one element as a Python number: where it is not known, read from the tensor."""
+        """Return an operand of one element as a Python number: where it is not known, read from the tensor."""
         return self.number(slot) or Expr(f"{self.tensor(slot).atom}.item()")
 
     def ints_if_known(self, slot: int) -> list[Expr] | None:
-        """The elements of a small operand of integers, flat; None where some are known by a run only."""
+        """Return the elements of a small operand of integers, flat; None where some are known by a run only."""
         value = self.optional(slot)
         return None if value is None else self._ints_of(value)
 
     def ints_of_result(self, slot: int = 0) -> list[Expr] | None:
-        """The elements of a result, where inference knows them."""
+        """Return the elements of a result, where inference knows them."""
         return self._ints_of(self.node.outputs[slot])
 
     def _ints_of(self, value: Value) -> list[Expr] | None:
@@ -119,34 +120,34 @@ class ExportNode(BaseExportNode[O], Generic[O]):
         return numbers
 
     def ints(self, slot: int, what: str) -> list[Expr]:
-        """The same, refused where they are not known, as what `what` says."""
+        """Return the same, refused where they are not known, as what `what` says."""
         result = self.ints_if_known(slot)
         if result is None:
             self.refuse(f"{what} ({self.input(slot).name}) must be constant, or follow from the shapes of the inputs")
         return result
 
     def int_list(self, slot: int) -> str:
-        """An operand of integers as a list: of what is known, else of what the tensor holds when it runs."""
+        """Return an operand of integers as a list: of what is known, else of what the tensor holds when it runs."""
         result = self.ints_if_known(slot)
         return list_of(result) if result is not None else f"{self.tensor(slot).atom}.tolist()"
 
     def int_tuple(self, slot: int) -> str:
-        """The same, as a tuple where it is known: a shape."""
+        """Return the same, as a tuple where it is known: a shape."""
         result = self.ints_if_known(slot)
         return tuple_of(result) if result else self.int_list(slot)
 
     def size(self, slot: int, axis: int) -> Expr:
-        """One size of an operand as a Python integer."""
+        """Return one size of an operand as a Python integer."""
         shape = self.input(slot).shape
         result = None if shape is None else self.export.size(shape[axis])
         return Expr(f"{self.tensor(slot).atom}.shape[{axis}]") if result is None else result
 
     def sizes_of(self, slot: int = 0) -> list[Expr]:
-        """The shape of an operand as Python integers."""
+        """Return the shape of an operand as Python integers."""
         return [self.size(slot, axis) for axis in range(self.rank(slot))]
 
     def weight(self, slot: int) -> Tensor | None:
-        """The elements of an operand that is a parameter of the graph, None for what is computed or absent."""
+        """Return the elements of an operand that is a parameter of the graph, None for what is computed or absent."""
         value = self.optional(slot)
         return None if value is None or value.producer is not None else value.tensor
 
@@ -160,9 +161,9 @@ class ExportNode(BaseExportNode[O], Generic[O]):
         tensors: Mapping[str, Tensor] | None = None,
         sources: Mapping[str, Value] | None = None,
     ) -> Expr:
-        """An nn module made with these arguments, and with options that are not None. `owned` are its tensors that
-        operands hold as they are, by slot; `tensors` are others, made from the elements of `sources`. It gets their
-        dtype where that is not float32."""
+        """Return an nn module made with these arguments, and with options that are not None. `owned` are its tensors
+        that operands hold as they are, by slot; `tensors` are others, made from the elements of `sources`. It gets
+        their dtype where that is not float32."""
         values = {name: self.input(slot) for name, slot in (owned or {}).items()}
         all_tensors = {name: value.tensor for name, value in values.items() if value.tensor is not None}
         all_tensors |= tensors or {}
@@ -175,12 +176,12 @@ class ExportNode(BaseExportNode[O], Generic[O]):
         return layer
 
     def function(self, name: str) -> str:
-        """A function of `functions/`, which the file gets with those that it calls."""
+        """Return a function of `functions/`, which the file gets with those that it calls."""
         self.export.functions[name] = None
         return name
 
     def step(self, text: str, name: str, *, keeps: bool = False) -> Reference:
-        """A statement on the way; a reference to what it gives, which is called `name` where it needs one."""
+        """Return a statement on the way; a reference to what it gives, which is called `name` where it needs one."""
         number = self.export.new_number()
         self.export.statements.append(Statement((number,), text, keeps=keeps, names=(name,)))
         return Reference(number)
@@ -202,7 +203,8 @@ class ExportNode(BaseExportNode[O], Generic[O]):
             self.export.find_symbols(value)
 
     def assign(self, targets: Sequence[Value | str], text: str, pattern: str = "") -> list[Reference]:
-        """A statement that gives values of the graph, and others by what they are called; "_" is what nothing reads.
+        """Return a statement that gives values of the graph, and others by what they are called; "_" is what nothing
+        reads.
 
         `pattern` is what stands on the left, with `{}` for each target.
         """
@@ -228,18 +230,18 @@ class ExportNode(BaseExportNode[O], Generic[O]):
         self.node = node
 
     def result_dtype(self, slot: int = 0) -> DType:
-        """The dtype of a result. Refuses an unknown one."""
+        """Return the dtype of a result. Refuses an unknown one."""
         dtype = self.node.outputs[slot].dtype
         if dtype is None:
             self.refuse(f"the dtype of {self.node.outputs[slot].name} is unknown")
         return dtype
 
     def cast(self, text: str, dtype: DType) -> str:
-        """A tensor in another dtype."""
+        """Return a tensor in another dtype."""
         return f"{expr(text).atom}.to({dtype_text(dtype)})"
 
     def is_read(self, slot: int) -> bool:
-        """Whether anything needs a result."""
+        """Return whether anything needs a result."""
         return slot < len(self.node.outputs) and self.node.outputs[slot].is_needed
 
     @property
@@ -248,7 +250,7 @@ class ExportNode(BaseExportNode[O], Generic[O]):
         return self.export.device()
 
     def is_decided(self, kind: DecisionKind) -> bool:
-        """Whether the import decided this about the node that this one is of."""
+        """Return whether the import decided this about the node that this one is of."""
         names = (self.name, self.name.removesuffix(f"_{self.node.op.name.lower()}"))
         return any((kind, name) in self.export.imported for name in names)
 
@@ -258,7 +260,7 @@ class ExportNode(BaseExportNode[O], Generic[O]):
 
 
 def _is_number(value: Value) -> bool:
-    """Whether a value may be written as a number."""
+    """Return whether a value may be written as a number."""
     if value.tensor is not None:
         return value.tensor.size == 1
     return value.known is not None and len(value.known.elements) == 1
@@ -271,12 +273,12 @@ Row = tuple[type[Operator], ExportFunction]
 
 
 def row(op: type[P], function: Callable[[ExportNode[P]], None]) -> Row:
-    """What writes an operator: type checkers hold the function to the operator that it takes."""
+    """Return what writes an operator: type checkers hold the function to the operator that it takes."""
     return op, function
 
 
 def rows(ops: Iterable[type[P]], function: Callable[[ExportNode[P]], None]) -> Iterator[Row]:
-    """The same for operators that one function writes."""
+    """Return the same for operators that one function writes."""
     return ((op, function) for op in ops)
 
 

@@ -91,7 +91,7 @@ class _Maker:
         self._instead: dict[int, Statement | None] = {}
 
     def result(self, name: str) -> Design:
-        """The classes, the network's own last."""
+        """Return the classes, the network's own last."""
         export, graph = self._export, self._export.graph
         named = zip(graph.inputs, input_names(graph.inputs), strict=True)
         inputs = [Parameter(export.number(value), text) for value, text in named]
@@ -205,7 +205,7 @@ class _Maker:
         self._instead[id(reader)] = replace(reader, text=Expr(text, level_of(reader.text)))
 
     def _pieces(self) -> list[Piece]:
-        """The statements between cuts. What cannot be part of a block has a form of its own."""
+        """Return the statements between cuts. What cannot be part of a block has a form of its own."""
         last = last_reads(self._statements, self._outputs)
         uses: Counter[str] = Counter()
         for statement in self._statements:
@@ -255,7 +255,7 @@ class _Maker:
         return self._forms.setdefault(tuple(forms), len(self._forms))
 
     def _text_of(self, attribute: str) -> str:
-        """How an attribute is made."""
+        """Return how an attribute is made."""
         layer = self._layers.get(attribute)
         return layer.constructor if layer is not None else self._stored[attribute].statement
 
@@ -339,7 +339,7 @@ def drop_unused(export: Export, outputs: Sequence[Expr]) -> None:
 
 
 def tensors_of(export: Export) -> dict[str, Tensor]:
-    """The tensors of the state_dict by their keys, in a single class without blocks."""
+    """Return the tensors of the state_dict by their keys, in a single class without blocks."""
     best = {stored.attribute: stored.tensor for stored in export.stored.values() if stored.tensor is not None}
     for layer in export.layers.values():
         best |= {f"{layer.attribute}.{name}": tensor for name, tensor in layer.tensors.items()}
@@ -347,12 +347,12 @@ def tensors_of(export: Export) -> dict[str, Tensor]:
 
 
 def _with_attributes(text: str, names: Mapping[str, str]) -> Expr:
-    """A text that reads attributes by other names."""
+    """Return a text that reads attributes by other names."""
     return Expr(ATTRIBUTE.sub(lambda met: f"self.{names[met[1]]}", text), level_of(text))
 
 
 def _assigned(text: str, name: str, old: str) -> str:
-    """The statement of `__init__` that makes an attribute."""
+    """Return the statement of `__init__` that makes an attribute."""
     if text.startswith("self."):
         return text.replace(f"self.{old} ", f"self.{name} ", 1).replace(f'"{old}"', f'"{name}"', 1)
     if text.startswith("nn.Identity()\n"):

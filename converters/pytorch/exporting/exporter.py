@@ -40,7 +40,7 @@ class TorchModule:
     design: Design
 
     def text(self, title: str) -> str:
-        """The text of the file; `title` says what it is."""
+        """Return the text of the file; `title` says what it is."""
         return module_text(self.export, self.design, title)
 
     @property
@@ -149,7 +149,7 @@ class _Writer:
                 self.write_all(added, depth + 1)
 
     def _in_other_terms(self, node: Node, depth: int) -> list[Node] | None:
-        """What ONNX defines a node by, in its place; None where it does not, or that does not help."""
+        """Return what ONNX defines a node by, in its place; None where it does not, or that does not help."""
         from graphir.converters.onnx.exporting.expansion import expand
 
         if depth >= DEEPEST or node.graph is None:

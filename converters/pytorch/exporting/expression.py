@@ -30,13 +30,13 @@ class Expr(str):
     level: int
 
     def __new__(cls, text: str, level: int = ATOM) -> Expr:
-        """An expression of this text."""
+        """Return an expression of this text."""
         instance = super().__new__(cls, text)
         instance.level = level
         return instance
 
     def within(self, level: int) -> str:
-        """The text where something stands beside it that binds at this level."""
+        """Return the text where something stands beside it that binds at this level."""
         return str(self) if self.level >= level else f"({self})"
 
     @property
@@ -52,24 +52,24 @@ class Reference(Expr):
     number: int
 
     def __new__(cls, number: int) -> Reference:
-        """A reference to a value."""
+        """Return a reference to a value."""
         instance = super().__new__(cls, f"\x00{number}:0\x00")
         assert isinstance(instance, Reference)
         instance.number = number
         return instance
 
     def within(self, level: int) -> str:
-        """The mark, with the level that what replaces it needs."""
+        """Return the mark, with the level that what replaces it needs."""
         return f"\x00{self.number}:{level}\x00"
 
 
 def level_of(text: str) -> int:
-    """The level of a text: that of an expression, or of a call for what an export function wrote itself."""
+    """Return the level of a text: that of an expression, or of a call for what an export function wrote itself."""
     return text.level if isinstance(text, Expr) else ATOM
 
 
 def expr(text: str) -> Expr:
-    """A text as an expression."""
+    """Return a text as an expression."""
     return text if isinstance(text, Expr) else Expr(text)
 
 
@@ -94,14 +94,14 @@ def unary(operator: str, operand: str) -> Expr:
 
 
 def call(function: str, *arguments: str | None, **named: str | None) -> str:
-    """A call with the arguments that are not None."""
+    """Return a call with the arguments that are not None."""
     given = [str(argument) for argument in arguments if argument is not None]
     given += [f"{name}={value}" for name, value in named.items() if value is not None]
     return f"{function}({', '.join(given)})"
 
 
 def tuple_of(items: Iterable[object]) -> str:
-    """A tuple.
+    """Return a tuple.
 
     >>> tuple_of([1]), tuple_of([1, 2])
     ('(1,)', '(1, 2)')
@@ -116,12 +116,12 @@ def axes_text(axes: Sequence[object]) -> str:
 
 
 def list_of(items: Iterable[object]) -> str:
-    """A list."""
+    """Return a list."""
     return f"[{', '.join(map(str, items))}]"
 
 
 def short(numbers: Iterable[object]) -> str:
-    """What layers take for each axis: one number where all are equal, else a tuple.
+    """Return what layers take for each axis: one number where all are equal, else a tuple.
 
     >>> short([3, 3]), short([3, 5])
     ('3', '(3, 5)')
@@ -131,12 +131,12 @@ def short(numbers: Iterable[object]) -> str:
 
 
 def references(text: str) -> list[int]:
-    """The numbers of the values that a text refers to, each as often as it does."""
+    """Return the numbers of the values that a text refers to, each as often as it does."""
     return [int(mark.partition(":")[0]) for mark in text.split("\x00")[1::2]]
 
 
 def with_names(text: str, names: Mapping[int, str]) -> str:
-    """The text with a name in place of each reference."""
+    """Return the text with a name in place of each reference."""
     parts = text.split("\x00")
     parts[1::2] = [names[int(mark.partition(":")[0])] for mark in parts[1::2]]
     return "".join(parts)
@@ -150,17 +150,17 @@ def length_of(text: str, name: int) -> int:
 
 
 def replace_references(text: str, replacement: Callable[[int], Expr]) -> str:
-    """The text with an expression in place of each reference, in parentheses where it needs them."""
+    """Return the text with an expression in place of each reference, in parentheses where it needs them."""
     return MARK.sub(lambda match: replacement(int(match[1])).within(_level_at(match)), text)
 
 
 def replace_first(text: str, replacement: Expr) -> str:
-    """The text with an expression in place of its first reference."""
+    """Return the text with an expression in place of its first reference."""
     return MARK.sub(lambda match: replacement.within(_level_at(match)), text, count=1)
 
 
 def _level_at(match: re.Match[str]) -> int:
-    """The level that an expression needs in place of a mark."""
+    """Return the level that an expression needs in place of a mark."""
     if level := int(match[2]):
         return level
     text, start, end = match.string, match.start(), match.end()

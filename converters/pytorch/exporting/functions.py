@@ -20,7 +20,7 @@ class Function(NamedTuple):
 
 @cache
 def all_functions() -> dict[str, Function]:
-    """The functions of all files by name, in the order of the files."""
+    """Return the functions of all files by name, in the order of the files."""
     result: dict[str, Function] = {}
     for path in sorted(FOLDER.glob("*.py")):
         text = path.read_text(encoding="utf-8")

@@ -21,7 +21,7 @@ CALLED = re.compile(r"[\w)\]]")
 def lines_of(
     statement: str, depth: int = 0, comment: str = "", *, inside: bool = False, behind: int = 0
 ) -> Iterator[str]:
-    """The lines of a statement of one line. A comment stands behind it where it fits, else above it.
+    """Yield the lines of a statement of one line. A comment stands behind it where it fits, else above it.
 
     Sums that do not fit are split before their operators, in parentheses unless they stand `inside` of some. `behind`
     is the length of what follows the last line.
@@ -99,7 +99,7 @@ def _links(statement: str, start: int) -> list[int]:
 
 
 def _only_groups(statement: str, start: int, parts: list[str]) -> bool:
-    """Whether brackets are parentheses around an expression, not those of a call or a tuple."""
+    """Return whether brackets are parentheses around an expression, not those of a call or a tuple."""
     return len(parts) == 1 and statement[start] == "(" and not (start and CALLED.match(statement[start - 1]))
 
 
@@ -133,7 +133,7 @@ def _first_brackets(statement: str, start: int) -> tuple[int, int]:
 
 
 def arguments_of(text: str) -> list[str]:
-    """The elements between commas."""
+    """Return the elements between commas."""
     parts, start, depth = [], 0, 0
     for place, character in _code(text):
         if character in "([{":
@@ -148,7 +148,7 @@ def arguments_of(text: str) -> list[str]:
 
 
 def _code(text: str, place: int = 0) -> Iterator[tuple[int, str]]:
-    """The characters from a place on that are not inside string literals."""
+    """Yield the characters from a place on that are not inside string literals."""
     quote = ""
     while place < len(text):
         character = text[place]

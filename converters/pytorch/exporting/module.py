@@ -25,7 +25,7 @@ LONGEST_RESULT = 40
 
 
 def module_text(export: Export, design: Design, title: str) -> str:
-    """The text of the file."""
+    """Return the text of the file."""
     code = [line for block in design.classes for line in ("", "", *_class_lines(block))][2:]
     functions = functions_for(export.functions)
     text = "\n".join([*(function.text for function in functions), *code])
@@ -37,8 +37,8 @@ def module_text(export: Export, design: Design, title: str) -> str:
 
 
 def recording_text(export: Export, design: Design) -> tuple[str, list[str]]:
-    """The text of a module that computes the same and calls `record(name, tensor)` with every value of the graph, and
-    the names of these. It is a single class."""
+    """Return the text of a module that computes the same and calls `record(name, tensor)` with every value of the
+    graph, and the names of these. It is a single class."""
     (net,) = design.classes
     (forward,) = net.methods
     body = Body(forward.statements, forward.outputs, forward.inputs, forward.values, records=True)
@@ -68,7 +68,7 @@ def _docstring(export: Export, title: str) -> str:
 
 
 def _safe(text: object) -> str:
-    """A text of the model inside a docstring or comment: one line of ASCII that ends no string."""
+    """Return a text of the model inside a docstring or comment: one line of ASCII that ends no string."""
     shown = one_line(text).encode("ascii", "backslashreplace").decode("ascii")
     return shown.replace("\\", "\\\\").replace('"', "'")
 
@@ -122,12 +122,12 @@ def _method_head(method: Method) -> Iterator[str]:
 
 
 def _setting(name: str) -> str:
-    """The type of what is read of an input: its device, or one of its sizes."""
+    """Return the type of what is read of an input: its device, or one of its sizes."""
     return "torch.device" if name.startswith("device") else "int"
 
 
 def _head(name: str, parameters: Sequence[str], returned: str) -> Iterator[str]:
-    """The first lines of a method."""
+    """Yield the first lines of a method."""
     whole = f"    def {name}({', '.join(['self', *parameters])}) -> {returned}:"
     if len(whole) <= WIDTH:
         yield whole
@@ -138,7 +138,7 @@ def _head(name: str, parameters: Sequence[str], returned: str) -> Iterator[str]:
 
 
 def _kind(values: Sequence[str]) -> str:
-    """The type of an argument by its values."""
+    """Return the type of an argument by its values."""
     if all(value.lstrip("-").isdigit() for value in values):
         return "int"
     if any(value.startswith("(") for value in values):
@@ -147,14 +147,14 @@ def _kind(values: Sequence[str]) -> str:
 
 
 def is_annotated(type_: Type) -> bool:
-    """Whether a module can take or give values of a type."""
+    """Return whether a module can take or give values of a type."""
     if isinstance(type_, SequenceType | OptionalType):
         return is_annotated(type_.element)
     return isinstance(type_, TensorType) and (type_.dtype is None or type_.dtype in DTYPES)
 
 
 def annotation(type_: Type) -> str:
-    """A type as Python annotates it."""
+    """Return a type as Python annotates it."""
     if isinstance(type_, SequenceType):
         return f"list[{annotation(type_.element)}]"
     if isinstance(type_, OptionalType):

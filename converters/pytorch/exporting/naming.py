@@ -30,7 +30,7 @@ SEPARATORS = re.compile(r"[/.:]")
 
 @lru_cache(1 << 16)
 def identifier(name: str, longest: int = LONGEST) -> str:
-    """A name as an identifier, "" where nothing of it can be used.
+    """Return a name as an identifier, "" where nothing of it can be used.
 
     >>> identifier("layer1/conv-2"), identifier("2nd"), identifier("class")
     ('layer1_conv_2', 'n2nd', 'class_')
@@ -52,7 +52,7 @@ class Names:
         self._next: dict[str, int] = {}
 
     def take(self, wanted: str, otherwise: str = "value") -> str:
-        """An identifier like this name, with a number behind it where another one has it."""
+        """Return an identifier like this name, with a number behind it where another one has it."""
         text = identifier(wanted) or otherwise
         if text not in self._taken:
             self._taken.add(text)
@@ -77,7 +77,7 @@ def common_scope(attributes: Sequence[str]) -> str:
 
 
 def without_common_scope(names: Iterable[str]) -> Mapping[str, str]:
-    """Each name without the scope that all of them have in front.
+    """Return each name without the scope that all of them have in front.
 
     >>> list(without_common_scope(["net/a/x", "net/a/y"]).values()), list(without_common_scope(["r_a", "r_b"]).values())
     (['x', 'y'], ['a', 'b'])

@@ -44,7 +44,7 @@ class Branch:
 
 
 def branches_of(piece: Piece) -> Iterator[Branch]:
-    """The chains of layers from the piece's first input to a statement that reads another value too."""
+    """Yield the chains of layers from the piece's first input to a statement that reads another value too."""
     if len(piece.inputs) != 1 or len(piece.statements) < LEAST_STATEMENTS - 1:
         return
     if any(statement.blocks for statement in piece.statements):
@@ -71,7 +71,7 @@ def branches_of(piece: Piece) -> Iterator[Branch]:
 
 
 def without_branch(piece: Piece, branch: Branch) -> list[Statement]:
-    """The piece's statements as they would be if its input led where the branch does."""
+    """Return the piece's statements as they would be if its input led where the branch does."""
 
     def joined(number: int) -> Reference:
         return Reference(branch.source if number == branch.output else number)
@@ -83,8 +83,8 @@ def without_branch(piece: Piece, branch: Branch) -> list[Statement]:
 
 
 def best_run(pieces: Sequence[Piece]) -> tuple[int, list[int]] | None:
-    """The run of pieces that is worth most as a block, with a layer in it: its length, and where it begins each time.
-    Linear in the number of pieces."""
+    """Return the run of pieces that is worth most as a block, with a layer in it: its length, and where it begins each
+    time. Linear in the number of pieces."""
     best: tuple[int, int, list[int]] | None = None
     sizes = [len(piece.statements) for piece in pieces]
     for length, groups in _repeated_runs([piece.form for piece in pieces]):

@@ -11,7 +11,7 @@ from graphir.types import Dim, Sym
 
 
 def size_text(dim: int | Sym, name: Callable[[str], str]) -> Expr:
-    """A size as an expression of the variables that `name` gives for symbols.
+    """Return a size as an expression of the variables that `name` gives for symbols.
 
     >>> from graphir.types import symbol
     >>> str(size_text((symbol("H") + 1) // 2 * symbol("N") - 1, str.lower))
@@ -53,5 +53,5 @@ def _atom(atom: str | Call, name: Callable[[str], str]) -> Expr:
 
 
 def symbols_of(dim: Dim) -> frozenset[str]:
-    """The names of the symbols in a size."""
+    """Return the names of the symbols in a size."""
     return dim.symbols() if isinstance(dim, Sym) else frozenset()

@@ -150,7 +150,7 @@ class Export:
             self.find_symbols(value)
 
     def state(self) -> tuple[int, int, Statement | None, int]:
-        """How much there is so far, for `forget`."""
+        """Return how much there is so far, for `forget`."""
         last = self.statements[-1] if self.statements else None
         return len(self.layers), len(self.stored), last, len(self.ties)
 
@@ -177,7 +177,7 @@ class Export:
                 self._bound.pop(value, None)
 
     def new_number(self, value: Value | None = None) -> int:
-        """A number for a value; without one, for what a function computes on the way."""
+        """Return a number for a value; without one, for what a function computes on the way."""
         self._count += 1
         if value is not None:
             self.values[self._count] = value
@@ -194,7 +194,7 @@ class Export:
             self.statements, self._symbols = around, symbols
 
     def number(self, value: Value) -> int:
-        """The number of a value of the graph."""
+        """Return the number of a value of the graph."""
         result = self._numbers.get(value)
         if result is None:
             result = self._numbers[value] = self.new_number(value)
@@ -209,7 +209,7 @@ class Export:
         self._bound[value] = text
 
     def reference(self, value: Value) -> Expr:
-        """A value as a tensor."""
+        """Return a value as a tensor."""
         bound = self._bound.get(value)
         if bound is not None:
             return bound
@@ -223,8 +223,8 @@ class Export:
         return result
 
     def layer(self, node: Node, constructor: str, tensors: Mapping[str, Tensor], owned: Mapping[str, Value]) -> Expr:
-        """The layer of a node, by its attribute. `owned` are the graph's parameters among its tensors: what another
-        layer has already is tied to it."""
+        """Return the layer of a node, by its attribute. `owned` are the graph's parameters among its tensors: what
+        another layer has already is tied to it."""
         name = layer_name(node)
         attribute = self.attributes.take(self._short.get(name, name), node.op.name.lower())
         self.layers[attribute] = Layer(attribute, constructor, dict(tensors))
@@ -237,7 +237,7 @@ class Export:
         return Expr(f"self.{attribute}")
 
     def store(self, value: Value) -> Expr:
-        """The attribute of a parameter of the graph: floats are parameters, others are buffers."""
+        """Return the attribute of a parameter of the graph: floats are parameters, others are buffers."""
         assert value.tensor is not None
         if value not in self._owners:
             self._owners[value] = self.store_tensor(value.name, value.tensor)
@@ -247,7 +247,7 @@ class Export:
         return text
 
     def store_tensor(self, name: str, tensor: Tensor, *, is_buffer: bool | None = None) -> str:
-        """A parameter or buffer of the module itself, by the text that reads it."""
+        """Return a parameter or buffer of the module itself, by the text that reads it."""
         if tensor.dtype not in DTYPES:
             raise Refusal(f"{name} is {tensor.type}, a type that PyTorch has no tensors of")
         attribute = self.attributes.take(self._short.get(name, name), "constant")
@@ -281,7 +281,7 @@ class Export:
                 self._symbols[dim.text] = text
 
     def size(self, dim: Dim) -> Expr | None:
-        """A size as a Python integer, None where it follows from no size of a value so far."""
+        """Return a size as a Python integer, None where it follows from no size of a value so far."""
         if isinstance(dim, int):
             return size_text(dim, str)
         if not isinstance(dim, Sym) or not symbols_of(dim) <= self._symbols.keys():
@@ -289,7 +289,7 @@ class Export:
         return size_text(dim, self._symbols.__getitem__)
 
     def device(self) -> Expr:
-        """The device of the inputs."""
+        """Return the device of the inputs."""
         if self._device is None:
             self._device = self.new_number()
             first = next((value for value in self.graph.inputs if isinstance(value.type, TensorType)), None)
@@ -305,8 +305,8 @@ class Export:
 
 
 def _is_plain(value: Value) -> bool:
-    """Whether all elements are the same number, as in the scale of a normalization that has none: that was not learned,
-    and layers that have it share nothing."""
+    """Return whether all elements are the same number, as in the scale of a normalization that has none: that was not
+    learned, and layers that have it share nothing."""
     tensor = value.tensor
     if tensor is None or tensor.size > MOST_PLAIN:
         return False
@@ -315,8 +315,8 @@ def _is_plain(value: Value) -> bool:
 
 
 def layer_name(node: Node) -> str:
-    """What the source calls a node: the name of its first result, without what says that it is one, or that Gluon
-    puts behind the names of layers."""
+    """Return what the source calls a node: the name of its first result, without what says that it is one, or that
+    Gluon puts behind the names of layers."""
     name = node.name or (node.outputs[0].name if node.outputs else node.op.name)
     return name.removesuffix(":0").removesuffix("_output").removesuffix("_fwd")
 
@@ -329,8 +329,8 @@ def dtype_text(dtype: DType | None) -> str:
 
 
 def number_text(value: object, dtype: DType) -> Expr:
-    """A number as Python writes it: of floats the shortest text that is the same number in their type and in float32,
-    in which PyTorch computes with those that are narrower."""
+    """Return a number as Python writes it: of floats the shortest text that is the same number in their type and in
+    float32, in which PyTorch computes with those that are narrower."""
     if isinstance(value, bool | np.bool_):
         return Expr(str(bool(value)))
     if isinstance(value, int | np.integer):
@@ -350,7 +350,7 @@ def _shortest(number: float) -> str:
 
 
 def literal(tensor: Tensor) -> str:
-    """A small tensor as `torch.tensor` makes it."""
+    """Return a small tensor as `torch.tensor` makes it."""
     array = tensor.numpy()
     wide = array.astype(np.float64) if tensor.dtype.is_float else array
 
@@ -369,5 +369,5 @@ def shape_text(sizes: Sequence[str]) -> str:
 
 
 def texts(items: Iterable[object]) -> list[str]:
-    """Each item as text."""
+    """Return each item as text."""
     return [str(item) for item in items]

@@ -44,13 +44,13 @@ def give_scores(graph: Graph) -> dict[str, str]:
 
 
 def count_norms(layers: Iterable[Layer]) -> int:
-    """How many layers are batch normalizations."""
+    """Return how many layers are batch normalizations."""
     return sum(layer.constructor.startswith("nn.BatchNorm") for layer in layers)
 
 
 def frozen_lines(frozen: Mapping[str, str], norms: int) -> list[str]:
-    """The statements of `__init__` that keep weights from being trained: their keys with the classes of their layers.
-    `norms` counts all layers that are batch normalizations."""
+    """Return the statements of `__init__` that keep weights from being trained: their keys with the classes of their
+    layers. `norms` counts all layers that are batch normalizations."""
     keys = list(frozen)
     if len(keys) > 1 and sum(key.endswith(".weight") for key in keys) == len(keys) == norms:
         classes = " | ".join(sorted(set(frozen.values())))

@@ -14,7 +14,7 @@ WIDE = dtype_text(DType.INT64)
 
 
 def computable(node: AnyNode, slot: int) -> Expr:
-    """An operand of an operator that broadcasts, as a number or in a type that torch computes with."""
+    """Return an operand of an operator that broadcasts, as a number or in a type that torch computes with."""
     dtype = node.dtype(slot)
     if dtype not in UNSIGNED:
         return node.operand(slot)
@@ -24,25 +24,26 @@ def computable(node: AnyNode, slot: int) -> Expr:
 
 
 def computable_tensor(node: AnyNode, slot: int = 0) -> Expr:
-    """An operand as a tensor in a type that torch computes with."""
+    """Return an operand as a tensor in a type that torch computes with."""
     data = node.tensor(slot)
     return Expr(f"{data.atom}.to({WIDE})") if node.dtype(slot) in UNSIGNED else data
 
 
 def comparable(node: AnyNode, slot: int) -> Expr:
-    """The same for what compares: uint64 as int64 in the same order."""
+    """Return the same for what compares: uint64 as int64 in the same order."""
     if node.dtype(slot) is not DType.UINT64:
         return computable(node, slot)
     return Expr(f"{node.function('signed_order')}({node.tensor(slot)})")
 
 
 def comparable_tensor(node: AnyNode, slot: int = 0) -> Expr:
-    """The same, always as a tensor."""
+    """Return the same, always as a tensor."""
     return computable_tensor(node, slot) if node.dtype(slot) is not DType.UINT64 else comparable(node, slot)
 
 
 def restored(node: AnyNode, text: str, *, compared: bool = False) -> str:
-    """What was computed, in the type of the result; with `compared` it is an element of operands from `comparable`."""
+    """Return what was computed, in the type of the result; with `compared` it is an element of operands from
+    `comparable`."""
     dtype = node.result_dtype()
     if dtype is DType.UINT64 and compared:
         return f"{node.function('unsigned_order')}({text})"

@@ -68,7 +68,7 @@ class TorchProcess(ChildProcess):
     def evaluate(
         self, feeds: Mapping[str, Array], order: Sequence[str], names: Sequence[str]
     ) -> Iterator[tuple[str, Array]]:
-        """The named values, one after the other; `order` is that of the module's inputs."""
+        """Yield the named values, one after the other; `order` is that of the module's inputs."""
         self._store("feeds", {name: feeds[name] for name in order})
         (self.place / "wanted.json").write_text(json.dumps(names), encoding="ascii")
         for name, array in self.ask():
@@ -103,11 +103,11 @@ class LiveTorch(Reference):
         self._process: TorchProcess | None = None
 
     def values(self) -> list[str]:
-        """The names of the values that the module computes, in order."""
+        """Return the names of the values that the module computes, in order."""
         return self._module.recording[1]
 
     def stream(self, feeds: Mapping[str, Array], names: Iterable[str]) -> Iterator[tuple[str, Array]]:
-        """The named values from one run."""
+        """Return the named values from one run."""
         if self._process is None or self._process.is_done:
             self._process = TorchProcess(self._python, self._text, self._module, self._live)
         self.label = f"the module in PyTorch {self._process.version}"
@@ -117,7 +117,7 @@ class LiveTorch(Reference):
         return ((name, self._moved(name, array, back=True)) for name, array in results)
 
     def _moved(self, name: str, array: Array, *, back: bool = False) -> Array:
-        """An input or output of the source in the module's order of axes, or the other way round."""
+        """Return an input or output of the source in the module's order of axes, or the other way round."""
         order = self._orders.get(name)
         if order is None:
             return array

@@ -9,7 +9,7 @@ from graphir.types import DType
 
 
 def import_of_plugin(op: str) -> ImportFunction | None:
-    """How a plugin imports an operator; None if none does."""
+    """Return how a plugin imports an operator; None if none does."""
     plugin = source_operator("tensorflow", op)
     if plugin is None:
         return None

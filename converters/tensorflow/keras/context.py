@@ -24,7 +24,7 @@ KERAS_LAYER = "Keras layer"
 
 
 def import_layer(node: ImportNode) -> Imported:
-    """A node that stands for a Keras layer, or a part of one, that TensorFlow has no operator for."""
+    """Return a node that stands for a Keras layer, or a part of one, that TensorFlow has no operator for."""
     function: ImportFunction = node.attrs["function"]
     return function(node)
 
@@ -51,7 +51,7 @@ def cast_floats(dtype: DType) -> ImportFunction:
 
 
 def import_float(node: ImportNode) -> Imported:
-    """A value as floats: integers as float32."""
+    """Return a value as floats: integers as float32."""
     value = node.input(0)
     return value if value.dtype is None or value.dtype.is_float else node.emit(Cast(DType.FLOAT32), value)
 

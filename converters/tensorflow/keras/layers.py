@@ -67,7 +67,7 @@ def embedding(layer: Layer) -> Endpoint:
 
 
 def import_integers(node: ImportNode) -> Imported:
-    """A value as integers: floats as int32."""
+    """Return a value as integers: floats as int32."""
     value = node.input(0)
     return node.emit(Cast(DType.INT32), value) if value.dtype is not None and value.dtype.is_float else value
 

@@ -19,12 +19,12 @@ FAMILIES = (
 
 @cache
 def export_table() -> FamilyTable[type[Operator], ExportFunction]:
-    """The export function of every operator that MXNet can say."""
+    """Return the export function of every operator that MXNet can say."""
     return FamilyTable(__name__, FAMILIES, "EXPORTS", convert=_after_idioms)
 
 
 def _after_idioms(op: type[Operator], function: ExportFunction) -> ExportFunction:
-    """The function for the nodes that no idiom writes."""
+    """Return the function for the nodes that no idiom writes."""
     from graphir.converters.mxnet.exporting.ops.idioms import IDIOMS
 
     for idiom in (idiom for written, idiom in IDIOMS if written is op):
@@ -33,7 +33,7 @@ def _after_idioms(op: type[Operator], function: ExportFunction) -> ExportFunctio
 
 
 def _unless(idiom: Callable[[AnyNode], bool], function: ExportFunction) -> ExportFunction:
-    """The function for the nodes that the idiom does not write."""
+    """Return the function for the nodes that the idiom does not write."""
 
     def export_node(node: AnyNode) -> None:
         if not idiom(node):

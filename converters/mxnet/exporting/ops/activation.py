@@ -96,7 +96,7 @@ def export_prelu(node: ExportNode[PRelu]) -> None:
 
 
 def _slopes(node: AnyNode) -> Entry | None:
-    """The slopes as a vector with one for each channel, or one for all; None if they lie otherwise."""
+    """Return the slopes as a vector with one for each channel, or one for all; None if they lie otherwise."""
     slope = node.input(1)
     producer = slope.producer
     if producer is not None and isinstance(producer.op, Reshape):
@@ -111,7 +111,7 @@ def _slopes(node: AnyNode) -> Entry | None:
 
 
 def _is_per_channel(node: AnyNode) -> bool:
-    """Whether the slopes lie along axis 1 only."""
+    """Return whether the slopes lie along axis 1 only."""
     slope, rank = node.shape(1), node.rank()
     if len(slope) == rank and rank > 1 and slope[0] == 1:
         slope = slope[1:]

@@ -47,7 +47,7 @@ def export_tensor_scatter(node: ExportNode[ir.TensorScatter]) -> None:
 
 
 def _rows_of_update(node: ExportNode[ir.TensorScatter], size: int) -> Entry:
-    """Which row of the update belongs to each place of the cache, (batch, size); others are out of range."""
+    """Return which row of the update belongs to each place of the cache, (batch, size); others are out of range."""
     node.charge(size, "the places of its cache")
     indices = node.constant(np.arange(size, dtype=np.int64)[None], suffix="places")
     if node.optional(2) is None:

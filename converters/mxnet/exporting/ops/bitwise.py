@@ -18,7 +18,8 @@ def _is_unsigned(dtype: DType | None) -> bool:
 
 
 def _factor(node: AnyNode) -> tuple[Entry, Entry | None]:
-    """The power of two that belongs to each shift, and where shifts are within the number's bits (None: everywhere)."""
+    """Return the power of two that belongs to each shift, and where shifts are within the number's bits (None:
+    everywhere)."""
     dtype, value = node.input(1).dtype, node.input(1)
     assert dtype is not None
     amounts = None if value.tensor is None else value.tensor.numpy().astype("int64")

@@ -69,7 +69,8 @@ def export_bit_cast(node: ExportNode[BitCast]) -> None:
 
 
 def needs_narrowing(source: DType | None, wanted: DType) -> bool:
-    """Whether elements of `source` must be rounded or wrapped to be some of `wanted`, which MXNet holds wider."""
+    """Return whether elements of `source` must be rounded or wrapped to be some of `wanted`, which MXNet holds
+    wider."""
     if wanted not in WIDER or source is wanted or source is DType.BOOL:
         return False
     if source is None:

@@ -24,7 +24,7 @@ from graphir.types import UNKNOWN, Dim, DType
 
 
 def _kernel_of(node: ExportNode[Conv | ConvTranspose | DeformConv]) -> tuple[int, ...]:
-    """The kernel's spatial shape, from the attribute or from the weight. Refuses what MXNet has not."""
+    """Return the kernel's spatial shape, from the attribute or from the weight. Refuses what MXNet has not."""
     kernel = node.op.kernel_shape or node.fixed(node.shape(1)[2:], node.input(1).name)
     if not 1 <= len(kernel) <= 3:
         node.refuse(f"MXNet convolves over 1 to 3 spatial axes, not {len(kernel)}")
@@ -45,7 +45,7 @@ def _note_half(node: AnyNode, name: str) -> None:
 def convolution(
     node: ExportNode[Conv | DeformConv], data: Entry, dtype: DType, no_bias: bool
 ) -> tuple[Entry, dict[str, Any]]:
-    """The data, of this dtype, and the attributes of a Convolution of the node's weight, in slot 1.
+    """Return the data, of this dtype, and the attributes of a Convolution of the node's weight, in slot 1.
 
     Different padding before and after is a Pad of its own.
     """
@@ -139,7 +139,7 @@ def export_conv_transpose(node: ExportNode[ConvTranspose]) -> None:
 def _weight(
     node: AnyNode, op: ConvTranspose, kernel: tuple[int, ...]
 ) -> tuple[Entry, tuple[int, ...], tuple[int, ...]]:
-    """The weight, its kernel and its dilations.
+    """Return the weight, its kernel and its dilations.
 
     MXNet's plain CPU kernel is wrong for strides and dilations together; oneDNN's, which takes float32, is right. For
     other dtypes, and over three axes, for which MXNet has no dilations, the weight gets its gaps itself.

@@ -60,7 +60,7 @@ def _fill_open(node: AnyNode, number: float, dtype: DType) -> None:
 
 
 def _counted(node: AnyNode, source: Value, axis: int, dtype: DType) -> Entry:
-    """The numbers from 0 on along an axis of a tensor, in a dtype."""
+    """Return the numbers from 0 on along an axis of a tensor, in a dtype."""
     entry, carried = node.export.raw(source), node.export.carried(source)
     if carried not in COUNTING:
         entry, carried = node.export.cast(entry, DType.FLOAT32), DType.FLOAT32
@@ -81,7 +81,7 @@ def fill_like(node: AnyNode, source: Value, number: float, dtype: DType) -> None
 
 
 def whole_shape_of(value: Value) -> Value | None:
-    """The tensor whose whole shape a value is, None if it is none."""
+    """Return the tensor whose whole shape a value is, None if it is none."""
     producer = value.producer
     if producer is None or not isinstance(producer.op, Shape) or producer.op.start or producer.op.end is not None:
         return None
@@ -109,7 +109,7 @@ def export_range(node: ExportNode[Range]) -> None:
 
 
 def place_of(node: AnyNode, wanted: Dim | float) -> tuple[Value, int] | None:
-    """A tensor and an axis of it that has this size: an input, or what the node's operands are computed of."""
+    """Return a tensor and an axis of it that has this size: an input, or what the node's operands are computed of."""
     if not isinstance(wanted, Sym):
         return None
     result = next((value for value in node.export.graph.inputs if wanted in (value.shape or ())), None)
@@ -118,7 +118,7 @@ def place_of(node: AnyNode, wanted: Dim | float) -> tuple[Value, int] | None:
 
 
 def _place_before(values: Iterable[Value | None], wanted: Sym) -> Value | None:
-    """The nearest tensor of which values are computed that has an axis of this size."""
+    """Return the nearest tensor of which values are computed that has an axis of this size."""
     pending, seen = deque(values), set[Value]()
     while pending and len(seen) < MOST_SEARCHED:
         value = pending.popleft()

@@ -55,7 +55,7 @@ def export_roi_maximum(node: ExportNode[RoiAlign]) -> None:
 
 
 def _samples(node: ExportNode[RoiAlign], corners: tuple[int, int], count: int, size: int) -> list[tuple[Entry, Entry]]:
-    """The two neighbours of each sample on one axis, (regions, count), with their weights."""
+    """Return the two neighbours of each sample on one axis, (regions, count), with their weights."""
     op = node.op
     aligned = op.coordinates is RoiCoordinates.HALF_PIXEL
     ends = []
@@ -143,7 +143,7 @@ def export_roi_align(node: ExportNode[ir.RoiAlign]) -> None:
 
 
 def _regions(node: AnyNode, dtype: DType) -> Entry:
-    """The image and the corners of each region, (R, 5), as which they may have been given."""
+    """Return the image and the corners of each region, (R, 5), as which they may have been given."""
     source = _whole_regions(node)
     if source is not None and source.dtype is dtype:
         return node.export.entry(source)
@@ -153,7 +153,8 @@ def _regions(node: AnyNode, dtype: DType) -> Entry:
 
 
 def _whole_regions(node: AnyNode) -> Value | None:
-    """The rows of five of which the corners are the last four and the image is the first; None if there are none."""
+    """Return the rows of five of which the corners are the last four and the image is the first; None if there are
+    none."""
     corners, images = node.input(1).producer, node.input(2).producer
     if corners is None or images is None or not isinstance(corners.op, Slice) or not isinstance(images.op, Cast):
         return None

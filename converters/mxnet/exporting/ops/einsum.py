@@ -22,18 +22,18 @@ class Term:
     sizes: Shape
 
     def size(self, labels: tuple[str, ...]) -> Dim:
-        """The number of elements along some of the labels."""
+        """Return the number of elements along some of the labels."""
         return product(self.sizes[self.labels.index(label)] for label in labels)
 
 
 def _labels(term: str, hidden: int) -> tuple[str, ...]:
-    """The labels of a term; the axes that `...` stands for are called by their places from the end."""
+    """Return the labels of a term; the axes that `...` stands for are called by their places from the end."""
     before, dots, after = term.partition("...")
     return (*before, *((f"...{index}" for index in range(-hidden, 0)) if dots else ()), *after)
 
 
 def _terms(node: ExportNode[Einsum]) -> tuple[list[Term], tuple[str, ...]]:
-    """The operands with their labels, each label once in each, and the labels of the result."""
+    """Return the operands with their labels, each label once in each, and the labels of the result."""
     op = node.op
     texts, result = op.terms()
     found: list[Term] = []
@@ -47,7 +47,7 @@ def _terms(node: ExportNode[Einsum]) -> tuple[list[Term], tuple[str, ...]]:
 
 
 def _with_diagonals(node: AnyNode, term: Term) -> Term:
-    """The term with each label once: of axes with one label only the diagonal is kept."""
+    """Return the term with each label once: of axes with one label only the diagonal is kept."""
     for label in dict.fromkeys(term.labels):
         while term.labels.count(label) > 1:
             first = term.labels.index(label)
@@ -65,7 +65,8 @@ def _with_diagonals(node: AnyNode, term: Term) -> Term:
 
 
 def _reduced(node: AnyNode, term: Term, keep: set[str]) -> Term:
-    """The term summed over the labels that nothing else needs, and without the axes of one element that others have."""
+    """Return the term summed over the labels that nothing else needs, and without the axes of one element that others
+    have."""
     gone = tuple(axis for axis, label in enumerate(term.labels) if label not in keep)
     if not gone:
         return term
@@ -77,14 +78,14 @@ def _reduced(node: AnyNode, term: Term, keep: set[str]) -> Term:
 
 
 def _without_stretched(node: AnyNode, term: Term, others: list[Term]) -> Term:
-    """The term without axes of one element that another term has longer."""
+    """Return the term without axes of one element that another term has longer."""
     long = {label for other in others for label, size in zip(other.labels, other.sizes, strict=True) if size != 1}
     short = {label for label, size in zip(term.labels, term.sizes, strict=True) if size == 1 and label in long}
     return _reduced(node, term, set(term.labels) - short)
 
 
 def _reshaped(node: AnyNode, entry: Entry, shape: Shape, suffix: str) -> Entry:
-    """The entry with a shape of which one size may be open."""
+    """Return the entry with a shape of which one size may be open."""
     codes = tuple(size if isinstance(size, int) else -1 for size in shape)
     if codes.count(-1) > 1:
         node.refuse(f"more than one of the sizes {list(shape)} is open; state the inputs' shapes")
@@ -92,7 +93,7 @@ def _reshaped(node: AnyNode, entry: Entry, shape: Shape, suffix: str) -> Entry:
 
 
 def _arranged(node: AnyNode, term: Term, order: tuple[str, ...], shape: Shape) -> Entry:
-    """The term's entry with its axes in order and joined to the shape."""
+    """Return the term's entry with its axes in order and joined to the shape."""
     entry = term.entry
     axes = tuple(term.labels.index(label) for label in order)
     if axes != tuple(range(len(axes))):
@@ -126,7 +127,8 @@ def _product(node: AnyNode, left: Term, right: Term, keep: set[str]) -> Term:
 
 
 def _as_dot(node: ExportNode[Einsum]) -> bool:
-    """One dot, where the last or first axes of two operands are summed and the others follow; whether it is one."""
+    """Return one dot, where the last or first axes of two operands are summed and the others follow; whether it is
+    one."""
     op = node.op
     terms, result = op.terms()
     if len(terms) != 2 or "." in op.equation or not node.dtype().is_float:
@@ -152,7 +154,7 @@ def _as_dot(node: ExportNode[Einsum]) -> bool:
 
 
 def _as_batch_dot(node: ExportNode[Einsum]) -> bool:
-    """One batch_dot, where both operands are matrices behind equal batch axes; whether it is one."""
+    """Return one batch_dot, where both operands are matrices behind equal batch axes; whether it is one."""
     op = node.op
     texts, result_text = op.terms()
     dtype = node.dtype()
@@ -180,7 +182,7 @@ def _as_batch_dot(node: ExportNode[Einsum]) -> bool:
 
 
 def _size_of(terms: list[Term], label: str) -> Dim:
-    """The size of a label: of terms that broadcast the one that is not 1."""
+    """Return the size of a label: of terms that broadcast the one that is not 1."""
     result: Dim = 1
     for term in terms:
         if label in term.labels and result == 1:

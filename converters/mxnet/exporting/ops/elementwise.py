@@ -24,12 +24,12 @@ from graphir.types import DType
 
 
 def unary(name: str) -> ExportFunction:
-    """An operator of one operand."""
+    """Return an operator of one operand."""
     return lambda node: node.emit(name, node.entry(0))
 
 
 def constant_beside(node: AnyNode) -> tuple[int, float] | None:
-    """The slot of the operand beside which the other one is a constant number, and that number."""
+    """Return the slot of the operand beside which the other one is a constant number, and that number."""
     for slot in (0, 1):
         number = node.number(1 - slot)
         if number is None or node.number(slot) is not None:
@@ -51,7 +51,7 @@ MOST_GROUPS = 5  # of neighbouring axes that broadcast alike, in MXNet's kernels
 
 
 def broadcast_groups(node: AnyNode) -> int:
-    """The groups of neighbouring axes in which the same operands broadcast; 0 where the shapes are not known."""
+    """Return the groups of neighbouring axes in which the same operands broadcast; 0 where the shapes are not known."""
     shapes = [node.input(slot).shape for slot in (0, 1)]
     if None in shapes:
         return 0
@@ -176,7 +176,7 @@ def export_round(node: AnyNode) -> None:
 
 
 def comparison(name: str, mirrored: str) -> ExportFunction:
-    """A comparison; its result is carried as numbers of the operands' dtype."""
+    """Return a comparison; its result is carried as numbers of the operands' dtype."""
 
     def export_comparison(node: AnyNode) -> None:
         beside = constant_beside(node)
@@ -225,7 +225,7 @@ def export_is_inf(node: ExportNode[ir.IsInf]) -> None:
 
 
 def chain(same: str, wide: str, scalar: str) -> ExportFunction:
-    """An operator of any number of operands as a chain of binary ones."""
+    """Return an operator of any number of operands as a chain of binary ones."""
 
     def export_chain(node: AnyNode) -> None:
         if len(node) == 2:
@@ -288,7 +288,7 @@ def export_identity(node: AnyNode) -> None:
 
 
 def _with_axes(node: AnyNode, entry: Entry, value: Value, rank: int) -> Entry:
-    """An operand's entry with axes of one element before its own."""
+    """Return an operand's entry with axes of one element before its own."""
     own = value.shape
     if own is None:
         node.refuse("the shapes of its operands are unknown; `where` does not broadcast")
@@ -302,7 +302,7 @@ def _with_axes(node: AnyNode, entry: Entry, value: Value, rank: int) -> Entry:
 
 
 def _in_one_shape(node: AnyNode, values: list[Value], entries: list[Entry]) -> list[Entry]:
-    """The operands' entries with the result's shape, for `where`, which does not broadcast."""
+    """Return the operands' entries with the result's shape, for `where`, which does not broadcast."""
     wanted = node.result.shape
     if wanted is None:
         node.refuse("the shapes of its operands are unknown; `where` does not broadcast")

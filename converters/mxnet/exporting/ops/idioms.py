@@ -36,7 +36,7 @@ def unconverted(value: Value) -> Value:
 
 
 def _unsqueezed(value: Value | None) -> tuple[Value, tuple[int, ...]] | None:
-    """What got new axes, and where they are in the result."""
+    """Return what got new axes, and where they are in the result."""
     result = None if value is None else value.producer
     if value is None or result is None or not isinstance(result.op, Unsqueeze) or value.rank is None:
         return None
@@ -48,7 +48,7 @@ def _unsqueezed(value: Value | None) -> tuple[Value, tuple[int, ...]] | None:
 
 
 def _numbers(value: Value | None) -> np.ndarray[Any, Any] | None:
-    """The elements of a small integer constant."""
+    """Return the elements of a small integer constant."""
     if value is None or value.tensor is None or value.tensor.size > 1 << 16 or not value.tensor.dtype.is_integer:
         return None
     return value.tensor.numpy()
@@ -96,12 +96,12 @@ def one_hot_of_choice(node: AnyNode) -> bool:
 
 
 def _index_entry(node: AnyNode, value: Value) -> Entry:
-    """The entry of indices in whatever dtype carries them."""
+    """Return the entry of indices in whatever dtype carries them."""
     return node.export.raw(value)
 
 
 def _line(array: np.ndarray[Any, Any], rank: int) -> int | None:
-    """The axis, of `rank` axes that end alike, on which the array counts from 0; None if it does not."""
+    """Return the axis, of `rank` axes that end alike, on which the array counts from 0; None if it does not."""
     if array.size != max(array.shape, default=0) or not np.array_equal(array.reshape(-1), np.arange(array.size)):
         return None
     return rank - array.ndim + int(np.argmax(array.shape))

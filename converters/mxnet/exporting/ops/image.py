@@ -24,7 +24,7 @@ class _Blocks:
     pad: tuple[int, ...]
 
     def part(self, first: int, last: int | None) -> _Blocks:
-        """The blocks on a range of the axes."""
+        """Return the blocks on a range of the axes."""
         image, block, stride, dilate, pad = (
             numbers[first:last] for numbers in (self.image, self.block, self.stride, self.dilate, self.pad)
         )
@@ -67,7 +67,8 @@ def export_col2im(node: ExportNode[ir.Col2Im]) -> None:
 
 
 def _put_together(node: AnyNode, data: Entry, channels: int, blocks: _Blocks) -> Entry:
-    """The image (N, C, D...) of blocks (N, C * elements, blocks); MXNet's col2im has two axes, so others go in turn."""
+    """Return the image (N, C, D...) of blocks (N, C * elements, blocks); MXNet's col2im has two axes, so others go in
+    turn."""
     rank = len(blocks.image)
     if rank == 2:
         return _put_together_flat(node, data, blocks)

@@ -28,7 +28,7 @@ def _constant(value: Value | None) -> int | None:
 
 
 def _unlimited(node: AnyNode, indices: Value, last: int | None) -> Entry | None:
-    """The indices before they were limited to [0, last], which MXNet does itself; None if they were not."""
+    """Return the indices before they were limited to [0, last], which MXNet does itself; None if they were not."""
     limit = indices.producer
     if limit is None or not isinstance(limit.op, Clip) or len(limit.inputs) < 3:
         return None
@@ -40,7 +40,7 @@ def _unlimited(node: AnyNode, indices: Value, last: int | None) -> Entry | None:
 
 
 def _chosen(node: AnyNode, indices: Value, size: object) -> tuple[Entry, str]:
-    """The indices and MXNet's mode: before they were limited to an axis of this size or wrapped around on it."""
+    """Return the indices and MXNet's mode: before they were limited to an axis of this size or wrapped around on it."""
     last = size - 1 if isinstance(size, int) else None
     unlimited = _unlimited(node, indices, last)
     if unlimited is not None:
@@ -59,7 +59,7 @@ def _last(value: Value, axis: int) -> int | None:
 
 
 def _is_parameter(node: AnyNode, value: Value) -> bool:
-    """Whether a value is a weight, the elements of which may be absent."""
+    """Return whether a value is a weight, the elements of which may be absent."""
     return value.producer is None and not node.export.graph.is_input(value)
 
 
@@ -208,7 +208,7 @@ def _export_pick(node: AnyNode, axis: int, size: object) -> None:
 
 
 def counts_from_zero(value: Value) -> bool:
-    """Whether the elements, integers, are known to be 0 or more."""
+    """Return whether the elements, integers, are known to be 0 or more."""
     if value.tensor is not None:
         return bool((value.tensor.numpy() >= 0).all())
     producer = value.producer

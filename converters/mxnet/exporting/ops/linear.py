@@ -26,7 +26,7 @@ from graphir.types import DType, Shape
 
 
 def _unflattened(value: Value) -> Value:
-    """What was flattened to a matrix, which FullyConnected does itself."""
+    """Return what was flattened to a matrix, which FullyConnected does itself."""
     producer = value.producer
     if producer is not None and isinstance(producer.op, Flatten) and producer.op.axis == 1:
         source = producer.inputs[0]
@@ -37,8 +37,8 @@ def _unflattened(value: Value) -> Value:
 
 
 def _hidden(weight: Value, turned: bool, bias: Value | None) -> int | None:
-    """The number of units of a weight, which is to be transposed or not; None if it is no matrix, or the bias, if any,
-    has not one element for each."""
+    """Return the number of units of a weight, which is to be transposed or not; None if it is no matrix, or the bias,
+    if any, has not one element for each."""
     hidden = weight.shape[turned] if weight.shape is not None and len(weight.shape) == 2 else None
     if not isinstance(hidden, int):
         return None
@@ -47,20 +47,21 @@ def _hidden(weight: Value, turned: bool, bias: Value | None) -> int | None:
 
 
 def _bias(node: AnyNode, slot: int, hidden: int) -> Entry:
-    """A bias as a vector."""
+    """Return a bias as a vector."""
     value = node.input(slot)
     return node.entry(slot) if value.rank == 1 else node.export.reshaped(value, (hidden,))
 
 
 def product_dtype(dtype: DType) -> DType:
-    """The dtype in which MXNet can multiply matrices of `dtype` without loss; integers beyond 2^53 lose digits."""
+    """Return the dtype in which MXNet can multiply matrices of `dtype` without loss; integers beyond 2^53 lose
+    digits."""
     if dtype in (DType.FLOAT32, DType.FLOAT64):
         return dtype
     return DType.FLOAT32 if dtype.is_float else DType.FLOAT64
 
 
 def operand(node: AnyNode, slot: int) -> Entry:
-    """An operand in the dtype in which the product is computed."""
+    """Return an operand in the dtype in which the product is computed."""
     entry, dtype = node.entry(slot), node.dtype(slot)
     wide = product_dtype(dtype)
     return entry if wide is dtype else node.export.cast(entry, wide)
@@ -112,12 +113,12 @@ def export_gemm(node: ExportNode[Gemm]) -> None:
 
 
 def _is_held(weight: Value) -> bool:
-    """Whether a matrix is a constant that FullyConnected can hold transposed."""
+    """Return whether a matrix is a constant that FullyConnected can hold transposed."""
     return weight.tensor is not None and weight.rank == 2 and weight.dtype in (DType.FLOAT32, DType.FLOAT64)
 
 
 def _held_transposed(node: AnyNode, weight: Value) -> Entry:
-    """A constant transposed, under its own name if nothing else uses it."""
+    """Return a constant transposed, under its own name if nothing else uses it."""
     assert weight.tensor is not None
     export = node.export
     name = weight.name if len(weight.uses) == 1 else export.fresh_variable(f"{weight.name}_transposed")
@@ -158,7 +159,7 @@ def _emit_product_with_weight(
 
 
 def export_dense_sum(node: AnyNode) -> bool:
-    """A sum of a product and a bias as one FullyConnected; whether it is one."""
+    """Return a sum of a product and a bias as one FullyConnected; whether it is one."""
     product, bias = node.input(0), node.input(1)
     producer = product.producer
     if producer is None or not isinstance(producer.op, MatMul) or len(product.uses) != 1 or bias.rank != 1:
@@ -231,7 +232,7 @@ def _turned(node: AnyNode, slot: int, entry: Entry) -> tuple[Entry, bool]:
 
 
 def _stretched(node: AnyNode, factors: Sequence[tuple[Entry, Shape]], batch: Shape) -> list[Entry]:
-    """The factors with all the batch axes, which batch_dot does not broadcast."""
+    """Return the factors with all the batch axes, which batch_dot does not broadcast."""
     entries: list[Entry] = []
     shapes: list[Shape] = []
     for slot, (entry, shape) in enumerate(factors):
@@ -263,7 +264,7 @@ def _stretched(node: AnyNode, factors: Sequence[tuple[Entry, Shape]], batch: Sha
 
 
 def named(operator: str) -> ExportFunction:
-    """An operator with the same operands and results, without attributes."""
+    """Return an operator with the same operands and results, without attributes."""
     return lambda node: node.emit(operator, *node.entries())
 
 

@@ -13,7 +13,7 @@ from graphir.types import DType
 
 
 def _grams(op: TfIdfVectorizer) -> dict[int, np.ndarray[tuple[int, ...], np.dtype[np.int64]]]:
-    """The n-grams of the pool by their length, (how many, length)."""
+    """Return the n-grams of the pool by their length, (how many, length)."""
     bounds = (*op.ngram_counts, len(op.pool_int64s))
     result = {}
     for length, (start, stop) in enumerate(pairwise(bounds), 1):
@@ -61,7 +61,8 @@ def export_tfidf(node: ExportNode[TfIdfVectorizer]) -> None:
 
 
 def _counts(node: ExportNode[TfIdfVectorizer], data: Entry, size: int, dtype: DType) -> tuple[list[Entry], list[int]]:
-    """The counts of the n-grams, a length and a skip each, and for each of their columns its place in the pool."""
+    """Return the counts of the n-grams, a length and a skip each, and for each of their columns its place in the
+    pool."""
     op = node.op
     counts: list[Entry] = []
     indices: list[int] = []

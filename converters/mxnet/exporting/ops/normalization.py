@@ -28,7 +28,7 @@ from graphir.types import DType, Shape, product
 
 
 def _centred(node: AnyNode, data: Entry, axes: Sequence[int]) -> tuple[Entry, Entry, Entry]:
-    """The data less their mean over some axes, the mean of the squares of that, and the mean, all axes kept."""
+    """Return the data less their mean over some axes, the mean of the squares of that, and the mean, all axes kept."""
     mean = node.step("mean", data, axis=tuple(axes), keepdims=True)
     result = node.step("broadcast_sub", data, mean, suffix="centred")
     variance = node.step("mean", node.step("square", result), suffix="variance", axis=tuple(axes), keepdims=True)
@@ -70,7 +70,8 @@ FOLDED: tuple[type[Operator], ...] = (
 
 
 def _is_constant(value: Value) -> bool:
-    """Whether a value follows from parameters by operators that are folded, so that it becomes a parameter itself."""
+    """Return whether a value follows from parameters by operators that are folded, so that it becomes a parameter
+    itself."""
     seen: set[Value] = set()
     stack = [value]
     while stack:
@@ -265,7 +266,7 @@ EXPORTS = table(
 
 
 def export_l2_normalization(node: AnyNode) -> bool:
-    """A quotient as L2Normalization; whether it is one."""
+    """Return a quotient as L2Normalization; whether it is one."""
     data, divisor = node.input(0), node.input(1)
     if data.rank is None or data.dtype is None or not data.dtype.is_float:
         return False
@@ -286,7 +287,7 @@ def export_l2_normalization(node: AnyNode) -> bool:
 
 
 def _raised(value: Value) -> tuple[Value, float] | None:
-    """What a constant number is added to, and that number."""
+    """Return what a constant number is added to, and that number."""
     producer = value.producer
     if producer is None or not isinstance(producer.op, Add):
         return None
@@ -298,7 +299,7 @@ def _raised(value: Value) -> tuple[Value, float] | None:
 
 
 def _summed_squares(value: Value, data: Value) -> list[int] | None:
-    """The axes over which a value sums the squares of the data, kept as 1; None if it does not."""
+    """Return the axes over which a value sums the squares of the data, kept as 1; None if it does not."""
     producer = value.producer
     if producer is None or not isinstance(producer.op, ReduceSumSquare | ReduceSum) or not producer.op.keepdims:
         return None

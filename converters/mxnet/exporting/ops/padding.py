@@ -29,8 +29,8 @@ def settled(
     strides: Sequence[int],
     dilations: Sequence[int],
 ) -> Explicit:
-    """The padding of a window as numbers; a decision where SAME became numbers that hold for this size, or that pad one
-    side more. Refuses a SAME that needs a size that is not known."""
+    """Return the padding of a window as numbers; a decision where SAME became numbers that hold for this size, or that
+    pad one side more. Refuses a SAME that needs a size that is not known."""
     result = resolve(padding, sizes, kernel, strides, dilations)
     if result is None:
         windows = zip(sizes, kernel, strides, dilations, strict=True)
@@ -51,7 +51,7 @@ def settled_transposed(
     output_padding: Sequence[int],
     output_shape: Sequence[int],
 ) -> tuple[Explicit, tuple[int, ...]]:
-    """The same for a transposed convolution: what is cropped, and the output padding."""
+    """Return the same for a transposed convolution: what is cropped, and the output padding."""
     result = resolve_transposed(padding, sizes, kernel, strides, dilations, output_padding, output_shape)
     if result is None:
         missing = [axis for axis, size in enumerate(sizes) if not isinstance(size, int)]
@@ -76,7 +76,7 @@ def needs_sizes(node: AnyNode, what: str, sizes: Sequence[Dim], missing: Sequenc
 
 
 def _numbers(shape: Shape | None) -> tuple[int, ...]:
-    """An example of a shape, with the numbers that are known."""
+    """Return an example of a shape, with the numbers that are known."""
     if shape is None or (len(shape) == 4 and not any(isinstance(size, int) for size in shape)):
         return 1, 3, 224, 224
     return tuple(size if isinstance(size, int) else 224 if axis else 1 for axis, size in enumerate(shape))
@@ -140,7 +140,7 @@ def cropped(node: AnyNode, data: Entry, pads: Pads) -> Entry:
 
 
 def lowest(dtype: DType) -> float:
-    """What counts as smaller than every number: the lowest finite one, with which MXNet begins a maximum."""
+    """Return what counts as smaller than every number: the lowest finite one, with which MXNet begins a maximum."""
     import numpy as np
 
     return float(np.finfo(dtype.numpy()).min)
@@ -179,7 +179,8 @@ def _fill(node: AnyNode) -> float:
 
 
 def _is_spatial(shape: tuple[Dim, ...], dtype: DType, pads: Pads) -> bool:
-    """Whether MXNet's Pad takes it: floats of 3 to 5 axes, the first two as they are, and no more than there is."""
+    """Return whether MXNet's Pad takes it: floats of 3 to 5 axes, the first two as they are, and no more than there
+    is."""
     if not 3 <= len(shape) <= 5 or any(map(any, pads[:2])) or not dtype.is_float:
         return False
     return all(

@@ -68,7 +68,7 @@ def _windows_behind(node: AnyNode, data: Entry, shapes: Sequence[tuple[int, ...]
 def _strided(
     node: ExportNode[MaxPool], positions: Sequence[Array], sizes: Sequence[int]
 ) -> tuple[Array, Array]:
-    """The flat index of each window's first element (outside if that is padding), and how far its others are."""
+    """Return the flat index of each window's first element (outside if that is padding), and how far its others are."""
     windows, elements = (math.prod(indices.shape[side] for indices in positions) for side in (0, 1))
     node.charge(windows + elements, "the places of its windows")
     begins, moves = np.zeros(1, np.int64), np.zeros(1, np.int64)
@@ -107,7 +107,7 @@ class Windows:
 
 
 def windows_of(node: ExportNode[Windowed]) -> Windows:
-    """The node's windows. Refuses what MXNet has not."""
+    """Return the node's windows. Refuses what MXNet has not."""
     op = node.op
     rank = len(op.kernel_shape)
     if not 1 <= rank <= 3:
@@ -133,7 +133,7 @@ def _surplus(node: ExportNode[Windowed], windows: Windows) -> tuple[int, ...]:
 
 
 def _plain(node: ExportNode[Windowed], data: Entry, windows: Windows, **kind: Any) -> Entry:
-    """A Pooling node with symmetric pads, without surplus windows."""
+    """Return a Pooling node with symmetric pads, without surplus windows."""
     ceil = node.op.ceil_mode
     result = node.step(
         "Pooling",
@@ -154,7 +154,7 @@ def _plain(node: ExportNode[Windowed], data: Entry, windows: Windows, **kind: An
 def _laid_out(
     node: ExportNode[Windowed], data: Entry, windows: Windows, dtype: DType, fill: float, **kind: Any
 ) -> Entry:
-    """A Pooling node of data that are padded, and of which windows with gaps are taken apart."""
+    """Return a Pooling node of data that are padded, and of which windows with gaps are taken apart."""
     gaps = any(step != 1 for step in windows.dilations)
     open_sizes = any(not isinstance(size, int) for size in node.shape()[2:])
     if open_sizes and (gaps or node.op.ceil_mode):
@@ -250,7 +250,7 @@ LARGEST_ORDER = 3
 
 
 def _power(node: AnyNode, data: Entry, order: int) -> tuple[Entry, dict[str, Any]]:
-    """What is pooled for a p-norm, and how: MXNet's odd orders keep signs, and it has none above 3."""
+    """Return what is pooled for a p-norm, and how: MXNet's odd orders keep signs, and it has none above 3."""
     if order == 2:
         return data, {"pool_type": "lp", "p_value": 2}
     data = node.step("abs", data)

@@ -11,14 +11,15 @@ from graphir.types import DType
 
 
 def _limits(dtype: DType) -> tuple[int, int]:
-    """The least and the greatest integer of a dtype."""
+    """Return the least and the greatest integer of a dtype."""
     if dtype.value.startswith("u"):
         return 0, (1 << dtype.bits) - 1
     return -(1 << (dtype.bits - 1)), (1 << (dtype.bits - 1)) - 1
 
 
 def _spread(node: ExportNode[ir.QuantizeLinear | ir.DequantizeLinear], slot: int) -> Entry:
-    """A scale or zero point in float32, as a tensor that broadcasts to x: one number, one a slice, or one a block."""
+    """Return a scale or zero point in float32, as a tensor that broadcasts to x: one number, one a slice, or one a
+    block."""
     op, value = node.op, node.input(slot)
     entry = cast(node, node.entry(slot), held(node, slot), DType.FLOAT32)
     if value.rank is None:
@@ -37,7 +38,7 @@ def _spread(node: ExportNode[ir.QuantizeLinear | ir.DequantizeLinear], slot: int
 
 
 def _applied(node: ExportNode[ir.QuantizeLinear | ir.DequantizeLinear], op: str, data: Entry, slot: int) -> Entry:
-    """The data and a scale or zero point: as an attribute where it is one number."""
+    """Return the data and a scale or zero point: as an attribute where it is one number."""
     number = node.number(slot)
     if number is None:
         return node.step(f"broadcast_{op}", data, _spread(node, slot), suffix=f"{op}{slot}")

@@ -23,7 +23,7 @@ def _decide(node: ExportNode[Drawn | DrawnLike | ir.Multinomial]) -> None:
 
 
 def _attributes(node: ExportNode[Drawn | DrawnLike]) -> dict[str, Any]:
-    """The numbers that fix the distribution."""
+    """Return the numbers that fix the distribution."""
     op = node.op
     if isinstance(op, ir.RandomNormal | ir.RandomNormalLike):
         return {"loc": op.mean, "scale": op.scale}

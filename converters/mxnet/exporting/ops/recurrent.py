@@ -33,14 +33,14 @@ def export_recurrent(node: ExportNode[Recurrent]) -> None:
 
 
 def _whole(node: ExportNode[Recurrent], lengths: Value) -> bool:
-    """Whether all sequences are known to be as long as the data."""
+    """Return whether all sequences are known to be as long as the data."""
     steps = node.shape(0)[0]
     numbers = None if lengths.tensor is None else lengths.tensor.numpy()
     return numbers is not None and isinstance(steps, int) and bool((numbers == steps).all())
 
 
 def _starts_inside(lengths: Value) -> bool:
-    """Whether all sequences are known to have an element."""
+    """Return whether all sequences are known to have an element."""
     return lengths.tensor is not None and bool((lengths.tensor.numpy() > 0).all())
 
 

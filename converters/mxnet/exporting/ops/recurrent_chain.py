@@ -18,7 +18,7 @@ USUAL = {ir.LSTM: ("sigmoid", "tanh", "tanh"), ir.GRU: ("sigmoid", "tanh")}
 
 
 def mode_of(node: Node) -> str | None:
-    """The mode in which MXNet's RNN computes a layer (but for its lengths), None if in none."""
+    """Return the mode in which MXNet's RNN computes a layer (but for its lengths), None if in none."""
     op = node.op
     assert isinstance(op, Recurrent)
     if op.clip is not None or (len(node.inputs) > 7 and node.inputs[7] is not None):
@@ -49,14 +49,15 @@ class Chain:
     covered: set[Node] = field(default_factory=set)
 
     def stem(self, wanted: str) -> str:
-        """The name of the node: that which the last layer's result asks for, else `wanted`, or one near to it."""
+        """Return the name of the node: that which the last layer's result asks for, else `wanted`, or one near to
+        it."""
         if self.merged is not None:
             return self.merged.name.removesuffix("_output")
         apart = self.layers[-1].outputs[0].name.removesuffix("_output")
         return wanted if wanted != apart else f"{wanted}_rnn"
 
     def joined(self, finals: list[Value | None]) -> Value | None:
-        """The value that stacks the last states of several layers and is all that is made of them."""
+        """Return the value that stacks the last states of several layers and is all that is made of them."""
         result = joined_states(finals)
         if result is None or result.producer is None:
             return None
@@ -65,7 +66,7 @@ class Chain:
 
 
 def joined_states(finals: list[Value | None]) -> Value | None:
-    """The result of one Concat of all these values, if nothing else uses any of them."""
+    """Return the result of one Concat of all these values, if nothing else uses any of them."""
     if len(finals) < 2 or any(value is None or len(value.uses) != 1 for value in finals):
         return None
     users = {user for value in finals if value is not None for user, _ in value.uses}
@@ -78,7 +79,7 @@ def joined_states(finals: list[Value | None]) -> Value | None:
 
 
 def chain_of(node: Node, graph: Graph) -> Chain:
-    """The layers from this one on that MXNet's RNN has in common with it."""
+    """Return the layers from this one on that MXNet's RNN has in common with it."""
     layers = [node]
     between: list[Node] = []
     merged, steps = _merged(node, graph)
@@ -103,7 +104,7 @@ def chain_of(node: Node, graph: Graph) -> Chain:
 
 
 def _chain(layers: list[Node], graph: Graph, covered: set[Node]) -> Chain | None:
-    """The chain of these layers, None if what they begin with is not cut out of one value."""
+    """Return the chain of these layers, None if what they begin with is not cut out of one value."""
     chain = Chain(layers, covered=covered)
     has_cell = isinstance(layers[0].op, ir.LSTM)
     for slot in (5, 6) if has_cell else (5,):
@@ -126,7 +127,7 @@ def _chain(layers: list[Node], graph: Graph, covered: set[Node]) -> Chain | None
 
 
 def is_zero(value: Value) -> bool:
-    """Whether a begin state is known to be all zeros."""
+    """Return whether a begin state is known to be all zeros."""
     producer = value.producer
     if producer is not None and isinstance(producer.op, MOVES) and producer.inputs[0] is not None:
         return is_zero(producer.inputs[0])
@@ -136,7 +137,7 @@ def is_zero(value: Value) -> bool:
 
 
 def _cut_from(begins: list[Value | None], directions: int) -> Value | None:
-    """The value of which these are the parts, in order, along the first axis."""
+    """Return the value of which these are the parts, in order, along the first axis."""
     sources: set[Value | None] = set()
     for layer, value in enumerate(begins):
         cut = None if value is None else value.producer
@@ -156,7 +157,8 @@ def _cut_from(begins: list[Value | None], directions: int) -> Value | None:
 
 
 def _merged(layer: Node, graph: Graph) -> tuple[Value | None, list[Node]]:
-    """The result with the directions side by side, (T, N, D * H), if nothing else is made of it; and the nodes."""
+    """Return the result with the directions side by side, (T, N, D * H), if nothing else is made of it; and the
+    nodes."""
     result = layer.outputs[0]
     user = _only_user(result, graph)
     if user is None:
@@ -181,7 +183,7 @@ def _merged(layer: Node, graph: Graph) -> tuple[Value | None, list[Node]]:
 
 
 def _only_user(value: Value, graph: Graph) -> Node | None:
-    """The one node that uses a value, which is no output of the graph."""
+    """Return the one node that uses a value, which is no output of the graph."""
     if graph.is_output(value) or len(value.uses) != 1:
         return None
     ((user, slot),) = value.uses
@@ -189,7 +191,7 @@ def _only_user(value: Value, graph: Graph) -> Node | None:
 
 
 def _following(merged: Value, first: Node, graph: Graph) -> Node | None:
-    """The layer that has this result as its data and may be one of the same RNN."""
+    """Return the layer that has this result as its data and may be one of the same RNN."""
     user = _only_user(merged, graph)
     if user is None or type(user.op) is not type(first.op) or not isinstance(user.op, Recurrent):
         return None

@@ -22,7 +22,7 @@ MOST_NUMBERED = 1 << 25
 
 
 def parameter_vector(node: AnyNode, layers: Sequence[Node], mode: str, way: int | None = None) -> Entry:
-    """The parameters of all layers (of one direction, if `way` says which): one parameter, or several joined.
+    """Return the parameters of all layers (of one direction, if `way` says which): one parameter, or several joined.
 
     It keeps the name of the vector that it was cut from, and gluon's parameters keep theirs.
     """
@@ -42,7 +42,8 @@ def parameter_vector(node: AnyNode, layers: Sequence[Node], mode: str, way: int 
 
 
 def _uncut(blocks: Sequence[_Layer]) -> list[Value] | None:
-    """The values that the parameters were cut from, in the order of MXNet's vector; None if they were not all of it.
+    """Return the values that the parameters were cut from, in the order of MXNet's vector; None if they were not all of
+    it.
 
     Numbers that stand for the elements take the way that the elements took, and must be in order again.
     """
@@ -153,7 +154,7 @@ class _Layer:
         return all(value.tensor is not None for value in self.values)
 
     def ordered(self, array: Array) -> Array:
-        """One direction's weight or bias with MXNet's order of gates."""
+        """Return one direction's weight or bias with MXNet's order of gates."""
         parts = np.split(array, self.gates)
         return np.concatenate([parts[index] for index in self.places])
 
@@ -161,7 +162,7 @@ class _Layer:
         return value.sources[place] if len(value.sources) == count else None
 
     def pieces(self) -> list[_Piece]:
-        """The weights of the input and of the state, direction by direction."""
+        """Return the weights of the input and of the state, direction by direction."""
         result = []
         for way in self.ways:
             for value in (self.weight, self.recurrent):
@@ -175,7 +176,7 @@ class _Layer:
         return result
 
     def biases(self) -> list[_Piece]:
-        """The biases of the input and of the state, direction by direction."""
+        """Return the biases of the input and of the state, direction by direction."""
         result = []
         for way in self.ways:
             for side in range(2):
@@ -194,7 +195,7 @@ class _Layer:
         return result
 
     def weight_entries(self) -> list[Entry]:
-        """The flat weights as entries."""
+        """Return the flat weights as entries."""
         result = []
         for way in self.ways:
             for value in (self.weight, self.recurrent):
@@ -203,7 +204,7 @@ class _Layer:
         return result
 
     def bias_entries(self) -> list[Entry]:
-        """The flat biases as entries."""
+        """Return the flat biases as entries."""
         node = self.node
         result = []
         for way in self.ways:
@@ -218,7 +219,7 @@ class _Layer:
         return result
 
     def _ordered(self, entry: Entry, way: int, shape: tuple[int, ...]) -> Entry:
-        """One direction's part, its gates in order, of this shape and then flat."""
+        """Return one direction's part, its gates in order, of this shape and then flat."""
         node = self.node
         if self.all_ways > 1:
             entry = node.step("slice_axis", entry, suffix="direction", axis=0, begin=way, end=way + 1)
@@ -248,7 +249,7 @@ def _named_pieces(node: AnyNode, blocks: Sequence[_Layer], pieces: Sequence[_Pie
 
 
 def _vector(node: AnyNode, blocks: Sequence[_Layer], pieces: Sequence[_Piece]) -> Entry:
-    """One parameter with all elements."""
+    """Return one parameter with all elements."""
     sources = {source for block in blocks for value in block.values for source in value.sources}
     name = sources.pop() if len(sources) == 1 else f"{node.stem}_parameters"
     dtype = blocks[0].weight.dtype

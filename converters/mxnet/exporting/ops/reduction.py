@@ -30,7 +30,7 @@ STABLE = 16
 
 
 def _axes(node: ExportNode[ir.Reduce]) -> tuple[int, ...] | None:
-    """The axes, None for all; () for none at all."""
+    """Return the axes, None for all; () for none at all."""
     axes = node.numbers(1)
     if not axes:
         return () if node.op.noop_with_empty_axes else None
@@ -38,7 +38,7 @@ def _axes(node: ExportNode[ir.Reduce]) -> tuple[int, ...] | None:
 
 
 def _moved(node: ExportNode[ir.Reduce]) -> bool:
-    """Whether nothing is to be reduced: MXNet would take no axes for all."""
+    """Return whether nothing is to be reduced: MXNet would take no axes for all."""
     return _axes(node) == () or node.input(0).rank == 0
 
 
@@ -50,7 +50,7 @@ NOTHING = {
 
 
 def _of_nothing(node: ExportNode[ir.Reduce]) -> bool:
-    """The constant that a reduction of no elements is; whether it is one."""
+    """Return the constant that a reduction of no elements is; whether it is one."""
     if 0 not in (node.input(0).shape or ()):
         return False
     shape = node.fixed(node.result.shape, node.result.name)
@@ -71,7 +71,7 @@ def _of_nothing(node: ExportNode[ir.Reduce]) -> bool:
 
 
 def reduction(name: str) -> ExportFunction:
-    """An operator of MXNet."""
+    """Return an operator of MXNet."""
 
     def export_reduction(node: ExportNode[ir.Reduce]) -> None:
         if _of_nothing(node):
@@ -149,7 +149,7 @@ def export_log_sum_exp(node: ExportNode[ir.ReduceLogSumExp]) -> None:
 
 
 def _finite(node: AnyNode, entry: Entry, dtype: DType) -> Entry:
-    """The numbers with infinite ones replaced by the largest, so that a difference from them is defined."""
+    """Return the numbers with infinite ones replaced by the largest, so that a difference from them is defined."""
     bound = LARGEST[dtype]
     upper = node.step("_minimum_scalar", entry, suffix="below", scalar=bound)
     return node.step("_maximum_scalar", upper, suffix="finite", scalar=-bound)
@@ -237,7 +237,8 @@ def export_top_k(node: ExportNode[ir.TopK]) -> None:
 
 
 def _positions_dtype(node: AnyNode, places: Value) -> DType:
-    """The dtype that all who use the positions convert them to, if it is one and MXNet gives them in it; else int64."""
+    """Return the dtype that all who use the positions convert them to, if it is one and MXNet gives them in it; else
+    int64."""
     wanted = {user.op.to if isinstance(user.op, Cast) else DType.INT64 for user, _ in places.uses}
     if len(wanted) != 1 or node.export.graph.is_output(places):
         return DType.INT64
@@ -246,7 +247,7 @@ def _positions_dtype(node: AnyNode, places: Value) -> DType:
 
 
 def _axis(node: AnyNode) -> int:
-    """The axis, a constant."""
+    """Return the axis, a constant."""
     axes = node.numbers(1)
     assert axes is not None
     return normalize_axis(axes[0], node.rank())
@@ -257,7 +258,7 @@ def _turned(node: ExportNode[indexing.CumProd | indexing.CumSum], entry: Entry, 
 
 
 def _shifted(node: AnyNode, entry: Entry, axis: int, size: int, by: int) -> Entry:
-    """The elements `by` places further on; before them ones."""
+    """Return the elements `by` places further on; before them ones."""
     start = node.step("slice_axis", entry, suffix=f"start{by}", axis=axis, begin=0, end=min(by, size))
     start = node.step("ones_like", start, suffix=f"ones{by}")
     if by >= size:

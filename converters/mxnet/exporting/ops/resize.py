@@ -45,7 +45,7 @@ class Axis:
 
 
 def origins(axis: Axis, coordinates: Coordinates) -> Array:
-    """The position in the axis that each element of the result is taken from, float32."""
+    """Return the position in the axis that each element of the result is taken from, float32."""
     charge_elements(axis.wanted, f"the places of {axis.wanted} elements of a resize")
     indices = np.arange(axis.wanted, dtype=np.float32)
     factor, size, wanted = np.float32(axis.factor), np.float32(axis.size), np.float32(axis.wanted)
@@ -69,7 +69,7 @@ def origins(axis: Axis, coordinates: Coordinates) -> Array:
 
 
 def outside(axis: Axis, coordinates: Coordinates) -> Array:
-    """Which elements of the result lie outside of the axis, and are the extrapolation value."""
+    """Return which elements of the result lie outside of the axis, and are the extrapolation value."""
     if coordinates is not Coordinates.TF_CROP_AND_RESIZE:
         return np.zeros(axis.wanted, bool)
     indices = origins(axis, coordinates)
@@ -78,7 +78,7 @@ def outside(axis: Axis, coordinates: Coordinates) -> Array:
 
 
 def nearest(axis: Axis, op: Resize) -> Array:
-    """The index of the element that each element of the result is, int64."""
+    """Return the index of the element that each element of the result is, int64."""
     indices = origins(axis, op.coordinates)
     match op.nearest_mode:
         case NearestMode.FLOOR:
@@ -94,7 +94,7 @@ def nearest(axis: Axis, op: Resize) -> Array:
 
 
 def matrix(axis: Axis, op: Resize) -> Array:
-    """The weights (wanted, size) of linear or cubic interpolation, float64; rows outside of the axis are 0."""
+    """Return the weights (wanted, size) of linear or cubic interpolation, float64; rows outside of the axis are 0."""
     charge_elements(axis.wanted * axis.size, f"the weights of a resize of {axis.size} elements to {axis.wanted}")
     indices = origins(axis, op.coordinates).astype(np.float64)
     stretched = 1 / axis.factor if op.antialias and axis.factor < 1 else 1.0
@@ -147,7 +147,7 @@ def _axes(node: ExportNode[Resize]) -> tuple[int, ...]:
 
 
 def _stated_factors(node: ExportNode[Resize]) -> dict[int, float] | None:
-    """The factor of each axis, if factors and not sizes are given."""
+    """Return the factor of each axis, if factors and not sizes are given."""
     op = node.op
     factors: tuple[object, ...] = op.factors
     value = node.optional(2)
@@ -162,7 +162,7 @@ def _stated_factors(node: ExportNode[Resize]) -> dict[int, float] | None:
 
 
 def _resized(node: ExportNode[Resize]) -> dict[int, Axis]:
-    """The axes that change, as numbers. Refuses if a size is open."""
+    """Return the axes that change, as numbers. Refuses if a size is open."""
     op = node.op
     axes, stated = _changing(node), _stated_factors(node)
     own = node.fixed(tuple(node.shape()[axis] for axis in axes), f"what is resized, {node.input(0).name},")
@@ -183,7 +183,7 @@ def _resized(node: ExportNode[Resize]) -> dict[int, Axis]:
 
 
 def _changing(node: ExportNode[Resize]) -> tuple[int, ...]:
-    """The axes that may change: those whose size, open or not, is not just kept."""
+    """Return the axes that may change: those whose size, open or not, is not just kept."""
     stated, regions = _stated_factors(node), _regions(node)
     wanted = node.result.shape or ()
     if len(wanted) != node.rank():
@@ -206,7 +206,7 @@ def _common_factor(node: ExportNode[Resize], own: tuple[int, ...]) -> float:
 
 
 def _regions(node: ExportNode[Resize]) -> dict[int, tuple[float, float]]:
-    """What part of each axis is read, as fractions, where that is not all of it."""
+    """Return what part of each axis is read, as fractions, where that is not all of it."""
     axes = _axes(node)
     if node.op.coordinates is not Coordinates.TF_CROP_AND_RESIZE:
         return {}
@@ -249,7 +249,7 @@ def _repeats(op: Resize) -> bool:
 
 
 def _open_factors(node: ExportNode[Resize]) -> dict[int, int]:
-    """The whole factors of axes, of which some are open, that are enlarged."""
+    """Return the whole factors of axes, of which some are open, that are enlarged."""
     factors = _stated_factors(node)
     if factors is None:
         node.refuse("its sizes are open; state the inputs' shapes")
@@ -290,7 +290,7 @@ def _export_nearest(node: ExportNode[Resize], resized: dict[int, Axis]) -> None:
 
 
 def _extrapolated(node: ExportNode[Resize], data: Entry, resized: dict[int, Axis], dtype: DType) -> Entry:
-    """The data with the extrapolation value where a place lies outside on any axis."""
+    """Return the data with the extrapolation value where a place lies outside on any axis."""
     op = node.op
     if op.coordinates is Coordinates.TF_CROP_AND_RESIZE:
         node.charge(math.prod(result.wanted for result in resized.values()), "the places outside of the data")
@@ -357,7 +357,7 @@ def _export_open_bilinear(node: ExportNode[Resize], is_open: bool) -> bool:
 
 
 def _like(node: ExportNode[Resize]) -> Entry | None:
-    """The image whose size is wanted, if the sizes are those of one."""
+    """Return the image whose size is wanted, if the sizes are those of one."""
     sizes = node.optional(3)
     if sizes is None or sizes.producer is None or not isinstance(sizes.producer.op, Shape) or _axes(node) != IMAGE:
         return None

@@ -57,7 +57,7 @@ def _sample_bilinear(node: ExportNode[GridSample]) -> None:
 
 
 def _grid_channels_first(node: AnyNode) -> Entry:
-    """The grid as (N, 2, H, W), as which it may have been made."""
+    """Return the grid as (N, 2, H, W), as which it may have been made."""
     grid = wide(node, 1)
     record = node.export.nodes[grid[0]]
     if record.op == "transpose" and record.attrs.get("axes") == str(CHANNELS_LAST):
@@ -106,7 +106,7 @@ def lookup_table(node: AnyNode, data: Entry, channels: int, spatial: int) -> Ent
 
 
 def looked_up(node: AnyNode, table: Entry, indices: Sequence[Entry], sizes: Sequence[int]) -> Entry:
-    """The rows (N, places, C) of a table at int32 indices (N, places), one for each axis."""
+    """Return the rows (N, places, C) of a table at int32 indices (N, places), one for each axis."""
     flat = indices[0]
     for size, index in zip(sizes[1:], indices[1:], strict=True):
         flat = node.step("elemwise_add", node.step("_mul_scalar", flat, suffix="line", scalar=size), index)
@@ -120,7 +120,7 @@ Tap = tuple[Entry, Entry | None]
 
 
 def _neighbours(node: ExportNode[GridSample], numbers: Entry, size: int) -> list[Tap]:
-    """The index of each neighbour on one axis and its weight (None for 1), from positions in [-1, 1]."""
+    """Return the index of each neighbour on one axis and its weight (None for 1), from positions in [-1, 1]."""
     op = node.op
     half = (size - 1) / 2 if op.align_corners else size / 2
     indices = node.step("_mul_scalar", numbers, suffix="scaled", scalar=half)

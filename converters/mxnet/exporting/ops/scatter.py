@@ -54,7 +54,7 @@ def _place(node: AnyNode, vectors: Entry, updates: Entry, sizes: tuple[int, ...]
 
 
 def _sizes(node: AnyNode, slot: int) -> tuple[int, ...]:
-    """The sizes of an operand."""
+    """Return the sizes of an operand."""
     result = node.fixed(node.shape(slot), node.input(slot).name)
     if 0 in result:
         node.refuse("MXNet has no tensors without elements")
@@ -62,7 +62,8 @@ def _sizes(node: AnyNode, slot: int) -> tuple[int, ...]:
 
 
 def _updates(node: ExportNode[Scatter]) -> Entry:
-    """The updates in the dtype that carries the data, where they are only placed; in their own for arithmetic."""
+    """Return the updates in the dtype that carries the data, where they are only placed; in their own for
+    arithmetic."""
     if node.op.reduction is not ir.Reduction.NONE:
         return node.entry(2)
     updates, held = node.input(2), node.export.carried(node.input(0))
@@ -148,7 +149,7 @@ def _finish(node: AnyNode, entry: Entry, dtype: DType, sizes: tuple[int, ...]) -
 
 
 def _product_dtype(node: ExportNode[Scatter]) -> DType:
-    """The dtype of products: ONNX has none of 8-bit integers, whose last bits are the same in int32."""
+    """Return the dtype of products: ONNX has none of 8-bit integers, whose last bits are the same in int32."""
     small = node.op.reduction is ir.Reduction.MUL and node.dtype() in (DType.INT8, DType.UINT8)
     return DType.INT32 if small else node.dtype()
 
@@ -156,7 +157,7 @@ def _product_dtype(node: ExportNode[Scatter]) -> DType:
 def _spread(
     node: ExportNode[Scatter], hot: Entry, updates: Entry, data: Entry, shape: tuple[int, ...]
 ) -> Entry:
-    """Each update at its place, what changes nothing elsewhere: 1 for a product, else the data."""
+    """Return each update at its place, what changes nothing elsewhere: 1 for a product, else the data."""
     hot = node.step("broadcast_to", hot, suffix="hot_everywhere", shape=shape)
     updates = node.step("broadcast_to", updates, suffix="everywhere", shape=shape)
     if node.op.reduction is ir.Reduction.MUL:

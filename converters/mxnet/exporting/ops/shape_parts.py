@@ -90,12 +90,12 @@ def export_slice(node: ExportNode[ir.Slice]) -> None:
 
 
 def _is_inside(size: Dim, begin: int | None, end: int | None) -> bool:
-    """Whether slice_axis takes these bounds, which must not lie beyond the axis: those of an open one may."""
+    """Return whether slice_axis takes these bounds, which must not lie beyond the axis: those of an open one may."""
     return end is not None and (isinstance(size, int) or (end < 0 <= (begin or 0)))
 
 
 def _cut(node: AnyNode, entry: Entry, axis: int, part: slice) -> Entry:
-    """A part along one axis: slice_axis, or where it goes by steps take of the places."""
+    """Return a part along one axis: slice_axis, or where it goes by steps take of the places."""
     if part.step == 1:
         begin, end = part.start or 0, str(part.stop)
         return node.step("slice_axis", entry, suffix=f"axis{axis}", axis=axis, begin=begin, end=end)

@@ -18,7 +18,7 @@ MOST = 1 << 26
 
 
 def _roots(node: ExportNode[ir.DFT | ir.STFT], taken: int, given: int, length: int, parts: int) -> NDArray[np.float64]:
-    """The matrix (taken * parts, given * parts of the result) of a transform of `length`.
+    """Return the matrix (taken * parts, given * parts of the result) of a transform of `length`.
 
     Rows are places of the signal with real and imaginary part, columns places of the result. A one-sided inverse takes
     half a spectrum, of which all but the ends stand for two places, and gives real numbers.
@@ -49,7 +49,7 @@ def _roots(node: ExportNode[ir.DFT | ir.STFT], taken: int, given: int, length: i
 
 
 def _transformed(node: AnyNode, data: Entry, rank: int, matrix: NDArray[np.float64], given: int) -> Entry:
-    """The product of (..., taken, parts) with the matrix, as (..., given, parts of the result)."""
+    """Return the product of (..., taken, parts) with the matrix, as (..., given, parts of the result)."""
     wide = product_dtype(node.dtype())
     if wide is not node.dtype():
         data = node.step("Cast", data, suffix="wide", dtype=wide.value)

@@ -21,7 +21,7 @@ def emit_first(node: AnyNode, op: str, *inputs: Entry, carried: DType | None = N
 
 
 def is_used(node: AnyNode, slot: int) -> bool:
-    """Whether something depends on a result."""
+    """Return whether something depends on a result."""
     if slot >= len(node.node.outputs):
         return False
     value: Value = node.node.outputs[slot]
@@ -29,23 +29,23 @@ def is_used(node: AnyNode, slot: int) -> bool:
 
 
 def held(node: AnyNode, slot: int = 0) -> DType:
-    """The dtype in which MXNet holds an operand."""
+    """Return the dtype in which MXNet holds an operand."""
     return held_dtype(node.dtype(slot))
 
 
 def computing(node: AnyNode, slot: int = 0) -> DType:
-    """The dtype of floats in which to compute: float32 for float16, of which MXNet's CPU has neither products nor sums
-    without loss, and for integers."""
+    """Return the dtype of floats in which to compute: float32 for float16, of which MXNet's CPU has neither products
+    nor sums without loss, and for integers."""
     return DType.FLOAT64 if held(node, slot) is DType.FLOAT64 else DType.FLOAT32
 
 
 def wide(node: AnyNode, slot: int) -> Entry:
-    """An operand in the dtype in which to compute with the first one."""
+    """Return an operand in the dtype in which to compute with the first one."""
     return cast(node, node.entry(slot), held(node, slot), computing(node))
 
 
 def cast(node: AnyNode, entry: Entry, own: DType, wanted: DType) -> Entry:
-    """The entry in another dtype, itself if it has that."""
+    """Return the entry in another dtype, itself if it has that."""
     return entry if own is wanted else node.export.cast(entry, wanted)
 
 
@@ -75,7 +75,7 @@ def bind_last(node: AnyNode, entry: Entry) -> None:
 
 
 def same_truths(node: AnyNode, values: Sequence[Value]) -> tuple[list[Entry], DType | None]:
-    """The entries of values of one dtype, and what carries them: truths carried differently meet as float32."""
+    """Return the entries of values of one dtype, and what carries them: truths carried differently meet as float32."""
     export = node.export
     if all(value.dtype is not DType.BOOL for value in values):
         return [export.entry(value) for value in values], None
@@ -87,7 +87,7 @@ def same_truths(node: AnyNode, values: Sequence[Value]) -> tuple[list[Entry], DT
 
 
 def along(entry: Entry, node: AnyNode, axis: int, rank: int, suffix: str) -> Entry:
-    """A vector as a tensor that broadcasts along one axis of `rank`."""
+    """Return a vector as a tensor that broadcasts along one axis of `rank`."""
     if axis == rank - 1:
         return entry
     return node.step("Reshape", entry, suffix=suffix, shape=(*(1,) * axis, -1, *(1,) * (rank - axis - 1)))

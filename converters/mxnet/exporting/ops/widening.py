@@ -42,7 +42,7 @@ FUNCTIONS: frozenset[type[Operator]] = frozenset(
 
 
 def is_narrow(node: Node) -> bool:
-    """Whether the results of a node must be brought back into a dtype that MXNet holds in a wider one.
+    """Return whether the results of a node must be brought back into a dtype that MXNet holds in a wider one.
 
     Sums and products of integers agree in the bits that count; of floats they and other functions are computed with
     more digits, of which the result keeps those that it has. Refuses other operators, and operands that MXNet has no

@@ -21,6 +21,6 @@ FAMILIES = (
 
 @cache
 def import_table() -> FamilyTable[str, ImportFunction]:
-    """The import function of every MXNet operator that can be imported, by canonical name."""
+    """Return the import function of every MXNet operator that can be imported, by canonical name."""
     families = [*(f"ops.{family}" for family in FAMILIES), *(f"rare.{family}" for family in rare.FAMILIES)]
     return FamilyTable("graphir.converters.mxnet.importing", families, "IMPORTS", convert=checked)

@@ -114,7 +114,7 @@ CHECKS: dict[str, Check] = {
 
 
 def checked(name: str, function: ImportFunction) -> ImportFunction:
-    """The import function behind the operator's check, if it has one."""
+    """Return the import function behind the operator's check, if it has one."""
     check = CHECKS.get(name)
     if check is None:
         return function

@@ -45,7 +45,7 @@ def import_foreach(node: ImportNode) -> Sequence[Value]:
 
 
 def _slice(node: ImportNode, body: Graph, value: Value) -> Value:
-    """What an iteration takes of a value; without numpy's shapes that of a vector keeps an axis."""
+    """Return what an iteration takes of a value; without numpy's shapes that of a vector keeps an axis."""
     shape = node.shape(value)
     taken = body.add_input(body.fresh_name("slice"), TensorType(value.dtype, shape[1:]))
     if len(shape) > 1 or node.np_shape:
@@ -88,7 +88,7 @@ def import_while_loop(node: ImportNode) -> Sequence[Value]:
 
 
 def _filled(node: ImportNode, value: Value, most: int) -> Value:
-    """The rows of a value and zeros behind them, `most` in all."""
+    """Return the rows of a value and zeros behind them, `most` in all."""
     if value.dtype is None:
         node.refuse(f"the dtype of {value.name} is unknown; state those of the inputs")
     sizes, zero, one = node.step(Shape(), value), node.vector([0]), node.vector([1])
@@ -124,7 +124,7 @@ def import_cond(node: ImportNode) -> Sequence[Value]:
 
 
 def _places(node: ImportNode, key: str, count: int) -> Sequence[int]:
-    """An attribute of positions, each below `count`. Refuses others."""
+    """Return an attribute of positions, each below `count`. Refuses others."""
     result: Sequence[int] = node.attrs[key]
     if not set(result) <= set(range(count)):
         node.refuse(f"{key} is {str(result)[:60]}, expected positions below {count}")
@@ -132,7 +132,7 @@ def _places(node: ImportNode, key: str, count: int) -> Sequence[int]:
 
 
 def _truth(node: ImportNode, heads: Sequence[Value], graph: Graph) -> Value:
-    """A number of one element as a condition: true unless it is 0."""
+    """Return a number of one element as a condition: true unless it is 0."""
     if len(heads) != 1:
         node.refuse(f"its condition gives {len(heads)} values, expected one")
     bit = graph.add(Cast(DType.BOOL), heads[0], name=graph.fresh_name(f"{node.name}_truth"))
@@ -153,7 +153,7 @@ def close_body(node: ImportNode, body: Graph, heads: Sequence[Value]) -> None:
 
 
 def _names_inside(body: Graph) -> set[str]:
-    """The names of what the graphs inside a body hold."""
+    """Return the names of what the graphs inside a body hold."""
     result: set[str] = set()
     pending = [inner for node in body.nodes for inner in node.subgraphs]
     while pending:

@@ -25,7 +25,7 @@ from graphir.types import UNKNOWN, Dim, DType, Shape
 
 
 def convolution_operator(node: ImportNode) -> Conv:
-    """The convolution that the attributes state, of data with the channels in front."""
+    """Return the convolution that the attributes state, of data with the channels in front."""
     attrs = node.attrs
     kernel = attrs["kernel"]
     rank = len(kernel)
@@ -106,7 +106,7 @@ def import_deconvolution(node: ImportNode) -> Value:
 
 
 def _is_known(shape: Shape | None, rank: int) -> bool:
-    """Whether the spatial sizes are numbers."""
+    """Return whether the spatial sizes are numbers."""
     return shape is not None and all(isinstance(size, int) for size in shape[2 : 2 + rank])
 
 

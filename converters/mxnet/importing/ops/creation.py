@@ -24,7 +24,7 @@ SMALL = 4096
 
 
 def dtype_of(node: ImportNode) -> DType:
-    """The attribute `dtype`: a name, or one of MXNet's numbers, of which -1 means float32."""
+    """Return the attribute `dtype`: a name, or one of MXNet's numbers, of which -1 means float32."""
     stated = node.attrs.get("dtype")
     if isinstance(stated, int):
         return DType(TYPE_FLAGS.get(stated, "float32"))
@@ -32,12 +32,12 @@ def dtype_of(node: ImportNode) -> DType:
 
 
 def as_constant(node: ImportNode, elements: np.ndarray) -> Value:  # type: ignore[type-arg]
-    """The node's result as a constant under the node's name."""
+    """Return the node's result as a constant under the node's name."""
     return node.graph.constant(elements, name=node.output_names[0])
 
 
 def filled(value: float | None) -> ImportFunction:
-    """A tensor of `shape` holding one value (the attribute `value` if None).
+    """Return a tensor of `shape` holding one value (the attribute `value` if None).
 
     Open sizes (0, or -1 under np_shape) follow from the users.
     """

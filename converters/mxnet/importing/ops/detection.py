@@ -136,7 +136,7 @@ def _area(node: ImportNode, sides: Value, suffix: str) -> Value:
 
 
 def _halves(node: ImportNode, boxes: Value, suffix: str) -> tuple[Value, Value]:
-    """The first two and the last two numbers of boxes (..., 4)."""
+    """Return the first two and the last two numbers of boxes (..., 4)."""
     axis = node.vector([-1])
     first = node.step(Slice(), boxes, node.vector([0]), node.vector([2]), axis, suffix=f"{suffix}_first")
     return first, node.step(Slice(), boxes, node.vector([2]), node.vector([4]), axis, suffix=f"{suffix}_last")

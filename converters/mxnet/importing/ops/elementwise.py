@@ -18,7 +18,7 @@ from graphir.types import DType, TensorType
 
 
 def unary(op: Operator) -> ImportFunction:
-    """A unary operator that the IR has under another name."""
+    """Return a unary operator that the IR has under another name."""
 
     def import_unary(node: ImportNode) -> Value:
         return node.emit(op, node.input(0))
@@ -27,7 +27,7 @@ def unary(op: Operator) -> ImportFunction:
 
 
 def binary(op: Operator, *, alike: bool = False) -> ImportFunction:
-    """A binary operator that the IR has: `elemwise_*` with equal shapes, `broadcast_*` without.
+    """Return a binary operator that the IR has: `elemwise_*` with equal shapes, `broadcast_*` without.
 
     `alike`: MXNet wants equal shapes, of which the IR's operator knows nothing.
     """
@@ -41,12 +41,12 @@ def binary(op: Operator, *, alike: bool = False) -> ImportFunction:
 
 
 def power_of(op: ir.Pow) -> ImportFunction:
-    """A tensor raised to the power of another."""
+    """Return a tensor raised to the power of another."""
     return lambda node: power(node, op, node.input(0), node.input(1))
 
 
 def import_mod(node: ImportNode) -> Value:
-    """The remainder of two tensors."""
+    """Return the remainder of two tensors."""
     left, right = node.input(0), node.input(1)
     if node.op == "_mod":
         node.same_shapes(left, right)
@@ -60,7 +60,7 @@ def _as_data(node: ImportNode, condition: Value, like: Value) -> Value:
 
 
 def comparison(op: Operator, *, negate: bool = False) -> ImportFunction:
-    """A comparison of two tensors."""
+    """Return a comparison of two tensors."""
 
     def import_comparison(node: ImportNode) -> Value:
         left, right = node.input(0), node.input(1)
@@ -73,7 +73,7 @@ def comparison(op: Operator, *, negate: bool = False) -> ImportFunction:
 
 
 def logical(op: Operator) -> ImportFunction:
-    """A logical operator on two tensors of numbers, where anything but 0 is true."""
+    """Return a logical operator on two tensors of numbers, where anything but 0 is true."""
 
     def import_logical(node: ImportNode) -> Value:
         left = node.input(0)
@@ -89,7 +89,7 @@ def import_logical_not(node: ImportNode) -> Value:
 
 
 def import_add_n(node: ImportNode) -> Value:
-    """The sum of any number of tensors of one shape."""
+    """Return the sum of any number of tensors of one shape."""
     values = node.inputs
     if len(values) == 1:
         return values[0]
@@ -118,7 +118,7 @@ def import_clip(node: ImportNode) -> Value:
 
 
 def _is_limit(limit: float, dtype: DType) -> bool:
-    """Whether elements of the dtype can be held against the limit in their own dtype."""
+    """Return whether elements of the dtype can be held against the limit in their own dtype."""
     if dtype.is_float or math.isnan(limit):
         return True
     # MXNet compares as float32, in which integers beyond 2^24 are rounded.
@@ -126,7 +126,7 @@ def _is_limit(limit: float, dtype: DType) -> bool:
 
 
 def _clip_by_parts(node: ImportNode, data: Value, low: float, high: float) -> Value:
-    """The definition itself: for limits in the wrong order, and for those that integers cannot hold."""
+    """Return the definition itself: for limits in the wrong order, and for those that integers cannot hold."""
     wide = data if data.dtype is None or data.dtype.is_float else node.cast(data, DType.FLOAT32)
     result = data
     for limit, compare in ((low, ir.Less()), (high, ir.Greater())):
@@ -162,8 +162,8 @@ def import_amp_cast(node: ImportNode) -> Value:
 
 
 def import_amp_multicast(node: ImportNode) -> Sequence[Value]:
-    """All inputs of 16 and 32 floating bits in float32 if one is, else in the dtype of the first input, whichever that
-    is; with `cast_narrow` in the narrowest among them, of float16 and bfloat16 the last."""
+    """Return all inputs of 16 and 32 floating bits in float32 if one is, else in the dtype of the first input,
+    whichever that is; with `cast_narrow` in the narrowest among them, of float16 and bfloat16 the last."""
     values = node.inputs
     if any(value.dtype is None for value in values):
         node.refuse("the dtype of an input is unknown; state the inputs' dtypes")
@@ -197,7 +197,8 @@ def import_where(node: ImportNode) -> Value:
 
 
 def _along_the_first(node: ImportNode, condition: Value, x: Value) -> Value:
-    """A condition whose elements each choose a stretch of x, as MXNet divides the places of x by their number."""
+    """Return a condition whose elements each choose a stretch of x, as MXNet divides the places of x by their
+    number."""
     rank, wanted = node.rank(condition), node.rank(x)
     if rank < wanted and (rank == 1 or node.shape(condition) == node.shape(x)[:rank]):
         kept = [-1] if rank == 1 else [0] * rank

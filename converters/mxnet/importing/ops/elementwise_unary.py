@@ -21,14 +21,14 @@ def _fraction_above(node: ImportNode, value: Value, floor: Value, op: Operator) 
 
 
 def import_rint(node: ImportNode) -> Value:
-    """The nearest integer, of two equally near ones the smaller; ONNX's Round would take the even one."""
+    """Return the nearest integer, of two equally near ones the smaller; ONNX's Round would take the even one."""
     data = node.input(0)
     floor = node.step(ir.Floor(), data)
     return node.emit(ir.Add(), floor, _fraction_above(node, data, floor, ir.Greater()))
 
 
 def import_round(node: ImportNode) -> Value:
-    """The nearest integer, of two equally near ones the one farther from 0."""
+    """Return the nearest integer, of two equally near ones the one farther from 0."""
     data = node.input(0)
     size = node.step(ir.Abs(), data)
     floor = node.step(ir.Floor(), size)

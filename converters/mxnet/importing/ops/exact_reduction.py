@@ -35,13 +35,13 @@ NAN_WINS = "NaN wins or loses as the runtime has it; in MXNet it wins"
 
 
 def reduced_axes(data: Value, axes: Axes) -> tuple[int, ...]:
-    """The axes counted from the front; all for None."""
+    """Return the axes counted from the front; all for None."""
     rank = len(data.shape or ())
     return tuple(range(rank)) if axes is None else tuple(axis % rank for axis in axes)
 
 
 def _reduced_sizes(data: Value, axes: Axes) -> dict[int, int] | None:
-    """The sizes of the reduced axes, whatever the others have; None if one is not known."""
+    """Return the sizes of the reduced axes, whatever the others have; None if one is not known."""
     if data.shape is None:
         return None
     result = {axis: static_size(data, axis) for axis in reduced_axes(data, axes)}
@@ -50,14 +50,15 @@ def _reduced_sizes(data: Value, axes: Axes) -> dict[int, int] | None:
 
 
 def of_bool(node: ImportNode, kind: Kind, data: Value, reduce: Reduce) -> Value:
-    """Whether any element is true, or (products and minima) all are; of no elements a sum is false, the largest too."""
+    """Return whether any element is true, or (products and minima) all are; of no elements a sum is false, the largest
+    too."""
     wide = node.cast(data, DType.INT32, suffix="wide")
     whole = kind in (ir.ReduceProd, ir.ReduceMin)
     return node.cast(reduce(ir.ReduceMin if whole else ir.ReduceSum, wide), DType.BOOL, suffix="bool")
 
 
 def of_integers(node: ImportNode, kind: Kind, data: Value, axes: Axes, reduce: Reduce) -> Value:
-    """The sum, product or mean of integers in their own dtype; other reductions as they are."""
+    """Return the sum, product or mean of integers in their own dtype; other reductions as they are."""
     if kind is ir.ReduceMean:
         return mean_of_integers(node, data, axes, reduce)
     if kind is ir.ReduceSum and data.dtype is not DType.INT64:
@@ -85,7 +86,7 @@ def _sum_of_narrow(node: ImportNode, data: Value, reduce: Reduce) -> Value:
 
 
 def _halved(node: ImportNode, op: Operator, data: Value, axis: int) -> Value:
-    """An axis reduced to one element by `op` on its halves, again and again."""
+    """Return an axis reduced to one element by `op` on its halves, again and again."""
     indices = node.vector([axis])
 
     def part(value: Value, begin: int, end: int) -> Value:
@@ -102,7 +103,7 @@ def _halved(node: ImportNode, op: Operator, data: Value, axis: int) -> Value:
 
 
 def mean_of_integers(node: ImportNode, data: Value, axes: Axes, reduce: Reduce) -> Value:
-    """The sum, which wraps around, divided toward 0 by the number of elements, which wraps around too."""
+    """Return the sum, which wraps around, divided toward 0 by the number of elements, which wraps around too."""
     total = of_integers(node, ir.ReduceSum, data, axes, reduce)
     assert data.dtype is not None
     node.decide(
@@ -120,7 +121,7 @@ def mean_of_integers(node: ImportNode, data: Value, axes: Axes, reduce: Reduce) 
 
 
 def of_nothing(data: Value, axes: Axes) -> bool:
-    """Whether the reduced axes are known to have no elements."""
+    """Return whether the reduced axes are known to have no elements."""
     return 0 in (_reduced_sizes(data, axes) or {}).values()
 
 
@@ -136,7 +137,7 @@ def with_nan(node: ImportNode, kind: Kind, data: Value, reduce: Reduce) -> Value
 
 
 def _unless(node: ImportNode, spoiled: Value, result: Value, reduce: Reduce) -> Value:
-    """The result, or not a number where one of the elements spoils it; of no elements the result."""
+    """Return the result, or not a number where one of the elements spoils it; of no elements the result."""
     any_spoiled = reduce(ir.ReduceSum, node.cast(spoiled, DType.FLOAT32, suffix="spoiled"))
     condition = node.cast(any_spoiled, DType.BOOL, suffix="spoiled")
     return node.step(ew.Where(), condition, node.scalar_like(result, math.nan), result, suffix="exact")
@@ -164,7 +165,7 @@ def compensated(
 
 
 def _last_number(node: ImportNode, data: Value, places: NDArray[np.int32], axes: Axes) -> Value:
-    """The place of the last element that is a number; -1 without one."""
+    """Return the place of the last element that is a number; -1 without one."""
     none = node.constant(-1, DType.INT32)
     numbers = node.step(ew.Where(), node.step(ew.IsNaN(), data), none, node.constant(places), suffix="numbers")
     over = node.vector(reduced_axes(data, axes))
@@ -172,7 +173,8 @@ def _last_number(node: ImportNode, data: Value, places: NDArray[np.int32], axes:
 
 
 def norm_of_integers(node: ImportNode, data: Value, reduce_keeping: Reduce, reduce: Reduce) -> Value:
-    """The largest magnitude times the root of how often it occurs: MXNet scales by it and divides as integers do."""
+    """Return the largest magnitude times the root of how often it occurs: MXNet scales by it and divides as integers
+    do."""
     largest, count = largest_and_count(node, data, reduce_keeping, reduce)
     root = node.step(ew.Sqrt(), count, suffix="root")
     result = node.step(ew.Mul(), node.cast(largest, DType.FLOAT64), number_or_zero(node, root), suffix="norm")
@@ -181,8 +183,8 @@ def norm_of_integers(node: ImportNode, data: Value, reduce_keeping: Reduce, redu
 
 
 def largest_and_count(node: ImportNode, data: Value, reduce_keeping: Reduce, reduce: Reduce) -> tuple[Value, Value]:
-    """The largest magnitude of integers (int64) and how often it occurs (float64), which the data's dtype counts: a
-    number that has no place in it wraps around."""
+    """Return the largest magnitude of integers (int64) and how often it occurs (float64), which the data's dtype
+    counts: a number that has no place in it wraps around."""
     node.decide(
         DecisionKind.INTEGER_DATA, f"the norm of {data.dtype} data is that of its largest elements alone, as in MXNet"
     )

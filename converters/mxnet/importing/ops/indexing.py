@@ -24,12 +24,12 @@ from graphir.types import UNKNOWN, DType, TensorType, unify_shape
 
 
 def _integers(node: ImportNode, value: Value) -> Value:
-    """The value as int64, fractions dropped."""
+    """Return the value as int64, fractions dropped."""
     return node.cast(value, DType.INT64)
 
 
 def _inside(node: ImportNode, indices: Value, data: Value, axis: int, mode: str) -> Value:
-    """The indices as int64 on an axis of the data."""
+    """Return the indices as int64 on an axis of the data."""
     result = _integers(node, indices)
     if mode == "raise":
         told = "raise: onnxruntime fails too on an index outside the axis, but counts one below 0 from the end"
@@ -79,7 +79,7 @@ def import_batch_take(node: ImportNode) -> Value:
 
 
 def import_pick(node: ImportNode) -> Value:
-    """One element of each slice along an axis; axis None picks from the flattened data."""
+    """Return one element of each slice along an axis; axis None picks from the flattened data."""
     data, indices, axis = node.input(0), node.input(1), node.attrs["axis"]
     mode = node.attrs["mode"]
     if axis is None:
@@ -128,7 +128,7 @@ def import_scatter_nd(node: ImportNode) -> Value:
 
 
 def import_one_hot(node: ImportNode) -> Value:
-    """A new last axis of `depth`: on_value at the index.
+    """Return a new last axis of `depth`: on_value at the index.
 
     ONNX's OneHot would count negative indices from the end; in MXNet they hit nothing.
     """
@@ -188,7 +188,7 @@ def import_sequence_mask(node: ImportNode) -> Value:
 
 
 def import_sequence_last(node: ImportNode) -> Value:
-    """The last element of each sequence."""
+    """Return the last element of each sequence."""
     data = node.input(0)
     axis = _sequence_axis(node, data)
     if not node.attrs["use_sequence_length"]:
@@ -201,7 +201,7 @@ def import_sequence_last(node: ImportNode) -> Value:
 
 
 def import_sequence_reverse(node: ImportNode) -> Value:
-    """Each sequence of (T, N, ...) reversed up to its length; what follows stays."""
+    """Return each sequence of (T, N, ...) reversed up to its length; what follows stays."""
     data = node.input(0)
     if node.attrs["axis"] != 0:
         node.refuse(f"axis {node.attrs['axis']}; MXNet reverses along axis 0 only")

@@ -21,7 +21,7 @@ Composition = Callable[[ImportNode, Value], Value]
 
 
 def is_integer(value: Value) -> bool:
-    """Whether the elements are known to be integers."""
+    """Return whether the elements are known to be integers."""
     return value.dtype is not None and value.dtype.is_integer
 
 
@@ -59,7 +59,7 @@ def _widened(node: ImportNode, wide: DType) -> list[Value]:
 
 
 def import_whole(node: ImportNode) -> Value:
-    """A function that rounds, of integers: they are round, but those of 64 bits go through float64."""
+    """Return a function that rounds, of integers: they are round, but those of 64 bits go through float64."""
     data = node.input(0)
     assert data.dtype is not None
     if data.dtype.bits < 64:
@@ -113,7 +113,7 @@ def _arccosh(node: ImportNode, data: Value) -> Value:
 
 
 def in_single(op: Operator) -> Composition:
-    """A function whose few results for integers are far enough from whole numbers that float32 tells them."""
+    """Return a function whose few results for integers are far enough from whole numbers that float32 tells them."""
 
     def compose(node: ImportNode, data: Value) -> Value:
         result = node.step(op, node.cast(data, DType.FLOAT32, suffix="single"))
@@ -123,7 +123,7 @@ def in_single(op: Operator) -> Composition:
 
 
 def saturating(least: float) -> Composition:
-    """A function of which only 0, and -1 and 1 from `least` on, are left when the fraction is dropped."""
+    """Return a function of which only 0, and -1 and 1 from `least` on, are left when the fraction is dropped."""
 
     def compose(node: ImportNode, data: Value) -> Value:
         far = node.step(ir.GreaterOrEqual(), node.step(ir.Abs(), data), node.scalar_like(data, least))
@@ -212,7 +212,7 @@ ROUNDING = ("_contrib_round_ste", "ceil", "fix", "floor", "rint", "round", "trun
 
 
 def with_integers(table: dict[str, ImportFunction]) -> dict[str, ImportFunction]:
-    """The table, its functions of real numbers taking integers too."""
+    """Return the table, its functions of real numbers taking integers too."""
     result = dict(table)
     for name, function in table.items():
         if name in COMPOSITIONS:
@@ -225,12 +225,12 @@ def with_integers(table: dict[str, ImportFunction]) -> dict[str, ImportFunction]
 
 
 def truth(node: ImportNode, value: Value) -> Value:
-    """Whether each element is not zero."""
+    """Return whether each element is not zero."""
     return node.cast(value, DType.BOOL)
 
 
 def power(node: ImportNode, op: ir.Pow, base: Value, exponent: Value) -> Value:
-    """The base raised to the power. Integers go through float32, the fraction dropped, as in MXNet."""
+    """Return the base raised to the power. Integers go through float32, the fraction dropped, as in MXNet."""
     if not is_integer(base):
         return node.emit(op, base, exponent)
     assert base.dtype is not None
@@ -245,7 +245,8 @@ def power(node: ImportNode, op: ir.Pow, base: Value, exponent: Value) -> Value:
 
 
 def remainder_of_floats(node: ImportNode, left: Value, right: Value, *, positive: bool) -> Value:
-    """The remainder with the sign of the divisor, which is known: C's fmod, plus the divisor where its sign differs."""
+    """Return the remainder with the sign of the divisor, which is known: C's fmod, plus the divisor where its sign
+    differs."""
     rest = node.step(ir.Mod(fmod=True), left, right, suffix="fmod")
     zero = node.scalar_like(left, 0)
     other = node.step(ir.Less() if positive else ir.Greater(), rest, zero, suffix="other_sign")
@@ -253,7 +254,7 @@ def remainder_of_floats(node: ImportNode, left: Value, right: Value, *, positive
 
 
 def modulo(node: ImportNode, left: Value, right: Value) -> Value:
-    """The remainder with the divisor's sign; where the divisor is 0, MXNet gives 0."""
+    """Return the remainder with the divisor's sign; where the divisor is 0, MXNet gives 0."""
     if left.dtype is DType.INT64:
         return _modulo_of_doubles(node, left, right)
     if is_integer(right):  # of integers -1 and 1 leave none either, and -1 cannot divide the lowest one
@@ -277,7 +278,7 @@ def _modulo_of_doubles(node: ImportNode, left: Value, right: Value) -> Value:
 
 
 def is_signed(value: Value) -> bool:
-    """Whether the elements may be below 0."""
+    """Return whether the elements may be below 0."""
     return value.dtype is not None and not value.dtype.value.startswith("u")
 
 

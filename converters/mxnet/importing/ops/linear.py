@@ -39,7 +39,8 @@ def import_fully_connected(node: ImportNode) -> Value:
 
 
 def import_dot(node: ImportNode) -> Value:
-    """The last axis of the first operand against the first of the second; transpose_a and _b take the other ends."""
+    """Return the last axis of the first operand against the first of the second; transpose_a and _b take the other
+    ends."""
     left, right = node.input(0), node.input(1)
     turn_left, turn_right = node.attrs["transpose_a"], node.attrs["transpose_b"]
     if not turn_left and not turn_right and right.rank == 2:
@@ -63,7 +64,7 @@ def import_dot(node: ImportNode) -> Value:
 
 
 def _swapped(node: ImportNode, value: Value, suffix: str) -> Value:
-    """The value with its last two axes exchanged."""
+    """Return the value with its last two axes exchanged."""
     rank = node.rank(value)
     if rank < 2:
         node.refuse(f"{value.name} has {rank} axes, expected 2 or more")
@@ -93,8 +94,8 @@ def import_batch_dot(node: ImportNode) -> Value:
 
 
 def by_factor(node: ImportNode, value: Value, factor: float) -> tuple[Operator, *tuple[Value, ...]]:
-    """A product times a factor, as an operator and its operands. Of a factor 0 BLAS makes zeros and reads nothing, not
-    the infinities and NaN that 0 times them would leave."""
+    """Return a product times a factor, as an operator and its operands. Of a factor 0 BLAS makes zeros and reads
+    nothing, not the infinities and NaN that 0 times them would leave."""
     if factor == 0.0:
         return Where(), node.constant(False, DType.BOOL), value, node.scalar_like(value, 0.0)
     return Mul(), value, node.scalar_like(value, factor)
@@ -132,7 +133,7 @@ def import_gemm2(node: ImportNode) -> Value:
 
 
 def _alike(node: ImportNode, result: Value, addend: Sequence[Value]) -> Value:
-    """The result, whose shape MXNet wants what is added to have too."""
+    """Return the result, whose shape MXNet wants what is added to have too."""
     node.same_shapes(result, *addend)
     return result
 
@@ -161,7 +162,7 @@ def interleaved_parts(node: ImportNode, value: Value, parts: int) -> tuple[Value
 
 
 def interleaved_part(node: ImportNode, split: Value, place: int, suffix: str) -> Value:
-    """One of the parts."""
+    """Return one of the parts."""
     return node.step(Gather(axis=2), split, node.constant(place), suffix=suffix)
 
 
@@ -174,7 +175,7 @@ def _scores(node: ImportNode, queries: Value, keys: Value, size: int) -> Value:
 
 
 def _attended(node: ImportNode, values: Value, size: int) -> Value:
-    """The second operand, attention (N * heads, T, S), times values (S, N * heads, d), as (T, N, heads * d)."""
+    """Return the second operand, attention (N * heads, T, S), times values (S, N * heads, d), as (T, N, heads * d)."""
     length, count = (UNKNOWN, UNKNOWN) if values.shape is None else values.shape[:2]
     attention = node.shaped(1, (count, UNKNOWN, length))  # of another one MXNet reads as many numbers as these are
     rows = node.step(Transpose((1, 0, 2)), values, suffix="values_first")

@@ -19,7 +19,8 @@ from graphir.types import UNKNOWN, Dim, DType, TensorType
 
 
 def _axis(node: ImportNode, data: Value, default: int) -> int:
-    """The attribute `axis`, as it is where the rank is unknown. Raises ShapeError for one that does not exist."""
+    """Return the attribute `axis`, as it is where the rank is unknown. Raises ShapeError for one that does not
+    exist."""
     axis = node.attrs.get("axis")
     axis = default if axis is None else int(axis)
     return axis if data.rank is None else normalize_axis(axis, data.rank)
@@ -30,7 +31,7 @@ def _size(data: Value, axis: int) -> Dim:
 
 
 def _moved(rank: int, source: int, target: int) -> tuple[int, ...]:
-    """The order of axes that brings the axis `source` to the place `target`."""
+    """Return the order of axes that brings the axis `source` to the place `target`."""
     order = [axis for axis in range(rank) if axis != source]
     order.insert(target, source)
     return tuple(order)
@@ -105,7 +106,7 @@ def _along_axis(node: ImportNode, op: ir.BatchNormalization, operands: tuple[Val
 
 
 def _ones(node: ImportNode, gamma: Value, beta: Value, axis: int) -> Value:
-    """What `fix_gamma` makes of gamma, recorded: ones, under the name of a gamma that nothing else reads."""
+    """Return what `fix_gamma` makes of gamma, recorded: ones, under the name of a gamma that nothing else reads."""
     text = "stated" if "fix_gamma" in node.attrs.stated else "not stated, but MXNet's default"
     if gamma.tensor is not None:
         distance = float(np.abs(gamma.tensor.numpy().astype(np.float64) - 1).max(initial=0.0))
@@ -157,7 +158,7 @@ def import_instance_norm(node: ImportNode) -> Value:
 
 
 def _stash(data: Value) -> DType:
-    """The dtype of statistics: float64 for float64, else float32, in which MXNet accumulates too."""
+    """Return the dtype of statistics: float64 for float64, else float32, in which MXNet accumulates too."""
     return DType.FLOAT64 if data.dtype is DType.FLOAT64 else DType.FLOAT32
 
 
@@ -184,7 +185,7 @@ def import_layer_norm(node: ImportNode) -> Imported:
 
 
 def _with_statistics(node: ImportNode, results: tuple[Value, ...], data: Value) -> Imported:
-    """The normalized data, the mean and the deviation in the data's dtype."""
+    """Return the normalized data, the mean and the deviation in the data's dtype."""
     result, mean, inverse = results
     deviation = node.step(Reciprocal(), inverse, suffix="deviation")
     dtype = data.dtype
@@ -229,7 +230,7 @@ def _grouped(node: ImportNode, data: Value, groups: int) -> Value:
 
 
 def _group_statistics(node: ImportNode, data: Value, groups: int, eps: float) -> tuple[Value, Value]:
-    """The mean and sqrt(variance + eps) of each sample's groups, in the data's dtype."""
+    """Return the mean and sqrt(variance + eps) of each sample's groups, in the data's dtype."""
     stash, dtype = _stash(data), data.dtype or DType.FLOAT32
     wide = data if dtype is stash else node.cast(data, stash)
     grouped, last = _grouped(node, wide, groups), node.vector([-1])
@@ -243,7 +244,8 @@ def _group_statistics(node: ImportNode, data: Value, groups: int, eps: float) ->
 
 
 def _restoring(node: ImportNode, data: Value) -> Value:
-    """The shape of data for a Reshape whose operand has data's first axis: numbers if one size at most is open."""
+    """Return the shape of data for a Reshape whose operand has data's first axis: numbers if one size at most is
+    open."""
     if data.shape is not None:
         sizes = [0, *(dim if isinstance(dim, int) else -1 for dim in data.shape[1:])]
         if sizes.count(-1) <= 1:

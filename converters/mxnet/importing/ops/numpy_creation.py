@@ -19,7 +19,7 @@ from graphir.types import DType
 
 
 def optional_integer(node: ImportNode, name: str) -> int | None:
-    """An attribute that MXNet's registry tells no kind of: an integer or None. Refuses other texts."""
+    """Return an attribute that MXNet's registry tells no kind of: an integer or None. Refuses other texts."""
     text = node.attrs[name]
     if text is None or text.strip() == "None":
         return None
@@ -69,7 +69,7 @@ def import_identity(node: ImportNode) -> Value:
 
 
 def import_logspace(node: ImportNode) -> Value:
-    """The powers of `base` with `num` exponents from start to stop, stop included by default."""
+    """Return the powers of `base` with `num` exponents from start to stop, stop included by default."""
     attrs = node.attrs
     if attrs["num"] < 0:
         node.refuse(f"num {attrs['num']}, expected 0 or more")
@@ -80,7 +80,7 @@ def import_logspace(node: ImportNode) -> Value:
 
 
 def import_indices(node: ImportNode) -> Value:
-    """The places of a grid with these dimensions: (axes, *dimensions)."""
+    """Return the places of a grid with these dimensions: (axes, *dimensions)."""
     sizes = node.attrs["dimensions"]
     if min(sizes, default=0) < 0:
         node.refuse(f"dimensions {sizes}, expected 0 or more")
@@ -115,7 +115,7 @@ def window(*weights: float) -> ImportFunction:
 
 
 def import_diag_indices_from(node: ImportNode) -> Value:
-    """The places of the main diagonal of a tensor whose sizes are all equal: (axes, size)."""
+    """Return the places of the main diagonal of a tensor whose sizes are all equal: (axes, size)."""
     data = node.input(0)
     rank = node.rank(data)
     if rank < 2:
@@ -162,7 +162,7 @@ def _diagonal(node: ImportNode, data: Value, k: int, axes: tuple[int, int]) -> V
 
 
 def import_diagflat(node: ImportNode) -> Value:
-    """A matrix with the elements, in their order, on diagonal k."""
+    """Return a matrix with the elements, in their order, on diagonal k."""
     data = node.input(0)
     if node.rank(data) == 0:
         node.refuse("a tensor without axes, which MXNet does not take")

@@ -21,7 +21,7 @@ Combine = Callable[[ImportNode, Value, Value], Value]
 
 
 def common_dtype(node: ImportNode, left: Value, right: Value) -> DType | None:
-    """The dtype of the result of two operands; None where one is unknown. Refuses signed with unsigned bytes."""
+    """Return the dtype of the result of two operands; None where one is unknown. Refuses signed with unsigned bytes."""
     first, second = left.dtype, right.dtype
     if first is None or second is None or first is second:
         return first or second
@@ -34,12 +34,12 @@ def common_dtype(node: ImportNode, left: Value, right: Value) -> DType | None:
 
 
 def as_dtype(node: ImportNode, value: Value, dtype: DType | None) -> Value:
-    """The value in the dtype."""
+    """Return the value in the dtype."""
     return value if dtype is None or value.dtype in (None, dtype) else node.cast(value, dtype)
 
 
 def mixed(combine: Combine, *, of_bool: Combine | None = None, integers: bool = True) -> ImportFunction:
-    """An operator of two tensors in their common dtype, `of_bool` where that is bool (None: MXNet refuses it).
+    """Return an operator of two tensors in their common dtype, `of_bool` where that is bool (None: MXNet refuses it).
 
     Without `integers` MXNet takes different dtypes of integers only if the shapes differ.
     """
@@ -59,12 +59,12 @@ def mixed(combine: Combine, *, of_bool: Combine | None = None, integers: bool = 
 
 
 def by(op: Operator) -> Combine:
-    """The IR's operator of two operands."""
+    """Return the IR's operator of two operands."""
     return lambda node, left, right: node.emit(op, left, right)
 
 
 def raised(node: ImportNode, left: Value, right: Value) -> Value:
-    """A power of two tensors of one dtype."""
+    """Return a power of two tensors of one dtype."""
     return power(node, ir.Pow(), left, right)
 
 
@@ -74,7 +74,7 @@ def raised_bool(node: ImportNode, left: Value, right: Value) -> Value:
 
 
 def import_power(node: ImportNode) -> Value:
-    """A power; of a float and an integer it is computed in float64, in which large integers stay odd or even."""
+    """Return a power; of a float and an integer it is computed in float64, in which large integers stay odd or even."""
     left, right = node.input(0), node.input(1)
     dtype = common_dtype(node, left, right)
     integers = [value.dtype is not None and value.dtype.is_integer for value in (left, right)]
@@ -105,7 +105,7 @@ def same_dtypes(node: ImportNode) -> tuple[Value, Value]:
 
 
 def comparison(op: Operator, of_bool: Combine, *, negate: bool = False) -> ImportFunction:
-    """A comparison of two tensors of one dtype, `of_bool` for bool ones; the result is bool."""
+    """Return a comparison of two tensors of one dtype, `of_bool` for bool ones; the result is bool."""
 
     def import_comparison(node: ImportNode) -> Value:
         left, right = same_dtypes(node)
@@ -119,7 +119,7 @@ def comparison(op: Operator, of_bool: Combine, *, negate: bool = False) -> Impor
 
 
 def turned(op: Operator, slot: int) -> Combine:
-    """A logical operator of two operands, one of them negated."""
+    """Return a logical operator of two operands, one of them negated."""
 
     def combine(node: ImportNode, left: Value, right: Value) -> Value:
         operands = [left, right]
@@ -130,7 +130,7 @@ def turned(op: Operator, slot: int) -> Combine:
 
 
 def import_logical_not(node: ImportNode) -> Value:
-    """Whether the element is 0."""
+    """Return whether the element is 0."""
     data = node.input(0)
     return node.emit(ir.Not(), data if data.dtype is DType.BOOL else truth(node, data))
 
@@ -167,7 +167,7 @@ def dividing(*, reverse: bool = False) -> ImportFunction:
 
 
 def scalar_comparison(op: Operator, *, negate: bool = False) -> ImportFunction:
-    """A comparison with the scalar in the dtype of the computation; the result is bool."""
+    """Return a comparison with the scalar in the dtype of the computation; the result is bool."""
 
     def import_comparison(node: ImportNode) -> Value:
         if node.input(0).dtype is DType.BOOL:

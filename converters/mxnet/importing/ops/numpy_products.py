@@ -35,8 +35,8 @@ def import_matmul(node: ImportNode) -> Value:
 
 
 def _einsum(node: ImportNode, op: Einsum, operands: Sequence[Value]) -> Value:
-    """The operator, or zeros where sums of no products are known to be: onnxruntime divides by 0 in some of them, which
-    ends its process."""
+    """Return the operator, or zeros where sums of no products are known to be: onnxruntime divides by 0 in some of
+    them, which ends its process."""
     terms, result = op.terms()
     sizes: dict[str, Dim] = {}
     for term, value in zip(terms, operands, strict=True):
@@ -49,7 +49,7 @@ def _einsum(node: ImportNode, op: Einsum, operands: Sequence[Value]) -> Value:
 
 
 def _contracted(node: ImportNode, left: Value, right: Value, first: Sequence[int], second: Sequence[int]) -> Value:
-    """The products summed over pairs of axes; the other axes of the left stand before those of the right."""
+    """Return the products summed over pairs of axes; the other axes of the left stand before those of the right."""
     ranks = node.rank(left), node.rank(right)
     if sum(ranks) - len(first) > len(LETTERS):
         node.refuse(f"operands of {ranks[0]} and {ranks[1]} axes")
@@ -66,7 +66,8 @@ def _contracted(node: ImportNode, left: Value, right: Value, first: Sequence[int
 
 
 def import_dot(node: ImportNode) -> Value:
-    """The last axis of the left against the last but one of the right, its only one for a vector; scalars multiply."""
+    """Return the last axis of the left against the last but one of the right, its only one for a vector; scalars
+    multiply."""
     left, right = node.input(0), node.input(1)
     ranks = node.rank(left), node.rank(right)
     if 0 in ranks:
@@ -100,7 +101,7 @@ def import_tensordot_of_last(node: ImportNode) -> Value:
 
 
 def _with_equal_ellipses(node: ImportNode, terms: Sequence[str]) -> list[Value]:
-    """The operands, in which `...` stands for equally many axes, as ONNX's shape inference wants it."""
+    """Return the operands, in which `...` stands for equally many axes, as ONNX's shape inference wants it."""
     counts = {
         slot: node.rank(slot) - len(term.replace(".", "")) for slot, term in enumerate(terms) if "..." in term
     }

@@ -46,7 +46,7 @@ OF_BOOL = (DType.INT32, DType.INT64, DType.FLOAT32, DType.FLOAT64)
 
 
 def axes_of(node: ImportNode, data: Value, name: str = "axis", scalar: bool = True) -> Axes:
-    """The axes to reduce, from the front where the rank is known; None for all of them, () for none.
+    """Return the axes to reduce, from the front where the rank is known; None for all of them, () for none.
 
     Data without axes has none to reduce, whatever the attribute says, where `scalar` allows that.
     """
@@ -67,7 +67,7 @@ def axes_of(node: ImportNode, data: Value, name: str = "axis", scalar: bool = Tr
 
 
 def reducer(node: ImportNode, axes: Axes, keepdims: bool | None = None) -> Reduce:
-    """A function that reduces a value over the axes; of none it gives the value."""
+    """Return a function that reduces a value over the axes; of none it gives the value."""
     keep = bool(node.attrs["keepdims"]) if keepdims is None else keepdims
 
     def reduce(kind: Kind, value: Value) -> Value:
@@ -79,7 +79,7 @@ def reducer(node: ImportNode, axes: Axes, keepdims: bool | None = None) -> Reduc
 
 
 def reduces_nothing(data: Value, axes: Axes) -> bool:
-    """Whether a reduced axis is known to have no elements."""
+    """Return whether a reduced axis is known to have no elements."""
     if data.rank is None:
         return False
     return 0 in [static_size(data, axis) for axis in (range(data.rank) if axes is None else axes)]
@@ -92,7 +92,7 @@ def refuse_initial(node: ImportNode) -> None:
 
 
 def result_dtype(node: ImportNode, of_integers_too: bool) -> DType:
-    """The dtype of a sum, or of a mean: the attribute's, or that which the data's gives."""
+    """Return the dtype of a sum, or of a mean: the attribute's, or that which the data's gives."""
     data, wanted = node.input(0), node.attrs["dtype"]
     if wanted is not None:
         result = DType.of(wanted)
@@ -108,7 +108,7 @@ def result_dtype(node: ImportNode, of_integers_too: bool) -> DType:
 
 
 def total(node: ImportNode, kind: Kind, data: Value, wanted: DType, axes: Axes, reduce: Reduce) -> Value:
-    """The sum or product as MXNet accumulates it, in the dtype that is wanted."""
+    """Return the sum or product as MXNet accumulates it, in the dtype that is wanted."""
     source = data.dtype or DType.FLOAT32
     accumulator = source if wanted is source else ACCUMULATORS.get(source, source)
     if source.is_float:
@@ -142,7 +142,7 @@ def totals(kind: Kind) -> ImportFunction:
 
 
 def import_mean(node: ImportNode) -> Value:
-    """The sum in the result's dtype, divided by the number of elements in it; of no elements 0."""
+    """Return the sum in the result's dtype, divided by the number of elements in it; of no elements 0."""
     data = node.input(0)
     refuse_initial(node)
     axes = axes_of(node, data)
@@ -161,7 +161,8 @@ def import_mean(node: ImportNode) -> Value:
 
 
 def count_like(node: ImportNode, data: Value, result: Value, axes: Axes, less: int = 0) -> Value:
-    """How many elements each of the result's was made of, less a number, in its dtype, in which it wraps around."""
+    """Return how many elements each of the result's was made of, less a number, in its dtype, in which it wraps
+    around."""
     dtype = result.dtype or DType.FLOAT32
     sizes = [static_size(data, axis) for axis in (range(node.rank(data)) if axes is None else axes)]
     if None in sizes:
@@ -201,7 +202,8 @@ def extremes(kind: Kind) -> ImportFunction:
 
 
 def quantifier(every: bool) -> ImportFunction:
-    """Whether every element is other than 0, or any: how many are not so, or are, is counted. NaN is other than 0."""
+    """Return whether every element is other than 0, or any: how many are not so, or are, is counted. NaN is other than
+    0."""
 
     def import_quantifier(node: ImportNode) -> Value:
         data = node.input(0)

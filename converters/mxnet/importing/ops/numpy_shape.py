@@ -59,7 +59,7 @@ class _NumpyCodes(CodeWalk):
 
 
 def _entries(node: ImportNode, data: Value, codes: tuple[int, ...], reverse: bool) -> list[Entry]:
-    """What the codes mean. Numbers, -1 and codes from the left need not know the data's rank."""
+    """Return what the codes mean. Numbers, -1 and codes from the left need not know the data's rank."""
     rank: int | None = data.rank
     if rank is None and min(codes, default=0) < OPEN:
         rank = node.rank(data) if reverse else rank_if_known(node, data)
@@ -97,7 +97,7 @@ def import_reshape(node: ImportNode) -> Value:
 
 
 def import_transpose(node: ImportNode) -> Value:
-    """The axes in another order, reversed without `axes`; negative ones count from the end."""
+    """Return the axes in another order, reversed without `axes`; negative ones count from the end."""
     data, axes = node.input(0), node.attrs["axes"]
     if axes is None:
         return node.emit(Transpose(), data)
@@ -130,7 +130,7 @@ def import_squeeze(node: ImportNode) -> Value:
 
 
 def import_moveaxis(node: ImportNode) -> Value:
-    """The axes `source` at the places `destination`; the others stay in order."""
+    """Return the axes `source` at the places `destination`; the others stay in order."""
     data = node.input(0)
     rank = node.rank(data)
     source, destination = (
@@ -145,8 +145,8 @@ def import_moveaxis(node: ImportNode) -> Value:
 
 
 def import_roll(node: ImportNode) -> Value:
-    """The elements moved `shift` places along axes, those that leave at one end entering at the other; without axis
-    those of the flattened data."""
+    """Return the elements moved `shift` places along axes, those that leave at one end entering at the other; without
+    axis those of the flattened data."""
     data, shifts, axes = node.input(0), node.attrs["shift"], node.attrs["axis"]
     if shifts is None:
         node.refuse("shift is not given")
@@ -189,12 +189,12 @@ def _rolled(node: ImportNode, data: Value, shift: int, axis: int) -> Value:
 
 
 def new_axes(node: ImportNode, data: Value, axes: Sequence[int]) -> Value:
-    """The data with new axes of size 1."""
+    """Return the data with new axes of size 1."""
     return node.step(Unsqueeze(), data, node.vector(axes)) if axes else data
 
 
 def of_one_axis(node: ImportNode, data: Value) -> Value:
-    """A tensor without axes as a vector."""
+    """Return a tensor without axes as a vector."""
     return new_axes(node, data, [0] if node.rank(data) == 0 else [])
 
 
@@ -209,7 +209,7 @@ def of_three_axes(node: ImportNode, data: Value) -> Value:
 
 
 def import_flip(node: ImportNode) -> Value:
-    """The order of elements reversed along the axes, all of them without `axis`."""
+    """Return the order of elements reversed along the axes, all of them without `axis`."""
     data, stated = node.input(0), node.attrs["axis"]
     rank = node.rank(data)
     chosen = range(rank) if stated is None else stated
@@ -220,7 +220,7 @@ def import_flip(node: ImportNode) -> Value:
 
 
 def import_rot90(node: ImportNode) -> Value:
-    """The plane of two axes turned by 90 degrees k times, from the first one toward the second."""
+    """Return the plane of two axes turned by 90 degrees k times, from the first one toward the second."""
     data, k, stated = node.input(0), node.attrs["k"] % 4, node.attrs["axes"] or ()
     rank = node.rank(data)
     axes = [node.axis(axis, rank) for axis in stated]

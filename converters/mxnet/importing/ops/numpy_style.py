@@ -18,8 +18,8 @@ DECIMALS = 308
 
 
 def import_reshape(node: ImportNode) -> Value:
-    """A shape as it stands: 0 is a size, -1 the one that is left, () a tensor without axes. MXNet takes no notice of
-    the attribute `order`."""
+    """Return a shape as it stands: 0 is a size, -1 the one that is left, () a tensor without axes. MXNet takes no
+    notice of the attribute `order`."""
     newshape = node.attrs["newshape"]
     if min(newshape, default=0) < -1 or newshape.count(-1) > 1 or (-1 in newshape and 0 in newshape):
         node.refuse(f"newshape {newshape}, expected sizes and at most one -1, with no size of 0 beside it")
@@ -70,7 +70,7 @@ def as_matrix(node: ImportNode, data: Value) -> Value:
 
 
 def import_tril(node: ImportNode) -> Value:
-    """The lower triangle up to diagonal k, zeros above it."""
+    """Return the lower triangle up to diagonal k, zeros above it."""
     data = node.input(0)
     return node.emit(Trilu(upper=False), as_matrix(node, data), node.constant(node.attrs["k"], DType.INT64))
 
@@ -80,7 +80,7 @@ def _joined(node: ImportNode, values: Sequence[Value], axis: int) -> Value:
 
 
 def import_concatenate(node: ImportNode) -> Value:
-    """The inputs joined along `axis`; without it their elements in one vector."""
+    """Return the inputs joined along `axis`; without it their elements in one vector."""
     axis = node.attrs["axis"]
     if axis is None:
         flat = [node.step(Reshape(), value, node.vector([-1]), suffix="flat") for value in node.inputs]
@@ -90,7 +90,7 @@ def import_concatenate(node: ImportNode) -> Value:
 
 
 def _stacked(grown: Callable[[ImportNode, Value], Value], axis: int) -> ImportFunction:
-    """The inputs joined along an axis once they have as many as it takes."""
+    """Return the inputs joined along an axis once they have as many as it takes."""
 
     def import_stacked(node: ImportNode) -> Value:
         return _joined(node, [grown(node, value) for value in node.inputs], axis)

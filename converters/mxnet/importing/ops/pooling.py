@@ -65,7 +65,7 @@ class Windows:
         return max((self.count - self.outside - 1) * self.stride + self.kernel - (self.size + 2 * self.pad), 0)
 
     def outside_divisor(self, include: bool) -> int:
-        """What this axis of the window behind the data adds to MXNet's divisor of its average, as a factor."""
+        """Return what this axis of the window behind the data adds to MXNet's divisor of its average, as a factor."""
         start = (self.count - 1) * self.stride - self.pad
         divisor = min(start + self.kernel, self.size + self.pad) - start
         if not include:
@@ -118,7 +118,7 @@ def _cube(node: ImportNode, data: Value) -> Value:
 
 
 def _signed_cube_root(node: ImportNode, value: Value) -> tuple[Operator, *tuple[Value, ...]]:
-    """The cube root; ONNX's Pow has none of negative numbers."""
+    """Return the cube root; ONNX's Pow has none of negative numbers."""
     root = node.step(Pow(), node.step(Abs(), value), node.scalar_like(value, 1 / 3), suffix="root")
     return Mul(), node.step(Sign(), value), root
 
@@ -176,7 +176,8 @@ def _zeros_around(node: ImportNode, data: Value, pads: tuple[int, ...]) -> Value
 def _with_outside(
     node: ImportNode, pooled: Value, windows: list[Windows], include: bool
 ) -> tuple[Operator, *tuple[Value, ...]]:
-    """The output with the constant results of windows behind the data; zeros first, so that NaN wins in the corners."""
+    """Return the output with the constant results of windows behind the data; zeros first, so that NaN wins in the
+    corners."""
     dtype, kind = pooled.dtype or DType.FLOAT32, node.attrs["pool_type"]
     by_fill: dict[str, list[int]] = {}
     if kind == "max" and not dtype.is_float:
@@ -242,7 +243,7 @@ def _operator(
     beyond: tuple[int, ...] | None,
     include: bool,
 ) -> tuple[Operator, *tuple[Value, ...]]:
-    """The pooling with `beyond` more elements of padding behind, or with ceil mode if that is None."""
+    """Return the pooling with `beyond` more elements of padding behind, or with ceil mode if that is None."""
     ceil_mode = beyond is None
     extra = beyond or (0,) * len(kernel)
     padding = Explicit(tuple((pad, pad + more) for pad, more in zip(pads, extra, strict=True)))
@@ -296,7 +297,7 @@ def import_adaptive_average_pooling(node: ImportNode) -> Value:
 
 
 def _averaging(size: int, count: int) -> NDArray[np.float64]:
-    """The matrix (count, size) whose row i averages cell i."""
+    """Return the matrix (count, size) whose row i averages cell i."""
     matrix = np.zeros((count, size))
     for cell in range(count):
         start, end = cell * size // count, -(-(cell + 1) * size // count)
@@ -315,7 +316,7 @@ def _scaled(node: ImportNode, rois: Value, scale: float) -> Value:
 
 
 def import_roi_pooling(node: ImportNode) -> Value:
-    """The maximum over each cell of each region (batch, x1, y1, x2, y2); ONNX's operator rounds and clips alike.
+    """Return the maximum over each cell of each region (batch, x1, y1, x2, y2); ONNX's operator rounds and clips alike.
 
     Regions with a batch index below 0, which ONNX does not allow, are 0 where they may occur (`may_lack_image`).
     """

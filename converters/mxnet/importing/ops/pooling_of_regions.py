@@ -62,39 +62,39 @@ class _Regions:
             )
 
     def do(self, op: Operator, *operands: Value | None, suffix: str = "") -> Value:
-        """One step."""
+        """Return one step."""
         return self.node.step(op, *operands, suffix=suffix)
 
     def number(self, value: float) -> Value:
-        """A number in the dtype of the data."""
+        """Return a number in the dtype of the data."""
         return self.node.constant(value, self.dtype)
 
     def numbers(self, array: object, *shape: int) -> Value:
-        """An array of a shape in the dtype of the data."""
+        """Return an array of a shape in the dtype of the data."""
         return self.node.constant(np.asarray(array, self.dtype.numpy()).reshape(shape))
 
     def column(self, index: int, rank: int) -> Value:
-        """One number of every region, (R, 1, ...) of so many axes."""
+        """Return one number of every region, (R, 1, ...) of so many axes."""
         result = self.do(Gather(1), self.rois, self.node.constant(index, INDEX), suffix="column")
         return self.do(Reshape(), result, self.node.vector([-1, *[1] * (rank - 1)]), suffix="of_regions")
 
     def image(self, rank: int) -> Value:
-        """The image of every region, a whole number."""
+        """Return the image of every region, a whole number."""
         return self.do(Cast(INDEX), self.column(0, rank), suffix="image")
 
     def size(self, axis: int) -> Value:
-        """The size of an axis of the data, a vector of one element."""
+        """Return the size of an axis of the data, a vector of one element."""
         known = self.node.sizes_if_known(self.data, (axis,))
         if known:
             return self.node.vector(known)
         return self.do(Shape(start=axis, end=axis + 1), self.data, suffix="size")
 
     def length(self, axis: int) -> Value:
-        """The same in the dtype of the data."""
+        """Return the same in the dtype of the data."""
         return self.do(Cast(self.dtype), self.size(axis), suffix="length")
 
     def away(self, value: Value) -> Value:
-        """The nearest whole numbers, halves away from 0."""
+        """Return the nearest whole numbers, halves away from 0."""
         wide = self.do(Cast(DOUBLE), value, suffix="double")
         raised = self.do(Add(), self.do(Abs(), wide), self.node.constant(0.5, DOUBLE), suffix="raised")
         whole = self.do(Mul(), self.do(Sign(), wide), self.do(Floor(), raised), suffix="whole")
@@ -115,7 +115,7 @@ class _Regions:
 
 
 def _channels(outputs: int, group: int, cells: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
-    """Which channel of the data an output's cell reads, (outputs, cells, cells)."""
+    """Return which channel of the data an output's cell reads, (outputs, cells, cells)."""
     part = np.clip(np.arange(cells) * group // cells, 0, group - 1)
     return np.asarray((np.arange(outputs)[:, None, None] * group + part[:, None]) * group + part)
 
@@ -226,7 +226,8 @@ def import_deformable_psroi_pooling(node: ImportNode) -> Value:
 
 
 def _moves(at: _Regions, outputs: int, cells: int) -> tuple[Value, Value]:
-    """How far the cells of outputs are moved right and down, in sizes of the region: (R, outputs, cells, cells)."""
+    """Return how far the cells of outputs are moved right and down, in sizes of the region: (R, outputs, cells,
+    cells)."""
     node = at.node
     parts = node.attrs["part_size"] or cells
     trans = node.shaped(2, (UNKNOWN, UNKNOWN, parts, parts))
@@ -308,7 +309,7 @@ def _steps(at: _Regions, length: Value, cells: int, shape: Sequence[int]) -> tup
 
 
 def _inside(at: _Regions, places: Sequence[Value], low: float, beyond: float) -> Value:
-    """Whether rows and columns lie between `low` and the size plus `beyond`."""
+    """Return whether rows and columns lie between `low` and the size plus `beyond`."""
     result = []
     for index, axis in zip(places, (2, 3), strict=True):
         last = at.do(Add(), at.length(axis), at.number(beyond), suffix="last")
@@ -318,7 +319,7 @@ def _inside(at: _Regions, places: Sequence[Value], low: float, beyond: float) ->
 
 
 def _around(at: _Regions, place: Value, axis: int) -> tuple[Value, Value, Value]:
-    """The pixels before and behind places on an axis of the data, and how far behind the first one they are."""
+    """Return the pixels before and behind places on an axis of the data, and how far behind the first one they are."""
     last = at.do(Sub(), at.length(axis), at.number(1.0), suffix="last")
     place = at.do(Min(), at.do(Max(), place, at.number(0.0)), last, suffix="within")
     low = at.do(Floor(), place, suffix="low")

@@ -124,7 +124,7 @@ def _side(node: ImportNode, anchors: Array, axis: int, info: Value) -> Side:
 
 
 def _of_info(node: ImportNode, info: Value, column: int) -> Value:
-    """One number of every image, (N, 1, 1, 1)."""
+    """Return one number of every image, (N, 1, 1, 1)."""
     bounds = node.vector([column]), node.vector([column + 1]), node.vector([1])
     return node.step(Reshape(), node.step(Slice(), info, *bounds), node.vector([-1, 1, 1, 1]), suffix="info")
 
@@ -214,7 +214,7 @@ def _best(node: ImportNode, boxes: Value, scores: Value, most: Value) -> Value |
 
 
 def _most(node: ImportNode, scores: Value, sizes: tuple[Dim, Dim], anchors: int) -> Value:
-    """How many of the best boxes take part."""
+    """Return how many of the best boxes take part."""
     pre = node.attrs["rpn_pre_nms_top_n"]
     height, width = sizes
     if isinstance(height, int) and isinstance(width, int):
@@ -225,7 +225,7 @@ def _most(node: ImportNode, scores: Value, sizes: tuple[Dim, Dim], anchors: int)
 
 
 def _up_to(node: ImportNode, count: Value) -> Value:
-    """The whole numbers from 0 on, as many as a vector of one element says."""
+    """Return the whole numbers from 0 on, as many as a vector of one element says."""
     end = node.step(Squeeze(), count, node.vector([0]), suffix="end")
     return node.step(Range(), node.constant(0, DType.INT64), end, node.constant(1, DType.INT64), suffix="numbers")
 

@@ -52,7 +52,7 @@ MOST = 2147483520.0
 
 
 def _wanted_dtype(node: ImportNode) -> DType:
-    """The result's dtype: `auto` is uint8 for a calibrated range without negative numbers."""
+    """Return the result's dtype: `auto` is uint8 for a calibrated range without negative numbers."""
     stated = node.attrs["out_type"]
     if stated != "auto":
         return DType.of(stated)
@@ -131,7 +131,7 @@ def import_requantize(node: ImportNode) -> Sequence[Value]:
 
 
 def import_quantized_pooling(node: ImportNode) -> Sequence[Value]:
-    """The largest numbers of windows, or their means, which are rounded."""
+    """Return the largest numbers of windows, or their means, which are rounded."""
     dtype, kind = byte_dtype(node), node.attrs["pool_type"]
     if kind not in ("max", "avg"):
         node.refuse(f"pool_type {kind}, expected max or avg")
@@ -143,7 +143,7 @@ def import_quantized_pooling(node: ImportNode) -> Sequence[Value]:
 
 
 def import_quantized_activation(node: ImportNode) -> Sequence[Value]:
-    """The positive numbers of int8; of uint8 all, which MXNet takes for int8 from there on, bit by bit."""
+    """Return the positive numbers of int8; of uint8 all, which MXNet takes for int8 from there on, bit by bit."""
     dtype, kind = byte_dtype(node), node.attrs["act_type"]
     if kind != "relu":
         node.refuse(f"act_type {kind}, expected relu")
@@ -188,14 +188,14 @@ def import_quantized_batch_norm(node: ImportNode) -> Sequence[Value]:
 
 
 def _along(node: ImportNode, vector: Known, behind: int) -> Value:
-    """A vector along an axis with so many behind it."""
+    """Return a vector along an axis with so many behind it."""
     if isinstance(vector, Value):
         return node.step(Reshape(), vector, node.vector([-1, *(1,) * behind])) if behind else vector
     return node.constant(vector.reshape(-1, *(1,) * behind), DType.FLOAT32)
 
 
 def import_quantized_concat(node: ImportNode) -> Sequence[Value]:
-    """All operands in the range that holds 0 and all of theirs; uint8 if all are."""
+    """Return all operands in the range that holds 0 and all of theirs; uint8 if all are."""
     count = node.attrs["num_args"]
     dtypes = [byte_dtype(node, slot) for slot in range(count)]
     ends = [end(node, value) for value in node.inputs[count:]]
@@ -213,7 +213,7 @@ def import_quantized_concat(node: ImportNode) -> Sequence[Value]:
 
 
 def import_quantized_add(node: ImportNode) -> Sequence[Value]:
-    """The sum in the calibrated range: uint8 if both operands are, else int8. Without a range int32."""
+    """Return the sum in the calibrated range: uint8 if both operands are, else int8. Without a range int32."""
     node.same_shapes(node.input(0), node.input(1))
     dtypes, found = [byte_dtype(node, 0), byte_dtype(node, 1)], calibrated(node)
     alike = dtypes[0] is dtypes[1]
@@ -241,7 +241,7 @@ def import_quantized_add(node: ImportNode) -> Sequence[Value]:
 
 
 def import_quantized_mul(node: ImportNode) -> Sequence[Value]:
-    """The product: int32, float32 if wanted, or with a calibrated range int8, cut and not limited."""
+    """Return the product: int32, float32 if wanted, or with a calibrated range int8, cut and not limited."""
     node.same_shapes(node.input(0), node.input(1))
     for slot in (0, 1):
         byte_dtype(node, slot, DType.INT8)

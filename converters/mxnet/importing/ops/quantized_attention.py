@@ -38,12 +38,13 @@ from graphir.types import DType
 
 
 def _in_float(node: ImportNode) -> Value:
-    """What is fused, as it stands inside."""
+    """Return what is fused, as it stands inside."""
     return inner(node, _fused(node), *node.inputs)
 
 
 def _fused(node: ImportNode) -> NNVMNode:
-    """The one operator inside. Refuses one of other heads: MXNet takes shapes by those, and numbers by the node's."""
+    """Return the one operator inside. Refuses one of other heads: MXNet takes shapes by those, and numbers by the
+    node's."""
     records = [record for graph in node.record.subgraphs for record in graph.nodes if record.inputs]
     if [record.op for record in records] != [node.op.replace("_sg_mkldnn_", "_contrib_interleaved_matmul_")]:
         result = ", ".join(record.op for record in records)
@@ -110,7 +111,7 @@ def import_attended(node: ImportNode) -> Sequence[Value] | Value:
 
 
 def import_batch_dot(node: ImportNode) -> Sequence[Value] | Value:
-    """A batch of matrix products, of MXNet 2.0."""
+    """Return a batch of matrix products, of MXNet 2.0."""
     attrs = node.attrs
     if not attrs["quantized"]:
         return import_plain_batch_dot(node)

@@ -64,7 +64,7 @@ def import_fused_convolution(node: ImportNode) -> Sequence[Value] | Value:
 
 
 def _finished(node: ImportNode, fused: Fused, found: Value, addend: Value | None) -> Value:
-    """The activation, the sum and the activation behind it, as far as they are there, on real numbers."""
+    """Return the activation, the sum and the activation behind it, as far as they are there, on real numbers."""
     if fused.before is not None and not (node.attrs["quantized"] and fused.before.op == "clip"):
         found = inner(node, fused.before, found)
     if addend is not None:
@@ -127,7 +127,7 @@ def _real_addend(node: ImportNode, fused: Fused, dtype: DType) -> Value:
 def _real_convolution(
     node: ImportNode, fused: Fused, weights: Weights, how: tuple[DType, Known, Known]
 ) -> Value:
-    """The convolution of what data and weight stand for, by their dtype and steps."""
+    """Return the convolution of what data and weight stand for, by their dtype and steps."""
     dtype, data_step, weight_step = how
     operands = [
         real(node, node.input(0), dtype, data_step, suffix="data"),
@@ -138,7 +138,7 @@ def _real_convolution(
 
 
 def _integers(node: ImportNode, fused: Fused, weights: Weights) -> Value:
-    """The integers' convolution, with the bias."""
+    """Return the integers' convolution, with the bias."""
     op = integer_convolution(fused.view(node))
     total = node.step(op, node.input(0), weights.integers, suffix="integers")
     return as_int32(node, total, weights.bias, len(op.kernel_shape))
@@ -152,7 +152,7 @@ def _along_channels(node: ImportNode, vector: Known) -> Value:
 
 
 def _as_integers(node: ImportNode, fused: Fused, weights: Weights, reach: Known) -> Sequence[Value]:
-    """The result as int32, and what it stands for by the range that MXNet gives it."""
+    """Return the result as int32, and what it stands for by the range that MXNet gives it."""
     dtype = byte_dtype(node)
     steps = step_of(node, reach, LARGEST[dtype]), step_of(node, weights.reach, LARGEST[DType.INT8])
     step = apply(node, Mul(), *steps)

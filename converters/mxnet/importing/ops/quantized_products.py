@@ -42,13 +42,14 @@ WIDEST = 2147483647.0
 
 
 def product_ends(node: ImportNode, step: Known) -> list[Value]:
-    """The range of int32 numbers of which one unit stands for `step`."""
+    """Return the range of int32 numbers of which one unit stands for `step`."""
     low, high = single(-(2.0**31)), single(WIDEST)
     return [as_end(node, apply(node, Mul(), step, low)), as_end(node, apply(node, Mul(), step, high))]
 
 
 def as_int32(node: ImportNode, total: Value, bias: Known | None, axes: int) -> Value:
-    """The sum of an integer product and a bias of int32, whose entries go along the axis with `axes` behind it."""
+    """Return the sum of an integer product and a bias of int32, whose entries go along the axis with `axes` behind
+    it."""
     if bias is None:
         return total
     if isinstance(bias, Value):
@@ -59,7 +60,7 @@ def as_int32(node: ImportNode, total: Value, bias: Known | None, axes: int) -> V
 
 
 def real_bias(node: ImportNode, bias: Known | None, step: Known) -> list[Value]:
-    """What a bias of int32 stands for."""
+    """Return what a bias of int32 stands for."""
     return [] if bias is None else [real(node, held(node, bias, DType.INT32), DType.INT32, step, 0, "bias")]
 
 
@@ -94,7 +95,7 @@ def import_quantized_conv(node: ImportNode) -> Sequence[Value]:
 
 
 def integer_convolution(node: ImportNode) -> ConvInteger:
-    """The convolution of integers that the attributes state."""
+    """Return the convolution of integers that the attributes state."""
     op = convolution_operator(node)
     return ConvInteger(op.kernel_shape, op.strides, op.dilations, op.padding, op.group)
 
@@ -105,7 +106,7 @@ def _widened(node: ImportNode, value: Value) -> Known:
 
 
 def _largest_step(node: ImportNode, slot: int, dtype: DType) -> Known:
-    """A step as MXNet computes the ranges of products: over the largest integer."""
+    """Return a step as MXNet computes the ranges of products: over the largest integer."""
     reach = magnitude(node, end(node, node.input(slot)), end(node, node.input(slot + 1)))
     return step_of(node, reach, LARGEST[dtype])
 
@@ -141,7 +142,7 @@ def _rescaled_bias(node: ImportNode, dtype: DType) -> Known:
 
 
 def stated_weight(node: ImportNode, attrs: Any) -> Value:
-    """The weight (operand 1) of a dense layer with these attributes, of the shape that they and the data say."""
+    """Return the weight (operand 1) of a dense layer with these attributes, of the shape that they and the data say."""
     data = node.input(0)
     features: Dim = UNKNOWN
     if data.shape:
@@ -153,7 +154,7 @@ def stated_weight(node: ImportNode, attrs: Any) -> Value:
 def fully_connected(
     node: ImportNode, attrs: Any, weight: Value, how: tuple[DType, Known, Known, Known], bias: Known | None
 ) -> tuple[Value, Value]:
-    """A dense layer of quantized data (operand 0) and weight: as int32, and what that stands for.
+    """Return a dense layer of quantized data (operand 0) and weight: as int32, and what that stands for.
 
     `attrs` are those of FullyConnected, `how` the data's dtype, the steps of data and weight (one, or one a row) and
     that of the product, `bias` is of int32.
@@ -176,8 +177,8 @@ def fully_connected(
 
 
 def real_product(node: ImportNode, whole: Value, step: Known) -> Value:
-    """What an integer product stands for, where onnxruntime makes no integer kernel of the real layer (the data's step
-    is found at run time). There is one step, or one for each entry of the last axis."""
+    """Return what an integer product stands for, where onnxruntime makes no integer kernel of the real layer (the
+    data's step is found at run time). There is one step, or one for each entry of the last axis."""
     counts = node.cast(whole, DType.FLOAT32, suffix="counts")
     return node.step(Mul(), counts, held(node, step), suffix="real")
 

@@ -118,7 +118,7 @@ def _merged(node: ImportNode, result: Value, layer: int, directions: int) -> Val
 
 
 def _dropped(node: ImportNode, result: Value, layer: int) -> Value:
-    """A layer's result, behind the Dropout that training has between layers."""
+    """Return a layer's result, behind the Dropout that training has between layers."""
     p = node.attrs["p"]
     if p and layer == 0 and not node.training:
         node.decide(DecisionKind.DROPOUT_REMOVED, f"p {p:g} between the layers has no effect at inference")

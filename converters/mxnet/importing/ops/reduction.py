@@ -34,7 +34,7 @@ MEAN: Callable[..., Operator] = ir.ReduceMean
 
 
 def _axes(node: ImportNode, data: Value) -> tuple[int, ...] | None:
-    """The axes to reduce, None for all, as without axes whatever `exclude` says; with it they are the others."""
+    """Return the axes to reduce, None for all, as without axes whatever `exclude` says; with it they are the others."""
     axis = node.attrs["axis"]
     exclude = node.attrs.get("exclude")
     if axis is None or axis == ():
@@ -52,7 +52,7 @@ def _axes(node: ImportNode, data: Value) -> tuple[int, ...] | None:
 
 
 def _reduce(node: ImportNode, kind: Callable[..., Operator], data: Value, last: bool = True) -> Value:
-    """The reduction of the data after the node's attributes; `last` if it gives the node's result."""
+    """Return the reduction of the data after the node's attributes; `last` if it gives the node's result."""
     axes, keepdims = _axes(node, data), bool(node.attrs["keepdims"])
     if axes == () or (axes is not None and data.rank == 0):
         return node.emit(ew.Identity(), data) if last else data
@@ -66,17 +66,17 @@ def _reduce(node: ImportNode, kind: Callable[..., Operator], data: Value, last: 
 
 
 def _given(node: ImportNode, kind: Callable[..., Operator], data: Value) -> Value:
-    """The reduction on the way to the node's result."""
+    """Return the reduction on the way to the node's result."""
     return _reduce(node, kind, data, last=False)
 
 
 def _keeps_all(node: ImportNode, data: Value) -> bool:
-    """Whether no axis is reduced."""
+    """Return whether no axis is reduced."""
     return _axes(node, data) == () or data.rank == 0
 
 
 def reduction(kind: Callable[..., Operator]) -> ImportFunction:
-    """An operator that the IR has for floats; MXNet's way with integers, bool and NaN is put together."""
+    """Return an operator that the IR has for floats; MXNet's way with integers, bool and NaN is put together."""
 
     def import_reduction(node: ImportNode) -> Value:
         data = node.input(0)
@@ -97,7 +97,7 @@ def reduction(kind: Callable[..., Operator]) -> ImportFunction:
 
 
 def without_nan(kind: Callable[..., Operator], neutral: float) -> ImportFunction:
-    """A reduction that takes NaN for its neutral element."""
+    """Return a reduction that takes NaN for its neutral element."""
 
     def import_reduction(node: ImportNode) -> Value:
         data = node.input(0)
@@ -114,7 +114,7 @@ def without_nan(kind: Callable[..., Operator], neutral: float) -> ImportFunction
 
 
 def import_norm(node: ImportNode) -> Value:
-    """The L1 or L2 norm of the elements along the axes."""
+    """Return the L1 or L2 norm of the elements along the axes."""
     order = node.attrs["ord"]
     if order not in (1, 2):
         node.refuse(f"ord {order}; MXNet has 1 and 2")
@@ -175,7 +175,7 @@ def import_moments(node: ImportNode) -> list[Value]:
 
 
 def _flat(node: ImportNode, data: Value) -> Value:
-    """The data as a vector."""
+    """Return the data as a vector."""
     return data if data.rank == 1 else node.step(Reshape(), data, node.vector([-1]), suffix="flat")
 
 
@@ -198,14 +198,14 @@ def positions(kind: type[ir.ArgMax] | type[ir.ArgMin]) -> ImportFunction:
 
 
 def import_argmax_channel(node: ImportNode) -> Value:
-    """The position of the maximum along axis 1."""
+    """Return the position of the maximum along axis 1."""
     data = node.input(0)
     sought = nan_first(node, ir.ArgMax, data, 1)
     return node.emit(ew.Cast(data.dtype or DType.FLOAT32), node.step(ir.ArgMax(axis=1, keepdims=False), sought))
 
 
 def _size(node: ImportNode, data: Value, axis: int) -> Value:
-    """The size of an axis as a vector of one element, a constant where it is known."""
+    """Return the size of an axis as a vector of one element, a constant where it is known."""
     if data.rank is not None and isinstance(data.shape[axis], int):  # type: ignore[index]
         return node.vector([data.shape[axis]])  # type: ignore[index]
     return node.step(Shape(start=axis, end=None if axis == -1 else axis + 1), data, suffix="size")
@@ -224,7 +224,8 @@ def _order(node: ImportNode, largest: bool, k: int) -> tuple[Value, Value, Value
 
 
 def import_topk(node: ImportNode) -> Value | list[Value]:
-    """The k largest (`is_ascend`: smallest) elements along `axis`: positions, values, both or a mask of 0 and 1."""
+    """Return the k largest (`is_ascend`: smallest) elements along `axis`: positions, values, both or a mask of 0 and
+    1."""
     attrs = node.attrs
     kind, dtype = attrs["ret_typ"], DType.of(attrs["dtype"])
     data, values, indices, axis = _order(node, not attrs["is_ascend"], attrs["k"])
@@ -254,13 +255,13 @@ def _mask(node: ImportNode, data: Value, indices: Value, axis: int) -> Value:
 
 
 def import_argsort(node: ImportNode) -> Value:
-    """The positions that sort along `axis`."""
+    """Return the positions that sort along `axis`."""
     indices, dtype = _order(node, not node.attrs["is_ascend"], 0)[2], DType.of(node.attrs["dtype"])
     return indices if dtype is DType.INT64 else node.emit(ew.Cast(dtype), indices)
 
 
 def import_cumsum(node: ImportNode) -> Value:
-    """The running sum along `axis`, of the flattened data without one."""
+    """Return the running sum along `axis`, of the flattened data without one."""
     data, axis, wanted = node.input(0), node.attrs["axis"], node.attrs["dtype"]
     if axis is None:
         data, axis = _flat(node, data), 0

@@ -103,7 +103,7 @@ REASONS: Mapping[str, str] = {
 
 
 def means_something_else(operator: str, version: int) -> bool:
-    """Whether the name stands for another operator in a file of that version of MXNet than in those of 1.9.1."""
+    """Return whether the name stands for another operator in a file of that version of MXNet than in those of 1.9.1."""
     return operator in changed_operators() and version >= FIRST_OF_TWO
 
 

@@ -45,7 +45,8 @@ def import_upsampling(node: ImportNode) -> Value:
 
 
 def _factor(node: ImportNode, first: Value, value: Value, scale: int) -> int | None:
-    """The factor that brings a value to `scale` times the first one's height; None if their sizes leave it open."""
+    """Return the factor that brings a value to `scale` times the first one's height; None if their sizes leave it
+    open."""
     if first.shape is None or value.shape is None or len(first.shape) != 4 or len(value.shape) != 4:
         return None
     wanted, own = first.shape[2] * scale, value.shape[2]
@@ -83,7 +84,7 @@ def _rank_4(value: Value) -> TensorType:
 
 
 def _bilinear_upsampling(node: ImportNode, scale: int) -> Value:
-    """A depthwise deconvolution with the weight (C, 1, k, k) that the model holds."""
+    """Return a depthwise deconvolution with the weight (C, 1, k, k) that the model holds."""
     kernel, pad = 2 * scale - scale % 2, scale // 2
     data = node.input(0)
     channels = node.attrs["num_filter"]
@@ -144,7 +145,7 @@ def _coordinates(aligned: bool, sizes: tuple[Dim, ...]) -> Coordinates:
 
 
 def _resized(mode: str, size: int, length: int, scale: float | None) -> int:
-    """The result's size on one axis. Source: src/operator/contrib/bilinear_resize-inl.h of MXNet 1.9.1."""
+    """Return the result's size on one axis. Source: src/operator/contrib/bilinear_resize-inl.h of MXNet 1.9.1."""
     if mode == "size":
         return length if scale is None else _int(scaled(size, scale))
     if mode == "odd_scale":

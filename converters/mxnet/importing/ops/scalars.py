@@ -21,7 +21,7 @@ from graphir.types import DType
 
 
 def computed_dtype(node: ImportNode, data: Value) -> DType:
-    """The dtype in which MXNet computes and answers; float32 where the data's is unknown."""
+    """Return the dtype in which MXNet computes and answers; float32 where the data's is unknown."""
     dtype = data.dtype or DType.FLOAT32
     if dtype.is_float:
         return dtype
@@ -31,7 +31,7 @@ def computed_dtype(node: ImportNode, data: Value) -> DType:
 
 
 def operands(node: ImportNode) -> tuple[Value, Value]:
-    """The data and the scalar, both in the dtype of the computation."""
+    """Return the data and the scalar, both in the dtype of the computation."""
     data, scalar = node.input(0), float(node.attrs["scalar"])
     dtype = computed_dtype(node, data)
     if data.dtype is not None and dtype is not data.dtype:
@@ -54,7 +54,7 @@ def with_scalar(op: Operator, *, reverse: bool = False) -> ImportFunction:
 
 
 def _number(node: ImportNode, data: Value) -> float:
-    """The scalar as the computation sees it."""
+    """Return the scalar as the computation sees it."""
     result = converted(float(node.attrs["scalar"]), data.dtype or DType.FLOAT32)
     return math.copysign(math.inf, result) if data.dtype is DType.FLOAT16 and abs(result) >= 65520 else result
 
@@ -81,13 +81,13 @@ def import_rdiv_scalar(node: ImportNode) -> Value:
 
 
 def import_rpower_scalar(node: ImportNode) -> Value:
-    """The scalar raised to the power of the data."""
+    """Return the scalar raised to the power of the data."""
     data, scalar = operands(node)
     return power(node, ir.Pow(), scalar, data)
 
 
 def import_mod_scalar(node: ImportNode) -> Value:
-    """The remainder of the data divided by the scalar, with the scalar's sign; 0 for a divisor of 0."""
+    """Return the remainder of the data divided by the scalar, with the scalar's sign; 0 for a divisor of 0."""
     data, scalar = operands(node)
     number = _number(node, data)
     if number == 0 or (abs(number) == 1 and data.dtype is not None and data.dtype.is_integer):
@@ -100,13 +100,13 @@ def import_mod_scalar(node: ImportNode) -> Value:
 
 
 def import_rmod_scalar(node: ImportNode) -> Value:
-    """The remainder of the scalar divided by the data."""
+    """Return the remainder of the scalar divided by the data."""
     data, scalar = operands(node)
     return modulo(node, scalar, data)
 
 
 def scalar_comparison(op: Operator, *, negate: bool = False) -> ImportFunction:
-    """A comparison with the scalar, which gives 0 and 1 in the dtype of the computation."""
+    """Return a comparison with the scalar, which gives 0 and 1 in the dtype of the computation."""
 
     def import_comparison(node: ImportNode) -> Value:
         data, scalar = operands(node)
@@ -119,7 +119,7 @@ def scalar_comparison(op: Operator, *, negate: bool = False) -> ImportFunction:
 
 
 def scalar_logical(op: Operator) -> ImportFunction:
-    """A logical operator on the data and the scalar."""
+    """Return a logical operator on the data and the scalar."""
 
     def import_logical(node: ImportNode) -> Value:
         data, _ = operands(node)
@@ -148,7 +148,7 @@ def import_smooth_l1(node: ImportNode) -> Value:
 
 
 def _square(scalar: float, dtype: DType) -> tuple[float, float]:
-    """The scalar's square and its reciprocal in the dtype, either of which may be infinite."""
+    """Return the scalar's square and its reciprocal in the dtype, either of which may be infinite."""
     import numpy as np
 
     with np.errstate(all="ignore"):

@@ -40,7 +40,7 @@ class CodeWalk:
         self.at_end = False
 
     def take(self, code: int, count: int) -> Axes:
-        """The next axes of the data."""
+        """Return the next axes of the data."""
         if self.at_end or (self.rank is not None and self.position + count > self.rank):
             self.node.refuse(f"code {code} at axis {self.position} has no axis left in {self.data.type}")
         begin = self.position
@@ -74,7 +74,7 @@ class CodeWalk:
 
 
 def _entries(node: ImportNode, data: Value, codes: tuple[int, ...], reverse: bool) -> list[Entry]:
-    """What Reshape's codes mean. 0, -1 and numbers alone need not know the data's rank."""
+    """Return what Reshape's codes mean. 0, -1 and numbers alone need not know the data's rank."""
     rank: int | None = data.rank
     if reverse:
         rank = node.rank(data)
@@ -108,7 +108,7 @@ def _entries(node: ImportNode, data: Value, codes: tuple[int, ...], reverse: boo
 
 
 def by_codes(node: ImportNode, data: Value, codes: tuple[int, ...], *, reverse: bool) -> Value:
-    """The node's result: the data in the shape that Reshape's codes mean."""
+    """Return the node's result: the data in the shape that Reshape's codes mean."""
     return reshape(node, data, _entries(node, data, codes, reverse))
 
 
@@ -140,7 +140,7 @@ def import_flatten(node: ImportNode) -> Value:
 
 
 def import_transpose(node: ImportNode) -> Value:
-    """The axes in another order, reversed without `axes`."""
+    """Return the axes in another order, reversed without `axes`."""
     axes = node.attrs["axes"] or ()
     if axes and min(axes) < 0:
         node.refuse(f"axes {axes} may not be negative")
@@ -198,7 +198,7 @@ def import_broadcast_to(node: ImportNode) -> Value:
 
 
 def import_broadcast_axis(node: ImportNode) -> Value:
-    """The named axes of size 1 stretched to the named sizes."""
+    """Return the named axes of size 1 stretched to the named sizes."""
     data = node.input(0)
     axes, sizes = node.attrs["axis"] or (), node.attrs["size"] or ()
     rank = node.rank(data)
@@ -242,7 +242,7 @@ def import_tile(node: ImportNode) -> Value:
 
 
 def import_repeat(node: ImportNode) -> Value:
-    """Each element repeated along an axis, or each of the flattened data: looked up where the size is known."""
+    """Return each element repeated along an axis, or each of the flattened data: looked up where the size is known."""
     data, count, axis = node.input(0), node.attrs["repeats"], node.attrs["axis"]
     if axis is None or not count:  # nothing at all is a vector, whatever the axis
         data, axis = node.step(Reshape(), data, node.vector([-1]), suffix="flat"), 0
@@ -267,7 +267,7 @@ def import_repeat(node: ImportNode) -> Value:
 
 
 def import_reverse(node: ImportNode) -> Value:
-    """The order of elements reversed along the axes."""
+    """Return the order of elements reversed along the axes."""
     stated = [axis % node.rank(node.input(0)) if axis < 0 else axis for axis in node.attrs["axis"]]
     axes = [axis for axis in dict.fromkeys(stated) if stated.count(axis) % 2]  # twice is not at all
     if not axes:
@@ -276,13 +276,13 @@ def import_reverse(node: ImportNode) -> Value:
 
 
 def turned(node: ImportNode, axes: Sequence[int]) -> tuple[Value, Value, Value, Value]:
-    """The operands with which Slice turns the axes around."""
+    """Return the operands with which Slice turns the axes around."""
     back = node.vector([-1] * len(axes))
     return back, node.vector([-BEYOND] * len(axes)), node.vector(axes), back
 
 
 def import_reshape_like(node: ImportNode) -> Value:
-    """The axes [lhs_begin, lhs_end) of data replaced by the axes [rhs_begin, rhs_end) of the other input."""
+    """Return the axes [lhs_begin, lhs_end) of data replaced by the axes [rhs_begin, rhs_end) of the other input."""
     data, like = node.input(0), node.input(1)
     attrs = node.attrs
     if all(attrs[f"{side}_{end}"] is None for side in ("lhs", "rhs") for end in ("begin", "end")):
@@ -307,7 +307,7 @@ def _bounds(node: ImportNode, side: str, rank: int) -> tuple[int, int]:
 
 
 def import_diag(node: ImportNode) -> Value:
-    """The k-th diagonal of two axes, last in the result; a vector becomes a diagonal matrix."""
+    """Return the k-th diagonal of two axes, last in the result; a vector becomes a diagonal matrix."""
     data, k = node.input(0), node.attrs["k"]
     rank = node.rank(data)
     if rank == 1:
@@ -322,7 +322,7 @@ def import_diag(node: ImportNode) -> Value:
 
 
 def diagonal_matrix(node: ImportNode, vector: Value, k: int) -> Value:
-    """A square matrix of zeros with the vector on diagonal k."""
+    """Return a square matrix of zeros with the vector on diagonal k."""
     (size,) = node.sizes(vector)
     node.charge(2 * size, "the places of its diagonal")
     indices = np.arange(size)[:, None] + [max(-k, 0), max(k, 0)]

@@ -16,7 +16,7 @@ from graphir.types import UNKNOWN, DType, TensorType, unify_dim
 
 
 def import_concat(node: ImportNode) -> Value:
-    """The inputs joined along `dim`; where MXNet 2.0 states None, their elements in one vector."""
+    """Return the inputs joined along `dim`; where MXNet 2.0 states None, their elements in one vector."""
     values: Sequence[Value] = node.inputs
     axis = node.attrs["dim"]
     if axis is None:
@@ -25,7 +25,7 @@ def import_concat(node: ImportNode) -> Value:
 
 
 def import_stack(node: ImportNode) -> Value:
-    """The inputs joined along a new axis."""
+    """Return the inputs joined along a new axis."""
     axis = node.attrs["axis"]
     index = node.vector([axis])
     node.same_shapes(*node.inputs)
@@ -68,7 +68,7 @@ def import_split_v2(node: ImportNode) -> Sequence[Value]:
 
 
 def split(node: ImportNode, data: Value, axis: int) -> Sequence[Value]:
-    """The parts that `sections` or `indices` ask for, along this axis; `squeeze_axis` drops it."""
+    """Return the parts that `sections` or `indices` ask for, along this axis; `squeeze_axis` drops it."""
     sections, squeeze = node.attrs["sections"], node.attrs["squeeze_axis"]
     if sections < 0:
         node.refuse(f"sections {sections}, expected 0 or more: MXNet computes the first part only")
@@ -98,7 +98,8 @@ def split(node: ImportNode, data: Value, axis: int) -> Sequence[Value]:
 
 
 def _open_lengths(node: ImportNode, data: Value, axis: int) -> Value:
-    """The same for `sections` of an axis whose size is open; ONNX's own equal parts leave the rest to the last one."""
+    """Return the same for `sections` of an axis whose size is open; ONNX's own equal parts leave the rest to the last
+    one."""
     sections = node.attrs["sections"]
     count = axis_size(node, data, axis)
     parts = node.constant(sections, DType.INT64)
@@ -109,7 +110,7 @@ def _open_lengths(node: ImportNode, data: Value, axis: int) -> Value:
 
 
 def _part_lengths(node: ImportNode, size: int) -> list[int]:
-    """The sizes of the parts of an axis: of `sections` the first ones have one more where they are not equal."""
+    """Return the sizes of the parts of an axis: of `sections` the first ones have one more where they are not equal."""
     sections, starts = node.attrs["sections"], list(node.attrs["indices"] or ())
     if sections:
         return [size // sections + (index < size % sections) for index in range(sections)]
@@ -175,8 +176,8 @@ def import_slice_axis(node: ImportNode) -> Value:
 
 
 def import_slice_like(node: ImportNode) -> Value:
-    """The leading part of data with the sizes of the other input, on all axes or those named; MXNet counts negative
-    ones from the end of the data's, and takes the same numbers for the other input."""
+    """Return the leading part of data with the sizes of the other input, on all axes or those named; MXNet counts
+    negative ones from the end of the data's, and takes the same numbers for the other input."""
     data, like, axes = node.input(0), node.input(1), node.attrs["axes"]
     if axes:
         chosen = list(dict.fromkeys(normalize_axis(axis, node.rank(data)) for axis in axes))
@@ -199,7 +200,8 @@ def import_slice_like(node: ImportNode) -> Value:
 
 
 def _promised(result: Value, like: Value, axes: Sequence[int]) -> Value:
-    """The result, whose sizes on `axes` are those of `like`: MXNet promises what the operands alone leave open."""
+    """Return the result, whose sizes on `axes` are those of `like`: MXNet promises what the operands alone leave
+    open."""
     if result.shape is not None and like.shape is not None:
         shape = list(result.shape)
         for axis in axes:
@@ -236,7 +238,7 @@ def _known_sizes(value: Value) -> tuple[int, int] | None:
 
 
 def _crop_computed(node: ImportNode, like: Value | None, offset: tuple[int, ...]) -> Value:
-    """A crop with sizes that are known at run time only."""
+    """Return a crop with sizes that are known at run time only."""
     data, center = node.input(0), node.attrs["center_crop"]
     want = node.vector(node.attrs["h_w"]) if like is None else axes_sizes(node, like, (2, 3))
     starts = node.vector(offset)

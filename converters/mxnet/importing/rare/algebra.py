@@ -31,7 +31,7 @@ def require_wide(node: ImportNode, *values: Value) -> None:
 
 
 def square_size(node: ImportNode, value: Value) -> int:
-    """The known number of rows of square matrices, the last two axes. Refuses others."""
+    """Return the known number of rows of square matrices, the last two axes. Refuses others."""
     if node.rank(value) < 2:
         node.refuse(f"{value.name} is {value.type}, expected square matrices")
     rows, columns = node.sizes(value, (-2, -1))
@@ -41,7 +41,7 @@ def square_size(node: ImportNode, value: Value) -> int:
 
 
 def turned(node: ImportNode, value: Value, suffix: str = "turned") -> Value:
-    """The matrices in the last two axes transposed."""
+    """Return the matrices in the last two axes transposed."""
     rank = node.rank(value)
     return node.step(Transpose((*range(rank - 2), rank - 1, rank - 2)), value, suffix=suffix)
 
@@ -57,7 +57,7 @@ def same_batch(node: ImportNode, left: Value, right: Value) -> None:
 
 
 def import_det(node: ImportNode) -> Value:
-    """The determinant of square matrices; that of a single one has the shape (1,)."""
+    """Return the determinant of square matrices; that of a single one has the shape (1,)."""
     data = node.input(0)
     if node.rank(data) == 2 and not node.np_shape:
         return node.emit(Reshape(), node.step(Det(), data), node.vector([1]))
@@ -65,7 +65,7 @@ def import_det(node: ImportNode) -> Value:
 
 
 def _diagonal_places(node: ImportNode, size: int, offset: int) -> Places:
-    """The flat places of a diagonal of matrices of that size, `offset` above the main one."""
+    """Return the flat places of a diagonal of matrices of that size, `offset` above the main one."""
     count = size - abs(offset)
     node.charge(max(count, 0), "the places of a diagonal")
     rows = np.arange(max(count, 0)) + max(-offset, 0)
@@ -73,7 +73,7 @@ def _diagonal_places(node: ImportNode, size: int, offset: int) -> Places:
 
 
 def _triangle_places(node: ImportNode, size: int, offset: int, lower: bool) -> Places:
-    """The flat places of a triangle, of a lower one row by row, of an upper one column by column.
+    """Return the flat places of a triangle, of a lower one row by row, of an upper one column by column.
 
     One off the main diagonal is the one that does not have it.
     """
@@ -84,7 +84,7 @@ def _triangle_places(node: ImportNode, size: int, offset: int, lower: bool) -> P
 
 
 def _taken(node: ImportNode, data: Value, places: Places, suffix: str = "") -> tuple[Gather, Value, Value]:
-    """What takes the elements at these flat places of matrices."""
+    """Return what takes the elements at these flat places of matrices."""
     size = square_size(node, data)
     if not len(places):
         node.refuse(f"offset {node.attrs['offset']} is outside of matrices of {size} rows")
@@ -104,7 +104,7 @@ def _placed(node: ImportNode, data: Value, places: Places, size: int) -> Value:
 
 
 def _length(node: ImportNode, data: Value) -> int:
-    """The known length of vectors, the last axis."""
+    """Return the known length of vectors, the last axis."""
     require_wide(node, data)
     if node.rank(data) < 1:
         node.refuse(f"{data.name} has no axis")
@@ -112,7 +112,7 @@ def _length(node: ImportNode, data: Value) -> int:
 
 
 def import_extractdiag(node: ImportNode) -> Value:
-    """The diagonal `offset` above the main one, of square matrices."""
+    """Return the diagonal `offset` above the main one, of square matrices."""
     data = node.input(0)
     require_wide(node, data)
     return node.emit(*_taken(node, data, _diagonal_places(node, square_size(node, data), node.attrs["offset"])))
@@ -126,7 +126,7 @@ def import_makediag(node: ImportNode) -> Value:
 
 
 def import_extracttrian(node: ImportNode) -> Value:
-    """The elements of a triangle of square matrices, row by row, of an upper one column by column."""
+    """Return the elements of a triangle of square matrices, row by row, of an upper one column by column."""
     data = node.input(0)
     require_wide(node, data)
     indices = _triangle_places(node, square_size(node, data), node.attrs["offset"], node.attrs["lower"])
@@ -145,7 +145,7 @@ def import_maketrian(node: ImportNode) -> Value:
 
 
 def import_sumlogdiag(node: ImportNode) -> Value:
-    """The sum of the logarithms of the diagonal; that of a single matrix has the shape (1,)."""
+    """Return the sum of the logarithms of the diagonal; that of a single matrix has the shape (1,)."""
     data = node.input(0)
     require_wide(node, data)
     result = node.step(*_taken(node, data, _diagonal_places(node, square_size(node, data), 0)), suffix="diagonal")
@@ -154,7 +154,7 @@ def import_sumlogdiag(node: ImportNode) -> Value:
 
 
 def triangle(node: ImportNode, data: Value, lower: bool) -> Value:
-    """The triangle of square matrices with the main diagonal, zeros in place of the other one's elements."""
+    """Return the triangle of square matrices with the main diagonal, zeros in place of the other one's elements."""
     size = square_size(node, data)
     node.charge(size * size, "the places of a triangle")
     mask = np.tri(size, dtype=np.bool_)

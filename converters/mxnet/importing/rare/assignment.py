@@ -22,7 +22,8 @@ ENDLESS = 1 << 62
 
 
 def _cuts(node: ImportNode, data: Value) -> dict[int, range]:
-    """The places that begin, end and step choose, by axis, of those axes of which they do not choose all in order."""
+    """Return the places that begin, end and step choose, by axis, of those axes of which they do not choose all in
+    order."""
     begin, end = node.attrs["begin"], node.attrs["end"]
     step = node.attrs["step"] or (None,) * len(begin)
     if not len(begin) == len(end) == len(step) or len(begin) > node.rank(data):
@@ -55,7 +56,7 @@ def _mask(node: ImportNode, data: Value, cuts: dict[int, range]) -> Value:
 
 
 def import_slice_assign(node: ImportNode) -> Value:
-    """The first input with the second one in place of its slice."""
+    """Return the first input with the second one in place of its slice."""
     data, new = node.input(0), node.input(1)
     cuts = _cuts(node, data)
     shape: list[Dim] = [UNKNOWN if axis in cuts else size for axis, size in enumerate(node.shape(data))]
@@ -74,7 +75,7 @@ def import_slice_assign(node: ImportNode) -> Value:
 
 
 def import_slice_assign_scalar(node: ImportNode) -> Value:
-    """The input with a number in place of its slice."""
+    """Return the input with a number in place of its slice."""
     data = node.input(0)
     cuts = _cuts(node, data)
     if any(len(indices) == 0 for indices in cuts.values()) or data.rank == 0:
@@ -87,7 +88,7 @@ def import_slice_assign_scalar(node: ImportNode) -> Value:
 
 
 def whole_numbers(node: ImportNode, value: Value) -> Value:
-    """The value as int64, fractions dropped."""
+    """Return the value as int64, fractions dropped."""
     return node.cast(value, DType.INT64)
 
 
@@ -97,7 +98,7 @@ def _decide_places(node: ImportNode) -> None:
 
 
 def import_index_copy(node: ImportNode) -> Value:
-    """The first input with rows of the third one at the places of the second."""
+    """Return the first input with rows of the third one at the places of the second."""
     data, indices, rows = node.take_inputs(3)
     count = static_size(indices, 0)
     if indices.rank not in (None, 1):
@@ -109,7 +110,7 @@ def import_index_copy(node: ImportNode) -> Value:
 
 
 def import_scatter_set_nd(node: ImportNode) -> Value:
-    """The first input with elements of the second one at the places that the columns of the third one name."""
+    """Return the first input with elements of the second one at the places that the columns of the third one name."""
     data, new, indices = node.take_inputs(3)
     rank = node.rank(indices)
     if rank < 2:
@@ -121,7 +122,7 @@ def import_scatter_set_nd(node: ImportNode) -> Value:
 
 
 def _dimensions(node: ImportNode) -> tuple[int, ...]:
-    """The attribute `shape`, whose first entry means nothing."""
+    """Return the attribute `shape`, whose first entry means nothing."""
     sizes = node.attrs["shape"] or ()
     if not sizes or min(sizes[1:], default=1) < 1 or math.prod(sizes[1:]) >= ENDLESS:
         node.refuse(f"shape {sizes}, expected sizes of 1 or more")
@@ -129,7 +130,7 @@ def _dimensions(node: ImportNode) -> tuple[int, ...]:
 
 
 def import_unravel_index(node: ImportNode) -> Value:
-    """The coordinates of places in a tensor of `shape`: (axes, places), divided as C divides integers."""
+    """Return the coordinates of places in a tensor of `shape`: (axes, places), divided as C divides integers."""
     data, sizes = node.input(0), _dimensions(node)
     if node.rank(data) != 1:
         node.refuse(f"{data.type}, expected a vector: of others MXNet fills a part of the result only")
@@ -142,7 +143,7 @@ def import_unravel_index(node: ImportNode) -> Value:
 
 
 def import_ravel_multi_index(node: ImportNode) -> Value:
-    """The places in a tensor of `shape` that the columns of a matrix are coordinates of.
+    """Return the places in a tensor of `shape` that the columns of a matrix are coordinates of.
 
     Of floats MXNet rounds each sum to the dtype, and then to an integer.
     """
@@ -186,7 +187,7 @@ def import_index_array(node: ImportNode) -> Value:
 
 
 def import_cross_device_copy(node: ImportNode) -> Value:
-    """The data as they are: on which device they lie is no part of a graph."""
+    """Return the data as they are: on which device they lie is no part of a graph."""
     return node.emit(ew.Identity(), node.input(0))
 
 

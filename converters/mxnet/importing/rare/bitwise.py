@@ -23,12 +23,12 @@ def _for(value: Value, op: Operator) -> Operator:
 
 
 def bitwise(op: Operator) -> ImportFunction:
-    """An operator of two operands, integers or bool, that broadcast."""
+    """Return an operator of two operands, integers or bool, that broadcast."""
     return lambda node: node.emit(_for(node.input(0), op), node.input(0), node.input(1))
 
 
 def bitwise_scalar(op: Operator) -> ImportFunction:
-    """An operator of integers and a number, which MXNet converts to their dtype as C does."""
+    """Return an operator of integers and a number, which MXNet converts to their dtype as C does."""
 
     def import_scalar(node: ImportNode) -> Value:
         data = node.input(0)

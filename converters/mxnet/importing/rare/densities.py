@@ -51,7 +51,8 @@ def _share_sizes(node: ImportNode, last: int = 0) -> None:
 
 
 def _with_sample_axes(node: ImportNode, sample: Value, parameters: Sequence[Value], last: int = 0) -> list[Value]:
-    """The parameters with axes of size 1 where the sample has more; their own are its first, and its `last` ones."""
+    """Return the parameters with axes of size 1 where the sample has more; their own are its first, and its `last`
+    ones."""
     result = []
     rank = node.rank(sample)
     for parameter in parameters:
@@ -71,7 +72,8 @@ def _finish(node: ImportNode, found: Value, dtype: DType) -> Value:
 
 
 def density(logarithm: Density, plain: Plain | None = None, *, exact: bool = False) -> ImportFunction:
-    """A density from its logarithm, or its own formula, of float16 computed in float32; `exact` ones go to float64."""
+    """Return a density from its logarithm, or its own formula, of float16 computed in float32; `exact` ones go to
+    float64."""
 
     def import_density(node: ImportNode) -> Value:
         dtype = _checked_dtype(node)
@@ -143,7 +145,7 @@ class _Exact:
         self.steps = NodeMaker(steps.node, DType.FLOAT64)
 
     def wide(self, value: Value) -> Value:
-        """The value in float64."""
+        """Return the value in float64."""
         return value if value.dtype is DType.FLOAT64 else self.node.step(ir.Cast(DType.FLOAT64), value, suffix="wide")
 
     def log_gamma(self, value: Value) -> Value:
@@ -181,13 +183,14 @@ def log_negative_binomial(steps: NodeMaker, sample: Value, limit: Value, chance:
 
 
 def log_generalized_negative_binomial(steps: NodeMaker, sample: Value, mean: Value, dispersion: Value) -> Value:
-    """The negative binomial with k = 1 / alpha and p = 1 / (mu alpha + 1)."""
+    """Return the negative binomial with k = 1 / alpha and p = 1 / (mu alpha + 1)."""
     limit, below = steps.div(1.0, dispersion), steps.add(steps.mul(mean, dispersion), 1.0)
     return log_negative_binomial(steps, sample, limit, steps.div(1.0, below))
 
 
 def import_dirichlet(node: ImportNode) -> Value:
-    """The density of each vector along the last axis: sum (a - 1) log(x) - sum log gamma(a) + log gamma(sum a)."""
+    """Return the density of each vector along the last axis: sum (a - 1) log(x) - sum log gamma(a) + log gamma(sum
+    a)."""
     dtype = _checked_dtype(node)
     _share_sizes(node, last=1)
     node.decide(DecisionKind.COMPOSITION, "its logarithms of factorials are composed of ONNX's operators, in float64")
@@ -227,8 +230,8 @@ def _count_labels(make: Maker, labels: Value, padding: int, size: int) -> Value:
 
 
 def import_ctc_loss(node: ImportNode) -> Value:
-    """The negative logarithm of the probability of each row of labels (N), given activations (T, N, C); 0 where it is
-    impossible. Forward probabilities of the labels with blanks around them, step by step."""
+    """Return the negative logarithm of the probability of each row of labels (N), given activations (T, N, C); 0 where
+    it is impossible. Forward probabilities of the labels with blanks around them, step by step."""
     attrs, data = node.attrs, node.input(0)
     further = [node.input(slot) for slot in range(2, len(node))]
     data_lengths = further.pop(0) if attrs["use_data_lengths"] else None

@@ -23,21 +23,21 @@ SINGULAR = "of a matrix that is singular infinities or NaN come, where MXNet sto
 
 
 def _squares(node: ImportNode) -> Value:
-    """The operand, matrices of floats that MXNet takes; the operators' rules see to it that they are square."""
+    """Return the operand, matrices of floats that MXNet takes; the operators' rules see to it that they are square."""
     data = node.input(0)
     require_wide(node, data)
     return data
 
 
 def import_cholesky(node: ImportNode) -> Value:
-    """The Cholesky factor."""
+    """Return the Cholesky factor."""
     data = _squares(node)
     node.decide(DecisionKind.CHECK, "of a matrix that is not positive definite NaN comes, where MXNet stops")
     return node.emit(Cholesky(node.attrs["lower"]), data)
 
 
 def import_potri(node: ImportNode) -> Value:
-    """The inverse of the matrix of which the operand is a Cholesky factor: that of the factor twice."""
+    """Return the inverse of the matrix of which the operand is a Cholesky factor: that of the factor twice."""
     data, lower = _squares(node), node.attrs["lower"]
     shape = node.step(Shape(), data)
     unit = node.step(Expand(), _unit(node, data, shape), shape, suffix="units")
@@ -46,7 +46,7 @@ def import_potri(node: ImportNode) -> Value:
 
 
 def _unit(node: ImportNode, data: Value, shape: Value) -> Value:
-    """A unit matrix of the operand's size, which may be open."""
+    """Return a unit matrix of the operand's size, which may be open."""
     zero = node.constant(0, DType.INT64)
     size = node.step(Gather(), shape, node.constant(-1, DType.INT64), suffix="size")
     indices = node.step(Range(), zero, size, node.constant(1, DType.INT64), suffix="places")
@@ -56,7 +56,7 @@ def _unit(node: ImportNode, data: Value, shape: Value) -> Value:
 
 
 def import_trsm(node: ImportNode) -> Value:
-    """The solution of a triangular system, times alpha."""
+    """Return the solution of a triangular system, times alpha."""
     attrs = node.attrs
     matrix, data = node.input(0), node.input(1)
     require_wide(node, matrix, data)
@@ -69,7 +69,7 @@ def import_trsm(node: ImportNode) -> Value:
 
 
 def import_inverse(node: ImportNode) -> Value:
-    """The inverse."""
+    """Return the inverse."""
     data = _squares(node)
     node.decide(DecisionKind.CHECK, SINGULAR)
     return node.emit(Inverse(), data)
@@ -129,7 +129,7 @@ def import_solve(node: ImportNode) -> Value:
 
 
 def import_tensorinv(node: ImportNode) -> Value:
-    """The inverse of a tensor whose first `ind` axes are rows and whose other ones are columns."""
+    """Return the inverse of a tensor whose first `ind` axes are rows and whose other ones are columns."""
     data, count = node.input(0), node.attrs["ind"]
     require_wide(node, data)
     if count < 1:
@@ -209,7 +209,7 @@ def _pseudo_inverse(node: ImportNode, data: Value, cutoff: Value) -> Value:
 
 
 def import_pinv(node: ImportNode) -> Value:
-    """The pseudoinverse, with the cutoff of each matrix as an operand."""
+    """Return the pseudoinverse, with the cutoff of each matrix as an operand."""
     data, cutoff = node.input(0), node.input(1)
     if cutoff.dtype is not data.dtype:
         node.refuse(f"rcond is {cutoff.dtype}, the data {data.dtype}; MXNet wants them equal")
@@ -221,7 +221,7 @@ def import_pinv(node: ImportNode) -> Value:
 
 
 def import_pinv_scalar(node: ImportNode) -> Value:
-    """The pseudoinverse."""
+    """Return the pseudoinverse."""
     data = node.input(0)
     return _pseudo_inverse(node, data, node.scalar_like(data, node.attrs["rcond"]))
 

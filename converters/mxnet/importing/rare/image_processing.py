@@ -31,7 +31,7 @@ PIXELS = (DType.UINT8, DType.INT8, DType.INT32, DType.INT64, DType.FLOAT16, DTyp
 
 
 def pixels(node: ImportNode) -> Value:
-    """The image, of a dtype that MXNet has kernels for."""
+    """Return the image, of a dtype that MXNet has kernels for."""
     data = node.input(0)
     if data.dtype is not None and data.dtype not in PIXELS:
         node.refuse(f"{data.name} is {data.type}; MXNet runs it on numbers only")
@@ -39,7 +39,7 @@ def pixels(node: ImportNode) -> Value:
 
 
 def image_or_batch(node: ImportNode) -> tuple[Value, int]:
-    """The image, and its number of axes: 3 or 4."""
+    """Return the image, and its number of axes: 3 or 4."""
     data = pixels(node)
     rank = node.rank(data)
     if rank not in (3, 4):
@@ -48,7 +48,7 @@ def image_or_batch(node: ImportNode) -> tuple[Value, int]:
 
 
 def single_image(node: ImportNode, *, channels: tuple[int, ...] = (1, 3)) -> tuple[Value, int]:
-    """The image (H, W, C) and the number of its channels. Refuses others than `channels`."""
+    """Return the image (H, W, C) and the number of its channels. Refuses others than `channels`."""
     data = pixels(node)
     if data.rank not in (None, 3):
         node.refuse(f"{data.name} is {data.type}, expected one image (H, W, C)")
@@ -60,7 +60,7 @@ def single_image(node: ImportNode, *, channels: tuple[int, ...] = (1, 3)) -> tup
 
 
 def as_pixels(node: ImportNode, value: Value, dtype: DType) -> Value:
-    """The node's result: numbers of float32 as MXNet stores them, in uint8 limited to 0 to 255 and cut."""
+    """Return the node's result: numbers of float32 as MXNet stores them, in uint8 limited to 0 to 255 and cut."""
     if dtype is DType.UINT8:
         limits = node.constant(0.0, DType.FLOAT32), node.constant(255.0, DType.FLOAT32)
         value = node.step(Clip(), value, *limits, suffix="limited")
@@ -68,7 +68,7 @@ def as_pixels(node: ImportNode, value: Value, dtype: DType) -> Value:
 
 
 def dtype_of(node: ImportNode, data: Value) -> DType:
-    """The dtype of the image, which decides how results are rounded."""
+    """Return the dtype of the image, which decides how results are rounded."""
     if data.dtype is None:
         node.infer_now()
     return node.dtype(0)
@@ -139,7 +139,7 @@ def import_crop(node: ImportNode) -> Value:
 
 
 def reversed_axis(node: ImportNode, data: Value, axis: int) -> tuple[Value, ...]:
-    """The operands of a Slice that reverses rows (axis 0) or columns (axis 1)."""
+    """Return the operands of a Slice that reverses rows (axis 0) or columns (axis 1)."""
     result = node.sizes_if_known(data, (axis,))
     if result is None or result[0] % 2:
         node.decide(

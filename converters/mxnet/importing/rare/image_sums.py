@@ -46,7 +46,7 @@ def _ratio(size: int, wanted: int) -> float:
 
 
 def nearest(size: int, wanted: int) -> Array:
-    """The one pixel that each of `wanted` is.
+    """Return the one pixel that each of `wanted` is.
 
     >>> nearest(4, 6).tolist()
     [0, 0, 1, 2, 2, 3]
@@ -56,14 +56,14 @@ def nearest(size: int, wanted: int) -> Array:
 
 
 def _starts(size: int, wanted: int) -> tuple[Array, Array]:
-    """The pixel before the middle of each, and how far behind it that is."""
+    """Return the pixel before the middle of each, and how far behind it that is."""
     indices = ((np.arange(wanted) + 0.5) * _ratio(size, wanted) - 0.5).astype(np.float32)
     floor = np.floor(indices)
     return floor.astype(np.int64), (indices - floor).astype(np.float32)
 
 
 def neighbours(size: int, wanted: int, method: int, *, rows: bool) -> tuple[Array, Array]:
-    """The two pixels (wanted, 2) that each is made of and their weights, float32, by LINEAR or AREA_OF_FEW.
+    """Return the two pixels (wanted, 2) that each is made of and their weights, float32, by LINEAR or AREA_OF_FEW.
 
     Beyond the border both are the last one: columns then have the weights 1 and 0, rows keep theirs, which bytes are
     rounded differently by.
@@ -78,7 +78,7 @@ def neighbours(size: int, wanted: int, method: int, *, rows: bool) -> tuple[Arra
 
 
 def matrix(size: int, wanted: int, method: int, *, whole: bool) -> Array:
-    """The weights (wanted, size) as a matrix; with `whole` whole multiples of 1 / UNIT, times UNIT."""
+    """Return the weights (wanted, size) as a matrix; with `whole` whole multiples of 1 / UNIT, times UNIT."""
     if method == AREA:
         return _areas(size, wanted)
     if method == AREA_OF_FEW:
@@ -96,14 +96,14 @@ def matrix(size: int, wanted: int, method: int, *, whole: bool) -> Array:
 
 
 def whole_ratio(size: int, wanted: int) -> bool:
-    """Whether areas are of whole pixels to OpenCV, which divides twice: 1 / (1 / 49) is not 49."""
+    """Return whether areas are of whole pixels to OpenCV, which divides twice: 1 / (1 / 49) is not 49."""
     ratio = _ratio(size, wanted)
     return bool(abs(ratio - round(ratio)) < np.finfo(np.float64).eps)
 
 
 def area_terms(size: int, wanted: int) -> tuple[Array, Array]:
-    """The pixels (wanted, terms) that each area is a sum of, in their order, and their weights, float32; the weights
-    behind the last one are 0."""
+    """Return the pixels (wanted, terms) that each area is a sum of, in their order, and their weights, float32; the
+    weights behind the last one are 0."""
     parts = _areas(size, wanted)
     first = (parts != 0).argmax(axis=1)
     terms = int((size - (parts != 0)[:, ::-1].argmax(axis=1) - first).max())
@@ -114,7 +114,8 @@ def area_terms(size: int, wanted: int) -> tuple[Array, Array]:
 
 
 def cubic_terms(size: int, wanted: int) -> tuple[Array, Array]:
-    """The four pixels (wanted, 4) that each is made of and their weights, whole multiples of 1 / UNIT times UNIT."""
+    """Return the four pixels (wanted, 4) that each is made of and their weights, whole multiples of 1 / UNIT times
+    UNIT."""
     start, fraction = _starts(size, wanted)
     indices = np.clip(start[:, None] + np.arange(-1, 3), 0, size - 1)
     return indices, np.rint(_cubic(fraction) * np.float32(UNIT)).astype(np.float32)
@@ -146,7 +147,7 @@ def _lanczos(fractions: Array) -> Array:
 
 
 def _areas(size: int, wanted: int) -> Array:
-    """The part that each pixel has of the area of one of fewer."""
+    """Return the part that each pixel has of the area of one of fewer."""
     ratio = _ratio(size, wanted)
     result = np.zeros((wanted, size))
     for row in range(wanted):
@@ -224,7 +225,7 @@ def _charged(node: ImportNode, axis: Axis) -> tuple[Array, Array]:
 def _sum_of_terms(
     node: ImportNode, data: Value, axis: int, places: Array, weights: Array, shape: tuple[int, ...]
 ) -> Value:
-    """Each place of the result on an axis as a sum of elements (wanted, terms), from the first to the last."""
+    """Return each place of the result on an axis as a sum of elements (wanted, terms), from the first to the last."""
     total: Value | None = None
     for indices, factors in zip(places.T, weights.T, strict=True):
         part = node.step(Gather(axis), data, node.constant(indices, DType.INT64), suffix="pixels")
@@ -281,8 +282,8 @@ def cubic(node: ImportNode, data: Value, rows: Axis, columns: Axis, channels: in
 
 
 def _left_over(wanted: int, channels: int | None) -> Array:
-    """The elements (channels, 1, columns) of a row that are left when vectors hold the others; none of a number of
-    channels that is not known."""
+    """Return the elements (channels, 1, columns) of a row that are left when vectors hold the others; none of a number
+    of channels that is not known."""
     if channels is None:
         return np.zeros((1, 1, wanted), np.bool_)
     count = wanted * channels

@@ -39,7 +39,7 @@ def _numbers(node: ImportNode, slot: int) -> Value:
 
 
 def _places(node: ImportNode, length: Value, dilation: Value) -> tuple[Value, Value]:
-    """The places (heads, length, W) of the windows, and the places (length, 1) that they are of."""
+    """Return the places (heads, length, W) of the windows, and the places (length, 1) that they are of."""
     width = node.attrs["w"]
     if width < 0:
         node.refuse(f"w {width}")
@@ -71,14 +71,14 @@ def _windows(node: ImportNode, value: Value, dilation: Value) -> Value:
 
 
 def import_score(node: ImportNode) -> Value:
-    """The products (N, length, heads, W) of each query with the keys in its window."""
+    """Return the products (N, length, heads, W) of each query with the keys in its window."""
     query, key = _floats(node, 0), _floats(node, 1)
     windows = _windows(node, key, _numbers(node, 2))
     return node.emit(Einsum("nlhd,hlwnd->nlhw"), query, windows)
 
 
 def import_context(node: ImportNode) -> Value:
-    """The sums (N, length, heads, d) of the values in each window, weighted by the scores."""
+    """Return the sums (N, length, heads, d) of the values in each window, weighted by the scores."""
     score, value = _floats(node, 0), _floats(node, 1)
     windows = _windows(node, value, _numbers(node, 2))
     return node.emit(Einsum("nlhw,hlwnd->nlhd"), score, windows)

@@ -38,7 +38,7 @@ def of_two(combine: Combine, *, mixed: bool = False) -> ImportFunction:
 
 
 def floor_divide(node: ImportNode, left: Value, right: Value) -> Value:
-    """The quotient rounded down; that of integers is computed in float64, as MXNet does."""
+    """Return the quotient rounded down; that of integers is computed in float64, as MXNet does."""
     if not is_integer(left):
         return node.emit(ir.Floor(), node.step(ir.Div(), left, right, suffix="quotient"))
     assert left.dtype is not None
@@ -48,7 +48,8 @@ def floor_divide(node: ImportNode, left: Value, right: Value) -> Value:
 
 
 def fmod(node: ImportNode, left: Value, right: Value) -> Value:
-    """The remainder with the sign of what is divided; 0 where the divisor is 0. Integers are divided as float64."""
+    """Return the remainder with the sign of what is divided; 0 where the divisor is 0. Integers are divided as
+    float64."""
     if is_integer(left):
         assert left.dtype is not None
         wide = (node.step(ir.Cast(DType.FLOAT64), value, suffix="double") for value in (left, right))
@@ -57,13 +58,13 @@ def fmod(node: ImportNode, left: Value, right: Value) -> Value:
 
 
 def _rest(node: ImportNode, left: Value, right: Value) -> tuple[Value, Value, Value]:
-    """Whether the divisor is 0, 0, and the remainder."""
+    """Return whether the divisor is 0, 0, and the remainder."""
     absent = node.step(ir.Equal(), right, node.scalar_like(right, 0), suffix="by_zero")
     return absent, node.scalar_like(left, 0), node.step(ir.Mod(fmod=True), left, right, suffix="remainder")
 
 
 def extreme(op: Operator) -> Combine:
-    """The larger or smaller operand; of a number and NaN the number."""
+    """Return the larger or smaller operand; of a number and NaN the number."""
 
     def combine(node: ImportNode, left: Value, right: Value) -> Value:
         if is_integer(left):
@@ -100,13 +101,13 @@ def import_log_add_exp(node: ImportNode) -> Value:
 
 
 def gcd(node: ImportNode, left: Value, right: Value) -> Value:
-    """The greatest integer that divides both; of 0 and a number its magnitude."""
+    """Return the greatest integer that divides both; of 0 and a number its magnitude."""
     dtype, _ = _of_bits(node, left)
     return node.emit(ir.Cast(dtype), sizes_and_divisor(node, left, right)[1])
 
 
 def import_gcd_scalar(node: ImportNode) -> Value:
-    """The same of integers and a number, which loses its fraction."""
+    """Return the same of integers and a number, which loses its fraction."""
     data = node.input(0)
     dtype, _ = _of_bits(node, data)
     scalar = converted(float(node.attrs["scalar"]), dtype)
@@ -121,7 +122,7 @@ def logical(op: Operator) -> ImportFunction:
 
 
 def logical_scalar(op: Operator) -> ImportFunction:
-    """The same of a tensor and the scalar."""
+    """Return the same of a tensor and the scalar."""
 
     def import_scalar(node: ImportNode) -> Value:
         return node.emit(op, _true(node, node.input(0)), node.constant(float(node.attrs["scalar"]) != 0, DType.BOOL))
@@ -134,14 +135,14 @@ def _true(node: ImportNode, value: Value) -> Value:
 
 
 def shift_left(node: ImportNode, left: Value, right: Value) -> Value:
-    """The bits moved up; nothing stays of what is moved by all bits or by a negative number."""
+    """Return the bits moved up; nothing stays of what is moved by all bits or by a negative number."""
     dtype, bits = _of_bits(node, left)
     moved = node.step(ir.Mul(), left, _powers(node, right, dtype, bits), suffix="moved")
     return node.emit(ir.Where(), _within(node, right, bits), moved, node.scalar_like(left, 0))
 
 
 def shift_right(node: ImportNode, left: Value, right: Value) -> Value:
-    """The bits moved down: a division by a power of 2, rounded down, so that signed numbers keep their sign."""
+    """Return the bits moved down: a division by a power of 2, rounded down, so that signed numbers keep their sign."""
     dtype, bits = _of_bits(node, left)
     most = bits - 1 if is_signed(left) else bits
     power = _powers(node, right, dtype, most)
@@ -182,7 +183,7 @@ SERIES = (-1 / 12, 1 / 120, -1 / 252, 1 / 240, -1 / 132, 691 / 32760)  # of 1 / 
 
 
 def import_digamma(node: ImportNode) -> Value:
-    """The derivative of log gamma, in float64; infinite at 0 and the negative integers, as in MXNet.
+    """Return the derivative of log gamma, in float64; infinite at 0 and the negative integers, as in MXNet.
 
     psi(x) is psi(x + n) less 1 / x + ... + 1 / (x + n - 1), and psi(1 - x) - pi / tan(pi x) for x below 0.
     """

@@ -58,7 +58,7 @@ def _singular(node: ImportNode, data: Value, rows: int, columns: int) -> tuple[V
 
 
 def _count(node: ImportNode, lengths: Value, limit: Value) -> Value:
-    """How many singular values are beyond the limit, as int64."""
+    """Return how many singular values are beyond the limit, as int64."""
     beyond = node.cast(node.step(ew.Greater(), lengths, limit), DType.INT64, suffix="beyond")
     return node.step(ReduceSum(keepdims=False), beyond, node.vector([-1]), suffix="rank")
 
@@ -78,7 +78,7 @@ def _matrices(node: ImportNode) -> Value:
 
 
 def import_matrix_rank(node: ImportNode) -> Value:
-    """How many singular values are beyond `tol`, which broadcasts against the batch."""
+    """Return how many singular values are beyond `tol`, which broadcasts against the batch."""
     data, limit = _matrices(node), node.input(1)
     if node.rank(data) < 2:
         return node.emit(ew.Identity(), _rank_of_vector(node, data))
@@ -93,13 +93,13 @@ def _epsilon(node: ImportNode, data: Value) -> float:
 
 
 def _relative(node: ImportNode, lengths: Value, factor: float) -> Value:
-    """The largest singular value times a factor."""
+    """Return the largest singular value times a factor."""
     largest = node.step(ReduceMax(), lengths, node.vector([-1]), suffix="largest")
     return node.step(ew.Mul(), largest, node.scalar_like(lengths, factor), suffix="least")
 
 
 def import_matrix_rank_none(node: ImportNode) -> Value:
-    """How many singular values are beyond the largest one times the larger size times the dtype's epsilon."""
+    """Return how many singular values are beyond the largest one times the larger size times the dtype's epsilon."""
     data = _matrices(node)
     if node.rank(data) < 2:
         return node.emit(ew.Identity(), _rank_of_vector(node, data))
@@ -110,7 +110,8 @@ def import_matrix_rank_none(node: ImportNode) -> Value:
 
 
 def import_lstsq(node: ImportNode) -> Sequence[Value]:
-    """The X of least length that brings A X nearest to B, the squares that are left, A's rank and singular values.
+    """Return the X of least length that brings A X nearest to B, the squares that are left, A's rank and singular
+    values.
 
     Nothing is said of the squares where the rank is below A's columns, or A has not more rows than columns.
     """

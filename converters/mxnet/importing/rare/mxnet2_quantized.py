@@ -22,7 +22,7 @@ LARGEST = 127.0
 
 
 def rearranged(function: ImportFunction) -> ImportFunction:
-    """The numbers as another operator rearranges them, in the same range."""
+    """Return the numbers as another operator rearranges them, in the same range."""
 
     def import_rearranged(node: ImportNode) -> Sequence[Value]:
         byte_dtype(node)
@@ -47,7 +47,7 @@ def _number(node: ImportNode, slot: int) -> Value:
 
 
 def _largest(node: ImportNode, data: Value) -> Value:
-    """The largest magnitude, one element on one axis."""
+    """Return the largest magnitude, one element on one axis."""
     flat = node.step(Reshape(), node.step(ew.Abs(), data), node.vector([-1]), suffix="flat")
     return node.step(ReduceMax(keepdims=True), flat, node.vector([0]), suffix="largest")
 
@@ -68,7 +68,7 @@ def import_prepare_data(node: ImportNode) -> Value:
 
 
 def import_prepare_weight(node: ImportNode) -> Value:
-    """A weight as int8 in plain order: MXNet's own order is that of a processor, and only `intgemm` reads it."""
+    """Return a weight as int8 in plain order: MXNet's own order is that of a processor, and only `intgemm` reads it."""
     node.decide(
         DecisionKind.WEIGHT_ORDER, "int8 weights stay in plain order, where MXNet has that of a processor"
     )
@@ -79,7 +79,7 @@ def import_prepare_weight(node: ImportNode) -> Value:
 
 
 def _weight(node: ImportNode, slot: int) -> Value:
-    """A weight that the graph prepares. Refuses one that comes prepared: its order is that of a processor."""
+    """Return a weight that the graph prepares. Refuses one that comes prepared: its order is that of a processor."""
     weight = node.input(slot)
     if weight.producer is None:
         node.refuse(

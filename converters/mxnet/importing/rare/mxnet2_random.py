@@ -28,7 +28,8 @@ SINGLE = DType.FLOAT32
 
 
 def _successes(node: ImportNode, even: Value, chance: Value, trials: Value | None, count: int) -> Value:
-    """How many of `count` even numbers along the first axis are below the chance, of the first `trials` of them."""
+    """Return how many of `count` even numbers along the first axis are below the chance, of the first `trials` of
+    them."""
     hit = node.step(ew.Less(), even, chance, suffix="hit")
     if trials is not None:
         indices = node.constant(np.arange(count, dtype=np.float32).reshape(-1, *[1] * node.rank(trials)))
@@ -39,7 +40,7 @@ def _successes(node: ImportNode, even: Value, chance: Value, trials: Value | Non
 
 
 def import_binomial(node: ImportNode) -> Value:
-    """How many of n trials of the chance p succeed, in the stated shape."""
+    """Return how many of n trials of the chance p succeed, in the stated shape."""
     decide_numbers(node)
     trials, chance = int(node.attrs["n"]), to_single(node.attrs["p"])
     if trials < 0 or not 0 <= chance <= 1:
@@ -51,7 +52,8 @@ def import_binomial(node: ImportNode) -> Value:
 
 
 def import_sample_binomial(node: ImportNode) -> Value:
-    """The same of numbers of trials and chances that are inputs, `shape` of them for each. The trials must be known."""
+    """Return the same of numbers of trials and chances that are inputs, `shape` of them for each. The trials must be
+    known."""
     limits = known(node.input(0))
     if isinstance(limits, Value):
         node.refuse("n is computed, and nothing limits how many trials there are; a constant n can be converted")

@@ -23,7 +23,7 @@ from graphir.types import DType, TensorType
 
 
 def import_triu(node: ImportNode) -> Value:
-    """The upper triangle from diagonal k on, zeros below it."""
+    """Return the upper triangle from diagonal k on, zeros below it."""
     data = node.input(0)
     return node.emit(Trilu(upper=True), as_matrix(node, data), node.constant(node.attrs["k"], DType.INT64))
 
@@ -41,7 +41,7 @@ def import_tri(node: ImportNode) -> Value:
 
 
 def import_tril_indices(node: ImportNode) -> tuple[Value, Value]:
-    """The rows and columns of the places at and below diagonal k of an n x m matrix."""
+    """Return the rows and columns of the places at and below diagonal k of an n x m matrix."""
     attrs = node.attrs
     node.charge(attrs["n"] * attrs["m"], "its matrix")
     indices = np.tril_indices(attrs["n"], attrs["k"], attrs["m"])
@@ -53,7 +53,7 @@ def import_tril_indices(node: ImportNode) -> tuple[Value, Value]:
 
 
 def import_rollaxis(node: ImportNode) -> Value:
-    """An axis moved to stand before `start`."""
+    """Return an axis moved to stand before `start`."""
     data = node.input(0)
     rank = node.rank(data)
     axis, start = node.axis(node.attrs["axis"], rank), node.attrs["start"]
@@ -66,7 +66,7 @@ def import_rollaxis(node: ImportNode) -> Value:
 
 
 def import_repeats(node: ImportNode) -> Value:
-    """Each slice along the axis (of the flat tensor without one) as often as `repeats` says for it."""
+    """Return each slice along the axis (of the flat tensor without one) as often as `repeats` says for it."""
     data, axis = node.input(0), node.attrs["axis"]
     repeats = node.attrs["repeats"] or ()
     if axis is None:
@@ -81,7 +81,7 @@ def import_repeats(node: ImportNode) -> Value:
 
 
 def import_kron(node: ImportNode) -> Value:
-    """Every element of a times the whole of b; the smaller number of axes is filled up with ones in front."""
+    """Return every element of a times the whole of b; the smaller number of axes is filled up with ones in front."""
     values = [node.input(0), node.input(1)]
     dtype = common_dtype(node, *values)
     rank = max(1, *(node.rank(value) for value in values))
@@ -105,8 +105,8 @@ for _place, _sign in {(0, 1, 2): 1, (1, 2, 0): 1, (2, 0, 1): 1, (0, 2, 1): -1, (
 
 
 def import_cross(node: ImportNode) -> Value:
-    """The cross product of vectors along an axis each; a third element that is missing is 0, and of two pairs only the
-    third element of the product is the result."""
+    """Return the cross product of vectors along an axis each; a third element that is missing is 0, and of two pairs
+    only the third element of the product is the result."""
     attrs = node.attrs
     values = [node.input(0), node.input(1)]
     dtype = common_dtype(node, *values)
@@ -137,7 +137,7 @@ def import_cross(node: ImportNode) -> Value:
 
 
 def _moved(node: ImportNode, value: Value, axis: int, target: int) -> Value:
-    """The axis brought to another place, -1 the last."""
+    """Return the axis brought to another place, -1 the last."""
     order = [each for each in range(node.rank(value)) if each != axis]
     order.insert(len(order) if target == -1 else target, axis)
     return value if order == sorted(order) else node.step(Transpose(tuple(order)), value, suffix="turned")
@@ -166,7 +166,7 @@ def import_interp(node: ImportNode) -> Value:
 
 
 def _between(node: ImportNode, x: Value, xp: Value, fp: Value) -> Value:
-    """The straight line between the last point that is not behind x and the next one."""
+    """Return the straight line between the last point that is not behind x and the next one."""
     (count,) = node.sizes(xp)
     spread = node.step(Unsqueeze(), x, node.vector([-1]), suffix="spread")
     inner = node.step(Slice(), xp, node.vector([1]), node.vector([count - 1]), suffix="inner")
@@ -203,7 +203,7 @@ def at_places(reduction: Reduction) -> ImportFunction:
 
 
 def import_copyto(node: ImportNode) -> Value:
-    """A copy of the one input, as MXNet 2.0 writes `copy()`; 1.9.1 binds no symbol with it."""
+    """Return a copy of the one input, as MXNet 2.0 writes `copy()`; 1.9.1 binds no symbol with it."""
     if len(node) != 1:
         node.refuse(f"{len(node)} inputs, of which one is written to: a graph has no memory")
     return node.emit(ir.Identity(), node.input(0))

@@ -25,7 +25,7 @@ EUCLID = 92
 
 
 def of_tensors(combine: Combine, takes: Callable[[DType], bool], what: str) -> ImportFunction:
-    """A function of two tensors of one dtype that MXNet `takes`; `what` says which those are."""
+    """Return a function of two tensors of one dtype that MXNet `takes`; `what` says which those are."""
 
     def import_pair(node: ImportNode) -> Value:
         left, right = same_dtypes(node)
@@ -37,7 +37,7 @@ def of_tensors(combine: Combine, takes: Callable[[DType], bool], what: str) -> I
 
 
 def of_scalar(combine: Combine, *, reverse: bool = False) -> ImportFunction:
-    """A function of the data and the scalar, or with `reverse` the other way round."""
+    """Return a function of the data and the scalar, or with `reverse` the other way round."""
 
     def import_scalar(node: ImportNode) -> Value:
         data, scalar = operands(node)
@@ -47,7 +47,7 @@ def of_scalar(combine: Combine, *, reverse: bool = False) -> ImportFunction:
 
 
 def through(node: ImportNode, combine: Combine, left: Value, right: Value, half: DType) -> Value:
-    """The function of integers as float64, the fraction dropped, and of float16 as `half`."""
+    """Return the function of integers as float64, the fraction dropped, and of float16 as `half`."""
     dtype = left.dtype
     if dtype is None or not (dtype.is_integer or dtype is DType.FLOAT16):
         return combine(node, left, right)
@@ -59,7 +59,7 @@ def through(node: ImportNode, combine: Combine, left: Value, right: Value, half:
 
 
 def _is_negative(node: ImportNode, value: Value) -> Value:
-    """Whether the sign is -, which -0 has too."""
+    """Return whether the sign is -, which -0 has too."""
     zero = node.scalar_like(value, 0.0)
     inverse = node.step(ir.Reciprocal(), value, suffix="inverse")
     at_zero = node.step(ir.Equal(), value, zero, suffix="is_zero")
@@ -72,7 +72,7 @@ def _atan(node: ImportNode, ratio: Value) -> Value:
 
 
 def _angle(node: ImportNode, y: Value, x: Value, atan: Composition) -> Value:
-    """The angle of the point (x, y): atan(|y| / |x|), moved into the quadrant that the signs name."""
+    """Return the angle of the point (x, y): atan(|y| / |x|), moved into the quadrant that the signs name."""
     height, width = node.step(ir.Abs(), y, suffix="height"), node.step(ir.Abs(), x, suffix="width")
     zero, one = node.scalar_like(y, 0.0), node.scalar_like(y, 1.0)
     ratio = node.step(ir.Div(), height, width, suffix="ratio")
@@ -86,7 +86,7 @@ def _angle(node: ImportNode, y: Value, x: Value, atan: Composition) -> Value:
 
 
 def arctan2(node: ImportNode, y: Value, x: Value) -> Value:
-    """The angle between the first axis and the point (x, y), radians."""
+    """Return the angle between the first axis and the point (x, y), radians."""
     node.decide(DecisionKind.COMPOSITION, "arctan2 became atan(|y| / |x|) and the quadrant that the signs name")
     # Of integers the few whole results are far enough from others that float32 tells them.
     atan = in_single(ir.Atan()) if is_integer(y) else _atan
@@ -109,7 +109,7 @@ def _scaled(node: ImportNode, left: Value, right: Value) -> Value:
 
 
 def _scaled_integer(node: ImportNode, left: Value, right: Value) -> Value:
-    """The same of integers as float64, the factor rounded to single precision."""
+    """Return the same of integers as float64, the factor rounded to single precision."""
     return _scaled(node, as_dtype(node, as_dtype(node, left, DType.FLOAT32), DType.FLOAT64), right)
 
 
@@ -146,7 +146,7 @@ def _greatest_divisor(node: ImportNode, left: Value, right: Value) -> Value:
 
 
 def sizes_and_divisor(node: ImportNode, left: Value, right: Value) -> tuple[list[Value], Value]:
-    """The magnitudes of two tensors of integers as int64, and the greatest number that divides both."""
+    """Return the magnitudes of two tensors of integers as int64, and the greatest number that divides both."""
     sizes = [node.step(ir.Abs(), as_dtype(node, value, DType.INT64)) for value in (left, right)]
     zero = node.constant(0, DType.INT64)
     # The lowest integer of 64 bits has no size: half of it has the same divisors, but for itself.
@@ -177,7 +177,7 @@ def lcm(node: ImportNode, left: Value, right: Value) -> Value:
 
 
 def import_lcm_scalar(node: ImportNode) -> Value:
-    """The least common multiple of integers and a number that is one."""
+    """Return the least common multiple of integers and a number that is one."""
     data = node.input(0)
     if not node.attrs["is_int"] or (data.dtype is not None and not data.dtype.is_integer):
         node.refuse(f"{data.dtype} data and the scalar {node.attrs['scalar']}: MXNet takes integers only")

@@ -33,7 +33,7 @@ ALL, FROBENIUS, NUCLEAR = -2, 1, 2
 
 
 def _axes(node: ImportNode, data: Value) -> tuple[int, ...]:
-    """The axes of the vector, or of the rows and the columns: without any the last two, or the only one."""
+    """Return the axes of the vector, or of the rows and the columns: without any the last two, or the only one."""
     rank, stated = node.rank(data), node.attrs["axis"]
     if stated is None:
         if rank == 0:
@@ -46,7 +46,7 @@ def _axes(node: ImportNode, data: Value) -> tuple[int, ...]:
 
 
 def import_norm(node: ImportNode) -> Value:
-    """The norm that `flag`, `ord` and the number of axes say; of bool whether any element is true."""
+    """Return the norm that `flag`, `ord` and the number of axes say; of bool whether any element is true."""
     data, flag = node.input(0), node.attrs["flag"]
     if flag == ALL and node.attrs["axis"] is not None:
         axes = _axes(node, data)
@@ -61,7 +61,7 @@ def import_norm(node: ImportNode) -> Value:
 
 
 def _along(node: ImportNode, data: Value, axes: tuple[int, ...]) -> Value:
-    """The norm of vectors (one axis) or matrices (two); of no elements 0."""
+    """Return the norm of vectors (one axis) or matrices (two); of no elements 0."""
     flag, order = node.attrs["flag"], node.attrs["ord"]
     vector = len(axes) == 1
     if vector and (flag == NUCLEAR or math.isinf(order)):
@@ -80,7 +80,7 @@ def _along(node: ImportNode, data: Value, axes: tuple[int, ...]) -> Value:
 
 
 def _euclidean(node: ImportNode, data: Value, axes: tuple[int, ...] | None) -> Value:
-    """The root of the sum of squares."""
+    """Return the root of the sum of squares."""
     if data.dtype is DType.BOOL or reduces_nothing(data, axes):
         return _summed(node, data, axes)
     reduce = reducer(node, axes)
@@ -90,7 +90,7 @@ def _euclidean(node: ImportNode, data: Value, axes: tuple[int, ...] | None) -> V
 
 
 def _summed(node: ImportNode, data: Value, axes: tuple[int, ...] | None, keepdims: bool | None = None) -> Value:
-    """The sum, which wraps around in integers; of bool whether any is true."""
+    """Return the sum, which wraps around in integers; of bool whether any is true."""
     reduce = reducer(node, axes, keepdims)
     if data.dtype is DType.BOOL:
         return of_bool(node, ir.ReduceSum, data, reduce)
@@ -100,7 +100,8 @@ def _summed(node: ImportNode, data: Value, axes: tuple[int, ...] | None, keepdim
 
 
 def _of_matrix(node: ImportNode, data: Value, order: float, axes: tuple[int, ...]) -> Value:
-    """The largest (ord above 0) or smallest sum of magnitudes: of a column for 1 and -1, of a row for all others."""
+    """Return the largest (ord above 0) or smallest sum of magnitudes: of a column for 1 and -1, of a row for all
+    others."""
     summed, chosen = (axes[0], axes[1]) if abs(order) == 1 else (axes[1], axes[0])
     sums = _summed(node, node.step(ew.Abs(), data), (summed,), keepdims=True)
     kept = reducer(node, (chosen,), keepdims=True)
@@ -113,8 +114,8 @@ def _of_matrix(node: ImportNode, data: Value, order: float, axes: tuple[int, ...
 
 
 def _of_singular_values(node: ImportNode, data: Value, order: float | None, axes: tuple[int, ...]) -> Value:
-    """The largest (2) or the smallest (-2) singular value, or the sum of all, of matrices with rows and columns along
-    the axes; of no elements 0."""
+    """Return the largest (2) or the smallest (-2) singular value, or the sum of all, of matrices with rows and columns
+    along the axes; of no elements 0."""
     require_wide(node, data)
     rows, columns = node.sizes(data, axes)
     if rows > columns:
@@ -131,7 +132,8 @@ def _of_singular_values(node: ImportNode, data: Value, order: float | None, axes
 
 
 def _of_integers(node: ImportNode, data: Value, order: float, axes: tuple[int, ...]) -> Value:
-    """The largest magnitude times the root of how often it occurs, a whole number; for 0 how often, of zeros 0."""
+    """Return the largest magnitude times the root of how often it occurs, a whole number; for 0 how often, of zeros
+    0."""
     largest, count = largest_and_count(node, data, reducer(node, axes, keepdims=True), reducer(node, axes))
     assert data.dtype is not None
     if order == 0:
@@ -149,7 +151,7 @@ def _of_integers(node: ImportNode, data: Value, order: float, axes: tuple[int, .
 
 
 def _of_vector(node: ImportNode, data: Value, order: float, axes: tuple[int, ...]) -> Value:
-    """The root of the sum of powers of magnitudes; how many are not 0 for 0."""
+    """Return the root of the sum of powers of magnitudes; how many are not 0 for 0."""
     reduce = reducer(node, axes)
     if order == 2:
         return euclidean(node, data, reduce)

@@ -29,7 +29,7 @@ MODES = {"constant": PadMode.CONSTANT, "edge": PadMode.EDGE}
 
 
 def _widths(node: ImportNode, rank: int) -> list[tuple[int, int]]:
-    """How many elements come before and after, by axis."""
+    """Return how many elements come before and after, by axis."""
     stated = node.attrs["pad_width"]
     if rank == 1 and [len(entry) for entry in stated] == [1, 1]:
         stated = ((stated[0][0], stated[1][0]),)  # the only way in which MXNet 1.9.1 takes the widths of a vector
@@ -67,7 +67,8 @@ def import_pad(node: ImportNode) -> Value:
 
 
 def _reflected(node: ImportNode, data: Value, axis: int, width: tuple[int, int]) -> Value:
-    """The places of an axis as a mirror at either end shows them, again and again, with or without the edge twice."""
+    """Return the places of an axis as a mirror at either end shows them, again and again, with or without the edge
+    twice."""
     size, edge = static_size(data, axis), node.attrs["mode"] == "symmetric"
     if size is not None:
         node.charge(size + sum(width), "the places of its padding")
@@ -87,8 +88,8 @@ def _reflected(node: ImportNode, data: Value, axis: int, width: tuple[int, int])
 
 
 def _with_extremes(node: ImportNode, data: Value, axis: int, width: tuple[int, int]) -> Value:
-    """The data between their largest (smallest) elements along an axis. What is not a number counts for MXNet where it
-    is the first element only."""
+    """Return the data between their largest (smallest) elements along an axis. What is not a number counts for MXNet
+    where it is the first element only."""
     shown = node.cast(data, DType.INT32) if data.dtype is DType.BOOL else data
     indices = node.vector([axis])
     largest = node.attrs["mode"] == "maximum"
@@ -111,7 +112,7 @@ def _with_extremes(node: ImportNode, data: Value, axis: int, width: tuple[int, i
 
 
 def _target(node: ImportNode) -> tuple[Value, int]:
-    """The data and the axis along which they grow: of the flattened data without one."""
+    """Return the data and the axis along which they grow: of the flattened data without one."""
     data, axis = node.input(0), node.attrs["axis"]
     if axis is None:
         return (data if data.rank == 1 else node.step(Reshape(), data, node.vector([-1]), suffix="flat")), 0
@@ -121,7 +122,7 @@ def _target(node: ImportNode) -> tuple[Value, int]:
 
 
 def _block(node: ImportNode, data: Value, axis: int, slot: int, *, first_is_count: bool = False) -> Value:
-    """The values with the data's rank, dtype and sizes, but as many of them along the axis as there are.
+    """Return the values with the data's rank, dtype and sizes, but as many of them along the axis as there are.
 
     `first_is_count`: their first axis, once they have the rank, is the one along which they go in.
     """
@@ -163,7 +164,7 @@ def _between(node: ImportNode, data: Value, block: Value, axis: int, place: int)
 
 
 def import_insert_scalar(node: ImportNode) -> Value:
-    """The values in front of one place, which may be the one behind the last."""
+    """Return the values in front of one place, which may be the one behind the last."""
     data, axis = _target(node)
     index = node.attrs["int_ind"]
     if index is None:
@@ -172,7 +173,7 @@ def import_insert_scalar(node: ImportNode) -> Value:
 
 
 def import_insert_slice(node: ImportNode) -> Value:
-    """One value in front of each place of a slice, or all of them in front of its only place."""
+    """Return one value in front of each place of a slice, or all of them in front of its only place."""
     data, axis = _target(node)
     attrs = node.attrs
     if not attrs["step"]:
@@ -201,7 +202,7 @@ def _repeated(node: ImportNode, block: Value, axis: int, count: int) -> Value:
 
 
 def import_insert_tensor(node: ImportNode) -> Value:
-    """One value in front of each place that a vector names, or all of them in front of its only place.
+    """Return one value in front of each place that a vector names, or all of them in front of its only place.
 
     A sort of keys, of the data's elements 2 i + 1 and of what goes in front of place i 2 i, gives the order.
     """

@@ -42,7 +42,7 @@ def import_where(node: ImportNode) -> Value:
 
 
 def where_scalar(*, left: bool) -> ImportFunction:
-    """The scalar where the condition is not 0 (`left`), or where it is 0, and the data elsewhere."""
+    """Return the scalar where the condition is not 0 (`left`), or where it is 0, and the data elsewhere."""
 
     def import_where_scalar(node: ImportNode) -> Value:
         data = node.input(1)
@@ -53,18 +53,18 @@ def where_scalar(*, left: bool) -> ImportFunction:
 
 
 def import_where_scalars(node: ImportNode) -> Value:
-    """One of two numbers, as float32."""
+    """Return one of two numbers, as float32."""
     numbers = (node.constant(float(node.attrs[name]), DType.FLOAT32) for name in ("x", "y"))
     return node.emit(ir.Where(), _condition(node), *numbers)
 
 
 def filled(node: ImportNode, number: float, dtype: DType) -> Value:
-    """A number in the shape of the data."""
+    """Return a number in the shape of the data."""
     return node.emit(Expand(), node.constant(converted(number, dtype), dtype), node.step(Shape(), node.input(0)))
 
 
 def predicate(op: Operator, *, of_integers: bool = False) -> ImportFunction:
-    """A test of floats, which integers and bool never pass (or always, `of_integers`)."""
+    """Return a test of floats, which integers and bool never pass (or always, `of_integers`)."""
 
     def import_predicate(node: ImportNode) -> Value:
         data = node.input(0)
@@ -100,14 +100,14 @@ def import_nan_to_num(node: ImportNode) -> Value:
 
 
 def import_full_like(node: ImportNode) -> Value:
-    """A number in the shape of the data and in the stated dtype, or the data's."""
+    """Return a number in the shape of the data and in the stated dtype, or the data's."""
     stated = node.attrs["dtype"]
     dtype = DType.of(stated) if stated not in (None, "None") else node.input(0).dtype
     return filled(node, float(node.attrs["fill_value"]), dtype or DType.FLOAT32)
 
 
 def import_constraint_check(node: ImportNode) -> Value:
-    """Whether all elements are true; MXNet stops where they are not."""
+    """Return whether all elements are true; MXNet stops where they are not."""
     data = node.input(0)
     if data.dtype is not DType.BOOL:
         node.refuse(f"{data.dtype} data, expected bool")
@@ -119,7 +119,7 @@ def import_constraint_check(node: ImportNode) -> Value:
 
 
 def import_allclose(node: ImportNode) -> Value:
-    """Whether all |a - b| <= atol + rtol |b|, as a uint8 without axes."""
+    """Return whether all |a - b| <= atol + rtol |b|, as a uint8 without axes."""
     left, right = node.take_inputs(2)
     node.same_shapes(left, right)
     if left.dtype is None or left.dtype is not right.dtype:
@@ -145,7 +145,7 @@ def _numbers(node: ImportNode) -> Value:
 
 
 def _difference(node: ImportNode, data: Value, axis: int) -> Value:
-    """Each element less the one before it."""
+    """Return each element less the one before it."""
     axes, one = node.vector([axis]), node.vector([1])
     behind = node.step(Slice(), data, one, node.vector([2**31 - 1]), axes, suffix="behind")
     before = node.step(Slice(), data, node.vector([0]), node.vector([-1]), axes, suffix="before")
@@ -188,7 +188,7 @@ def import_ediff1d(node: ImportNode) -> Value:
 
 
 def import_polyval(node: ImportNode) -> Value:
-    """The polynomial with the coefficients p, that of the highest power first, at each x, by Horner's rule."""
+    """Return the polynomial with the coefficients p, that of the highest power first, at each x, by Horner's rule."""
     coefficients, x = same_dtypes(node)
     if x.dtype is DType.BOOL:
         node.refuse("bool data, which MXNet refuses")
@@ -220,7 +220,7 @@ def _scanned(node: ImportNode, coefficients: Value, x: Value, start: Value) -> V
 
 
 def _text(node: ImportNode, name: str, default: str | None = None) -> str:
-    """An attribute that MXNet's registry has no type for."""
+    """Return an attribute that MXNet's registry has no type for."""
     result: str | None = node.attrs[name] or default
     if result is None:
         node.refuse(f"{name} is missing; MXNet has no default for it")
@@ -228,7 +228,7 @@ def _text(node: ImportNode, name: str, default: str | None = None) -> str:
 
 
 def _place(node: ImportNode) -> tuple[int, int]:
-    """The first axis of the data that the mask covers, and how many follow behind the mask's last."""
+    """Return the first axis of the data that the mask covers, and how many follow behind the mask's last."""
     text = _text(node, "start_axis", "0")
     data, mask = node.input(0), node.input(1)
     try:
@@ -242,7 +242,7 @@ def _place(node: ImportNode) -> tuple[int, int]:
 
 
 def _mask(node: ImportNode, rest: int) -> Value:
-    """Whether an element is chosen, as bool that broadcasts to the data."""
+    """Return whether an element is chosen, as bool that broadcasts to the data."""
     mask = node.input(1)
     mask = mask if mask.dtype is DType.BOOL else truth(node, mask)
     rank = node.rank(mask)
@@ -250,7 +250,7 @@ def _mask(node: ImportNode, rest: int) -> Value:
 
 
 def import_assign_scalar(node: ImportNode) -> Value:
-    """A number in place of the chosen elements."""
+    """Return a number in place of the chosen elements."""
     text, (_, rest) = _text(node, "value"), _place(node)
     try:
         number = float(text)
@@ -261,7 +261,8 @@ def import_assign_scalar(node: ImportNode) -> Value:
 
 
 def import_assign_tensor(node: ImportNode) -> Value:
-    """The rows of a tensor, one after another, in place of what is chosen; a single row or element everywhere."""
+    """Return the rows of a tensor, one after another, in place of what is chosen; a single row or element
+    everywhere."""
     start, rest = _place(node)
     data, value = node.input(0), node.input(2)
     if None not in (data.dtype, value.dtype) and data.dtype is not value.dtype:

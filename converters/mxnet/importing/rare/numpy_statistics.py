@@ -42,7 +42,7 @@ def _refuse_nothing(node: ImportNode, data: Value, axes: Axes) -> None:
 
 
 def deviation(root: bool) -> ImportFunction:
-    """The variance, or its root: deviations and their squares in the data's dtype, their sum in the result's."""
+    """Return the variance, or its root: deviations and their squares in the data's dtype, their sum in the result's."""
 
     def import_deviation(node: ImportNode) -> Value:
         data, stated = node.input(0), node.attrs["dtype"]
@@ -77,7 +77,7 @@ def deviation(root: bool) -> ImportFunction:
 
 
 def _less(node: ImportNode, data: Value, result: Value, axes: Axes) -> Value:
-    """The number of elements less ddof; below 0, what C makes of it as a number without sign, in a float."""
+    """Return the number of elements less ddof; below 0, what C makes of it as a number without sign, in a float."""
     ddof = node.attrs["ddof"]
     sizes = [static_size(data, axis) for axis in (range(node.rank(data)) if axes is None else axes)]
     known = [size for size in sizes if size is not None]
@@ -92,7 +92,8 @@ def _summed(node: ImportNode, data: Value, axes: Axes) -> Value:
 
 
 def import_average(node: ImportNode) -> Value | list[Value]:
-    """The mean with weights of the data's shape, or with a vector of them along one axis; `returned` their sum too."""
+    """Return the mean with weights of the data's shape, or with a vector of them along one axis; `returned` their sum
+    too."""
     data, returned = node.input(0), bool(node.attrs["returned"])
     _refuse_bool(node, data)
     axes = axes_of(node, data)
@@ -122,7 +123,7 @@ def import_average(node: ImportNode) -> Value | list[Value]:
 
 
 def _in_rows(node: ImportNode, data: Value, axes: Axes) -> Value:
-    """The reduced axes as the last one, those that are kept before it."""
+    """Return the reduced axes as the last one, those that are kept before it."""
     rank = node.rank(data)
     if axes is None or len(axes) == rank:
         return data if rank == 1 else node.step(Reshape(), data, node.vector([-1]), suffix="flat")
@@ -153,7 +154,7 @@ def _place(node: ImportNode, count: Value) -> tuple[Value, Value]:
 
 
 def _checked(node: ImportNode, index: Value, asked: Value, count: Value) -> Value:
-    """The index, beyond the last element where the percentile is below 0: runtimes refuse it there."""
+    """Return the index, beyond the last element where the percentile is below 0: runtimes refuse it there."""
     if node.attrs["q_scalar"] is not None:
         return index
     below = node.step(ew.Less(), asked, node.constant(0.0, DType.FLOAT64), suffix="below")
@@ -203,7 +204,7 @@ def import_percentile(node: ImportNode) -> Value:
 
 
 def _percentiles(node: ImportNode, found: Value, asked: Value, axes: Axes) -> Value:
-    """The percentiles of a vector in front, the reduced axes kept on request."""
+    """Return the percentiles of a vector in front, the reduced axes kept on request."""
     several = node.rank(asked)
     if several and node.rank(found) > 1:
         rank = node.rank(found)
@@ -215,7 +216,7 @@ def _percentiles(node: ImportNode, found: Value, asked: Value, axes: Axes) -> Va
 
 
 def import_bincount(node: ImportNode) -> Value:
-    """How often each number up to the largest occurs in a vector, or what its weights add up to."""
+    """Return how often each number up to the largest occurs in a vector, or what its weights add up to."""
     data = node.input(0)
     weights = node.input(1) if node.attrs["has_weights"] else None
     for value in (data, weights or data):
@@ -248,7 +249,7 @@ def import_bincount(node: ImportNode) -> Value:
 
 
 def _edges(node: ImportNode, data: Value) -> tuple[Value, tuple[float, float] | None]:
-    """The limits of the bins in the data's dtype, and the range that is stated."""
+    """Return the limits of the bins in the data's dtype, and the range that is stated."""
     # The registry does not say of which kind the attribute is: its text is left to the operator.
     stated = str(node.attrs["range"] or "").strip("()[] ").split(",")
     limits = [float(end) for end in stated if end.strip() not in ("", "None")]
@@ -271,7 +272,7 @@ def _edges(node: ImportNode, data: Value) -> tuple[Value, tuple[float, float] | 
 
 
 def import_histogram(node: ImportNode) -> list[Value]:
-    """How many elements lie in each bin, the last one's upper limit included, and the limits."""
+    """Return how many elements lie in each bin, the last one's upper limit included, and the limits."""
     data = node.input(0)
     _refuse_bool(node, data)
     edges, limits = _edges(node, data)
@@ -300,7 +301,7 @@ def import_histogram(node: ImportNode) -> list[Value]:
 
 
 def import_trace(node: ImportNode) -> Value:
-    """The sum of a diagonal of two axes, in the data's dtype; 0 of one that lies beside them."""
+    """Return the sum of a diagonal of two axes, in the data's dtype; 0 of one that lies beside them."""
     data, rank = node.input(0), node.rank(0)
     _refuse_bool(node, data)
     first, second = node.axis(node.attrs["axis1"], rank), node.axis(node.attrs["axis2"], rank)

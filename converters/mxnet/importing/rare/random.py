@@ -21,12 +21,12 @@ def decide_numbers(node: ImportNode) -> None:
 
 
 def stated_size(node: ImportNode) -> tuple[int, ...]:
-    """The stated shape; MXNet takes none for one number."""
+    """Return the stated shape; MXNet takes none for one number."""
     return tuple(node.attrs["shape"] or ()) or (() if node.np_shape else (1,))
 
 
 def stated_dtype(node: ImportNode) -> DType:
-    """The stated dtype, float32 by default."""
+    """Return the stated dtype, float32 by default."""
     stated = node.attrs["dtype"]
     return DType.FLOAT32 if stated in (None, "None") else DType.of(stated)
 
@@ -46,13 +46,13 @@ def import_normal(node: ImportNode) -> Value:
 
 
 def import_uniform_like(node: ImportNode) -> Value:
-    """The same in the shape and dtype of the input."""
+    """Return the same in the shape and dtype of the input."""
     decide_numbers(node)
     return node.emit(ir.RandomUniformLike(low=node.attrs["low"], high=node.attrs["high"]), node.input(0))
 
 
 def import_normal_like(node: ImportNode) -> Value:
-    """The same in the shape and dtype of the input."""
+    """Return the same in the shape and dtype of the input."""
     decide_numbers(node)
     return node.emit(ir.RandomNormalLike(mean=node.attrs["loc"], scale=node.attrs["scale"]), node.input(0))
 
@@ -101,7 +101,7 @@ def import_exponential(node: ImportNode) -> Value:
 
 
 def import_exponential_like(node: ImportNode) -> Value:
-    """The same in the shape and dtype of the input."""
+    """Return the same in the shape and dtype of the input."""
     decide_numbers(node)
     result = _exponential(node, node.step(ir.RandomUniformLike(low=0.0, high=1.0), node.input(0)))
     return node.emit(Div(), result, node.scalar_like(result, node.attrs["lam"]))
@@ -122,7 +122,7 @@ def import_randint(node: ImportNode) -> Value:
 
 
 def repeated_parameters(node: ImportNode) -> list[Value]:
-    """The parameters of the distributions, each repeated for the `shape` of samples that it gives."""
+    """Return the parameters of the distributions, each repeated for the `shape` of samples that it gives."""
     decide_numbers(node)
     count = tuple(node.attrs["shape"] or ())
     result = []

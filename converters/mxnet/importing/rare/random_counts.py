@@ -40,7 +40,7 @@ def sample_poisson(node: ImportNode, parameters: Sequence[Value], known: Known) 
 
 
 def sample_negative_binomial(node: ImportNode, parameters: Sequence[Value], known: Known) -> Value:
-    """The failures before k successes of the chance p: Poisson's distribution of a rate that is gamma's."""
+    """Return the failures before k successes of the chance p: Poisson's distribution of a rate that is gamma's."""
     steps = NodeMaker(node, DOUBLE)
     limit, chance = parameters
     scale = steps.div(steps.sub(1.0, chance), chance)
@@ -48,7 +48,7 @@ def sample_negative_binomial(node: ImportNode, parameters: Sequence[Value], know
 
 
 def sample_generalized(node: ImportNode, parameters: Sequence[Value], known: Known) -> Value:
-    """The same of the mean mu and the dispersion alpha, without which it is Poisson's."""
+    """Return the same of the mean mu and the dispersion alpha, without which it is Poisson's."""
     steps = NodeMaker(node, DOUBLE)
     mean, dispersion = parameters
     if known[1] == 0:
@@ -66,7 +66,7 @@ class _Range:
         self.name, self.least, self.most, self.least_too = name, least, most, least_too
 
     def value(self, node: ImportNode) -> float:
-        """The attribute. Refuses one out of the range."""
+        """Return the attribute. Refuses one out of the range."""
         result = to_single(node.attrs[self.name])
         inside = self.least <= result <= self.most and result < float("inf")
         if not inside or (result == self.least and not self.least_too):
@@ -93,7 +93,7 @@ def stated(sampler: Sampler, *ranges: _Range) -> ImportFunction:
 
 
 def alike(sampler: Sampler, *ranges: _Range) -> ImportFunction:
-    """The same in the shape and dtype of the input."""
+    """Return the same in the shape and dtype of the input."""
 
     def import_alike(node: ImportNode) -> Value:
         decide_numbers(node)
@@ -126,7 +126,7 @@ def _finish(node: ImportNode, found: Value, dtype: DType) -> Value:
 
 
 def import_shuffle(node: ImportNode) -> Value:
-    """The slices along the first axis in random order: that of random keys."""
+    """Return the slices along the first axis in random order: that of random keys."""
     decide_numbers(node)
     data = node.input(0)
     if node.rank(data) == 0:

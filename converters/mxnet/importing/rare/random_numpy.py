@@ -31,7 +31,7 @@ EDGE = 1e-7  # even numbers keep this distance from 0 and 1, whose logarithms ar
 
 
 def sizes_in(node: ImportNode, name: str = "size") -> tuple[int, ...] | None:
-    """The attribute `size`: one number, several, or None."""
+    """Return the attribute `size`: one number, several, or None."""
     stated = node.attrs[name]
     if stated in (None, "None", ""):
         return None
@@ -265,7 +265,7 @@ def _with_replacement(node: ImportNode, places: int | Value, chances: Value | No
 
 
 def _chances(node: ImportNode) -> Value:
-    """The chances (classes,) of which the last one is what the others leave."""
+    """Return the chances (classes,) of which the last one is what the others leave."""
     if len(node):
         given = node.input(0)
         if node.rank(given) != 1:
@@ -284,7 +284,7 @@ def _chances(node: ImportNode) -> Value:
 
 
 def import_multinomial(node: ImportNode) -> Value:
-    """How often each class is drawn in n draws, `size` times: (*size, classes) as int64."""
+    """Return how often each class is drawn in n draws, `size` times: (*size, classes) as int64."""
     decide_numbers(node)
     count, size = node.attrs["n"], sizes_in(node) or ()
     if count < 1 or 0 in size:

@@ -27,7 +27,7 @@ FEW, MANY = 12.0, 10.0  # rates up to FEW are counted, from MANY on rejection wo
 
 
 def _repeated(steps: NodeMaker, value: Value, count: int) -> Value:
-    """The value `count` times along a new first axis."""
+    """Return the value `count` times along a new first axis."""
     node = steps.node
     shape = node.step(Concat(axis=0), node.vector([count]), node.step(Shape(), value), suffix="tries")
     return node.step(Expand(), value, shape)
@@ -46,7 +46,7 @@ def _first_accepted(steps: NodeMaker, numbers: Value, accepted: Value) -> Value:
 
 
 def gamma(node: ImportNode, shape: Value) -> Value:
-    """A sample of the gamma distribution of scale 1 for each element of `shape` (float64); 0 for a shape of 0.
+    """Return a sample of the gamma distribution of scale 1 for each element of `shape` (float64); 0 for a shape of 0.
 
     A shape below 1 is that of one more, times a uniform number to the power of its reciprocal.
     """
@@ -70,7 +70,7 @@ def gamma(node: ImportNode, shape: Value) -> Value:
 
 
 def _few(steps: NodeMaker, rate: Value) -> Value:
-    """How many arrivals, an exponential time apart, come before the time `rate`."""
+    """Return how many arrivals, an exponential time apart, come before the time `rate`."""
     node = steps.node
     apart = node.step(ir.Neg(), steps(ir.Log(), _uniform(steps, _repeated(steps, rate, ARRIVALS))))
     times = node.step(CumSum(), apart, node.constant(0, DType.INT64), suffix="times")
@@ -106,7 +106,8 @@ def _many(steps: NodeMaker, rate: Value) -> Value:
 
 
 def poisson(node: ImportNode, rate: Value, *, known: float | None = None) -> Value:
-    """A count of Poisson's distribution for each element of `rate` (float64); `known` says the rate of all of them."""
+    """Return a count of Poisson's distribution for each element of `rate` (float64); `known` says the rate of all of
+    them."""
     steps = NodeMaker(node, DType.FLOAT64)
     if known is not None:
         return _few(steps, rate) if known <= FEW else _many(steps, rate)

@@ -23,7 +23,7 @@ def _truth(node: ImportNode, value: Value) -> Value:
 
 
 def import_nonzero(node: ImportNode) -> Value:
-    """The places of the elements that are not 0, one a row; a tensor without axes is a vector of one."""
+    """Return the places of the elements that are not 0, one a row; a tensor without axes is a vector of one."""
     data = node.input(0)
     if node.rank(data) == 0:
         data = node.step(Unsqueeze(), data, node.vector([0]))
@@ -31,7 +31,7 @@ def import_nonzero(node: ImportNode) -> Value:
 
 
 def import_boolean_mask(node: ImportNode) -> Value:
-    """The rows of data at which the vector `index` is not 0."""
+    """Return the rows of data at which the vector `index` is not 0."""
     data, mask = node.input(0), node.input(1)
     if node.attrs["axis"] != 0:
         node.refuse(f"axis {node.attrs['axis']}: MXNet takes 0 only")
@@ -40,8 +40,8 @@ def import_boolean_mask(node: ImportNode) -> Value:
 
 
 def import_unique(node: ImportNode) -> Sequence[Value]:
-    """The different elements, or slices along an axis, in order; then, as far as they are asked for, where each comes
-    first, which one each of the data is, and how often each comes."""
+    """Return the different elements, or slices along an axis, in order; then, as far as they are asked for, where each
+    comes first, which one each of the data is, and how often each comes."""
     data, axis, dtype = node.input(0), node.attrs["axis"], node.input(0).dtype or DType.FLOAT32
     if axis is not None:
         axis = node.axis(axis, node.rank(data))
@@ -57,7 +57,8 @@ def import_unique(node: ImportNode) -> Sequence[Value]:
 
 
 def import_delete(node: ImportNode) -> Value:
-    """The data without the places that a number, a slice or a tensor names, along an axis or of the flattened data."""
+    """Return the data without the places that a number, a slice or a tensor names, along an axis or of the flattened
+    data."""
     data, attrs = node.input(0), node.attrs
     axis = attrs["axis"]
     if axis is None:

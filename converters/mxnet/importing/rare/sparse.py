@@ -23,7 +23,7 @@ from graphir.types import DType
 
 
 def storage(node: ImportNode, slot: int) -> str | None:
-    """How an operand is stored; None where only MXNet's inference of storage types could tell."""
+    """Return how an operand is stored; None where only MXNet's inference of storage types could tell."""
     source, _ = node.record.inputs[slot]
     record = node.importer.source.nodes[source]
     if source not in node.importer.perhaps_sparse:
@@ -41,7 +41,7 @@ def _known_storage(node: ImportNode, slot: int) -> str:
 
 
 def import_cast_storage(node: ImportNode) -> Value:
-    """The same elements."""
+    """Return the same elements."""
     wanted = node.attrs["stype"]
     if wanted == MATRIX and node.rank() != 2:
         node.refuse(f"{node.input(0).type} as csr, expected two axes")
@@ -52,7 +52,8 @@ def import_cast_storage(node: ImportNode) -> Value:
 
 
 def _stored(node: ImportNode, data: Value, kind: str) -> Value:
-    """Which elements of the dense data a sparse array stores: those other than 0, or all of a row that has one."""
+    """Return which elements of the dense data a sparse array stores: those other than 0, or all of a row that has
+    one."""
     zero = node.scalar_like(data, 0)
     other = node.step(ir.Not(), node.step(ir.Equal(), data, zero, suffix="zeros"), suffix="stored")
     if kind == MATRIX:
@@ -64,7 +65,7 @@ def _stored(node: ImportNode, data: Value, kind: str) -> Value:
 
 
 def scattered(function: ImportFunction, *, of_rows_only: bool = False) -> ImportFunction:
-    """The function, applied to what the first operand stores; all of it where that is dense."""
+    """Return the function, applied to what the first operand stores; all of it where that is dense."""
 
     def import_scattered(node: ImportNode) -> Value:
         kind = _known_storage(node, 0)
@@ -84,7 +85,7 @@ def scattered(function: ImportFunction, *, of_rows_only: bool = False) -> Import
 
 
 def import_retain(node: ImportNode) -> Value:
-    """The rows that `indices` (a vector) names, zeros in place of the others."""
+    """Return the rows that `indices` (a vector) names, zeros in place of the others."""
     if _known_storage(node, 0) != ROWS:
         node.refuse("data that is not row_sparse, as MXNet wants it")
     data, indices = node.input(0), node.input(1)
@@ -102,7 +103,7 @@ def import_retain(node: ImportNode) -> Value:
 
 
 def import_getnnz(node: ImportNode) -> Value:
-    """How many elements a csr matrix stores, in all or in each row."""
+    """Return how many elements a csr matrix stores, in all or in each row."""
     if _known_storage(node, 0) != MATRIX:
         node.refuse("data that is not csr, as MXNet wants it")
     data, axis = node.input(0), node.attrs["axis"]

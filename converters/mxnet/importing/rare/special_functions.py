@@ -16,7 +16,7 @@ ERRORS = {"erfinv": "1e-15", "gamma": "1e-14", "gammaln": "1e-14 (near its zeros
 
 
 def _function(op: Operator) -> ImportFunction:
-    """A function that ONNX composes in float64."""
+    """Return a function that ONNX composes in float64."""
 
     def import_function(node: ImportNode) -> Value:
         node.decide(

@@ -13,7 +13,7 @@ from graphir.types import DType
 
 
 def _float_rows(node: ImportNode, *ranks: int) -> Value:
-    """The operand, of floats and of one of these numbers of axes."""
+    """Return the operand, of floats and of one of these numbers of axes."""
     data = node.input(0)
     if node.rank(data) not in ranks or (data.dtype is not None and not data.dtype.is_float):
         node.refuse(f"{data.name} is {data.type}; MXNet takes floats of {' or '.join(map(str, ranks))} axes")

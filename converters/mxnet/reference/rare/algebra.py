@@ -23,14 +23,14 @@ def require_square(data: Array) -> None:
 
 
 def det(attrs: Attributes, data: Array) -> Array:
-    """The determinant of the last two axes; that of a single matrix has the shape (1,)."""
+    """Return the determinant of the last two axes; that of a single matrix has the shape (1,)."""
     require_square(data)
     result = np.asarray(np.linalg.det(data)).astype(data.dtype)
     return result if result.ndim or attrs.get(NP_SHAPE) else result.reshape(1)
 
 
 def extractdiag(attrs: Attributes, data: Array) -> Array:
-    """A diagonal of square matrices."""
+    """Return a diagonal of square matrices."""
     require_square(data)
     offset = attrs.get("offset", 0)
     require(abs(offset) < data.shape[-1], f"offset {offset} of {data.shape}")
@@ -62,7 +62,7 @@ def _triangle(attrs: Attributes, size: int) -> tuple[Array, Array]:
 
 
 def extracttrian(attrs: Attributes, data: Array) -> Array:
-    """The elements of a triangle."""
+    """Return the elements of a triangle."""
     require_square(data)
     require(abs(attrs.get("offset", 0)) < data.shape[-1], f"offset {attrs.get('offset')} of {data.shape}")
     rows, columns = _triangle(attrs, data.shape[-1])
@@ -82,7 +82,7 @@ def maketrian(attrs: Attributes, data: Array) -> Array:
 
 
 def sumlogdiag(attrs: Attributes, data: Array) -> Array:
-    """The sum of the logarithms of the diagonal; that of a single matrix has the shape (1,)."""
+    """Return the sum of the logarithms of the diagonal; that of a single matrix has the shape (1,)."""
     require_square(data)
     with np.errstate(all="ignore"):
         result = np.log(np.diagonal(data, 0, -2, -1)).sum(-1)
@@ -90,7 +90,7 @@ def sumlogdiag(attrs: Attributes, data: Array) -> Array:
 
 
 def triangle(data: Array, lower: bool) -> Array:
-    """The triangle with the main diagonal."""
+    """Return the triangle with the main diagonal."""
     return np.tril(data) if lower else np.triu(data)
 
 
@@ -102,7 +102,7 @@ def require_pair(matrix: Array, data: Array) -> None:
 
 
 def trmm(attrs: Attributes, matrix: Array, data: Array) -> Array:
-    """The product with a triangle."""
+    """Return the product with a triangle."""
     require_pair(matrix, data)
     factor = triangle(matrix, attrs.get("lower", True))
     factor = np.swapaxes(factor, -1, -2) if attrs.get("transpose", False) else factor

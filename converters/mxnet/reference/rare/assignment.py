@@ -17,7 +17,7 @@ from graphir.converters.mxnet.reference.contract import (
 
 
 def chosen(attrs: Attributes, data: Array) -> tuple[slice, ...]:
-    """The slices that begin, end and step say."""
+    """Return the slices that begin, end and step say."""
     begin, end = attrs["begin"], attrs["end"]
     step = attrs.get("step") or (None,) * len(begin)
     require(len(begin) == len(end) == len(step) <= data.ndim and 0 not in step, f"{begin}, {end}, {step}")
@@ -25,7 +25,7 @@ def chosen(attrs: Attributes, data: Array) -> tuple[slice, ...]:
 
 
 def slice_assign(attrs: Attributes, data: Array, new: Array) -> Array:
-    """A slice replaced by an array of its shape."""
+    """Return a slice replaced by an array of its shape."""
     result, index = np.array(data), chosen(attrs, data)
     require(result[index].shape == new.shape, f"{new.shape} in place of {result[index].shape}")
     require(data.dtype == new.dtype, f"{new.dtype} in an array of {data.dtype}")
@@ -34,7 +34,7 @@ def slice_assign(attrs: Attributes, data: Array, new: Array) -> Array:
 
 
 def slice_assign_scalar(attrs: Attributes, data: Array) -> Array:
-    """A slice filled with a number; an array without axes stays as it is."""
+    """Return a slice filled with a number; an array without axes stays as it is."""
     result = np.array(data)
     index = chosen(attrs, data)
     if data.ndim:
@@ -90,7 +90,7 @@ def ravel_multi_index(attrs: Attributes, data: Array) -> Array:
 
 
 def index_array(attrs: Attributes, data: Array) -> Array:
-    """The coordinates of every element, of all axes or those named, last in the result."""
+    """Return the coordinates of every element, of all axes or those named, last in the result."""
     axes = attrs.get("axes")
     named = range(data.ndim) if axes is None else [normalized_axis(axis, data.ndim) for axis in axes]
     result = np.zeros((*data.shape, len(named)), np.int64)

@@ -10,7 +10,7 @@ from graphir.converters.mxnet.reference.contract import Array, Attributes, Refer
 
 
 def pairwise(function: Callable[[Array, Array], Array]) -> Reference:
-    """A function of two integer arrays of one dtype that broadcast."""
+    """Return a function of two integer arrays of one dtype that broadcast."""
 
     def evaluate_pair(attrs: Attributes, left: Array, right: Array) -> Array:
         require(left.dtype == right.dtype and left.dtype.kind in "iub", f"dtypes {left.dtype} and {right.dtype}")
@@ -20,7 +20,7 @@ def pairwise(function: Callable[[Array, Array], Array]) -> Reference:
 
 
 def with_scalar(function: Callable[[Array, Array], Array]) -> Reference:
-    """A function of an integer array and a number in its dtype."""
+    """Return a function of an integer array and a number in its dtype."""
 
     def evaluate_scalar(attrs: Attributes, data: Array) -> Array:
         require(data.dtype.kind in "iub", f"dtype {data.dtype}, expected integers")

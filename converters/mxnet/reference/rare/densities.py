@@ -25,7 +25,7 @@ log_gamma = np.vectorize(_log_gamma_of, otypes=[np.float64])  # in double precis
 
 
 def _placed(sample: Array, parameter: Array, last: int = 0) -> Array:
-    """The parameter with axes of size 1 for those that only the sample has."""
+    """Return the parameter with axes of size 1 for those that only the sample has."""
     first = parameter.ndim - last
     require(max(1, last) <= parameter.ndim <= sample.ndim, f"a parameter of rank {parameter.ndim} of {sample.ndim}")
     wanted = (*sample.shape[:first], *sample.shape[sample.ndim - last :])
@@ -35,7 +35,7 @@ def _placed(sample: Array, parameter: Array, last: int = 0) -> Array:
 
 
 def density(logarithm: Formula, plain: Formula | None = None) -> Reference:
-    """A density of samples, from its logarithm or its own formula."""
+    """Return a density of samples, from its logarithm or its own formula."""
 
     def evaluate_density(attrs: Attributes, sample: Array, *parameters: Array) -> Array:
         require(all(each.dtype == sample.dtype for each in parameters), "operands of several dtypes")
@@ -80,7 +80,7 @@ def log_negative_binomial(x: Array, limit: Array, chance: Array) -> Array:
 
 
 def log_generalized(x: Array, mean: Array, dispersion: Array) -> Array:
-    """The same by mean and dispersion."""
+    """Return the same by mean and dispersion."""
     return log_negative_binomial(x, 1 / dispersion, 1 / (mean * dispersion + 1))
 
 
@@ -95,7 +95,7 @@ def dirichlet(attrs: Attributes, sample: Array, alpha: Array) -> Array:
 
 
 def _chance(scores: Array, labels: list[int], blank: int) -> float:
-    """The probability of the labels, of the probabilities (T, C) of each step."""
+    """Return the probability of the labels, of the probabilities (T, C) of each step."""
     symbols = [blank]
     for label in labels:
         symbols += [label, blank]
@@ -111,7 +111,7 @@ def _chance(scores: Array, labels: list[int], blank: int) -> float:
 
 
 def ctc_loss(attrs: Attributes, data: Array, label: Array, *lengths: Array) -> Array:
-    """The negative logarithm of the probability of each row of labels, 0 where it is impossible."""
+    """Return the negative logarithm of the probability of each row of labels, 0 where it is impossible."""
     require(data.dtype == np.float32 and data.ndim == 3 and label.ndim == 2, f"{data.dtype}{data.shape}, {label.shape}")
     require(label.shape[1] <= data.shape[0], f"{label.shape[1]} labels of {data.shape[0]} steps")
     further = list(lengths)

@@ -18,13 +18,13 @@ from graphir.converters.mxnet.reference.rare.algebra import require_pair, requir
 
 
 def _mirrored(data: Array, lower: bool) -> Array:
-    """The symmetric matrices of which a triangle is given, in float64."""
+    """Return the symmetric matrices of which a triangle is given, in float64."""
     held = triangle(data.astype(np.float64), lower)
     return np.asarray(held + np.swapaxes(held, -1, -2) - held * np.eye(data.shape[-1]))
 
 
 def potrf(attrs: Attributes, data: Array) -> Array:
-    """The Cholesky factor of which the triangle is read."""
+    """Return the Cholesky factor of which the triangle is read."""
     require_square(data)
     lower = attrs.get("lower", True)
     try:
@@ -35,7 +35,7 @@ def potrf(attrs: Attributes, data: Array) -> Array:
 
 
 def potri(attrs: Attributes, data: Array) -> Array:
-    """The inverse of the matrix with that factor."""
+    """Return the inverse of the matrix with that factor."""
     require_square(data)
     lower = attrs.get("lower", True)
     factor = triangle(data.astype(np.float64), lower)
@@ -44,7 +44,7 @@ def potri(attrs: Attributes, data: Array) -> Array:
 
 
 def trsm(attrs: Attributes, matrix: Array, data: Array) -> Array:
-    """The solution of a triangular system, row by row."""
+    """Return the solution of a triangular system, row by row."""
     require_pair(matrix, data)
     lower, transpose = attrs.get("lower", True), attrs.get("transpose", False)
     factor, sides = triangle(matrix.astype(np.float64), lower), attrs.get("alpha", 1.0) * data.astype(np.float64)
@@ -62,7 +62,7 @@ def trsm(attrs: Attributes, matrix: Array, data: Array) -> Array:
 
 
 def inverse(attrs: Attributes, data: Array) -> Array:
-    """The inverse."""
+    """Return the inverse."""
     require_square(data)
     try:
         return np.linalg.inv(data.astype(np.float64)).astype(data.dtype)
@@ -116,7 +116,7 @@ def _widened(*arrays: Array) -> list[Array]:
 
 
 def solve(attrs: Attributes, matrix: Array, data: Array) -> Array:
-    """The solution of systems."""
+    """Return the solution of systems."""
     matrix, data = _widened(matrix, data)
     sides = data[..., None] if data.ndim == matrix.ndim - 1 else data
     require_pair(matrix, sides)
@@ -125,7 +125,7 @@ def solve(attrs: Attributes, matrix: Array, data: Array) -> Array:
 
 
 def tensorinv(attrs: Attributes, data: Array) -> Array:
-    """The inverse of a tensor."""
+    """Return the inverse of a tensor."""
     require_wide(data)
     count = attrs.get("ind", 2)
     require(count > 0, f"ind {count}")
@@ -135,7 +135,7 @@ def tensorinv(attrs: Attributes, data: Array) -> Array:
 
 
 def tensorsolve(attrs: Attributes, tensor: Array, data: Array) -> Array:
-    """The solution of a tensor equation."""
+    """Return the solution of a tensor equation."""
     tensor, data = _widened(tensor, data)
     axes = normalized_axes(attrs.get("a_axes", None) or (), tensor.ndim)
     tensor = np.moveaxis(tensor, axes, range(tensor.ndim - len(axes), tensor.ndim))
@@ -164,7 +164,7 @@ def svd(attrs: Attributes, data: Array) -> tuple[Array, Array, Array]:
 
 
 def pinv(attrs: Attributes, data: Array, cutoff: Array | None = None) -> Array:
-    """The pseudoinverse."""
+    """Return the pseudoinverse."""
     require_wide(data)
     require(data.ndim >= 2, f"shape {data.shape}")
     require(cutoff is None or cutoff.dtype == data.dtype, "rcond of another dtype")

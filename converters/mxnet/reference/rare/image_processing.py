@@ -51,7 +51,7 @@ def normalize(attrs: Attributes, data: Array) -> Array:
 
 
 def crop(attrs: Attributes, data: Array) -> Array:
-    """A part of the rows and columns."""
+    """Return a part of the rows and columns."""
     require(data.ndim in (3, 4) and data.dtype != np.bool_, f"{data.dtype} of the shape {data.shape}")
     require(data.shape[-1] in (1, 3), f"{data.shape[-1]} channels, expected 1 or 3")
     top, left, height, width = (int(attrs[name]) for name in ("y", "x", "height", "width"))
@@ -71,7 +71,7 @@ def flip(axis: int) -> Reference:
 
 
 def adjust_lighting(attrs: Attributes, data: Array) -> Array:
-    """Every pixel moved along the principal components of colours."""
+    """Return every pixel moved along the principal components of colours."""
     expect_image(data, (3,))
     moved = EIGENVECTORS @ (EIGENVALUES * np.array(attrs["alpha"][:3], np.float32))
     return stored(data.astype(np.float32) + moved.astype(np.float32), data.dtype)

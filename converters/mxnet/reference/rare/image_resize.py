@@ -29,13 +29,13 @@ def image_resize(attrs: Attributes, data: Array) -> Array:
 
 
 def cv_resize(attrs: Attributes, data: Array) -> Array:
-    """One image resized to `h` rows and `w` columns."""
+    """Return one image resized to `h` rows and `w` columns."""
     require(data.ndim == 3, f"{data.ndim} axes, expected an image (H, W, C)")
     return resized(data, int(attrs["h"]), int(attrs["w"]), int(attrs.get("interp", LINEAR)))
 
 
 def resized(image: Array, height: int, width: int, method: int) -> Array:
-    """An image (H, W, C) with other sizes."""
+    """Return an image (H, W, C) with other sizes."""
     names = ("uint8", "float32", "float64", *(("int32",) if method == NEAREST else ()))
     require(image.dtype.name in names and 0 <= method <= LANCZOS, f"{image.dtype}, interpolation {method}")
     rows, columns, channels = image.shape
@@ -151,7 +151,7 @@ def _kernel(method: int, x: np.float32) -> Array:
 
 
 def _areas(size: int, wanted: int) -> Taps:
-    """The part of every pixel's area that lies in one of the result; parts below a thousandth do not count."""
+    """Return the part of every pixel's area that lies in one of the result; parts below a thousandth do not count."""
     ratio, result = 1 / (wanted / size), []
     for pixel in range(wanted):
         begin = pixel * ratio

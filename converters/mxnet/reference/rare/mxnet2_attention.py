@@ -27,7 +27,7 @@ def _width(attrs: Attributes) -> int:
 
 
 def score(attrs: Attributes, query: Array, key: Array, dilation: Array) -> Array:
-    """Each query times the keys in its window."""
+    """Return each query times the keys in its window."""
     _check(dilation, query, key)
     length = query.shape[1]
     result = np.zeros((*query.shape[:3], _width(attrs)), np.float32)
@@ -40,7 +40,7 @@ def score(attrs: Attributes, query: Array, key: Array, dilation: Array) -> Array
 
 
 def context(attrs: Attributes, weights: Array, value: Array, dilation: Array) -> Array:
-    """The values in each window, weighted."""
+    """Return the values in each window, weighted."""
     _check(dilation, weights, value)
     length = value.shape[1]
     result = np.zeros(value.shape, np.float32)

@@ -13,7 +13,7 @@ from graphir.converters.mxnet.reference.numpy_elementwise import of_mixed
 
 
 def of_same(function: Binary) -> Reference:
-    """A function of two arrays of one dtype, which is not bool."""
+    """Return a function of two arrays of one dtype, which is not bool."""
     inner = of_mixed(function, None)
 
     def run(attrs: Attributes, left: Array, right: Array) -> Array:
@@ -26,7 +26,7 @@ def of_same(function: Binary) -> Reference:
 
 
 def floor_divide(left: Array, right: Array) -> Array:
-    """The quotient rounded down; integers as float64."""
+    """Return the quotient rounded down; integers as float64."""
     if left.dtype.kind == "f":
         return np.asarray(np.floor(left / right))
     return np.asarray(np.floor(left.astype(np.float64) / right.astype(np.float64)).astype(left.dtype))
@@ -45,7 +45,7 @@ def log_add_exp(left: Array, right: Array) -> Array:
 
 
 def log_add_exp_of_floats(attrs: Attributes, left: Array, right: Array) -> Array:
-    """The same of floats."""
+    """Return the same of floats."""
     require(left.dtype.kind == right.dtype.kind == "f", f"{left.dtype} and {right.dtype}, expected floats")
     result = of_mixed(log_add_exp, None)(attrs, left, right)
     assert not isinstance(result, tuple)
@@ -53,14 +53,14 @@ def log_add_exp_of_floats(attrs: Attributes, left: Array, right: Array) -> Array
 
 
 def shift_left(left: Array, right: Array) -> Array:
-    """The bits moved up; 0 where they are moved by all or by a negative number."""
+    """Return the bits moved up; 0 where they are moved by all or by a negative number."""
     bits = left.dtype.itemsize * 8
     distance = np.clip(right.astype(np.int64), 0, bits - 1).astype(left.dtype)
     return np.where((right >= 0) & (right.astype(np.int64) < bits), np.left_shift(left, distance), 0).astype(left.dtype)
 
 
 def shift_right(left: Array, right: Array) -> Array:
-    """The bits moved down, the sign kept; places outside of the width move all."""
+    """Return the bits moved down, the sign kept; places outside of the width move all."""
     bits = left.dtype.itemsize * 8
     distance = np.where(right < 0, bits - 1, np.minimum(right.astype(np.int64), bits - 1)).astype(left.dtype)
     result = np.right_shift(left, distance)
@@ -70,7 +70,7 @@ def shift_right(left: Array, right: Array) -> Array:
 
 
 def of_bits(function: Binary) -> Reference:
-    """A function of integers in their common dtype."""
+    """Return a function of integers in their common dtype."""
     inner = of_mixed(function, None)
 
     def run(attrs: Attributes, left: Array, right: Array) -> Array:
@@ -88,24 +88,24 @@ def logical(function: Binary) -> Reference:
 
 
 def logical_scalar(function: Binary) -> Reference:
-    """The same of an array and the scalar."""
+    """Return the same of an array and the scalar."""
     return lambda attrs, data: np.asarray(function(data != 0, np.asarray(float(attrs.get("scalar", 1.0)) != 0)))
 
 
 def of_one(function: Callable[[Array], Array]) -> Reference:
-    """A function of one array, computed in float32 for float16."""
+    """Return a function of one array, computed in float32 for float16."""
     return lambda attrs, data: function(data.astype(accumulator(data.dtype))).astype(data.dtype)
 
 
 def masked_softmax(attrs: Attributes, data: Array, mask: Array) -> Array:
-    """The softmax of what the mask shows; 0 elsewhere, and everywhere where it shows nothing."""
+    """Return the softmax of what the mask shows; 0 elsewhere, and everywhere where it shows nothing."""
     wide = data.astype(accumulator(data.dtype)) / np.asarray(attrs.get("temperature") or 1.0, accumulator(data.dtype))
     hidden = np.where(mask != 0, wide, -np.inf).astype(wide.dtype)
     return np.where(mask != 0, softmax_values(hidden, attrs.get("axis", -1)), 0).astype(data.dtype)
 
 
 def masked_log_softmax(attrs: Attributes, data: Array, mask: Array) -> Array:
-    """Its logarithm; minus infinity where the mask shows nothing."""
+    """Return its logarithm; minus infinity where the mask shows nothing."""
     axis = attrs.get("axis", -1)
     wide = data.astype(accumulator(data.dtype)) / np.asarray(attrs.get("temperature") or 1.0, accumulator(data.dtype))
     hidden = np.where(mask != 0, wide, -np.inf).astype(wide.dtype)
@@ -116,13 +116,13 @@ def masked_log_softmax(attrs: Attributes, data: Array, mask: Array) -> Array:
 
 
 def gcd_scalar(attrs: Attributes, data: Array) -> Array:
-    """The greatest common divisor with a number, which loses its fraction."""
+    """Return the greatest common divisor with a number, which loses its fraction."""
     require(data.dtype.kind in "iu", f"{data.dtype}, expected integers")
     return np.asarray(np.gcd(data, as_c(float(attrs.get("scalar", 1.0)), data.dtype)))
 
 
 def digamma(attrs: Attributes, data: Array) -> Array:
-    """The derivative of log gamma: upward by recurrence to 20 and more, where Stirling's series ends early."""
+    """Return the derivative of log gamma: upward by recurrence to 20 and more, where Stirling's series ends early."""
     require(data.dtype.kind == "f", f"{data.dtype}, expected floats")
     x = data.astype(np.float64)
     with np.errstate(all="ignore"):

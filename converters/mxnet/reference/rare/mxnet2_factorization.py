@@ -31,7 +31,7 @@ def _rank(attrs: Attributes, data: Array, limit: Array | None) -> Array:
 
 
 def matrix_rank_none(attrs: Attributes, data: Array) -> Array:
-    """How many singular values are beyond the dtype's rounding of the largest."""
+    """Return how many singular values are beyond the dtype's rounding of the largest."""
     return _rank(attrs, data, None)
 
 

@@ -12,7 +12,7 @@ from graphir.converters.mxnet.reference.quantized import require_bytes
 
 
 def rearranged(function: Reference) -> Reference:
-    """The numbers as another operator rearranges them, in the same range."""
+    """Return the numbers as another operator rearranges them, in the same range."""
 
     def in_range(attrs: Attributes, data: Array, low: Array, high: Array) -> tuple[Array, ...]:
         require_bytes(data)
@@ -22,7 +22,7 @@ def rearranged(function: Reference) -> Reference:
 
 
 def maxabsolute(attrs: Attributes, data: Array) -> Array:
-    """The largest magnitude."""
+    """Return the largest magnitude."""
     require(data.dtype == np.float32, f"data of {data.dtype}")
     return np.asarray(np.abs(data).max(), np.float32).reshape(1)
 
@@ -37,7 +37,7 @@ def rounded(data: Array, largest: Array) -> Array:
 
 
 def prepare_weight(attrs: Attributes, weight: Array, *largest: Array) -> Array:
-    """A weight as int8."""
+    """Return a weight as int8."""
     if not attrs.get("already_quantized"):
         return rounded(weight, largest[0])
     require(weight.dtype == np.int8, f"a weight of {weight.dtype}")

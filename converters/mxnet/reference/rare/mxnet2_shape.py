@@ -13,7 +13,7 @@ from graphir.converters.mxnet.reference.shape import reshaped_shape
 
 
 def triu(attrs: Attributes, data: Array) -> Array:
-    """The upper triangle of the last two axes from diagonal k on; a vector is each row of a square matrix."""
+    """Return the upper triangle of the last two axes from diagonal k on; a vector is each row of a square matrix."""
     require(data.ndim > 0, "no axes")
     return np.triu(data, attrs.get("k", 0))
 
@@ -26,13 +26,13 @@ def tri(attrs: Attributes) -> Array:
 
 
 def kron(attrs: Attributes, left: Array, right: Array) -> Array:
-    """Every element of the one times the whole of the other."""
+    """Return every element of the one times the whole of the other."""
     dtype = common(left, right)
     return np.kron(left.astype(dtype), right.astype(dtype))
 
 
 def cross(attrs: Attributes, left: Array, right: Array) -> Array:
-    """The cross product along an axis each; that of vectors of two numbers is its third element."""
+    """Return the cross product along an axis each; that of vectors of two numbers is its third element."""
     axes = [normalized_axis(attrs.get(name, -1), each.ndim) for name, each in (("axisa", left), ("axisb", right))]
     dtype = common(left, right)
     a, b = (np.moveaxis(each, axis, 0).astype(dtype) for each, axis in zip((left, right), axes, strict=True))
@@ -64,7 +64,7 @@ def index_add(attrs: Attributes, data: Array, places: Array, updates: Array) -> 
 
 
 def index_update(attrs: Attributes, data: Array, places: Array, updates: Array) -> Array:
-    """The values put to the places."""
+    """Return the values put to the places."""
     result, where, values = _places(attrs, data, places, updates)
     result[where] = values
     return result

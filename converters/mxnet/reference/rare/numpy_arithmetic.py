@@ -11,7 +11,7 @@ from graphir.converters.mxnet.reference.elementwise import Binary, scalar_dtype
 
 
 def of_tensors(function: Binary, kinds: str) -> Reference:
-    """A function of two arrays of one dtype, of the kinds that MXNet takes."""
+    """Return a function of two arrays of one dtype, of the kinds that MXNet takes."""
 
     def run(attrs: Attributes, left: Array, right: Array) -> Array:
         require(left.dtype == right.dtype and left.dtype.kind in kinds, f"{left.dtype} and {right.dtype}")
@@ -22,7 +22,7 @@ def of_tensors(function: Binary, kinds: str) -> Reference:
 
 
 def of_scalar(function: Binary, swapped: bool = False) -> Reference:
-    """A function of an array and the scalar, both in the dtype of the computation."""
+    """Return a function of an array and the scalar, both in the dtype of the computation."""
 
     def run(attrs: Attributes, data: Array) -> Array:
         dtype = scalar_dtype(attrs, data)
@@ -34,7 +34,7 @@ def of_scalar(function: Binary, swapped: bool = False) -> Reference:
 
 
 def in_double(function: Binary) -> Binary:
-    """A function that takes integers and float16 as float64 and drops the fraction of integers."""
+    """Return a function that takes integers and float16 as float64 and drops the fraction of integers."""
 
     def run(left: Array, right: Array) -> Array:
         wide = left.dtype if left.dtype in (np.float32, np.float64) else np.dtype(np.float64)
@@ -57,14 +57,14 @@ def ldexp(left: Array, right: Array) -> Array:
 
 
 def lcm(left: Array, right: Array) -> Array:
-    """The least common multiple, of which the low bits are kept."""
+    """Return the least common multiple, of which the low bits are kept."""
     if left.dtype.kind == "b":
         return left & right
     return np.asarray(np.lcm(left.astype(np.int64), right.astype(np.int64))).astype(left.dtype)
 
 
 def lcm_scalar(attrs: Attributes, data: Array) -> Array:
-    """The least common multiple with an integer."""
+    """Return the least common multiple with an integer."""
     require(data.dtype.kind in "iu" and bool(attrs.get("is_int", True)), f"{data.dtype}, expected integers")
     return lcm(data, as_c(float(attrs.get("scalar", 1.0)), data.dtype))
 

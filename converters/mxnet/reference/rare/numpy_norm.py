@@ -11,7 +11,7 @@ from graphir.converters.mxnet.reference.reduction import euclidean
 
 
 def norm(attrs: Attributes, data: Array) -> Array:
-    """The 2-norm of all elements (flag -2), a vector's or a matrix's norm."""
+    """Return the 2-norm of all elements (flag -2), a vector's or a matrix's norm."""
     flag, order, axis = int(attrs.get("flag", -1)), float(attrs.get("ord", 2)), attrs.get("axis")
     keep = bool(attrs.get("keepdims"))
     require(flag == -2 or axis is not None or data.ndim > 0, "no axes")
@@ -45,7 +45,7 @@ def norm(attrs: Attributes, data: Array) -> Array:
 
 
 def _matrix(size: Array, order: float, axes: tuple[int, ...], keep: bool) -> Array:
-    """The largest or smallest sum of a column (1, -1) or of a row; integers add up in their own dtype."""
+    """Return the largest or smallest sum of a column (1, -1) or of a row; integers add up in their own dtype."""
     summed, chosen = axes if abs(order) == 1 else axes[::-1]
     if not size.shape[axes[0]] or not size.shape[axes[1]]:
         return np.asarray(size.sum(axis=axes, keepdims=keep))
@@ -55,7 +55,7 @@ def _matrix(size: Array, order: float, axes: tuple[int, ...], keep: bool) -> Arr
 
 
 def _of_singular_values(data: Array, order: float | None, axes: tuple[int, ...], keep: bool) -> Array:
-    """The largest or smallest singular value, or the sum of all, of matrices that are not tall."""
+    """Return the largest or smallest singular value, or the sum of all, of matrices that are not tall."""
     rows, columns = (data.shape[axis] for axis in axes)
     require(data.dtype.kind == "f" and data.dtype != np.float16, f"dtype {data.dtype}, expected float32 or float64")
     require(rows <= columns, f"{rows} rows and {columns} columns")
@@ -82,13 +82,13 @@ def _vector_of_integers(data: Array, order: float, axes: tuple[int, ...], keep: 
 
 
 def _root(size: Array, axes: tuple[int, ...], keep: bool) -> Array:
-    """The 2-norm; two infinities divide each other: not a number."""
+    """Return the 2-norm; two infinities divide each other: not a number."""
     several = np.isinf(size).sum(axis=axes, keepdims=keep) > 1
     return np.where(several, np.nan, np.sqrt((size * size).sum(axis=axes, keepdims=keep)))
 
 
 def _vector(size: Array, order: float, axes: tuple[int, ...], keep: bool) -> Array:
-    """The root of the sum of powers of what is not 0; for 0 the number of such, or of the infinite ones."""
+    """Return the root of the sum of powers of what is not 0; for 0 the number of such, or of the infinite ones."""
     if order == 2:
         return _root(size, axes, keep)
     infinite = np.isinf(size).sum(axis=axes, keepdims=keep)

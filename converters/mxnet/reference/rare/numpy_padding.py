@@ -33,7 +33,8 @@ def pad(attrs: Attributes, data: Array) -> Array:
 
 
 def fold_of(largest: bool) -> Any:
-    """A function that numpy.pad calls with each line: both ends get its extreme, found from the first element on."""
+    """Return a function that numpy.pad calls with each line: both ends get its extreme, found from the first element
+    on."""
 
     def fill(line: Array, width: tuple[int, int], axis: int, options: object) -> None:
         inside = line[width[0] : len(line) - width[1]]

@@ -24,7 +24,7 @@ def where(attrs: Attributes, condition: Array, x: Array, y: Array) -> Array:
 
 
 def where_scalar(left: bool) -> Reference:
-    """The scalar where the condition is not 0 (`left`) or is 0, else the data."""
+    """Return the scalar where the condition is not 0 (`left`) or is 0, else the data."""
 
     def run(attrs: Attributes, condition: Array, data: Array) -> Array:
         scalar = as_c(float(attrs.get("scalar", 0.0)), data.dtype)
@@ -35,13 +35,13 @@ def where_scalar(left: bool) -> Reference:
 
 
 def where_scalars(attrs: Attributes, condition: Array) -> Array:
-    """One of two numbers, as float32."""
+    """Return one of two numbers, as float32."""
     x, y = (as_c(float(attrs.get(name, 0.0)), np.dtype(np.float32)) for name in ("x", "y"))
     return np.where(condition != 0, x, y)
 
 
 def predicate(function: Callable[[Array], Array]) -> Reference:
-    """A test of floats; integers are finite numbers."""
+    """Return a test of floats; integers are finite numbers."""
 
     def run(attrs: Attributes, data: Array) -> Array:
         return np.asarray(function(data if data.dtype.kind == "f" else np.zeros(data.shape)))
@@ -61,7 +61,7 @@ def nan_to_num(attrs: Attributes, data: Array) -> Array:
 
 
 def full_like(attrs: Attributes, data: Array) -> Array:
-    """The number in the shape of the data."""
+    """Return the number in the shape of the data."""
     dtype = named_dtype(attrs.get("dtype"), data.dtype)
     return np.full(data.shape, as_c(float(attrs["fill_value"]), dtype))
 
@@ -111,7 +111,7 @@ def polyval(attrs: Attributes, coefficients: Array, x: Array) -> Array:
 
 
 def allclose(attrs: Attributes, left: Array, right: Array) -> Array:
-    """Whether every |a - b| <= atol + rtol |b|."""
+    """Return whether every |a - b| <= atol + rtol |b|."""
     require((left.dtype, left.shape) == (right.dtype, right.shape), "operands of several dtypes or shapes")
     wide = np.dtype(np.float32 if left.dtype in (np.float16, np.float32) else np.float64)
     a, b = left.astype(wide), right.astype(wide)
@@ -131,7 +131,7 @@ def _chosen(attrs: Attributes, data: Array, mask: Array) -> tuple[slice | Array,
 
 
 def assign_scalar(attrs: Attributes, data: Array, mask: Array) -> Array:
-    """The number, in the data's dtype, where the mask is not 0."""
+    """Return the number, in the data's dtype, where the mask is not 0."""
     require(attrs.get("value") is not None, "no value")
     result = data.copy()
     result[_chosen(attrs, data, mask)] = as_c(float(attrs["value"]), data.dtype)
@@ -139,7 +139,7 @@ def assign_scalar(attrs: Attributes, data: Array, mask: Array) -> Array:
 
 
 def assign_tensor(attrs: Attributes, data: Array, mask: Array, value: Array) -> Array:
-    """The elements, in order, where the mask is not 0."""
+    """Return the elements, in order, where the mask is not 0."""
     require(data.dtype == value.dtype, f"{data.dtype} and {value.dtype}")
     result = data.copy()
     result[_chosen(attrs, data, mask)] = value.reshape(()) if value.size == 1 else value

@@ -28,7 +28,8 @@ def _elements(data: Array, axes: tuple[int, ...]) -> int:
 
 
 def variance(attrs: Attributes, data: Array) -> Array:
-    """The mean square of the deviations: both in the data's dtype, their sum and its quotient in the result's."""
+    """Return the mean square of the deviations: both in the data's dtype, their sum and its quotient in the
+    result's."""
     require(data.dtype.kind != "b", "bool data")
     dtype = named_dtype(attrs.get("dtype"), data.dtype)
     axes = chosen_axes(attrs, data.ndim)
@@ -50,7 +51,7 @@ def variance(attrs: Attributes, data: Array) -> Array:
 
 
 def deviation(attrs: Attributes, data: Array) -> Array:
-    """The root of the variance; of integers it is whole."""
+    """Return the root of the variance; of integers it is whole."""
     result = variance(attrs, data)
     with np.errstate(all="ignore"):
         root = np.sqrt(result.astype(np.float64) if result.dtype.kind != "f" else result)
@@ -60,7 +61,7 @@ def deviation(attrs: Attributes, data: Array) -> Array:
 
 
 def average(attrs: Attributes, data: Array, *weights: Array) -> Array | tuple[Array, Array]:
-    """The mean with weights, of the data's shape or along one axis, and with `returned` their sum."""
+    """Return the mean with weights, of the data's shape or along one axis, and with `returned` their sum."""
     require(data.dtype.kind != "b", "bool data")
     axes = chosen_axes(attrs, data.ndim)
     plain: dict[str, Any] = {"axis": axes, "keepdims": False}
@@ -116,7 +117,7 @@ def percentile(attrs: Attributes, data: Array, *asked: Array) -> Array:
 
 
 def bincount(attrs: Attributes, data: Array, *weights: Array) -> Array:
-    """How often each number occurs, or what its weights add up to."""
+    """Return how often each number occurs, or what its weights add up to."""
     require(data.dtype.kind in "iu" and data.ndim == 1, f"{data.dtype} data of {data.ndim} axes, expected integers")
     require(not data.size or int(data.min()) >= 0, "a negative number")
     size = max(int(data.max()) + 1 if data.size else 0, int(attrs.get("minlength", 0)))
@@ -128,7 +129,7 @@ def bincount(attrs: Attributes, data: Array, *weights: Array) -> Array:
 
 
 def histogram(attrs: Attributes, data: Array, *bins: Array) -> tuple[Array, Array]:
-    """The number of elements in each bin, the last one's upper limit included, and the limits."""
+    """Return the number of elements in each bin, the last one's upper limit included, and the limits."""
     require(data.dtype.kind != "b", "bool data")
     low, high = -np.inf, np.inf
     if bins:
@@ -152,7 +153,7 @@ def histogram(attrs: Attributes, data: Array, *bins: Array) -> tuple[Array, Arra
 
 
 def trace(attrs: Attributes, data: Array) -> Array:
-    """The sum of a diagonal of two axes, in the data's dtype."""
+    """Return the sum of a diagonal of two axes, in the data's dtype."""
     require(data.dtype.kind != "b", "bool data")
     first = normalized_axis(attrs.get("axis1", 0), data.ndim)
     second = normalized_axis(attrs.get("axis2", 1), data.ndim)

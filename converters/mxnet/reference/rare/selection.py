@@ -17,7 +17,7 @@ from graphir.converters.mxnet.reference.contract import (
 
 
 def boolean_mask(attrs: Attributes, data: Array, mask: Array) -> Array:
-    """The rows at which the mask is not 0."""
+    """Return the rows at which the mask is not 0."""
     require(int(attrs.get("axis") or 0) == 0, "an axis other than 0")
     require(mask.ndim == 1 and len(mask) == len(data), f"mask {mask.shape} for data {data.shape}")
     return np.array(data[mask != 0])
@@ -34,7 +34,7 @@ def unique(attrs: Attributes, data: Array) -> tuple[Array, ...]:
 
 
 def target(attrs: Attributes, data: Array) -> tuple[Array, int]:
-    """The data and the axis that grows or shrinks; the flattened data without one."""
+    """Return the data and the axis that grows or shrinks; the flattened data without one."""
     axis = attrs.get("axis")
     return (data.reshape(-1), 0) if axis is None else (data, normalized_axis(axis, data.ndim))
 
@@ -53,7 +53,7 @@ def delete(attrs: Attributes, data: Array, *places: Array) -> Array:
 
 
 def values_of(attrs: Attributes, data: Array, values: tuple[Array, ...], places: int) -> Array:
-    """The values of an insertion at so many places, in the data's dtype."""
+    """Return the values of an insertion at so many places, in the data's dtype."""
     number = attrs.get("val")
     if number is not None:
         require(data.ndim == 1 and places == 1, "val along an axis of several, or at other than one place")

@@ -21,14 +21,14 @@ class Matrix(np.ndarray[Any, np.dtype[Any]]):
 
 
 def cast_storage(attrs: Attributes, data: Array) -> Array:
-    """The same elements; csr has two axes."""
+    """Return the same elements; csr has two axes."""
     require(attrs["stype"] != "csr" or data.ndim == 2, f"rank {data.ndim} as csr")
     kind = {"csr": Matrix, "row_sparse": Rows}.get(attrs["stype"])
     return np.array(data) if kind is None else np.array(data).view(kind)
 
 
 def stored(data: Array) -> Array:
-    """Which elements are stored: all of a dense array."""
+    """Return which elements are stored: all of a dense array."""
     if isinstance(data, Matrix):
         return np.asarray(np.asarray(data) != 0)
     if isinstance(data, Rows):
@@ -38,7 +38,7 @@ def stored(data: Array) -> Array:
 
 
 def scattered(function: Reference, *, of_rows_only: bool = False) -> Reference:
-    """The function of what the first operand stores; 0 elsewhere."""
+    """Return the function of what the first operand stores; 0 elsewhere."""
 
     def evaluate_scattered(attrs: Attributes, data: Array, *others: Array) -> Array:
         result = function(attrs, np.asarray(data), *(np.asarray(each) for each in others))
@@ -51,7 +51,7 @@ def scattered(function: Reference, *, of_rows_only: bool = False) -> Reference:
 
 
 def retain(attrs: Attributes, data: Array, indices: Array) -> Array:
-    """The rows that `indices` names, zeros in place of the others."""
+    """Return the rows that `indices` names, zeros in place of the others."""
     require(isinstance(data, Rows), "data that is not row_sparse")
     require(indices.ndim == 1, f"indices of rank {indices.ndim}")
     result = np.zeros_like(data)
@@ -61,7 +61,7 @@ def retain(attrs: Attributes, data: Array, indices: Array) -> Array:
 
 
 def getnnz(attrs: Attributes, data: Array) -> Array:
-    """How many elements a matrix stores, in all or in each row."""
+    """Return how many elements a matrix stores, in all or in each row."""
     require(isinstance(data, Matrix), "data that is not csr")
     require(attrs.get("axis") in (None, 1), f"axis {attrs.get('axis')}")
     counts = stored(data).sum(1, dtype=np.int64)

@@ -18,7 +18,7 @@ def fft(attrs: Attributes, data: Array) -> Array:
 
 
 def ifft(attrs: Attributes, data: Array) -> Array:
-    """The real part of the inverse transform, not divided by the length."""
+    """Return the real part of the inverse transform, not divided by the length."""
     require(data.dtype.kind == "f" and data.ndim in (2, 4) and data.shape[-1] % 2 == 0, f"{data.dtype}{data.shape}")
     pairs = data.astype(np.float64)
     result = np.fft.ifft(pairs[..., ::2] + 1j * pairs[..., 1::2], norm="forward")

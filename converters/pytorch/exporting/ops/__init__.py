@@ -17,7 +17,7 @@ FAMILIES = (
 
 @cache
 def export_table() -> FamilyTable[type[Operator], ExportFunction]:
-    """The export function of every operator that is written as it stands."""
+    """Return the export function of every operator that is written as it stands."""
     return FamilyTable(__name__, FAMILIES, "EXPORTS")
 
 

@@ -17,8 +17,8 @@ from graphir.types import DType
 
 
 def activation(function: str, **attributes: tuple[str, float]) -> ExportFunction:
-    """A function of one tensor. `attributes` give for each of its arguments the operator's attribute and the default,
-    which is not written."""
+    """Return a function of one tensor. `attributes` give for each of its arguments the operator's attribute and the
+    default, which is not written."""
 
     def export_activation(node: ExportNode[ir.Relu]) -> None:
         named: dict[str, str | None] = {}
@@ -31,7 +31,7 @@ def activation(function: str, **attributes: tuple[str, float]) -> ExportFunction
 
 
 def float_text(number: float) -> str:
-    """An attribute, which is a float32 in most files, as the shortest text of that."""
+    """Return an attribute, which is a float32 in most files, as the shortest text of that."""
     return str(number_text(number, DType.FLOAT32))
 
 
@@ -77,7 +77,7 @@ def export_swish(node: ExportNode[ir.Swish]) -> None:
 
 
 def softmax(function: str) -> ExportFunction:
-    """A function along an axis."""
+    """Return a function along an axis."""
 
     def export_softmax(node: ExportNode[ir.Softmax | ir.LogSoftmax]) -> None:
         node.emit(call(function, node.tensor(), dim=str(node.op.axis)))

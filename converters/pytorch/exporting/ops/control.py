@@ -62,20 +62,20 @@ class Loop:
         self.first: list[Statement] = []
 
     def variable(self, name: str) -> Reference:
-        """A variable that the loop assigns."""
+        """Return a variable that the loop assigns."""
         number = self.export.new_number()
         self.targets.append((number, name))
         return Reference(number)
 
     def value(self, value: Value) -> Reference:
-        """The variable of a value of the body that the header assigns."""
+        """Return the variable of a value of the body that the header assigns."""
         number = self.export.number(value)
         self.targets.append((number, ""))
         self.export.find_symbols(value)
         return Reference(number)
 
     def over(self, pairs: Sequence[tuple[Reference, Expr]]) -> str:
-        """The header of a loop over the elements of lists or tensors."""
+        """Return the header of a loop over the elements of lists or tensors."""
         names, lists = zip(*pairs, strict=True)
         return f"for {', '.join(names)} in {lists[0] if len(lists) == 1 else call('zip', *lists, strict='True')}:"
 
@@ -91,7 +91,8 @@ class Loop:
         self.updates.append((number, output))
 
     def collect(self, output: int, result: Value, *, is_list: bool = False) -> Reference | None:
-        """A list of what an output is in each iteration, None where nothing reads it. It is the result if `is_list`."""
+        """Return a list of what an output is in each iteration, None where nothing reads it. It is the result if
+        `is_list`."""
         if not result.is_needed:
             return None
         number = self.export.number(result) if is_list else self.export.new_number()
@@ -173,7 +174,7 @@ def export_loop(node: ExportNode[ir.Loop]) -> None:
 
 
 def _header(node: AnyNode, loop: Loop, limit: Value | None, counter: Value, running: Reference | None) -> str:
-    """The first line. The number of the iteration is a tensor where the body reads it."""
+    """Return the first line. The number of the iteration is a tensor where the body reads it."""
     if limit is None:
         if counter.is_needed:
             node.refuse("the body reads the iteration's number, and the loop has no trip count")
@@ -189,7 +190,7 @@ def _header(node: AnyNode, loop: Loop, limit: Value | None, counter: Value, runn
 
 
 def _is_true(value: Value) -> bool:
-    """Whether a value is known to be true."""
+    """Return whether a value is known to be true."""
     if value.tensor is not None:
         return value.tensor.size == 1 and bool(value.tensor.numpy().reshape(-1)[0])
     return value.known is not None and value.known.integers() == (1,)

@@ -12,13 +12,13 @@ from graphir.padding import Explicit, Padding, resolve, resolve_transposed
 
 
 def unless(default: object, items: Sequence[object]) -> str | None:
-    """What a layer takes for each axis, None where that is the default of all."""
+    """Return what a layer takes for each axis, None where that is the default of all."""
     return None if set(items) <= {default} else short(items)
 
 
 def settled(node: AnyNode, padding: Padding, kernel: Sequence[int], strides: Sequence[int],
             dilations: Sequence[int]) -> Explicit | None:  # fmt: skip
-    """The pads as numbers; None where SAME depends on a size that is open."""
+    """Return the pads as numbers; None where SAME depends on a size that is open."""
     shape = node.shape()
     resolved = resolve(padding, shape[2:], kernel, strides, dilations)
     if resolved is not None and not isinstance(padding, Explicit) and any(stride > 1 for stride in strides):
@@ -27,14 +27,14 @@ def settled(node: AnyNode, padding: Padding, kernel: Sequence[int], strides: Seq
 
 
 def padded(node: AnyNode, data: Expr, pads: Sequence[tuple[object, object]], value: str | None = None) -> Expr:
-    """The data with pads around its last axes: F.pad begins with the last one."""
+    """Return the data with pads around its last axes: F.pad begins with the last one."""
     numbers = [number for pair in reversed(pads) for number in pair]
     return node.step(call("F.pad", data, tuple_of(numbers), value=value), "padded")
 
 
 def padded_same(node: AnyNode, data: Expr, padding: Padding, kernel: Sequence[int], strides: Sequence[int],
                 dilations: Sequence[int], value: str | None = None) -> Expr:  # fmt: skip
-    """The data with SAME's pads, which the module computes from the sizes that it meets."""
+    """Return the data with SAME's pads, which the module computes from the sizes that it meets."""
     assert not isinstance(padding, Explicit)
     function = node.function("pad_same")
     lower = "True" if padding.mode.name == "LOWER" else None
@@ -45,8 +45,8 @@ def padded_same(node: AnyNode, data: Expr, padding: Padding, kernel: Sequence[in
 
 
 def conv_parts(node: ExportNode[Any], data: Expr, slot: int) -> tuple[Expr, tuple[int, ...], dict[str, str | None]]:
-    """The data as F.conv takes it, the kernel's sizes of the filters in a slot, and F.conv's options. Pads that differ
-    by side come before it."""
+    """Return the data as F.conv takes it, the kernel's sizes of the filters in a slot, and F.conv's options. Pads that
+    differ by side come before it."""
     op, weight = node.op, node.shape(slot)
     rank = len(weight) - 2
     if not 1 <= rank <= 3:

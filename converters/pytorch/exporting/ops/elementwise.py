@@ -36,7 +36,7 @@ from graphir.types import DType
 
 
 def infix(operator: str, read: Callable[[AnyNode, int], Expr] = computable) -> ExportFunction:
-    """An operator of Python between two operands."""
+    """Return an operator of Python between two operands."""
 
     def export_infix(node: AnyNode) -> None:
         node.emit(_restored(node, binary(operator, read(node, 0), read(node, 1))))
@@ -57,7 +57,7 @@ def export_mul(node: ExportNode[ir.Mul]) -> None:
 
 
 def prefix(operator: str) -> ExportFunction:
-    """An operator of Python before one operand."""
+    """Return an operator of Python before one operand."""
 
     def export_prefix(node: AnyNode) -> None:
         node.emit(_restored(node, unary(operator, computable_tensor(node))))
@@ -141,7 +141,7 @@ def export_prelu(node: ExportNode[ir.PRelu]) -> None:
 
 
 def _channel_slopes(node: AnyNode, slope: Tensor) -> Tensor | None:
-    """The slopes as a vector that nn.PReLU takes, None where they lie along other axes than the second."""
+    """Return the slopes as a vector that nn.PReLU takes, None where they lie along other axes than the second."""
     shape, rank = slope.shape, node.rank()
     fits = slope.size == 1 or (len(shape) == rank - 1 and shape[0] == slope.size) or (
         len(shape) == rank > 1 and shape[1] == slope.size)  # fmt: skip

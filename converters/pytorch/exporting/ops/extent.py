@@ -64,7 +64,7 @@ def _numbers(pair: tuple[str, str]) -> tuple[int, int] | None:
 
 
 def _is_plain(mode: ir.PadMode, pair: tuple[int, int] | None, size: object) -> bool:
-    """Whether F.pad does it: no cropping, and no more than a tensor of this size has."""
+    """Return whether F.pad does it: no cropping, and no more than a tensor of this size has."""
     if pair is None or min(pair) < 0 or not isinstance(size, int) or size < 1:
         return False
     return mode is ir.PadMode.EDGE or max(pair) < size + (mode is ir.PadMode.WRAP)

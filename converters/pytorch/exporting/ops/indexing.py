@@ -34,7 +34,7 @@ MOST_STEPS = 8
 
 
 def is_index_from_front(value: Value, steps: int = MOST_STEPS) -> bool:
-    """Whether no element is below 0, as far as the nodes that made a value show it."""
+    """Return whether no element is below 0, as far as the nodes that made a value show it."""
     numbers = None if value.known is None else value.known.integers()
     if numbers is not None:
         return all(number >= 0 for number in numbers)

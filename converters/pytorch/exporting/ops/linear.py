@@ -77,7 +77,7 @@ def export_matmul(node: ExportNode[ir.MatMul]) -> None:
 
 
 def _added(value: Value, outputs: int) -> tuple[Node, Value] | None:
-    """The sum that alone reads a value, with the constant vector that it adds; None where there is none."""
+    """Return the sum that alone reads a value, with the constant vector that it adds; None where there is none."""
     if len(value.uses) != 1 or value.is_held:
         return None
     ((node, slot),) = value.uses

@@ -22,7 +22,7 @@ SMALLEST = {DType.FLOAT16: "6e-08", DType.BFLOAT16: "1e-38", DType.FLOAT32: "1e-
 
 
 def epsilon(number: float) -> str | None:
-    """An eps, None for that of torch's layers."""
+    """Return an eps, None for that of torch's layers."""
     text = float_text(number)
     return None if text == "1e-05" else text
 
@@ -130,7 +130,7 @@ def export_layer_normalization(node: ExportNode[ir.LayerNormalization]) -> None:
 
 
 def _of_shape(tensor: Tensor | None, shape: Sequence[object]) -> Tensor | None:
-    """A constant in this shape, None where it has another one besides leading axes of one element."""
+    """Return a constant in this shape, None where it has another one besides leading axes of one element."""
     if tensor is None:
         return None
     if tensor.shape == tuple(shape):

@@ -61,27 +61,27 @@ class Windows:
                    zip(self.pads, self.strides, spans, strict=True))  # fmt: skip
 
     def options(self) -> dict[str, str | None]:
-        """What torch's pooling takes besides the window."""
+        """Return what torch's pooling takes besides the window."""
         assert self.pads is not None
         ends = [before for before, _ in self.pads] if self.is_symmetric else [0]
         return {"padding": unless(0, ends), "ceil_mode": "True" if self.rounds_up else None}
 
     def window(self) -> tuple[str, str | None]:
-        """The window and its stride, which is the window's size by default."""
+        """Return the window and its stride, which is the window's size by default."""
         return short(self.kernel), None if tuple(self.strides) == tuple(self.kernel) else short(self.strides)
 
     def texts(self) -> tuple[str, str, str]:
-        """The kernel, strides and dilations as functions of the file take them."""
+        """Return the kernel, strides and dilations as functions of the file take them."""
         return tuple_of(self.kernel), tuple_of(self.strides), tuple_of(self.dilations)
 
     def pads_text(self) -> str:
-        """The pads as functions of the file take them. Refuses open ones."""
+        """Return the pads as functions of the file take them. Refuses open ones."""
         if self.pads is None:
             self.node.refuse("SAME pads of this pooling need the sizes of the input; state the inputs' shapes")
         return tuple_of(map(tuple_of, self.pads))
 
     def padded(self, data: Expr, value: str | None = None, *, symmetric: bool = True) -> Expr:
-        """The data with its pads around it, without those that torch's pooling adds itself if `symmetric`."""
+        """Return the data with its pads around it, without those that torch's pooling adds itself if `symmetric`."""
         if self.pads is None:
             return padded_same(self.node, data, self.node.op.padding, self.kernel, self.strides, self.dilations, value)
         if not any(map(any, self.pads)) or (symmetric and self.is_symmetric):
@@ -89,7 +89,7 @@ class Windows:
         return padded(self.node, data, self.pads, value)
 
     def elements(self, data: Expr, value: str | None = None) -> str:
-        """The elements of all windows, in a last axis."""
+        """Return the elements of all windows, in a last axis."""
         node = self.node
         if self.rounds_up:
             pad = node.function("pad_windows")
@@ -126,7 +126,7 @@ def export_max_pool(node: ExportNode[ir.MaxPool]) -> None:
 
 
 def lowest(node: AnyNode) -> str:
-    """What no element is below."""
+    """Return what no element is below."""
     dtype = node.dtype()
     if dtype.is_float:
         return '-float("inf")'
@@ -168,7 +168,7 @@ def export_lp_pool(node: ExportNode[ir.LpPool]) -> None:
 
 
 def global_pool(function: str) -> ExportFunction:
-    """A reduction over all spatial axes, which stay with size 1."""
+    """Return a reduction over all spatial axes, which stay with size 1."""
 
     def export_global(node: ExportNode[ir.GlobalMaxPool | ir.GlobalAveragePool]) -> None:
         node.emit(f"{node.tensor().atom}.{function}({_spatial(node)}, keepdim=True)")

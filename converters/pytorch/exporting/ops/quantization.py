@@ -28,7 +28,7 @@ FLOATS = frozenset({DType.FLOAT16, DType.BFLOAT16, DType.FLOAT32, DType.FLOAT64}
 
 
 def part_of(node: ExportNode[ir.QuantizeLinear] | ExportNode[ir.DequantizeLinear], slot: int) -> Expr:
-    """A scale or zero point: a number, or a tensor that broadcasts with the first operand."""
+    """Return a scale or zero point: a number, or a tensor that broadcasts with the first operand."""
     op, rank, shape = node.op, node.rank(), node.shape(slot)
     number = node.number(slot)
     if number is not None:
@@ -106,7 +106,8 @@ def export_dequantize(node: ExportNode[ir.DequantizeLinear]) -> None:
 
 
 def difference(node: AnyNode, slot: int, zero_slot: int, shape: str) -> Expr:
-    """An operand less its zero point, in float64; a vector of zero points gets a shape by `shape`, a method's call."""
+    """Return an operand less its zero point, in float64; a vector of zero points gets a shape by `shape`, a method's
+    call."""
     data = Expr(f"{node.tensor(slot).atom}.double()")
     zeros = node.weight(zero_slot)
     if node.optional(zero_slot) is None or node.dtype(slot) in LARGEST or (zeros and not zeros.numpy().any()):
@@ -116,7 +117,7 @@ def difference(node: AnyNode, slot: int, zero_slot: int, shape: str) -> Expr:
 
 
 def along(node: AnyNode, slot: int, shape: str) -> Expr:
-    """A scale or zero point as a tensor; a vector of several gets a shape by `shape`."""
+    """Return a scale or zero point as a tensor; a vector of several gets a shape by `shape`."""
     data = node.tensor(slot)
     is_vector = node.rank(slot) == 1 and node.shape(slot) != (1,)
     return Expr(f"{data.atom}{shape}") if is_vector else data

@@ -47,13 +47,13 @@ def export_recurrent(node: RecurrentNode) -> None:
 
 
 def _are_whole(node: RecurrentNode, lengths: Value) -> bool:
-    """Whether all sequences are known to be as long as the data."""
+    """Return whether all sequences are known to be as long as the data."""
     steps = node.shape(0)[0]
     return lengths.tensor is not None and isinstance(steps, int) and bool((lengths.tensor.numpy() == steps).all())
 
 
 def _nonlinearity(node: RecurrentNode, activations: Sequence[str]) -> str | None:
-    """The function of nn.RNN, "tanh" for the other modules; None where no module computes this."""
+    """Return the function of nn.RNN, "tanh" for the other modules; None where no module computes this."""
     op, usual = node.op, [FUNCTIONS[name] for name in DEFAULTS[node.op.name]] * node.op.direction.count
     is_relu = isinstance(op, ir.RNN) and set(activations) == {"torch.relu"}
     if not is_relu and list(activations) != usual:
@@ -158,8 +158,8 @@ def _state_slots(op: Recurrent) -> tuple[int, ...]:
 
 
 def _rows_value(node: RecurrentNode) -> Value | None:
-    """The value that is the first result without an axis of directions (T, N, D * H), where nothing else of it is read:
-    the nodes on the way to it are not written."""
+    """Return the value that is the first result without an axis of directions (T, N, D * H), where nothing else of it
+    is read: the nodes on the way to it are not written."""
     nodes = _nodes_to_rows(node)
     if not nodes:
         return None
@@ -188,7 +188,7 @@ def _axes(node: Node) -> tuple[int, ...] | None:
 
 
 def _joined_directions(rows: Value, first: Node) -> list[Node]:
-    """The nodes that put the directions (T, 2, N, H) beside each other: (T, N, 2 * H)."""
+    """Return the nodes that put the directions (T, 2, N, H) beside each other: (T, N, 2 * H)."""
     if not isinstance(first.op, Transpose) or first.op.perm != (0, 2, 1, 3):
         return []
     (turned,) = first.outputs
@@ -226,7 +226,7 @@ def _of_direction(tensor: Tensor, direction: int) -> Tensor:
 
 
 def _in_order(tensor: Tensor, order: Sequence[int], hidden: int) -> Tensor:
-    """The rows of each gate in another order."""
+    """Return the rows of each gate in another order."""
     if list(order) == sorted(order):
         return tensor
     index = np.concatenate([np.arange(gate * hidden, (gate + 1) * hidden) for gate in order])
@@ -234,7 +234,8 @@ def _in_order(tensor: Tensor, order: Sequence[int], hidden: int) -> Tensor:
 
 
 def _activations(node: RecurrentNode) -> list[str]:
-    """The functions of all directions. Numbers stand in lists of their own, for those functions that have one."""
+    """Return the functions of all directions. Numbers stand in lists of their own, for those functions that have
+    one."""
     op = node.op
     names = [name.lower() for name in op.activations] or list(DEFAULTS[op.name] * op.direction.count)
     alphas, betas = list(op.activation_alpha), list(op.activation_beta)
@@ -250,7 +251,7 @@ def _activations(node: RecurrentNode) -> list[str]:
 
 
 def _with_numbers(name: str, alpha: float, beta: float = 0.0) -> str:
-    """A function with numbers, of v."""
+    """Return a function with numbers, of v."""
     first = float_text(alpha)
     match name:
         case "leakyrelu":
@@ -303,12 +304,12 @@ def _export_loops(node: RecurrentNode, hidden: int, activations: Sequence[str], 
 
 
 def _part(node: RecurrentNode, slot: int, direction: int) -> Expr | None:
-    """What an operand holds for a direction."""
+    """Return what an operand holds for a direction."""
     return None if node.optional(slot) is None else Expr(f"{node.tensor(slot).atom}[{direction}]")
 
 
 def _first_state(node: RecurrentNode, slot: int, direction: int, hidden: int) -> Expr:
-    """A first state (N, H), zeros where it is absent."""
+    """Return a first state (N, H), zeros where it is absent."""
     part = _part(node, slot, direction)
     return part or Expr(f"{node.tensor().atom}.new_zeros({node.size(0, 1)}, {hidden})")
 

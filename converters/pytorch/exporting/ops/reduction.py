@@ -26,7 +26,7 @@ from graphir.types import DType
 
 
 def axes_of(node: ExportNode[ir.Reduce]) -> Sequence[int] | None:
-    """The axes from the front, none at all where nothing is reduced; None for those that only a run knows."""
+    """Return the axes from the front, none at all where nothing is reduced; None for those that only a run knows."""
     is_given = node.optional(1) is not None and node.shape(1) != (0,)
     axes = node.known(1) if is_given else ()
     if is_given and axes is None:
@@ -40,7 +40,7 @@ def axes_of(node: ExportNode[ir.Reduce]) -> Sequence[int] | None:
 
 
 def reduced(node: ExportNode[ir.Reduce], data: str, method: str, dtype: DType | None = None) -> Expr:
-    """The data reduced by a method of tensors that takes axes; in `dtype` where that would give another one."""
+    """Return the data reduced by a method of tensors that takes axes; in `dtype` where that would give another one."""
     axes = axes_of(node)
     if axes is not None and not axes:
         return Expr(data)
@@ -50,20 +50,20 @@ def reduced(node: ExportNode[ir.Reduce], data: str, method: str, dtype: DType | 
 
 
 def _where(node: ExportNode[ir.Reduce], axes: Sequence[int] | None) -> str | None:
-    """The axes of a reduction, as a run has them where they are not known; None for all of them."""
+    """Return the axes of a reduction, as a run has them where they are not known; None for all of them."""
     if axes is None:
         return node.int_list(1)
     return None if len(axes) == node.rank() and not node.op.keepdims else axes_text(axes)
 
 
 def _sum_dtype(node: AnyNode) -> DType | None:
-    """The dtype that torch has to be told for sums: it takes int64 for all integers."""
+    """Return the dtype that torch has to be told for sums: it takes int64 for all integers."""
     dtype = node.dtype()
     return None if dtype.is_float or dtype in UNSIGNED or dtype is DType.INT64 else dtype
 
 
 def total(before: str = "") -> ExportFunction:
-    """The sum of the elements, or of what a method makes of each."""
+    """Return the sum of the elements, or of what a method makes of each."""
 
     def export_total(node: ExportNode[ir.Reduce]) -> None:
         data = computable_tensor(node)
@@ -75,7 +75,7 @@ def total(before: str = "") -> ExportFunction:
 
 
 def by_floats(write: Callable[[ExportNode[ir.Reduce], str], Expr]) -> ExportFunction:
-    """What needs floats; integers take part as float64."""
+    """Return what needs floats; integers take part as float64."""
 
     def export_by_floats(node: ExportNode[ir.Reduce]) -> None:
         dtype = node.dtype()
@@ -88,7 +88,7 @@ def by_floats(write: Callable[[ExportNode[ir.Reduce], str], Expr]) -> ExportFunc
 
 
 def log_sum(node: ExportNode[ir.Reduce], data: str) -> Expr:
-    """The logarithm of the sum."""
+    """Return the logarithm of the sum."""
     return Expr(f"{reduced(node, data, 'sum').atom}.log()")
 
 
@@ -149,7 +149,7 @@ def extreme(method: str, empty: float) -> ExportFunction:
 
 
 def _end(dtype: DType, empty: float) -> float | bool | int:
-    """The infinity of a sign in a dtype: that, or the last number on that side."""
+    """Return the infinity of a sign in a dtype: that, or the last number on that side."""
     if dtype.is_float:
         return empty
     if dtype is DType.BOOL:

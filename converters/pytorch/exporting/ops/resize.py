@@ -60,7 +60,7 @@ def _general(node: ExportNode[ir.Resize], axes: Sequence[int], sizes: str | None
 
 
 def _interpolation(node: ExportNode[ir.Resize], axes: Sequence[int]) -> dict[str, str | None] | None:
-    """What F.interpolate takes; None where it does not do it."""
+    """Return what F.interpolate takes; None where it does not do it."""
     op, rank = node.op, node.rank()
     spatial = rank - 2
     factors, shape, result = op.factors, node.shape(), node.shape(node.result)

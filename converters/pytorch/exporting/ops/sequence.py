@@ -9,7 +9,7 @@ from graphir.types import OptionalType, SequenceType
 
 
 def integer(node: AnyNode, slot: int) -> Expr:
-    """A scalar operand as a Python integer."""
+    """Return a scalar operand as a Python integer."""
     return node.number(slot) or Expr(f"int({node.tensor(slot)})")
 
 

@@ -46,7 +46,8 @@ def export_reshape(node: ExportNode[ir.Reshape]) -> None:
 
 
 def _are_same(sizes: Sequence[Dim], others: Sequence[Dim]) -> bool:
-    """Whether sizes are those that others begin with, all of them known: an unknown size is not equal to another."""
+    """Return whether sizes are those that others begin with, all of them known: an unknown size is not equal to
+    another."""
     return all(not isinstance(size, Unknown) and size == other for size, other in zip(sizes, others, strict=False))
 
 

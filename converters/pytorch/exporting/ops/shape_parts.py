@@ -39,7 +39,7 @@ def export_split(node: ExportNode[ir.Split]) -> None:
 
 
 def _chunks(size: int, count: int) -> tuple[int, ...]:
-    """The sizes of the parts that chunk makes."""
+    """Return the sizes of the parts that chunk makes."""
     part = -(-size // count)
     return tuple(min(part, max(size - part * index, 0)) for index in range(count))
 

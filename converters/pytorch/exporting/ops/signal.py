@@ -9,7 +9,7 @@ from graphir.types import DType
 
 
 def signal_of(node: AnyNode) -> Expr:
-    """The first operand as real or complex numbers, in a type that torch transforms."""
+    """Return the first operand as real or complex numbers, in a type that torch transforms."""
     data, parts = node.tensor(), node.shape()[-1]
     if node.dtype() not in (DType.FLOAT32, DType.FLOAT64):
         data = Expr(f"{data.atom}.float()")
@@ -52,7 +52,8 @@ def export_dft(node: ExportNode[ir.DFT]) -> None:
 
 
 def dim_of(node: AnyNode) -> str | None:
-    """The axis among those before the last one, None for the last of them; one that a run states counts from 0."""
+    """Return the axis among those before the last one, None for the last of them; one that a run states counts from
+    0."""
     rank = node.rank()
     number = "-2" if node.optional(2) is None else str(node.scalar(2))
     if not number.removeprefix("-").isdigit():

@@ -51,7 +51,7 @@ def export_slice(node: ExportNode[ir.Slice]) -> None:
 
 
 def _backward(bound: Expr) -> Expr:
-    """A bound of the axis that is turned around: -1 - bound."""
+    """Return a bound of the axis that is turned around: -1 - bound."""
     try:
         number = -1 - int(bound)
     except ValueError:
@@ -82,7 +82,7 @@ def _is_beyond(end: Expr) -> bool:
 
 
 def _subscript(parts: Sequence[str]) -> str | None:
-    """What stands in the brackets, None where nothing is cut."""
+    """Return what stands in the brackets, None where nothing is cut."""
     cut = [axis for axis, part in enumerate(parts) if part != WHOLE]
     if not cut:
         return None

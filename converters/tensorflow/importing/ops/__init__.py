@@ -41,7 +41,7 @@ FAMILIES = (
 
 @cache
 def import_table() -> FamilyTable[str, ImportFunction]:
-    """The import function of every TensorFlow operator that can be imported."""
+    """Return the import function of every TensorFlow operator that can be imported."""
     return FamilyTable(__name__, FAMILIES, "IMPORTS")
 
 

@@ -67,7 +67,7 @@ def _swapped(spatial: int) -> tuple[int, ...]:
 
 
 def import_conv(node: ImportNode, spatial: int) -> Value:
-    """A convolution over that many axes."""
+    """Return a convolution over that many axes."""
     layout = layout_of(node, spatial)
     data = node.input(0)
     weight, kernel = _filter(node, 1, layout)
@@ -114,7 +114,7 @@ def import_depthwise(node: ImportNode) -> Value:
 
 
 def import_depthwise_conv(node: ImportNode, spatial: int) -> Value:
-    """A filter (K..., C, M) gives M results for each of C channels."""
+    """Return a filter (K..., C, M) gives M results for each of C channels."""
     layout = layout_of(node, spatial)
     data = node.input(0)
     weight, kernel = _filter(node, 1, layout)

@@ -27,7 +27,7 @@ RANGES = frozenset({DType.FLOAT32, DType.FLOAT64, DType.INT16, DType.INT32, DTyp
 
 
 def import_const(node: ImportNode) -> Value:
-    """A constant, its elements where they lie. One element that stands for very many stays one."""
+    """Return a constant, its elements where they lie. One element that stands for very many stays one."""
     value = node.attrs["value"]
     if not isinstance(value, Tensor):
         node.refuse(f"its value is {value!r}, expected a tensor")
@@ -42,7 +42,7 @@ def import_const(node: ImportNode) -> Value:
 
 
 def import_placeholder(node: ImportNode) -> Value:
-    """An input of the graph. What the user gives for open sizes fills them; those that stay open get names."""
+    """Return an input of the graph. What the user gives for open sizes fills them; those that stay open get names."""
     shape = stated_shape(node.record, node.producer)
     if node.given_shape is not None:
         shape = unify_shape(node.given_shape, shape)
@@ -91,7 +91,7 @@ def size_letter(value: Value, axis: int) -> str:
 
 
 def import_placeholder_with_default(node: ImportNode) -> Value:
-    """Its default, or an input of the graph if the user gives a shape or dtype for it."""
+    """Return its default, or an input of the graph if the user gives a shape or dtype for it."""
     default = node.input(0)
     if node.given_shape is None and node.given_dtype is None:
         node.decide(DecisionKind.DEFAULT_TAKEN, f"an input with a default, which is used: {default.name}")

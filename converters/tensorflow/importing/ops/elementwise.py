@@ -77,7 +77,8 @@ def import_not_equal(node: ImportNode) -> Value:
 
 
 def import_approximate_equal(node: ImportNode) -> Value:
-    """Whether the difference is `tolerance` at most, which TensorFlow's kernels allow, unlike its documentation."""
+    """Return whether the difference is `tolerance` at most, which TensorFlow's kernels allow, unlike its
+    documentation."""
     difference = node.step(ew.Abs(), node.step(ew.Sub(), node.input(0), node.input(1)))
     return node.emit(ew.LessOrEqual(), difference, node.scalar_like(node.input(0), node.attrs["tolerance"]))
 
@@ -160,7 +161,7 @@ def _keep_zeros(node: ImportNode, decider: Value, value: Value) -> Value:
 
 
 def import_atan2(node: ImportNode) -> Value:
-    """The angle of (x, y): atan(y / x), moved by pi on the left, and half of pi on the vertical axis."""
+    """Return the angle of (x, y): atan(y / x), moved by pi on the left, and half of pi on the vertical axis."""
     return angle_of(node, *node.inputs)
 
 

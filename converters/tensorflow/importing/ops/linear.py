@@ -71,7 +71,7 @@ def import_l2_loss(node: ImportNode) -> Value:
 
 
 def import_cross(node: ImportNode) -> Value:
-    """The cross product of vectors of three elements along the last axis."""
+    """Return the cross product of vectors of three elements along the last axis."""
     turned = {}
     for name, value in zip("ab", node.inputs, strict=True):
         for first, order in ((1, (1, 2, 0)), (2, (2, 0, 1))):
@@ -81,7 +81,7 @@ def import_cross(node: ImportNode) -> Value:
 
 
 def import_log_determinant(node: ImportNode) -> tuple[Value, Value]:
-    """The sign and the logarithm of the magnitude of the determinant."""
+    """Return the sign and the logarithm of the magnitude of the determinant."""
     node.decide(
         DecisionKind.PRECISION, "the determinant itself is computed, which may overflow where its logarithm would not"
     )

@@ -42,7 +42,7 @@ def _broadcast_labels(node: ImportNode, features: Value, labels: Value) -> Value
 
 
 def import_sparse_cross_entropy(node: ImportNode) -> tuple[Value, ...]:
-    """The same for labels (N,) that are numbers of classes."""
+    """Return the same for labels (N,) that are numbers of classes."""
     features, labels = node.input(0), node.input(1)
     loss = node.emit(SoftmaxCrossEntropyLoss(LossReduction.NONE), features, labels)
     if not node.used(1):

@@ -27,7 +27,7 @@ from graphir.types import DType
 def import_pool(
     node: ImportNode, spatial: int, maximum: bool, ksize: Sequence[int], stated_strides: Sequence[int]
 ) -> Value:
-    """The largest or the mean of each window over that many axes."""
+    """Return the largest or the mean of each window over that many axes."""
     layout = layout_of(node, spatial)
     data = node.input(0)
     kernel = layout.spatial_of(node, "ksize", ksize)

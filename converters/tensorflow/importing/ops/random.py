@@ -110,7 +110,7 @@ def import_shuffle(node: ImportNode) -> Value:
 
 
 def import_key_counter(node: ImportNode) -> tuple[Value, ...]:
-    """The state of a generator, which nothing but random operators read: zeros."""
+    """Return the state of a generator, which nothing but random operators read: zeros."""
     node.decide(
         DecisionKind.RANDOM_NUMBERS, "the generator's key and counter are zeros; only operators that draw may use them"
     )
@@ -119,7 +119,7 @@ def import_key_counter(node: ImportNode) -> tuple[Value, ...]:
 
 
 def import_algorithm(node: ImportNode) -> Value:
-    """The number of the generator's algorithm, Philox."""
+    """Return the number of the generator's algorithm, Philox."""
     return node.constant(1, DType.INT32)
 
 

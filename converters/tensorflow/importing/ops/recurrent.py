@@ -129,7 +129,7 @@ def import_gru_cell(node: ImportNode) -> Sequence[Value]:
 
 def _make_block_lstm(order: tuple[int, ...]) -> ImportFunction:
     def import_block_lstm(node: ImportNode) -> Sequence[Value]:
-        """The layer over (steps, batch, features); what lies behind `seq_len_max` is 0."""
+        """Return the layer over (steps, batch, features); what lies behind `seq_len_max` is 0."""
         weights = _read_weights(node, 4, order)
         tensors = [value.tensor for value in (weights.w, weights.bias, *weights.peepholes)]
         used = [slot for slot in range(7) if node.used(slot)]

@@ -14,12 +14,12 @@ from graphir.types import DType
 
 
 def import_identity(node: ImportNode) -> Value:
-    """The input itself."""
+    """Return the input itself."""
     return node.input(0)
 
 
 def import_identity_n(node: ImportNode) -> tuple[Value, ...]:
-    """The inputs themselves."""
+    """Return the inputs themselves."""
     return node.inputs
 
 
@@ -42,17 +42,17 @@ def import_squeeze(node: ImportNode) -> Value:
 
 
 def import_expand_dims(node: ImportNode) -> Value:
-    """A new axis of size 1."""
+    """Return a new axis of size 1."""
     return node.emit(Unsqueeze(), node.input(0), node.vector([node.integer(1, "the axis")]))
 
 
 def import_shape(node: ImportNode) -> Value:
-    """The sizes, in the dtype that `out_type` states."""
+    """Return the sizes, in the dtype that `out_type` states."""
     return node.as_attribute(node.step(Shape(), node.input(0)), "out_type")
 
 
 def import_size(node: ImportNode) -> Value:
-    """The number of elements."""
+    """Return the number of elements."""
     return node.as_attribute(node.step(Size(), node.input(0)), "out_type")
 
 
@@ -105,17 +105,17 @@ def _mirror(node: ImportNode, data: Value, axis: int, before: int, after: int) -
 
 
 def import_tile(node: ImportNode) -> Value:
-    """The data repeated along each axis."""
+    """Return the data repeated along each axis."""
     return node.emit(Tile(), node.input(0), node.int64(node.input(1)))
 
 
 def import_broadcast_to(node: ImportNode) -> Value:
-    """The data in a shape that it broadcasts to."""
+    """Return the data in a shape that it broadcasts to."""
     return node.emit(Expand(), node.input(0), node.int64(node.input(1)))
 
 
 def import_broadcast_args(node: ImportNode) -> Value:
-    """The shape that two shapes broadcast to."""
+    """Return the shape that two shapes broadcast to."""
     shapes = node.inputs
     lengths = [node.sizes(shape, [0])[0] for shape in shapes]
     longest = max(lengths)
@@ -130,7 +130,7 @@ def import_broadcast_args(node: ImportNode) -> Value:
 
 
 def import_shape_n(node: ImportNode) -> list[Value]:
-    """The sizes of several tensors."""
+    """Return the sizes of several tensors."""
     wanted = node.attrs["out_type"]
     shapes = []
     for value in node.inputs:
@@ -140,7 +140,7 @@ def import_shape_n(node: ImportNode) -> list[Value]:
 
 
 def import_rank(node: ImportNode) -> Value:
-    """The number of axes."""
+    """Return the number of axes."""
     shape = node.input(0).shape
     if shape is not None:
         return node.constant(len(shape), DType.INT32)

@@ -35,14 +35,14 @@ def _concat(node: ImportNode, values: tuple[Value, ...], axis: int) -> Value:
 
 
 def import_pack(node: ImportNode) -> Value:
-    """The inputs stacked along a new axis."""
+    """Return the inputs stacked along a new axis."""
     axis = node.attrs["axis"]
     parts = [node.step(Unsqueeze(), value, node.vector([axis]), suffix="part") for value in node.inputs]
     return node.emit(Concat(axis=axis), *parts)
 
 
 def import_unpack(node: ImportNode) -> list[Value]:
-    """The slices along an axis, one by one, without it."""
+    """Return the slices along an axis, one by one, without it."""
     data, axis = node.input(0), int(node.attrs["axis"])
     parts = []
     for number in range(node.attrs["num"]):
