@@ -17,7 +17,6 @@ from graphir.arrays import Array
 from graphir.errors import GraphirError
 from graphir.graph import Value
 from graphir.ops.activation import LogSoftmax, Softmax
-from graphir.ops.shape import Shape
 from graphir.types import TensorType
 from graphir.verification.numbers.compare import NOISE_LEAST, Comparison, Floor, relative_change
 from graphir.verification.pairs.sides import Sides
@@ -26,7 +25,23 @@ from graphir.verification.running.layouts import fitted_feeds, order_inside
 from graphir.verification.running.slices import HELD_OF_EACH, return_memory_of
 from graphir.verification.verdict import Verdict
 
-from .parts import CutCandidate, Known, Segment, Walks, as_in_graph, compared_inside, room_for, typed, unmoved
+from .parts import (
+    TIES,
+    CutCandidate,
+    Known,
+    Segment,
+    Walks,
+    as_in_graph,
+    compared_inside,
+    is_huge,
+    is_size,
+    name_equals,
+    ordering_node,
+    room_for,
+    typed,
+    unmoved,
+    without_overflows,
+)
 
 
 @dataclass
@@ -47,8 +62,6 @@ class Judgement:
 
 # What follows a part that differs is run for each; a model in which more parts differ is another one throughout.
 MOST_SETTLED = 64
-# The square of a larger number overflows in float32: what is made of such numbers may be infinite by their order alone.
-HUGE = 2.0**64
 INEXACT = "it only moves, selects or compares numbers, which rounds nothing"
 
 
@@ -66,7 +79,8 @@ class Regions:
         made = bench.candidate.structure.producers
         self._name = {
             value: name for value in known.names
-            if (name := bench.layers[known.names[value]]) in made and _is_tensor(value, known.pairs[value])
+            if (name := bench.layers[known.names[value]]) in made
+            and all(isinstance(held.type, TensorType) for held in (value, known.pairs[value]))
         }  # fmt: skip
         self._orders: dict[Value, Order] = {}
         self.apart: set[Value] = set()
@@ -77,7 +91,7 @@ class Regions:
         # Sizes are no ends either: the candidate's own are read by what follows, which shows whether they are right.
         self._name = {
             value: name for value, name in self._name.items()
-            if name in self._ends or (value in self._orders and not _is_size(known.pairs[value]))
+            if name in self._ends or (value in self._orders and not is_size(known.pairs[value]))
         }  # fmt: skip
         self._find_readers()
         self._merged: set[Value] = set()
@@ -247,12 +261,12 @@ class Regions:
         """Compare what the parts of values give; a floor is measured for those that do not pass without one."""
         arrays, fed = self._fed(values, unfed)
         found = self.cut.run(fed, self._names(values))
-        huge = {name for name, array in fed.items() if _is_huge(array)}
+        huge = {name for name, array in fed.items() if is_huge(array)}
         reads = self.cut.reads(self._names(values), fed) if huge else {}
         for value in values if huge else ():
             name = self._name[value]
             if not huge.isdisjoint(reads[name]):
-                found[name] = _without_overflows(self.laid(value, arrays[value]), found[name])
+                found[name] = without_overflows(self.laid(value, arrays[value]), found[name])
         floors = {value: unmoved(arrays[value], value, self.known.pairs[value]) for value in values}
         compared = {value: self._graded(value, arrays, found, floors[value]) for value in values}
         open_ones = [value for value, one in compared.items() if not one.verdict.passes]
@@ -265,8 +279,19 @@ class Regions:
         for value, one in compared.items():
             if one.verdict is Verdict.NOISE and not unfed and self._only_selects(value):
                 compared[value] = replace(one, verdict=Verdict.SUSPICIOUS, note=INEXACT)
+            elif not one.verdict.passes and self._orders_equals(value, arrays[value], found[self._name[value]], fed):
+                compared[value] = replace(one, verdict=Verdict.NOISE, note=TIES)
         return_memory_of([*arrays.values(), *found.values()])
         return compared
+
+    def _orders_equals(self, value: Value, expected: Array, found: Array, fed: Mapping[str, Array]) -> bool:
+        """Whether a value holds indices by which numbers were ordered, and both models name equal numbers with them."""
+        node = ordering_node(self.known.pairs[value])
+        if node is None or node.inputs[0] is None:
+            return False
+        name, given = node.inputs[0].name, {**fitted_feeds(self._bench.candidate.fitting, self._bench.feeds), **fed}
+        keys = given[name] if name in given else self.cut.run(fed, [name])[name]
+        return name_equals(keys, getattr(node.op, "axis", -1), self.laid(value, expected), found)
 
     def _graded(
         self, value: Value, arrays: Mapping[Value, Array], found: Mapping[str, Array], floor: Floor
@@ -357,18 +382,6 @@ def _inputs(bench: Bench, sides: Sides) -> dict[Value, Value]:
     return {value: other for value, other in found.items() if other not in taken} | fed
 
 
-def _is_huge(array: Array) -> bool:
-    return array.dtype.kind == "f" and float(np.abs(array[np.isfinite(array)]).max(initial=0.0)) > HUGE
-
-
-def _without_overflows(expected: Array, found: Array) -> Array:
-    """Return a part's results for huge numbers, with the reference's where one of the two is not finite: another order
-    of the same products overflows sooner."""
-    if expected.shape != found.shape or found.dtype.kind != "f":
-        return found
-    return np.where(np.isfinite(expected) & np.isfinite(found), found, expected)
-
-
 def _passes(compared: Mapping[Value, Comparison], value: Value) -> bool:
     return value not in compared or compared[value].verdict.passes
 
@@ -378,16 +391,8 @@ def _shows(readers: Collection[Value], alone: Mapping[Value, Comparison]) -> boo
     return any(not _passes(alone, reader) for reader in readers)
 
 
-def _is_tensor(*values: Value) -> bool:
-    return all(isinstance(value.type, TensorType) for value in values)
-
-
 def _can_be_fed(value: Value, known: Known) -> bool:
     """Return whether a value is a tensor of numbers that are computed: sizes stay what the candidate makes of its
     inputs."""
     other = known.pairs[value]
-    return (other.dtype is None or other.dtype.numpy().kind in "fiubV") and not _is_size(other)
-
-
-def _is_size(value: Value) -> bool:
-    return value.producer is not None and isinstance(value.producer.op, Shape)
+    return (other.dtype is None or other.dtype.numpy().kind in "fiubV") and not is_size(other)

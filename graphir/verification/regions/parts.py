@@ -15,6 +15,9 @@ from graphir.analysis.channels import Order, channel_moves, channel_order
 from graphir.arrays import Array
 from graphir.graph import Graph, Node, Value
 from graphir.ops.activation import LogSoftmax, Sigmoid, Softmax
+from graphir.ops.elementwise import Cast
+from graphir.ops.reduction import TopK
+from graphir.ops.shape import Shape
 from graphir.structure.extract import uses_of
 from graphir.verification.inputs.draws import perturbed
 from graphir.verification.numbers.compare import NOISE_FACTOR, Comparison, Floor
@@ -279,6 +282,34 @@ def unmoved(array: Array, *values: Value) -> Floor:
     return Floor(terms * LOST_BY_ADDING / NOISE_FACTOR, unit=BESIDE_ONE if is_sigmoid else 0.0)
 
 
+TIES = "other indices of equal numbers: an operator that orders has several right results"
+
+
+def ordering_node(indices: Value) -> Node | None:
+    """Return the node that ordered numbers where a value holds the indices that it gives, in whichever type."""
+    while indices.producer is not None and isinstance(indices.producer.op, Cast) and indices.producer.inputs[0]:
+        indices = indices.producer.inputs[0]
+    node = indices.producer
+    return node if node is not None and isinstance(node.op, TopK) and indices is node.outputs[1] else None
+
+
+def name_equals(keys: Array, axis: int, *indices: Array) -> bool:
+    """Whether indices along an axis lead to equal keys, each index to one of its own.
+
+    >>> keys = np.array([0.5, 2, 0.5])
+    >>> name_equals(keys, 0, np.array([1, 0]), np.array([1, 2])), name_equals(keys, 0, np.array([0]), np.array([1]))
+    (True, False)
+    """
+    first, second = (array.astype(np.int64) for array in indices)
+    if first.shape != second.shape or min(first.min(initial=0), second.min(initial=0)) < 0:
+        return False
+    if max(first.max(initial=0), second.max(initial=0)) >= keys.shape[axis]:
+        return False
+    is_repeated = any((np.diff(np.sort(array, axis), axis=axis) == 0).any() for array in (first, second))
+    chosen = (np.take_along_axis(keys, array, axis) for array in (first, second))
+    return not is_repeated and bool(np.array_equal(next(chosen), next(chosen), equal_nan=keys.dtype.kind == "f"))
+
+
 def compared_inside(name: str, expected: Array, found: Array, floor: Floor, limits: Limits) -> Comparison:
     """A result inside a model held against another's, in the layout that suits."""
     order = order_inside(found, expected)
@@ -301,3 +332,25 @@ def is_symmetric(array: Array) -> bool:
     """Whether moving the channels changes nothing, so that no numbers tell where they are."""
     moved = [array.transpose(order) for order in channel_moves(array.ndim)] if array.ndim > 2 else []
     return any(array.shape == one.shape and bool(np.array_equal(array, one)) for one in moved)
+
+
+# The square of a larger number overflows in float32: what is made of such numbers may be infinite by their order alone.
+HUGE = 2.0**64
+
+
+def is_huge(array: Array) -> bool:
+    """Whether products of an array's numbers may overflow."""
+    return array.dtype.kind == "f" and float(np.abs(array[np.isfinite(array)]).max(initial=0.0)) > HUGE
+
+
+def without_overflows(expected: Array, found: Array) -> Array:
+    """Return a part's results for huge numbers, with the reference's where one of the two is not finite: another order
+    of the same products overflows sooner."""
+    if expected.shape != found.shape or found.dtype.kind != "f":
+        return found
+    return np.where(np.isfinite(expected) & np.isfinite(found), found, expected)
+
+
+def is_size(value: Value) -> bool:
+    """Whether a value holds the sizes of another."""
+    return value.producer is not None and isinstance(value.producer.op, Shape)
