@@ -29,7 +29,7 @@ def from_symbol(
     keep_loss: bool = False,
     strict: bool = False,
 ) -> Graph:
-    """The graph of an MXNet symbol.
+    """Return the graph of an MXNet symbol.
 
     `symbol` is a path, JSON text, or an object with `tojson()`; `params` a .params file or a mapping of arrays, whose
     names may carry `arg:` and `aux:` (for a path, the file beside it is found); `shapes` the shapes of inputs by name,
@@ -46,7 +46,7 @@ def from_symbol(
 
 
 def to_symbol(graph: Graph) -> tuple[str, dict[str, ndarray[Any, Any]]]:
-    """The graph as an MXNet symbol: its JSON text, and its parameters under `arg:` and `aux:` names.
+    """Return the graph as an MXNet symbol: its JSON text, and its parameters under `arg:` and `aux:` names.
 
     A result named `x_output` is computed by the node `x`, as MXNet names it; parameters keep their names, and those
     that have no elements are variables of the symbol only. Inputs and outputs without axes or elements make it a symbol
@@ -72,7 +72,7 @@ def save(graph: Graph, target: str | os.PathLike[str]) -> list[Path]:
 
 
 def to_records(graph: Graph) -> tuple[NNVMGraph, dict[str, Tensor]]:
-    """The symbol's records and its parameters, still lazy. Raises what `to_symbol` raises."""
+    """Return the symbol's records and its parameters, still lazy. Raises what `to_symbol` raises."""
     from graphir.converters.mxnet.exporting.exporter import export_copy
     from graphir.converters.onnx.evaluator import onnx_terms
 

@@ -37,12 +37,12 @@ class MXNetModel(Source):
     shapes: Mapping[str, object] | None = None
 
     def parameters(self) -> dict[str, Tensor]:
-        """The parameters by the symbol's names; none where there is no file of them."""
+        """Return the parameters by the symbol's names; none where there is no file of them."""
         assert self.opened is not None
         return {} if self.opened.tensors is None else self.opened.plain_tensors(self.shapes)
 
     def planner(self, dtypes: Mapping[str, Any] | None = None) -> Planned:
-        """The symbol as its file has it, with the sizes of its inputs and parameters."""
+        """Return the symbol as its file has it, with the sizes of its inputs and parameters."""
         from graphir.converters.mxnet.memory.entries import known_sizes
         from graphir.converters.mxnet.memory.plan import Planned
         from graphir.types import TensorType
@@ -73,7 +73,7 @@ class MXNetModel(Source):
 
 
 def model_of(opened: MXNetSource, options: ModelOptions, manner: Manner) -> MXNetModel:
-    """An opened symbol, or the part of it that is chosen, as a source."""
+    """Return an opened symbol, or the part of it that is chosen, as a source."""
     from graphir.converters.mxnet.part import graph_of, part_of
 
     if options.is_cut:
@@ -90,7 +90,7 @@ def model_of(opened: MXNetSource, options: ModelOptions, manner: Manner) -> MXNe
 
 
 def open_model(path: PathLike, options: ModelOptions, manner: Manner) -> MXNetModel:
-    """A symbol file, a prefix, a folder, a .params file, or the JSON text of a symbol."""
+    """Return a symbol file, a prefix, a folder, a .params file, or the JSON text of a symbol."""
     with paused_collector():
         from graphir.converters.mxnet.source import open_source
 
@@ -100,8 +100,8 @@ def open_model(path: PathLike, options: ModelOptions, manner: Manner) -> MXNetMo
 
 
 def outline_symbol(path: PathLike, options: ModelOptions) -> Graph:
-    """The symbol's nodes as the file has them. A variable that is called like the only node that reads it, and is not
-    its first operand, counts as a weight where there are no parameters."""
+    """Return the symbol's nodes as the file has them. A variable that is called like the only node that reads it, and
+    is not its first operand, counts as a weight where there are no parameters."""
     from graphir.converters.kernel.outline import StatedNode, outline
     from graphir.converters.mxnet.files.records import VARIABLE
     from graphir.converters.mxnet.source import open_source
@@ -147,11 +147,11 @@ class MXNetTarget:
         return "MXNet"
 
     def places(self, path: PathLike) -> list[PathLike]:
-        """The symbol and its parameters."""
+        """Return the symbol and its parameters."""
         return [path, os.fspath(path).removesuffix(SYMBOL) + PARAMS]
 
     def ready(self, graph: Graph, path: PathLike, options: Mapping[str, Any]) -> Ready:
-        """The symbol's records, counted by MXNet's operators."""
+        """Return the symbol's records, counted by MXNet's operators."""
         from graphir.converters.mxnet import check_name, to_records, write
         from graphir.converters.mxnet.files.records import count_operators
         from graphir.converters.mxnet.schema.upgrade import RUNNING_VERSION, version_name
@@ -208,14 +208,14 @@ def _are_params(prefix: str, folder: Path) -> Iterator[bool]:
 
 
 def takes_text(text: str) -> bool:
-    """Whether a text is the JSON of a symbol."""
+    """Return whether a text is the JSON of a symbol."""
     from graphir.converters.mxnet.files.checkpoint import is_symbol_text
 
     return is_symbol_text(text)
 
 
 def open_arrays(path: PathLike) -> ParamsFile:
-    """A file of arrays, or that beside the symbol which a file, a folder or a prefix means."""
+    """Return a file of arrays, or that beside the symbol which a file, a folder or a prefix means."""
     from graphir.converters.mxnet.files.checkpoint import find_checkpoint
     from graphir.converters.mxnet.files.params import open_params
     from graphir.errors import ImportFailure
@@ -230,20 +230,20 @@ def open_arrays(path: PathLike) -> ParamsFile:
 
 
 def _is_json(place: Path) -> bool:
-    """Whether the arrays lie in another file."""
+    """Return whether the arrays lie in another file."""
     with open(place, "rb") as file:
         return file.read(64).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
 
 
 def capture_script() -> str:
-    """A script that records inputs, outputs and layers where there is an old MXNet."""
+    """Return a script that records inputs, outputs and layers where there is an old MXNet."""
     from graphir.converters.mxnet.live.capture import script
 
     return script()
 
 
 def fixes() -> Fixes:
-    """How padding is mended in the framework's terms."""
+    """Return how padding is mended in the framework's terms."""
     from graphir.converters.mxnet.padding_fixes import MXNetFixes
 
     return MXNetFixes()

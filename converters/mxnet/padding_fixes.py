@@ -18,7 +18,7 @@ class MXNetFixes(Fixes):
         return f"count_include_pad={left.include}"
 
     def padding(self, left: Window, right: Window) -> str:
-        """The whole padding."""
+        """Return the whole padding."""
         if left.transposed:
             return _mxnet_crops(left, right)
         own = "" if left.fill else self._own(left, right)
@@ -27,7 +27,7 @@ class MXNetFixes(Fixes):
         return _mxnet_pad(left, right)
 
     def _own(self, left: Window, right: Window) -> str:
-        """The pooling's or convolution's own attributes, "" if these cannot say it: one number an axis, and for
+        """Return the pooling's or convolution's own attributes, "" if these cannot say it: one number an axis, and for
         poolings the convention `full`, which rounds the number of windows up."""
         pads = left.pads or ((0, 0),) * len(left.kernel)
         even = all(before == after for before, after in pads)
@@ -48,7 +48,7 @@ class MXNetFixes(Fixes):
 
 
 def _full_counts(left: Window, pads: Pads) -> bool:
-    """Whether the convention `full` with the padding before as padding on both sides has the same windows."""
+    """Return whether the convention `full` with the padding before as padding on both sides has the same windows."""
     for axis, (before, _) in enumerate(pads):
         size, result = left.sizes[axis], left.results[axis]
         if not isinstance(size, int) or not isinstance(result, int):
@@ -61,7 +61,7 @@ def _full_counts(left: Window, pads: Pads) -> bool:
 
 
 def _mxnet_pad(left: Window, right: Window) -> str:
-    """A Pad in front, which can differ on both sides. MXNet's takes 4 and 5 axes only."""
+    """Return a Pad in front, which can differ on both sides. MXNet's takes 4 and 5 axes only."""
     rounds_up = left.ceil_mode and (bool(left.fill) or left.include)
     pads = (left.pads or ()) if rounds_up else read_pads(left)
     lone = len(pads) == 1

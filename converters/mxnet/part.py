@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def part_of(opened: MXNetSource, options: ModelOptions, manner: Manner) -> tuple[MXNetSource, Graph]:
-    """The symbol of the part with its parameters, and its graph.
+    """Return the symbol of the part with its parameters, and its graph.
 
     The types of values that become inputs are those that the whole model gives them; where graphir cannot import what
     comes before them, those that are given. Raises GraphError and ImportFailure for what cannot be cut.
@@ -48,7 +48,7 @@ def part_of(opened: MXNetSource, options: ModelOptions, manner: Manner) -> tuple
 
 
 def _given_for(opened: MXNetSource, symbol: NNVMGraph, options: ModelOptions) -> ModelOptions:
-    """The options without shapes and dtypes of variables that the chosen heads do not need, which is noted."""
+    """Return the options without shapes and dtypes of variables that the chosen heads do not need, which is noted."""
     held, whole = ({node.name for node in one.nodes if node.op == VARIABLE} for one in (symbol, opened.symbol))
     cut = (whole - held) & {*(options.shapes or {}), *(options.dtypes or {})}
     if not cut:
@@ -62,7 +62,7 @@ def _given_for(opened: MXNetSource, symbol: NNVMGraph, options: ModelOptions) ->
 
 
 def graph_of(opened: MXNetSource, options: ModelOptions, manner: Manner) -> Graph:
-    """The graph of a symbol as it is."""
+    """Return the graph of a symbol as it is."""
     return opened.to_graph(
         options.shapes, dtypes=options.dtypes, keep_loss=options.keep_loss, simplified=manner.simplified,
         settled=manner.settled, training=options.training, strict=options.strict,
@@ -74,7 +74,7 @@ def _by_symbol_names(opened: MXNetSource, shapes: Mapping[str, object] | None) -
 
 
 def _only_held(opened: MXNetSource) -> MXNetSource:
-    """The parameters that the symbol has variables for."""
+    """Return the parameters that the symbol has variables for."""
     if opened.tensors is None:
         return opened
     held = {node.name for node in opened.symbol.nodes if node.op == VARIABLE}

@@ -30,12 +30,12 @@ NEEDS_ONEDNN = frozenset({"RNN"})
 
 
 def quantizes(symbol: NNVMGraph) -> bool:
-    """Whether the symbol has quantized operators."""
+    """Return whether the symbol has quantized operators."""
     return any("quantize" in node.op or "quantized" in node.attrs for node in symbol.nodes)
 
 
 def needs_onednn(symbol: NNVMGraph) -> bool:
-    """Whether MXNet's CPU build computes the symbol through oneDNN only, or elsewise without it."""
+    """Return whether MXNet's CPU build computes the symbol through oneDNN only, or elsewise without it."""
     names = {node.op for node in symbol.nodes}
     if names & NEEDS_ONEDNN or any(_names_bfloat16(node) for node in symbol.nodes):
         return True
@@ -86,7 +86,7 @@ class _OfSymbol(Reference):
         self.quantized = quantizes(symbol)
 
     def values(self) -> list[str]:
-        """The names of all computed values, in order."""
+        """Return the names of all computed values, in order."""
         return [name for (index, _), name in self._names.items() if self._symbol.nodes[index].op != VARIABLE]
 
 
@@ -96,7 +96,7 @@ class ReferenceEvaluator(_OfSymbol):
     label = "graphir's numpy reference of MXNet"
 
     def stream(self, feeds: Mapping[str, Array], names: Iterable[str]) -> Iterator[tuple[str, Array]]:
-        """The named values in the order of computation, from one evaluation."""
+        """Return the named values in the order of computation, from one evaluation."""
         from graphir.converters.mxnet.reference.evaluate import evaluate_in_turn
 
         return evaluate_in_turn(self._symbol, {**self._arrays, **_in_dtypes_of_mxnet(feeds)}, names)
@@ -124,8 +124,8 @@ class LiveMXNet(_OfSymbol):
         self.label = "MXNet in a child process"
 
     def stream(self, feeds: Mapping[str, Array], names: Iterable[str]) -> Iterator[tuple[str, Array]]:
-        """The named values. Raises MXNetMissing if the interpreter cannot import MXNet, and VerificationError with
-        MXNet's own message, or with the signal that ended it."""
+        """Return the named values. Raises MXNetMissing if the interpreter cannot import MXNet, and VerificationError
+        with MXNet's own message, or with the signal that ended it."""
         if self._process is not None and self._process.is_done:
             self.close()
         if self._process is None:
@@ -150,8 +150,8 @@ class LiveMXNet(_OfSymbol):
             )
 
     def _older(self) -> str:
-        """What to say of an MXNet that is older than the file: it takes what it knows of it, and may compute it in
-        another way than the one that wrote it."""
+        """Return what to say of an MXNet that is older than the file: it takes what it knows of it, and may compute it
+        in another way than the one that wrote it."""
         assert self._process is not None
         running = re.match(r"(\d+)\.(\d+)", self._process.version)
         written = self._symbol.version
@@ -198,13 +198,13 @@ def judges(
 
 
 def _names_bfloat16(node: NNVMNode) -> bool:
-    """Whether a variable or a cast is of bfloat16, for which MXNet has products through oneDNN only."""
+    """Return whether a variable or a cast is of bfloat16, for which MXNet has products through oneDNN only."""
     return stated_dtype(node) is DType.BFLOAT16
 
 
 def with_plain_labels(symbol: NNVMGraph, arrays: Mapping[str, Array]) -> NNVMGraph:
-    """The symbol whose loss heads read their label variables directly. Behind a Reshape MXNet cannot infer the shape of
-    a label that nobody feeds; inference does not read it."""
+    """Return the symbol whose loss heads read their label variables directly. Behind a Reshape MXNet cannot infer the
+    shape of a label that nobody feeds; inference does not read it."""
     from graphir.converters.mxnet.reference.loss import LABELLED
 
     nodes = list(symbol.nodes)
@@ -224,7 +224,8 @@ def with_plain_labels(symbol: NNVMGraph, arrays: Mapping[str, Array]) -> NNVMGra
 
 
 def live_python() -> str | None:
-    """The interpreter that has MXNet: the one that GRAPHIR_MXNET_PYTHON names, or this one; None if there is none."""
+    """Return the interpreter that has MXNet: the one that GRAPHIR_MXNET_PYTHON names, or this one; None if there is
+    none."""
     import importlib.util
 
     named = os.environ.get(PYTHON_VARIABLE)

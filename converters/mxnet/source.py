@@ -63,7 +63,7 @@ class MXNetSource:
         settled: bool = True,
         strict: bool = False,
     ) -> Graph:
-        """The graph. Raises as `graphir.converters.mxnet.from_symbol` does.
+        """Return the graph. Raises as `graphir.converters.mxnet.from_symbol` does.
 
         Without `settled` the sizes that nothing fixes stay unknown: none is named, none chosen to fit the weights.
         With `keep_given` inputs whose shapes are given stay, labels too, even if nothing depends on them.
@@ -108,11 +108,11 @@ class MXNetSource:
                 error.add_note(f"the weights fit {fits}")
 
     def operators(self) -> dict[str, int]:
-        """How many nodes the symbol has of each operator."""
+        """Return how many nodes the symbol has of each operator."""
         return count_operators(self.symbol)
 
     def no_parameters(self) -> str:
-        """What to say where elements are needed and no parameters were found."""
+        """Return what to say where elements are needed and no parameters were found."""
         symbol = Path(self.files[0]) if self.files else None
         if symbol is None:
             return "no parameters were given with the symbol"
@@ -123,7 +123,7 @@ class MXNetSource:
         return f"beside {symbol.name} there is neither {prefix}-0000.params (of any epoch) nor {prefix}.params; {what}"
 
     def plain_tensors(self, shapes: Mapping[str, object] | None = None) -> dict[str, Tensor]:
-        """The parameters by the symbol's names. Raises ImportFailure if there are none."""
+        """Return the parameters by the symbol's names. Raises ImportFailure if there are none."""
         if self.tensors is None:
             raise ImportFailure(f"{self.name}: there are no parameters beside the symbol; name them with -p")
         if self._is_structural(self.tensors):
@@ -134,7 +134,8 @@ class MXNetSource:
         return list(dict.fromkeys(node.name for node in self.symbol.nodes if node.op == VARIABLE))
 
     def _is_structural(self, tensors: Mapping[str, Tensor]) -> bool:
-        """Whether the file names parameters by gluon's structure (`features.0.weight`), not by the symbol's names."""
+        """Return whether the file names parameters by gluon's structure (`features.0.weight`), not by the symbol's
+        names."""
         variables = set(self._variables())
         return bool(tensors) and not any(name in variables for name in tensors) and any("." in name for name in tensors)
 
@@ -160,8 +161,8 @@ class MXNetSource:
 
 
 def _run(imported: Callable[[bool], Importer]) -> Graph:
-    """The graph. Where ranks that were only likely make the import fail, one without them; if it fails too, the first
-    failure is the answer."""
+    """Return the graph. Where ranks that were only likely make the import fail, one without them; if it fails too, the
+    first failure is the answer."""
     importer = imported(True)
     try:
         return importer.run()
@@ -174,7 +175,7 @@ def _run(imported: Callable[[bool], Importer]) -> Graph:
 
 
 def _only_fit(value: Value, tensors: Mapping[str, Tensor]) -> tuple[int, ...] | None:
-    """The value's shape if it is known, or if what is known of it fits arrays of one shape only."""
+    """Return the value's shape if it is known, or if what is known of it fits arrays of one shape only."""
     shape = value.shape
     if shape is None:
         return None

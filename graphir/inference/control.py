@@ -150,7 +150,7 @@ class _Iteration(ABC):
         """Return the body's outputs as the next carried values and the rest."""
 
     def step(self, states: Sequence[Found], iteration: int | None = None) -> tuple[list[Found], list[Found]]:
-        """One run of the body: the next carried values and the slices of the other results."""
+        """Return one run of the body: the next carried values and the slices of the other results."""
         inputs = self.inputs(states, iteration)
         if len(inputs) != len(self.body.inputs):
             raise ShapeError(f"its subgraph takes {len(self.body.inputs)} values, but is given {len(inputs)}")
@@ -321,7 +321,7 @@ def _number(known: Known | None) -> Dim | None:
 
 
 def _fill_shape(declared: Type, element: int) -> Known | None:
-    """One known element in the shape that is declared, a scalar where nothing is."""
+    """Return one known element in the shape that is declared, a scalar where nothing is."""
     shape = declared.shape if isinstance(declared, TensorType) else None
     return Known.vector((element,)) if shape is not None and len(shape) == 1 else Known.scalar(element)
 

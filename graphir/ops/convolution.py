@@ -15,7 +15,7 @@ from .work import Counted
 
 
 def _spatial(name: str, values: tuple[int, ...], rank: int, default: int) -> tuple[int, ...]:
-    """One value for each spatial axis; an empty tuple means the default on all. Raises ShapeError."""
+    """Return one value for each spatial axis; an empty tuple means the default on all. Raises ShapeError."""
     if not values:
         return (default,) * rank
     if len(values) != rank:

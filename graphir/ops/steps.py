@@ -56,7 +56,7 @@ def of_causal(op: Any, operands: Operands, results: Results) -> Dim:
 
 
 def of_joined(op: Any, operands: Operands, results: Results) -> Dim:
-    """One for each operand behind the first, and the quotient of a mean."""
+    """Return one for each operand behind the first, and the quotient of a mean."""
     given = sum(operand is not None for operand in operands)
     is_mean: bool = op.name == "Mean"
     return results[0].elements() * (given - 1 + is_mean)
@@ -69,7 +69,7 @@ def of_roi_align(op: Any, operands: Operands, results: Results) -> Dim:
 
 
 def of_scatter(op: Any, operands: Operands, results: Results) -> Dim:
-    """One for each update, where it does not replace what it meets."""
+    """Return one for each update, where it does not replace what it meets."""
     return 0 if op.reduction.value == "none" else elements(operands, 2)
 
 
@@ -81,7 +81,7 @@ def of_gemm(op: Any, operands: Operands, results: Results) -> Dim:
 
 
 def of_zero_points(op: Any, operands: Operands, results: Results) -> Dim:
-    """One for each element that a zero point is subtracted from."""
+    """Return one for each element that a zero point is subtracted from."""
     slots = [slot for slot in (0, 1) if is_given(operands, slot + 2)]
     steps: Dim = 0
     for slot in slots:
@@ -121,7 +121,7 @@ def of_lrn(op: Any, operands: Operands, results: Results) -> Dim:
 
 
 def of_largest(op: Any, operands: Operands, results: Results) -> Dim:
-    """One comparison less than a window has elements."""
+    """Return one comparison less than a window has elements."""
     return results[0].elements() * (product(op.kernel_shape) - 1)
 
 

@@ -135,7 +135,7 @@ class _Sizes:
         return self._made[key]
 
     def _dim(self, dim: Dim, before: Node) -> Value | None:
-        """One size as a vector of one."""
+        """Return one size as a vector of one."""
         if dim not in self._dims:
             self._dims[dim] = self._make(dim, before)
         return self._dims[dim]

@@ -155,7 +155,7 @@ def _as_double(tensor: Tensor) -> Callable[[], Any]:
 
 
 def _vector(tensor: Tensor, rank: int, axis: int, channels: int) -> Callable[[], Any] | None:
-    """One number for each channel if the tensor broadcasts along nothing but channels."""
+    """Return one number for each channel if the tensor broadcasts along nothing but channels."""
     shape = (1,) * (rank - len(tensor.shape)) + tensor.shape
     if len(shape) != rank or not tensor.dtype.is_float:
         return None

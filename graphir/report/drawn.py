@@ -53,7 +53,7 @@ class FittedCell:
         return Measurement(min(width, self.least), width)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """The text, shortened to the width of its column."""
+        """Return the text, shortened to the width of its column."""
         from rich.text import Text
 
         yield Text(shorten_middle(self.text, options.max_width), self.style, no_wrap=True, overflow="crop")

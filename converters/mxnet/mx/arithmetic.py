@@ -20,7 +20,7 @@ class Operation(NamedTuple):
 
 
 def _arithmetic(name: str, composed: str, numbers: Callable[[Any, Any], Any], turns: bool = False) -> Operation:
-    """An operation, which `turns` where a number on the left has an operator of its own."""
+    """Return an operation, which `turns` where a number on the left has an operator of its own."""
     turned = "r" if turns else ""
     return Operation(
         (f"broadcast_{SHORT.get(name, name)}", f"_{name}_scalar", f"_{turned}{name}_scalar"),

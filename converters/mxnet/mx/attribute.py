@@ -22,7 +22,7 @@ class AttrScope:
         self._attr: dict[str, str] = kwargs
 
     def get(self, attr: Mapping[str, str] | None) -> dict[str, str]:
-        """The attributes of a symbol for which `attr` is given."""
+        """Return the attributes of a symbol for which `attr` is given."""
         return {**self._attr, **(attr or {})}
 
     def __enter__(self) -> AttrScope:
@@ -37,7 +37,7 @@ class AttrScope:
 
 
 def current() -> AttrScope:
-    """The innermost scope of this thread; outside of all, one without attributes."""
+    """Return the innermost scope of this thread; outside of all, one without attributes."""
     return _SCOPES.current()
 
 

@@ -19,22 +19,22 @@ def is_training() -> bool:
 
 
 def set_recording(is_record: bool) -> bool:
-    """What was before: False. Raises TrainingError to turn it on."""
+    """Return what was before: False. Raises TrainingError to turn it on."""
     return refuse_training("mx.autograd.set_recording(True)") if is_record else False
 
 
 def set_training(train_mode: bool) -> bool:
-    """What was before: False. Raises TrainingError to turn it on."""
+    """Return what was before: False. Raises TrainingError to turn it on."""
     return refuse_training("mx.autograd.set_training(True)") if train_mode else False
 
 
 def pause(train_mode: bool = False) -> AbstractContextManager[None]:
-    """A scope without recording, as all are here. Raises TrainingError for one that trains."""
+    """Return a scope without recording, as all are here. Raises TrainingError for one that trains."""
     return refuse_training("mx.autograd.pause(train_mode=True)") if train_mode else nullcontext()
 
 
 def predict_mode() -> AbstractContextManager[None]:
-    """A scope that predicts, as all do here."""
+    """Return a scope that predicts, as all do here."""
     return nullcontext()
 
 

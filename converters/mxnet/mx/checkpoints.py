@@ -17,7 +17,7 @@ Params = dict[str, NDArray]
 
 
 def load_checkpoint(prefix: str, epoch: int) -> tuple[Symbol, Params, Params]:
-    """The symbol, the arguments and the auxiliary states of `prefix-symbol.json` and `prefix-EPOCH.params`.
+    """Return the symbol, the arguments and the auxiliary states of `prefix-symbol.json` and `prefix-EPOCH.params`.
 
     Raises FormatError.
     """
@@ -26,7 +26,7 @@ def load_checkpoint(prefix: str, epoch: int) -> tuple[Symbol, Params, Params]:
 
 
 def load_params(prefix: str, epoch: int) -> tuple[Params, Params]:
-    """The arguments and the auxiliary states of `prefix-EPOCH.params`. Raises FormatError."""
+    """Return the arguments and the auxiliary states of `prefix-EPOCH.params`. Raises FormatError."""
     place = Path(f"{prefix}-{epoch:04d}.params")
     loaded = load_arrays(place)
     if not isinstance(loaded, dict):

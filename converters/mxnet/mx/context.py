@@ -62,28 +62,30 @@ def _stack() -> list[Context]:
 
 
 def current_context() -> Context:
-    """The device of the innermost `with` statement, `cpu(0)` outside of all."""
+    """Return the device of the innermost `with` statement, `cpu(0)` outside of all."""
     stack = _stack()
     return stack[-1] if stack else Context("cpu", 0)
 
 
 def cpu(device_id: int = 0) -> Context:
-    """The context of a CPU."""
+    """Return the context of a CPU."""
     return Context("cpu", device_id)
 
 
 def cpu_pinned(device_id: int = 0) -> Context:
-    """The context of memory that a GPU reads fast; here main memory like any other."""
+    """Return the context of memory that a GPU reads fast; here main memory like any other."""
     return Context("cpu_pinned", device_id)
 
 
 def gpu(device_id: int = 0) -> Context:
-    """The context of a GPU. That there is one is checked when an array is made on it or a network is bound to it."""
+    """Return the context of a GPU. That there is one is checked when an array is made on it or a network is bound to
+    it."""
     return Context("gpu", device_id)
 
 
 def num_gpus() -> int:
-    """The number of GPUs that onnxruntime can use: those of CUDA, or 1 where another of its providers runs on a GPU."""
+    """Return the number of GPUs that onnxruntime can use: those of CUDA, or 1 where another of its providers runs on a
+    GPU."""
     from graphir.runtime.providers import count_cuda_devices, gpu_provider
 
     name = gpu_provider()

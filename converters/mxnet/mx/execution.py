@@ -99,7 +99,7 @@ class Executor:
                     raise ValueError(f'Find name "{name}" that is not in the {what}: {", ".join(held) or "none"}')
 
     def reshape(self, partial_shaping: bool = False, allow_up_sizing: bool = False, **kwargs: Any) -> Executor:
-        """An executor for other shapes of inputs, which shares the arrays whose shapes stay, outputs too.
+        """Return an executor for other shapes of inputs, which shares the arrays whose shapes stay, outputs too.
 
         Smaller arrays are the beginnings of those that are here. Raises MXNetError for an argument that is not named
         and changes its shape, unless `partial_shaping`, and for one that grows, unless `allow_up_sizing`.
@@ -130,7 +130,7 @@ class Executor:
         self._monitor, self._monitors_inputs = callback, monitor_all
 
     def debug_str(self) -> str:
-        """The nodes that are run, in MXNet's layout, and the memory that MXNet's executor takes for them.
+        """Return the nodes that are run, in MXNet's layout, and the memory that MXNet's executor takes for them.
 
         The memory is what MXNet plans for the gradients that were asked for, though there is no `backward`. Of its
         nodes those that compute gradients are not listed.

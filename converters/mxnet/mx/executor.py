@@ -32,7 +32,7 @@ def bind(
     group2ctx: Mapping[str, Context] | None = None,
     shared_exec: Executor | None = None,
 ) -> Executor:
-    """An executor over arrays that are given, in order or by name; what is written into them is seen.
+    """Return an executor over arrays that are given, in order or by name; what is written into them is seen.
 
     `args_grad` and `grad_req` are taken and not used. Raises ValueError for arrays that are missing, TypeError for what
     is no array, and MXNetError for shapes and dtypes that contradict each other and for a GPU that is not there.
@@ -69,7 +69,7 @@ def simple_bind(
     shared_buffer: dict[str, NDArray] | None = None,
     **kwargs: Any,
 ) -> Executor:
-    """An executor over arrays of zeros, whose shapes and dtypes follow from those of the inputs, given by name.
+    """Return an executor over arrays of zeros, whose shapes and dtypes follow from those of the inputs, given by name.
 
     Arrays of `shared_exec` are shared where name, shape and dtype are the same. Raises MXNetError where shapes stay
     open or contradict each other, and for a GPU that is not there.
@@ -98,12 +98,13 @@ def simple_bind(
 
 
 def evaluate(symbol: Symbol, ctx: Context | None = None, **kwargs: NDArray) -> list[NDArray]:
-    """The outputs for arrays given by name. Raises what `bind` and `Executor.forward` raise."""
+    """Return the outputs for arrays given by name. Raises what `bind` and `Executor.forward` raise."""
     return bind(symbol, context_of(ctx), kwargs).forward()
 
 
 def check_requests(names: Sequence[str], grad_req: str | Sequence[str] | Mapping[str, str]) -> dict[str, str]:
-    """What is asked for of gradients by argument: `null`, `write` or `add`. Raises ValueError for anything else."""
+    """Return what is asked for of gradients by argument: `null`, `write` or `add`. Raises ValueError for anything
+    else."""
     if isinstance(grad_req, str):
         requests = dict.fromkeys(names, grad_req)
     elif isinstance(grad_req, Mapping):
@@ -126,7 +127,7 @@ def _device(ctx: object) -> Context:
 
 
 def _arrays(what: str, names: Sequence[str], given: Given, *, may_lack: bool = False) -> list[Any]:
-    """The arrays in the order of the names; None for one that may be missing and is."""
+    """Return the arrays in the order of the names; None for one that may be missing and is."""
     if isinstance(given, Mapping):
         missing = next((name for name in names if name not in given), None)
         if missing is not None and not may_lack:

@@ -52,7 +52,7 @@ class FeedForward:
 
     @staticmethod
     def load(prefix: str, epoch: int, ctx: Any = None, **kwargs: Any) -> FeedForward:
-        """The model of a checkpoint. Raises FormatError."""
+        """Return the model of a checkpoint. Raises FormatError."""
         symbol, arguments, states = load_checkpoint(prefix, epoch)
         return FeedForward(symbol, ctx, arg_params=arguments, aux_params=states, begin_epoch=epoch, **kwargs)
 
@@ -67,7 +67,7 @@ class FeedForward:
     def predict(
         self, X: Any, num_batch: int | None = None, return_data: bool = False, reset: bool = True
     ) -> Any:
-        """The outputs for all rows as a numpy array, or a list of one for each output.
+        """Return the outputs for all rows as a numpy array, or a list of one for each output.
 
         `X` is an iterator or an array. With `return_data` also the data and the labels.
         """
@@ -93,7 +93,7 @@ class FeedForward:
         batch_end_callback: Any = None,
         reset: bool = True,
     ) -> Any:
-        """The metric's value over the batches of an iterator."""
+        """Return the metric's value over the batches of an iterator."""
         batches = self._batches(X)
         metric = create_metric(eval_metric)
         self._ready(batches).score(batches, metric, num_batch, batch_end_callback, reset=reset)

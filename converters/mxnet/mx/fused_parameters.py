@@ -30,17 +30,17 @@ class FusedParameters:
         return ("l", "r") if self.bidirectional else ("l",)
 
     def size(self, features: int) -> int:
-        """How many elements the vector has where the first layer reads so many features."""
+        """Return how many elements the vector has where the first layer reads so many features."""
         per_unit = features + self.num_hidden + 2 + self._deeper()
         return per_unit * self.num_hidden * len(self.gates) * len(self.directions)
 
     def features(self, size: int) -> int:
-        """How many features the first layer reads where the vector has so many elements."""
+        """Return how many features the first layer reads where the vector has so many elements."""
         per_unit = size // len(self.directions) // self.num_hidden // len(self.gates)
         return per_unit - self._deeper() - self.num_hidden - 2
 
     def parts(self, vector: Any, features: int) -> Iterator[tuple[str, Any]]:
-        """The vector's parts as views, by names such as `l0_i2h_f_weight`: all weights, then all biases.
+        """Yield the vector's parts as views, by names such as `l0_i2h_f_weight`: all weights, then all biases.
 
         Raises AssertionError for a vector of another size.
         """
@@ -53,7 +53,7 @@ class FusedParameters:
             place += size
 
     def _deeper(self) -> int:
-        """What the layers above the first add for each gate, direction and unit."""
+        """Return what the layers above the first add for each gate, direction and unit."""
         return (self.num_layers - 1) * (self.num_hidden * (1 + len(self.directions)) + 2)
 
     def _shapes(self, features: int) -> Iterator[tuple[str, tuple[int, ...]]]:

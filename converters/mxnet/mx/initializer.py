@@ -68,7 +68,7 @@ class Initializer:
         self._init_weight(desc, arr)
 
     def dumps(self) -> str:
-        """The text that a variable's `__init__` attribute holds: name and parameters."""
+        """Return the text that a variable's `__init__` attribute holds: name and parameters."""
         return json.dumps([type(self).__name__.lower(), self._kwargs])
 
     def __eq__(self, other: object) -> bool:
@@ -111,7 +111,7 @@ class Constant(Initializer):
         arr[:] = self.value
 
     def dumps(self) -> str:
-        """The text of `__init__`; an array's elements as a list."""
+        """Return the text of `__init__`; an array's elements as a list."""
         value = self.value.asnumpy().tolist() if isinstance(self.value, NDArray) else self.value
         return json.dumps(["constant", {"value": value.tolist() if isinstance(value, np.ndarray) else value}])
 
@@ -301,7 +301,8 @@ _KINDS.update(zeros=Zero, ones=One, gaussian=Normal)
 
 
 def create(init: str | Initializer, **kwargs: Any) -> Initializer:
-    """The initializer of a name (`xavier`, `zeros`) or of the text of `__init__`. Raises AssertionError for none."""
+    """Return the initializer of a name (`xavier`, `zeros`) or of the text of `__init__`. Raises AssertionError for
+    none."""
     if isinstance(init, Initializer):
         return init
     name: Any = init

@@ -39,7 +39,7 @@ class DataDesc(_Named):
 
     @staticmethod
     def get_batch_axis(layout: str | None) -> int:
-        """The axis of the batch in a layout, 0 without one."""
+        """Return the axis of the batch in a layout, 0 without one."""
         return 0 if layout is None else layout.find("N")
 
     @staticmethod
@@ -95,7 +95,7 @@ class DataIter:
         """Begin anew."""
 
     def next(self) -> DataBatch:
-        """The next batch. Raises StopIteration at the end."""
+        """Return the next batch. Raises StopIteration at the end."""
         if not self.iter_next():
             raise StopIteration
         return DataBatch(self.getdata(), self.getlabel(), self.getpad(), self.getindex())
@@ -105,19 +105,19 @@ class DataIter:
         raise NotImplementedError(f"{type(self).__name__} does not define iter_next")
 
     def getdata(self) -> Any:
-        """The data of the batch."""
+        """Return the data of the batch."""
         raise NotImplementedError(f"{type(self).__name__} does not define getdata")
 
     def getlabel(self) -> Any:
-        """The labels of the batch."""
+        """Return the labels of the batch."""
         raise NotImplementedError(f"{type(self).__name__} does not define getlabel")
 
     def getindex(self) -> Any:
-        """The numbers of the batch's rows, None if they are not known."""
+        """Return the numbers of the batch's rows, None if they are not known."""
         return None
 
     def getpad(self) -> int | None:
-        """How many rows at the end of the batch count for nothing."""
+        """Return how many rows at the end of the batch count for nothing."""
         raise NotImplementedError(f"{type(self).__name__} does not define getpad")
 
 
@@ -184,21 +184,23 @@ class NDArrayIter(DataIter):
         return self.cursor < self.num_data
 
     def next(self) -> DataBatch:
-        """The next batch. Raises StopIteration at the end, and for a last batch that is not full and not filled."""
+        """Return the next batch. Raises StopIteration at the end, and for a last batch that is not full and not
+        filled."""
         if not self.iter_next() or len(self._rows()) != self.batch_size:
             raise StopIteration
         return DataBatch(self.getdata(), self.getlabel(), self.getpad(), None)
 
     def getdata(self) -> list[NDArray]:
-        """The data of the batch."""
+        """Return the data of the batch."""
         return self._taken(self.data)
 
     def getlabel(self) -> list[NDArray]:
-        """The labels of the batch."""
+        """Return the labels of the batch."""
         return self._taken(self.label)
 
     def getpad(self) -> int:
-        """How many rows of the batch stand in for missing ones; those of the last epoch too, under `roll_over`."""
+        """Return how many rows of the batch stand in for missing ones; those of the last epoch too, under
+        `roll_over`."""
         if self.last_batch_handle == PAD:
             return max(0, self.cursor + self.batch_size - self.num_data)
         return -self.cursor if self.last_batch_handle == ROLL_OVER and -self.batch_size < self.cursor < 0 else 0
@@ -209,7 +211,7 @@ class NDArrayIter(DataIter):
             self.idx = self.idx[self._drawn]
 
     def _rows(self) -> NumpyArray[np.int64]:
-        """The numbers of the batch's rows."""
+        """Return the numbers of the batch's rows."""
         begin, end = self.cursor, self.cursor + self.batch_size
         if begin < 0:
             kept = self._kept if self._kept is not None else self.idx[begin:]

@@ -20,7 +20,7 @@ from graphir.converters.mxnet.mx.symbol import Symbol, load_json
 
 
 def make_mirror_plan(sym: object, threshold: int, plan_info: dict[str, int] | None = None, **kwargs: Any) -> Symbol:
-    """A symbol with `force_mirroring` set on its nodes for a threshold in MB; the shapes of inputs are keywords.
+    """Return a symbol with `force_mirroring` set on its nodes for a threshold in MB; the shapes of inputs are keywords.
 
     Stages, the nodes whose attribute `mirror_stage` is set, are kept where more than the threshold has gathered since
     the last kept one. `plan_info` receives `max_size` and `save_size` in bytes. Raises ShapeError if sizes are missing.
@@ -33,14 +33,15 @@ def make_mirror_plan(sym: object, threshold: int, plan_info: dict[str, int] | No
 
 
 def get_cost(sym: object, type_dict: Mapping[str, object] | None = None, **kwargs: Any) -> int:
-    """The MB that the executor of a symbol takes for training. Raises ShapeError if sizes are missing."""
+    """Return the MB that the executor of a symbol takes for training. Raises ShapeError if sizes are missing."""
     return _planned(sym, type_dict, kwargs).blocks(from_environment()).total >> 20
 
 
 def search_plan(
     sym: object, ntrial: int = 6, type_dict: Mapping[str, object] | None = None, **kwargs: Any
 ) -> Symbol:
-    """The symbol with the best plan that memonger's search finds, which it prints; the symbol given stays as it is."""
+    """Return the symbol with the best plan that memonger's search finds, which it prints; the symbol given stays as it
+    is."""
     planned = _planned(sym, type_dict, kwargs)
     switches = from_environment()
 

@@ -64,7 +64,7 @@ class EvalMetric:
         self.update(labels, chosen[0])
 
     def get(self) -> tuple[Any, Any]:
-        """The name and the value."""
+        """Return the name and the value."""
         return self.name, self.sum_metric / self.num_inst if self.num_inst else math.nan
 
     def get_name_value(self) -> list[tuple[str, float]]:
@@ -73,7 +73,7 @@ class EvalMetric:
         return list(zip(names, values, strict=True)) if isinstance(names, list) else [(names, values)]
 
     def get_config(self) -> dict[str, Any]:
-        """What makes such a metric again."""
+        """Return what makes such a metric again."""
         return self._kwargs | {
             "metric": type(self).__name__,
             "name": self.name,
@@ -168,7 +168,7 @@ class Perplexity(EvalMetric):
         self._count(float(-numpy.log(numpy.maximum(1e-10, chosen))[counts].sum()), int(counts.sum()))
 
     def get(self) -> tuple[str, float]:
-        """The name and the value."""
+        """Return the name and the value."""
         return self.name, math.exp(self.sum_metric / self.num_inst) if self.num_inst else math.nan
 
 
@@ -183,7 +183,7 @@ class _Regression(EvalMetric, ABC):
 
     @abstractmethod
     def measure(self, differences: Array) -> float:
-        """The number of a batch."""
+        """Return the number of a batch."""
 
 
 class MAE(_Regression):
@@ -193,7 +193,7 @@ class MAE(_Regression):
         super().__init__(name, **kwargs)
 
     def measure(self, differences: Array) -> float:
-        """The number of a batch."""
+        """Return the number of a batch."""
         return float(numpy.abs(differences).mean())
 
 
@@ -204,7 +204,7 @@ class MSE(_Regression):
         super().__init__(name, **kwargs)
 
     def measure(self, differences: Array) -> float:
-        """The number of a batch."""
+        """Return the number of a batch."""
         return float((differences**2).mean())
 
 
@@ -215,7 +215,7 @@ class RMSE(_Regression):
         super().__init__(name, **kwargs)
 
     def measure(self, differences: Array) -> float:
-        """The number of a batch."""
+        """Return the number of a batch."""
         return float(numpy.sqrt((differences**2).mean()))
 
 
@@ -263,7 +263,7 @@ class CompositeEvalMetric(EvalMetric):
         self.metrics.append(create(metric))
 
     def get_metric(self, index: int) -> EvalMetric:
-        """One of them by its number."""
+        """Return one of them by its number."""
         return self.metrics[index]
 
     def reset(self) -> None:
@@ -278,7 +278,7 @@ class CompositeEvalMetric(EvalMetric):
             metric.update(labels, preds)
 
     def get(self) -> tuple[list[str], list[float]]:
-        """The names and the values."""
+        """Return the names and the values."""
         pairs = [pair for metric in self.metrics for pair in metric.get_name_value()]
         return [name for name, _ in pairs], [value for _, value in pairs]
 
@@ -330,7 +330,8 @@ def alias(*aliases: str) -> Callable[[type[EvalMetric]], type[EvalMetric]]:
 
 
 def create(metric: Any, *args: Any, **kwargs: Any) -> EvalMetric:
-    """The metric of a name, of a function, of several, or itself. Raises AssertionError for a name that none has."""
+    """Return the metric of a name, of a function, of several, or itself. Raises AssertionError for a name that none
+    has."""
     if isinstance(metric, EvalMetric):
         return metric
     if callable(metric):
@@ -348,7 +349,7 @@ def create(metric: Any, *args: Any, **kwargs: Any) -> EvalMetric:
 def np(
     numpy_feval: Callable[..., Any], name: str | None = None, allow_extra_outputs: bool = False
 ) -> CustomMetric:
-    """A metric of a function of numpy arrays."""
+    """Return a metric of a function of numpy arrays."""
     return CustomMetric(numpy_feval, name, allow_extra_outputs)
 
 

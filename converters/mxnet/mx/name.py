@@ -43,12 +43,12 @@ class Prefix(NameManager):
         self._prefix = prefix
 
     def get(self, name: str | None, hint: str) -> str:
-        """The name with the prefix."""
+        """Return the name with the prefix."""
         return self._prefix + super().get(name, hint)
 
 
 def current() -> NameManager:
-    """The manager of the innermost `with` of this thread, or the thread's own."""
+    """Return the manager of the innermost `with` of this thread, or the thread's own."""
     return _MANAGERS.current()
 
 

@@ -83,7 +83,7 @@ def export_model(
 
 
 def get_operator_support(opset_version: int | None = None) -> list[str]:
-    """The MXNet operators that can be converted, sorted; they are the same at every opset that graphir writes.
+    """Return the MXNet operators that can be converted, sorted; they are the same at every opset that graphir writes.
 
     Raises ExportFailure for an opset that it does not write.
     """
@@ -113,7 +113,7 @@ def _parameters(params: Any) -> dict[str, Tensor]:
 
 
 def _one_of(name: str, value: Any, old_name: str, old_value: Any) -> Any:
-    """What was given under one of two names. Raises ImportFailure if both were given and differ."""
+    """Return what was given under one of two names. Raises ImportFailure if both were given and differ."""
     if value is not None and old_value is not None and list(value) != list(old_value):
         raise ImportFailure(f"{name} is {value} and {old_name}, its old name, {old_value}; give one of them")
     return value if old_value is None else old_value
@@ -134,7 +134,7 @@ def _open_variables(symbol: NNVMGraph, tensors: Mapping[str, Tensor]) -> tuple[l
 def _bind_shapes(
     inputs: list[str], labels: list[str], stated: Any, dynamic: bool, dynamic_shapes: Any
 ) -> dict[str, Shape] | None:
-    """The shape of each input by name; None if none was given."""
+    """Return the shape of each input by name; None if none was given."""
     fixed = None if stated is None else _per_input("in_shapes", _shape_list(stated), inputs, labels)
     if not dynamic:
         if dynamic_shapes is not None:
@@ -170,7 +170,7 @@ def _shape_list(stated: Any) -> list[Shape]:
 
 
 def _per_input(what: str, given: Sequence[Any], inputs: list[str], labels: list[str]) -> dict[str, Any]:
-    """What was given by name of the input that it is for, with entries for labels or without."""
+    """Return what was given by name of the input that it is for, with entries for labels or without."""
     wanted = [name for name in inputs if name not in labels]
     if len(given) == len(inputs):
         return dict(zip(inputs, given, strict=True))
@@ -184,7 +184,7 @@ def _per_input(what: str, given: Sequence[Any], inputs: list[str], labels: list[
 
 
 def _bind_types(inputs: list[str], labels: list[str], types: Any) -> dict[str, str]:
-    """The dtype of each input by name. Raises ImportFailure for what is none."""
+    """Return the dtype of each input by name. Raises ImportFailure for what is none."""
     stated = types if isinstance(types, list | tuple) else [types] * len(inputs)
     try:
         return {name: np.dtype(type_).name for name, type_ in _per_input("in_types", stated, inputs, labels).items()}
@@ -193,7 +193,7 @@ def _bind_types(inputs: list[str], labels: list[str], types: Any) -> dict[str, s
 
 
 def exported_name(name: str) -> str:
-    """The name that mx2onnx gives an output which MXNet calls `name`.
+    """Return the name that mx2onnx gives an output which MXNet calls `name`.
 
     >>> exported_name("fc1_output"), exported_name("split_output1"), exported_name("rnn0_state_output")
     ('fc1', 'split1', 'rnn01')

@@ -33,7 +33,7 @@ def seed(seed_state: int, ctx: object = "all") -> None:
 
 
 def generator() -> np.random.Generator:
-    """What initializers and the functions of this module draw from."""
+    """Return what initializers and the functions of this module draw from."""
     return _Drawn.generator
 
 
@@ -89,7 +89,7 @@ def multinomial(
 
 
 def shuffle(data: NDArray, **kwargs: Any) -> NDArray:
-    """The rows of an array in a random order."""
+    """Return the rows of an array in a random order."""
     return NDArray(generator().permutation(data.asnumpy()), data.context)
 
 
@@ -114,7 +114,7 @@ def _held(drawn: Any, dtype: object, ctx: Context | None, out: NDArray | None) -
 
 
 def __getattr__(name: str) -> Any:
-    """The other distributions, which onnxruntime draws."""
+    """Return the other distributions, which onnxruntime draws."""
     if name.startswith("__"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return _of_symbols(name)

@@ -104,16 +104,16 @@ class Network:
         self._needed = nodes_to_evaluate(records) if is_wide else None
 
     def fits(self, arrays: Mapping[str, NDArray]) -> bool:
-        """Whether arrays have the shapes and dtypes that the session was made for."""
+        """Return whether arrays have the shapes and dtypes that the session was made for."""
         return _types(arrays) == self._types
 
     def run_with(self, arrays: Mapping[str, NDArray]) -> list[Elements]:
-        """The outputs with other arrays of the same shapes and dtypes."""
+        """Return the outputs with other arrays of the same shapes and dtypes."""
         self.arrays = arrays
         return self.run()
 
     def run(self) -> list[Elements]:
-        """The outputs with the arrays as they are now. Raises MXNetError for what cannot be converted or run."""
+        """Return the outputs with the arrays as they are now. Raises MXNetError for what cannot be converted or run."""
         if self._needed is not None:
             return evaluate_heads(self.records, self._needed, self.arrays)
         with mxnet_errors():
@@ -156,7 +156,7 @@ class Network:
 
 
 def _draws(graph: Graph) -> bool:
-    """Whether random numbers are drawn, in subgraphs too."""
+    """Return whether random numbers are drawn, in subgraphs too."""
     return any(isinstance(node.op, RANDOM) or any(map(_draws, node.subgraphs)) for node in graph.nodes)
 
 
@@ -165,7 +165,7 @@ def _types(arrays: Mapping[str, NDArray]) -> dict[str, tuple[object, ...]]:
 
 
 def parameter_variables(records: NNVMGraph) -> set[str]:
-    """The names of variables that operators read as weights or hold as states."""
+    """Return the names of variables that operators read as weights or hold as states."""
     nodes = records.nodes
     found = {nodes[index].name for index in state_variables(records)}
     for node in nodes:
@@ -180,7 +180,7 @@ def parameter_variables(records: NNVMGraph) -> set[str]:
 
 
 def trained_otherwise(records: NNVMGraph) -> list[str]:
-    """The nodes that compute something else while they are trained, such as Dropout, as `name (operator)`."""
+    """Return the nodes that compute something else while they are trained, such as Dropout, as `name (operator)`."""
     return [f"{node.name} ({node.op})" for node in records.nodes if _is_trained_otherwise(node)]
 
 

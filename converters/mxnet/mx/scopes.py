@@ -17,7 +17,7 @@ class Scopes(Generic[Held]):
         self._local = threading.local()
 
     def current(self) -> Held:
-        """The innermost."""
+        """Return the innermost."""
         return self._stack()[-1]
 
     def enter(self, held: Held) -> None:

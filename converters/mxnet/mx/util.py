@@ -31,7 +31,7 @@ class np_shape:
 
 
 def is_np_shape() -> bool:
-    """Whether numpy's shapes are on in this thread."""
+    """Return whether numpy's shapes are on in this thread."""
     return _SHAPES.current()
 
 
@@ -43,7 +43,8 @@ def set_np_shape(active: bool) -> bool:
 
 
 def use_np_shape(func: Any) -> Any:
-    """A function that runs with numpy's shapes on; of a class, all its methods and properties do, the class is changed.
+    """Return a function that runs with numpy's shapes on; of a class, all its methods and properties do, the class is
+    changed.
 
     Raises TypeError for what can not be called.
     """

@@ -115,7 +115,7 @@ def _leaky_relu(graph: Graph, node: Node, names: Names) -> tuple[Operator, Opera
 
 
 def _prelu(graph: Graph, node: Node, names: Names) -> tuple[Operator, Operands] | None:
-    """The slope stands for the part below 0 with its sign in Relu(x) - slope * Relu(-x), turned in a sum."""
+    """Return the slope stands for the part below 0 with its sign in Relu(x) - slope * Relu(-x), turned in a sum."""
     slope = names["slope"]
     if slope.tensor is None or slope.producer is not None or slope.tensor.size > SMALL:
         return None
@@ -136,7 +136,7 @@ def _unless_double(op: Operator) -> Build:
 
 
 def _hard_swish(graph: Graph, node: Node, names: Names) -> tuple[Operator, Operands] | None:
-    """A HardSigmoid that it holds has a slope of 1/6, as precisely as the dtype holds that."""
+    """Return a HardSigmoid that it holds has a slope of 1/6, as precisely as the dtype holds that."""
     x = names["x"]
     makers = [value.producer for value in node.inputs if value is not None and value.producer is not None]
     slopes = [maker.op.alpha for maker in makers if isinstance(maker.op, act.HardSigmoid)]

@@ -78,7 +78,8 @@ def _core(node: Node, x: Value) -> Operator | None:
 
 
 def _narrow(graph: Graph, node: Node, names: Names) -> Result | None:
-    """A Cast of the data in front and one back behind: the operator computes in its `stash_type` between the two."""
+    """Return a Cast of the data in front and one back behind: the operator computes in its `stash_type` between the
+    two."""
     x, ones, core = names["x"], names["ones"], node.inputs[0]
     if core is None or core.producer is None or core.dtype is not DType.FLOAT32 or not _is_ones(ones):
         return None

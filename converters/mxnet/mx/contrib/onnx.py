@@ -25,7 +25,7 @@ def export_model(*args: Any, **kwargs: Any) -> str:
 
 
 def import_model(model_file: PathLike, *, as_mxnet: bool = False) -> tuple[Any, dict[str, Any], dict[str, Any]]:
-    """An ONNX model as MXNet has it: symbol, arguments and auxiliary states by name.
+    """Return an ONNX model as MXNet has it: symbol, arguments and auxiliary states by name.
 
     They are this package's objects; with `as_mxnet` they are MXNet's own, which must be importable then. Raises
     UnsupportedOpError listing every node that MXNet cannot express, and ImportFailure.
@@ -65,7 +65,7 @@ def get_model_metadata(model_file: PathLike) -> dict[str, list[tuple[Any, ...]]]
 
 
 def import_to_gluon(model_file: PathLike, ctx: Any) -> Any:
-    """An ONNX model as a gluon SymbolBlock of live MXNet, its parameters on `ctx` (a context or a list of them).
+    """Return an ONNX model as a gluon SymbolBlock of live MXNet, its parameters on `ctx` (a context or a list of them).
 
     Raises ImportFailure where MXNet cannot be imported: a block without MXNet could not run.
     """

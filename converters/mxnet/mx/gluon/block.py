@@ -34,7 +34,7 @@ class BlockScope:
 
     @staticmethod
     def create(prefix: str | None, params: ParameterDict | None, hint: str) -> tuple[str, ParameterDict]:
-        """The whole prefix of a new block, and its parameters."""
+        """Return the whole prefix of a new block, and its parameters."""
         current: BlockScope | None = getattr(_open, "scope", None)
         if current is None:
             chosen = names.current().get(None, hint) + "_" if prefix is None else prefix
@@ -131,11 +131,11 @@ class Block:
         return self._params
 
     def name_scope(self) -> BlockScope:
-        """What gives the blocks that are made in it this block's prefix."""
+        """Return what gives the blocks that are made in it this block's prefix."""
         return self._scope
 
     def collect_params(self, select: str | None = None) -> ParameterDict:
-        """The parameters of the block and of the blocks in it; with `select` those whose names match it."""
+        """Return the parameters of the block and of the blocks in it; with `select` those whose names match it."""
         found = ParameterDict(self._params.prefix)
         if select is None:
             found.update(self.params)
@@ -147,7 +147,7 @@ class Block:
         return found
 
     def collect_params_with_prefix(self, prefix: str = "") -> dict[str, Parameter]:
-        """The parameters by the places where they stand (`features.0.weight`)."""
+        """Return the parameters by the places where they stand (`features.0.weight`)."""
         begin = f"{prefix}." if prefix else ""
         found = {begin + key: held for key, held in self._reg_params.items()}
         for name, block in self._children.items():
@@ -277,7 +277,7 @@ def _indented(text: str, count: int) -> str:
 
 
 def __getattr__(name: str) -> Any:
-    """What MXNet has in this module and what lies in others here, such as HybridBlock."""
+    """Return what MXNet has in this module and what lies in others here, such as HybridBlock."""
     if name not in ("HybridBlock", "SymbolBlock", "DeferredInitializationError", "MXNetError", "NDArray", "Symbol"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     package = __name__.rpartition(".gluon.")[0]

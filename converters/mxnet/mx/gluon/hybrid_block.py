@@ -123,7 +123,7 @@ class HybridBlock(Block):
         return found
 
     def _graph(self, args: Sequence[Any]) -> tuple[list[Any], Any, Any]:
-        """The variables of the inputs, the symbol, and the form in which its outputs are given."""
+        """Return the variables of the inputs, the symbol, and the form in which its outputs are given."""
         if self._cached_graph is None:
             flat, form = flattened(list(args))
             count = len(flat)
@@ -170,7 +170,7 @@ class HybridBlock(Block):
 
 
 def flattened(given: Any) -> tuple[list[Any], Any]:
-    """What stands in lists of lists in one list, and the form to put it back."""
+    """Return what stands in lists of lists in one list, and the form to put it back."""
     if not isinstance(given, list | tuple):
         return ([], None) if given is None else ([given], 0)
     found: list[Any] = []
@@ -183,7 +183,7 @@ def flattened(given: Any) -> tuple[list[Any], Any]:
 
 
 def regrouped(flat: Any, form: Any) -> Any:
-    """The values of an iterator in the form that `flattened` gave."""
+    """Return the values of an iterator in the form that `flattened` gave."""
     if form is None:
         return None
     if form == 0 and not isinstance(form, list):

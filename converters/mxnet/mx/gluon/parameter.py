@@ -114,7 +114,8 @@ class Parameter:
         self._finish_deferred_init()
 
     def data(self, ctx: Any = None) -> NDArray:
-        """The array. Raises DeferredInitializationError while its shape is open, RuntimeError if nothing made it."""
+        """Return the array. Raises DeferredInitializationError while its shape is open, RuntimeError if nothing made
+        it."""
         if self._data is not None:
             return self._data
         if self._waiting is not None:
@@ -128,11 +129,11 @@ class Parameter:
         )
 
     def list_data(self) -> list[NDArray]:
-        """The array, as on the one device that there is."""
+        """Return the array, as on the one device that there is."""
         return [self.data()]
 
     def list_ctx(self) -> list[Context]:
-        """The device of the array."""
+        """Return the device of the array."""
         if self._data is None and self._waiting is not None:
             return [self._waiting[2]]
         return [self.data().context]
@@ -162,7 +163,7 @@ class Parameter:
             self._data = self._data.astype(dtype)
 
     def var(self) -> Any:
-        """The variable of symbols that stands for the parameter."""
+        """Return the variable of symbols that stands for the parameter."""
         if self._var is None:
             from graphir.converters.mxnet.mx.symbol import var
 

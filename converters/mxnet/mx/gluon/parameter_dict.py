@@ -57,7 +57,7 @@ class ParameterDict:
         return self._params.values()
 
     def get(self, name: str, **kwargs: Any) -> Any:
-        """The parameter `prefix + name`, made with these options if it is new.
+        """Return the parameter `prefix + name`, made with these options if it is new.
 
         Raises AssertionError for one that is there with other options.
         """
@@ -79,7 +79,7 @@ class ParameterDict:
         return found
 
     def get_constant(self, name: str, value: Any = None) -> Any:
-        """The constant `prefix + name`, made of `value` if it is new. Raises KeyError without one."""
+        """Return the constant `prefix + name`, made of `value` if it is new. Raises KeyError without one."""
         full = self._prefix + name
         found = self._found(full)
         if found is None:
@@ -112,7 +112,7 @@ class ParameterDict:
             held.reset_ctx(ctx)
 
     def list_ctx(self) -> list[Context]:
-        """The devices of the arrays."""
+        """Return the devices of the arrays."""
         return list(dict.fromkeys(ctx for held in self.values() for ctx in held.list_ctx()))
 
     def setattr(self, name: str, value: Any) -> None:

@@ -25,7 +25,7 @@ class _Row(NamedTuple):
 
 
 def summary_text(block: Block, inputs: Sequence[Any]) -> str:
-    """The layers in the order in which they end when `inputs` are computed, and totals of their parameters.
+    """Return the layers in the order in which they end when `inputs` are computed, and totals of their parameters.
 
     Raises AssertionError for a block that is hybridized, which has no layers when it computes.
     """

@@ -27,8 +27,8 @@ class SymbolBlock(HybridBlock):
         allow_missing: bool = False,
         ignore_extra: bool = False,
     ) -> SymbolBlock:
-        """The block of a symbol file, with the parameters of a file. Raises FormatError, and what `load_parameters`
-        raises."""
+        """Return the block of a symbol file, with the parameters of a file. Raises FormatError, and what
+        `load_parameters` raises."""
         names = [input_names] if isinstance(input_names, str) else list(input_names)
         made = SymbolBlock(symbol.load(os.fspath(symbol_file)), [symbol.var(name) for name in names])
         if param_file is not None:
@@ -93,7 +93,7 @@ class SymbolBlock(HybridBlock):
 
 
 def _common(names: Sequence[str]) -> int:
-    """How many characters all names begin with."""
+    """Return how many characters all names begin with."""
     first, last = min(names, default=""), max(names, default="")
     return next((place for place, pair in enumerate(zip(first, last, strict=False)) if len(set(pair)) > 1), len(first))
 

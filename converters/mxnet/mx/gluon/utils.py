@@ -34,7 +34,7 @@ class HookHandle:
 
 
 def split_data(data: NDArray, num_slice: int, batch_axis: int = 0, even_split: bool = True) -> list[NDArray]:
-    """A batch in so many parts along an axis; without `even_split` the first ones may have a row more.
+    """Return a batch in so many parts along an axis; without `even_split` the first ones may have a row more.
 
     Raises ValueError for a batch that cannot be cut like that.
     """
@@ -51,7 +51,8 @@ def split_data(data: NDArray, num_slice: int, batch_axis: int = 0, even_split: b
 
 
 def split_and_load(data: Any, ctx_list: list[Context], batch_axis: int = 0, even_split: bool = True) -> list[NDArray]:
-    """A batch in as many parts as there are devices, each on its device. Raises ValueError as `split_data` does."""
+    """Return a batch in as many parts as there are devices, each on its device. Raises ValueError as `split_data`
+    does."""
     held = data if isinstance(data, NDArray) else array(data, ctx=ctx_list[0])
     parts = [held] if len(ctx_list) == 1 else split_data(held, len(ctx_list), batch_axis, even_split)
     return [part.as_in_context(ctx) for part, ctx in zip(parts, ctx_list, strict=True)]

@@ -61,7 +61,7 @@ class BaseModule:
         raise NotImplementedError(f"{type(self).__name__} does not define forward")
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[NDArray]:
-        """The outputs of the last `forward`."""
+        """Return the outputs of the last `forward`."""
         raise NotImplementedError(f"{type(self).__name__} does not define get_outputs")
 
     def get_params(self) -> tuple[Params, Params]:
@@ -179,7 +179,7 @@ class BaseModule:
         always_output_list: bool = False,
         sparse_row_id_fn: object = None,
     ) -> Any:
-        """The outputs for all rows: an array, or a list of one for each output where there are several.
+        """Return the outputs for all rows: an array, or a list of one for each output where there are several.
 
         `eval_data` is an iterator or an array, which is one batch. Without `merge_batches` a list of each batch's
         outputs. Raises ValueError for anything else, and for batches with other numbers of outputs.

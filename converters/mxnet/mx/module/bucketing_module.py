@@ -144,7 +144,7 @@ class BucketingModule(BaseModule):
         self._bound().forward(data_batch, is_train)
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[NDArray]:
-        """The outputs of the last `forward`."""
+        """Return the outputs of the last `forward`."""
         return self._bound().get_outputs()
 
     def update_metric(self, eval_metric: EvalMetric, labels: Sequence[NDArray], pre_sliced: bool = False) -> None:

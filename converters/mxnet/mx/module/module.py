@@ -67,7 +67,7 @@ class Module(BaseModule):
 
     @staticmethod
     def load(prefix: str, epoch: int, load_optimizer_states: bool = False, **kwargs: Any) -> Module:
-        """The module of a checkpoint, with its parameters. Raises FormatError."""
+        """Return the module of a checkpoint, with its parameters. Raises FormatError."""
         if load_optimizer_states:
             refuse_training("Module.load(load_optimizer_states=True)")
         symbol, arguments, states = load_checkpoint(prefix, epoch)
@@ -218,7 +218,7 @@ class Module(BaseModule):
         executor.forward(is_train=self.for_training if is_train is None else is_train)
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
-        """The outputs of the last `forward`; the next one writes into the same arrays.
+        """Return the outputs of the last `forward`; the next one writes into the same arrays.
 
         Without `merge_multi_context` each is a list of one array, that of the one device.
         """
@@ -227,7 +227,7 @@ class Module(BaseModule):
         return list(outputs) if merge_multi_context else [[array] for array in outputs]
 
     def get_states(self, merge_multi_context: bool = True) -> list[NDArray]:
-        """The arrays of `state_names`."""
+        """Return the arrays of `state_names`."""
         return [self._bound().arg_dict[name] for name in self._state_names]
 
     def set_states(self, states: Sequence[NDArray] | None = None, value: float | None = None) -> None:

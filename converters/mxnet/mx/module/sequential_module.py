@@ -119,7 +119,7 @@ class SequentialModule(BaseModule):
             batch = DataBatch(module.get_outputs(), getattr(data_batch, "label", None), data_batch.pad)
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[NDArray]:
-        """The last module's outputs."""
+        """Return the last module's outputs."""
         return list(self._modules[-1].get_outputs())
 
     def update_metric(self, eval_metric: EvalMetric, labels: Sequence[NDArray], pre_sliced: bool = False) -> None:

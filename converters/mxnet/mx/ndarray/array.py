@@ -93,17 +93,17 @@ class NDArray(Arithmetic):
         return len(self.shape)
 
     def asnumpy(self) -> NumpyArray[Any]:
-        """A copy of the elements."""
+        """Return a copy of the elements."""
         return np.array(self._elements())
 
     def asscalar(self) -> Any:
-        """The only element. Raises ValueError if there are several."""
+        """Return the only element. Raises ValueError if there are several."""
         if self.size != 1:
             raise ValueError(f"an array of shape {self.shape} is no scalar")
         return self._elements().reshape(-1)[0]
 
     def astype(self, dtype: object, copy: bool = True) -> NDArray:
-        """The elements in another type; the array itself if it has that type and `copy` is false."""
+        """Return the elements in another type; the array itself if it has that type and `copy` is false."""
         wanted = numpy_dtype(dtype)
         elements = self._elements()
         if wanted == elements.dtype:
@@ -112,7 +112,7 @@ class NDArray(Arithmetic):
             return NDArray(elements.astype(wanted), self.context)
 
     def reshape(self, *shape: Any, **kwargs: Any) -> NDArray:
-        """The same elements under another shape, a view of them.
+        """Return the same elements under another shape, a view of them.
 
         In `shape` 0 keeps a size, -1 is what is left, -2 all further sizes, -3 the product of two, and -4 splits one
         into the next two; with `reverse` they are read from the last axis. Raises WrongValue for another number of
@@ -128,35 +128,36 @@ class NDArray(Arithmetic):
         return NDArray(self._own().reshape(sizes), self.context, view_of=self._home)
 
     def broadcast_to(self, shape: Sequence[int]) -> NDArray:
-        """The elements repeated along new axes in front and along axes of size 1. Raises ValueError for other sizes."""
+        """Return the elements repeated along new axes in front and along axes of size 1. Raises ValueError for other
+        sizes."""
         return NDArray(np.array(np.broadcast_to(self._elements(), tuple(shape))), self.context)
 
     def broadcast_like(self, other: NDArray) -> NDArray:
-        """The elements repeated to the shape of another array, as `broadcast_to` does it."""
+        """Return the elements repeated to the shape of another array, as `broadcast_to` does it."""
         return self.broadcast_to(other.shape)
 
     def reshape_like(self, rhs: NDArray) -> NDArray:
-        """The same elements under the shape of another array."""
+        """Return the same elements under the shape of another array."""
         return self.reshape(rhs.shape)
 
     def copy(self) -> NDArray:
-        """An array of its own with the same elements."""
+        """Return an array of its own with the same elements."""
         if self._view is None and self._home.array is None:
             return NDArray(self._home.tensor, self.context)
         return NDArray(self.asnumpy(), self.context)
 
     def detach(self) -> NDArray:
-        """A view of all elements."""
+        """Return a view of all elements."""
         return NDArray(self._own(), self.context, view_of=self._home)
 
     def as_in_context(self, context: Context) -> NDArray:
-        """The array itself if it is on that device, else a copy that is said to be there."""
+        """Return the array itself if it is on that device, else a copy that is said to be there."""
         return self if context == self.context else self.copyto(context)
 
     as_in_ctx = as_in_context
 
     def copyto(self, other: Context | NDArray) -> NDArray:
-        """The same elements on a device, or written into another array of this shape.
+        """Return the same elements on a device, or written into another array of this shape.
 
         Raises MXNetError for one of another shape, and TypeError for what is neither.
         """
@@ -174,7 +175,7 @@ class NDArray(Arithmetic):
         return copy
 
     def tostype(self, stype: str) -> NDArray:
-        """The array itself. Raises WrongValue for a sparse type: all arrays are dense here."""
+        """Return the array itself. Raises WrongValue for a sparse type: all arrays are dense here."""
         if stype != "default":
             raise WrongValue(f"arrays are dense here: there is no {stype}")
         return self
@@ -199,7 +200,8 @@ class NDArray(Arithmetic):
         refuse_training("NDArray.backward")
 
     def __getattr__(self, name: str) -> Any:
-        """The functions of `mx.nd` that MXNet has as methods, such as `sum`, with this array as their first operand."""
+        """Return the functions of `mx.nd` that MXNet has as methods, such as `sum`, with this array as their first
+        operand."""
         if name.startswith("_"):
             raise AttributeError(f"an NDArray has no {name!r}")
         # by its name: operators are composed of symbols, which have executors, which hold arrays
@@ -267,11 +269,12 @@ class NDArray(Arithmetic):
         return self._home.elements() if self._view is None else self._view
 
     def _own(self) -> NumpyArray[Any]:
-        """The elements to be written to, for this array and all its views."""
+        """Return the elements to be written to, for this array and all its views."""
         return self._home.own() if self._view is None else self._view
 
     def _elements_of(self, name: str, other: object, *, turned: bool = False) -> NumpyArray[Any]:
-        """The elements that an operation gives. Raises TypeError for an operand that is no number and no array."""
+        """Return the elements that an operation gives. Raises TypeError for an operand that is no number and no
+        array."""
         if isinstance(other, NUMBERS):
             return compute_with_number(name, self._elements(), other, turned=turned)
         if not isinstance(other, NDArray):
@@ -326,7 +329,7 @@ def numpy_dtype(dtype: object) -> np.dtype[Any]:
 
 
 def index_key(key: Any) -> tuple[Any, bool]:
-    """A key as numpy takes it, and whether it is made of integers, slices, None and `...` only."""
+    """Return a key as numpy takes it, and whether it is made of integers, slices, None and `...` only."""
     parts = key if isinstance(key, tuple) else (key,)
     plain = tuple(map(_part, parts))
     is_basic = all(part is None or part is Ellipsis or isinstance(part, int | np.integer | slice) for part in plain)
@@ -346,7 +349,7 @@ def _part(part: Any) -> Any:
 
 
 def _kept(plain: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[Any, ...]:
-    """The key of one element with its last axis kept, so that what it selects stays a view."""
+    """Return the key of one element with its last axis kept, so that what it selects stays a view."""
     places = [part for part in plain if part is not None and part is not Ellipsis]
     last = int(places[-1]) % shape[-1]
     return (*places[:-1], slice(last, last + 1))

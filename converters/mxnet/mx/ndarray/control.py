@@ -58,7 +58,7 @@ def while_loop(
 
 
 def cond(pred: Any, then_func: Callable[[], Any], else_func: Callable[[], Any]) -> Any:
-    """What `then_func()` gives if `pred` is not 0, else what `else_func()` gives."""
+    """Return what `then_func()` gives if `pred` is not 0, else what `else_func()` gives."""
     return then_func() if bool(pred) else else_func()
 
 

@@ -18,7 +18,7 @@ Shape = int | Sequence[int]
 
 
 def array(source_array: object, ctx: Context | None = None, dtype: object = None) -> NDArray:
-    """An array of what is given, copied. Without a `dtype` it is float32, or the NDArray's own.
+    """Return an array of what is given, copied. Without a `dtype` it is float32, or the NDArray's own.
 
     Raises ArgumentError, a TypeError, for what is no array.
     """
@@ -31,7 +31,8 @@ def array(source_array: object, ctx: Context | None = None, dtype: object = None
 
 
 def known(shape: Shape) -> Shape:
-    """The shape. Raises MXNetError for () and for sizes of 0, which are unknown unless the shapes are numpy's."""
+    """Return the shape. Raises MXNetError for () and for sizes of 0, which are unknown unless the shapes are
+    numpy's."""
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
     if is_np_shape() or (sizes and 0 not in sizes):
         return shape
@@ -42,17 +43,17 @@ def known(shape: Shape) -> Shape:
 
 
 def zeros(shape: Shape, ctx: Context | None = None, dtype: object = None, **kwargs: Any) -> NDArray:
-    """An array of zeros, float32 without a `dtype`."""
+    """Return an array of zeros, float32 without a `dtype`."""
     return full(known(shape), 0, ctx, dtype, **kwargs)
 
 
 def ones(shape: Shape, ctx: Context | None = None, dtype: object = None, **kwargs: Any) -> NDArray:
-    """An array of ones, float32 without a `dtype`."""
+    """Return an array of ones, float32 without a `dtype`."""
     return full(known(shape), 1, ctx, dtype, **kwargs)
 
 
 def empty(shape: Shape, ctx: Context | None = None, dtype: object = None) -> NDArray:
-    """An array to be written to, float32 without a `dtype`. Its elements are zeros until then."""
+    """Return an array to be written to, float32 without a `dtype`. Its elements are zeros until then."""
     return full(shape, 0, ctx, dtype)
 
 
@@ -64,7 +65,7 @@ def full(
     out: NDArray | None = None,
     **kwargs: Any,
 ) -> NDArray:
-    """An array of one number, float32 without a `dtype`; written into `out` if that is given.
+    """Return an array of one number, float32 without a `dtype`; written into `out` if that is given.
 
     What symbols take besides (`name`, `__layout__`) is passed over. Raises ValueError for anything else.
     """
@@ -90,7 +91,7 @@ def arange(
     ctx: Context | None = None,
     dtype: object = np.float32,
 ) -> NDArray:
-    """The numbers from `start` (0 if it comes alone) to below `stop`, each `repeat` times.
+    """Return the numbers from `start` (0 if it comes alone) to below `stop`, each `repeat` times.
 
     Raises MXNetError for a step of 0 and for no numbers at all.
     """
@@ -116,7 +117,7 @@ def eye(N: int, M: int = 0, k: int = 0, ctx: Context | None = None, dtype: objec
 
 
 def from_numpy(ndarray: object, zero_copy: bool = True) -> NDArray:
-    """An array of numpy's with its dtype. It is copied when one of them is written to through this one."""
+    """Return an array of numpy's with its dtype. It is copied when one of them is written to through this one."""
     return NDArray(np.asarray(ndarray) if zero_copy else np.array(ndarray))
 
 
@@ -130,7 +131,7 @@ def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = Tr
 
 
 def moveaxis(tensor: NDArray, source: int | Sequence[int], destination: int | Sequence[int]) -> NDArray:
-    """The elements with axes moved to other places."""
+    """Return the elements with axes moved to other places."""
     return NDArray(np.ascontiguousarray(np.moveaxis(tensor.asnumpy(), source, destination)), tensor.context)
 
 

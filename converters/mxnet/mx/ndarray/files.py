@@ -17,7 +17,7 @@ class ArrayFileError(FormatError, MXNetError):
 
 
 def load(fname: str | os.PathLike[str]) -> dict[str, NDArray] | list[NDArray]:
-    """The arrays of a file: by name, or in order where the file has no names. Raises ArrayFileError."""
+    """Return the arrays of a file: by name, or in order where the file has no names. Raises ArrayFileError."""
     try:
         opened = open_params(fname)
     except FormatError as error:
@@ -55,7 +55,7 @@ def _only_array(held: object) -> Tensor:
 
 
 def tensor_of(held: object) -> Tensor:
-    """The elements of an NDArray, of MXNet's own, or of anything that numpy takes."""
+    """Return the elements of an NDArray, of MXNet's own, or of anything that numpy takes."""
     if isinstance(held, NDArray):
         return held.tensor
     asnumpy = getattr(held, "asnumpy", None)

@@ -48,7 +48,8 @@ logical_xor = _of_two("logical_xor", "1 where one of both is 0, else 0")
 
 
 def histogram(a: NDArray, bins: Any = 10, range: tuple[float, float] | None = None) -> Any:
-    """How many elements fall into each of `bins` parts of `range`, or between the edges in an array; and the edges.
+    """Return how many elements fall into each of `bins` parts of `range`, or between the edges in an array; and the
+    edges.
 
     Without `range` they are numpy's counts and edges, from the least to the largest element. Raises ValueError for what
     is neither a number nor an array of edges.

@@ -52,11 +52,11 @@ class Home:
         return self.array.dtype.type if self.tensor is None else self.tensor.dtype.numpy().type  # type: ignore[union-attr]
 
     def elements(self) -> NumpyArray[Any]:
-        """The elements, not to be written to."""
+        """Return the elements, not to be written to."""
         return self.tensor.numpy() if self.array is None else self.array  # type: ignore[union-attr]
 
     def own(self) -> NumpyArray[Any]:
-        """The elements, to be written to."""
+        """Return the elements, to be written to."""
         if self.array is None:
             self.array = np.array(self.elements(), order="C")  # so that other shapes are views
         return self.array

@@ -52,7 +52,7 @@ class NotAnArray(GraphirError, TypeError, AssertionError):
 
 
 def eager(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function of `mx.nd` that does with arrays what one of `mx.sym` does with symbols.
+    """Return the function of `mx.nd` that does with arrays what one of `mx.sym` does with symbols.
 
     It gives an array, or a list of them. Raises MXNetError for an array that the operator needs and does not get, and
     what the symbol's function raises.
@@ -69,7 +69,7 @@ def eager(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def method(name: str) -> Callable[..., Any]:
-    """The function behind a method that NDArray and Symbol both have. Raises AttributeError for another name."""
+    """Return the function behind a method that NDArray and Symbol both have. Raises AttributeError for another name."""
     if name not in METHODS and name not in MORE_METHODS:
         raise AttributeError(f"an NDArray has no {name!r}")
     return eager(getattr(Symbol, name))
@@ -177,7 +177,7 @@ def _run(call: _Call, arrays: dict[str, NDArray], context: Any) -> Any:
 
 
 def _outputs(call: _Call, arrays: dict[str, NDArray], device: Context) -> list[Any]:
-    """The outputs by onnxruntime, whose sessions are kept."""
+    """Return the outputs by onnxruntime, whose sessions are kept."""
     types = tuple((array.shape, str(array.dtype)) for array in arrays.values())
     key = (call.text, types, device)
     network = _sessions.pop(key, None) or Network(call.records, arrays, device, constants=False)

@@ -19,7 +19,8 @@ class RNNParams:
         self._params: dict[str, Any] = {}
 
     def get(self, name: str, **kwargs: Any) -> Any:
-        """The variable of a name, which is made with `kwargs` (of `mx.sym.Variable`) when it is first asked for."""
+        """Return the variable of a name, which is made with `kwargs` (of `mx.sym.Variable`) when it is first asked
+        for."""
         name = self._prefix + name
         if name not in self._params:
             self._params[name] = symbol.Variable(name, **kwargs)
@@ -45,7 +46,7 @@ class BaseRNNCell:
             cell.reset()
 
     def __call__(self, inputs: Any, states: Sequence[Any]) -> tuple[Any, Any]:
-        """One step for an input of shape (batch, features): the output, and the states after it."""
+        """Return one step for an input of shape (batch, features): the output, and the states after it."""
         raise NotImplementedError(f"{type(self).__name__} does not define __call__")
 
     @property
@@ -91,7 +92,7 @@ class BaseRNNCell:
         return found
 
     def pack_weights(self, args: Mapping[str, Any]) -> Arrays:
-        """The inverse of `unpack_weights`."""
+        """Return the inverse of `unpack_weights`."""
         found = dict(args)
         for stem in self._stems():
             found[stem.format("")] = ndarray.concatenate([found.pop(stem.format(gate)) for gate in self._gate_names])
@@ -105,7 +106,7 @@ class BaseRNNCell:
         layout: str = "NTC",
         merge_outputs: bool | None = None,
     ) -> tuple[Any, Any]:
-        """The outputs of `length` steps, and the states after them.
+        """Return the outputs of `length` steps, and the states after them.
 
         `inputs` is a list of steps of shape (batch, ...), or one symbol in the `layout`. Outputs are one symbol where
         `merge_outputs` is true, a list where it is false, and what costs no operator where it is None.
@@ -134,7 +135,7 @@ class BaseRNNCell:
 
 
 def as_sequence(length: int | None, inputs: Any, layout: str, merge: bool | None) -> Any:
-    """A sequence as one symbol in the `layout` (`merge`), as a list of steps (False), or as it is (None).
+    """Return a sequence as one symbol in the `layout` (`merge`), as a list of steps (False), or as it is (None).
 
     Raises AssertionError for None, for a symbol of several outputs, and for another number of steps than `length`.
     """

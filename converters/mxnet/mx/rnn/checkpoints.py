@@ -35,7 +35,7 @@ def load_rnn_checkpoint(cells: Cells, prefix: str, epoch: int) -> tuple[Symbol, 
 
 
 def do_rnn_checkpoint(cells: Cells, prefix: str, period: int = 1) -> Callable[..., None]:
-    """A function of (epoch, symbol, arguments, states) that saves every `period`-th epoch."""
+    """Return a function of (epoch, symbol, arguments, states) that saves every `period`-th epoch."""
     period = max(1, int(period))
 
     def save(iter_no: int, sym: Any = None, arg: Any = None, aux: Any = None) -> None:

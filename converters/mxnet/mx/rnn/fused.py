@@ -57,7 +57,7 @@ class FusedRNNCell(BaseRNNCell):
         return found
 
     def pack_weights(self, args: Mapping[str, Any]) -> Arrays:
-        """The inverse of `unpack_weights`."""
+        """Return the inverse of `unpack_weights`."""
         found = dict(args)
         first = found[f"{self._prefix}l0_i2h{self._gate_names[0]}_weight"]
         features = first.shape[1]
@@ -72,7 +72,7 @@ class FusedRNNCell(BaseRNNCell):
         raise NotImplementedError("FusedRNNCell cannot be stepped: unroll(...) it, or step what unfuse() gives")
 
     def _unroll(self, length: int, inputs: Any, begin_state: Any, layout: str, merge: Any) -> Any:
-        """The outputs of `length` steps and the states after them, an empty list unless they are asked for."""
+        """Return the outputs of `length` steps and the states after them, an empty list unless they are asked for."""
         whole = as_sequence(length, inputs, layout, merge=True)
         if layout.find("T") not in (0, 1):
             raise AssertionError(f"the layout is {layout}, expected time as the first or second axis: TNC or NTC")
@@ -101,7 +101,8 @@ class FusedRNNCell(BaseRNNCell):
         return as_sequence(length, outputs, layout, merge), states
 
     def unfuse(self) -> SequentialRNNCell:
-        """The same layers as cells, which can be stepped; `pack_weights` and `unpack_weights` lead between both."""
+        """Return the same layers as cells, which can be stepped; `pack_weights` and `unpack_weights` lead between
+        both."""
         stack = SequentialRNNCell()
         for layer in range(self._num_layers):
             ahead = self._plain(f"{self._prefix}l{layer}_")

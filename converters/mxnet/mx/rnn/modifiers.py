@@ -35,7 +35,7 @@ class _Composite(BaseRNNCell):
         return found
 
     def pack_weights(self, args: Mapping[str, Any]) -> Arrays:
-        """The inverse of `unpack_weights`."""
+        """Return the inverse of `unpack_weights`."""
         found = dict(args)
         for cell in self._cells:
             found = cell.pack_weights(found)
@@ -50,7 +50,7 @@ class _Composite(BaseRNNCell):
         self.params._params.update(cell.params._params)
 
     def _shares(self, states: Sequence[Any]) -> list[Sequence[Any]]:
-        """The states of each cell."""
+        """Return the states of each cell."""
         found = []
         place = 0
         for cell in self._cells:
@@ -71,7 +71,7 @@ class SequentialRNNCell(_Composite):
         self._hold(cell)
 
     def __call__(self, inputs: Any, states: Sequence[Any]) -> tuple[Any, Any]:
-        """One step. Raises AssertionError if a cell of both directions is among them."""
+        """Return one step. Raises AssertionError if a cell of both directions is among them."""
         self._counter += 1
         after: list[Any] = []
         for cell, held in zip(self._cells, self._shares(states), strict=True):
@@ -82,7 +82,7 @@ class SequentialRNNCell(_Composite):
         return inputs, after
 
     def _unroll(self, length: int, inputs: Any, begin_state: Any, layout: str, merge: Any) -> Any:
-        """The outputs of `length` steps of the top cell, and the states of all cells after them."""
+        """Return the outputs of `length` steps of the top cell, and the states of all cells after them."""
         states = self.begin_state() if begin_state is None else begin_state
         after: list[Any] = []
         for place, (cell, held) in enumerate(zip(self._cells, self._shares(states), strict=True)):
@@ -112,7 +112,7 @@ class BidirectionalCell(_Composite):
         raise NotImplementedError("BidirectionalCell cannot be stepped: unroll(...) it")
 
     def _unroll(self, length: int, inputs: Any, begin_state: Any, layout: str, merge: Any) -> Any:
-        """The joined outputs of `length` steps, and a list of the states of either direction."""
+        """Return the joined outputs of `length` steps, and a list of the states of either direction."""
         axis = layout.find("T")
         steps = as_sequence(length, inputs, layout, merge=False)
         states = self._shares(self.begin_state() if begin_state is None else begin_state)
@@ -152,11 +152,11 @@ class DropoutCell(BaseRNNCell):
         return []
 
     def __call__(self, inputs: Any, states: Sequence[Any]) -> tuple[Any, Any]:
-        """One step, or all at once."""
+        """Return one step, or all at once."""
         return (symbol.Dropout(data=inputs, p=self.dropout) if self.dropout > 0 else inputs), states
 
     def _unroll(self, length: int, inputs: Any, begin_state: Any, layout: str, merge: Any) -> Any:
-        """The sequence after dropout: in one operator where it is one symbol."""
+        """Return the sequence after dropout: in one operator where it is one symbol."""
         given = as_sequence(length, inputs, layout, merge)
         if isinstance(given, Symbol):
             return self(given, [])
@@ -195,7 +195,7 @@ class ModifierCell(BaseRNNCell):
         return self.base_cell.unpack_weights(args)
 
     def pack_weights(self, args: Mapping[str, Any]) -> Arrays:
-        """The inverse of `unpack_weights`."""
+        """Return the inverse of `unpack_weights`."""
         return self.base_cell.pack_weights(args)
 
 
@@ -215,7 +215,7 @@ class ZoneoutCell(ModifierCell):
         self.prev_output = None
 
     def __call__(self, inputs: Any, states: Sequence[Any]) -> tuple[Any, Any]:
-        """One step."""
+        """Return one step."""
         output, after = self.base_cell(inputs, states)
         before = symbol.zeros((0, 0)) if self.prev_output is None else self.prev_output
         if self.zoneout_outputs != 0:
@@ -230,12 +230,12 @@ class ResidualCell(ModifierCell):
     """A cell whose input is added to its output."""
 
     def __call__(self, inputs: Any, states: Sequence[Any]) -> tuple[Any, Any]:
-        """One step."""
+        """Return one step."""
         output, after = self.base_cell(inputs, states)
         return _added(output, inputs), after
 
     def _unroll(self, length: int, inputs: Any, begin_state: Any, layout: str, merge: Any) -> Any:
-        """The outputs of `length` steps, to which what was read is added whole or step by step."""
+        """Return the outputs of `length` steps, to which what was read is added whole or step by step."""
         self.base_cell._modified = False
         outputs, after = self.base_cell.unroll(length, inputs, begin_state, layout, merge)
         self.base_cell._modified = True
@@ -247,7 +247,7 @@ class ResidualCell(ModifierCell):
 
 
 def _steps(cell: BaseRNNCell) -> bool:
-    """Whether a cell can be stepped."""
+    """Return whether a cell can be stepped."""
     if isinstance(cell, SequentialRNNCell):
         return all(_steps(part) for part in cell._cells)
     # The operator of all layers is known by what only it can do: its module needs this one.

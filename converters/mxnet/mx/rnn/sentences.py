@@ -109,7 +109,7 @@ class BucketSentenceIter(DataIter):
             self.ndlabel.append(ndarray.array(label, dtype=self.dtype))
 
     def next(self) -> DataBatch:
-        """The next batch. Raises StopIteration after the last."""
+        """Return the next batch. Raises StopIteration after the last."""
         if self.curr_idx == len(self.idx):
             raise StopIteration
         place, row = self.idx[self.curr_idx]

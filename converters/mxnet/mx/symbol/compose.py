@@ -30,7 +30,8 @@ NamedOperands = Mapping[str, Sequence[Entry]]
 
 
 def create(op: str, attributes: Mapping[str, str], name: str = "") -> Node:
-    """A node of the operator without inputs. Raises MXNetError, with the name, for parameters that it does not take."""
+    """Return a node of the operator without inputs. Raises MXNetError, with the name, for parameters that it does not
+    take."""
     attrs: dict[str, str] = {}
     for key, text in attributes.items():
         attrs.setdefault(_stored_key(key, text), text)
@@ -90,7 +91,7 @@ def check_loadable(document: Mapping[str, object], graph: NNVMGraph, path: str |
 
 
 def _stored_key(key: str, text: str) -> str:
-    """The key under which MXNet holds an attribute: its own hidden ones get underscores."""
+    """Return the key under which MXNet holds an attribute: its own hidden ones get underscores."""
     for hidden in HIDDEN_KEYS:
         if key.startswith(hidden):
             return f"__{key}__"
@@ -100,7 +101,7 @@ def _stored_key(key: str, text: str) -> str:
 
 
 def deprecated(key: str, hidden: str, text: str) -> MXNetError:
-    """What is said to an attribute `weight_lr_mult`, which was one of a variable before MXNet 0.9."""
+    """Return what is said to an attribute `weight_lr_mult`, which was one of a variable before MXNet 0.9."""
     argument = key[: -len(hidden)].rstrip("_")
     return MXNetError(
         f"setting variable attributes with {key} is deprecated; give the operator the variable: "
@@ -161,7 +162,7 @@ def _input_names(node: Node, given: int) -> tuple[str, ...]:
 
 
 def _variable(node: Node, input_name: str) -> Entry:
-    """The variable of an input that was not given: MXNet gives it the attributes of the operator."""
+    """Return the variable of an input that was not given: MXNet gives it the attributes of the operator."""
     return Node(VARIABLE, f"{node.name}_{input_name}" if node.name else input_name, dict(node.attrs), []), 0, 0
 
 
@@ -214,7 +215,7 @@ def _no_such_argument(name: str, candidates: Iterable[str]) -> MXNetError:
 
 
 def schema_of(op: str) -> OperatorSchema:
-    """The schema of an operator by any of its names."""
+    """Return the schema of an operator by any of its names."""
     return operator_schema(registered_names()[op])
 
 

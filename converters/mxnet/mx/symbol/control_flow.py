@@ -125,7 +125,7 @@ def while_loop(
 def cond(
     pred: Symbol, then_func: Callable[[], Nested], else_func: Callable[[], Nested], name: str = "cond"
 ) -> Nested:
-    """What `then_func()` gives where `pred` holds, else what `else_func()` gives.
+    """Return what `then_func()` gives where `pred` holds, else what `else_func()` gives.
 
     Raises ValueError where they do not give as many outputs, and for a `pred` of several.
     """
@@ -154,7 +154,7 @@ def cond(
 
 
 def _body(function: Callable[..., list[Nested]], variables: Sequence[str], name: str) -> _Body:
-    """The graph of what the function composes of variables of these names."""
+    """Return the graph of what the function composes of variables of these names."""
     with attribute.AttrScope(**{MARK: name}):
         given = function(*[var(known) for known in variables])
         flat, layouts = zip(*(_flat(part, "what the function gives") for part in given), strict=True)
@@ -167,7 +167,7 @@ def _body(function: Callable[..., list[Nested]], variables: Sequence[str], name:
 
 
 def _own(symbol: Symbol, name: str, inputs: set[str], taken: set[str | None]) -> Symbol:
-    """The symbol, or its identity where it is an input, comes twice, or was composed outside."""
+    """Return the symbol, or its identity where it is an input, comes twice, or was composed outside."""
     if symbol.name in inputs or symbol.name in taken or symbol.list_attr().get(MARK, "") != name:
         return namespace("op", Symbol).get("identity")(symbol)  # type: ignore[no-any-return]
     return symbol
@@ -202,7 +202,7 @@ def _place(names: Sequence[str], symbol: Symbol, where: str) -> int:
 
 
 def _location(inputs: list[Symbol], symbol: Symbol) -> int:
-    """The place of a symbol among the inputs, where it is put if it is not there."""
+    """Return the place of a symbol among the inputs, where it is put if it is not there."""
     for place, held in enumerate(inputs):
         if held is symbol:
             return place
@@ -211,12 +211,12 @@ def _location(inputs: list[Symbol], symbol: Symbol) -> int:
 
 
 def _inner_name(symbol: Symbol) -> str:
-    """The name of the variable for an outer symbol in a graph, which no symbol that was cut has."""
+    """Return the name of the variable for an outer symbol in a graph, which no symbol that was cut has."""
     return f"{symbol.name}-{symbol.attr('_value_index')}"
 
 
 def _unique(name: str) -> str:
-    """The name with its number; within another function behind that one's name."""
+    """Return the name with its number; within another function behind that one's name."""
     around = attribute.current().get(None).get(MARK, "")
     known = f"{around}${name}" if around else name
     number = attribute.SUBGRAPH_NAMES[known]
@@ -229,7 +229,7 @@ def _listed(part: Nested) -> Nested:
 
 
 def _flat(nested: Nested, what: str) -> tuple[list[Symbol], Nested]:
-    """The symbols of nested lists, and the nesting: lists of the numbers of outputs, 0 for a single one."""
+    """Return the symbols of nested lists, and the nesting: lists of the numbers of outputs, 0 for a single one."""
     if isinstance(nested, Symbol):
         return [nested], len(nested) if len(nested) > 1 else 0
     if not isinstance(nested, list | tuple):
@@ -245,7 +245,7 @@ def _count(layout: Nested) -> int:
 
 
 def _nested(flat: Sequence[Symbol], layout: Nested) -> Nested:
-    """The symbols in the nesting that `_flat` gave."""
+    """Return the symbols in the nesting that `_flat` gave."""
     if not isinstance(layout, list):
         return flat[0] if layout == 0 else list(flat[:layout])
     parts, begin = [], 0

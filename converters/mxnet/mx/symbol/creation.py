@@ -32,7 +32,7 @@ def var(
     stype: str | None = None,
     **kwargs: Any,
 ) -> Symbol:
-    """A variable: an input, a parameter or a state, whatever reads it decides.
+    """Return a variable: an input, a parameter or a state, whatever reads it decides.
 
     `shape`, `dtype` and what training asks of it become `__key__` attributes; `init` is text or has `dumps()`. Further
     attributes are `__key__`s too. Raises TypeError for a name that is no text and ValueError for other keys.
@@ -61,7 +61,7 @@ Variable = var
 
 
 def internal(called: str) -> Function:
-    """A function of `mx.sym._internal`."""
+    """Return a function of `mx.sym._internal`."""
     return namespace("_internal", Symbol).get(called)
 
 
@@ -74,7 +74,7 @@ def _flag(dtype: Any) -> int:
 
 
 def _of_two(name: str, left: Any, right: Any) -> Any:
-    """An operator on two symbols, a symbol and a number, or the other way round; two numbers are computed."""
+    """Return an operator on two symbols, a symbol and a number, or the other way round; two numbers are computed."""
     both, with_right, with_left = OPERATIONS[name].symbols
     if isinstance(left, Symbol) and isinstance(right, Symbol):
         return internal(both)(left, right)
@@ -98,17 +98,17 @@ power = pow
 
 
 def maximum(left: Any, right: Any) -> Any:
-    """The larger of both by element: symbols or numbers."""
+    """Return the larger of both by element: symbols or numbers."""
     return _of_two("maximum", left, right)
 
 
 def minimum(left: Any, right: Any) -> Any:
-    """The smaller of both by element: symbols or numbers."""
+    """Return the smaller of both by element: symbols or numbers."""
     return _of_two("minimum", left, right)
 
 
 def hypot(left: Any, right: Any) -> Any:
-    """The hypotenuse by element: symbols or numbers."""
+    """Return the hypotenuse by element: symbols or numbers."""
     return _of_two("hypot", left, right)
 
 
@@ -128,7 +128,7 @@ def ones(shape: Any, dtype: Any = None, **kwargs: Any) -> Symbol:
 
 
 def full(shape: Any, val: float, dtype: Any = None, **kwargs: Any) -> Symbol:
-    """An array of `val`, float32 without a `dtype`."""
+    """Return an array of `val`, float32 without a `dtype`."""
     made = internal("_full")(shape=shape, dtype=_or_float32(dtype), value=float(val), **kwargs)
     return made  # type: ignore[no-any-return]
 
@@ -168,7 +168,8 @@ def _or_float32(dtype: Any) -> Any:
 
 
 def histogram(a: Symbol, bins: Any = 10, range: Any = None, **kwargs: Any) -> Any:
-    """How many elements fall into each of `bins` parts of `range`, or between the edges that a symbol `bins` holds."""
+    """Return how many elements fall into each of `bins` parts of `range`, or between the edges that a symbol `bins`
+    holds."""
     if isinstance(bins, Symbol):
         return internal("_histogram")(data=a, bins=bins, **kwargs)
     if not isinstance(bins, int | np.integer):

@@ -10,7 +10,7 @@ RULE = "-" * 20
 
 
 def debug_text(entries: Sequence[Entry]) -> str:
-    """The listing. A variable alone, and an operator without inputs, is named only."""
+    """Return the listing. A variable alone, and an operator without inputs, is named only."""
     if len(entries) == 1 and entries[0][0].is_variable:
         return f"Variable:{entries[0][0].name}\n"
     if len(entries) == 1 and not entries[0][0].inputs:

@@ -15,7 +15,7 @@ FORWARD_ONLY = frozenset((
 
 
 def reached(entries: Sequence[Entry], given: Iterable[str]) -> set[tuple[int, int]]:
-    """The outputs of nodes, as (identity, number), of whose shapes MXNet knows the number of axes.
+    """Return the outputs of nodes, as (identity, number), of whose shapes MXNet knows the number of axes.
 
     `given` are the variables whose shapes are given; those that state one in an attribute are known too. It runs
     forwards and backwards until nothing more is learned, as MXNet does.
@@ -37,7 +37,7 @@ def reached(entries: Sequence[Entry], given: Iterable[str]) -> set[tuple[int, in
 
 
 def _values(node: Node) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
-    """The inputs and outputs of which one that is known makes the others known, and all of them."""
+    """Return the inputs and outputs of which one that is known makes the others known, and all of them."""
     inputs = [(id(producer), slot) for producer, slot, _ in node.inputs]
     values = inputs + [(id(node), slot) for slot in range(node.outputs)]
     return inputs[:1] if node.op in FORWARD_ONLY else values, values

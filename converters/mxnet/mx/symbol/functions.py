@@ -21,7 +21,7 @@ Function = Callable[..., Any]
 
 
 def make_function(op: str, called: str, module: str, symbol_type: type[Outputs]) -> Function:
-    """The function `called` of `module`, which composes the operator `op` (any of its registered names)."""
+    """Return the function `called` of `module`, which composes the operator `op` (any of its registered names)."""
     schema = schema_of(op)
     variadic = next((array[1:] for array in schema.arrays if array[0] == "*"), None)
     made = _Maker(op, schema, called.lower(), symbol_type)
@@ -49,7 +49,7 @@ class _Maker:
         self.positions = (*schema.arrays, *schema.keywords, *OPTIONS)
 
     def of_many(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        """An operator that takes any number of arrays, in order or by the names `arg0`, `arg1`, ..."""
+        """Return an operator that takes any number of arrays, in order or by the names `arg0`, `arg1`, ..."""
         for value in args:
             if not isinstance(value, Outputs):
                 raise NotASymbol(f"{self.op}: positional arguments must be symbols, got {value!r}")
@@ -66,7 +66,7 @@ class _Maker:
         return self.composed(args, symbols, values, chosen)
 
     def of_named(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        """An operator whose arrays have names, which come first in order."""
+        """Return an operator whose arrays have names, which come first in order."""
         if len(args) > len(self.positions):
             raise TypeError(f"{self.op} takes {len(self.positions)} arguments in order, {len(args)} are given")
         given = dict(zip(self.positions, args, strict=False))
@@ -91,7 +91,7 @@ class _Maker:
     def composed(
         self, args: Sequence[Outputs], symbols: Mapping[str, Outputs], values: dict[str, Any], chosen: str
     ) -> Any:
-        """The symbol of the operator. Raises MXNetError for what the operator does not take."""
+        """Return the symbol of the operator. Raises MXNetError for what the operator does not take."""
         if "dtype" in values and "dtype" in self.schema.keywords:
             if self.numpy_style and values["dtype"] is None:
                 del values["dtype"]
@@ -108,13 +108,13 @@ class _Maker:
 
 
 def dtype_name(dtype: Any) -> str:
-    """The name of a dtype as attributes state it; MXNet's own form of bfloat16 is a record of one field."""
+    """Return the name of a dtype as attributes state it; MXNet's own form of bfloat16 is a record of one field."""
     found = np.dtype(dtype)
     return found.names[0] if found.names else found.name
 
 
 def attribute_text(value: Any) -> str:
-    """A value as attributes state it. NumPy's numbers are written as numbers, also within tuples.
+    """Return a value as attributes state it. NumPy's numbers are written as numbers, also within tuples.
 
     >>> import numpy as np
     >>> attribute_text((np.int64(3), 1)), attribute_text([2]), attribute_text(0.5), attribute_text(None)
@@ -143,7 +143,7 @@ def _signature(schema: OperatorSchema, variadic: str | None) -> inspect.Signatur
 
 
 def documentation(op: str, schema: OperatorSchema) -> str:
-    """What a generated function takes, from the schema: its arrays, its parameters with types and defaults."""
+    """Return what a generated function takes, from the schema: its arrays, its parameters with types and defaults."""
     also = [name for name in (schema.name, *schema.aliases) if name != op]
     lines = [f"MXNet's operator `{schema.name}`" + (f", here `{op}`." if op != schema.name else "."), ""]
     if also:

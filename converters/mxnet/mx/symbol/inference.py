@@ -33,7 +33,7 @@ Types = tuple[list[type | None], list[type | None], list[type | None]]
 
 
 def shapes_of(symbol: Symbol, args: Sequence[object], kwargs: Mapping[str, object]) -> Shapes:
-    """What is known of every argument, output and state: () where the number of axes is not, 0 for an open size.
+    """Return what is known of every argument, output and state: () where the number of axes is not, 0 for an open size.
 
     In what is given 0, -1 and None leave a size open, and () a shape. With numpy's shapes 0 and () are sizes, and None
     and -1 the unknown, also in what is given back. Raises TypeError for what is no shape, and MXNetError for names that
@@ -66,12 +66,12 @@ def shapes_of(symbol: Symbol, args: Sequence[object], kwargs: Mapping[str, objec
 
 
 def _given_type(shape: tuple[int | None, ...] | None) -> TensorType:
-    """The type of an argument that no result depends on: what was given."""
+    """Return the type of an argument that no result depends on: what was given."""
     return TensorType(None, None if shape is None else tuple(UNKNOWN if size is None else size for size in shape))
 
 
 def _undeclared(symbol: Symbol, given: Mapping[str, object], key: str) -> NNVMGraph:
-    """The records of the symbol, where variables for which something is given state nothing of their own."""
+    """Return the records of the symbol, where variables for which something is given state nothing of their own."""
     records = symbol.records()
     for record in records.nodes:
         if record.op == VARIABLE and given.get(record.name):
@@ -88,7 +88,7 @@ def _leave_zeros_open(records: NNVMGraph) -> None:
 
 
 def is_complete(shapes: Shapes) -> bool:
-    """Whether every shape is there and no size open."""
+    """Return whether every shape is there and no size open."""
     if is_np_shape():
         return all(shape is not None and -1 not in shape for group in shapes for shape in group)
     return all(shape and 0 not in shape for group in shapes for shape in group)
@@ -104,7 +104,7 @@ def warn_of_open(what: str, found: Iterable[tuple[str, object]]) -> None:
 
 
 def types_of(symbol: Symbol, args: Sequence[object], kwargs: Mapping[str, object]) -> Types:
-    """The class that numpy has for the dtype of every argument, output and state, None where it is not known.
+    """Return the class that numpy has for the dtype of every argument, output and state, None where it is not known.
 
     Raises TypeError for what is no dtype, and MXNetError for names that are no variables and for dtypes that contradict
     each other.
@@ -127,7 +127,7 @@ def types_of(symbol: Symbol, args: Sequence[object], kwargs: Mapping[str, object
 def _types_with(
     symbol: Symbol, order: Sequence[Node], states: Sequence[str], dtypes: Mapping[str, DType], assumed: DType
 ) -> SymbolTypes:
-    """The types from dtypes, where inputs for which nothing states one have the assumed one."""
+    """Return the types from dtypes, where inputs for which nothing states one have the assumed one."""
     quick = infer_nodes(order, symbol.entries, states, Inference(Wanted.DTYPES, symbol.np_shape, assumed), {}, dtypes)
     if quick is not None:
         return quick
@@ -139,7 +139,7 @@ def _types_with(
 def _given(
     what: str, arguments: Sequence[str], args: Sequence[object], kwargs: Mapping[str, object]
 ) -> dict[str, object]:
-    """What was given by name or in order, by name; in order None gives nothing."""
+    """Return what was given by name or in order, by name; in order None gives nothing."""
     if args and kwargs:
         raise ValueError(f"give {what} by name or in order, not both")
     if len(args) > len(arguments):

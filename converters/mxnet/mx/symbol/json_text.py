@@ -14,7 +14,8 @@ MOST_ON_A_LINE = 10
 
 
 def to_text(entries: Sequence[Entry], *, np_shape: bool = False, remove_casts: bool = False) -> str:
-    """The text for what the entries depend on, without the casts of mixed precision if asked. Linear in nodes."""
+    """Return the text for what the entries depend on, without the casts of mixed precision if asked. Linear in
+    nodes."""
     attributes = {"is_np_shape": '["int", 1]'} if np_shape else {}
     attributes["mxnet_version"] = f'["int", {RUNNING_VERSION}]'
     with paused_collector():

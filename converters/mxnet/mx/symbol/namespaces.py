@@ -18,7 +18,7 @@ NUMPY_PARTS = {"numpy": ("_random_", "_linalg_"), "numpy_extension": ("_image_",
 
 @functools.cache
 def _tables() -> Mapping[str, Mapping[str, str]]:
-    """Each module with its functions, and the operator of each."""
+    """Return each module with its functions, and the operator of each."""
     tables: dict[str, dict[str, str]] = {}
     for registered in registered_names():
         module, called = place_of(registered)
@@ -27,7 +27,7 @@ def _tables() -> Mapping[str, Mapping[str, str]]:
 
 
 def place_of(registered: str) -> tuple[str, str]:
-    """The module below `mx.sym` and the function in it of a registered name."""
+    """Return the module below `mx.sym` and the function in it of a registered name."""
     for prefix, module in NUMPY_PREFIXES.items():
         if registered.startswith(prefix):
             called = registered[len(prefix) :]
@@ -43,7 +43,7 @@ _MADE: dict[tuple[str, int], Namespace] = {}
 
 
 def namespace(module: str, symbol_type: type[Outputs]) -> Namespace:
-    """The functions of `mx.sym.<module>`, which give symbols of that type."""
+    """Return the functions of `mx.sym.<module>`, which give symbols of that type."""
     found = _MADE.get((module, id(symbol_type)))
     if found is None:
         found = Namespace(f"{ROOT}.{module}", _tables().get(module, {}), symbol_type)

@@ -62,14 +62,14 @@ class Node:
         return 1 if self.is_variable else len(self.signature.outputs)
 
     def output_name(self, slot: int) -> str:
-        """The name of one output, `<node>_<output>`; a variable's is its own."""
+        """Return the name of one output, `<node>_<output>`; a variable's is its own."""
         if self.is_variable:
             return self.name
         name = self.signature.outputs[slot]
         return f"{self.name}_{name}" if self.name else name
 
     def record(self, inputs: list[tuple[int, int]]) -> NNVMNode:
-        """The node as a record of a file."""
+        """Return the node as a record of a file."""
         hidden = {key: text for key, text in self.attrs.items() if key[:2] == "__" and key[-2:] == "__"}
         plain = {key: text for key, text in self.attrs.items() if key not in hidden} if hidden else dict(self.attrs)
         return NNVMNode(self.op, self.name, plain, hidden, inputs, [records(heads) for heads in self.subgraphs])
@@ -89,12 +89,13 @@ class Outputs:
 
 
 def post_order(entries: Iterable[Entry]) -> list[Node]:
-    """The nodes that the entries depend on, each behind its inputs, as NNVM visits them. Linear in nodes and inputs."""
+    """Return the nodes that the entries depend on, each behind its inputs, as NNVM visits them. Linear in nodes and
+    inputs."""
     return walk((node for node, *_ in entries), lambda node: [entry[0] for entry in node.inputs])
 
 
 def states(order: Iterable[Node]) -> set[int]:
-    """The identities of variables that an operator holds as auxiliary states."""
+    """Return the identities of variables that an operator holds as auxiliary states."""
     signatures = ((node, node._signature or node.signature) for node in order if node.op != VARIABLE)
     return {id(producer) for node, signature in signatures if signature.aux
             for producer, _, _ in signature.states(node.inputs) if producer.op == VARIABLE}  # fmt: skip
@@ -111,7 +112,7 @@ def variable_names(order: Sequence[Node]) -> tuple[list[str], list[str]]:
 
 
 def copied(entries: Iterable[Entry]) -> list[Entry]:
-    """The entries on nodes of their own."""
+    """Return the entries on nodes of their own."""
     heads = list(entries)
     made: dict[int, Node] = {}
     for node in post_order(heads):
@@ -124,7 +125,7 @@ def copied(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def records(entries: Sequence[Entry], *, np_shape: bool = False, remove_casts: bool = False) -> NNVMGraph:
-    """What the entries depend on as records of a file, without the casts of mixed precision if asked."""
+    """Return what the entries depend on as records of a file, without the casts of mixed precision if asked."""
     places: dict[int, int] = {}
     passed: dict[tuple[int, int], tuple[int, int]] = {}  # what a cast that goes gave, and what it read
 
@@ -147,7 +148,7 @@ def records(entries: Sequence[Entry], *, np_shape: bool = False, remove_casts: b
 
 
 def from_records(graph: NNVMGraph, document: Mapping[str, Any] | None = None) -> list[Entry]:
-    """The heads of records on nodes of their own.
+    """Return the heads of records on nodes of their own.
 
     Records hold no versions: they are taken from the `document` that the records were read from, unless an upgrade
     changed its nodes, and are 0 without one.
@@ -166,7 +167,7 @@ def from_records(graph: NNVMGraph, document: Mapping[str, Any] | None = None) ->
 
 
 def _same_nodes(graph: NNVMGraph, document: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
-    """The nodes of the document where they are those of the records, else empty ones."""
+    """Return the nodes of the document where they are those of the records, else empty ones."""
     raw_nodes = [] if document is None else document["nodes"]
     if [raw["name"] for raw in raw_nodes] == [record.name for record in graph.nodes]:
         return list(raw_nodes)

@@ -176,7 +176,7 @@ def _intern(type_: TensorType, given: bool = False, trained: bool = False) -> Kn
 def _variable(
     node: Node, inference: Inference, shapes: Mapping[str, Shape], dtypes: Mapping[str, DType], states_dtype: bool
 ) -> Known:
-    """What is known of a variable by itself. Raises GraphirError for a shape that contradicts what it states."""
+    """Return what is known of a variable by itself. Raises GraphirError for a shape that contradicts what it states."""
     shape, dtype = shapes.get(node.name), dtypes.get(node.name)
     trained, stated = False, None
     if "__shape__" in node.attrs:
@@ -196,7 +196,8 @@ def _variable(
 
 
 def _outcome(node: Node, operands: tuple[Known, ...], inference: Inference) -> Outcome:
-    """What is known once the node was inferred, OPEN where that says too little or a whole graph is needed for it."""
+    """Return what is known once the node was inferred, OPEN where that says too little or a whole graph is needed for
+    it."""
     if node.subgraphs or node.op in WHOLE_GRAPH or canonical_name(node.op) is None:
         return OPEN
     try:

@@ -14,7 +14,7 @@ _Symbol = NumpySymbol
 
 
 def _made(called: str, *, ctx: Any = None, dtype: Any = None, **attributes: Any) -> Any:
-    """What begins a graph: on the device and of the dtype that numpy's functions state, cpu(0) and float32."""
+    """Return what begins a graph: on the device and of the dtype that numpy's functions state, cpu(0) and float32."""
     place = str(current_context() if ctx is None else ctx)
     made = namespace("numpy._internal", NumpySymbol).get(called)
     return made(ctx=place, dtype="float32" if dtype is None else dtype, **attributes)
@@ -31,12 +31,12 @@ def ones(shape: Any, dtype: Any = None, order: str = "C", ctx: Any = None) -> An
 
 
 def full(shape: Any, fill_value: float, dtype: Any = None, order: str = "C", ctx: Any = None) -> Any:
-    """An array of one value, float32 without a `dtype`."""
+    """Return an array of one value, float32 without a `dtype`."""
     return _made("full", shape=shape, value=fill_value, dtype=dtype, ctx=ctx)
 
 
 def full_like(a: NumpySymbol, fill_value: float, dtype: Any = None) -> Any:
-    """An array of one value in the shape of another."""
+    """Return an array of one value in the shape of another."""
     attributes = {"ctx": str(current_context())} | ({} if dtype is None else {"dtype": dtype})
     return namespace("numpy._internal", NumpySymbol).get("full_like")(a, fill_value=fill_value, **attributes)
 
@@ -87,7 +87,7 @@ def __getattr__(name: str) -> Any:
 
 
 def _part(name: str) -> dict[str, Any]:
-    """The functions of `numpy.linalg` or `numpy.random`."""
+    """Return the functions of `numpy.linalg` or `numpy.random`."""
     held = namespace("numpy._internal", NumpySymbol)
     return {called: held.get(called) for called in _PARTS[name] if called in held}
 

@@ -32,7 +32,8 @@ MIRRORED = {"greater": "less", "less": "greater", "greater_equal": "less_equal",
 
 
 def numpy_function(called: str) -> Any:
-    """The function of numpy: on two symbols or one and a number where the registry has both. None if it has none."""
+    """Return the function of numpy: on two symbols or one and a number where the registry has both. None if it has
+    none."""
     plain, internal = (namespace(module, NumpySymbol) for module in ("numpy", "numpy._internal"))
     if called in plain:
         return plain.get(called)
@@ -48,13 +49,13 @@ def numpy_function(called: str) -> Any:
 
 
 def numpy_names() -> list[str]:
-    """The names of all functions of numpy that there are."""
+    """Return the names of all functions of numpy that there are."""
     held = {*namespace("numpy", NumpySymbol).operators, *namespace("numpy._internal", NumpySymbol).operators}
     return sorted({name for name in held if not name.endswith("_scalar")} | set(SAME))
 
 
 def _of_list(called: str) -> Any:
-    """A function of a list of symbols, as `numpy.stack`; einsum's text comes before its symbols."""
+    """Return a function of a list of symbols, as `numpy.stack`; einsum's text comes before its symbols."""
     internal = namespace("numpy._internal", NumpySymbol)
 
     def function(first: Any, *args: Any, **kwargs: Any) -> Any:
@@ -102,7 +103,7 @@ class NumpySymbol(Symbol):
         return self
 
     def as_nd_ndarray(self) -> Symbol:
-        """The same as a symbol of `mx.sym`."""
+        """Return the same as a symbol of `mx.sym`."""
         return Symbol(self.entries, np_shape=self.np_shape)
 
     @property
@@ -111,11 +112,11 @@ class NumpySymbol(Symbol):
         return self._numpy("transpose")
 
     def astype(self, dtype: Any, *args: Any, **kwargs: Any) -> Any:
-        """The elements in another dtype."""
+        """Return the elements in another dtype."""
         return namespace("numpy._internal", NumpySymbol).get("cast")(self, dtype=dtype)
 
     def reshape(self, *shape: Any, order: str = "C") -> Any:
-        """The elements in another shape: a tuple, or sizes one by one."""
+        """Return the elements in another shape: a tuple, or sizes one by one."""
         wanted = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple) else shape
         return self._numpy("reshape", newshape=wanted, order=order)
 
@@ -128,7 +129,7 @@ class NumpySymbol(Symbol):
         return self._sliced(key if isinstance(key, tuple) else (key,))
 
     def _sliced(self, keys: Sequence[Any]) -> Any:
-        """The part that the keys choose; a number takes its axis away. Raises IndexError for other keys."""
+        """Return the part that the keys choose; a number takes its axis away. Raises IndexError for other keys."""
         begin: list[Any] = []
         end: list[Any] = []
         step: list[Any] = []

@@ -16,7 +16,7 @@ _operator, _operators = lookup("random", Symbol)
 
 
 def _sampled(distribution: str, params: Sequence[Any], shape: Any, dtype: Any, kwargs: Mapping[str, Any]) -> Any:
-    """One distribution for numbers, one an element for symbols. Raises NotASymbol where both are mixed."""
+    """Return one distribution for numbers, one an element for symbols. Raises NotASymbol where both are mixed."""
     kinds = {isinstance(value, Symbol) for value in params}
     if len(kinds) > 1:
         raise NotASymbol(f"{distribution}: distribution parameters must all be symbols or all be numbers, got {params}")
@@ -59,7 +59,7 @@ def gamma(alpha: Any = 1, beta: Any = 1, shape: Any = _Null, dtype: Any = _Null,
 
 
 def negative_binomial(k: Any = 1, p: Any = 1, shape: Any = _Null, dtype: Any = _Null, **kwargs: Any) -> Any:
-    """How many failures come before `k` successes of probability `p`."""
+    """Return how many failures come before `k` successes of probability `p`."""
     return _sampled("negative_binomial", [k, p], shape, dtype, kwargs)
 
 

@@ -48,7 +48,7 @@ STAND_INS: Mapping[str, StandIn] = {
 
 
 def stand_in(graph: NNVMGraph) -> NNVMGraph:
-    """The graph with the operators that have a stand-in replaced, and without dtypes.
+    """Return the graph with the operators that have a stand-in replaced, and without dtypes.
 
     Shapes stay the same. MXNet infers them alone: no dtype makes it refuse one.
     """

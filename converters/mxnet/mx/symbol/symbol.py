@@ -47,7 +47,7 @@ class Symbol(SymbolArithmetic):
 
     @classmethod
     def of(cls, graph: NNVMGraph) -> Symbol:
-        """The symbol of records that were read or exported."""
+        """Return the symbol of records that were read or exported."""
         return cls(from_records(graph), np_shape=graph.np_shape)
 
     @property
@@ -57,11 +57,11 @@ class Symbol(SymbolArithmetic):
         return None if node is None else node.name
 
     def list_arguments(self) -> list[str]:
-        """The names of inputs and parameters, in the order in which the operators need them."""
+        """Return the names of inputs and parameters, in the order in which the operators need them."""
         return variable_names(post_order(self.entries))[0]
 
     def list_auxiliary_states(self) -> list[str]:
-        """The names of states that training changes by itself, such as a moving mean."""
+        """Return the names of states that training changes by itself, such as a moving mean."""
         return variable_names(post_order(self.entries))[1]
 
     def list_inputs(self) -> list[str]:
@@ -69,27 +69,27 @@ class Symbol(SymbolArithmetic):
         return [node.name for node in post_order(self.entries) if node.is_variable]
 
     def list_outputs(self) -> list[str]:
-        """The names of the outputs: `<node>_output`, or the variable's own."""
+        """Return the names of the outputs: `<node>_output`, or the variable's own."""
         return [node.output_name(slot) for node, slot, _ in self.entries]
 
     def get_internals(self) -> Symbol:
-        """All values of the graph as one symbol, outputs that only training uses left out."""
+        """Return all values of the graph as one symbol, outputs that only training uses left out."""
         return self._with([
             (node, slot, node.version) for node in post_order(self.entries) for slot in range(node.visible)
         ])  # fmt: skip
 
     def get_children(self) -> Symbol | None:
-        """What the outputs' nodes read, None if they read nothing."""
+        """Return what the outputs' nodes read, None if they read nothing."""
         producers = {id(node): node for node, *_ in self.entries}
         read = [entry for node in producers.values() for entry in node.inputs]
         return self._with(read) if read else None
 
     def get_inputs(self) -> list[Symbol]:
-        """The variables that it depends on, one symbol each, in the order of `list_inputs`."""
+        """Return the variables that it depends on, one symbol each, in the order of `list_inputs`."""
         return [self._with([(node, 0, node.version)]) for node in post_order(self.entries) if node.is_variable]
 
     def attr(self, key: str) -> str | None:
-        """An attribute of the node whose outputs these are, `name` included; None if it states none."""
+        """Return an attribute of the node whose outputs these are, `name` included; None if it states none."""
         node = self._only_node()
         if node is None:
             return None
@@ -98,14 +98,14 @@ class Symbol(SymbolArithmetic):
         return node.name if key == "name" else _attributes(node).get(key)
 
     def list_attr(self, recursive: bool = False) -> dict[str, str]:
-        """The attributes of the node whose outputs these are."""
+        """Return the attributes of the node whose outputs these are."""
         if recursive:
             raise DeprecationWarning("list_attr with recursive=True is gone; attr_dict() gives those of all nodes")
         node = self._only_node()
         return {} if node is None else _attributes(node)
 
     def attr_dict(self) -> dict[str, dict[str, str]]:
-        """The attributes of every node that states some, by the node's name."""
+        """Return the attributes of every node that states some, by the node's name."""
         found: dict[str, dict[str, str]] = {}
         for node in post_order(self.entries):
             if node.attrs:
@@ -132,7 +132,7 @@ class Symbol(SymbolArithmetic):
             node.attrs[key if hidden is None else f"__{key}__"] = text
 
     def as_np_ndarray(self) -> Symbol:
-        """The same as a symbol of `mx.sym.np`."""
+        """Return the same as a symbol of `mx.sym.np`."""
         return self.numpy_type(self.entries, np_shape=self.np_shape)
 
     def as_nd_ndarray(self) -> Symbol:
@@ -140,7 +140,8 @@ class Symbol(SymbolArithmetic):
         return self
 
     def infer_shape(self, *args: Any, **kwargs: Any) -> inference.Shapes | tuple[None, None, None]:
-        """The shapes of arguments, outputs and auxiliary states in three lists; three times None if some stay open.
+        """Return the shapes of arguments, outputs and auxiliary states in three lists; three times None if some stay
+        open.
 
         Shapes are given by name, or for the arguments in order (None for what is not known). In them 0 is an open size,
         with numpy's shapes (`mx.util.np_shape`) -1. Raises MXNetError for shapes that contradict each other, and
@@ -157,7 +158,8 @@ class Symbol(SymbolArithmetic):
         return inference.shapes_of(self, args, kwargs)
 
     def infer_type(self, *args: Any, **kwargs: Any) -> inference.Types | tuple[None, None, None]:
-        """The dtypes of arguments, outputs and auxiliary states as numpy's classes; three times None if some stay open.
+        """Return the dtypes of arguments, outputs and auxiliary states as numpy's classes; three times None if some
+        stay open.
 
         Dtypes are given by name, or for the arguments in order (None for what is not known). Raises MXNetError for
         dtypes that contradict each other, and TypeError for what is none.
@@ -173,7 +175,7 @@ class Symbol(SymbolArithmetic):
         return inference.types_of(self, args, kwargs)
 
     def tojson(self, remove_amp_cast: bool = True) -> str:
-        """The text of a symbol.json as MXNet 1.9.1 writes it; without casts of mixed precision unless asked."""
+        """Return the text of a symbol.json as MXNet 1.9.1 writes it; without casts of mixed precision unless asked."""
         return to_text(self.entries, np_shape=self.np_shape or is_np_shape(), remove_casts=remove_amp_cast)
 
     def save(self, fname: str | os.PathLike[str], remove_amp_cast: bool = True) -> None:
@@ -182,27 +184,28 @@ class Symbol(SymbolArithmetic):
             file.write(self.tojson(remove_amp_cast).encode())
 
     def debug_str(self) -> str:
-        """A listing of the nodes with their inputs and attributes, as MXNet prints it."""
+        """Return a listing of the nodes with their inputs and attributes, as MXNet prints it."""
         return debug_text(self.entries)
 
     def records(self, *, remove_amp_cast: bool = False) -> NNVMGraph:
-        """The nodes that the outputs depend on, as records of their own."""
+        """Return the nodes that the outputs depend on, as records of their own."""
         return records(self.entries, np_shape=self.np_shape, remove_casts=remove_amp_cast)
 
     def bind(self, ctx: Any, args: Any, *more: Any, **kwargs: Any) -> Any:
-        """An executor with arrays for the arguments: `args` by name or in order, as `mx.executor.bind` takes them."""
+        """Return an executor with arrays for the arguments: `args` by name or in order, as `mx.executor.bind` takes
+        them."""
         from graphir.converters.mxnet.mx import executor
 
         return executor.bind(self, ctx, args, *more, **kwargs)
 
     def simple_bind(self, ctx: Any, *args: Any, **kwargs: Any) -> Any:
-        """An executor with arrays of its own, whose shapes follow from those given by name."""
+        """Return an executor with arrays of its own, whose shapes follow from those given by name."""
         from graphir.converters.mxnet.mx import executor
 
         return executor.simple_bind(self, ctx, *args, **kwargs)
 
     def eval(self, ctx: Any = None, **kwargs: Any) -> Any:
-        """The values of the outputs for arguments by name."""
+        """Return the values of the outputs for arguments by name."""
         from graphir.converters.mxnet.mx import executor
 
         return executor.evaluate(self, ctx, **kwargs)
@@ -212,7 +215,7 @@ class Symbol(SymbolArithmetic):
         raise MXNetError("gradient is not implemented: graphir does not train, nor did MXNet 1.9.1 have it for symbols")
 
     def __call__(self, *args: Symbol, **kwargs: Any) -> Symbol:
-        """A copy with symbols in place of variables: by name, or for the arguments in order. `name` renames it.
+        """Return a copy with symbols in place of variables: by name, or for the arguments in order. `name` renames it.
 
         Raises TypeError for what is no symbol and MXNetError for names that are no variables.
         """
@@ -287,27 +290,27 @@ class Symbol(SymbolArithmetic):
 
 
 def _attributes(node: Node) -> dict[str, str]:
-    """What a node states; of MXNet's own hidden keys also without their underscores."""
+    """Return what a node states; of MXNet's own hidden keys also without their underscores."""
     return node.attrs | {key: node.attrs[f"__{key}__"] for key in HIDDEN_KEYS if f"__{key}__" in node.attrs}
 
 
 def load(fname: str | os.PathLike[str]) -> Symbol:
-    """The symbol of a file of any version. Raises SymbolFormatError, and TypeError for what is no name."""
+    """Return the symbol of a file of any version. Raises SymbolFormatError, and TypeError for what is no name."""
     if not isinstance(fname, str | os.PathLike):
         raise TypeError(f"the name of a file is text, got {fname!r}")
     return _read(Symbol, os.fspath(fname))
 
 
 def load_json(json_str: str) -> Symbol:
-    """The symbol of a text. Raises SymbolFormatError, and TypeError for what is no text."""
+    """Return the symbol of a text. Raises SymbolFormatError, and TypeError for what is no text."""
     if not isinstance(json_str, str):
         raise TypeError(f"the text of a symbol is a string, got {type(json_str).__name__}")
     return _read(Symbol, json_str.encode())
 
 
 def _read(kind: type[Symbol], source: str | bytes) -> Symbol:
-    """The symbol of a file or text. What MXNet refuses to load is refused: a part that it lacks or does not know,
-    operators that MXNet has not, parameters that they do not take.
+    """Return the symbol of a file or text. What MXNet refuses to load is refused: a part that it lacks or does not
+    know, operators that MXNet has not, parameters that they do not take.
     """
     try:
         document, path = parse_symbol(source)
@@ -325,7 +328,7 @@ def _unreadable(error: FormatError) -> SymbolFormatError:
 
 
 def Group(symbols: Sequence[Symbol], create_fn: type[Symbol] = Symbol) -> Symbol:
-    """The outputs of several symbols as one symbol. Raises TypeError for what is none, or nothing."""
+    """Return the outputs of several symbols as one symbol. Raises TypeError for what is none, or nothing."""
     if isinstance(symbols, Symbol):
         symbols = list(symbols)
     if not symbols or not all(isinstance(symbol, Symbol) for symbol in symbols):
@@ -335,7 +338,7 @@ def Group(symbols: Sequence[Symbol], create_fn: type[Symbol] = Symbol) -> Symbol
 
 
 def symbol_of(source: object) -> Symbol:
-    """A symbol of ours, of MXNet's (anything with `tojson`), or of a file."""
+    """Return a symbol of ours, of MXNet's (anything with `tojson`), or of a file."""
     return source if isinstance(source, Symbol) else Symbol.of(read_symbol(source))
 
 

@@ -71,7 +71,8 @@ class Digraph:
         return self.filepath
 
     def pipe(self, format: str | None = None) -> bytes:
-        """The drawn graph. Raises ExportFailure where Graphviz is missing or refuses, and says what does without it."""
+        """Return the drawn graph. Raises ExportFailure where Graphviz is missing or refuses, and says what does without
+        it."""
         wanted = (format or self.format).lower()
         text = self.source.encode("utf-8", "backslashreplace")
         if wanted in _TEXT_FORMATS:
@@ -115,7 +116,7 @@ class Digraph:
 
 
 def quote(text: str) -> str:
-    r"""A text as an identifier of DOT, in quotes where it needs them.
+    r"""Return a text as an identifier of DOT, in quotes where it needs them.
 
     The package graphviz 0.8.4 lets a text in angle brackets pass as markup and a backslash undo the quote behind it.
     Names are a stranger's, so that both are quoted here; all other texts are as there.
@@ -137,19 +138,19 @@ def _escaped(match: re.Match[str]) -> str:
 
 
 def _edge_end(text: str) -> str:
-    """A node's name at the end of an edge: `name`, `name:port` or `name:port:compass`."""
+    """Return a node's name at the end of an edge: `name`, `name:port` or `name:port:compass`."""
     node, _, rest = text.partition(":")
     port, _, compass = rest.partition(":")
     return ":".join([quote(node), *([quote(port)] if rest else []), *([_compass(compass)] if compass else [])])
 
 
 def _compass(text: str) -> str:
-    """A compass point as it is; anything else quoted, so that a name cannot end the statement."""
+    """Return a compass point as it is; anything else quoted, so that a name cannot end the statement."""
     return text if re.fullmatch(r"[a-z_]+", text) else quote(text)
 
 
 def _attributes(label: str | None, attrs: Mapping[str, str]) -> str:
-    """The list in brackets, the label first and the others in order of their names."""
+    """Return the list in brackets, the label first and the others in order of their names."""
     shown = [] if label is None else [f"label={quote(label)}"]
     shown += [f"{quote(key)}={quote(attrs[key])}" for key in sorted(attrs)]
     return f" [{' '.join(shown)}]" if shown else ""

@@ -42,7 +42,7 @@ def plot_network(
     node_attrs: Mapping[str, str] = {},
     hide_weights: bool = True,
 ) -> Digraph:
-    """A `Digraph` whose `source` is the text that MXNet 1.9.1 makes of the symbol.
+    """Return a `Digraph` whose `source` is the text that MXNet 1.9.1 makes of the symbol.
 
     With `shape` (and `dtype`), as for `infer_shape`, every edge says the shape without its first axis (and the dtype).
     `node_attrs` are attributes of DOT for all nodes. `hide_weights` leaves out variables whose names end as those of
@@ -91,7 +91,7 @@ def _look(node: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _label(node: Mapping[str, Any]) -> str:
-    """What stands in the box: of some operators the kind with its main attributes, else the name."""
+    """Return what stands in the box: of some operators the kind with its main attributes, else the name."""
     describe = _LABELS.get(node["op"])
     return str(node["name"]) if describe is None else describe(node.get("attrs", {}))
 
@@ -110,7 +110,7 @@ def _stride(attrs: Attributes) -> str:
 
 
 def _by(sizes: str) -> str:
-    """The numbers of a tuple as it is stored, with an x between."""
+    """Return the numbers of a tuple as it is stored, with an x between."""
     return "x".join(re.findall(r"\d+", sizes))
 
 
@@ -150,7 +150,7 @@ class _EdgeLabels:
             self._types = dict(zip(self._heads, types, strict=True))  # type: ignore[arg-type]  # none is open
 
     def of(self, source: Mapping[str, Any], slot: int) -> str:
-        """The label of an edge that reads result `slot` of a node."""
+        """Return the label of an edge that reads result `slot` of a node."""
         if self._shapes is None and self._types is None:
             return ""
         key = self._key(source, slot)
@@ -162,7 +162,7 @@ class _EdgeLabels:
         return label
 
     def _key(self, source: Mapping[str, Any], slot: int) -> str:
-        """The name of the result whose type is shown; MXNet takes the last one where their number is stated."""
+        """Return the name of the result whose type is shown; MXNet takes the last one where their number is stated."""
         name = str(source["name"])
         if source["op"] == "null":
             return name

@@ -59,7 +59,7 @@ class _Table:
         self.shapes = shapes
 
     def lines(self, width: int, ends: Sequence[int]) -> list[str]:
-        """The whole text, line by line."""
+        """Return the whole text, line by line."""
         made = ["_" * width, _row(HEADER, ends), "=" * width]
         total = 0
         for index, node in enumerate(self.nodes):
@@ -75,7 +75,7 @@ class _Table:
         return [*made, f"Total params: {total}", "_" * width]
 
     def _previous(self, node: Record) -> list[Record]:
-        """The nodes that a node reads, variables left out unless they are shown."""
+        """Return the nodes that a node reads, variables left out unless they are shown."""
         if _is_variable(node):
             return []
         producers = [entry[0] for entry in node["inputs"]]
@@ -91,7 +91,7 @@ class _Table:
         return count(node.get("attrs", {}), channels, own[0] if own else 0)
 
     def _sizes_behind_batch(self, node: Record) -> tuple[int, ...]:
-        """The shape of a node's first output without its first axis; () where it is not known."""
+        """Return the shape of a node's first output without its first axis; () where it is not known."""
         name = node["name"] if _is_variable(node) else f"{node['name']}_output"
         return () if self.shapes is None else tuple(self.shapes.get(name, ())[1:])
 
@@ -103,7 +103,7 @@ class _Table:
 
 
 def _row(cells: Sequence[object], ends: Sequence[int]) -> str:
-    """The cells one behind the other, each cut and filled to where its column ends."""
+    """Return the cells one behind the other, each cut and filled to where its column ends."""
     line = ""
     for cell, end in zip(cells, ends, strict=True):
         line = f"{line}{one_line(cell)}"[:end].ljust(end)

@@ -62,7 +62,7 @@ class Sequential(_Row, Block):
         Block.register_child(self, block, name)
 
     def forward(self, x: Any, *args: Any) -> Any:
-        """What the last block gives, each given what the one before it gives."""
+        """Return what the last block gives, each given what the one before it gives."""
         for block in self._children.values():
             x = block(x, *args)
             args, x = _split(x)
@@ -80,7 +80,7 @@ class HybridSequential(_Row, HybridBlock):
         HybridBlock.register_child(self, block, name)
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
-        """What the last block gives, each given what the one before it gives."""
+        """Return what the last block gives, each given what the one before it gives."""
         for block in self._children.values():
             x = block(x, *args)
             args, x = _split(x)
@@ -119,7 +119,7 @@ class Dense(Layer):
                 self.act = Activation(arguments.activation, prefix=arguments.activation + "_")
 
     def hybrid_forward(self, F: Any, x: Any, weight: Any, bias: Any = None) -> Any:
-        """The layer's result."""
+        """Return the layer's result."""
         result = F.FullyConnected(
             *(operand for operand in (x, weight, bias) if operand is not None),
             no_bias=bias is None,
@@ -171,7 +171,7 @@ class Embedding(Layer):
             self.weight = self.params.get("weight", shape=shape, allow_deferred_init=True, **options)
 
     def hybrid_forward(self, F: Any, x: Any, weight: Any) -> Any:
-        """The rows."""
+        """Return the rows."""
         return F.Embedding(x, weight, name="fwd", **self._kwargs)
 
     def __repr__(self) -> str:
@@ -182,7 +182,7 @@ class Flatten(HybridBlock):
     """All axes but the first in one."""
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """The rows."""
+        """Return the rows."""
         return F.Flatten(x)
 
     def __repr__(self) -> str:
@@ -198,7 +198,7 @@ class Lambda(Block):
         self._func_name = function if isinstance(function, str) else function.__name__
 
     def forward(self, *args: Any) -> Any:
-        """What the function gives."""
+        """Return what the function gives."""
         return self._func_impl(*args)
 
     def __repr__(self) -> str:
@@ -218,7 +218,7 @@ class HybridLambda(HybridBlock):
             self._func = function
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
-        """What the function gives."""
+        """Return what the function gives."""
         return self._func(F, x, *args)
 
     def __repr__(self) -> str:

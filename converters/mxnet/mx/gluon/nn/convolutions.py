@@ -62,7 +62,7 @@ class _Conv(Windowed):
                 self.act = Activation(arguments.activation, prefix=arguments.activation + "_")
 
     def hybrid_forward(self, F: Any, x: Any, weight: Any, bias: Any = None) -> Any:
-        """The layer's result."""
+        """Return the layer's result."""
         operands = [operand for operand in (x, weight, bias) if operand is not None]
         result = getattr(F, self.OPERATOR)(*operands, name="fwd", **self._kwargs)
         return result if self.act is None else self.act(result)
@@ -141,5 +141,5 @@ class ReflectionPad2D(HybridBlock):
             raise AssertionError(f"padding is a number or 8 of them, found {padding!r}")
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """The larger data."""
+        """Return the larger data."""
         return F.pad(x, mode="reflect", pad_width=self._padding)

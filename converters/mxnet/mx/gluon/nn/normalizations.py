@@ -47,7 +47,7 @@ class BatchNorm(Layer):
         self.running_var = parameter("running_var", arguments.running_variance_initializer, False)
 
     def hybrid_forward(self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any) -> Any:
-        """The normalized x."""
+        """Return the normalized x."""
         function = getattr(F.contrib if self.OPERATOR != "BatchNorm" else F, self.OPERATOR)
         return function(x, gamma, beta, running_mean, running_var, name="fwd", **self._kwargs)
 
@@ -99,7 +99,7 @@ class LayerNorm(_Scaled):
     ARGUMENTS = {"axis": -1, **SCALED, "in_channels": 0}
 
     def hybrid_forward(self, F: Any, x: Any, gamma: Any, beta: Any) -> Any:
-        """The normalized x."""
+        """Return the normalized x."""
         return F.LayerNorm(x, gamma=gamma, beta=beta, axis=self._kwargs["axis"], eps=self._kwargs["eps"])
 
 
@@ -110,7 +110,7 @@ class GroupNorm(_Scaled):
     SIZE = CHOICE = "num_groups"
 
     def hybrid_forward(self, F: Any, data: Any, gamma: Any, beta: Any) -> Any:
-        """The normalized data."""
+        """Return the normalized data."""
         groups, epsilon = self._kwargs["num_groups"], self._kwargs["eps"]
         return F.GroupNorm(data, gamma=gamma, beta=beta, num_groups=groups, eps=epsilon)
 
@@ -121,7 +121,7 @@ class InstanceNorm(_Scaled):
     ARGUMENTS = {"axis": 1, **SCALED, "scale": False, "in_channels": 0}
 
     def hybrid_forward(self, F: Any, x: Any, gamma: Any, beta: Any) -> Any:
-        """The normalized x."""
+        """Return the normalized x."""
         axis, epsilon = self._kwargs["axis"], self._kwargs["eps"]
         if axis == 1:
             return F.InstanceNorm(x, gamma, beta, name="fwd", eps=epsilon)

@@ -40,7 +40,7 @@ class _Pooling(Windowed):
             self._kwargs["count_include_pad"] = arguments.count_include_pad
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """The windows' maxima or means."""
+        """Return the windows' maxima or means."""
         return F.Pooling(x, name="fwd", **self._kwargs)
 
     def _alias(self) -> str:

@@ -58,7 +58,7 @@ class _Cell(Layer, HybridRecurrentCell):
 
 
 def _activated(F: Any, x: Any, kind: Any, name: str) -> Any:
-    """An activation by the function of its name where MXNet composes that; a block or function is called."""
+    """Return an activation by the function of its name where MXNet composes that; a block or function is called."""
     if callable(kind):
         return kind(x)
     return getattr(F, kind)(x, name=name) if kind in KINDS else F.Activation(x, act_type=kind, name=name)
@@ -73,7 +73,7 @@ class RNNCell(_Cell):
         return "rnn"
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any, **held: Any) -> Any:
-        """One step."""
+        """Return one step."""
         prefix = f"t{self._counter}_"
         i2h, h2h = self._products(F, inputs, states[0], held, prefix)
         total = F.elemwise_add(i2h, h2h, name=prefix + "plus0")
@@ -96,7 +96,7 @@ class LSTMCell(_Cell):
         return "lstm"
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any, **held: Any) -> Any:
-        """One step."""
+        """Return one step."""
         prefix = f"t{self._counter}_"
         i2h, h2h = self._products(F, inputs, states[0], held, prefix)
         gates = F.elemwise_add(i2h, h2h, name=prefix + "plus0")
@@ -122,7 +122,7 @@ class GRUCell(_Cell):
         return "gru"
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any, **held: Any) -> Any:
-        """One step."""
+        """Return one step."""
         prefix = f"t{self._counter}_"
         state = states[0]
         i2h, h2h = self._products(F, inputs, state, held, prefix)

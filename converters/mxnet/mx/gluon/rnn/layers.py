@@ -84,7 +84,7 @@ class _Layer(Layer):
         return outputs if alone else [outputs, found]
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any, **params: Any) -> Any:
-        """The outputs, and the states behind the last step. Raises ValueError for states of another shape."""
+        """Return the outputs, and the states behind the last step. Raises ValueError for states of another shape."""
         if isinstance(inputs, NDArray):
             batch = inputs.shape[self._layout.find("N")]
             for state, info in zip(states, self.state_info(batch), strict=True):
@@ -124,7 +124,7 @@ class _Layer(Layer):
             held._finish_deferred_init()
 
     def _flat(self, params: dict[str, Any]) -> list[Any]:
-        """The parameters in the order of the packed vector: all weights, then all biases."""
+        """Return the parameters in the order of the packed vector: all weights, then all biases."""
         return [
             params[f"{side}{layer}_{group}_{kind}"].reshape(-1)
             for kind in ("weight", "bias")

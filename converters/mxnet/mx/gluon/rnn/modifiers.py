@@ -49,7 +49,7 @@ class _Stack(RecurrentCell):
         return inputs, found
 
     def _unroll(self, length: int, inputs: Any, begin_state: Any, layout: str, merge: Any, valid_length: Any) -> Any:
-        """The outputs of the highest cell and the last states of all, each cell unrolled after the other."""
+        """Return the outputs of the highest cell and the last states of all, each cell unrolled after the other."""
         held, _, F, batch = as_sequence(length, inputs, layout, None)
         states = begun(self, F, begin_state, batch)
         cells = self._cells()
@@ -78,7 +78,7 @@ class SequentialRNNCell(_Stack):
     """Cells one above the other."""
 
     def forward(self, inputs: Any, states: Any) -> Any:
-        """One step of all cells."""
+        """Return one step of all cells."""
         return self._stepped(inputs, states)
 
 
@@ -89,7 +89,7 @@ class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):
         HybridRecurrentCell.__init__(self, prefix=prefix, params=params)
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:
-        """One step of all cells."""
+        """Return one step of all cells."""
         self._counter -= 1  # forward has counted this step
         return self._stepped(inputs, states)
 
@@ -113,13 +113,13 @@ class DropoutCell(HybridRecurrentCell):
         return []
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:
-        """What is read, behind a Dropout."""
+        """Return what is read, behind a Dropout."""
         if self._rate > 0:
             inputs = F.Dropout(data=inputs, p=self._rate, axes=self._axes, name=f"t{self._counter}_fwd")
         return inputs, states
 
     def _unroll(self, length: int, inputs: Any, begin_state: Any, layout: str, merge: Any, valid_length: Any) -> Any:
-        """A sequence that is whole at once, another one step by step."""
+        """Return a sequence that is whole at once, another one step by step."""
         held, _, F, _ = as_sequence(length, inputs, layout, merge)
         if is_whole(held):
             found: tuple[Any, Any] = self.hybrid_forward(F, held, begin_state or [])
@@ -182,7 +182,7 @@ class ZoneoutCell(ModifierCell):
         self._last: Any = None
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:
-        """One step."""
+        """Return one step."""
         output, new = self.base_cell(inputs, states)
 
         def kept(rate: float, value: Any, old: Any) -> Any:
@@ -203,12 +203,12 @@ class ResidualCell(ModifierCell):
     """The output of a cell plus what it reads (arXiv:1609.08144)."""
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:
-        """One step."""
+        """Return one step."""
         output, states = self.base_cell(inputs, states)
         return F.elemwise_add(output, inputs, name=f"t{self._counter}_fwd"), states
 
     def _unroll(self, length: int, inputs: Any, begin_state: Any, layout: str, merge: Any, valid_length: Any) -> Any:
-        """The outputs of the cell within plus what it reads."""
+        """Return the outputs of the cell within plus what it reads."""
         self.base_cell._modified = False
         outputs, states = self.base_cell.unroll(length, inputs, begin_state, layout, merge, valid_length)
         self.base_cell._modified = True
@@ -245,7 +245,7 @@ class BidirectionalCell(HybridRecurrentCell):
         return [state for cell in cells for state in cell.begin_state(batch_size, func, **kwargs)]
 
     def _unroll(self, length: int, inputs: Any, begin_state: Any, layout: str, merge: Any, valid_length: Any) -> Any:
-        """The outputs of both cells side by side, and the last states of both."""
+        """Return the outputs of both cells side by side, and the last states of both."""
         steps, axis, F, batch = as_sequence(length, inputs, layout, False)
         turned = _turned(F, steps, length, valid_length)
         states = begun(self, F, begin_state, batch)
@@ -275,7 +275,7 @@ class BidirectionalCell(HybridRecurrentCell):
 
 
 def _turned(F: Any, steps: list[Any], length: int, valid_length: Any) -> list[Any]:
-    """The steps backwards; with a valid length those of each sample, and the rest where it is."""
+    """Return the steps backwards; with a valid length those of each sample, and the rest where it is."""
     if valid_length is None:
         return list(reversed(steps))
     whole = F.SequenceReverse(F.stack(*steps, axis=0), sequence_length=valid_length, use_sequence_length=True)

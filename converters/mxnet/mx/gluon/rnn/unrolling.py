@@ -13,14 +13,15 @@ from graphir.converters.mxnet.mx.ndarray import NDArray
 
 
 def is_whole(given: Any) -> bool:
-    """Whether a sequence is one array or symbol, not a list of steps."""
+    """Return whether a sequence is one array or symbol, not a list of steps."""
     return isinstance(given, NDArray | symbol.Symbol)
 
 
 def as_sequence(
     length: int | None, inputs: Any, layout: str, merge: bool | None, in_layout: str | None = None
 ) -> tuple[Any, int, Any, int]:
-    """A sequence whole (`merge`), as steps, or (None) as it is; the axis of time, `mx.nd` or `mx.sym`, the batch size.
+    """Return a sequence whole (`merge`), as steps, or (None) as it is; the axis of time, `mx.nd` or `mx.sym`, the batch
+    size.
 
     The batch size of symbols is 0, which is open. Raises AssertionError for another number of steps than `length`.
     """
@@ -48,12 +49,12 @@ def as_sequence(
 
 
 def begun(cell: Any, F: Any, begin_state: Any, batch: int) -> Any:
-    """The states before the first step: those given, or zeros."""
+    """Return the states before the first step: those given, or zeros."""
     return cell.begin_state(batch_size=batch, func=F.zeros) if begin_state is None else begin_state
 
 
 def masked(F: Any, outputs: Any, length: int, valid_length: Any, axis: int, merge: bool) -> Any:
-    """A sequence with zeros behind the valid steps of each sample."""
+    """Return a sequence with zeros behind the valid steps of each sample."""
     whole = outputs if is_whole(outputs) else F.stack(*outputs, axis=axis)
     found = F.SequenceMask(whole, sequence_length=valid_length, use_sequence_length=True, axis=axis)
     return found if merge else list(F.split(found, num_outputs=length, axis=axis, squeeze_axis=True))
@@ -98,7 +99,7 @@ class RecurrentCell(Block):
         merge_outputs: bool | None = None,
         valid_length: Any = None,
     ) -> tuple[Any, Any]:
-        """The outputs of `length` steps and the last states.
+        """Return the outputs of `length` steps and the last states.
 
         `inputs` is a list of steps, or whole in the `layout`; outputs are whole if `merge_outputs`, a list otherwise.
         Behind the `valid_length` of a sample outputs are 0, and its states are those of the last valid step.
@@ -126,7 +127,7 @@ class RecurrentCell(Block):
         return as_sequence(length, outputs, layout, merge)[0], states
 
     def forward(self, inputs: Any, states: Any) -> Any:
-        """One step."""
+        """Return one step."""
         self._counter += 1
         return super().forward(inputs, states)
 
@@ -140,11 +141,11 @@ class HybridRecurrentCell(RecurrentCell, HybridBlock):
         self.reset()
 
     def hybrid_forward(self, F: Any, *args: Any, **kwargs: Any) -> Any:
-        """One step; subclasses define it."""
+        """Return one step; subclasses define it."""
         raise NotImplementedError(f"{type(self).__name__} does not define hybrid_forward")
 
     def _call_graph(self, args: Sequence[Any]) -> Any:
-        """One step, by the graph of a step, whose names bear the first number."""
+        """Return one step, by the graph of a step, whose names bear the first number."""
         if self._cached_graph is None:
             self._counter = 0
         return super()._call_graph(args)

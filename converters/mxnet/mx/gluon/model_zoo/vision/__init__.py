@@ -39,7 +39,7 @@ densenet_spec = {
 
 
 def _loaded(network: Any, name: str, pretrained: bool, ctx: Any, root: str | None) -> Any:
-    """The network, with the weights of its file if it is `pretrained`."""
+    """Return the network, with the weights of its file if it is `pretrained`."""
     if pretrained:
         network.load_parameters(get_model_file(name, root=root or default_root()), ctx=ctx)
     return network
@@ -117,7 +117,7 @@ def get_mobilenet_v2(multiplier: float, **kwargs: Any) -> Any:
 
 
 def _function_name(model: str) -> str:
-    """The name of the function that makes a network.
+    """Return the name of the function that makes a network.
 
     >>> _function_name("mobilenetv2_0.5"), _function_name("squeezenet1.0"), _function_name("inceptionv3")
     ('mobilenet_v2_0_5', 'squeezenet1_0', 'inception_v3')

@@ -51,7 +51,7 @@ def _branches(rows: list[Branch], prefix: str) -> HybridConcurrent:
 
 
 def _branch(row: Branch) -> nn.HybridSequential:
-    """A branch; its convolutions stand in a chain of their own where others split from it."""
+    """Return a branch; its convolutions stand in a chain of their own where others split from it."""
     convolutions = [step for step in row if not isinstance(step, list)]
     straight = chain()
     for step in convolutions:
