@@ -63,6 +63,8 @@ _SHORT_FORMS = {
     **{name: ("model_options", name) for name in ("dtypes", "format", "signature", "inputs", "outputs")},
 }  # fmt: skip
 
+WRITTEN = "onnx"  # the format that onnxruntime.quantization reads and writes
+
 
 @bounded
 @short_forms(_SHORT_FORMS, {"options": QuantizeOptions, "model_options": ModelOptions})
@@ -121,7 +123,7 @@ def quantize_model(
     how.check()
     tell = progress or (lambda stage: None)
     wanted = Wanted(target, report=page)
-    if wanted.format != "onnx":
+    if wanted.format != WRITTEN:
         raise ExportFailure(f"{target}: quantized models are written as .onnx")
     version = check_quantizer(how.kind)
     model = read_model(source, options, Manner(tell=tell))

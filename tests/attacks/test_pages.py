@@ -37,6 +37,7 @@ COMMANDS = {
     "cost": ["cost", "FIRST", "--report", "PAGE"],
     "memory": ["memory", "FIRST", "--timeline", "PAGE"],
     "training": ["memory", "FIRST", "--training", "--timeline", "PAGE"],
+    "quantize": ["quantize", "FIRST", "TARGET", "--feeds", "FEEDS", "--report", "PAGE"],
     "plot": ["plot", "FIRST", "PAGE"],
     "plots": ["plot", "FIRST", "OTHER", "PAGE"],
     "judged": ["plot", "FIRST", "PAGE", "--report", "PROOF"],
@@ -82,8 +83,12 @@ def pages_of(command: str, text: str, folder: Path) -> list[Path]:
         "FIRST": model(place / "models" / f"a{place.name}.onnx", text, seed=0, pads=1),
         "OTHER": model(place / "models" / f"b{place.name}.onnx", text, seed=1, pads=int(command != "paddings")),
         "FOLDER": place / "models", "OUT": folder / "out", "TARGET": folder / "target.onnx",
-        "PAGE": folder / "page.html", "PROOF": folder / "proof.json",
+        "PAGE": folder / "page.html", "PROOF": folder / "proof.json", "FEEDS": folder / "feeds",
     }  # fmt: skip
+    if command == "quantize":
+        given["FEEDS"].mkdir()
+        for number in range(8):
+            np.save(given["FEEDS"] / f"{number}.npy", np.full((1, 3, 8, 8), number, np.float32))
     if command == "registry":
         (place / "models" / f"c{place.name}.onnx").write_bytes(b"no model")
     if command == "judged":

@@ -123,7 +123,14 @@ LINES = (
     f"convert {S} old-symbol.json --feeds feeds.npz --verify --json",
     f"convert {S} net.py --names names.json --training --strict --layout NCHW",
     f"convert {S} weights.safetensors --like like.safetensors --like-graph {S}",
-    f"convert {S} c.onnx {BIAS}",
+    f"convert {S} c.onnx {BIAS}", f"convert {S} smallest.onnx --simplify -q",
+    f"simplify {S} s.onnx {MODEL} {CUT} --opset 17 --fuse --seconds 0.1 {COMPARED}",
+    f"simplify {S} t.onnx --feeds feeds.npz --json -q", f"simplify {S} u.onnx --no-verify -q",
+    f"quantize {S} q.onnx {MODEL} {CUT} --opset 17 --kind static --activations uint8 --per-tensor --reduce-range "
+    "--exclude fc1 --feeds labelled.npz --method minmax --samples 8 --seed 1 --seconds 0.1 --threads 1 --report q.html "
+    "-v",
+    f"quantize {S} r.onnx --feeds labelled.npz --accuracy labelled.npz --max-drop 5% --keep-best --json -q",
+    f"quantize {S} i.onnx --kind int4 --block-size 32 --max-error 0.9 --feeds labelled.npz -q",
     "providers -v", "providers --json -q",
     "convert-all . --out out --to onnx --jobs 2 --timeout 100 --memory 2 --retry failed --opset 17 "
     f"--verify {COMPARED} -i data:1,1,8,8 --limits elements=1000000000 --plugin plugin.py {CUT} --state keep",
