@@ -13,7 +13,7 @@ from graphir.converters.table import table
 from graphir.errors import ArgumentError, ExportFailure, ImportFailure, UnsupportedOpError
 from graphir.ops.activation import Relu, Sigmoid
 from graphir.ops.elementwise import Neg
-from graphir.verification.numbers.compare import Verdict
+from graphir.verification.verdict import Verdict
 from tests.converters import tiny
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from graphir.verification.numbers.compare import Comparison, Verdict
+from graphir.verification.numbers.compare import Comparison
 from graphir.verification.report import VerificationReport
+from graphir.verification.verdict import Verdict
 
 
 def comparison(name: str, *, relative: float = 1e-7, passes: bool = True) -> Comparison:

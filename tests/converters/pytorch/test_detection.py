@@ -54,7 +54,7 @@ DETECTION = [
     Case(RoiAlign(2, 2, 3, 1.5, RoiMode.MAX), X, ROIS, IMAGES),
     Case(BoxNMS(), ROWS, batch=True),
     Case(BoxNMS(0.3, 0.2, 8, id_index=0, background_id=1), ROWS),
-    Case(BoxNMS(0.0, 0.2, id_index=0), ROWS * np.float32([0.3, 1, 1, 1, 1, 1])),
+    Case(BoxNMS(0.0, 0.2, id_index=0), ROWS * np.array([0.3, 1, 1, 1, 1, 1], np.float32)),
     Case(BoxNMS(0.4, id_index=0, force_suppress=True, in_format=BoxFormat.CENTER), ROWS),
     Case(BoxNMS(0.6, out_format=BoxFormat.CENTER), ROWS),
     Case(MultiBoxDetection(), SCORES + uniform(2, 3, 12, low=0, high=0.01), OFFSETS, ANCHORS),
