@@ -1,10 +1,12 @@
 """Operands that change nothing: x * 1, x + 0, x and True, and a recurrent layer that starts at 0, as it does anyway.
 
-`NEUTRAL` are rules. Exact, but for the sign of a zero: -0.0 + 0.0 is 0.0. So a zero is added on where what uses the sum
-could tell the two apart.
+`NEUTRAL` are rules. Exact, but for the sign of a zero: -0.0 + 0.0 is 0.0. So a zero is added on where the sum is an
+output or what reads it divides by it; a zero whose sign shows further down may have the other one.
 """
 
 from __future__ import annotations
+
+import numpy as np
 
 from graphir.graph import Graph, Node, Value
 from graphir.ops import elementwise as ew
@@ -49,12 +51,12 @@ def _drop_neutral(graph: Graph, node: Node) -> Accepted:
 
 
 def _is_all(value: Value, number: float) -> bool:
-    """Return whether the value is a parameter whose elements are all this number, with the same sign of a zero."""
+    """Return whether the value is a parameter whose elements are all this number, a zero without its sign."""
     tensor = value.tensor
     if tensor is None or not 0 < tensor.size <= LARGEST or tensor.dtype is DType.STRING:
         return False
     array = tensor.numpy()
-    return bool((array == number).all())
+    return bool((array == number).all()) and not (tensor.dtype.is_float and np.signbit(array).any())
 
 
 def _shows_sign_of_zero(node: Node) -> bool:

@@ -52,17 +52,17 @@ class Difference:
     size: float = 0.0
     is_real: bool = True
 
-    def add(self, expected: Array, found: Array) -> None:
+    def add(self, expected: Array, computed: Array) -> None:
         """Add an array of the reference and the other model's."""
         self.is_real = expected.dtype.kind in "fV"
-        if expected.shape != found.shape:
+        if expected.shape != computed.shape:
             self.apart = math.inf
         elif self.is_real:
             wide = expected.astype(np.float64)
-            self.apart += float(np.square(found.astype(np.float64) - wide).sum())
+            self.apart += float(np.square(computed.astype(np.float64) - wide).sum())
             self.size += float(np.square(wide).sum())
         else:
-            self.apart += float((expected != found).sum())
+            self.apart += float((expected != computed).sum())
             self.size += expected.size
 
     @property
@@ -80,10 +80,10 @@ class OutputErrors:
 
     outputs: dict[str, Difference] = field(default_factory=dict)
 
-    def add(self, expected: Mapping[str, Array], found: Mapping[str, Array]) -> None:
+    def add(self, expected: Mapping[str, Array], computed: Mapping[str, Array]) -> None:
         """Add the outputs of both models on a batch."""
         for name, array in expected.items():
-            self.outputs.setdefault(name, Difference()).add(array, found[name])
+            self.outputs.setdefault(name, Difference()).add(array, computed[name])
 
     @property
     def worst(self) -> float:
@@ -165,8 +165,8 @@ class Ranking:
             expected = made.run(_inputs(made, feeds))
             fed = {self._names[value]: expected[value] for value in edges}
             part = part or _session(self._quantized, fed, names)
-            found = _run(part, feeds, fed)
-            results.append({value: found[self._names[value]] for value in values})
+            computed = _run(part, feeds, fed)
+            results.append({value: computed[self._names[value]] for value in values})
             for value in values:
                 own[value].add(expected[value], results[-1][value])
         for layer in group:
@@ -179,9 +179,9 @@ class Ranking:
         behind = [name for name in self._ends if name != value and self._reference.edges([name], [value])]
         part = _session(self._reference, {value: results[0]}, behind) if behind else None
         for batch, result, expected in zip(self._batches, results, outputs, strict=True):
-            found = {value: result} if value in expected else {}
-            found |= {} if part is None else _run(part, batch(), {value: result})
-            errors.add({name: expected[name] for name in found}, found)
+            computed = {value: result} if value in expected else {}
+            computed |= {} if part is None else _run(part, batch(), {value: result})
+            errors.add({name: expected[name] for name in computed}, computed)
         return errors.worst
 
 
@@ -194,10 +194,10 @@ def _run(
     part: tuple[OnnxSession, dict[str, str]], feeds: Mapping[str, Array], fed: Mapping[str, Array]
 ) -> dict[str, Array]:
     session, names = part
-    found: dict[str, Array] = session.run(
+    computed: dict[str, Array] = session.run(
         {**_inputs(session, feeds), **{name: fed[value] for value, name in names.items()}}
     )
-    return found
+    return computed
 
 
 def _inputs(session: OnnxSession, feeds: Mapping[str, Array]) -> dict[str, Array]:

@@ -285,8 +285,8 @@ class _Work:
         sessions = [OnnxSession(file, providers=["cpu"], entries=entries) for file in (self.reference, path)]
         for batch in samples.measured:
             feeds = batch()
-            expected, found = (session.run({name: feeds[name] for name in session.inputs}) for session in sessions)
-            errors.add(expected, found)
+            expected, quantized = (session.run({name: feeds[name] for name in session.inputs}) for session in sessions)
+            errors.add(expected, quantized)
         accuracy = None
         if self.how.accuracy is not None:
             accuracy = measure_accuracy(

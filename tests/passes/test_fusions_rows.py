@@ -21,6 +21,7 @@ from graphir.ops.shape_parts import Split
 from graphir.passes.fusions.rows import flatten_products
 from graphir.types import DType
 from tests.contract import held
+from tests.growth import is_near_linear
 from tests.passes.spelled import Term, assert_equal, numbers, operators_of, run, spelled
 
 RANDOM = np.random.default_rng(3)
@@ -154,3 +155,18 @@ def test_a_named_size_stays_open(batch: int) -> None:
     assert flatten(graph)
     assert [value.type for value in graph.outputs] == kinds
     assert_equal(before, run(graph, feeds), 1e-5)
+
+
+def test_many_parts_take_linear_time() -> None:
+    def work(count: int) -> None:
+        def parts(x: Term) -> Term:
+            for _ in range(count):
+                x = dense(dense(dense(x))).apply(Softmax(axis=1))
+            return x
+
+        graph = spelled(parts, (2, 3, 4))
+        assert len(list(graph.nodes)) == 7 * count
+        assert flatten_products(graph)
+        assert len(list(graph.nodes)) == 6 * count
+
+    assert is_near_linear(work, 60, 480)

@@ -40,6 +40,7 @@ KEPT = [
     f"g (float[2,3] x) => (float[2,3] y) <{ZERO}> {{ n = Add(x, z) y = Reciprocal(n) }}",
     f"g (float[2,3] x) => (float[2,3] y) <{ZERO}> {{ n = Add(x, z) y = Div(x, n) }}",
     f"g (float[2,3] x) => (float[2,3] y) <{ZERO}, float p = {{-1}}> {{ n = Add(x, z) y = Pow(n, p) }}",
+    f"g (float[2,3] x) => (float[2,3] y) <{NEGATIVE_ZERO}> {{ m = Sub(x, z) y = Neg(m) }}",
     "g (float[2,3] x) => (float[2,3] y) <float p = {1}> { m = Pow(p, x) y = Neg(m) }",
     "g (bool[2,3] x) => (bool[2,3] y) <bool f = {0}> { m = And(f, x) y = Not(m) }",
     "g (float[A,3] x, float[3] k) => (float[A,3] y) { m = Mul(x, k) y = Neg(m) }",

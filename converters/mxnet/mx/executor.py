@@ -154,16 +154,16 @@ def _types(
         unmarked = {name: unmarked_shape(shape, False) for name, shape in shapes.items()}
         known_shapes = {name: shape for name, shape in unmarked.items() if shape is not None}
         known_dtypes = {name: DType.of(dtype) for name, dtype in dtypes.items()}
-        found = infer_nodes(
+        types = infer_nodes(
             order, symbol.entries, states, Inference(Wanted.BOTH, symbol.np_shape), known_shapes, known_dtypes
         ) or infer_symbol(symbol.records(), shapes, dtypes, np_shape=False)
     except GraphirError as error:
         raise MXNetError(str(error)) from error
-    for group in (found.arguments, found.auxiliary):
+    for group in (types.arguments, types.auxiliary):
         for name, type_ in group.items():
             if type_.shape is None and shapes.get(name):  # nothing that is computed depends on it
                 group[name] = TensorType(type_.dtype, tuple(shapes[name]))
-    return found
+    return types
 
 
 def _refuse_open(types: SymbolTypes) -> None:

@@ -78,7 +78,8 @@ class Finder(MetaPathFinder, Loader):
     ) -> ModuleSpec | None:
         """Return the place of a module of MXNet, None for any other name."""
         is_mxnet = fullname.partition(".")[0] == NAME
-        is_view = fullname.removeprefix(f"{FACADE}.") in VIEWS  # of `from mxnet.io import io`, say
+        is_view = fullname.startswith(f"{FACADE}.") and fullname.removeprefix(f"{FACADE}.") in VIEWS
+        # `from mxnet.io import io` looks for a view below the facade; `image.image` without it is a script's own.
         return ModuleSpec(fullname, self, is_package=True) if is_mxnet or is_view else None
 
     def exec_module(self, module: ModuleType) -> None:

@@ -37,15 +37,20 @@ WHY = "products and shifts of all rows are one Gemm"
 def flatten_products(graph: Graph) -> Outcome:
     """Make a Gemm of each MatMul with a shift in parts of the graph that act on rows, where that leaves fewer nodes.
 
-    Gemm adds the shift in another order, which is a decision. Linear in nodes
-    for each part that is rewritten: what stands beside it is looked at anew.
+    Gemm adds the shift in another order, which is a decision. Each look at the graph is linear in nodes. What a
+    rewritten part touches is looked at anew, at most half of the parts each time.
     """
-    outcome = Outcome()
-    while part := next((part for part in _parts(graph) if part.gain() > part.cost()), None):
-        part.put_on_matrices()
-        outcome.note(part.nodes[0].name, WHY)
-        decide(graph, part.nodes[0], WHY)
-        outcome |= remove_dead_code(graph)
+    outcome, is_new = Outcome(), True
+    while is_new:
+        is_new = False
+        for part in _parts(graph):
+            if part.is_current() and part.gain() > part.cost():
+                part.put_on_matrices()
+                outcome.note(part.nodes[0].name, WHY)
+                decide(graph, part.nodes[0], WHY)
+                is_new = True
+        if is_new:
+            outcome |= remove_dead_code(graph)
     return outcome
 
 
@@ -117,6 +122,10 @@ class Part:
     graph: Graph
     nodes: list[Node]
     read: Mapping[Node, list[Value]]
+
+    def is_current(self) -> bool:
+        """Return whether its nodes still read what they did: a part beside it may have been rewritten since."""
+        return all(value in node.inputs for node in self.nodes for value in self.read[node])
 
     def gain(self) -> int:
         """Return how many nodes fewer there are, without Reshapes."""

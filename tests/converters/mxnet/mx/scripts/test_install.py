@@ -34,12 +34,16 @@ ALIKE = {
     "at exit": "import atexit; atexit.register(print, 'bye'); print('first')",
     "pickle": "import pickle\nclass A: pass\nprint(type(pickle.loads(pickle.dumps(A()))) is A)",
     "neighbour": "import neighbour; print(neighbour.VALUE)",
+    "names of submodules": "import io; from image.image import VALUE; print(VALUE)",
 }
 
 
 @pytest.mark.parametrize("name", ALIKE)
 def test_a_script_runs_as_under_python(name: str, tmp_path: Path) -> None:
     (tmp_path / "neighbour.py").write_text("VALUE = 5\n")
+    (tmp_path / "image").mkdir()
+    (tmp_path / "image" / "__init__.py").touch()
+    (tmp_path / "image" / "image.py").write_text("VALUE = 6\n")
     plain = run(tmp_path, ["script.py", "a", "-b"], ALIKE[name])
     ours = run(tmp_path, ["-m", "graphir.mxnet", "script.py", "a", "-b"], ALIKE[name])
     assert (ours.returncode, ours.stdout, ours.stderr) == (plain.returncode, plain.stdout, plain.stderr)
