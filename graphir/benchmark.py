@@ -19,6 +19,9 @@ from graphir.converters.options import ModelOptions
 from graphir.converters.table import FORMATS
 from graphir.errors import ArgumentError, GraphirError, ImportFailure, VerificationError
 from graphir.graph import Graph
+from graphir.inputs.draws import make_feeds
+from graphir.inputs.files import chosen, read_feeds
+from graphir.inputs.sizes import batch_sizes
 from graphir.report.benchmark import Benched, BenchmarkReport, BenchmarkRow, ProviderRatio, short
 from graphir.runtime.benchmark import measure
 from graphir.runtime.fallbacks import describe_fallbacks
@@ -33,9 +36,6 @@ from graphir.safety.limits import Stated, bounded
 from graphir.safety.memory import memory_for
 from graphir.structure.record import record
 from graphir.types import format_shape
-from graphir.verification.inputs.draws import make_feeds
-from graphir.verification.inputs.files import chosen, read_feeds
-from graphir.verification.inputs.sizes import batch_sizes
 
 # Threads of a session that has just run wait busily for the next run; those of another model would lose cores to them.
 IN_TURNS = {"session.force_spinning_stop": "1"}

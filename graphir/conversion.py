@@ -29,9 +29,9 @@ from graphir.verification.options import ComparisonOptions
 
 if TYPE_CHECKING:
     from graphir.graph import Graph
+    from graphir.inputs.given import Feeds
     from graphir.passes.half import HalfOptions
     from graphir.verification.accuracy import AccuracyReport
-    from graphir.verification.inputs.given import Feeds
     from graphir.verification.report import VerificationReport
 
 BOUND = "the imported graph with its bound inputs was the reference, not the model that it came from"

@@ -11,11 +11,11 @@ from graphir.conversion import Proof, Simplification, Wanted, convert_model
 from graphir.converters.opening import read_model
 from graphir.converters.options import ModelOptions
 from graphir.errors import ArgumentError, GraphirError
+from graphir.inputs.given import Feeds
 from graphir.report import ConversionReport
 from graphir.report.simplification import Measured, SimplificationReport
 from graphir.safety.arguments import PathLike, short_forms, with_stated
 from graphir.safety.limits import Stated, bounded
-from graphir.verification.inputs.given import Feeds
 from graphir.verification.options import ComparisonOptions
 
 _SHORT_FORMS = {

@@ -17,8 +17,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 ABOVE = (
-    *("graphir.benchmark", "graphir.checking", "graphir.conversion", "graphir.inspection", "graphir.memory_use"),
-    "graphir.mxnet", "graphir.quantization", "graphir.simplification",
+    *("graphir.benchmark", "graphir.checking", "graphir.conversion", "graphir.inputs", "graphir.inspection"),
+    "graphir.memory_use", "graphir.mxnet", "graphir.quantization", "graphir.simplification",
     *("graphir.verification", "graphir.report", "graphir.registry", "graphir.cli", "graphir.__main__"),
 )
 CONVERTERS = "graphir.converters"
@@ -161,6 +161,7 @@ APART = [
          *(f"graphir.{room}" for room in ("graph", "node", "ops", "passes", "inference", "runtime"))),
         id="two computations of a model prove something where they share no code",
     ),
+    pytest.param("graphir.inputs", ("graphir.verification",), id="inputs are drawn for others too"),
     pytest.param(f"{CONVERTERS}.kernel", FORMATS, id="the kernel knows no format"),
     pytest.param(f"{CONVERTERS}.formats", FORMATS, id="what a format is knows none of them"),
     pytest.param(f"{CONVERTERS}.mxnet.exporting", OTHERS, id="definitions of operators are handed to MXNet's exporter"),

@@ -137,7 +137,7 @@ def need_feeds(words: Sequence[str] | None) -> None:
     if not words:
         return
     from graphir.errors import ImportFailure
-    from graphir.verification.inputs.sets import NAMES
+    from graphir.inputs.sets import NAMES
 
     for word in words:
         if word not in NAMES and not os.path.exists(word):

@@ -24,6 +24,8 @@ from graphir.converters.session import QUIET
 from graphir.errors import ExportFailure, VerificationError
 from graphir.files.writing import replacing
 from graphir.graph import Graph
+from graphir.inputs.files import read_npz
+from graphir.inputs.given import Feeds
 from graphir.ops.traits import Rounding
 from graphir.report.quantization import LeftFloat, QuantizationReport, Timing
 from graphir.runtime.benchmark import measure
@@ -38,8 +40,6 @@ from graphir.safety.limits import Stated, bounded
 from graphir.structure.names import similar_names
 from graphir.structure.record import mutable_record, record
 from graphir.verification.accuracy import AccuracyReport, measure_accuracy, split_labels
-from graphir.verification.inputs.files import read_npz
-from graphir.verification.inputs.given import Feeds
 from graphir.verification.isolated import run_in_child
 from graphir.verification.options import ComparisonOptions
 

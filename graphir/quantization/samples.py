@@ -11,13 +11,13 @@ import numpy as np
 from graphir.arrays import Array
 from graphir.errors import VerificationError
 from graphir.graph import Graph, Value
+from graphir.inputs.given import FeedRequest, Feeds, plan_of
+from graphir.inputs.sets import NAMES
 from graphir.quantization.options import NO_FEEDS
 from graphir.safety.counted import tell_count
 from graphir.structure.record import record
 from graphir.types import DType
 from graphir.verification.accuracy import batches
-from graphir.verification.inputs.given import FeedRequest, Feeds, plan_of
-from graphir.verification.inputs.sets import NAMES
 
 Make = Callable[[], dict[str, Array]]
 # Of four samples one does not calibrate, and no more than so many.

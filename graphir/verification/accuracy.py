@@ -14,12 +14,12 @@ import numpy as np
 from graphir.arrays import Array
 from graphir.errors import VerificationError
 from graphir.graph import Graph
+from graphir.inputs.files import read_npz
 from graphir.safety.arguments import PathLike
 from graphir.safety.foreign_text import one_line
 from graphir.safety.isolation import forwarded
 from graphir.structure.printed import Printed
 
-from .inputs.files import read_npz
 from .isolated import run_in_child
 from .options import ComparisonOptions
 from .running.candidate import OnnxCandidate

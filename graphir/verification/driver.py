@@ -14,12 +14,12 @@ from functools import partial
 from graphir.arrays import Array
 from graphir.converters.kernel.live import LiveFailed
 from graphir.errors import VerificationError
+from graphir.inputs.sets import FeedPlan, FeedSet, Made, carried
 
 from .devices import note_devices
 from .equivalence import Compared, Models, Refused, compare_again, compare_models
 from .grading.evidence import Evidence, doubt_sentence, unproven
 from .grading.ranking import joined
-from .inputs.sets import FeedPlan, FeedSet, Made, carried
 from .numbers.compare import Comparison
 from .progress import Progress
 from .regions.trials import try_changes

@@ -19,14 +19,14 @@ from graphir.converters.options import ModelOptions
 from graphir.converters.table import FORMATS
 from graphir.errors import ArgumentError, ImportFailure, VerificationError
 from graphir.graph import Graph
+from graphir.inputs.given import FeedRequest, Feeds, file_plan, golden_plan, plan_of
+from graphir.inputs.sets import FeedPlan
 from graphir.safety.arguments import PathLike, short_forms, with_stated
 from graphir.safety.limits import Stated, bounded
 from graphir.safety.memory import memory_for
 from graphir.verification.causes.minimal import check_folder
 from graphir.verification.driver import verify_sets
 from graphir.verification.equivalence import Models
-from graphir.verification.inputs.given import FeedRequest, Feeds, file_plan, golden_plan, plan_of
-from graphir.verification.inputs.sets import FeedPlan
 from graphir.verification.isolated import compare_isolated
 from graphir.verification.options import ComparisonOptions
 from graphir.verification.pairs.matches import parse_match

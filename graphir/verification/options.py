@@ -12,7 +12,7 @@ from graphir.structure.record import record
 
 if TYPE_CHECKING:
     from graphir.converters.kernel.live import Live
-    from graphir.verification.inputs.given import Feeds
+    from graphir.inputs.given import Feeds
 
 PathLike = str | os.PathLike[str]
 # Bytes that a comparison may take beside the weights, where nothing else is said.

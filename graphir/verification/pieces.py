@@ -11,9 +11,9 @@ import numpy as np
 from graphir.arrays import Array
 from graphir.converters.formats import Reference
 from graphir.errors import VerificationError
+from graphir.inputs.given import recorded_feeds
+from graphir.inputs.sets import FeedPlan, FeedSet
 
-from .inputs.given import recorded_feeds
-from .inputs.sets import FeedPlan, FeedSet
 from .running.references import GoldenCapture
 
 

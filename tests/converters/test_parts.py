@@ -11,7 +11,7 @@ from onnx import helper
 
 import graphir
 from graphir.errors import ImportFailure, UnsupportedOpError
-from graphir.verification.inputs.draws import make_feeds
+from graphir.inputs.draws import make_feeds
 from graphir.verification.verdict import Verdict
 from tests.cli.broken import intact
 from tests.converters import tiny

@@ -130,7 +130,7 @@ def test_an_operator_that_computes_nothing_has_its_work_from_its_rounding() -> N
 
 ROOT = Path(graphir.__file__).parent
 WITHOUT_TRAITS = {
-    "verification/inputs/roles.py": "which operands of integers may be any number",
+    "inputs/roles.py": "which operands of integers may be any number",
     "verification/grading/ranking.py": "what usually stands between a product and the scores of classes",
     "passes/half/rules.py": "operands that stay float32, loops, and what ONNX has not in a dtype",
     "passes/recurrent/to_loop.py": "activations that a recurrent layer has unless it states others",
@@ -145,7 +145,7 @@ def literals(text: str) -> Iterator[list[str]]:
         yield [item.value for item in held if isinstance(item, ast.Constant) and isinstance(item.value, str)]
 
 
-@pytest.mark.parametrize("folder", ["verification", "passes", "runtime", "analysis/memory"])
+@pytest.mark.parametrize("folder", ["inputs", "verification", "passes", "runtime", "analysis/memory"])
 def test_sets_of_operator_names_are_traits(folder: str) -> None:
     names = set(operator_table())
     found = {

@@ -285,7 +285,7 @@ def test_a_run_that_fails_says_what_was_fed(tmp_path: Path) -> None:
     onnx.save(models.onnx_model([node], {"a": types[1], "b": (TensorProto.FLOAT, ["K", 3])}, {"y": types[0]}), path)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("graphir.benchmark.read_model", unreadable)
-        patch.setattr("graphir.verification.inputs.sizes.BATCH", 5)
+        patch.setattr("graphir.inputs.sizes.BATCH", 5)
         with pytest.raises(VerificationError, match="onnxruntime failed to run the model") as caught:
             bench(path, batches=[2], seconds=QUICK)
     assert any("while timing on cpu with batch 2" in note for note in caught.value.__notes__)

@@ -10,7 +10,7 @@ import pytest
 
 import graphir
 from graphir.errors import ImportFailure, UnsupportedOpError
-from graphir.verification.inputs.sets import state_inputs
+from graphir.inputs.sets import state_inputs
 from tests.equivalence.test_onnx import distance
 from tests.requirements import missing
 from tests.tensorflow.written import write_models

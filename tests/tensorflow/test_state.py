@@ -12,8 +12,8 @@ import graphir
 from graphir.cli import main
 from graphir.decisions import DecisionKind
 from graphir.errors import ImportFailure
+from graphir.inputs.sets import state_inputs
 from graphir.structure.state import state_of
-from graphir.verification.inputs.sets import state_inputs
 from graphir.verification.verdict import Verdict
 from tests.equivalence.test_onnx import distance
 from tests.tensorflow.written import write_models

@@ -1,4 +1,4 @@
-"""Every handler of an exception in verification, and what a failure becomes there: never agreement."""
+"""Every handler of an exception in verification and in what draws its inputs: a failure never becomes agreement."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 import graphir.verification
 
 ROOT = Path(graphir.verification.__file__).parent
+INPUTS = ROOT.parent / "inputs"
 # What a failure becomes, by handler: module, function, exceptions.
 HANDLERS = {
     ("causes/layers.py", "_Inquiry.reproduce", "VerificationError"): "a note",
@@ -81,12 +82,12 @@ def below(node: ast.AST, seen: Seen, function: str = "") -> Iterator[tuple[str, 
 
 
 def in_verification(seen: Seen) -> set[tuple[str, str, str]]:
-    """Module, function and what is seen there, of all modules of verification."""
+    """Module, function and what is seen there, of all modules of verification and of `inputs`."""
     return {
-        (path.relative_to(ROOT).as_posix(), *found)
-        for path in sorted(ROOT.rglob("*.py"))
+        (path.relative_to(home).as_posix(), *found)
+        for home, folder in ((ROOT, ROOT), (INPUTS.parent, INPUTS)) for path in sorted(folder.rglob("*.py"))
         for found in below(ast.parse(path.read_text(encoding="utf-8")), seen)
-    }
+    }  # fmt: skip
 
 
 def test_every_handler_is_listed_with_what_a_failure_becomes() -> None:

@@ -15,14 +15,11 @@ PACKAGE = "graphir.verification"
 ROOT = Path(graphir.verification.__file__).parent
 # Words and choices that every room knows, then the rooms, each with what it may import before it.
 ROOMS = [
-    "verdict", "options", "progress", "numbers", "inputs", "running", "pairs", "regions", "grading", "report", "causes",
+    "verdict", "options", "progress", "numbers", "running", "pairs", "regions", "grading", "report", "causes",
 ]  # fmt: skip
 # What is imported against the order, each with the reason.
 EXCEPTIONS = {
-    ("inputs", "running"): "what inputs reach, and how large numbers become, is measured by runs",
     ("running", "report"): "a report says which reference judged",
-    ("progress", "inputs"): "the plan whose sets are counted",
-    ("options", "inputs"): "the types of what a user states",
 }
 
 

@@ -285,7 +285,7 @@ INDEXED = """{"nodes": [
 @pytest.mark.parametrize("shape", [(2, 50), ("N", 50)])
 def test_indices_are_drawn_from_their_table(shape: Any) -> None:
     from graphir.converters.mxnet.source import open_source
-    from graphir.verification.inputs.draws import make_feeds
+    from graphir.inputs.draws import make_feeds
 
     source = open_source(INDEXED, {"table": np.arange(12, dtype=np.float32).reshape(3, 4)})
     graph = source.to_graph({"rows": shape})
@@ -307,22 +307,22 @@ def open_inputs() -> Graph:
 
 
 def test_inputs_of_unknown_rank_are_asked_for_at_once(open_inputs: Graph) -> None:
-    from graphir.verification.inputs.draws import make_feeds
+    from graphir.inputs.draws import make_feeds
 
     with pytest.raises(VerificationError, match=r"open: b float32\[\.\.\.\], e .*, as in -i b:1,3 -i e:1,3$"):
         make_feeds(open_inputs)
 
 
 def test_sizes_without_a_name_are_made_up(open_inputs: Graph) -> None:
-    from graphir.verification.inputs.draws import make_feeds
+    from graphir.inputs.draws import make_feeds
 
     feeds = make_feeds(open_inputs, shapes={"b": (), "e": (7,)})
     assert [feeds[name].shape for name in "abcde"] == [(2, 540), (), (2,), (3, 32), (7,)]
 
 
 def test_made_up_sizes_fit_the_operators() -> None:
+    from graphir.inputs.draws import make_feeds
     from graphir.ops.elementwise import Add
-    from graphir.verification.inputs.draws import make_feeds
 
     graph = Graph()
     shapes: dict[str, tuple[Dim, ...]] = {"a": (UNKNOWN, UNKNOWN), "b": (64,)}

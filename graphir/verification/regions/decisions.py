@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 from graphir.analysis.ranges import possible_sides
 from graphir.errors import GraphirError
 from graphir.graph import Graph, Node
+from graphir.inputs.sets import Made
 from graphir.ops.control import If
 from graphir.ops.elementwise import Where
 from graphir.ops.traits import Decision
-from graphir.verification.inputs.sets import Made
 from graphir.verification.pairs.sides import Sides
 from graphir.verification.running.candidate import OnnxCandidate
 from graphir.verification.running.measured import unreached

@@ -14,12 +14,12 @@ import numpy as np
 from graphir.analysis.channels import Order, channel_moves, channel_order
 from graphir.arrays import Array
 from graphir.graph import Graph, Node, Value
+from graphir.inputs.draws import perturbed
 from graphir.ops.activation import LogSoftmax, Sigmoid, Softmax
 from graphir.ops.elementwise import Cast
 from graphir.ops.reduction import TopK
 from graphir.ops.shape import Shape
 from graphir.structure.extract import uses_of
-from graphir.verification.inputs.draws import perturbed
 from graphir.verification.numbers.compare import NOISE_FACTOR, Comparison, Floor
 from graphir.verification.numbers.limits import Limits
 from graphir.verification.numbers.local import BESIDE_ONE

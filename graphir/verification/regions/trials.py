@@ -22,9 +22,9 @@ from graphir.analysis.ranges import range_of
 from graphir.arrays import Array
 from graphir.errors import GraphirError
 from graphir.graph import Value
+from graphir.inputs.roles import table_of
+from graphir.inputs.sets import Made
 from graphir.ops.traits import Rounding
-from graphir.verification.inputs.roles import table_of
-from graphir.verification.inputs.sets import Made
 from graphir.verification.numbers.compare import LEAST_STEPS, Comparison
 from graphir.verification.numbers.limits import Limits
 from graphir.verification.numbers.local import local_limit, worst_channel

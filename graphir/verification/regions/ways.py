@@ -11,8 +11,8 @@ import numpy as np
 from graphir.analysis.diff import Row, Status
 from graphir.arrays import Array
 from graphir.graph import Value
+from graphir.inputs.roles import MOST_MET, compared_constants
 from graphir.ops.traits import Saturation
-from graphir.verification.inputs.roles import MOST_MET, compared_constants
 from graphir.verification.numbers.compare import Comparison
 
 from .parts import Segment

@@ -17,10 +17,10 @@ from graphir.arrays import Array
 from graphir.converters.session import lean_session
 from graphir.errors import ExportFailure, GraphirError, VerificationError
 from graphir.graph import Graph
+from graphir.inputs.given import Feeds, feeds_of
 from graphir.passes.pipelines import export
 from graphir.safety.isolation import subject
 from graphir.types import DType
-from graphir.verification.inputs.given import Feeds, feeds_of
 
 from .candidate import OnnxCandidate
 from .layouts import fitted_feeds

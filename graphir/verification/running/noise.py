@@ -11,7 +11,7 @@ import numpy as np
 
 from graphir.arrays import Array
 from graphir.graph import Graph
-from graphir.verification.inputs.draws import is_measured, perturbed
+from graphir.inputs.draws import is_measured, perturbed
 from graphir.verification.numbers.compare import same
 
 from .candidate import KEPT_SHARE, OnnxCandidate

@@ -12,8 +12,8 @@ from graphir.arrays import Array
 from graphir.converters.formats import Reference
 from graphir.errors import VerificationError
 from graphir.graph import Graph
+from graphir.inputs.files import npz_names, read_npz
 from graphir.safety.arguments import PathLike
-from graphir.verification.inputs.files import npz_names, read_npz
 from graphir.verification.options import MEMORY_BUDGET
 from graphir.verification.progress import Progress
 from graphir.verification.report import VerificationReport

@@ -11,7 +11,7 @@ from onnx import helper
 
 from graphir import ComparisonOptions, verify
 from graphir.verification.running.candidate import OnnxCandidate
-from tests.verification.inputs.test_input_sets import BOOL, FLOAT, INT64, UINT8, Side, Types, branches, make, saved
+from tests.inputs.test_input_sets import BOOL, FLOAT, INT64, UINT8, Side, Types, branches, make, saved
 from tests.verification.models import onnx_model
 
 X: Types = {"x": (FLOAT, ["N", 3])}

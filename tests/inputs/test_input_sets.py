@@ -14,8 +14,8 @@ from onnx import TensorProto, helper
 from graphir import verify
 from graphir.cli import main
 from graphir.errors import VerificationError
+from graphir.inputs.draws import DRAWS
 from graphir.verification import driver
-from graphir.verification.inputs.draws import DRAWS
 from graphir.verification.report import VerificationReport
 from tests.verification.models import onnx_model
 

@@ -12,9 +12,9 @@ from PIL import Image
 
 from graphir.errors import VerificationError
 from graphir.graph import Graph
+from graphir.inputs.given import FeedRequest, Feeds, plan_of
+from graphir.inputs.sets import FeedSet
 from graphir.types import DType, TensorType, parse_shape
-from graphir.verification.inputs.given import FeedRequest, Feeds, plan_of
-from graphir.verification.inputs.sets import FeedSet
 
 X = np.arange(24, dtype=np.float32).reshape(2, 3, 2, 2)
 

@@ -15,14 +15,14 @@ import graphir
 from graphir.converters.onnx import from_model
 from graphir.errors import OutOfMemory
 from graphir.graph import Graph
+from graphir.inputs.draws import EDGES, MASK, NORMAL, WIDE, Draw, make_feeds, perturbed
+from graphir.inputs.roles import Role, numbers_met, order_sensitive, role_of, table_of
+from graphir.inputs.sets import drawn_sets
+from graphir.inputs.sizes import OpenSizes
 from graphir.types import UNKNOWN, Dim, DType, TensorType, parse_shape, symbol
-from graphir.verification.inputs.draws import EDGES, MASK, NORMAL, WIDE, Draw, make_feeds, perturbed
-from graphir.verification.inputs.roles import Role, numbers_met, order_sensitive, role_of, table_of
-from graphir.verification.inputs.sets import drawn_sets
-from graphir.verification.inputs.sizes import OpenSizes
 from graphir.verification.running.candidate import OnnxCandidate
 from graphir.verification.running.noise import Rounding
-from tests.verification.inputs.test_input_sets import FLOAT, INT32, INT64, Side, Types, make
+from tests.inputs.test_input_sets import FLOAT, INT32, INT64, Side, Types, make
 from tests.verification.models import onnx_model
 
 FOUR = (NORMAL, EDGES, WIDE, MASK)
