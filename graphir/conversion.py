@@ -20,7 +20,7 @@ from graphir.decisions import DecisionKind
 from graphir.errors import ArgumentError, ExportFailure, GraphirError, ProviderError, VerificationError
 from graphir.passes.outcome import Outcome
 from graphir.report import ConversionReport
-from graphir.safety.arguments import PathLike, expect_mapping, short_forms, with_stated
+from graphir.safety.arguments import PathLike, expect, expect_mapping, short_forms, with_stated
 from graphir.safety.limits import Stated, bounded
 from graphir.safety.memory import memory_for
 from graphir.structure.record import record
@@ -125,9 +125,15 @@ def half_options(dtype: str | None, io_dtype: str, keep: Sequence[str]) -> HalfO
 @record
 class Simplification:
     """The smallest equal graph is wanted; with `fuse` operators of the opset are recognised in what spells them out,
-    which an old runtime may lack."""
+    which an old runtime may lack. Computed tensors that are no small constants may take `max_growth` bytes in all: half
+    of the 2 GiB that an ONNX file without files beside it can have."""
 
     fuse: bool = False
+    max_growth: int = 1 << 30
+
+    def __post_init__(self) -> None:
+        if expect(self.max_growth, int, "max_growth") < 0:
+            raise ArgumentError(f"max_growth: expected 0 bytes or more, found {self.max_growth}")
 
 
 @record
@@ -230,7 +236,7 @@ def _simplified(graph: Graph, how: Simplification, opset: int | None) -> tuple[G
 
     copy = clone(graph)
     operators = operators_at(graph, opset, RECOGNITIONS) if how.fuse else ()
-    return copy, smallest(onnx_evaluator(), operators).run(copy)
+    return copy, smallest(onnx_evaluator(), operators, how.max_growth).run(copy)
 
 
 def _convert_to_half(graph: Graph, half: HalfOptions, how: ComparisonOptions | None) -> Graph:

@@ -31,6 +31,7 @@ def simplify(
     target: PathLike,
     *,
     fuse: bool = False,
+    max_growth: int = Simplification.max_growth,
     verify: bool = True,
     opset: int | None = None,
     seconds: float = 2.0,
@@ -45,14 +46,16 @@ def simplify(
     """Write the smallest equal graph of a model as an .onnx file, and say what that saved.
 
     The model's inputs, outputs and opset stay, and no open size becomes a number. With `fuse` operators that the opset
-    has are recognised in what spells them out (LayerNormalization, Gelu, ...): an old runtime may lack them. With
-    `verify` the file is run and compared with the model (see `verify`); the report's `verification` holds the outcome,
-    and the file stays either way. `seconds` are spent on latencies, 0 measures none. The other arguments are as for
-    `convert`, whose errors are raised here too.
+    has are recognised in what spells them out (LayerNormalization, Gelu, ...): an old runtime may lack them. Results of
+    more than 65,536 elements that depend on constants alone are stored while they take `max_growth` bytes (1 GiB) in
+    all. With `verify` the file is run and compared with the model (see `verify`); the report's `verification` holds the
+    outcome, and the file stays either way. `seconds` are spent on latencies, 0 measures none. The other arguments are
+    as for `convert`, whose errors are raised here too.
     """
     chosen = with_stated(model_options, ModelOptions, "model_options", params=params, shapes=shapes)
     how = with_stated(comparison, ComparisonOptions, "comparison", feeds=feeds)
-    return simplify_model(source, target, Simplification(fuse), opset, seconds, chosen, Proof(how, verify), progress)
+    what, proof = Simplification(fuse, max_growth), Proof(how, verify)
+    return simplify_model(source, target, what, opset, seconds, chosen, proof, progress)
 
 
 def simplify_model(

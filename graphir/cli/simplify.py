@@ -18,6 +18,7 @@ from .options import (
     need_files,
     one_of,
 )
+from .sizes import size
 
 if TYPE_CHECKING:
     from .console import Console
@@ -44,6 +45,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--fuse", action="store_true",
         help="recognise operators that the opset has (LayerNormalization, Gelu, ...), which old runtimes may not have",
     )  # fmt: skip
+    parser.add_argument(
+        "--max-growth", metavar="SIZE", type=size, default=1 << 30,
+        help="bytes that computed constants of more than 65,536 elements may take in all (default 1GB)",
+    )  # fmt: skip
     group = parser.add_argument_group("proof")
     group.add_argument("--no-verify", action="store_true", help="do not run the result and the model to compare them")
     add_comparison_options(group)
@@ -64,9 +69,10 @@ def run(options: argparse.Namespace, console: Console) -> int:
     from graphir.simplification import simplify_model
 
     console.steps = ["reading", "simplifying", "writing", "verifying", "measuring"]
+    what = Simplification(options.fuse, options.max_growth)
+    proof = Proof(comparison_options(options, console.stage), not options.no_verify)
     report = simplify_model(
-        options.source, options.target, Simplification(options.fuse), options.opset, options.seconds,
-        model_options(options), Proof(comparison_options(options, console.stage), not options.no_verify),
+        options.source, options.target, what, options.opset, options.seconds, model_options(options), proof,
         console.stage,
     )  # fmt: skip
     with after_writing(options.target, "the report of it"):

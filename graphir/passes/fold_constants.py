@@ -24,7 +24,8 @@ from graphir.ops.selection import Compress, NonZero, Unique
 from graphir.ops.traits import Rounding
 from graphir.ops.work import is_open
 from graphir.safety.foreign_text import listing
-from graphir.tensor import Tensor
+from graphir.structure.record import mutable_record
+from graphir.tensor import Tensor, byte_size
 from graphir.types import UNKNOWN, Dim, DType, TensorType
 
 from .dead_code import remove_dead_code
@@ -38,21 +39,61 @@ BOUNDED = frozenset({NonZero, Compress, Unique})
 Arrays = dict[Value, NDArray[Any]]
 
 
-def fold_constants(graph: Graph, *, evaluator: Evaluator | None, limit: int = LIMIT) -> Outcome:
+@mutable_record
+class Budget:
+    """How large tensors may be: parameters have at most `limit` elements, as have results, but for `left` bytes, those
+    of larger results of all graphs and rounds together."""
+
+    limit: int = LIMIT
+    left: int = 0
+
+    def has(self, value: Value) -> bool:
+        """Return whether a value is a parameter that may be computed with."""
+        return value.tensor is not None and value.tensor.size <= self.limit
+
+    def allows(self, value: Value) -> bool:
+        """Return whether a result of known sizes may be computed."""
+        return _elements(value) <= self.limit or 0 < _bytes(value) <= self.left
+
+    def refused(self, nodes: Iterable[Node]) -> set[Node]:
+        """Return the nodes whose large results do not fit together. The smallest are taken: then more nodes fit."""
+        left, refused = self.left, set()
+        large = (value for node in nodes for value in node.outputs if _elements(value) > self.limit)
+        for value in sorted(large, key=_bytes):
+            left -= _bytes(value)
+            if left < 0 and value.producer is not None:
+                refused.add(value.producer)
+        return refused
+
+
+def _elements(value: Value) -> int:
+    """Return the number of elements, 0 where it is not known."""
+    count = value.type.elements() if isinstance(value.type, TensorType) else None
+    return count if isinstance(count, int) else 0
+
+
+def _bytes(value: Value) -> int:
+    """Return the bytes of the elements, 0 where they are not known."""
+    return 0 if value.dtype in (None, DType.STRING) else byte_size(value.dtype, (_elements(value),))
+
+
+def fold_constants(graph: Graph, *, evaluator: Evaluator | None, budget: Budget | None = None) -> Outcome:
     """Fold known integers and what depends on constants alone into parameters; without an evaluator, the former.
 
-    Nodes that take or give a tensor of more than `limit` elements are not computed, so that weights stay where they
-    are. Results keep their names; one that is an output becomes a copy of the constant. Where floats were computed
-    that is a decision. Linear in nodes. Raises what the evaluator raises, such as ProviderError where it is not there.
+    Nodes that take a parameter of more elements than the `budget` states are not computed, so that weights stay where
+    they are, and those that give larger tensors only as far as it goes (by default they do not). Results keep their
+    names; one that is an output becomes a copy of the constant. Where floats were computed that is a decision. Linear
+    in nodes. Raises what the evaluator raises, such as ProviderError where it is not there.
     """
-    outcome = fold_known(graph)
-    arrays = {} if evaluator is None else _Evaluation(graph, evaluator, limit).of_frontier()
+    outcome, budget = fold_known(graph), budget or Budget()
+    arrays = {} if evaluator is None else _Evaluation(graph, evaluator, budget).of_frontier()
     if evaluator is not None and arrays:
         floats = [value.name for value in arrays if value.dtype is not None and value.dtype.is_float]
         if floats:
             graph.decide(DecisionKind.CONSTANTS_COMPUTED, "-", f"by {evaluator.name}: {listing(floats, 5)}")
         for value, array in arrays.items():
             outcome.note(value.name, "it depends on constants alone")
+            budget.left -= array.nbytes if array.size > budget.limit else 0
             _replace(graph, value, array)
         remove_dead_code(graph)
     return outcome
@@ -73,30 +114,33 @@ def fold_known(graph: Graph) -> Outcome:
     return outcome
 
 
-def evaluated(
-    graph: Graph, wanted: Sequence[Value], evaluator: Evaluator | None, limit: int = LIMIT
-) -> Arrays:
+def evaluated(graph: Graph, wanted: Sequence[Value], evaluator: Evaluator | None) -> Arrays:
     """Return the elements of those of the wanted values that depend on constants alone and that the evaluator can
     compute.
 
     None without an evaluator. Raises what it raises.
     """
-    return {} if evaluator is None else _Evaluation(graph, evaluator, limit).of(wanted)
+    return {} if evaluator is None else _Evaluation(graph, evaluator, Budget()).of(wanted)
 
 
 def _numpy(value: Value, array: NDArray[Any]) -> object:
     return array.dtype if value.dtype is None else value.dtype.numpy()
 
 
-def _frontier(graph: Graph, limit: int, failed: set[Node]) -> list[Value]:
-    """Return the values that nodes of constants, besides those that failed, give to others, or to the outside."""
+def _frontier(graph: Graph, budget: Budget, failed: set[Node]) -> list[Value]:
+    """Return the values that nodes of constants, besides those that failed, give to others, or to the outside. Those
+    whose results the budget does not reach fail here."""
     inside: set[Node] = set()
     for node in graph.nodes:
         if node in failed or _is_copy_for_output(graph, node):
             continue
         operands = (value for value in node.inputs if value is not None)
-        if all(_is_constant(value, limit) or value.producer in inside for value in operands) and _is_fit(node, limit):
+        if all(budget.has(value) or value.producer in inside for value in operands) and _is_fit(node, budget):
             inside.add(node)
+    refused = budget.refused(inside)
+    if refused:
+        failed |= refused
+        return _frontier(graph, budget, failed)
     return [
         value
         for node in graph.nodes
@@ -106,7 +150,7 @@ def _frontier(graph: Graph, limit: int, failed: set[Node]) -> list[Value]:
     ]
 
 
-def _cone(wanted: Iterable[Value], limit: int) -> dict[Node, None]:
+def _cone(wanted: Iterable[Value], budget: Budget) -> dict[Node, None]:
     """Return the nodes that the wanted values are computed by, in order, of those that depend on constants alone."""
     verdicts: dict[Node, bool] = {}
     order: dict[Node, None] = {}
@@ -118,12 +162,12 @@ def _cone(wanted: Iterable[Value], limit: int) -> dict[Node, None]:
             continue
         before = [value.producer for value in node.inputs if value is not None and value.producer is not None]
         open_ones = [producer for producer in before if producer not in verdicts]
-        if open_ones and _is_fit(node, limit):
+        if open_ones and _is_fit(node, budget):
             stack.extend(open_ones)
             continue
         stack.pop()
-        verdicts[node] = _is_fit(node, limit) and all(
-            value is None or (_is_constant(value, limit) if value.producer is None else verdicts[value.producer])
+        verdicts[node] = _is_fit(node, budget) and all(
+            value is None or (budget.has(value) if value.producer is None else verdicts[value.producer])
             for value in node.inputs
         )
         if verdicts[node]:
@@ -131,8 +175,8 @@ def _cone(wanted: Iterable[Value], limit: int) -> dict[Node, None]:
     return order
 
 
-def _is_fit(node: Node, limit: int) -> bool:
-    """Return whether the node gives the same tensors each time, all of them small, and is little work.
+def _is_fit(node: Node, budget: Budget) -> bool:
+    """Return whether the node gives the same tensors each time, all of them of a fit size, and is little work.
 
     A result of unknown size may be of any, unless the operator gives no more than it takes; once what its size depends
     on is computed, the next round knows it. Texts have no size: a few nodes make them as long as memory.
@@ -142,17 +186,19 @@ def _is_fit(node: Node, limit: int) -> bool:
     if isinstance(node.op, Einsum) and is_empty(node.inputs):
         return False
     work = _work(node)
-    most = min(limit, LIMIT_OF_OPEN) if is_open(work) else limit
     for value in node.outputs:
         if value.dtype is DType.STRING or not isinstance(value.type, TensorType):
             return False
         count = value.type.elements()
-        if (count > most) if isinstance(count, int) else (type(node.op) not in BOUNDED):
+        if not isinstance(count, int):
+            if type(node.op) not in BOUNDED:
+                return False
+        elif (count > min(budget.limit, LIMIT_OF_OPEN)) if is_open(work) else not budget.allows(value):
             return False
     if is_open(work):
         types = [value.type for value in node.inputs if value is not None]
-        sizes = [type_.elements() for type_ in types if isinstance(type_, TensorType)]
-        return all(isinstance(size, int) and size <= LIMIT_OF_OPEN for size in sizes)
+        counts = [type_.elements() for type_ in types if isinstance(type_, TensorType)]
+        return all(isinstance(count, int) and count <= LIMIT_OF_OPEN for count in counts)
     return not isinstance(work, int) or work <= MOST_WORK
 
 
@@ -163,10 +209,6 @@ def _work(node: Node) -> Dim:
     results = tuple([value.type for value in node.outputs if isinstance(value.type, TensorType)])
     steps = node.op.work.steps(node.op, operands, results) if node.op.work is not None and results else 0
     return UNKNOWN if is_open(steps) else node.op.macs(operands, results) + steps
-
-
-def _is_constant(value: Value, limit: int) -> bool:
-    return value.tensor is not None and value.tensor.size <= limit
 
 
 def _is_copy_for_output(graph: Graph, node: Node) -> bool:
@@ -191,10 +233,10 @@ def _computable(nodes: Sequence[Node], known: Arrays) -> list[Node]:
 class _Evaluation:
     """The computation of parts of a graph that depend on constants alone; `failed` are nodes that nothing computes."""
 
-    def __init__(self, graph: Graph, evaluator: Evaluator, limit: int) -> None:
+    def __init__(self, graph: Graph, evaluator: Evaluator, budget: Budget) -> None:
         self.graph = graph
         self.evaluator = evaluator
-        self.limit = limit
+        self.budget = budget
         self.failed: set[Node] = set()
 
     def of_frontier(self) -> Arrays:
@@ -202,20 +244,22 @@ class _Evaluation:
         arrays: Arrays = {}
         count = -1
         while len(self.failed) > count:  # what a node without kernel takes is wanted, too, once that is known
+            wanted = _frontier(self.graph, self.budget, self.failed)
             count = len(self.failed)
-            arrays = self.of(_frontier(self.graph, self.limit, self.failed))
+            arrays = self.of(wanted)
         return arrays
 
     def of(self, wanted: Sequence[Value]) -> Arrays:
         """Return the elements of those of the wanted values that can be computed."""
-        nodes = _cone(wanted, self.limit)
+        nodes = _cone(wanted, self.budget)
         if not nodes:
             return {}
         targets = [value for value in wanted if value.producer is not None and value.producer in nodes]
         return {
             value: array
             for value, array in self._compute(list(nodes), targets, {}).items()
-            if array.size <= self.limit and array.dtype == _numpy(value, array)
+            if (array.size <= self.budget.limit or array.nbytes <= self.budget.left)
+            and array.dtype == _numpy(value, array)
         }
 
     def _compute(self, nodes: Sequence[Node], wanted: Sequence[Value], known: Arrays) -> Arrays:

@@ -120,14 +120,16 @@ def simplification() -> Pipeline:
     return Pipeline("simplification", (step(simplify),))
 
 
-def smallest(evaluator: Evaluator | None, operators: Collection[type[Operator]] = ()) -> Pipeline:
+def smallest(
+    evaluator: Evaluator | None, operators: Collection[type[Operator]] = (), growth: int = 0
+) -> Pipeline:
     """Return the steps to the smallest equal graph, subgraphs included.
 
     Further `operators` are recognised in what spells them out. Without `evaluator` constants that inference does not
-    know are left.
+    know are left. Computed tensors of more elements than a small constant has may take `growth` bytes in all.
     """
     from .common_subexpressions import merge_equal_nodes, share_parameters
-    from .fold_constants import fold_constants
+    from .fold_constants import Budget, fold_constants
     from .fold_pad import fold_pads
     from .fold_scales import fold_scales
     from .fusions import MERGES, fusions
@@ -144,7 +146,7 @@ def smallest(evaluator: Evaluator | None, operators: Collection[type[Operator]] 
         step(share_known_sizes),
         step(apply_rules, rules=SIZES),
         step(apply_rules, rules=NEUTRAL),
-        step(fold_constants, evaluator=evaluator),
+        step(fold_constants, evaluator=evaluator, budget=Budget(left=growth)),  # and before equal fills are one
         step(merge_equal_nodes),
         step(fold_pads),
         step(fold_scales),

@@ -8,16 +8,18 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from graphir.converters.onnx import to_model
 from graphir.errors import ProviderError
 from graphir.graph import Graph
 from graphir.ops.elementwise import Add, Identity, Neg
 from graphir.ops.shape import Shape
 from graphir.passes.fold_constants import evaluated, fold_known
+from graphir.passes.pipelines import smallest
 from graphir.runtime import evaluate
 from graphir.tensor import Tensor
 from graphir.types import DType
 from tests.ops.rule import tensor
-from tests.passes.written import EVALUATOR, fold, graph_of, lowered, operators, unchanged
+from tests.passes.written import EVALUATOR, fold, graph_of, lowered, model_of, operators, run, unchanged
 
 FOLDED = [
     # text, operators left, decisions
@@ -76,6 +78,28 @@ def test_weights_beyond_the_limit_are_not_read() -> None:
     weight = graph.add_parameter("w", Tensor.computed(DType.FLOAT32, (300, 300), explode))
     graph.set_outputs([graph.add(Add(), graph.add_input("x", tensor("float32[300, 300]")), graph.add(Neg(), weight))])
     assert not fold(graph)
+
+
+FILLS = """g (float[300,300] x, bool c) => (float[300,300] y, float[300,300] z)
+    <int64[2] n = {300, 300}, int64[2] m = {700, 300}, int64[1] front = {0}, int64[1] end = {300}> {
+    small = ConstantOfShape(n)  large = ConstantOfShape(m)  a = Add(x, small)
+    b = MatMul(large, a)  s = Slice(b, front, end)  y = Add(s, small)
+    z = If (c) <then_branch = one () => (float[300,300] t) { f = ConstantOfShape(n) t = Add(x, f) },
+    else_branch = two () => (float[300,300] u) { u = Neg(x) }> }"""
+BYTES = 4 * 300 * 300
+
+
+@pytest.mark.parametrize(
+    ("growth", "fills", "in_branch"),
+    [(0, 2, 1), (BYTES - 1, 2, 1), (BYTES, 2, 0), (2 * BYTES, 1, 0), (4 * BYTES, 1, 0), (5 * BYTES, 0, 0)],
+)
+def test_large_results_share_one_budget_and_the_smallest_come_first(growth: int, fills: int, in_branch: int) -> None:
+    graph, before = graph_of(FILLS), run(model_of(FILLS))
+    smallest(EVALUATOR, growth=growth).run(graph, check=True)
+    inner = [node.op.name for node in graph.nodes for part in node.subgraphs for node in part.nodes]
+    counts = (operators(graph).split().count("ConstantOfShape"), inner.count("ConstantOfShape"))
+    assert counts == (fills, in_branch)
+    np.testing.assert_equal(run(to_model(graph)), before)
 
 
 def test_a_node_without_kernel_stays_and_the_rest_is_folded() -> None:
