@@ -2,38 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from graphir.converters.kernel.dropout import dropped
 from graphir.converters.kernel.refusals import Refusal
 from graphir.converters.tensorflow.files.records import Endpoint
 from graphir.converters.tensorflow.importing.context import Imported, ImportNode
 from graphir.converters.tensorflow.keras.context import Layer
 from graphir.decisions import DecisionKind
-from graphir.ops.activation import Dropout
 from graphir.ops.normalization import BatchNormalization
 from graphir.ops.shape import Transpose
-from graphir.types import DType
 
 # Layers that act in training only, in a way that the graph has no operator for.
 LEFT_OUT = (
-    "AlphaDropout", "GaussianDropout", "GaussianNoise", "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D",
+    "AlphaDropout", "GaussianDropout", "GaussianNoise",
     *(f"Random{name}" for name in ("Brightness", "Contrast", "Flip", "Rotation", "Translation", "Zoom")),
 )  # fmt: skip
 
 
 def dropout(layer: Layer) -> Endpoint:
-    """Dropout with the rate of the layer. Masks that are shared along axes are left out."""
-    if layer.config.get("noise_shape"):
-        return left_out(layer)
-    return layer.apply(_import_dropout, "dropout", [layer.data], rate=float(layer.config.get("rate", 0.5)))
+    """Dropout with the rate of the layer; its mask is shared along axes where `noise_shape` states 1. Other sizes there
+    are those of the data."""
+    return _drop(layer, [axis for axis, size in enumerate(layer.config.get("noise_shape") or ()) if size == 1])
 
 
-def _import_dropout(node: ImportNode) -> Imported:
-    return node.emit(Dropout(), node.input(0), node.constant(node.attrs["rate"], DType.FLOAT32))
+def spatial_dropout(layer: Layer) -> Endpoint:
+    """Dropout of whole channels: its mask is shared along the axes of space."""
+    space = int(layer.class_name[-2])
+    first = 2 if layer.channels_first else 1
+    return _drop(layer, range(first, first + space))
+
+
+def _drop(layer: Layer, shared: Sequence[int]) -> Endpoint:
+    rate = float(layer.config.get("rate", 0.5))
+    return layer.apply(partial(_import_dropout, rate, shared), "dropout", [layer.data])
+
+
+def _import_dropout(rate: float, shared: Sequence[int], node: ImportNode) -> Imported:
+    return dropped(node, node.input(0), rate, shared)
 
 
 def left_out(layer: Layer) -> Endpoint:
@@ -92,5 +102,6 @@ def _import_batch_normalization(
 LAYERS: Mapping[str, Callable[[Layer], Any]] = {
     "BatchNormalization": batch_normalization,
     "Dropout": dropout,
+    **{f"SpatialDropout{space}D": spatial_dropout for space in (1, 2, 3)},
     **dict.fromkeys(LEFT_OUT, left_out),
 }

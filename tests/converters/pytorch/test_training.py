@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from graphir.cli import main
+from graphir.converters.mxnet import mx
 from tests.converters.pytorch.running import imported, need_torch, run_keras
 
 pytestmark = pytest.mark.live
@@ -138,7 +139,7 @@ keras.utils.set_random_seed(0)
 image = keras.Input((9, 11, 3))
 x = layers.Conv2D(8, 3, strides=2, padding="same", use_bias=False)(image)
 x = layers.BatchNormalization(momentum=0.8, name="bn1")(x)
-x = layers.SpatialDropout2D(0.0, name="channels")(layers.ReLU()(x))
+x = layers.SpatialDropout2D(0.0, name="channels")(layers.GaussianNoise(0.0, name="noise")(layers.ReLU()(x)))
 x = layers.BatchNormalization(scale=False, center=False, name="bn2")(layers.DepthwiseConv2D(3, name="depthwise")(x))
 x = layers.Dropout(0.25, name="drop")(layers.GlobalAveragePooling2D()(x))
 model = keras.Model(image, layers.Dense(7, activation="softmax", name="scores")(x))
@@ -167,7 +168,7 @@ def test_batch_normalization_and_dropout_of_keras_stay(tmp_path: Path) -> None:
     assert "nn.BatchNorm2d(8, eps=0.001, momentum=0.2)" in text
     assert "momentum=0.01" in text
     assert "nn.Dropout(0.25)" in text
-    assert "It is written for training, which will miss:\n- channels/inference: SpatialDropout2D" in text
+    assert "It is written for training, which will miss:\n- noise/inference: GaussianNoise" in text
     net = module.load()
     frozen = [name for name, weight in net.named_parameters() if not weight.requires_grad]
     assert frozen == ["bn2_normalized.weight", "bn2_normalized.bias"]
@@ -237,3 +238,57 @@ def test_global_statistics_of_mxnet_stay(mxnet: ModuleType, fixed: bool, tmp_pat
         gradient = net.get_parameter(name).grad.numpy()
         np.testing.assert_allclose(gradient, executor.grad_dict[name].asnumpy(), rtol=0, atol=1e-4)
     assert all((tensor == before[name]).all() for name, tensor in net.state_dict().items())
+
+
+DATA = mx.sym.Variable("data")
+
+
+@pytest.mark.parametrize(("axes", "same"), [((2, 3), (2, 3)), ((1,), (1,)), ((0, -1), (0, 3))])
+def test_masks_of_mxnet_are_the_same_along_axes(tmp_path: Path, axes: tuple[int, ...], same: tuple[int, ...]) -> None:
+    need_torch()
+    import torch
+
+    path = tmp_path / "net-symbol.json"
+    mx.sym.Dropout(DATA, p=0.4, axes=axes, name="drop").save(str(path))
+    assert main(["convert", str(path), str(tmp_path / "mask_net.py"), "--training", "--input", "data:N,8,9,10"]) == 0
+    check_mask(imported(tmp_path / "mask_net.py").load(), torch.ones(6, 8, 9, 10), 0.4, same)
+
+
+LAYERS = {
+    "SpatialDropout1D": ("layers.SpatialDropout1D(0.25)", (9, 10), (1,)),
+    "SpatialDropout2D": ("layers.SpatialDropout2D(0.25)", (8, 9, 10), (1, 2)),
+    "channels first": ("layers.SpatialDropout2D(0.25, data_format='channels_first')", (8, 9, 10), (2, 3)),
+    "noise_shape": ("layers.Dropout(0.25, noise_shape=(None, 1, 10))", (9, 10), (1,)),
+}
+KERAS_MASKS = """
+import keras
+from keras import layers
+for place, (text, shape) in enumerate({models!r}):
+    image = keras.Input(shape)
+    keras.Model(image, eval(text)(image)).save(f"mask{{place}}.keras")
+"""
+
+
+def test_masks_of_keras_are_the_same_along_axes(tmp_path: Path) -> None:
+    need_torch()
+    import torch
+
+    run_keras(KERAS_MASKS.format(models=[row[:2] for row in LAYERS.values()]), tmp_path)
+    for place, (_, shape, same) in enumerate(LAYERS.values()):
+        path = tmp_path / f"keras_mask{place}.py"
+        assert main(["convert", str(tmp_path / f"mask{place}.keras"), str(path), "--training"]) == 0
+        check_mask(imported(path).load(), torch.ones(6, *shape), 0.25, same)
+
+
+def check_mask(net: Any, ones: Any, rate: float, same: tuple[int, ...]) -> None:
+    """Ones behind a Dropout differ between elements that the axes tell apart, and are the same along the others."""
+    import torch
+
+    torch.manual_seed(0)
+    with torch.no_grad():
+        kept = net(ones)
+        assert torch.equal(net.eval()(ones), ones)
+    torch.testing.assert_close(kept.unique(), torch.tensor([0, 1 / (1 - rate)]))
+    for axis in range(ones.dim()):
+        is_same = bool((kept == kept.narrow(axis, 0, 1)).all())
+        assert is_same == (axis in same), axis

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from graphir.converters.kernel.dropout import dropped
 from graphir.converters.mxnet.importing.context import ImportFunction, ImportNode
 from graphir.converters.mxnet.importing.ops.integers import import_sigmoid as sigmoid_of_integers
 from graphir.converters.mxnet.importing.ops.integers import is_integer, with_integers
@@ -220,13 +221,11 @@ def import_softmax_activation(node: ImportNode) -> Value:
 
 
 def import_dropout(node: ImportNode) -> Value:
-    """Dropout: nothing at inference, unless it is to stay for training. Masks shared along `axes` are left out."""
-    always, axes = node.attrs["mode"] == "always", node.attrs["axes"]
-    if node.training and not always and not axes:
-        return node.emit(ir.Dropout(), node.input(0), node.constant(node.attrs["p"], DType.FLOAT32))
+    """Dropout: nothing at inference, unless it is to stay for training."""
+    always = node.attrs["mode"] == "always"
+    if node.training and not always:
+        return dropped(node, node.input(0), node.attrs["p"], node.attrs["axes"] or ())
     text = f"p {node.attrs['p']:.6g}, without effect at inference"
-    if node.training and axes:
-        text += f"; masks that are the same along the axes {list(axes)} are not kept"
     if always:
         text = f"p {node.attrs['p']:.6g} in mode always: MXNet drops at random at inference too, this graph never does"
     node.decide(DecisionKind.DROPOUT_REMOVED, text)
