@@ -27,7 +27,7 @@ def open_model(
         return open_bytes(source)
     path = Path(source)
     if path.is_dir() or path.suffix == ".meta" or _is_saved_model(path):
-        from graphir.converters.tensorflow.files.saved_model import open_meta_graph, open_saved_model
+        from graphir.converters.tensorflow.saved_model import open_meta_graph, open_saved_model
 
         if path.suffix == ".meta" and path.is_file():
             return open_meta_graph(path, signature, outputs)

@@ -53,12 +53,12 @@ class Box:
         self.high = max((child.high for child in inside), default=self.title)
 
 
-def tree_of(graph: Graph, *, most: int = MOST, like: Mapping[Node, Node] | None = None) -> Box:
-    """Return the tree of a graph. A row of boxes that is longer than `most` is collapsed. `like` holds nodes of another
+def tree_of(graph: Graph, *, like: Mapping[Node, Node] | None = None) -> Box:
+    """Return the tree of a graph. A row of boxes that is longer than `MOST` is collapsed. `like` holds nodes of another
     graph for those that are to be taken for them, so that two graphs that differ in little are collapsed alike. Near
     linear in nodes.
     """
-    root = Box("graph", graph.name, children=_row(graph, most, like or {}), leaves=0)
+    root = Box("graph", graph.name, children=_row(graph, MOST, like or {}), leaves=0)
     root.leaves = sum(child.leaves for child in root.children)
     pending = [root]
     while pending:

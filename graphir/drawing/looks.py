@@ -260,14 +260,14 @@ def title_lines(text: str, room: float) -> list[str]:
     return lines or [""]
 
 
-def fit_words(text: str, *, small: bool = True) -> str:
+def fit_words(text: str) -> str:
     """Return words that fit into a box: of many the last are omitted, of a long one the middle."""
     words = in_one_line(text)[:400].split(" ")
-    if text_width(" ".join(words), small=small) <= ROOM:
+    if text_width(" ".join(words), small=True) <= ROOM:
         return " ".join(words)
-    while len(words) > 1 and text_width(f"{' '.join(words)} ..", small=small) > ROOM:
+    while len(words) > 1 and text_width(f"{' '.join(words)} ..", small=True) > ROOM:
         words.pop()
-    return f"{' '.join(words)} .." if len(words) > 1 else fit_text(words[0], small=small)
+    return f"{' '.join(words)} .." if len(words) > 1 else fit_text(words[0], small=True)
 
 
 def fit_text(text: str, *, small: bool = False, room: float = ROOM) -> str:

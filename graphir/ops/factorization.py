@@ -26,16 +26,16 @@ def _matrices(operand: TensorType, name: str) -> tuple[Shape, Dim, Dim] | None:
     return operand.shape[:-2], operand.shape[-2], operand.shape[-1]
 
 
-def _squares(operand: TensorType, name: str = "A") -> tuple[Shape, Dim] | None:
+def _squares(operand: TensorType) -> tuple[Shape, Dim] | None:
     """Return the batch and the size. Raises ShapeError for matrices that are not square."""
-    dims = _matrices(operand, name)
+    dims = _matrices(operand, "A")
     if dims is None:
         return None
     try:
         return dims[0], unify_dim(dims[1], dims[2])
     except ShapeError:
         raise ShapeError(
-            f"{name} has the shape {format_shape(operand.shape)}, expected square matrices"
+            f"A has the shape {format_shape(operand.shape)}, expected square matrices"
         ) from None
 
 

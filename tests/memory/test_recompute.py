@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from graphir.analysis.memory.recompute import integer
-from graphir.analysis.memory.recompute.cuts import crossings, cut, least_work, narrow_places, plan_by_cuts, walk
+from graphir.analysis.memory.recompute.cuts import crossings, cut, least_work, narrow_places, twice_by, walk
 from graphir.analysis.memory.recompute.problem import Choice, Problem, chain, evaluate, keep_all
 from graphir.errors import GraphirError
 from tests.growth import is_near_linear
@@ -60,8 +60,6 @@ def test_the_optimum_is_that_of_trying_everything(seed: int) -> None:
         assert cheapest is not None
         assert (cheapest.choice.work, cheapest.choice.peak <= budget) == (work, True)
         assert least_work(problem, budget) <= work + 1e-9
-        by_cuts = plan_by_cuts(problem, budget)
-        assert by_cuts is None or (by_cuts.peak <= budget and by_cuts.work >= work)
     assert integer.solve(problem, least - 1, 30.0) is None
 
 
@@ -77,39 +75,16 @@ def test_a_solver_out_of_time_says_how_far_it_is() -> None:
     assert found is None or found.is_optimal or found.bound < found.choice.peak
 
 
-@pytest.mark.parametrize("count, times", [(100, 3), (1000, 10), (10_000, 30)])
-def test_a_chain_takes_memory_like_the_root_of_its_length(count: int, times: int) -> None:
-    problem = chain([MIB] * count)
-    everything, least = keep_all(problem), plan_by_cuts(problem)
-    assert least is not None
-    assert everything.peak == (count + 2) * MIB
-    assert least.peak * times < everything.peak
-    assert least.work < count
-
-
-def test_a_long_chain_is_planned_in_near_linear_time() -> None:
+def test_the_cuts_of_a_long_chain_are_found_in_near_linear_time() -> None:
     problems = {count: chain([MIB] * count) for count in (LONG // 10, LONG)}
-    assert is_near_linear(lambda count: plan_by_cuts(problems[count]), *problems)
+    assert is_near_linear(lambda count: cut(problems[count], crossings(problems[count]), count * MIB // 3), *problems)
     problem = problems[LONG]
-    third = plan_by_cuts(problem, LONG * MIB // 3)
-    least = plan_by_cuts(problem)
-    assert third is not None
-    assert least is not None
-    assert third.peak <= LONG * MIB // 3
-    assert third.work <= LONG * 0.67
+    cuts = cut(problem, crossings(problem), LONG * MIB // 3)
+    assert cuts is not None
+    planned = evaluate(problem, twice_by(problem, crossings(problem), cuts))
+    assert planned.peak <= LONG * MIB // 2 < keep_all(problem).peak
+    assert planned.work <= LONG
     assert least_work(problem, LONG * MIB // 3) == pytest.approx(LONG * 2 / 3, rel=0.01)
-    assert least.peak < 800 * MIB
-
-
-def test_a_budget_that_nothing_fits() -> None:
-    assert plan_by_cuts(chain([MIB] * 30), 2 * MIB) is None
-
-
-def test_a_budget_that_everything_fits_runs_nothing_twice() -> None:
-    problem = chain([MIB] * 30)
-    found = plan_by_cuts(problem, 100 * MIB)
-    assert found == keep_all(problem)
-    assert found.work == 0
 
 
 def test_what_runs_once_keeps_what_its_backward_step_reads() -> None:

@@ -202,10 +202,8 @@ class ListReader:
         return list(names)
 
 
-def write_list(
-    file: IO[bytes], arrays: Mapping[str, Tensor], *, np_shape: bool, layout: str = "V2", named: bool = True
-) -> None:
-    """Write the container with arrays of a layout: V0, V1 or V2, and V3 whatever it says under `np_shape`.
+def write_list(file: IO[bytes], arrays: Mapping[str, Tensor], *, np_shape: bool, named: bool = True) -> None:
+    """Write the container with arrays of the layout V2, under `np_shape` V3.
 
     Without `named` the file holds a list, in the mapping's order. Raises ExportFailure before anything is written.
     """
@@ -215,11 +213,9 @@ def write_list(
             raise ExportFailure(f"array {name!r} is {tensor.type}; a .params file holds only {known}")
         if not np_shape and 0 in (tensor.shape or (0,)):
             raise ExportFailure(f"array {name!r} is {tensor.type}: scalars and empty arrays need np_shape=True")
-        if layout == "V0" and max(tensor.shape) >= 1 << 32:
-            raise ExportFailure(f"array {name!r} is {tensor.type}: a size of the layout V0 has 32 bits")
     file.write(struct.pack("<QQQ", LIST_MAGIC, 0, len(arrays)))
     for tensor in arrays.values():
-        file.write(_header("V3" if np_shape else layout, tensor))
+        file.write(_header(_V3 if np_shape else _V2, tensor))
         tensor.write_to(file)
     file.write(_U64.pack(len(arrays) if named else 0))
     for name in arrays if named else ():
@@ -227,12 +223,7 @@ def write_list(
         file.write(_U64.pack(len(raw)) + raw)
 
 
-def _header(layout: str, tensor: Tensor) -> bytes:
+def _header(magic: int, tensor: Tensor) -> bytes:
     """Return what stands before an array's elements: its layout, shape, device (the first CPU) and element type."""
     ndim = len(tensor.shape)
-    end = (1, 0, _FLAGS[tensor.dtype])
-    if layout == "V0":
-        return struct.pack(f"<I{ndim}Iiii", ndim, *tensor.shape, *end)
-    if layout == "V1":
-        return struct.pack(f"<II{ndim}qiii", _V1, ndim, *tensor.shape, *end)
-    return struct.pack(f"<Iii{ndim}qiii", _V3 if layout == "V3" else _V2, 0, ndim, *tensor.shape, *end)
+    return struct.pack(f"<Iii{ndim}qiii", magic, 0, ndim, *tensor.shape, 1, 0, _FLAGS[tensor.dtype])

@@ -148,19 +148,18 @@ def write_params(
     arrays: Mapping[str, np.ndarray[Any, Any] | Tensor],
     *,
     np_shape: bool = False,
-    layout: str = "V2",
     named: bool = True,
 ) -> None:
     """Write arrays as MXNet 1.9.1's `mx.nd.save` does, names as given (`arg:`/`aux:` included by the caller).
 
-    `np_shape` writes V3 arrays, which may be scalars or empty; MXNet reads them only with np_shape on. `layout` V1 is
-    what MXNet 0.11 reads, V0 what older ones do. Without `named` the file holds a list. Weights are streamed; the file
-    appears under its name when it is complete. Raises ExportFailure for element types that the format lacks, for
-    scalars and empty arrays without `np_shape`, and when the file cannot be written.
+    `np_shape` writes V3 arrays, which may be scalars or empty; MXNet reads them only with np_shape on. Without `named`
+    the file holds a list. Weights are streamed; the file appears under its name when it is complete. Raises
+    ExportFailure for element types that the format lacks, for scalars and empty arrays without `np_shape`, and when the
+    file cannot be written.
     """
     tensors = {name: Tensor.of(array) for name, array in arrays.items()}
     with replacing(path) as (file,):
-        write_list(file, tensors, np_shape=np_shape, layout=layout, named=named)
+        write_list(file, tensors, np_shape=np_shape, named=named)
 
 
 __all__ = [

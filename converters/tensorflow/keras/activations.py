@@ -107,11 +107,6 @@ def leaky_re_lu(layer: Layer) -> Endpoint:
     return layer.add("LeakyRelu", "relu", [layer.data], alpha=float(slope))
 
 
-def elu(layer: Layer) -> Endpoint:
-    """Return x, below zero alpha * (exp(x) - 1)."""
-    return layer.apply(ir.Elu(float(layer.config.get("alpha", 1.0))), "elu", [layer.data])
-
-
 def thresholded_re_lu(layer: Layer) -> Endpoint:
     """Return x above theta, else 0."""
     return layer.apply(ir.ThresholdedRelu(float(layer.config.get("theta", 1.0))), "relu", [layer.data])
@@ -161,7 +156,7 @@ def hide_scores(node: ImportNode, scores: Value, mask: Value, *, replaced: bool)
 
 LAYERS: Mapping[str, Callable[[Layer], Any]] = {
     "Activation": lambda layer: activated(layer, layer.data),
-    "ELU": elu,
+    "ELU": lambda layer: layer.apply(ir.Elu(float(layer.config.get("alpha", 1.0))), "elu", [layer.data]),
     "LeakyReLU": leaky_re_lu,
     "PReLU": p_re_lu,
     "ReLU": re_lu,

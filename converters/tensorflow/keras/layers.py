@@ -173,11 +173,6 @@ def _channels_last(node: ImportNode) -> Imported:
     return value if rank < 3 else node.emit(Transpose((0, *range(2, rank), 1)), value)
 
 
-def reshape(layer: Layer) -> Endpoint:
-    """Return the data with other sizes behind the batch."""
-    return _reshape(layer, layer.data, layer.config["target_shape"])
-
-
 def repeat_vector(layer: Layer) -> Endpoint:
     """Return (N, C) as (N, n, C)."""
     wide = layer.add("ExpandDims", "expanded", [layer.data, layer.constant("axis", 1)])
@@ -248,7 +243,7 @@ LAYERS: dict[str, Callable[[Layer], Any]] = {
     "Permute": permute,
     "RepeatVector": repeat_vector,
     "Rescaling": rescaling,
-    "Reshape": reshape,
+    "Reshape": lambda layer: _reshape(layer, layer.data, layer.config["target_shape"]),
     "SpatialDropout1D": same,
     "SpatialDropout2D": same,
     "SpatialDropout3D": same,

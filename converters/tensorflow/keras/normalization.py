@@ -21,8 +21,8 @@ from graphir.tensor import Tensor
 from graphir.types import DType
 
 
-def _read_axes(layer: Layer, default: int = -1) -> list[int]:
-    axes = layer.config.get("axis", default)
+def _read_axes(layer: Layer) -> list[int]:
+    axes = layer.config.get("axis", -1)
     return [axes] if isinstance(axes, int) else list(axes)
 
 

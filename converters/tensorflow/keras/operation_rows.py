@@ -129,11 +129,6 @@ def _variance(layer: Layer, data: Endpoint) -> Endpoint:
     return _reduce("Mean", layer.add("Square", "squares", [centered]), layer, "variance")
 
 
-def deviation(layer: Layer) -> Endpoint:
-    """Return the root of the variance."""
-    return layer.add("Sqrt", "value", [_variance(layer, _to_float(layer))])
-
-
 def moments(layer: Layer) -> list[Endpoint]:
     """Return mean and variance."""
     data = _to_float(layer)
@@ -288,7 +283,7 @@ ROWS: Mapping[str, Build] = {
     "Ptp": spread,
     "Round": round_to_even,
     "SoftShrink": _make_number_row("threshold", lambda number: act.Shrink(number, number)),
-    "Std": deviation,
+    "Std": lambda layer: layer.add("Sqrt", "value", [_variance(layer, _to_float(layer))]),
     "TopK": top_k,
     "Trunc": truncate,
     "Var": lambda layer: _variance(layer, _to_float(layer)),

@@ -95,10 +95,10 @@ def _make_boolean_reduction(op: str) -> Build:
     return build
 
 
-def _make_along_axis(cls: type[Operator], usual: int = -1) -> Build:
+def _make_along_axis(cls: type[Operator]) -> Build:
     def build(layer: Layer) -> Endpoint:
         axis = argument(layer, 1, "axis")
-        return layer.apply(cls(usual if axis is None else axis), "value", [tensor_argument(layer)])
+        return layer.apply(cls(-1 if axis is None else axis), "value", [tensor_argument(layer)])
 
     return build
 

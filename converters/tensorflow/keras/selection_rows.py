@@ -127,11 +127,6 @@ def diagonal(layer: Layer) -> Endpoint:
     return layer.add("MatrixDiagPartV2", "diagonal", [data, *operands])
 
 
-def trace(layer: Layer) -> Endpoint:
-    """Return the sums of the diagonals."""
-    return layer.add("Sum", "value", [diagonal(layer), layer.constant("last", [-1])], keep_dims=False)
-
-
 def _segments(kind: str) -> Build:
     """Return the rows of each segment combined. Keras counts segments in another way where their number is not
     stated."""
@@ -192,5 +187,5 @@ SELECTION_ROWS: Mapping[str, Build] = {
     "Sort": _make_sort_row(0),
     "Take": take,
     "TakeAlongAxis": take_along_axis,
-    "Trace": trace,
+    "Trace": lambda layer: layer.add("Sum", "value", [diagonal(layer), layer.constant("last", [-1])], keep_dims=False),
 }

@@ -211,11 +211,6 @@ def vdot(layer: Layer) -> Endpoint:
     return layer.add("Sum", "value", [products, layer.constant("axes", [0])], keep_dims=False)
 
 
-def ravel(layer: Layer) -> Endpoint:
-    """Return all elements in one axis."""
-    return flatten(layer, tensor_argument(layer))
-
-
 def append(layer: Layer) -> Endpoint:
     """Return one value behind another, along an axis or all elements of both."""
     pair, axes = align_operands(layer), stated_axes(layer)
@@ -315,7 +310,7 @@ SHAPE_ROWS: Mapping[str, Build] = {
     "OneHot": one_hot,
     "Outer": outer,
     "Pad": pad,
-    "Ravel": ravel,
+    "Ravel": lambda layer: flatten(layer, tensor_argument(layer)),
     "Repeat": repeat,
     "Roll": roll,
     "Rot90": rotate,

@@ -36,10 +36,6 @@ _WINDOWS = ("strides", "dilations", "ksize", "ksizes", "rates")
 _DTYPES = frozenset(NAMES.values())
 
 
-def _is_dtype(value: object) -> bool:
-    return isinstance(value, DType) or (isinstance(value, str) and value in _DTYPES)
-
-
 def _is_shape(value: object) -> bool:
     if value is None:
         return True
@@ -56,7 +52,7 @@ _KINDS: Mapping[str, Callable[[object], bool]] = {
     "shape": _is_shape,
     "string": lambda value: isinstance(value, str | bytes),
     "tensor": lambda value: isinstance(value, Tensor),
-    "type": _is_dtype,
+    "type": lambda value: isinstance(value, DType) or (isinstance(value, str) and value in _DTYPES),
 }
 # What graphs have besides the schema's attributes, and is read.
 _OTHERS = {"_output_shapes": "list(shape)"}
@@ -161,7 +157,7 @@ def _signature(arguments: Iterable[Argument]) -> str:
     return ", ".join(listed) or "none"
 
 
-def check_edges(nodes: Mapping[str, TFNode], path: object = None) -> None:
+def check_edges(nodes: Mapping[str, TFNode]) -> None:
     """Raise FormatError for an input that its producer has no such result for, or one of another dtype.
 
     Inputs of nodes that are not among these are left to whoever looks for them.
@@ -181,7 +177,7 @@ def check_edges(nodes: Mapping[str, TFNode], path: object = None) -> None:
                 results[endpoint.node] = output_types(producer.op, producer.attrs) if known else None
             fault = _edge_fault(endpoint, wanted, producer.op, results[endpoint.node])
             if fault:
-                raise FormatError(f"node {node.name} ({node.op}): input {slot} {fault}", path=path)
+                raise FormatError(f"node {node.name} ({node.op}): input {slot} {fault}")
 
 
 def _edge_fault(endpoint: Endpoint, wanted: Any, op: str, types: list[Any] | None) -> str:

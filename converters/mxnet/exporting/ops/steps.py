@@ -33,10 +33,10 @@ def held(node: AnyNode, slot: int = 0) -> DType:
     return held_dtype(node.dtype(slot))
 
 
-def computing(node: AnyNode, slot: int = 0) -> DType:
+def computing(node: AnyNode) -> DType:
     """Return the dtype of floats in which to compute: float32 for float16, of which MXNet's CPU has neither products
     nor sums without loss, and for integers."""
-    return DType.FLOAT64 if held(node, slot) is DType.FLOAT64 else DType.FLOAT32
+    return DType.FLOAT64 if held(node) is DType.FLOAT64 else DType.FLOAT32
 
 
 def wide(node: AnyNode, slot: int) -> Entry:

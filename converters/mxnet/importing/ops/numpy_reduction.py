@@ -45,24 +45,24 @@ ACCUMULATORS = {
 OF_BOOL = (DType.INT32, DType.INT64, DType.FLOAT32, DType.FLOAT64)
 
 
-def axes_of(node: ImportNode, data: Value, name: str = "axis", scalar: bool = True) -> Axes:
+def axes_of(node: ImportNode, data: Value, scalar: bool = True) -> Axes:
     """Return the axes to reduce, from the front where the rank is known; None for all of them, () for none.
 
     Data without axes has none to reduce, whatever the attribute says, where `scalar` allows that.
     """
-    axis = node.attrs[name]
+    axis = node.attrs["axis"]
     if axis is None:
         return None
     axes: tuple[int, ...] = (axis,) if isinstance(axis, int) else tuple(axis)
     if None in axes:
-        node.refuse(f"{name} {axis} leaves an axis open")
+        node.refuse(f"axis {axis} leaves an axis open")
     if data.rank is None:
         return axes
     if data.rank == 0 and scalar and all(axis in (0, -1) for axis in axes):
         return ()
     result = tuple(sorted(node.axis(axis, data.rank) for axis in axes))
     if len(set(result)) != len(result):
-        node.refuse(f"{name} {list(axes)} names an axis twice")
+        node.refuse(f"axis {list(axes)} names an axis twice")
     return result
 
 

@@ -14,14 +14,9 @@ def import_relu6(node: ImportNode) -> Value:
     return node.emit(Clip(), data, node.scalar_like(data, 0), node.scalar_like(data, 6))
 
 
-def import_leaky_relu(node: ImportNode) -> Value:
-    """x, below zero times `alpha`."""
-    return node.emit(act.LeakyRelu(node.attrs["alpha"]), node.input(0))
-
-
 IMPORTS: dict[str, ImportFunction] = {
     "Elu": direct(act.Elu),
-    "LeakyRelu": import_leaky_relu,
+    "LeakyRelu": lambda node: node.emit(act.LeakyRelu(node.attrs["alpha"]), node.input(0)),
     "LogSoftmax": direct(act.LogSoftmax, -1),
     "Relu": direct(act.Relu),
     "Relu6": import_relu6,

@@ -98,21 +98,6 @@ def _groups(node: ImportNode, layout: Layout, data: Value, weight: Value) -> int
     return channels // taken
 
 
-def import_conv_2d(node: ImportNode) -> Value:
-    """Conv2D."""
-    return import_conv(node, 2)
-
-
-def import_conv_3d(node: ImportNode) -> Value:
-    """Conv3D."""
-    return import_conv(node, 3)
-
-
-def import_depthwise(node: ImportNode) -> Value:
-    """DepthwiseConv2dNative."""
-    return import_depthwise_conv(node, 2)
-
-
 def import_depthwise_conv(node: ImportNode, spatial: int) -> Value:
     """Return a filter (K..., C, M) gives M results for each of C channels."""
     layout = layout_of(node, spatial)
@@ -237,20 +222,10 @@ def _cut_to_size(node: ImportNode, layout: Layout, whole: Value, strides: Sequen
     return node.step(Slice(), whole, begin, end, node.vector(list(range(2, spatial + 2))), suffix="cut")
 
 
-def import_transposed_2d(node: ImportNode) -> Value:
-    """Conv2DBackpropInput."""
-    return _import_transposed(node, 2)
-
-
-def import_transposed_3d(node: ImportNode) -> Value:
-    """Conv3DBackpropInputV2."""
-    return _import_transposed(node, 3)
-
-
 IMPORTS: dict[str, ImportFunction] = {
-    "Conv2D": import_conv_2d,
-    "Conv2DBackpropInput": import_transposed_2d,
-    "Conv3D": import_conv_3d,
-    "Conv3DBackpropInputV2": import_transposed_3d,
-    "DepthwiseConv2dNative": import_depthwise,
+    "Conv2D": lambda node: import_conv(node, 2),
+    "Conv2DBackpropInput": lambda node: _import_transposed(node, 2),
+    "Conv3D": lambda node: import_conv(node, 3),
+    "Conv3DBackpropInputV2": lambda node: _import_transposed(node, 3),
+    "DepthwiseConv2dNative": lambda node: import_depthwise_conv(node, 2),
 }

@@ -71,11 +71,6 @@ def import_squared_difference(node: ImportNode) -> Value:
     return node.emit(ew.Mul(), difference, difference)
 
 
-def import_not_equal(node: ImportNode) -> Value:
-    """Not Equal."""
-    return node.emit(ew.Not(), node.step(ew.Equal(), node.input(0), node.input(1)))
-
-
 def import_approximate_equal(node: ImportNode) -> Value:
     """Return whether the difference is `tolerance` at most, which TensorFlow's kernels allow, unlike its
     documentation."""
@@ -207,7 +202,7 @@ IMPORTS: dict[str, ImportFunction] = {
     "Mod": import_truncate_mod,
     "Mul": direct(ew.Mul),
     "MulNoNan": import_mul_no_nan,
-    "NotEqual": import_not_equal,
+    "NotEqual": lambda node: node.emit(ew.Not(), node.step(ew.Equal(), node.input(0), node.input(1))),
     "Pow": direct(ew.Pow),
     "RealDiv": import_division,
     "Select": import_select,

@@ -27,16 +27,6 @@ def import_cast(node: ImportNode) -> Value:
     return node.emit(ew.Cast(wanted), node.input(0))
 
 
-def import_square(node: ImportNode) -> Value:
-    """x * x."""
-    return node.emit(ew.Mul(), node.input(0), node.input(0))
-
-
-def import_rsqrt(node: ImportNode) -> Value:
-    """1 / sqrt(x)."""
-    return node.emit(ew.Reciprocal(), node.step(ew.Sqrt(), node.input(0)))
-
-
 def import_expm1(node: ImportNode) -> Value:
     """exp(x) - 1, as ONNX can say it."""
     node.decide(DecisionKind.PRECISION, "Expm1 is exp(x) - 1, which loses digits where x is near 0")
@@ -99,11 +89,11 @@ IMPORTS: dict[str, ImportFunction] = {
     "Reciprocal": direct(ew.Reciprocal),
     "Rint": import_round,
     "Round": import_round,
-    "Rsqrt": import_rsqrt,
+    "Rsqrt": lambda node: node.emit(ew.Reciprocal(), node.step(ew.Sqrt(), node.input(0))),
     "Sign": direct(ew.Sign),
     "Sin": direct(ew.Sin),
     "Sinh": direct(ew.Sinh),
     "Sqrt": direct(ew.Sqrt),
-    "Square": import_square,
+    "Square": lambda node: node.emit(ew.Mul(), node.input(0), node.input(0)),
     "Tan": direct(ew.Tan),
 }

@@ -137,22 +137,12 @@ def _import_patches(node: ImportNode, spatial: int) -> Value:
     return node.emit(Reshape(), patches, as_vector(node, [*sizes, length]))
 
 
-def import_patches(node: ImportNode) -> Value:
-    """ExtractImagePatches."""
-    return _import_patches(node, 2)
-
-
-def import_volume_patches(node: ImportNode) -> Value:
-    """ExtractVolumePatches."""
-    return _import_patches(node, 3)
-
-
 IMPORTS: dict[str, ImportFunction] = {
     "AdjustContrastv2": import_adjust_contrast,
     "AdjustHue": import_adjust_hue,
     "AdjustSaturation": import_adjust_saturation,
-    "ExtractImagePatches": import_patches,
-    "ExtractVolumePatches": import_volume_patches,
+    "ExtractImagePatches": lambda node: _import_patches(node, 2),
+    "ExtractVolumePatches": lambda node: _import_patches(node, 3),
     "HSVToRGB": import_hsv_to_rgb,
     "RGBToHSV": import_rgb_to_hsv,
 }

@@ -19,11 +19,6 @@ INDICES = frozenset({DType.INT32, DType.INT64})
 ONE_HOT = frozenset({DType.FLOAT32, DType.INT32, DType.INT64})
 
 
-def import_gather(node: ImportNode) -> Value:
-    """Gather: rows of the first input."""
-    return node.emit(ix.Gather(axis=0), node.input(0), _read_indices(node, 1))
-
-
 def import_gather_v2(node: ImportNode) -> Value:
     """GatherV2: slices along an axis; the first `batch_dims` axes of data and indices go together."""
     return _gather(node, node.integer(2, "the axis"))
@@ -298,7 +293,7 @@ IMPORTS: dict[str, ImportFunction] = {
     "DenseBincount": import_bincount,
     "DynamicPartition": import_dynamic_partition,
     "DynamicStitch": import_dynamic_stitch,
-    "Gather": import_gather,
+    "Gather": lambda node: node.emit(ix.Gather(axis=0), node.input(0), _read_indices(node, 1)),
     "GatherNd": import_gather_nd,
     "GatherV2": import_gather_v2,
     "InvertPermutation": import_invert_permutation,

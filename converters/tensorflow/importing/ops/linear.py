@@ -59,11 +59,6 @@ def import_sparse_mat_mul(node: ImportNode) -> Value:
     return node.emit(MatMul(), *operands)
 
 
-def import_einsum(node: ImportNode) -> Value:
-    """Einsum, whose equations are numpy's."""
-    return node.emit(Einsum(node.attrs["equation"].replace(" ", "")), *node.inputs)
-
-
 def import_l2_loss(node: ImportNode) -> Value:
     """Half the sum of all squares."""
     squares = node.step(ReduceSumSquare(keepdims=False), node.input(0))
@@ -94,7 +89,7 @@ IMPORTS: dict[str, ImportFunction] = {
     "BatchMatMulV2": import_batch_mat_mul,
     "BatchMatMulV3": import_batch_mat_mul,
     "Cross": import_cross,
-    "Einsum": import_einsum,
+    "Einsum": lambda node: node.emit(Einsum(node.attrs["equation"].replace(" ", "")), *node.inputs),
     "L2Loss": import_l2_loss,
     "LogMatrixDeterminant": import_log_determinant,
     "MatMul": import_mat_mul,

@@ -118,11 +118,6 @@ def import_key_counter(node: ImportNode) -> tuple[Value, ...]:
     return (*state, node.constant(1, DType.INT32))
 
 
-def import_algorithm(node: ImportNode) -> Value:
-    """Return the number of the generator's algorithm, Philox."""
-    return node.constant(1, DType.INT32)
-
-
 IMPORTS: dict[str, ImportFunction] = {
     "Multinomial": import_multinomial,
     "RandomShuffle": import_shuffle,
@@ -130,7 +125,7 @@ IMPORTS: dict[str, ImportFunction] = {
     "RandomUniform": drawing(normal=False),
     "RandomUniformInt": import_uniform_integers,
     "StatelessMultinomial": import_multinomial,
-    "StatelessRandomGetAlg": import_algorithm,
+    "StatelessRandomGetAlg": lambda node: node.constant(1, DType.INT32),
     "StatelessRandomGetKeyCounter": import_key_counter,
     "StatelessRandomGetKeyCounterAlg": import_key_counter,
     "StatelessRandomNormal": drawing(normal=True),

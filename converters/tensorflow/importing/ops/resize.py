@@ -80,11 +80,6 @@ def _floats(node: ImportNode) -> Value:
     return node.cast(data, DType.FLOAT32, suffix="float")
 
 
-def import_resize_bilinear(node: ImportNode) -> Value:
-    """ResizeBilinear; the result is float32 whatever the images are."""
-    return _resize(node, _floats(node), ResizeMode.LINEAR, NearestMode.ROUND_PREFER_FLOOR)
-
-
 def import_resize_bicubic(node: ImportNode) -> Value:
     """ResizeBicubic: Keys' cubic of -0.75, or of -0.5 without what is outside under `half_pixel_centers`.
 
@@ -278,6 +273,6 @@ def _area_weights(old: int, new: int, aligned: bool) -> list[Sequence[float]]:
 IMPORTS: dict[str, ImportFunction] = {
     "ResizeArea": import_resize_area,
     "ResizeBicubic": import_resize_bicubic,
-    "ResizeBilinear": import_resize_bilinear,
+    "ResizeBilinear": lambda node: _resize(node, _floats(node), ResizeMode.LINEAR, NearestMode.ROUND_PREFER_FLOOR),
     "ResizeNearestNeighbor": import_resize_nearest,
 }

@@ -22,19 +22,9 @@ def _reserve(node: ImportNode, length: Value) -> Value:
     return value
 
 
-def import_reserve(node: ImportNode) -> Value:
-    """TensorListReserve: a number of elements."""
-    return _reserve(node, node.int64(node.input(1)))
-
-
 def import_empty(node: ImportNode) -> Value:
     """EmptyTensorList: no elements; the second operand says how many there may be, which nothing here needs."""
     return _reserve(node, node.constant(0, DType.INT64))
-
-
-def import_from_tensor(node: ImportNode) -> Value:
-    """TensorListFromTensor: the rows of a tensor, which is the list."""
-    return node.input(0)
 
 
 def import_stack(node: ImportNode) -> Value:
@@ -173,13 +163,13 @@ IMPORTS: dict[str, ImportFunction] = {
     "EmptyTensorList": import_empty,
     "TensorListConcat": import_concat,
     "TensorListConcatV2": import_concat,
-    "TensorListFromTensor": import_from_tensor,
+    "TensorListFromTensor": lambda node: node.input(0),
     "TensorListGather": import_gather,
     "TensorListGetItem": import_get_item,
     "TensorListLength": import_length,
     "TensorListPopBack": import_pop_back,
     "TensorListPushBack": import_push_back,
-    "TensorListReserve": import_reserve,
+    "TensorListReserve": lambda node: _reserve(node, node.int64(node.input(1))),
     "TensorListResize": import_resize,
     "TensorListScatter": import_scatter,
     "TensorListScatterIntoExistingList": import_scatter_existing,

@@ -18,11 +18,6 @@ def import_identity(node: ImportNode) -> Value:
     return node.input(0)
 
 
-def import_identity_n(node: ImportNode) -> tuple[Value, ...]:
-    """Return the inputs themselves."""
-    return node.inputs
-
-
 def import_reshape(node: ImportNode) -> Value:
     """Reshape; a 0 in the shape is a size of 0, unlike in ONNX."""
     sizes = node.sizes_operand(node.input(1))
@@ -39,21 +34,6 @@ def import_squeeze(node: ImportNode) -> Value:
     if all(isinstance(dim, int) for dim in shape):
         return node.emit(Squeeze(), node.input(0), node.vector([axis for axis, dim in enumerate(shape) if dim == 1]))
     return node.emit(Squeeze(), node.input(0))
-
-
-def import_expand_dims(node: ImportNode) -> Value:
-    """Return a new axis of size 1."""
-    return node.emit(Unsqueeze(), node.input(0), node.vector([node.integer(1, "the axis")]))
-
-
-def import_shape(node: ImportNode) -> Value:
-    """Return the sizes, in the dtype that `out_type` states."""
-    return node.as_attribute(node.step(Shape(), node.input(0)), "out_type")
-
-
-def import_size(node: ImportNode) -> Value:
-    """Return the number of elements."""
-    return node.as_attribute(node.step(Size(), node.input(0)), "out_type")
 
 
 def import_transpose(node: ImportNode) -> Value:
@@ -102,16 +82,6 @@ def _mirror(node: ImportNode, data: Value, axis: int, before: int, after: int) -
         last = (node.vector([-1]), node.vector([-after - 1]))
         parts.append(node.step(Slice(), data, *last, axes, back, suffix="after"))
     return data if len(parts) == 1 else node.step(Concat(axis=axis), *parts, suffix="mirrored")
-
-
-def import_tile(node: ImportNode) -> Value:
-    """Return the data repeated along each axis."""
-    return node.emit(Tile(), node.input(0), node.int64(node.input(1)))
-
-
-def import_broadcast_to(node: ImportNode) -> Value:
-    """Return the data in a shape that it broadcasts to."""
-    return node.emit(Expand(), node.input(0), node.int64(node.input(1)))
 
 
 def import_broadcast_args(node: ImportNode) -> Value:
@@ -203,17 +173,17 @@ def import_list_diff(node: ImportNode) -> tuple[Value, ...]:
 
 IMPORTS: dict[str, ImportFunction] = {
     "BroadcastArgs": import_broadcast_args,
-    "BroadcastTo": import_broadcast_to,
+    "BroadcastTo": lambda node: node.emit(Expand(), node.input(0), node.int64(node.input(1))),
     "CheckNumerics": import_checked,
     "CheckNumericsV2": import_checked,
     "ConjugateTranspose": import_transpose,
     "DebugGradientIdentity": import_identity,
     "DeepCopy": import_identity,
     "EnsureShape": import_ensure_shape,
-    "ExpandDims": import_expand_dims,
+    "ExpandDims": lambda node: node.emit(Unsqueeze(), node.input(0), node.vector([node.integer(1, "the axis")])),
     "GuaranteeConst": import_identity,
     "Identity": import_identity,
-    "IdentityN": import_identity_n,
+    "IdentityN": lambda node: node.inputs,
     "ListDiff": import_list_diff,
     "MirrorPad": import_mirror_pad,
     "Pad": import_pad,
@@ -222,12 +192,12 @@ IMPORTS: dict[str, ImportFunction] = {
     "Print": import_print,
     "Rank": import_rank,
     "Reshape": import_reshape,
-    "Shape": import_shape,
+    "Shape": lambda node: node.as_attribute(node.step(Shape(), node.input(0)), "out_type"),
     "ShapeN": import_shape_n,
-    "Size": import_size,
+    "Size": lambda node: node.as_attribute(node.step(Size(), node.input(0)), "out_type"),
     "Snapshot": import_identity,
     "Squeeze": import_squeeze,
     "StopGradient": import_identity,
-    "Tile": import_tile,
+    "Tile": lambda node: node.emit(Tile(), node.input(0), node.int64(node.input(1))),
     "Transpose": import_transpose,
 }

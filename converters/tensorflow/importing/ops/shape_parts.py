@@ -15,21 +15,6 @@ from graphir.types import DType
 TO_THE_END = (1 << 63) - 1
 
 
-def import_concat(node: ImportNode) -> Value:
-    """Concat: the axis is the first input."""
-    return _concat(node, node.inputs[1:], node.integer(0, "the axis"))
-
-
-def import_concat_v2(node: ImportNode) -> Value:
-    """ConcatV2: the axis is the last input."""
-    return _concat(node, node.inputs[:-1], node.integer(-1, "the axis"))
-
-
-def import_parallel_concat(node: ImportNode) -> Value:
-    """ParallelConcat: along the first axis."""
-    return _concat(node, node.inputs, 0)
-
-
 def _concat(node: ImportNode, values: tuple[Value, ...], axis: int) -> Value:
     return values[0] if len(values) == 1 else node.emit(Concat(axis=axis), *values)
 
@@ -155,10 +140,10 @@ def _roll(node: ImportNode, data: Value, axis: int, shift: int) -> Value:
 
 
 IMPORTS: dict[str, ImportFunction] = {
-    "Concat": import_concat,
-    "ConcatV2": import_concat_v2,
+    "Concat": lambda node: _concat(node, node.inputs[1:], node.integer(0, "the axis")),
+    "ConcatV2": lambda node: _concat(node, node.inputs[:-1], node.integer(-1, "the axis")),
     "Pack": import_pack,
-    "ParallelConcat": import_parallel_concat,
+    "ParallelConcat": lambda node: _concat(node, node.inputs, 0),
     "Reverse": import_reverse,
     "ReverseSequence": import_reverse_sequence,
     "ReverseV2": import_reverse,

@@ -109,25 +109,10 @@ def import_real(node: ImportNode) -> Value:
     return _take_part(node, pair(node, 0), 0)
 
 
-def import_imaginary(node: ImportNode) -> Value:
-    """Imag."""
-    return _take_part(node, pair(node, 0), 1)
-
-
-def import_magnitude(node: ImportNode) -> Value:
-    """ComplexAbs."""
-    return node.emit(ReduceL2(keepdims=False), pair(node, 0), node.vector([-1]))
-
-
 def import_angle(node: ImportNode) -> Value:
     """Angle."""
     value = pair(node, 0)
     return angle_of(node, _take_part(node, value, 1), _take_part(node, value, 0))
-
-
-def import_conjugate(node: ImportNode) -> Value:
-    """Conj."""
-    return as_pair(node, _conjugate(node, pair(node, 0)))
 
 
 def import_product(node: ImportNode) -> Value:
@@ -156,11 +141,6 @@ def import_cast(node: ImportNode) -> Value:
     return value if value.dtype is wanted else node.emit(ew.Cast(wanted), value)
 
 
-def import_same(node: ImportNode) -> Value:
-    """Identity."""
-    return node.input(0)
-
-
 _TRANSFORMS: dict[str, ImportFunction] = {
     f"{'I' * inverse}FFT{suffix}": _fft(axes, inverse=inverse)
     for axes, suffix in ((1, ""), (2, "2D"), (3, "3D"))
@@ -171,9 +151,9 @@ _REAL_INVERSES: dict[str, ImportFunction] = {
 }
 _PARTS: dict[str, ImportFunction] = {
     "Angle": import_angle,
-    "ComplexAbs": import_magnitude,
-    "Conj": import_conjugate,
-    "Imag": import_imaginary,
+    "ComplexAbs": lambda node: node.emit(ReduceL2(keepdims=False), pair(node, 0), node.vector([-1])),
+    "Conj": lambda node: as_pair(node, _conjugate(node, pair(node, 0))),
+    "Imag": lambda node: _take_part(node, pair(node, 0), 1),
     "Real": import_real,
 }
 # What takes complex values; operators of other families are here for complex operands only.
@@ -184,7 +164,7 @@ ON_PAIRS: Mapping[str, ImportFunction] = {
     "Add": _apply_to_parts(ew.Add()),
     "AddV2": _apply_to_parts(ew.Add()),
     "Cast": import_cast,
-    "Identity": import_same,
+    "Identity": lambda node: node.input(0),
     "Mul": import_product,
     "Sub": _apply_to_parts(ew.Sub()),
 }

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from .problem import Choice, Problem, evaluate, keep_all
+from .problem import Problem
 
 _LEAST_SPAN = 64
 _SPANS = 4
-_PRECISION = 0.005
 
 
 @dataclass(frozen=True)
@@ -122,67 +121,6 @@ def twice_by(problem: Problem, known: Crossings, cuts: Iterable[int], *, end: bo
         if not crosses and node not in known.pinned and (index < len(ordered_cuts) or end):
             twice.add(node)
     return twice
-
-
-def plan_by_cuts(problem: Problem, budget: int | None = None) -> Choice | None:
-    """Return the plan with the least work that these cuts find within a budget in bytes, or with the least memory.
-
-    None if no plan was found that fits. Cost: n log n in nodes, some twenty times.
-    """
-    everything = keep_all(problem)
-    if not problem.names or (budget is not None and everything.peak <= budget):
-        return everything
-    known = crossings(problem)
-
-    def tried(room: int) -> Choice | None:
-        cuts = cut(problem, known, room)
-        return None if cuts is None else evaluate(problem, twice_by(problem, known, cuts))
-
-    if budget is None:
-        best = least(tried, everything.peak)
-        return everything if best is None else min(best, everything, key=lambda choice: choice.peak)
-    fitting = None
-    room = budget
-    for _ in range(8):  # the programme's own sum leaves out what only lives while it is computed
-        fitting = tried(room)
-        if fitting is None or fitting.peak <= budget:
-            break
-        room -= max(fitting.peak - budget, budget >> 8)
-    if fitting is None or fitting.peak > budget:
-        fitting = least(tried, budget)
-    if fitting is None or fitting.peak > budget:
-        return None
-    return keep_more(problem, fitting, lambda choice: choice.peak <= budget)
-
-
-def least(tried: Callable[[int], Choice | None], above: int) -> Choice | None:
-    """Return the plan with the lowest peak: the smallest budget that has cuts, by halving."""
-    low, high, best = 0, above, None
-    while high - low > max(1, int(high * _PRECISION)):
-        middle = (low + high) // 2
-        choice = tried(middle)
-        if choice is None:
-            low = middle
-        else:
-            high = middle
-            if best is None or (choice.peak, choice.work) < (best.peak, best.work):
-                best = choice
-    return best
-
-
-def keep_more(problem: Problem, choice: Choice, fits: Callable[[Choice], bool]) -> Choice:
-    """Let as many nodes as fit run once only, those first that are most work for their bytes."""
-    order = sorted(choice.twice, key=lambda node: problem.works[node] / max(1, problem.sizes[node]), reverse=True)
-    low, high = 0, len(order)
-    best = choice
-    while low < high:
-        middle = (low + high + 1) // 2
-        candidate = evaluate(problem, order[middle:])
-        if fits(candidate):
-            low, best = middle, candidate
-        else:
-            high = middle - 1
-    return best
 
 
 def least_work(problem: Problem, budget: int) -> float:
