@@ -40,7 +40,8 @@ class SourceOperator:
     `imports` is called with the node, and gives the value, or the values, that are its results. `reference` is what the
     operator computes in numpy: `reference(attributes, *inputs)`. `attributes` are defaults by name, or the type of one
     that has to be stated; texts of a file are read as that, numbers have to be of that kind. `unread` are inputs that
-    inference does not read (labels).
+    inference does not read (labels). `by_attributes` gives the operator of a node with these attributes, where its
+    inputs and outputs depend on them.
     """
 
     name: str
@@ -51,6 +52,11 @@ class SourceOperator:
     unread: tuple[str, ...] = ()
     attributes: Mapping[str, Any] = field(default_factory=dict)
     plugin: str = ""
+    by_attributes: Callable[[Mapping[str, str]], SourceOperator] | None = None
+
+    def of_node(self, stated: Mapping[str, str]) -> SourceOperator:
+        """Return the operator of a node with these attributes."""
+        return self if self.by_attributes is None else self.by_attributes(stated)
 
     def typed(self, stated: Mapping[str, str]) -> dict[str, Any]:
         """Return the attributes of a node by name, from their texts. Raises PluginError for one that is missing or
@@ -255,8 +261,8 @@ def using(*files: str | os.PathLike[str] | Callable[[Registry], None]) -> Iterat
         _named.reset(token)
 
 
-def use(*files: str | os.PathLike[str] | Callable[[Registry], None]) -> None:
-    """From now on, in all threads, the operators of these plugins are known; see `using`."""
+def use(*files: str | os.PathLike[str] | Callable[[Registry], None] | Registry) -> None:
+    """From now on, in all threads, the operators of these plugins are known; see `using`. A Registry may grow later."""
     _used[:] = _join_registries(tuple(_used), [_registry(file) for file in files])
 
 
@@ -274,7 +280,9 @@ def _join_registries(known: tuple[Registry, ...], added: list[Registry]) -> tupl
     return tuple(registries)
 
 
-def _registry(plugin: str | os.PathLike[str] | Callable[[Registry], None]) -> Registry:
+def _registry(plugin: str | os.PathLike[str] | Callable[[Registry], None] | Registry) -> Registry:
+    if isinstance(plugin, Registry):
+        return plugin
     if isinstance(plugin, str | os.PathLike):
         return _of_file(Path(plugin))
     registry = Registry(f"{getattr(plugin, '__module__', '?')}.{getattr(plugin, '__qualname__', plugin)}")

@@ -26,6 +26,7 @@ def import_of_plugin(graph: Graph, record: NNVMNode) -> ImportFunction | None:
     plugin = source_operator("mxnet", name_for_plugins(record))
     if plugin is None:
         return None
+    plugin = plugin.of_node(record.attrs)
     graph.decide(DecisionKind.PLUGIN, record.name, f"{plugin.name} is imported by {plugin.plugin}")
 
     def import_plugged(node: ImportNode) -> Sequence[Value]:

@@ -1,7 +1,8 @@
-"""`mx.io`: batches of arrays in memory, for networks that are run."""
+"""`mx.io`: batches for networks that are run, of arrays in memory; those of files stand in `io_files`."""
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -245,18 +246,21 @@ def _named(given: Any, name: str) -> list[tuple[str, NDArray]]:
     ]  # fmt: skip
 
 
-_OF_FILES = frozenset({
-    "CSVIter", "ImageDetRecordIter", "ImageRecordInt8Iter", "ImageRecordIter", "ImageRecordIter_v1",
-    "ImageRecordUInt8Iter", "ImageRecordUInt8Iter_v1", "LibSVMIter", "MNISTIter", "MXDataIter", "PrefetchingIter",
-    "ResizeIter",
-})  # fmt: skip
-"""MXNet's other iterators: those that read files, and those that put one around another."""
+_OF_FILES = {
+    **dict.fromkeys(("CSVIter", "MNISTIter", "MXDataIter", "PrefetchingIter", "ResizeIter"), "io_files"),
+    **dict.fromkeys(("ImageRecordIter", "ImageRecordUInt8Iter"), "image.records"),
+}
+"""The iterators over files, and those that put one around another, by the modules that hold them."""
+
+_REFUSED = frozenset(("ImageDetRecordIter", "ImageRecordInt8Iter", "ImageRecordIter_v1", "ImageRecordUInt8Iter_v1"))
 
 
 def __getattr__(name: str) -> Any:
     if name in _OF_FILES:
-        refuse_training(f"mx.io.{name}", "read the data with NumPy and hand the arrays to mx.io.NDArrayIter")
-    raise AttributeError(f"mx.io.{name} is not here; there are {', '.join(__all__)}")
+        return getattr(importlib.import_module(f"graphir.converters.mxnet.mx.{_OF_FILES[name]}"), name)
+    if name in _REFUSED:
+        refuse_training(f"mx.io.{name}", "mx.io.ImageRecordIter reads files of records")
+    raise AttributeError(f"mx.io.{name} is not here; there are {', '.join((*__all__, *_OF_FILES))}")
 
 
 __all__ = ["DataBatch", "DataDesc", "DataIter", "NDArrayIter"]

@@ -1,21 +1,19 @@
-"""`mx.operator`: operators in Python, which `mx.nd.Custom` runs forwards on arrays."""
+"""`mx.operator`: operators in Python, run forwards on arrays (`mx.nd.Custom`) and in symbols (`mx.sym.Custom`)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from graphir.converters.mxnet.mx.base import MXNetError
 from graphir.converters.mxnet.mx.context import context_of
 from graphir.converters.mxnet.mx.ndarray.array import NDArray
-from graphir.converters.mxnet.mx.refusals import NotHere, refuse_training, refused_name
+from graphir.converters.mxnet.mx.python_operator import PROPERTIES, register_property, run_forward
+from graphir.converters.mxnet.mx.refusals import refuse_training, refused_name
 
 NDArrayOp = refused_name("mx.operator.NDArrayOp", "mx.operator.CustomOp takes its place", training=False)
 NumpyOp = refused_name("mx.operator.NumpyOp", "mx.operator.CustomOp takes its place", training=False)
 PythonOp = refused_name("mx.operator.PythonOp", "mx.operator.CustomOp takes its place", training=False)
-_PROPERTIES: dict[str, type[CustomOpProp]] = {}
 
 
 class CustomOp:
@@ -72,16 +70,16 @@ def register(reg_name: str) -> Callable[[type[CustomOpProp]], type[CustomOpProp]
     """Return a decorator that makes an operator known under a name, the `op_type` of `Custom`."""
 
     def registered(prop_cls: type[CustomOpProp]) -> type[CustomOpProp]:
-        _PROPERTIES[reg_name] = prop_cls
+        register_property(reg_name, prop_cls)
         return prop_cls
 
     return registered
 
 
 def Custom(*args: NDArray, op_type: str = "", **kwargs: Any) -> Any:
-    """Run an operator in Python. Raises MXNetError for one that is not registered, NotHere for symbols."""
+    """Return what an operator in Python computes. Raises MXNetError for one that is not registered."""
     kwargs.pop("name", None)
-    prop_class = _PROPERTIES.get(op_type)
+    prop_class = PROPERTIES.get(op_type)
     if prop_class is None:
         raise MXNetError(f"Cannot find custom operator {op_type!r}; mx.operator.register makes it known")
     given = {key: kwargs.pop(key) for key in list(kwargs) if isinstance(kwargs[key], NDArray)}
@@ -90,18 +88,10 @@ def Custom(*args: NDArray, op_type: str = "", **kwargs: Any) -> Any:
     names, states = prop.list_arguments(), prop.list_auxiliary_states()
     inputs = [*args, *(given[name] for name in (*names, *states)[len(args) :])]
     if not all(isinstance(array, NDArray) for array in inputs):
-        raise NotHere(f"the operator {op_type!r} in Python computes arrays here; a network of symbols has none")
-    data, aux = inputs[: len(names)], inputs[len(names) :]
-    types = [array.dtype for array in data]
-    out_types = prop.infer_type(types)[1]
-    shapes = [list(array.shape) for array in data]
-    out_shapes = prop.infer_shape(shapes)[1]
-    context = context_of(inputs[0].context if inputs else None)
-    outputs = [
-        NDArray(np.zeros(tuple(shape), dtype), context) for shape, dtype in zip(out_shapes, out_types, strict=True)
-    ]
-    operator = prop.create_operator(context, shapes, types)
-    operator.forward(False, ["write"] * len(outputs), data, outputs, aux)
+        raise MXNetError(f"mx.nd.Custom computes {op_type!r} of arrays; mx.sym.Custom makes it a part of a symbol")
+    outputs = run_forward(
+        prop, inputs[: len(names)], inputs[len(names) :], context_of(inputs[0].context if inputs else None)
+    )
     return outputs[0] if len(outputs) == 1 else outputs
 
 

@@ -23,7 +23,7 @@ from graphir.converters.mxnet.reference.evaluate import (
     reference_of,
 )
 from graphir.converters.mxnet.reference.evaluate import run as evaluate
-from graphir.converters.mxnet.schema.operators import node_signature, state_variables, typed_attributes
+from graphir.converters.mxnet.schema.operators import CUSTOM, node_signature, state_variables, typed_attributes
 from graphir.converters.mxnet.source import MXNetSource
 from graphir.graph import Graph
 from graphir.ops.random import OPERATORS as RANDOM
@@ -194,7 +194,7 @@ def _is_trained_otherwise(node: NNVMNode) -> bool:
         return attrs["act_type"] == "rrelu"
     if node.op in ("BatchNorm", "BatchNorm_v1", "_contrib_BatchNormWithReLU"):
         return not attrs["use_global_stats"]
-    return node.op == "_contrib_SyncBatchNorm"
+    return node.op in (CUSTOM, "_contrib_SyncBatchNorm")
 
 
 __all__ = [

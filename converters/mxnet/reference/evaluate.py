@@ -22,7 +22,6 @@ from graphir.converters.mxnet.reference.contract import (
 )
 from graphir.converters.mxnet.reference.loss import LABELLED
 from graphir.converters.mxnet.schema.operators import (
-    name_for_plugins,
     node_signature,
     output_names,
     plugged,
@@ -30,7 +29,6 @@ from graphir.converters.mxnet.schema.operators import (
 )
 from graphir.converters.mxnet.schema.values import OWN_RESULT
 from graphir.errors import Gap, UnsupportedOpError, VerificationError
-from graphir.plugins import source_operator
 
 Entry = tuple[int, int]
 
@@ -175,7 +173,7 @@ def reference_of(node: NNVMNode) -> Reference | None:
     known = operators().get(node.op)
     if known is not None:
         return known
-    plugin = source_operator("mxnet", name_for_plugins(node))
+    plugin = plugged(node)
     return None if plugin is None else plugin.reference
 
 

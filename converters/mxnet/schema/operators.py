@@ -101,7 +101,8 @@ def typed_attributes(node: NNVMNode) -> Attributes:
 
 def plugged(node: NNVMNode) -> SourceOperator | None:
     """Return what a plugin says of the node's operator, of which MXNet 1.9.1 says nothing; None if no plugin does."""
-    return source_operator("mxnet", name_for_plugins(node)) if _may_be_plugged(node) else None
+    plugin = source_operator("mxnet", name_for_plugins(node)) if _may_be_plugged(node) else None
+    return None if plugin is None else plugin.of_node(node.attrs)
 
 
 def _may_be_plugged(node: NNVMNode) -> bool:

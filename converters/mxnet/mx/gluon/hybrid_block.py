@@ -170,9 +170,13 @@ class HybridBlock(Block):
 
 
 def flattened(given: Any) -> tuple[list[Any], Any]:
-    """Return what stands in lists of lists in one list, and the form to put it back."""
+    """Return what stands in lists of lists in one list, and the form to put it back: 0 for a value.
+
+    For a symbol of several outputs the form is their number.
+    """
     if not isinstance(given, list | tuple):
-        return ([], None) if given is None else ([given], 0)
+        several = isinstance(given, symbol.Symbol) and len(given) > 1
+        return ([], None) if given is None else ([given], len(given) if several else 0)
     found: list[Any] = []
     form = []
     for held in given:
@@ -186,9 +190,9 @@ def regrouped(flat: Any, form: Any) -> Any:
     """Return the values of an iterator in the form that `flattened` gave."""
     if form is None:
         return None
-    if form == 0 and not isinstance(form, list):
-        return next(flat)
-    return [regrouped(flat, held) for held in form]
+    if isinstance(form, int):
+        return [next(flat) for _ in range(form)] if form else next(flat)
+    return [regrouped(flat, inner) for inner in form]
 
 
 __all__ = ["HybridBlock", "flattened", "regrouped"]

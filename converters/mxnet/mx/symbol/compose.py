@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.mx.base import MXNetError
 from graphir.converters.mxnet.mx.symbol.node import Entry, Node, post_order, states
-from graphir.converters.mxnet.schema.operators import OperatorSchema, operator_schema, typed_attributes
+from graphir.converters.mxnet.schema.operators import CUSTOM, OperatorSchema, operator_schema, plugged, typed_attributes
 from graphir.converters.mxnet.schema.registry import registered_names
 from graphir.converters.mxnet.schema.signature import has_input_rule
 from graphir.converters.mxnet.schema.upgrade import HIDDEN_KEYS, initial_value
@@ -128,7 +128,7 @@ def compose(node: Node, args: Operands, kwargs: NamedOperands, name: str) -> Non
     if len(args) > len(names):
         raise MXNetError(f"{node.op} takes {len(names)} inputs, {len(args)} are given: incorrect number of arguments")
     schema = operator_schema(node.op)
-    if len(args) < len(names) and schema.uncertain and not has_input_rule(node.op):
+    if len(args) < len(names) and schema.uncertain and not has_input_rule(node.op) and node.op != CUSTOM:
         raise MXNetError(f"not enough argument to call operator {node.op}: MXNet makes no variables for it")
     unknown = [key for key in kwargs if key not in names[len(args) :]]
     if unknown:
@@ -152,7 +152,8 @@ def _check_single(entries: Sequence[Entry], what: str) -> None:
 
 def _input_names(node: Node, given: int) -> tuple[str, ...]:
     schema = operator_schema(node.op)
-    if node.op in GRAPHS or (schema.uncertain and not schema.inputs):
+    is_known = node.op == CUSTOM and plugged(node.record([])) is not None
+    if node.op in GRAPHS or (schema.uncertain and not schema.inputs and not is_known):
         return tuple(f"arg{slot}" for slot in range(given))
     names = node.signature.inputs
     counted = node.attrs.get(schema.variadic)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import struct
 from pathlib import Path
 from typing import Any
@@ -91,9 +92,42 @@ def test_weights_are_read_from_a_file_or_named(tmp_path: Path, monkeypatch: pyte
     np.testing.assert_array_equal(next(iter(again.collect_params().values())).data().asnumpy(), first)
 
 
-def test_an_operator_in_python_has_no_symbol() -> None:
+def test_an_array_operator_takes_no_symbol() -> None:
     mx.operator.register("nothing")(mx.operator.CustomOpProp)
-    with pytest.raises(mx.TrainingError, match="computes arrays here"):
+    with pytest.raises(mx.MXNetError, match="of arrays"):
         mx.operator.Custom(mx.sym.var("data"), op_type="nothing")
     with pytest.raises(mx.MXNetError, match="Cannot find custom operator 'other'"):
         mx.nd.Custom(mx.nd.ones(1), op_type="other")
+
+
+@pytest.mark.parametrize(
+    "options", [{"max_rotate_angle": 10}, {"random_h": 3}, {"mean_img": "mean.bin"}, {"min_random_scale": 0.5}]
+)
+def test_random_changes_of_record_images_are_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(mx.TrainingError, match=next(iter(options))):
+        mx.io.ImageRecordIter(path_imgrec="none.rec", data_shape=(3, 4, 4), batch_size=1, **options)
+
+
+@pytest.mark.parametrize("flat", [False, True])
+def test_mnist_iter_gives_full_batches(tmp_path: Path, flat: bool) -> None:
+    pixels = np.arange(5 * 6, dtype=np.uint8).reshape(5, 2, 3)
+    (tmp_path / "images").write_bytes(struct.pack(">4I", 0x803, 5, 2, 3) + pixels.tobytes())
+    (tmp_path / "labels").write_bytes(gzip.compress(struct.pack(">2I", 0x801, 5) + bytes((4, 3, 2, 1, 0))))
+    files = {"image": tmp_path / "images", "label": tmp_path / "labels"}
+    batches = list(mx.io.MNISTIter(**files, batch_size=2, flat=flat, shuffle=False))
+    assert [batch.label[0].asnumpy().tolist() for batch in batches] == [[4, 3], [2, 1]]
+    data = np.concatenate([batch.data[0].asnumpy() for batch in batches])
+    assert (data == (pixels[:4].reshape(4, 6) if flat else pixels[:4, None]) / np.float32(256)).all()
+    shuffled = [batch.label[0].asnumpy() for batch in mx.io.MNISTIter(**files, batch_size=5, seed=3)]
+    assert sorted(shuffled[0]) == [0, 1, 2, 3, 4]
+    assert list(shuffled[0]) != [4, 3, 2, 1, 0]
+
+
+def test_operators_in_python_with_states_are_refused_in_symbols() -> None:
+    class Stateful(mx.operator.CustomOpProp):  # type: ignore[misc]
+        def list_auxiliary_states(self) -> list[str]:
+            return ["state"]
+
+    mx.operator.register("stateful")(Stateful)
+    with pytest.raises(mx.TrainingError, match="auxiliary states"):
+        mx.sym.Custom(mx.sym.Variable("data"), op_type="stateful")

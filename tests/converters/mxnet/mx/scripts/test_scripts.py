@@ -17,9 +17,10 @@ import pytest
 from PIL import Image
 
 from graphir.converters.mxnet.mx import recordio
-from tests.converters.mxnet.mx.scripts.rows import SCRIPTS
+from tests.converters.mxnet.mx.scripts import rows, rows_of_files
 
 pytestmark = pytest.mark.live
+SCRIPTS = rows.SCRIPTS | rows_of_files.SCRIPTS
 ROOT = Path(__file__).resolve().parents[5]
 DRIVER = Path(__file__).with_name("driver.py")
 

@@ -1,0 +1,150 @@
+"""Scripts that read files by iterators, and those with operators in Python, by name."""
+
+# ruff: noqa: E501 - scripts are kept short, not narrow
+from __future__ import annotations
+
+SCRIPTS: dict[str, str] = {}
+
+
+def script(name: str, source: str) -> None:
+    assert name not in SCRIPTS
+    SCRIPTS[name] = source
+
+
+SHOW = """
+import mxnet as mx
+import numpy as np
+
+def show(it, epochs=3):
+    print(it.batch_size, it.provide_data, it.provide_label)
+    for epoch in range(epochs):
+        for b in it:
+            x = b.data[0].asnumpy().astype('float64')
+            print(epoch, x.shape, b.data[0].dtype.__name__, [[round(float(v), 3) for v in (r.sum(), r.std(), r.ravel()[0])] for r in x],
+                  b.label[0].asnumpy().tolist(), b.pad, list(b.index))
+        it.reset()
+"""
+
+RECORDS = {
+    "plain": "data_shape=(3, 16, 20)",
+    "index": "data_shape=(3, 16, 20), path_imgidx='train.idx', batch_size=2, num_parts=2, part_index=1",
+    "part": "data_shape=(3, 16, 20), batch_size=1, num_parts=2, part_index=0",
+    "normalized": "data_shape=(3, 16, 20), resize=18, mean_r=10, mean_g=20, mean_b=30, std_r=2, std_g=3, scale=0.5",
+    "cubic": "data_shape=(3, 16, 20), resize=40, inter_method=2",
+    "smaller": "data_shape=(3, 12, 14), resize=16, inter_method=9",
+    "padded": "data_shape=(3, 24, 20), pad=4, fill_value=7",
+    "too_small": "data_shape=(3, 64, 64)",
+    "gray": "data_shape=(1, 20, 36), label_name='lab', data_name='d'",
+}
+for name, arguments in RECORDS.items():
+    batch = "" if "batch_size" in arguments else ", batch_size=3"
+    script(f"record_iter_{name}", f"""{SHOW}
+show(mx.io.ImageRecordIter(path_imgrec='train.rec', preprocess_threads=1, {arguments}{batch}))
+""")
+
+script("record_iter_of_bytes", f"""{SHOW}
+show(mx.io.ImageRecordUInt8Iter(path_imgrec='train.rec', data_shape=(3, 16, 20), batch_size=3, preprocess_threads=1))
+""")
+
+script("csv_iter", f"""{SHOW}
+np.savetxt('d.csv', np.arange(20).reshape(5, 4), delimiter=',', fmt='%g')
+np.savetxt('l.csv', np.arange(5), delimiter=',', fmt='%g')
+show(mx.io.CSVIter(data_csv='d.csv', data_shape=(4,), label_csv='l.csv', batch_size=2))
+show(mx.io.CSVIter(data_csv='d.csv', data_shape=(2, 2), batch_size=3, round_batch=False))
+show(mx.io.CSVIter(data_csv='d.csv', data_shape=(4,), label_csv='d.csv', label_shape=(4,), batch_size=5, dtype='int32',
+                   label_name='q', data_name='w'))
+try: list(mx.io.CSVIter(data_csv='d.csv', data_shape=(4,), batch_size=11))
+except mx.MXNetError as e: print('number of input must be bigger than batch size' in str(e))
+""")
+
+script("iterators_around", """
+import mxnet as mx
+import numpy as np
+
+def made(**kw): return mx.io.NDArrayIter(np.arange(10).reshape(5, 2), np.arange(5), batch_size=2, **kw)
+def shown(it): return [(b.data[0].asnumpy().tolist(), b.label[0].asnumpy().tolist(), b.pad) for b in it]
+for kw in (dict(size=4), dict(size=2, reset_internal=False)):
+    it = mx.io.ResizeIter(made(), **kw)
+    print(it.provide_data, it.provide_label, it.batch_size)
+    for _ in range(2): print(shown(it)); it.reset()
+it = mx.io.PrefetchingIter(made())
+print(it.provide_data, it.provide_label, it.batch_size)
+for _ in range(2): print(shown(it)); it.reset()
+it = mx.io.PrefetchingIter([made(), made()], rename_data=[{'data': 'x'}, {'data': 'y'}], rename_label=[{'softmax_label': 'a'}, {'softmax_label': 'b'}])
+print(it.provide_data, it.provide_label, [[x.asnumpy().tolist() for x in (*b.data, *b.label)] for b in it])
+""")
+
+script("module_scores_records", """
+import mxnet as mx
+import numpy as np
+net = mx.sym.SoftmaxOutput(mx.sym.FullyConnected(mx.sym.Variable('data'), num_hidden=2, name='fc'), name='softmax')
+it = mx.io.ImageRecordIter(path_imgrec='train.rec', data_shape=(3, 8, 8), batch_size=2, preprocess_threads=1, scale=1 / 255)
+mod = mx.mod.Module(net)
+mod.bind(it.provide_data, it.provide_label, for_training=False)
+mod.set_params({'fc_weight': mx.nd.array(np.random.rand(2, 192) - 0.5), 'fc_bias': mx.nd.zeros(2)}, {})
+print(mod.predict(it).asnumpy().round(4).tolist())
+it.reset(); print(mod.score(it, 'acc'))
+""")
+
+CUSTOM = """
+import mxnet as mx
+import numpy as np
+
+class Op(mx.operator.CustomOp):
+    def __init__(self, k): self.k = k
+    def forward(self, is_train, req, in_data, out_data, aux):
+        self.assign(out_data[0], req[0], in_data[0] * self.k + in_data[1].asnumpy().sum())
+        self.assign(out_data[1], req[1], mx.nd.array(in_data[0].asnumpy().argmax(1)))
+
+@mx.operator.register('scaled')
+class Prop(mx.operator.CustomOpProp):
+    def __init__(self, k='2', more='()'):
+        super().__init__(need_top_grad=False)
+        self.k, self.more = float(k), eval(more)
+    def list_arguments(self): return ['data', 'label'] + ['more%d' % i for i in self.more]
+    def list_outputs(self): return ['output', 'place']
+    def infer_shape(self, shapes): return [shapes[0], (shapes[0][0],)] + [shapes[0]] * len(self.more), [shapes[0], (shapes[0][0],)], []
+    def create_operator(self, ctx, shapes, dtypes): return Op(self.k)
+
+def fill(arrays):
+    for name, x in arrays.items(): x[:] = np.cos(np.arange(x.size)).reshape(x.shape) / 3
+"""
+script("custom_in_a_symbol", f"""{CUSTOM}
+fc = mx.sym.FullyConnected(mx.sym.Variable('data'), num_hidden=3, name='fc')
+custom = mx.sym.Custom(fc, op_type='scaled', name='cu', k=3, more=(0, 1))
+net = mx.sym.Group([mx.sym.softmax(custom[0], name='s'), mx.sym.Custom(data=custom[0] + 1, op_type='scaled', name='second')[1]])
+print(net.list_arguments(), net.list_outputs(), net.get_internals().list_outputs(), net.list_auxiliary_states())
+print(net.infer_shape(data=(2, 4)), net.infer_type(data='float32', second_label='float32', cu_label='float32', cu_more0='float32', cu_more1='float32'))
+print(net.tojson() == mx.sym.load_json(net.tojson()).tojson(), sorted(net.attr_dict()['cu'].items()))
+exe = net.simple_bind(mx.cpu(), data=(2, 4), grad_req='null')
+fill(exe.arg_dict)
+for _ in range(2):
+    print([x.asnumpy().round(4).tolist() for x in exe.forward()])
+    exe.arg_dict['data'][:] = -1
+exe = net.bind(mx.cpu(), exe.arg_dict)
+print([x.asnumpy().round(4).tolist() for x in exe.forward()])
+""")
+
+script("custom_in_a_module", f"""{CUSTOM}
+net = mx.sym.Custom(data=mx.sym.Variable('data'), label=mx.sym.Variable('softmax_label'), op_type='scaled', name='cu')
+mod = mx.mod.Module(net)
+mod.bind([('data', (2, 3))], [('softmax_label', (2,))], for_training=False)
+mod.init_params()
+mod.forward(mx.io.DataBatch([mx.nd.array([[1, 2, 0], [3, 4, 9]])], [mx.nd.array([1, 2])]), is_train=False)
+print([x.asnumpy().tolist() for x in mod.get_outputs()], mod.output_names, mod.output_shapes)
+""")
+
+script("custom_in_a_block", f"""{CUSTOM}
+class Net(mx.gluon.HybridBlock):
+    def __init__(self):
+        super().__init__()
+        with self.name_scope(): self.dense = mx.gluon.nn.Dense(3)
+    def hybrid_forward(self, F, x, label): return F.Custom(self.dense(x), label, op_type='scaled', k=5)
+net = Net(); net.initialize(mx.init.One())
+x, label = mx.nd.array([[1, 2], [3, 4]]), mx.nd.array([1, 2])
+print([y.asnumpy().tolist() for y in net(x, label)])
+net.hybridize(); print([y.asnumpy().tolist() for y in net(x, label)])
+class Two(mx.gluon.HybridBlock):
+    def hybrid_forward(self, F, x): return F.split(x, num_outputs=2), [F.topk(x, ret_typ='both')]
+net = Two(); net.hybridize(); print([[y.asnumpy().tolist() for y in ys] for ys in (net(x)[0], *net(x)[1])])
+""")
