@@ -28,10 +28,10 @@ from graphir.types import DType
 from graphir.verification.options import ComparisonOptions
 
 if TYPE_CHECKING:
+    from graphir.accuracy import AccuracyReport
     from graphir.graph import Graph
     from graphir.inputs.given import Feeds
     from graphir.passes.half import HalfOptions
-    from graphir.verification.accuracy import AccuracyReport
     from graphir.verification.report import VerificationReport
 
 BOUND = "the imported graph with its bound inputs was the reference, not the model that it came from"
@@ -84,7 +84,7 @@ def convert(
     With `verify` the result is run and compared with the source (see `verify`); the report's `verification` holds the
     outcome, and the target stays either way. `feeds`, `per_layer`, `against` and `python` are as for `verify`, what
     else can be chosen (`seed`, `rtol`, `providers`, ...) stands in `comparison`. `accuracy` names an .npz of labelled
-    data on which both are run (`graphir.verification.accuracy`). `progress` is told what is being done.
+    data on which both are run (`graphir.accuracy`). `progress` is told what is being done.
 
     With `dtype`, `float16` or `bfloat16`, weights and graph become that where their numbers allow it
     (`graphir.passes.half.to_half`), inputs and outputs where `io_dtype` is the same, but not the layers that match
@@ -241,10 +241,10 @@ def _simplified(graph: Graph, how: Simplification, opset: int | None) -> tuple[G
 
 def _convert_to_half(graph: Graph, half: HalfOptions, how: ComparisonOptions | None) -> Graph:
     """Return the graph in the narrow dtype, by the numbers that a run shows where it can be run."""
+    from graphir.magnitudes import measure
     from graphir.passes.half import to_half
     from graphir.verification.isolated import run_in_child
     from graphir.verification.options import ComparisonOptions
-    from graphir.verification.running.measured import measure
 
     measured: dict[str, float] = {}
     reason = ""
@@ -330,7 +330,7 @@ def _accuracy(
     model: Source, graph: Graph, wanted: Wanted, proof: Proof, progress: Callable[[str], None] | None
 ) -> AccuracyReport:
     """Of both sides on labelled data. The source is run by its reference, live only if that is asked for."""
-    from graphir.verification.accuracy import measure_accuracy
+    from graphir.accuracy import measure_accuracy
 
     against = "live" if proof.how.against == "live" else "reference"
     judges = [] if wanted.constants else model.judges(against, proof.how.live)

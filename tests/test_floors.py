@@ -17,8 +17,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 ABOVE = (
-    *("graphir.benchmark", "graphir.checking", "graphir.conversion", "graphir.inputs", "graphir.inspection"),
-    "graphir.memory_use", "graphir.mxnet", "graphir.quantization", "graphir.simplification",
+    *("graphir.accuracy", "graphir.benchmark", "graphir.checking", "graphir.conversion", "graphir.inputs"),
+    *("graphir.inspection", "graphir.magnitudes", "graphir.memory_use", "graphir.mxnet"),
+    "graphir.quantization", "graphir.simplification",
     *("graphir.verification", "graphir.report", "graphir.registry", "graphir.cli", "graphir.__main__"),
 )
 CONVERTERS = "graphir.converters"

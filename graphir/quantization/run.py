@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from graphir.accuracy import AccuracyReport, measure_accuracy, split_labels
 from graphir.benchmark import IN_TURNS
 from graphir.conversion import Wanted, keep_source
 from graphir.converters.formats import Judge, Manner
@@ -39,7 +40,6 @@ from graphir.safety.isolation import forwarded
 from graphir.safety.limits import Stated, bounded
 from graphir.structure.names import similar_names
 from graphir.structure.record import mutable_record, record
-from graphir.verification.accuracy import AccuracyReport, measure_accuracy, split_labels
 from graphir.verification.isolated import run_in_child
 from graphir.verification.options import ComparisonOptions
 

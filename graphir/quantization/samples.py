@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from graphir.accuracy import batches
 from graphir.arrays import Array
 from graphir.errors import VerificationError
 from graphir.graph import Graph, Value
@@ -17,7 +18,6 @@ from graphir.quantization.options import NO_FEEDS
 from graphir.safety.counted import tell_count
 from graphir.structure.record import record
 from graphir.types import DType
-from graphir.verification.accuracy import batches
 
 Make = Callable[[], dict[str, Array]]
 # Of four samples one does not calibrate, and no more than so many.

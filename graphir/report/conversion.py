@@ -18,8 +18,8 @@ from graphir.structure.record import mutable_record, record
 from graphir.structure.state import State, state_of
 
 if TYPE_CHECKING:
+    from graphir.accuracy import AccuracyReport
     from graphir.converters.formats import Ready, Source
-    from graphir.verification.accuracy import AccuracyReport
     from graphir.verification.report import VerificationReport
 
 

@@ -18,8 +18,8 @@ from .usage import inputs_of, option_of, program
 from .verification import cause_text, headline, meaning, verification_json, worst_sets
 
 if TYPE_CHECKING:
+    from graphir.accuracy import AccuracyReport
     from graphir.graph import Graph
-    from graphir.verification.accuracy import AccuracyReport
     from graphir.verification.report import VerificationReport
 
     from .conversion import ConversionReport

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from graphir.accuracy import AccuracyReport
 from graphir.quantization.layers import Layer
 from graphir.runtime.quantizer import Precision
 from graphir.runtime.timing import Ratio
@@ -15,7 +16,6 @@ from graphir.safety.foreign_text import listing
 from graphir.structure.look import Style, paint
 from graphir.structure.printed import Printed
 from graphir.structure.record import record
-from graphir.verification.accuracy import AccuracyReport
 
 from .page import HtmlCell, TableShape, banner, escape, facts, footer, page, section
 from .page import table as html_table

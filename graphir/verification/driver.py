@@ -24,7 +24,7 @@ from .numbers.compare import Comparison
 from .progress import Progress
 from .regions.trials import try_changes
 from .report import InputSet, VerificationReport, gravity
-from .running.measured import coverage
+from .running.coverage import coverage
 from .running.references import Recalled
 from .verdict import Verdict
 

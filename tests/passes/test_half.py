@@ -16,6 +16,7 @@ import graphir
 from graphir.decisions import DecisionKind
 from graphir.errors import ArgumentError
 from graphir.graph import Graph, Value
+from graphir.magnitudes import measure
 from graphir.ops import Operator, operator_table
 from graphir.ops.activation import Relu, Softmax
 from graphir.ops.control import If, Loop
@@ -32,7 +33,6 @@ from graphir.passes.half.numbers import narrowed, why_lost
 from graphir.passes.half.rules import LOOPS, WIDE_SLOTS, is_heavy, moves, reads
 from graphir.tensor import Tensor
 from graphir.types import DType, TensorType
-from graphir.verification.running.measured import measure
 
 Array = NDArray[Any]
 FLOAT32, FLOAT16 = DType.FLOAT32, DType.FLOAT16
@@ -438,7 +438,7 @@ def test_an_overflow_is_called_one(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     graphir.save(graph, tmp_path / "source.onnx")
     report = graphir.convert(tmp_path / "source.onnx", tmp_path / "kept.onnx", dtype="float16", verify=True)
     assert report.ok
-    monkeypatch.setattr("graphir.verification.running.measured.measure", lambda *given: {})
+    monkeypatch.setattr("graphir.magnitudes.measure", lambda *given: {})
     report = graphir.convert(tmp_path / "source.onnx", tmp_path / "made.onnx", dtype="float16", verify=True)
     assert report.verification is not None
     assert any("overflow to infinity" in found.note for found in report.verification.outputs)
@@ -449,7 +449,7 @@ def test_a_model_that_cannot_be_run_is_converted_unmeasured(tmp_path: Path, monk
     def refuse(*given: object) -> None:
         raise graphir.VerificationError("no such sizes")
 
-    monkeypatch.setattr("graphir.verification.running.measured.measure", refuse)
+    monkeypatch.setattr("graphir.magnitudes.measure", refuse)
     graphir.save(network(), tmp_path / "source.onnx")
     report = graphir.convert(tmp_path / "source.onnx", tmp_path / "made.onnx", dtype="float16")
     said = [made.text for made in report.grouped_decisions()["half precision"]]

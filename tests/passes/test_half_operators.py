@@ -12,9 +12,9 @@ import pytest
 import graphir
 from graphir.converters.onnx import to_model
 from graphir.graph import Graph
+from graphir.magnitudes import measure
 from graphir.passes.half import HALF, HalfOptions, form_of, to_half
 from graphir.types import DType
-from graphir.verification.running.measured import measure
 from tests.equivalence.case import Case
 from tests.equivalence.test_onnx import SUPPORTED, distance, imported
 

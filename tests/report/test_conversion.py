@@ -6,10 +6,10 @@ import json
 
 import pytest
 
+from graphir.accuracy import AccuracyReport
 from graphir.decisions import DecisionKind
 from graphir.graph import Decision
 from graphir.report import ConversionReport, WrittenFile
-from graphir.verification.accuracy import AccuracyReport
 
 from .pages import check_page
 from .samples import comparison, verification

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from graphir.analysis.changes import node_names, row_text, spoken
 from graphir.analysis.diff import Row
 from graphir.errors import VerificationError
 from graphir.graph import Node, Value
 from graphir.report.text import plural
 from graphir.verification.numbers.compare import Comparison
-from graphir.verification.pairs.changes import node_names, row_text, spoken
 from graphir.verification.pairs.sides import Sides
 from graphir.verification.regions.judge import Judgement, NotRun, Regions, judge
 from graphir.verification.regions.parts import Known, Segment, Walks, room_for

@@ -6,13 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 
+from graphir.analysis.changes import changes_of, partners
 from graphir.analysis.completion import Counterparts
 from graphir.analysis.diff import Difference, Row, Status, compare
 from graphir.analysis.fingerprint import Fingerprints
 from graphir.errors import GraphirError
 from graphir.graph import Graph, Node, Value
-
-from .changes import changes_of, partners
 
 # An activation that is written as operators of its own has some ten of them, an attention some thirty.
 MOST_BETWEEN = 64

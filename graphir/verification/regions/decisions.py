@@ -21,7 +21,7 @@ from graphir.ops.elementwise import Where
 from graphir.ops.traits import Decision
 from graphir.verification.pairs.sides import Sides
 from graphir.verification.running.candidate import OnnxCandidate
-from graphir.verification.running.measured import unreached
+from graphir.verification.running.coverage import unreached
 
 from .judge import NotRun
 from .parts import CutCandidate

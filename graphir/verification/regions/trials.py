@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from graphir.analysis.changes import node_names, row_text
 from graphir.analysis.diff import Row
 from graphir.analysis.ranges import range_of
 from graphir.arrays import Array
@@ -28,7 +29,6 @@ from graphir.ops.traits import Rounding
 from graphir.verification.numbers.compare import LEAST_STEPS, Comparison
 from graphir.verification.numbers.limits import Limits
 from graphir.verification.numbers.local import local_limit, worst_channel
-from graphir.verification.pairs.changes import node_names, row_text
 from graphir.verification.pairs.sides import Sides
 from graphir.verification.running.bench import Bench
 from graphir.verification.running.candidate import OnnxCandidate

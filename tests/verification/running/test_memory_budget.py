@@ -124,7 +124,7 @@ def test_what_is_measured_is_not_held_until_the_end(pair: tuple[Path, Path]) -> 
     code = """
 import sys
 from graphir.verification.running.candidate import OnnxCandidate
-from graphir.verification.running.measured import coverage
+from graphir.verification.running.coverage import coverage
 import graphir.converters.onnx.probes, graphir.converters.onnx.files.value_sizes, numpy as np, onnx
 feeds = {"x": np.ones((512, 2048), np.float32)}
 candidate = OnnxCandidate(sys.argv[1])

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import graphir
 from graphir.graph import Graph
+from graphir.magnitudes import measure
 from graphir.ops.activation import Relu
 from graphir.ops.elementwise import Div, Mul, Neg
 from graphir.ops.linear import MatMul
@@ -18,7 +19,6 @@ from graphir.ops.slicing import Slice
 from graphir.runtime.session import OnnxSession
 from graphir.tensor import Tensor
 from graphir.types import DType, TensorType
-from graphir.verification.running.measured import measure
 
 Array = NDArray[Any]
 FLOAT32 = DType.FLOAT32

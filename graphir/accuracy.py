@@ -19,11 +19,10 @@ from graphir.safety.arguments import PathLike
 from graphir.safety.foreign_text import one_line
 from graphir.safety.isolation import forwarded
 from graphir.structure.printed import Printed
-
-from .isolated import run_in_child
-from .options import ComparisonOptions
-from .running.candidate import OnnxCandidate
-from .running.references import reference_of
+from graphir.verification.isolated import run_in_child
+from graphir.verification.options import ComparisonOptions
+from graphir.verification.running.candidate import OnnxCandidate
+from graphir.verification.running.references import reference_of
 
 if TYPE_CHECKING:
     from graphir.converters.formats import Judge
