@@ -35,6 +35,9 @@ SHARE, MOST = 1.5, 60.0
 # Changed nodes are run by themselves for this share of it, or so many seconds of work.
 SHARE_FOR_CHANGES, LEAST_FOR_CHANGES = 0.35, 2.0
 LIGHT = "the model takes long: further sets of inputs have one sample each where the batch is open"
+SAME = "every node is the same in both, and a sample is much work"
+LEFT_OUT = "other sizes have one sample where the batch is open, and {} were left out (--feeds NAME asks for one)"
+OTHER_SIZES = "edges"
 SLOW = "not measured, since the model takes long; --per-layer measures it too"
 
 
@@ -70,24 +73,27 @@ class _Driver:
         report.notes += self.plan.notes
         report.sets = [InputSet(first.name, report.feeds, tuple(report.outputs))]
         report.outputs = list(report.outputs)
-        is_long = spent > LONG
+        is_long, is_proven = spent > LONG, self.models.is_proven
         # Steps of a state and pieces of a capture belong together.
         is_whole = bool(self.plan.state) or self.models.reference.recorded
         taken = [made]
-        pending = list(self.plan.sets(True)[1:]) if is_long else further
+        pending = list(self.plan.sets(True)[1:]) if is_long or is_proven else further
+        if is_proven and how.feeds is None and not is_whole:
+            left = [planned.name for planned in pending if planned.name != OTHER_SIZES]
+            pending = [planned for planned in pending if planned.name == OTHER_SIZES]
+            report.notes.append(f"{SAME}: {LEFT_OUT.format(', '.join(left))}")
         if pending and not _is_settled(report):
-            report.notes += [LIGHT] if is_long and not is_whole else []
-            prior = {comparison.name: comparison.floor for comparison in report.outputs}
-            known = compared._replace(bench=replace(compared.bench, prior=prior))
+            report.notes += [LIGHT] if is_long and not is_whole and not is_proven else []
             room = min(SHARE * spent, MOST) if is_long and not is_whole else float("inf")
-            taken += self._run_further(known, pending, report, room)
+            taken += self._run_further(compared, pending, report, room)
         if not _is_settled(report) and sides is not None and sides.tells and not compared.bench.limits.stated:
             seconds = max(LEAST_FOR_CHANGES, SHARE_FOR_CHANGES * spent)
             tried = try_changes(replace(compared.bench, passing=True), sides, seconds, taken)
             report.unproven += tried.unproven
             report.notes += tried.notes
         if not report.verdict.differs:
-            report.coverage += [SLOW] if is_long and not how.per_layer else coverage(self.models.candidate, taken)
+            reason = f"not measured: {SAME}" if is_proven else SLOW if is_long and not how.per_layer else ""
+            report.coverage += [reason] if reason else coverage(self.models.candidate, taken)
         if sides is not None and (report.verdict.differs or not sides.made_of):
             report.changes = sides.changes()
             report.nodes_same, report.nodes_differing = sides.nodes_same(), sides.nodes_differing()

@@ -15,7 +15,7 @@ from graphir import verify
 from graphir.cli import main
 from graphir.errors import VerificationError
 from graphir.inputs.draws import DRAWS
-from graphir.verification import driver
+from graphir.verification import driver, equivalence
 from graphir.verification.report import VerificationReport
 from tests.verification.models import onnx_model
 
@@ -342,6 +342,18 @@ def test_a_model_that_takes_long_gets_light_sets_and_not_all(
     assert driver.LIGHT in report.notes
     assert report.coverage == [driver.SLOW]
     assert any("were left out, since one takes so long: wide, mask" in note for note in report.notes)
+
+
+def test_much_work_of_the_same_nodes_is_compared_on_two_sets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    right, wrong, inputs, element = FAULTS["relu6 for relu before a softmax"]
+    monkeypatch.setattr(equivalence, "HEAVY", 1.0)
+    report = compared(right, right, inputs, element, tmp_path)
+    assert [one.feeds["x"] for one in report.sets] == ["float32[2, 3, 8, 8]", "float32[1, 3, 8, 8]"]
+    assert report.coverage == [f"not measured: {driver.SAME}"]
+    assert any("wide, mask were left out" in note for note in report.notes)
+    assert compared(right, wrong, inputs, element, tmp_path).exit_code == 4
+    asked = verify(tmp_path / "a.onnx", tmp_path / "a.onnx", feeds="drawn")
+    assert [one.name for one in asked.sets] == list(DRAWS)
 
 
 def test_sizes_that_only_the_candidate_insists_on_are_said(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ from graphir.arrays import Array
 from graphir.verification.verdict import Verdict
 
 from .compare import (
-    DOUBT_FACTOR,
     NOISE_LEAST,
     Comparison,
     Floor,
@@ -70,18 +69,15 @@ class Limits:
         )  # fmt: skip
         return within_a_step(found, reference, candidate) if self.quantized and not self.stated else found
 
-    def is_settled(self, found: Comparison, *, prior: float = 0.0, again: bool = True) -> bool:
+    def is_settled(self, result: Comparison, *, alone: bool, again: bool = True) -> bool:
         """Whether a larger floor would change nothing: the results are equal, or differ by no more than any other order
-        of a sum makes them. What passes without a floor is explained by one that was measured once, on these inputs or,
-        `prior`, on others; all else by one that was measured `again`."""
-        if self.stated or found.verdict is Verdict.IDENTICAL:
+        of a sum makes them. What passes without a floor is explained by one that was measured once, all else by one
+        that was measured `again`; `alone` says that nothing need be explained that passes without one."""
+        if self.stated or result.verdict is Verdict.IDENTICAL:
             return True
-        if not found.verdict.passes:
-            return False
-        passes_alone = found.relative <= NOISE_LEAST
-        if found.explained:
-            return again or passes_alone
-        return passes_alone and found.relative <= DOUBT_FACTOR * prior
+        passes_alone = result.verdict.passes and result.relative <= NOISE_LEAST
+        is_explained = result.verdict.passes and result.explained
+        return (passes_alone and (alone or is_explained)) or (is_explained and (again or alone))
 
     def is_beyond(self, found: Comparison, step: float) -> bool:
         """Whether no floor can make a difference of float32 or float64 numbers pass."""

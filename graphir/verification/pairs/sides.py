@@ -55,12 +55,17 @@ class Sides:
     @property
     def tells(self) -> bool:
         """Whether there are two graphs that differ, and were not made to."""
-        return self.proves and not self.difference.is_equal
+        return self.proves and not self.are_equal
 
     @property
     def proves(self) -> bool:
         """Whether nodes that are the same prove outputs: there are two graphs, and none was made of the other."""
         return not self.made_of and self.graphs is not None
+
+    @property
+    def are_equal(self) -> bool:
+        """Whether there are two graphs, and each node of one is the same in the other."""
+        return self.graphs is not None and self.difference.is_equal
 
     @cached_property
     def counterparts(self) -> Counterparts:

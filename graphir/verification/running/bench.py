@@ -89,9 +89,10 @@ class ComparedPair:
 @dataclass(frozen=True)
 class Bench:
     """Both models with what they are fed. `layers` are the values that both know, source name to candidate name,
-    `wiring` what is known of the reference's inside, `prior` the floors that values had on other feeds, by title. With
-    `passing` only whether values pass is asked, not by which verdict they do not. `made_of` says that the candidate was
-    written from the reference; `judged` holds what its parts showed on these feeds, once that was asked."""
+    `wiring` what is known of the reference's inside. `alone` says that what passes without a floor need not be
+    explained by one: floors were measured on other feeds, or both are the same nodes. With `passing` only whether
+    values pass is asked, not by which verdict they do not. `made_of` says that the candidate was written from the
+    reference; `judged` holds what its parts showed on these feeds, once that was asked."""
 
     reference: Reference
     candidate: OnnxCandidate
@@ -100,7 +101,7 @@ class Bench:
     layers: Mapping[str, str]
     limits: Limits
     wiring: Wiring | Structure | None = None
-    prior: Mapping[str, float] = field(default_factory=dict)
+    alone: bool = False
     passing: bool = False
     made_of: bool = False
     judged: dict[str, Any] = field(default_factory=dict)
@@ -198,7 +199,7 @@ class Bench:
         """Measure the floors of those whose results need one, until they are explained or nothing is left to run."""
         still_open = [
             pair for pair in pairs
-            if not self.limits.is_settled(pair.result, prior=self.prior.get(pair.asked.title, 0.0))
+            if not self.limits.is_settled(pair.result, alone=self.alone)
             and not (self.passing and self._is_beyond(pair))
         ]  # fmt: skip
         if not still_open:
@@ -210,7 +211,7 @@ class Bench:
                     pair.floor = pair.floor.seen(pair.found, pair.aligned(run[pair.asked.name]))
                     pair.result = self.graded(pair, pair.floor)
             del run
-            if all(self.limits.is_settled(pair.result, again=turn > 0) for pair in still_open):
+            if all(self.limits.is_settled(pair.result, alone=self.alone, again=turn > 0) for pair in still_open):
                 return
 
     def _is_beyond(self, pair: ComparedPair) -> bool:
