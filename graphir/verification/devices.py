@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
 
-from numpy.typing import NDArray
-
+from graphir.arrays import Array
 from graphir.errors import GraphirError
 from graphir.runtime.fallbacks import describe_fallbacks
 from graphir.runtime.providers import PROVIDERS
@@ -18,8 +16,6 @@ from .numbers.compare import difference
 from .report import VerificationReport
 from .running.candidate import OnnxCandidate
 from .running.layouts import fitted_feeds
-
-Array = NDArray[Any]
 
 
 def note_devices(models: Models, make: Callable[[], Mapping[str, Array]], report: VerificationReport) -> None:
@@ -34,9 +30,9 @@ def note_devices(models: Models, make: Callable[[], Mapping[str, Array]], report
     if first == PROVIDERS["cpu"]:
         return
     own = first.removesuffix("ExecutionProvider")
-    report.notes += describe_fallbacks(candidate.session, candidate.path, candidate.asked)
+    report.notes += describe_fallbacks(candidate.session, candidate.path, candidate.providers)
     feeds = make()
-    fitted = fitted_feeds(candidate.fitting, feeds) if candidate.fitting else dict(feeds)
+    fitted = fitted_feeds(candidate.fitting, feeds)
     found = candidate.session.run(fitted)
     with OnnxCandidate(candidate.path, providers="cpu") as elsewhere:
         report.notes.append(f"{own} and the CPU {_apart(found, elsewhere.session.run(fitted))}")
@@ -51,7 +47,7 @@ def note_devices(models: Models, make: Callable[[], Mapping[str, Array]], report
 
 def _with_tf32(candidate: OnnxCandidate, feeds: Mapping[str, Array], found: Mapping[str, Array]) -> list[str]:
     try:
-        session = OnnxSession(candidate.path, providers=candidate.asked, tf32=True)
+        session = OnnxSession(candidate.path, providers=candidate.providers, tf32=True)
     except GraphirError as error:
         return [f"what TF32 would cost is not known: {str(error).splitlines()[0]}"]
     return [f"TF32 was off; with it the outputs {_apart(found, session.run(feeds))}"]

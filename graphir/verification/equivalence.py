@@ -25,7 +25,7 @@ from .grading.by_regions import can_judge, grade_by_regions, look_inside
 from .grading.detections import compare_as_sets
 from .grading.evidence import doubt_sentence, gather_evidence, look_for_overflow, plain_evidence, unproven
 from .grading.ranking import rankings
-from .numbers.compare import Comparison
+from .numbers.compare import Comparison, same, says_nothing
 from .numbers.limits import Limits
 from .options import ComparisonOptions
 from .pairs.matches import Stated, first_run, fit, questions, turned
@@ -185,7 +185,7 @@ def compare_again(
     expected, results = _run_both(bench, asked)
     report = _empty_report(feeds)
     pairs = [pair for request in asked if (pair := bench.pair(request, expected, results)) is not None]
-    silent = [pair.asked for pair in pairs if _says_nothing(pair.expected, pair.found)]
+    silent = [pair.asked for pair in pairs if says_nothing(pair.expected) and same(pair.expected, pair.found)]
     overflown = [
         pair.asked for pair in pairs
         if stretched and pair.asked not in silent and _overflows(bench, pair.expected, pair.found)
@@ -338,11 +338,3 @@ def _overflows(bench: Bench, expected: Array, found: Array) -> bool:
         return True
     largest = min(float(np.finfo(array.dtype).max) for array in (expected, found))
     return bool((np.abs(np.where(np.isfinite(a), a, b)[only_one]) > largest / 2).all())
-
-
-def _says_nothing(expected: Array, found: Array) -> bool:
-    """Whether both are infinite or NaN everywhere, alike."""
-    if expected.shape != found.shape or not expected.size or expected.dtype.kind not in "fV":
-        return False
-    a, b = expected.astype(np.float64), found.astype(np.float64)
-    return not np.isfinite(a).any() and bool(np.array_equal(a, b, equal_nan=True))

@@ -126,7 +126,7 @@ class _Inquiry:
             assert self.regions is not None
             try:
                 fed = self.regions.fed(segment)
-                write_minimal(folder, segment, fed, cause.what, limit, self.bench.candidate.asked)
+                write_minimal(folder, segment, fed, cause.what, limit, self.bench.candidate.providers)
             except VerificationError as error:
                 reasons.append(str(error))
                 continue

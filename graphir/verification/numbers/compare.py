@@ -275,7 +275,7 @@ def compare(
                 return _of_channel(made, channel, measured.overall)
         elif verdict.differs and moves_too_much(measured, step) and relative <= NOISE_FACTOR * measured.overall:
             verdict, note = Verdict.NOT_DETERMINISTIC, _about_movement(measured)
-    if verdict is Verdict.IDENTICAL and _says_nothing(reference):
+    if verdict is Verdict.IDENTICAL and says_nothing(reference):
         verdict, note = Verdict.NOT_PROVEN, "every element is infinite or NaN: that both are so proves nothing"
     if not note and reference.dtype != candidate.dtype and not _is_text(reference):
         note = f"the dtypes differ: {reference.dtype} and {candidate.dtype}"
@@ -348,7 +348,8 @@ def _tolerance(name: str, given: float | None) -> float:
     return given
 
 
-def _says_nothing(reference: Array) -> bool:
+def says_nothing(reference: Array) -> bool:
+    """Return whether all elements of an array are infinite or NaN."""
     if not reference.size or _is_text(reference) or is_exact(reference):
         return False
     parts = _real_parts(reference)

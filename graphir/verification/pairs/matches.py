@@ -70,9 +70,9 @@ class Stated(NamedTuple):
 
 def split_matches(
     matches: Sequence[Match], feeds: Sequence[str], inputs: Sequence[str], expected: Sequence[str], own: Sequence[str]
-) -> tuple[dict[str, Match], dict[str, Match]]:
-    """The matches of inputs by the candidate's names, and those of outputs by the reference's. Raises VerificationError
-    for what neither has, and for what is matched twice."""
+) -> Stated:
+    """Return the matches of inputs and of outputs. Raises VerificationError for what neither model has, and for what is
+    matched twice."""
     fed: dict[str, Match] = {}
     given: dict[str, Match] = {}
     for match in matches:
@@ -89,7 +89,7 @@ def split_matches(
         if key in table:
             raise VerificationError(f"{match}: {key} is matched already, by {table[key]}")
         table[key] = match
-    return fed, given
+    return Stated(fed, given)
 
 
 def other_fittings(
@@ -199,7 +199,7 @@ def fit(
     """Have the candidate take the reference's feeds; the notes say how, and what in it is random."""
     own = candidate.session
     matches = [parse_match(text) for text in how.match]
-    stated = Stated(*split_matches(matches, list(feeds), list(own.inputs), reference.outputs, own.outputs))
+    stated = split_matches(matches, list(feeds), list(own.inputs), reference.outputs, own.outputs)
     for match in stated.inputs.values():
         turned(feeds[match.source], match)
     notes += candidate.fit(feeds, {name: (match.source, match.order) for name, match in stated.inputs.items()})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from graphir.errors import VerificationError
@@ -28,28 +28,23 @@ def output_pairs(
 ) -> list[tuple[str, str]]:
     """Outputs of the source and of the candidate that belong together: as stated, by name, by what feeds them where
     both graphs can be had, or the rest by position."""
-    stated = [(name, given[name].name) for name in all_expected if name in given]
-    taken = {name for _, name in stated}
-    expected = [name for name in all_expected if name not in given]
-    own = [name for name in candidate.session.outputs if name not in taken]
-    if stated and not expected:
-        return stated
-    if not expected or not own:
+    paired = {name: given[name].name for name in all_expected if name in given}
+    expected = [name for name in all_expected if name not in paired]
+    own = [name for name in candidate.session.outputs if name not in paired.values()]
+    if not (paired or (expected and own)):
         raise VerificationError("there is nothing to compare: one of the models has no outputs")
     fed = {} if sides is None or set(expected) <= set(own) else _fed_alike(expected, own, sides)
     if fed:
         shown = ", ".join(f"{source} with {name}" for source, name in fed.items())
         notes.append(f"outputs of different names were paired by what feeds them: {shown}")
-        stated += fed.items()
+        paired |= fed
         expected = [name for name in expected if name not in fed]
         own = [name for name in own if name not in fed.values()]
-    if stated and not expected:
-        _note_extra(own, notes)
-        return _in_order(stated, all_expected)
-    if fed and not own:
-        notes.append(f"outputs that the candidate lacks: {', '.join(expected)}")
-        return _in_order(stated, all_expected)
-    return _in_order([*stated, *_pairs_by_name(expected, own, notes)], all_expected)
+    if paired and not (expected and own):
+        notes += _about_single(expected, own)
+    else:
+        paired |= _pairs_by_name(expected, own, notes)
+    return [(name, paired[name]) for name in all_expected if name in paired]
 
 
 def _fed_alike(expected: Sequence[str], own: Sequence[str], sides: Sides) -> dict[str, str]:
@@ -71,34 +66,32 @@ def _fed_alike(expected: Sequence[str], own: Sequence[str], sides: Sides) -> dic
     return found
 
 
-def _in_order(pairs: Sequence[tuple[str, str]], names: Sequence[str]) -> list[tuple[str, str]]:
-    return sorted(pairs, key=lambda pair: names.index(pair[0]))
+def _about_single(expected: Sequence[str], own: Sequence[str]) -> Iterator[str]:
+    """Yield what is to be said of outputs that only the reference has, and of those of the candidate alone."""
+    if expected:
+        yield f"outputs that the candidate lacks: {', '.join(expected)}"
+    if own:
+        yield f"outputs of the candidate alone, not compared: {', '.join(own)}"
 
 
-def _note_extra(names: Sequence[str], notes: list[str]) -> None:
-    if names:
-        notes.append(f"outputs of the candidate alone, not compared: {', '.join(names)}")
-
-
-def _pairs_by_name(expected: Sequence[str], own: Sequence[str], notes: list[str]) -> list[tuple[str, str]]:
-    """Outputs of one name, and the rest by position; those that one side lacks stay alone."""
+def _pairs_by_name(expected: Sequence[str], own: Sequence[str], notes: list[str]) -> dict[str, str]:
+    """Return outputs of one name, and the rest by position; those that one side lacks stay alone."""
     common = [name for name in expected if name in own]
     if len(common) == len(expected):
         if common != [name for name in own if name in common]:
             notes.append(f"the outputs come in another order: {', '.join(expected)} became {', '.join(own)}")
-        _note_extra([name for name in own if name not in common], notes)
-        return [(name, name) for name in expected]
+        notes += _about_single((), [name for name in own if name not in common])
+        return {name: name for name in expected}
     if common and len(own) < len(expected):
-        lacking = ", ".join(name for name in expected if name not in own)
-        notes.append(f"outputs that the candidate lacks: {lacking}")
-        return [(name, name) for name in common]
+        notes += _about_single([name for name in expected if name not in own], ())
+        return {name: name for name in common}
     if len(own) != len(expected):
         raise VerificationError(
             f"the reference has the outputs {', '.join(expected)}, the candidate {', '.join(own)}: they do not match"
         )
     rest = iter([name for name in own if name not in common])
-    paired = [(name, name if name in common else next(rest)) for name in expected]
-    shown = ", ".join(f"{source} with {name}" for source, name in paired if source != name)
+    paired = {name: name if name in common else next(rest) for name in expected}
+    shown = ", ".join(f"{source} with {name}" for source, name in paired.items() if source != name)
     notes.append(f"outputs of different names were compared by position: {shown}")
     return paired
 

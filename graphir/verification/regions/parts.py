@@ -96,7 +96,7 @@ class Walks:
     """Which values each value of a main graph is made of and goes into. Linear in the graph's size to make."""
 
     def __init__(self, graph: Graph) -> None:
-        self._reads: dict[Node, list[Value]] = {}
+        self._reads: dict[Node | None, list[Value]] = {}
         self._readers: dict[Value, list[Node]] = {}
         self.place: dict[Value, int] = {}
         for node in graph.nodes:
@@ -106,26 +106,17 @@ class Walks:
             for value in node.outputs:
                 self.place[value] = len(self.place)
 
-    def sources(self, value: Value) -> list[Value]:
-        """The computed values that the node of this one reads."""
-        node = value.producer
-        return [] if node is None else [held for held in self._reads.get(node, ()) if held.producer is not None]
-
-    def results(self, value: Value) -> list[Value]:
-        """What the nodes that read this value make."""
-        return [made for node in self._readers.get(value, ()) for made in node.outputs]
-
     def readers(self, value: Value) -> list[Node]:
         """The nodes that read this value."""
         return self._readers.get(value, [])
 
     def before(self, value: Value) -> set[Value]:
-        """The computed values that this one depends on, with itself."""
-        return _spread(value, self.sources)
+        """Return the computed values that this one depends on, with itself."""
+        return _spread(value, lambda held: [read for read in self._reads.get(held.producer, ()) if read.producer])
 
     def behind(self, value: Value) -> set[Value]:
-        """The values that depend on this one, with itself."""
-        return _spread(value, self.results)
+        """Return the values that depend on this one, with itself."""
+        return _spread(value, lambda held: [result for node in self.readers(held) for result in node.outputs])
 
     def region(self, value: Value, edge: Test) -> tuple[list[Value], list[Node]]:
         """What a value is computed from between it and the `edge`: the edge's values (graph inputs among them), and

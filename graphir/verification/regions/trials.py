@@ -26,7 +26,7 @@ from graphir.graph import Value
 from graphir.inputs.roles import table_of
 from graphir.inputs.sets import Made
 from graphir.ops.traits import Rounding
-from graphir.verification.numbers.compare import LEAST_STEPS, Comparison
+from graphir.verification.numbers.compare import LEAST_STEPS, Comparison, says_nothing
 from graphir.verification.numbers.limits import Limits
 from graphir.verification.numbers.local import local_limit, worst_channel
 from graphir.verification.pairs.sides import Sides
@@ -286,7 +286,7 @@ class _Trials:
         return results
 
     def _graded(self, trial: _Trial, expected: Array, found: Array, moved: Array | None) -> Result:
-        if expected.dtype.kind not in "iubO" and not np.isfinite(expected.astype(np.float64)).any():
+        if says_nothing(expected):
             return None
         segment = trial.segment
         floor = unmoved(expected, segment.value, segment.other)

@@ -120,25 +120,19 @@ OWN = Way(unchanged, where=HERE)
 
 
 def evenly(generator: np.random.Generator, array: Array) -> Array:
-    """Numbers of an array's range, each as likely; whole ones where all of them are."""
-    low, high = _range(array)
-    if array.dtype.kind in "iu":
-        return generator.integers(int(low), int(high), array.shape, endpoint=True)
-    if array.dtype.kind == "b":
-        return generator.integers(0, 2, array.shape)
-    drawn = generator.uniform(low, high, array.shape)
-    return np.round(drawn) if _is_whole(array) else drawn
+    """Return numbers of an array's range, each as likely."""
+    return generator.integers(0, 2, array.shape) if array.dtype.kind == "b" else _drawn(generator, array, _range(array))
 
 
 def in_levels(generator: np.random.Generator, array: Array) -> Array:
-    """The same with few different numbers, so that many are equal."""
+    """Return the same with few different numbers, so that many are equal."""
     low, high = _range(array)
     levels = np.linspace(low, high, LEVELS)
     return generator.choice(np.round(levels) if _is_whole(array) else levels, array.shape)
 
 
 def steep(generator: np.random.Generator, array: Array) -> Array:
-    """Numbers of the signs that an array has, as large as what float32 has no room for e to the power of."""
+    """Return numbers of the signs that an array has, as large as what float32 has no room for e to the power of."""
     if array.dtype.kind != "f":
         return array
     low, high = _range(array)
@@ -146,24 +140,28 @@ def steep(generator: np.random.Generator, array: Array) -> Array:
 
 
 def beyond(generator: np.random.Generator, array: Array) -> Array:
-    """Numbers of both signs, most of them larger than those of the array; whole ones as far as their type reaches."""
-    size = max(abs(float(number)) for number in _range(array)) or 1.0
-    if array.dtype.kind in "iu":
-        limits = np.iinfo(array.dtype)
-        ends = max(-STRETCH * size, limits.min), min(STRETCH * size, limits.max - 1)
-        return generator.integers(int(ends[0]), int(ends[1]), array.shape, endpoint=True)
-    if array.dtype.kind not in "fV":
+    """Return numbers of both signs, most of them larger than those of the array."""
+    if array.dtype.kind not in "iufV":
         return array
-    drawn = generator.uniform(-STRETCH * size, STRETCH * size, array.shape)
-    return np.round(drawn) if _is_whole(array) else drawn
+    size = STRETCH * (max(abs(float(number)) for number in _range(array)) or 1.0)
+    return _drawn(generator, array, (-size, size))
 
 
 def farther(generator: np.random.Generator, array: Array) -> Array:
-    """Numbers some times as large as an array's, of the signs that it has."""
+    """Return numbers some times as large as an array's, of the signs that it has."""
     if array.dtype.kind not in "fV":
         return array
     low, high = _range(array)
-    drawn = generator.uniform(STRETCH * low if low < 0 else low, STRETCH * high if high > 0 else high, array.shape)
+    return _drawn(generator, array, (STRETCH * low if low < 0 else low, STRETCH * high if high > 0 else high))
+
+
+def _drawn(generator: np.random.Generator, array: Array, ends: tuple[float, float]) -> Array:
+    """Return numbers between two, each as likely, as far as the array's type reaches; whole ones where its are."""
+    if array.dtype.kind in "iu":
+        limits = np.iinfo(array.dtype)
+        low, high = max(ends[0], limits.min), min(ends[1], limits.max)
+        return generator.integers(int(low), int(high), array.shape, endpoint=True)
+    drawn = generator.uniform(*ends, array.shape)
     return np.round(drawn) if _is_whole(array) else drawn
 
 

@@ -9,10 +9,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from numpy.typing import NDArray
-
+from graphir.arrays import Array
 from graphir.converters.session import lean_session, quiet_session
 from graphir.errors import FormatError, VerificationError
 from graphir.graph import Graph
@@ -61,7 +60,7 @@ class OnnxCandidate:
         memory: int = MEMORY_BUDGET,
     ) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="graphir-", ignore_cleanup_errors=True)
-        self._providers = providers
+        self.providers = providers
         self._optimize = optimize
         if isinstance(model, Graph):
             from graphir.converters.onnx import save
@@ -74,7 +73,8 @@ class OnnxCandidate:
         self.memory = memory
         self._sizes: dict[tuple[tuple[str, tuple[int, ...]], ...], dict[str, int]] = {}
         self._extended: dict[tuple[str, ...], OnnxSession] = {}
-        self._fitting: Fitting | None = None
+        # Which feed each input takes, and how.
+        self.fitting: Fitting = {}
         self._twin: OnnxCandidate | None = None
         self._opened: tuple[str, ...] = ()
         self._turns = False
@@ -97,11 +97,6 @@ class OnnxCandidate:
             self.__dict__.pop(name, None)
         self._folder.cleanup()
 
-    @property
-    def asked(self) -> str | Sequence[str]:
-        """The providers that were asked for."""
-        return self._providers
-
     @cached_property
     def session(self) -> OnnxSession:
         """The session on the model as it is, with values before heads put aside that it gives as well (see
@@ -118,7 +113,7 @@ class OnnxCandidate:
 
     def _extra_values(self) -> list[str]:
         """The values that the session of the model gives beside its outputs."""
-        if self._optimize and list(provider_names(self._providers)) != [PROVIDERS["cpu"]]:
+        if self._optimize and list(provider_names(self.providers)) != [PROVIDERS["cpu"]]:
             return []
         try:
             structure = self.structure
@@ -143,8 +138,8 @@ class OnnxCandidate:
         optimize = self._optimize if lean is None else not lean
         with subject(self.role if self.path.parent == Path(self._folder.name) else f"{self.role} {self.path.name}"):
             if not optimize or self.is_tight:
-                return lean_session(model, self._providers, external, optimize=optimize, is_part=lean is not None)
-            session = quiet_session(model, self._providers, external)
+                return lean_session(model, self.providers, external, optimize=optimize, is_part=lean is not None)
+            session = quiet_session(model, self.providers, external)
         if self.path.stat().st_size > WORTH_RETURNING:
             return_memory()
         return session
@@ -181,12 +176,11 @@ class OnnxCandidate:
         """The same file with onnxruntime's optimisations the other way, fed alike; made when it is first asked for and
         closed with this one. Inner values, which are computed without optimisations, it computes with them."""
         if self._twin is None:
-            self._twin = OnnxCandidate(
-                self.path, providers=self._providers, optimize=not self._optimize, memory=self.memory
-            )  # fmt: skip
+            optimize = not self._optimize
+            self._twin = OnnxCandidate(self.path, providers=self.providers, optimize=optimize, memory=self.memory)
             self._twin._turns, self._twin.role = True, self.role
             self._twin.__dict__ |= {"structure": self.structure, "_mapped": self._mapped}
-        self._twin._fitting = self._fitting
+        self._twin.fitting = self.fitting
         return self._twin
 
     def open_weights(self, names: Sequence[str]) -> None:
@@ -195,36 +189,25 @@ class OnnxCandidate:
             self._opened = tuple(names)
             self._extended = {}
 
-    def fit(self, feeds: Mapping[str, NDArray[Any]], stated: Fitting | None = None) -> list[str]:
+    def fit(self, feeds: Mapping[str, Array], stated: Fitting | None = None) -> list[str]:
         """Take feeds like these, which another model's inputs are named after; the notes say how (see `fit_inputs`)."""
-        self._fitting, notes = fit_inputs(feeds, self.session.inputs, stated)
+        self.fitting, notes = fit_inputs(feeds, self.session.inputs, stated)
         return notes
-
-    @property
-    def fitting(self) -> Fitting:
-        """Which feed each input takes, and how."""
-        return dict(self._fitting or {})
-
-    @fitting.setter
-    def fitting(self, fitting: Fitting) -> None:
-        self._fitting = fitting
 
     def run(
         self,
-        feeds: Mapping[str, NDArray[Any]],
+        feeds: Mapping[str, Array],
         outputs: Sequence[str] | None = None,
-        weights: Mapping[str, NDArray[Any]] | None = None,
+        weights: Mapping[str, Array] | None = None,
         extra: Collection[str] = (),
-    ) -> dict[str, NDArray[Any]]:
+    ) -> dict[str, Array]:
         """The outputs, or those values of the model that are named, with other values of opened `weights`; those that
         are `extra` come from the session that gives the others. Raises VerificationError for a name that it lacks.
 
         Each call is a run of its own; see `run_cached`.
         """
         given = feeds
-        if self._fitting is not None:
-            feeds = fitted_feeds(self._fitting, feeds)
-        feeds = {**feeds, **(weights or {})}
+        feeds = {**fitted_feeds(self.fitting, feeds), **(weights or {})}
         aside = () if self._opened else self.session.aside
         if not self._opened and all(name in self.session.outputs or name in aside for name in outputs or ()):
             results = as_arrays(self.session.run(feeds, outputs), self.keys)
@@ -247,7 +230,7 @@ class OnnxCandidate:
         optimisations. With them it is the values that are asked for which prevent some."""
         return ("inside", *self._opened, *(("turned", *sorted(inner)) if turned else ()))
 
-    def run_cached(self, feeds: Mapping[str, NDArray[Any]], names: Sequence[str]) -> dict[str, NDArray[Any]]:
+    def run_cached(self, feeds: Mapping[str, Array], names: Sequence[str]) -> dict[str, Array]:
         """Return the same as `run`, without another run where the last ones, on these very feeds, gave small values of
         these names. A run for outputs gives the others that were small in the last one too, which will be asked for."""
         given = set() if self._opened else {*self.session.outputs, *self.session.aside}
@@ -260,11 +243,11 @@ class OnnxCandidate:
             results = self.run(feeds, list(dict.fromkeys([*names, *(name for name in small if name in given)])))
         return {name: results[name] for name in names}
 
-    def slices(self, names: Iterable[str], feeds: Mapping[str, NDArray[Any]], most: int) -> list[list[str]]:
+    def slices(self, names: Iterable[str], feeds: Mapping[str, Array], most: int) -> list[list[str]]:
         """The names in parts whose values take at most so many bytes; one that takes more is alone."""
         return in_slices(names, self._sizes_for(feeds), most)
 
-    def beyond_budget(self, feeds: Mapping[str, NDArray[Any]], *, per_layer: bool) -> str:
+    def beyond_budget(self, feeds: Mapping[str, Array], *, per_layer: bool) -> str:
         """What is to be said where what cannot be cut into parts takes more than the budget: a run, and each value that
         is compared; nothing where the budget holds."""
         sizes = self._sizes_for(feeds)
@@ -278,7 +261,7 @@ class OnnxCandidate:
             f"take {most / 1e6:,.0f} MB; a smaller batch takes less"
         )
 
-    def has_room(self, feeds: Mapping[str, NDArray[Any]], copies: int) -> bool:
+    def has_room(self, feeds: Mapping[str, Array], copies: int) -> bool:
         """Whether the budget has room for a run, and for so many copies of its largest value."""
         sizes = self._sizes_for(feeds)
         return held_at_once(self.structure, sizes) + copies * max(sizes.values(), default=0) <= self.memory
@@ -293,9 +276,8 @@ class OnnxCandidate:
             "candidate without changing their layout (a larger --memory-budget lets it)"
         )
 
-    def _sizes_for(self, feeds: Mapping[str, NDArray[Any]]) -> dict[str, int]:
-        fitted = feeds if self._fitting is None else fitted_feeds(self._fitting, feeds)
-        shapes = {name: tuple(array.shape) for name, array in fitted.items()}
+    def _sizes_for(self, feeds: Mapping[str, Array]) -> dict[str, int]:
+        shapes = {name: tuple(array.shape) for name, array in fitted_feeds(self.fitting, feeds).items()}
         key = tuple(sorted(shapes.items()))
         if key not in self._sizes:
             from graphir.converters.onnx.files.value_sizes import value_sizes

@@ -97,11 +97,6 @@ class RuntimeReference(Reference):
         return self.onnx.session
 
     @property
-    def inputs(self) -> list[str]:
-        """The names of the model's inputs."""
-        return list(self.onnx.session.inputs)
-
-    @property
     def structure(self) -> Any:
         """Which operator makes which value."""
         return self.onnx.structure
