@@ -46,15 +46,16 @@ def simplified(python: str, code: str, model: Path, target: Path) -> tuple[str, 
     return str(nodes), f"{usage.ru_utime + usage.ru_stime:.2f}"
 
 
-def verdict(model: Path, target: Path) -> str:
+def verdict(model: Path, target: Path, seconds: float) -> str:
     """What `graphir simplify` says of its result."""
-    command = [sys.executable, "-m", "graphir", "simplify", str(model), str(target), "--json", "--seconds", "1"]
+    command = [sys.executable, "-m", "graphir", "simplify", str(model), str(target), "--json", "--seconds", str(seconds)]
     told = subprocess.run(command, capture_output=True, text=True, check=False)
     if not told.stdout.strip():
         return "failed"
     data = json.loads(told.stdout)
     ratios = (data["timing"] or {"ratios": []})["ratios"]
-    latency = f", {ratios[0]['ratio']:.2f} times" if ratios else ""
+    template = ", {ratio:.2f} times ({low:.2f} to {high:.2f})" if ratios and ratios[0]["low"] is not None else ""
+    latency = template.format_map(ratios[0]) if template else ", too few rounds"
     return f"{data['verification']['verdict']}{latency}"
 
 
@@ -63,6 +64,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="+", type=Path)
     parser.add_argument("--peers", metavar="PYTHON", help="an interpreter that has onnxslim and onnxsim")
+    parser.add_argument("--seconds", type=float, default=1.0, help="time to measure each latency (default 1)")
     options = parser.parse_args()
     print("| network | nodes | graphir | onnxslim | onnxsim | CPU seconds of the three | verdict, latency after |")
     print("|---|---:|---:|---:|---:|---:|---|")
@@ -77,7 +79,7 @@ def main() -> None:
             for file in Path(folder).iterdir():
                 file.unlink()
             nodes, seconds = zip(*results, strict=True)
-            last = verdict(model, Path(folder) / f"proven-{model.name}")
+            last = verdict(model, Path(folder) / f"proven-{model.name}", options.seconds)
             print(f"| {model.stem} | {before} | {' | '.join(nodes)} | {', '.join(seconds)} | {last} |", flush=True)
 
 

@@ -92,11 +92,12 @@ def _macs(model: PathLike, options: ModelOptions) -> int | str | None:
 def _latency(
     source: PathLike, target: PathLike, options: ModelOptions, seconds: float, tell: Callable[[str], None]
 ) -> tuple[Any, str]:
-    """Return both models timed in turns, or None and why they could not be."""
+    """Return both models timed in turns, or None and why they could not be. One thread: on a machine with other work a
+    second thread that waits for a core was seen to make medians ten times longer."""
     if not seconds:
-        return None, "not asked for"
+        return None, "not requested: 0 seconds"
     try:
-        other = ModelOptions(shapes=options.shapes)
-        return bench_models([(source, options), (target, other)], BenchOptions(seconds=seconds, progress=tell)), ""
+        how = BenchOptions(seconds=seconds, threads=1, progress=tell)
+        return bench_models([(source, options), (target, ModelOptions(shapes=options.shapes))], how), ""
     except GraphirError as error:
         return None, str(error).splitlines()[0]

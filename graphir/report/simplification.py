@@ -47,7 +47,7 @@ class SimplificationReport(Printed):
         for pair in self.timing.pairs if self.timing is not None else ():
             ratio = pair.ratio
             interval = "" if ratio.low is None else f" ({ratio.low:.2f} to {ratio.high:.2f})"
-            lines.append(wrapped(f"latency: {ratio.value:.2f} times{interval}: {ratio.verdict}"))
+            lines.append(wrapped(f"latency, 1 thread: {ratio.value:.2f} times{interval}: {ratio.verdict}"))
         if self.conversion.verification is None:
             lines.append(paint("not verified", Style.BAD))
         return "\n".join([self.conversion.to_text(verbose=verbose), "", *lines])

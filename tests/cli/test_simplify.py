@@ -59,6 +59,50 @@ def test_a_model_that_cannot_be_run_is_an_error(tmp_path: Path, graphir: Command
     assert "identical" not in outcome.out
 
 
+GELU = """<ir_version: 10, opset_import: ["": 17]> g (float[N,4] x) => (float[N,4] y)
+<float root = {1.4142135}, float one = {1}, float half = {0.5}>
+{ d = Div(x, root) e = Erf(d) s = Add(e, one) p = Mul(x, s) y = Mul(p, half) }"""
+FUSED = [
+    # options, operators that are left
+    ((), ["Div", "Erf", "Add", "Mul", "Mul"]),
+    (("--fuse",), ["Div", "Erf", "Add", "Mul", "Mul"]),  # the file's opset has no Gelu
+    (("--opset", "20"), ["Div", "Erf", "Add", "Mul", "Mul"]),
+    (("--fuse", "--opset", "20"), ["Gelu"]),
+]
+
+
+@pytest.mark.parametrize(("options", "expected"), FUSED)
+def test_operators_are_recognised_where_fuse_and_the_opset_allow_it(
+    options: tuple[str, ...], expected: list[str], tmp_path: Path, graphir: Command
+) -> None:
+    onnx.save(onnx.parser.parse_model(GELU), tmp_path / "model.onnx")
+    outcome = graphir("simplify", tmp_path / "model.onnx", tmp_path / "small.onnx", "--seconds", "0.05", *options)
+    assert outcome.code == 0, outcome.err
+    assert "verified: " in outcome.out
+    assert [node.op_type for node in onnx.load(tmp_path / "small.onnx").graph.node] == expected
+
+
+def test_growth_is_limited(tmp_path: Path, graphir: Command) -> None:
+    text = """g (float[300,300] x) => (float[300,300] y) <int64[2] n = {300, 300}>
+        { f = ConstantOfShape(n) y = Max(x, f) }"""
+    onnx.save(model_of(text), tmp_path / "model.onnx")
+    for options, expected in ((("--max-growth", "100KB"), ["ConstantOfShape", "Max"]), ((), ["Max"])):
+        graphir("simplify", tmp_path / "model.onnx", tmp_path / "small.onnx", "--seconds", "0.05", *options)
+        assert [node.op_type for node in onnx.load(tmp_path / "small.onnx").graph.node] == expected
+
+
+def test_why_there_are_no_latencies(model: Path, tmp_path: Path, graphir: Command) -> None:
+    report = simplify(model, tmp_path / "small.onnx", verify=False, seconds=0)
+    assert "latency: not measured: not requested: 0 seconds" in report.to_text()
+    text = "g (float[2,3] x) => (float[2,1] y) <int64[1] i = {7}> { a = Identity(x) y = Gather<axis = 1>(a, i) }"
+    onnx.save(model_of(text), tmp_path / "bad.onnx")
+    call = ("simplify", tmp_path / "bad.onnx", tmp_path / "out.onnx", "--no-verify", "--seconds", "0.05")
+    outcome = graphir(*call)
+    assert outcome.code == 0, outcome.err
+    assert "latency: not measured: " in outcome.out
+    assert "idx=7" in graphir(*call, "--json").data["untimed"]
+
+
 def test_another_format_is_refused(model: Path, tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match=r"simplify writes \.onnx files"):
         simplify(model, tmp_path / "out.graphir.json")
