@@ -48,7 +48,8 @@ def simplified(python: str, code: str, model: Path, target: Path) -> tuple[str, 
 
 def verdict(model: Path, target: Path, seconds: float) -> str:
     """What `graphir simplify` says of its result."""
-    command = [sys.executable, "-m", "graphir", "simplify", str(model), str(target), "--json", "--seconds", str(seconds)]
+    call = ["simplify", str(model), str(target), "--json", "--seconds", str(seconds)]
+    command = [sys.executable, "-m", "graphir", *call]
     told = subprocess.run(command, capture_output=True, text=True, check=False)
     if not told.stdout.strip():
         return "failed"

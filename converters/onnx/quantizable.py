@@ -7,11 +7,14 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+from graphir.errors import ExportFailure
 from graphir.graph import Graph
 from graphir.runtime.kernels import releases
 from graphir.structure.names import Names
 from graphir.structure.record import record
+from graphir.types import DType
 
+MOST_BYTES = 1 << 31  # what one protobuf message holds
 
 def write_quantizable(graph: Graph, path: Path, opset: int | None, prepare: Callable[[Path, Path], None]) -> None:
     """Write a graph as one .onnx file, which `prepare` copies with its nodes fused, and give every node a name of its
@@ -20,6 +23,12 @@ def write_quantizable(graph: Graph, path: Path, opset: int | None, prepare: Call
 
     from graphir.converters.onnx import to_model
 
+    weights = sum(value.tensor.nbytes for value in graph.parameters if value.tensor and value.dtype is not DType.STRING)
+    if weights >= MOST_BYTES:
+        raise ExportFailure(
+            f"{weights:,} bytes of weights: onnxruntime.quantization takes one file of less than 2 GiB; quantize "
+            "parts of the model (--inputs, --outputs)"
+        )
     exported = path.with_name("exported.onnx")
     onnx.save_model(to_model(graph, opset=opset), os.fspath(exported))
     prepare(exported, path)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import math
 from typing import TYPE_CHECKING
 
 from .options import (
@@ -16,6 +15,7 @@ from .options import (
     need_files,
     other_options,
     provider,
+    seconds,
     whole_number,
 )
 
@@ -99,14 +99,3 @@ def batch(text: str) -> int:
     if not text.isascii() or not text.isdecimal() or not 1 <= int(text) < 1 << 31:
         raise argparse.ArgumentTypeError(f"{text!r} is not a batch size; write numbers, 1 or more, after the models")
     return int(text)
-
-
-def seconds(text: str) -> float:
-    """Read a finite number above 0. Raises ArgumentTypeError."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number) or number <= 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a time; write a number above 0, as in 2.5")
-    return number

@@ -86,6 +86,17 @@ def tolerance(text: str) -> float:
     return number
 
 
+def seconds(text: str) -> float:
+    """Read a finite number above 0. Raises ArgumentTypeError."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number) or number <= 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time; write a number above 0, as in 2.5")
+    return number
+
+
 def opset(text: str) -> int:
     """Read an ONNX opset that can be written. Raises ArgumentTypeError."""
     if not text.isascii() or not text.isdecimal():
@@ -166,26 +177,18 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
     """Add --format, -p, -i, --limits, --signature, and the part of the model: --outputs, --inputs."""
     add_format_option(parser)
     parser.add_argument(
-        "--limits",
-        metavar="NAME=NUMBER,...",
-        type=limits,
+        "--limits", metavar="NAME=NUMBER,...", type=limits,
         help="raise the limits of what a model may need beyond its files: elements, nodes, expansion, depth (see "
         "docs/limits.md)",
-    )
+    )  # fmt: skip
     add_plugin_option(parser)
     parser.add_argument(
         "-p", "--params", metavar="FILE", help="the parameters file, if it is not beside the model"
     )
     parser.add_argument(
-        "-i",
-        "--input",
-        dest="inputs",
-        metavar="NAME:SHAPE[:DTYPE]",
-        type=input_spec,
-        action="append",
-        default=[],
+        "-i", "--input", dest="inputs", metavar="NAME:SHAPE[:DTYPE]", type=input_spec, action="append", default=[],
         help="the shape of an input, as in data:1,3,224,224 or data:N,3,H,W:float16 (N, H, W stay dynamic); repeatable",
-    )
+    )  # fmt: skip
     parser.add_argument(
         "--signature", metavar="NAME", help="which signature of a TensorFlow SavedModel (default serving_default)"
     )
@@ -195,22 +198,30 @@ def add_model_options(parser: argparse.ArgumentParser) -> None:
         "rejects such a model",
     )  # fmt: skip
     parser.add_argument(
-        "--outputs",
-        metavar="NAMES",
-        type=names,
-        action="extend",
+        "--outputs", metavar="NAMES", type=names, action="extend",
         help="the values or layers to use as outputs, as in logits,split:1 (default: the model's own); nodes "
         "that they do not need are omitted; `graphir layers MODEL` lists them",
-    )
+    )  # fmt: skip
     parser.add_argument(
-        "--inputs",
-        dest="cut_at",
-        metavar="NAMES",
-        type=names,
-        action="extend",
-        default=[],
+        "--inputs", dest="cut_at", metavar="NAMES", type=names, action="extend", default=[],
         help="values or layers that become inputs; the nodes before them are omitted",
-    )
+    )  # fmt: skip
+
+
+def add_conversion_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add MODEL and OUT, an .onnx file, with the options of both."""
+    parser.add_argument("source", metavar="MODEL", help=SOURCE_HELP)
+    parser.add_argument("target", metavar="OUT", type=one_of((".onnx",)), help="the .onnx file to write")
+    add_model_options(parser)
+    add_target_options(parser)
+
+
+def add_latency_option(group: argparse._ArgumentGroup, default: float) -> None:
+    """Add --seconds, for which two models are timed."""
+    group.add_argument(
+        "--seconds", metavar="X", type=seconds, default=default,
+        help=f"time to measure latencies in turns (default {default:g})",
+    )  # fmt: skip
 
 
 def add_plugin_option(parser: argparse.ArgumentParser) -> None:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from .bench import seconds
 from .options import (
-    SOURCE_HELP,
-    add_model_options,
+    add_conversion_arguments,
+    add_latency_option,
     add_output_options,
-    add_target_options,
     model_options,
     names,
     need_feeds,
@@ -39,10 +37,7 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments to its parser."""
     parser.epilog = EPILOG
-    parser.add_argument("source", metavar="MODEL", help=SOURCE_HELP)
-    parser.add_argument("target", metavar="OUT", type=one_of((".onnx",)), help="the .onnx file to write")
-    add_model_options(parser)
-    add_target_options(parser)
+    add_conversion_arguments(parser)
     group = parser.add_argument_group("precision")
     group.add_argument(
         "--kind", choices=("static", "dynamic", "int4"), default="static",
@@ -104,9 +99,7 @@ def _add_proof_options(parser: argparse.ArgumentParser) -> None:
         "--max-error", metavar="X", type=tolerance, help="the relative error of the worst output that is allowed"
     )
     group.add_argument("--keep-best", action="store_true", help="write the best model even if it misses the limit")
-    group.add_argument(
-        "--seconds", metavar="X", type=seconds, default=3.0, help="time to measure latencies (default 3)"
-    )
+    add_latency_option(group, 3.0)
     group.add_argument(
         "--threads", metavar="N", type=whole_number, default=1, help="threads within an operator for that (default 1)"
     )

@@ -5,18 +5,15 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from .bench import seconds
 from .options import (
-    SOURCE_HELP,
     add_comparison_options,
-    add_model_options,
+    add_conversion_arguments,
+    add_latency_option,
     add_output_options,
-    add_target_options,
     comparison_options,
     model_options,
     need_feeds,
     need_files,
-    one_of,
 )
 from .sizes import size
 
@@ -37,10 +34,7 @@ examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments to its parser."""
     parser.epilog = EPILOG
-    parser.add_argument("source", metavar="MODEL", help=SOURCE_HELP)
-    parser.add_argument("target", metavar="OUT", type=one_of((".onnx",)), help="the .onnx file to write")
-    add_model_options(parser)
-    add_target_options(parser)
+    add_conversion_arguments(parser)
     parser.add_argument(
         "--fuse", action="store_true",
         help="recognise operators that the opset has (LayerNormalization, Gelu, ...), which old runtimes may not have",
@@ -52,9 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("proof")
     group.add_argument("--no-verify", action="store_true", help="do not run the result and the model to compare them")
     add_comparison_options(group)
-    group.add_argument(
-        "--seconds", metavar="X", type=seconds, default=2.0, help="time to measure latencies in turns (default 2)"
-    )
+    add_latency_option(group, 2.0)
     add_output_options(parser, judges=True)
 
 

@@ -45,7 +45,7 @@ from graphir.verification.options import ComparisonOptions
 
 from .layers import RANKED_ON, Layer, OutputErrors, Ranking, quantized_layers
 from .options import OPSET_OF_16_BITS, QuantizeOptions
-from .samples import Samples, has_batch, read_samples
+from .samples import Samples, count_shared, has_batch, read_samples
 
 # Rows of a batch; histograms need all activations of a batch at once, so one sample is a batch there.
 ROWS = {"minmax": RANKED_ON, "entropy": 1, "percentile": 1}
@@ -324,8 +324,19 @@ class _Work:
             target_text=self.how.target, reached=best.passes(self.how), layers=list(ranked), kept=best.kept,
             left=list(left), trials=[(trial.kept, trial.error, trial.drop) for trial in self.trials.values()],
             timing=self._timed(samples), machine=machine_facts(),
-            notes=[*samples.notes, *([] if has_exact_8_bit_products() or self.how.kind == "int4" else [SATURATES])],
+            notes=[*samples.notes, *self._shared(samples),
+                   *([] if has_exact_8_bit_products() or self.how.kind == "int4" else [SATURATES])],
         )  # fmt: skip
+
+    def _shared(self, samples: Samples) -> list[str]:
+        """Return how many labelled samples calibrated too, in words."""
+        if self.how.accuracy is None or not samples.calibration:
+            return []
+        data, names = str(self.how.accuracy), [value.name for value in self.graph.inputs]
+        labelled, labels = split_labels(read_npz(self.how.accuracy), names, data)
+        count = count_shared(samples.calibration, labelled, self.graph)
+        effect = ": the accuracy after is measured on them as well" if count else ""
+        return [f"{count:,} of the {len(labels):,} labelled samples calibrated too{effect}"]
 
     def _timed(self, samples: Samples) -> Timing:
         """Return how long both take in turns on one sample, or on a batch where its size is fixed."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -117,6 +118,18 @@ def _batches(
     shuffled = {name: array[order] for name, array in arrays.items()}
     size = first if isinstance(first, int) else min(rows, length)
     yield from batches(shuffled, size, fixed=isinstance(first, int))
+
+
+def count_shared(calibration: Sequence[Batch], labelled: Mapping[str, Array], graph: Graph) -> int:
+    """Return how many labelled samples calibrate too: those whose inputs have the same bytes."""
+
+    def digests(arrays: Mapping[str, Array], count: int) -> list[bytes]:
+        columns = [arrays[value.name].astype((value.dtype or DType.FLOAT32).numpy()) for value in graph.inputs]
+        return [sha256(b"".join(column[row].tobytes() for column in columns)).digest() for row in range(count)]
+
+    batched = [(batch, batch()) for batch in calibration if has_batch(graph, batch())]
+    used = {digest for batch, arrays in batched for digest in digests(arrays, batch.samples)}
+    return sum(digest in used for digest in digests(labelled, len(next(iter(labelled.values())))))
 
 
 def has_batch(graph: Graph, arrays: Mapping[str, Array]) -> bool:

@@ -21,6 +21,7 @@ def test_text_json_and_page(graphir: Command, digits: Path, tmp_path: Path) -> N
     assert outcome.code == 0, outcome.err
     assert "7 layers static, 0 kept float for an accuracy at most 0.5 points lower" in outcome.out
     assert "identical" not in outcome.out
+    assert "128 of the 450 labelled samples calibrated too" in outcome.out
     assert "<h2>Layers</h2>" in page.read_text()
     data = graphir(*call, "--json").data
     assert data["accuracy"]["samples"] == 450

@@ -12,8 +12,13 @@ import pytest
 from PIL import Image
 
 import graphir
+from graphir.converters.onnx.quantizable import write_quantizable
 from graphir.errors import ArgumentError, ExportFailure, GraphirError, VerificationError
+from graphir.graph import Graph
+from graphir.ops.linear import MatMul
 from graphir.runtime import quantizer
+from graphir.tensor import Tensor
+from graphir.types import DType, TensorType
 from models.mobilenet import mobilenet
 
 from .networks import DIGITS, LABELLED, need_onnx_ir, rows, two_products, write
@@ -290,6 +295,18 @@ def test_quantized_models_are_refused(tmp_path: Path) -> None:
     quantize(source, once, feeds={"x": rows()}, **QUICK)
     with pytest.raises(ExportFailure, match="quantized already"):
         quantize(once, tmp_path / "twice.onnx", feeds={"x": rows()}, **QUICK)
+
+
+def test_weights_beyond_one_file_are_refused_before_they_are_read(tmp_path: Path) -> None:
+    def explode() -> Any:
+        raise AssertionError("the weights were read")
+
+    graph = Graph("large")
+    x = graph.add_input("x", TensorType(DType.FLOAT32, ("N", 30000)))
+    weight = graph.add_parameter("w", Tensor.computed(DType.FLOAT32, (30000, 20000), explode))
+    graph.set_outputs([graph.add(MatMul(), x, weight)])
+    with pytest.raises(ExportFailure, match=r"2,400,000,000 bytes of weights: onnxruntime\.quantization takes"):
+        write_quantizable(graph, tmp_path / "float.onnx", None, lambda source, target: None)
 
 
 def test_source_is_not_overwritten(tmp_path: Path) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import graphir
-from graphir.quantization.samples import Samples, read_samples
+from graphir.quantization.samples import Samples, count_shared, read_samples
 from graphir.safety.counted import Count, listening
 
 from .networks import rows, two_products
@@ -40,6 +42,17 @@ def test_parts_are_disjoint_and_come_from_the_data(tmp_path: Path) -> None:
     seen = [{row.tobytes() for row in part} for part in parts]
     assert not seen[0] & seen[1]
     assert seen[0] | seen[1] == {row.tobytes() for row in rows(50)}
+
+
+@pytest.mark.parametrize(
+    "labelled, shared",
+    [(rows(50), 32), (rows(50).astype(np.float64), 32), (rows(50) + 1, 0)],
+    ids=["all", "wider", "others"],
+)
+def test_labelled_samples_that_calibrate_are_counted(tmp_path: Path, labelled: NDArray[Any], shared: int) -> None:
+    samples = read(tmp_path, 50, 128)
+    graph = graphir.load(tmp_path / "model.onnx")
+    assert count_shared(samples.calibration, {"x": labelled}, graph) == shared
 
 
 def test_nothing_calibrates_where_no_range_is_needed(tmp_path: Path) -> None:
