@@ -19,7 +19,9 @@ FACADE = "graphir.converters.mxnet.mx"
 VIEWS = {
     **dict.fromkeys(("contrib.nd", "contrib.ndarray"), ("ndarray.contrib",)),
     **dict.fromkeys(("contrib.sym", "contrib.symbol"), ("symbol.contrib",)),
-    **dict.fromkeys(("gluon.contrib.cnn.conv_layers",), ("gluon.contrib.cnn",)),
+    **dict.fromkeys(("contrib.onnx.onnx2mx", "contrib.onnx.onnx2mx.import_model"), ("contrib.onnx",)),
+    "gluon.contrib.cnn.conv_layers": ("gluon.contrib.cnn",),
+    **{f"gluon.contrib.rnn.{name}": ("gluon.contrib.rnn",) for name in ("conv_rnn_cell", "rnn_cell")},
     **dict.fromkeys(("gluon.contrib.nn.basic_layers",), ("gluon.contrib.nn",)),
     **{f"gluon.model_zoo.vision.{name}": ("gluon.model_zoo.vision",)
        for name in ("densenet", "squeezenet", "vgg")},

@@ -92,7 +92,6 @@ PROFILER = (
     "resume set_config set_kvstore_handle set_state"
 )
 NUMPY = "arrays with NumPy's functions are not here: mx.nd has MXNet's own, and asnumpy() gives NumPy's"
-OPERATORS_OF_CONTRIB = "mx.nd.contrib and mx.sym.contrib have the operator"
 QUANTIZE = "`graphir quantize MODEL OUT --feeds FOLDER` makes an int8 network"
 AMP = "`graphir convert --half` writes a float16 network"
 
@@ -110,12 +109,7 @@ MODULES: Mapping[str, tuple[Any, ...]] = {
     "contrib.tensorrt": ("init_tensorrt_params", "onnxruntime's TensorRT provider runs what was converted", False),
     "contrib.text": ("embedding utils vocab", "read the vectors of words with NumPy", False),
     "executor_manager": ("DataParallelExecutorGroup DataParallelExecutorManager",),
-    "gluon.contrib.cnn": ("DeformableConvolution ModulatedDeformableConvolution", OPERATORS_OF_CONTRIB, False),
     "gluon.contrib.data": ("IntervalSampler WikiText103 WikiText2",),
-    "gluon.contrib.rnn": (
-        "Conv1DGRUCell Conv1DLSTMCell Conv1DRNNCell Conv2DGRUCell Conv2DLSTMCell Conv2DRNNCell Conv3DGRUCell "
-        "Conv3DLSTMCell Conv3DRNNCell LSTMPCell VariationalDropoutCell", "compose the cell in a HybridBlock", False,
-    ),
     "gluon.contrib.estimator": (
         "BatchBegin BatchEnd BatchProcessor CheckpointHandler EarlyStoppingHandler EpochBegin EpochEnd Estimator "
         "LoggingHandler MetricHandler StoppingHandler TrainBegin TrainEnd ValidationHandler",

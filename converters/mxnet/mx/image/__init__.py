@@ -9,7 +9,6 @@ from graphir.converters.mxnet.mx.image.augmenters import (
     CastAug,
     CenterCropAug,
     ColorNormalizeAug,
-    CreateAugmenter,
     ForceResizeAug,
     HorizontalFlipAug,
     RandomCropAug,
@@ -18,6 +17,16 @@ from graphir.converters.mxnet.mx.image.augmenters import (
     ResizeAug,
     SequentialAug,
 )
+from graphir.converters.mxnet.mx.image.colors import (
+    BrightnessJitterAug,
+    ColorJitterAug,
+    ContrastJitterAug,
+    HueJitterAug,
+    LightingAug,
+    RandomGrayAug,
+    SaturationJitterAug,
+)
+from graphir.converters.mxnet.mx.image.create import CreateAugmenter
 from graphir.converters.mxnet.mx.image.functions import (
     _get_interp_method as _get_interp_method,
 )
@@ -35,19 +44,19 @@ from graphir.converters.mxnet.mx.image.functions import (
     scale_down,
 )
 from graphir.converters.mxnet.mx.image.iterator import ImageIter
+from graphir.converters.mxnet.mx.image.rotation import imrotate, random_rotate
 from graphir.converters.mxnet.mx.refusals import refused_name
 
 TRAINING = (
-    "BrightnessJitterAug ColorJitterAug ContrastJitterAug CreateDetAugmenter CreateMultiRandCropAugmenter DetAugmenter "
-    "DetBorrowAug DetHorizontalFlipAug DetRandomCropAug DetRandomPadAug DetRandomSelectAug HueJitterAug ImageDetIter "
-    "LightingAug RandomGrayAug SaturationJitterAug imrotate random_rotate"
+    "CreateDetAugmenter CreateMultiRandCropAugmenter DetAugmenter DetBorrowAug DetHorizontalFlipAug DetRandomCropAug "
+    "DetRandomPadAug DetRandomSelectAug ImageDetIter"
 )
-"""What changes images at random, or holds the boxes of detection's training sets."""
+"""What holds the boxes of detection's training sets."""
 
 
 def __getattr__(name: str) -> Any:
     if name in TRAINING.split():
-        return refused_name(f"mx.image.{name}", "it augments images that a network is trained with")
+        return refused_name(f"mx.image.{name}", "it holds the boxes that a detector is trained with")
     raise AttributeError(f"mx.image.{name} is not here; there are {', '.join(__all__)}")
 
 
@@ -56,8 +65,10 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
-    "Augmenter", "CastAug", "CenterCropAug", "ColorNormalizeAug", "CreateAugmenter", "ForceResizeAug",
-    "HorizontalFlipAug", "ImageIter", "RandomCropAug", "RandomOrderAug", "RandomSizedCropAug", "ResizeAug",
-    "SequentialAug", "center_crop", "color_normalize", "copyMakeBorder", "fixed_crop", "imdecode", "imread", "imresize",
-    "random_crop", "random_size_crop", "resize_short", "scale_down",
+    "Augmenter", "BrightnessJitterAug", "CastAug", "CenterCropAug", "ColorJitterAug", "ColorNormalizeAug",
+    "ContrastJitterAug", "CreateAugmenter", "ForceResizeAug", "HorizontalFlipAug", "HueJitterAug", "ImageIter",
+    "LightingAug", "RandomCropAug", "RandomGrayAug", "RandomOrderAug", "RandomSizedCropAug", "ResizeAug",
+    "SaturationJitterAug", "SequentialAug", "center_crop", "color_normalize", "copyMakeBorder", "fixed_crop",
+    "imdecode", "imread", "imresize", "imrotate", "random_crop", "random_rotate", "random_size_crop", "resize_short",
+    "scale_down",
 ]  # fmt: skip

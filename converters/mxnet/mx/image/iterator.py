@@ -12,7 +12,8 @@ import numpy as np
 
 from graphir.converters.mxnet.mx import recordio
 from graphir.converters.mxnet.mx.base import MXNetError
-from graphir.converters.mxnet.mx.image.augmenters import Augmenter, CreateAugmenter
+from graphir.converters.mxnet.mx.image.augmenters import Augmenter
+from graphir.converters.mxnet.mx.image.create import CreateAugmenter
 from graphir.converters.mxnet.mx.image.functions import imdecode
 from graphir.converters.mxnet.mx.io import DISCARD, PAD, DataBatch, DataIter
 from graphir.converters.mxnet.mx.ndarray import NDArray

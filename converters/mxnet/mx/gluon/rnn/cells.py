@@ -57,7 +57,7 @@ class _Cell(Layer, HybridRecurrentCell):
         return f"{type(self).__name__}({shape[1] or None} -> {shape[0]}{f', {kind}' if kind else ''})"
 
 
-def _activated(F: Any, x: Any, kind: Any, name: str) -> Any:
+def _activated(F: Any, x: Any, kind: Any, name: str | None) -> Any:
     """Return an activation by the function of its name where MXNet composes that; a block or function is called."""
     if callable(kind):
         return kind(x)

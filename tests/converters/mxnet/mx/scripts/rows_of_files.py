@@ -1,4 +1,4 @@
-"""Scripts that read files by iterators, and those with operators in Python, by name."""
+"""Scripts with iterators over files, operators in Python, changes of colors, and cells of `gluon.contrib`, by name."""
 
 # ruff: noqa: E501 - scripts are kept short, not narrow
 from __future__ import annotations
@@ -147,4 +147,93 @@ net.hybridize(); print([y.asnumpy().tolist() for y in net(x, label)])
 class Two(mx.gluon.HybridBlock):
     def hybrid_forward(self, F, x): return F.split(x, num_outputs=2), [F.topk(x, ret_typ='both')]
 net = Two(); net.hybridize(); print([[y.asnumpy().tolist() for y in ys] for ys in (net(x)[0], *net(x)[1])])
+""")
+
+CELLS = {
+    **{f"Conv{axes}D{kind}Cell": (f"({', '.join(['2', *'567'[:axes]])}), 3, i2h_kernel=3, h2h_kernel=3, i2h_pad=1{more}", "2, " + ", ".join("567"[:axes]))
+       for axes in (1, 2, 3) for kind, more in (("RNN", ", activation='relu'"), ("LSTM", ", h2h_dilate=2"), ("GRU", ""))},
+    "LSTMPCell": ("4, 3", "5"),
+}
+for name, (arguments, sizes) in CELLS.items():
+    script(f"cell_{name}", f"""
+import mxnet as mx
+import numpy as np
+from mxnet.gluon.contrib import rnn
+cell = rnn.{name}({arguments}, prefix='c_')
+cell.initialize(mx.init.Uniform(0.1))
+x = [mx.nd.array(np.cos(np.arange(2 * np.prod(({sizes},)))).reshape(2, {sizes}) + step) for step in range(3)]
+cell(x[0], cell.begin_state(2))
+for key, p in cell.collect_params().items():
+    print(key, p.shape); p.set_data(mx.nd.array(np.sin(np.arange(np.prod(p.shape))).reshape(p.shape) / 3))
+print(cell, cell.state_info(2))
+outputs, states = cell.unroll(3, x, merge_outputs=False)
+print([float(y.asnumpy().astype('float64').std().round(4)) for y in (*outputs, *states)], outputs[2].asnumpy().ravel()[:4].round(4).tolist())
+cell.hybridize(); cell.reset()
+print(cell(x[1], states)[0].asnumpy().ravel()[:4].round(4).tolist())
+out, _ = cell.unroll(2, [mx.sym.var('a'), mx.sym.var('b')], begin_state=[mx.sym.var('s%d' % i) for i in range(len(states))])
+print(mx.sym.Group(list(out)).get_internals().list_outputs())
+""")
+
+script("variational_dropout_cell", """
+import mxnet as mx
+import numpy as np
+from mxnet.gluon.contrib.rnn.rnn_cell import VariationalDropoutCell
+x = mx.nd.array(np.cos(np.arange(24)).reshape(2, 3, 4))
+for rates in (dict(drop_states=0.5), dict(drop_inputs=0.3, drop_outputs=0.2), {}):
+    cell = VariationalDropoutCell(mx.gluon.rnn.GRUCell(3, prefix='g_'), **rates)
+    cell.initialize(mx.init.One())
+    for kw in ({}, dict(valid_length=mx.nd.array([1, 3])), dict(merge_outputs=False)):
+        y, states = cell.unroll(3, x, **kw)
+        print(cell, [v.asnumpy().round(4).tolist() for v in (y if isinstance(y, list) else [y])], states[0].asnumpy().round(4).tolist())
+""")
+
+for kind in ("DeformableConvolution", "ModulatedDeformableConvolution"):
+    script(f"gluon_{kind}", f"""
+import mxnet as mx
+import numpy as np
+from mxnet.gluon.contrib.cnn import {kind}
+x = mx.nd.array(np.cos(np.arange(2 * 4 * 7 * 8)).reshape(2, 4, 7, 8))
+for kw in (dict(kernel_size=3, padding=1, in_channels=4), dict(kernel_size=(3, 2), strides=2, groups=2, num_deformable_group=2, use_bias=False, activation='relu', in_channels=4),
+           dict(kernel_size=3, offset_use_bias=False, dilation=2, padding=2)):
+    net = {kind}(4, prefix='d_', **kw)
+    net.initialize(); net(x)
+    for key, p in net.collect_params().items():
+        print(key, p.shape); p.set_data(mx.nd.array(np.sin(np.arange(np.prod(p.shape))).reshape(p.shape) / 3))
+    y = net(x).asnumpy(); net.hybridize(); z = net(x).asnumpy()
+    print(y.shape, y[:, :, 2, 1].round(3).tolist(), bool(abs(y - z).max() < 1e-5))
+""")
+
+script("color_augmenters", """
+import mxnet as mx
+import numpy as np
+img = mx.image.imread('smooth.png').astype('float32')
+for aug in (mx.image.BrightnessJitterAug(0.4), mx.image.ContrastJitterAug(0.3), mx.image.SaturationJitterAug(0.3), mx.image.HueJitterAug(0.4),
+            mx.image.ColorJitterAug(0.1, 0.2, 0.3), mx.image.LightingAug(0.5, np.array([55.46, 4.794, 1.148]), np.eye(3)), mx.image.RandomGrayAug(0.9)):
+    print(aug.dumps(), aug(img.copy()).asnumpy().astype('float64').mean((0, 1)).round(2).tolist())
+augs = mx.image.CreateAugmenter((3, 20, 24), resize=26, rand_crop=True, rand_mirror=True, brightness=0.2, contrast=0.3, saturation=0.1, hue=0.2, pca_noise=0.3, rand_gray=0.2, mean=True)
+print([type(a).__name__ for a in augs])
+for a in augs: img = a(img)
+print(img.shape, img.asnumpy().astype('float64').mean((0, 1)).round(1).tolist())
+""")
+
+script("imrotate", """
+import mxnet as mx
+import numpy as np
+x = mx.image.imread('smooth.png').astype('float32').transpose((2, 0, 1))
+for kw in ({}, dict(zoom_in=True), dict(zoom_out=True)):
+    for degrees in (0, 30, -75.5):
+        y = mx.image.imrotate(x, degrees, **kw).asnumpy().astype('float64')
+        print(y.shape, y.mean((1, 2)).round(1).tolist(), y[0, 16, ::12].round(1).tolist())
+    y = mx.image.imrotate(mx.nd.stack(x, x), mx.nd.array([10, 80]), **kw).asnumpy().astype('float64')
+    print(y.shape, y.mean((1, 2, 3)).round(1).tolist())
+print(mx.image.random_rotate(x, (10, 20)).asnumpy().astype('float64').mean((1, 2)).round(1).tolist())
+for bad in (lambda: mx.image.imrotate(x, 3, True, True), lambda: mx.image.imrotate(x.astype('uint8'), 3), lambda: mx.image.imrotate(x, mx.nd.array([1])), lambda: mx.image.imrotate(x[0], 1)):
+    try: bad()
+    except (TypeError, ValueError) as e: print(type(e).__name__, str(e)[:30])
+""")
+
+script("old_paths_of_onnx", """
+from mxnet.contrib.onnx.onnx2mx.import_model import import_model
+import mxnet.contrib.onnx.onnx2mx
+print(import_model.__name__, mxnet.contrib.onnx.onnx2mx.import_model.__name__.rpartition('.')[2])
 """)
