@@ -146,8 +146,7 @@ class Sides:
                 if chosen is not None and chosen.producer is not None:
                     found[value] = chosen
         self._correct_by_readers(found)
-        order = {value: place for place, value in enumerate(_computed(self.graphs[0]))}
-        return {value: found[value] for value in sorted(found, key=order.__getitem__) if value in found}
+        return {value: found[value] for node in self.graphs[0].nodes for value in node.outputs if value in found}
 
     @property
     def inferred(self) -> Collection[Value]:
@@ -237,8 +236,3 @@ def _leads(value: Value, origin: Value, matched: Mapping[Node, Node]) -> bool:
                 seen.add(read)
                 pending.append(read)
     return False
-
-
-def _computed(graph: Graph) -> Iterator[Value]:
-    for node in graph.nodes:
-        yield from node.outputs

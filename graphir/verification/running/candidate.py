@@ -293,26 +293,23 @@ class OnnxCandidate:
         model with these outputs. Where weights cannot be mapped, small files, and those whose external data
         onnxruntime has to find, are handed over in memory; others are copied to the temporary folder.
         """
+        from graphir.converters.onnx.files.messages import input_addition, output_addition
+
         key = (*names, "turned" * turned, "", *self._opened)
         session = self._extended.pop(key, None)
         if session is None:
             while self._extended and len(self._extended) >= (1 if self._mapped is None else SESSIONS_KEPT):
                 self._extended.pop(next(iter(self._extended)))
-            session = self._start_session(self._extended_model(names), lean=not turned)
+            weights, defaults = self.structure.weights, self.structure.defaults
+            opened = {name: weights[name] for name in self._opened if name not in defaults}
+            model = self._model_with(output_addition(names) + input_addition(opened))
+            session = self._start_session(model, lean=not turned)
         self._extended[key] = session
         return session
 
     def _runs_optimised(self, names: Sequence[str]) -> bool:
         """Whether this is a twin that is asked for inner values: its model's are computed without optimisations."""
         return self._turns and any(name in self.structure.producers for name in names)
-
-    def _extended_model(self, names: Sequence[str]) -> bytes | Path:
-        from graphir.converters.onnx.files.messages import input_addition, output_addition
-
-        opened = [name for name in self._opened if name not in self.structure.defaults]
-        return self._model_with(
-            output_addition(names) + input_addition({name: self.structure.weights[name] for name in opened})
-        )
 
     def session_with(self, addition: bytes) -> OnnxSession | None:
         """A session without optimisations on the model with these bytes of protobuf behind it, which shares the weights

@@ -36,37 +36,24 @@ class Wiring:
 
     @staticmethod
     def of(graph: Graph) -> Wiring:
-        """Return that of a graph, without its subgraphs."""
-        drawn = (value.name for node in graph.nodes if node.op.rounding is Rounding.DRAWS for value in node.outputs)
-        quantizes = any(node.op.rounding is Rounding.QUANTIZES for node in graph.nodes)
-        return Wiring(_steps(graph), _live(graph), frozenset(drawn), quantizes)
+        """Return that of a graph, without its subgraphs.
 
-
-def _live(graph: Graph) -> frozenset[str]:
-    """All names of the values that depend on an input. A node without operands may draw numbers, and one with graphs
-    inside may use any value: both count as such."""
-    names = {value.name for value in graph.inputs}
-    named: set[str] = set()
-    for node in graph.nodes:
-        operands = [operand.name for operand in node.inputs if operand is not None]
-        if not operands or node.subgraphs or not names.isdisjoint(operands):
-            names.update(value.name for value in node.outputs)
-            named.update(name for value in node.outputs for name in (value.name, *value.sources))
-    return frozenset(names | named)
-
-
-def _steps(graph: Graph) -> dict[str, float]:
-    steps: dict[str, float] = {}
-    named: dict[str, float] = {}
-    for value in (*graph.inputs, *graph.parameters, *(result for node in graph.nodes for result in node.outputs)):
-        step = COARSE.get(str(value.dtype), 0.0)
-        if value.producer is not None:
-            operands = (operand.name for operand in value.producer.inputs if operand is not None)
-            step = max(step, *(steps.get(name, 0.0) for name in operands), 0.0)
-        if step:
-            steps[value.name] = step
-            named |= dict.fromkeys((value.name, *value.sources), step)
-    return named
+        A node without operands may draw numbers, and one with graphs inside may use any value: both count as live.
+        """
+        steps = {value: COARSE.get(str(value.dtype), 0.0) for value in (*graph.inputs, *graph.parameters)}
+        live, drawn = set(graph.inputs), []
+        for node in graph.nodes:
+            operands = [operand for operand in node.inputs if operand is not None]
+            if not operands or node.subgraphs or not live.isdisjoint(operands):
+                live.update(node.outputs)
+            before = max((steps.get(operand, 0.0) for operand in operands), default=0.0)
+            steps |= {value: max(COARSE.get(str(value.dtype), 0.0), before) for value in node.outputs}
+            drawn += [value.name for value in node.outputs if node.op.rounding is Rounding.DRAWS]
+        return Wiring(
+            {name: step for value, step in steps.items() if step for name in (value.name, *value.sources)},
+            frozenset(name for value in live for name in (value.name, *value.sources)), frozenset(drawn),
+            any(node.op.rounding is Rounding.QUANTIZES for node in graph.nodes),
+        )  # fmt: skip
 
 
 def is_shiftless(operator: str) -> bool:

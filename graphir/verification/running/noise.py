@@ -51,26 +51,20 @@ class Rounding:
         self._seed, self._coarse, self._extra = seed, coarse, extra
         self.reacted: set[str] = set()
         self._known: dict[str, Array] = {}
+        self._moved: dict[float, list[Feeds]] = {}
 
     def on(self, feeds: Feeds) -> Rounding:
         """The same of the candidate on other feeds."""
         return Rounding(self._candidate, self._graph, feeds, self._seed, self._coarse, self._extra)
 
-    @cached_property
-    def _fine(self) -> list[Feeds]:
-        return self._moved(0.0)
-
-    @cached_property
-    def _rough(self) -> list[Feeds]:
-        return self._moved(self._coarse)
-
-    def _moved(self, step: float) -> list[Feeds]:
-        turns = range(self._seed, self._seed + PERTURBATIONS)
-        return [moved for turn in turns if (moved := perturbed(self._graph, self._feeds, turn, step)) is not None]
-
     def feeds(self, *, coarse: bool = False) -> list[Feeds]:
-        """The feeds that rounding moved; none where there is no real number in them."""
-        return self._rough if coarse and self._coarse else self._fine
+        """Return the feeds that rounding moved; none where there is no real number in them."""
+        step = self._coarse if coarse else 0.0
+        if step not in self._moved:
+            turns = range(self._seed, self._seed + PERTURBATIONS)
+            moved = (perturbed(self._graph, self._feeds, turn, step) for turn in turns)
+            self._moved[step] = [feeds for feeds in moved if feeds is not None]
+        return self._moved[step]
 
     def runs(self, names: Sequence[str], *, coarse: bool = False, passed: int = 0) -> Iterator[dict[str, Array]]:
         """The named values of each run, a run at a time, without the first ones, which have `passed`. The cheapest come
@@ -105,7 +99,7 @@ class Rounding:
     @property
     def moves(self) -> bool:
         """Whether there is anything real in the feeds, which can be moved."""
-        return bool(self._fine)
+        return bool(self.feeds())
 
     @property
     def moves_weights(self) -> bool:
@@ -115,7 +109,7 @@ class Rounding:
     @cached_property
     def _moved_weights(self) -> list[str]:
         """The weights that are moved where feeds are no real numbers, or nothing of the feeds can be."""
-        return self._first_weights if self._has_integer_feeds or not self._fine else []
+        return self._first_weights if self._has_integer_feeds or not self.feeds() else []
 
     @cached_property
     def _has_integer_feeds(self) -> bool:
