@@ -19,6 +19,7 @@ def col2im(attrs: Attributes, data: Array) -> Array:
     require(len(image) == len(kernel) == 2 and data.ndim == 3, f"output_size {image}, kernel {kernel}, {data.shape}")
     stride, dilate = per_axis(attrs.get("stride"), 2, 1), per_axis(attrs.get("dilate"), 2, 1)
     pad = per_axis(attrs.get("pad"), 2, 0)
+    require(min(pad) >= 0, f"pad {pad}, expected at least 0")
     counts = [
         (size + 2 * p - d * (k - 1) - 1) // s + 1
         for size, k, s, d, p in zip(image, kernel, stride, dilate, pad, strict=True)

@@ -47,12 +47,14 @@ UNDEFINED = (
     case("_contrib_interleaved_matmul_selfatt_valatt", "attention_of_others",
          data(6, 1, 24, name="queries_keys_values"), data(7, 6, 6, name="attention"), heads=1),
     replace(case("_full", "no_shape", value=2.5), np_shape=True),
+    case("col2im", "pad_below_0", data(1, 18, 6), output_size=(6, 7), kernel=(2, 3), stride=(3, 2), pad=(-2, 3)),
 )  # fmt: skip
 
 
 @pytest.mark.parametrize("undefined", UNDEFINED, ids=lambda case: case.name)
 def test_what_mxnet_computes_from_nothing_is_refused_on_both_roads(undefined: Case) -> None:
-    """Memory before an array, 0 / 0 as the side of a box, an array of unknown axes, attention of another batch."""
+    """Memory before an array, 0 / 0 as the side of a box, an array of unknown axes, attention of another batch, a
+    pad below 0."""
     symbol, arrays = undefined.symbol_json(), undefined.arrays()
     with pytest.raises(graphir.GraphirError, match=undefined.op):
         from_symbol(symbol, shapes=undefined.shapes())

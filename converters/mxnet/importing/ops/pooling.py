@@ -137,6 +137,8 @@ def _window_operator(node: ImportNode, data: Value) -> tuple[Operator, *tuple[Va
     if node.op == "Pooling_v1" and any(pads) and (kind == "max" or wide):
         data = _zeros_around(node, data, pads)
         pads = (0,) * rank
+    elif wide and kind == "max":
+        node.refuse(f"windows of padding alone have no maximum: pad is {pads}, expected less than the kernel {kernel}")
     include = _counts_padding(node)
     if convention == "valid":
         return _operator(node, kind, data, kernel, strides, pads, (0,) * rank, include)
@@ -214,9 +216,7 @@ def _counts_padding(node: ImportNode) -> bool:
     return include is None or bool(include)
 
 
-def _windows(
-    node: ImportNode, data: Value, strides: tuple[int, ...], pads: tuple[int, ...]
-) -> list[Windows] | None:
+def _windows(node: ImportNode, data: Value, strides: tuple[int, ...], pads: tuple[int, ...]) -> list[Windows] | None:
     """MXNet's windows on each axis; None if sizes are unknown and ceil mode is right for every size."""
     kernel, convention = node.attrs["kernel"], node.attrs["pooling_convention"]
     try:
