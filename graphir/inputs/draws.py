@@ -100,7 +100,7 @@ def make_feeds(
 
 
 def _size(graph: Graph, dim: Dim, shapes: Mapping[str, tuple[int, ...]], usual: int) -> int:
-    """The number of a size where the inputs have these shapes; the usual one where they do not tell it."""
+    """Return the number of a size where the inputs have these shapes; the usual one where they do not tell it."""
     known: dict[str, int] = {}
     for other in graph.inputs:
         pairs = zip(other.shape or (), shapes[other.name], strict=False)
@@ -127,7 +127,7 @@ def _regions(generator: np.random.Generator, shape: tuple[int, ...], images: int
 def perturbed(
     graph: Graph, feeds: Mapping[str, Array], seed: int = 0, step: float = 0.0
 ) -> dict[str, Array] | None:
-    """The feeds with every real number moved by up to one unit in its last place; None if nothing can be moved.
+    """Return the feeds with every real number moved by up to one unit in its last place; None if nothing can be moved.
 
     `step` is the relative step of a coarser type that the model computes in: numbers move by up to half of it, as
     rounding to that type moves them, since less may vanish in the rounding and say nothing of the noise behind it.
@@ -151,8 +151,8 @@ def perturbed(
 
 
 def is_measured(graph: Graph, name: str, array: Array) -> bool:
-    """Whether what is fed is a measured quantity, which may be a little larger or smaller: real numbers, unless they
-    are indices, lengths or regions, as MXNet has them."""
+    """Return whether what is fed is a measured quantity, which may be a little larger or smaller: real numbers, unless
+    they are indices, lengths or regions, as MXNet has them."""
     if not _is_real(array.dtype):
         return False
     if name not in graph:
@@ -230,8 +230,8 @@ def drawn_floats(generator: np.random.Generator, shape: tuple[int, ...], draw: D
 
 
 def _beyond(generator: np.random.Generator, numbers: Array, nodes: Collection[Node]) -> Array:
-    """The numbers, of which the largest and the least lie beyond the constants that nodes compare with, and one of
-    eight where no others would.
+    """Return the numbers, of which the largest and the least lie beyond the constants that nodes compare with, and one
+    of eight where no others would.
 
     Where e is taken to the power of something, only up to what is reached anyway: what overflows shows nothing.
     """
@@ -275,7 +275,7 @@ def _rows(
 
 
 def _half(generator: np.random.Generator, numbers: Array, others: Array) -> Array:
-    """The numbers, about every other one of them replaced."""
+    """Return the numbers, about every other one of them replaced."""
     return np.where(generator.integers(0, 2, numbers.shape) == 1, numbers, others)
 
 
@@ -304,7 +304,8 @@ def _integers(
 
 
 def _among(generator: np.random.Generator, numbers: Array, met: Sequence[int]) -> Array:
-    """The numbers, about every other one of them replaced by those that the model compares with; a single one is."""
+    """Return the numbers, about every other one of them replaced by those that the model compares with; a single one
+    is."""
     if not met:
         return numbers
     chosen = np.resize(np.asarray(met, numbers.dtype), numbers.size).reshape(numbers.shape)
@@ -312,7 +313,8 @@ def _among(generator: np.random.Generator, numbers: Array, met: Sequence[int]) -
 
 
 def _span(dtype: DType, draw: Draw) -> tuple[int, int]:
-    """The least and the largest number. The least of a signed type has no opposite: divided by -1 it ends processes."""
+    """Return the least and the largest number. The least of a signed type has no opposite: divided by -1 it ends
+    processes."""
     if dtype.value.startswith("uint"):
         high = (1 << dtype.bits) - 1
         return 0, high if draw.integers == "full" else min(high, UINT8)

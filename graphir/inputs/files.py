@@ -105,7 +105,7 @@ def image_batches(
 
 
 def _layout(name: str, shape: Sequence[object] | None) -> tuple[bool, int, Sequence[object]]:
-    """Whether channels are last, how many there are, and the sizes of height and width."""
+    """Return whether channels are last, how many there are, and the sizes of height and width."""
     if shape is not None and len(shape) == 4:
         second, last = shape[1], shape[3]
         if second in MODES:

@@ -61,7 +61,7 @@ class FeedRequest:
         other: Mapping[str, Sequence[object]] | None = None,
         candidate: Callable[[], Graph | None] = lambda: None,
     ) -> FeedRequest:
-        """Those of a graph; the drawn ones have sizes that suit the inputs of the `other` model; whole numbers
+        """Return those of a graph; the drawn ones have sizes that suit the inputs of the `other` model; whole numbers
         are also those that the `candidate` compares with."""
         state = state_inputs(graph)
         return FeedRequest(
@@ -78,7 +78,7 @@ class FeedRequest:
         return [name for name in self.shapes if name not in self.state]
 
     def choose(self, given: Mapping[str, Array]) -> dict[str, Array]:
-        """The arrays of the inputs. Raises VerificationError with all that are missing."""
+        """Return the arrays of the inputs. Raises VerificationError with all that are missing."""
         return chosen(given, [name for name in self.shapes if name in given or name not in self.state])
 
 
@@ -124,8 +124,8 @@ def _of_file(path: Path, wanted: FeedRequest) -> FeedSet:
 
 
 def _of_folder(folder: Path, wanted: FeedRequest) -> FeedPlan:
-    """Every .npz a set, as is every .npy of a model with one input; of one with several, one set of the arrays named
-    after them. Images are one set a batch."""
+    """Return every .npz a set, as is every .npy of a model with one input; of one with several, one set of the arrays
+    named after them. Images are one set a batch."""
     names = wanted.names
     files = sorted(file for file in folder.iterdir() if file.is_file())
     arrays = [file for file in files if file.suffix == ".npy"]
@@ -212,7 +212,7 @@ def file_plan(
 
 
 def _inputs_alone(shapes: Mapping[str, Sequence[object]], dtypes: Mapping[str, np.dtype[Any] | None]) -> Graph:
-    """A graph of nothing but the inputs."""
+    """Return a graph of nothing but the inputs."""
     graph = Graph("inputs")
     for name, shape in shapes.items():
         dtype = dtypes[name]
@@ -224,7 +224,7 @@ def _inputs_alone(shapes: Mapping[str, Sequence[object]], dtypes: Mapping[str, n
 
 
 def _state_of_file(read: Callable[[], Graph], session: OnnxSession) -> dict[str, StateInput]:
-    """The state that a file's metadata name; the file is read for that only where they do."""
+    """Return the state that a file's metadata name; the file is read for that only where they do."""
     if STATE not in session.metadata:
         return {}
     try:

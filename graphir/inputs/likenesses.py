@@ -48,7 +48,7 @@ class Beside:
 
 
 def unchanged(generator: np.random.Generator, array: Array) -> Array:
-    """The same numbers."""
+    """Return the same numbers."""
     return array
 
 
@@ -105,7 +105,7 @@ def _range(array: Array) -> tuple[float, float]:
 
 
 def _is_whole(array: Array) -> bool:
-    """Whether all are whole numbers, as indices that were made real are."""
+    """Return whether all are whole numbers, as indices that were made real are."""
     if array.dtype.kind in "iub":
         return True
     wide = array.astype(np.float64)

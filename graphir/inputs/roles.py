@@ -85,12 +85,12 @@ Span = tuple[int, int]
 
 
 def _before_product(end: int, factors: Span) -> int:
-    """The largest number that no factor takes beyond the end."""
+    """Return the largest number that no factor takes beyond the end."""
     return end // (factors[1] if end >= 0 else factors[0])
 
 
 def _before_quotient(end: int, divisors: Span) -> int:
-    """The largest number whose quotients, rounded towards 0, are not beyond the end."""
+    """Return the largest number whose quotients, rounded towards 0, are not beyond the end."""
     return end * divisors[0] + divisors[0] - 1 if end >= 0 else end * divisors[1]
 
 
@@ -156,14 +156,14 @@ def table_of(value: Value) -> Table | None:
 
 
 def _computed(node: Node, slot: int, path: _Path) -> _Path | None:
-    """The path through a node, None where nothing leads back from its result."""
+    """Return the path through a node, None where nothing leads back from its result."""
     inverse = _inverse(node, slot)
     leads_back = node.op.name == "Mod" or (node.op.name == "Clip" and len(node.inputs) == 3 and None not in node.inputs)
     return None if inverse is None else _Path(path.guarded or leads_back, (*path.inverses, inverse))
 
 
 def _rows_of(node: Node) -> int:
-    """How many rows a table has, 2 where that is open."""
+    """Return how many rows a table has, 2 where that is open."""
     table, depth = node.inputs[0], node.inputs[1]
     if node.op.name == "OneHot":
         return int(depth.tensor.numpy().reshape(-1)[0]) if depth is not None and depth.tensor is not None else 2
@@ -172,7 +172,7 @@ def _rows_of(node: Node) -> int:
 
 
 def _inverse(node: Node, slot: int) -> Callable[[Span], Span] | None:
-    """What leads from a span of a node's result to one of the operand; None if there is no such thing."""
+    """Return what leads from a span of a node's result to one of the operand; None if there is no such thing."""
     if node.op.name in PASSED_ON and slot == 0:
         return lambda span: span
     inverse = INVERSES.get((node.op.name, slot))
@@ -273,7 +273,7 @@ def _size(data: Value | None, axis: int) -> Dim | None:
 
 
 def _positions(value: Value | None) -> Dim | None:
-    """How many positions along an axis a value counts, from 0 or 1 on; None if it is something else."""
+    """Return how many positions along an axis a value counts, from 0 or 1 on; None if it is something else."""
     while value is not None and value.producer is not None and value.producer.op.name in ALONG:
         value = value.producer.inputs[0]
     if value is None:

@@ -42,7 +42,8 @@ class FeedSet:
     stretched: bool = False
 
     def like(self, types: Mapping[str, str]) -> dict[str, Array]:
-        """What the first attempt makes that has these types and shapes, as a report tells them; else the very first."""
+        """Return what the first attempt makes that has these types and shapes, as a report tells them; else the very
+        first."""
         for make in self.attempts:
             feeds = make()
             if {name: f"{array.dtype}{list(array.shape)}" for name, array in feeds.items()} == types:
@@ -88,8 +89,8 @@ def drawn_sets(
     is_opaque: bool = False,
     candidate: Callable[[], Graph | None] = lambda: None,
 ) -> Callable[[bool], list[FeedSet]]:
-    """The drawn sets of these names for a graph's inputs, the n-th from the n-th seed, in sizes that suit the inputs of
-    the `other` model.
+    """Return the drawn sets of these names for a graph's inputs, the n-th from the n-th seed, in sizes that suit the
+    inputs of the `other` model.
 
     The first has the sizes that `make_feeds` takes, `edges` others (see `other_shapes`). A `mask` of floats is full of
     equal numbers, among which two correct models may choose differently: a graph with operators that choose (TopK) gets
@@ -136,7 +137,7 @@ def _drawn(graph: Graph, seed: int, sizes: OpenSizes, draw: Draw, light: bool) -
 
 
 def _has_whole_numbers(graph: Graph) -> bool:
-    """Whether an input may be an index or a number that stands for something else, which not every one can."""
+    """Return whether an input may be an index or a number that stands for something else, which not every one can."""
     return any(
         (value.dtype is not None and value.dtype.is_integer) or table_of(value) is not None for value in graph.inputs
     )

@@ -136,7 +136,8 @@ class OpenSizes:
     def _apart(
         self, batches: Mapping[str, int], others: Sequence[str], steps: Sequence[tuple[int, int]]
     ) -> dict[str, int]:
-        """The batches with other sizes that differ by the first of these steps that is possible; alone without one."""
+        """Return the batches with other sizes that differ by the first of these steps that is possible; alone without
+        one."""
         for first, step in steps:
             apart = {name: self.numbers[name] + first + step * index for index, name in enumerate(others)}
             if min(apart.values()) > 0 and self._is_possible(self._with(self.numbers | dict(batches) | apart)):
@@ -144,7 +145,7 @@ class OpenSizes:
         return dict(batches)
 
     def _new_ones(self, shapes: Iterable[Shapes]) -> list[Shapes]:
-        """Those of the shapes that are possible and not the usual ones, each once."""
+        """Return those of the shapes that are possible and not the usual ones, each once."""
         usual = self.usual()
         results: list[Shapes] = []
         for each in shapes:
@@ -215,7 +216,7 @@ def unknown_rank(graph: Graph, names: Sequence[str]) -> VerificationError:
 
 
 def _is_state(shape: Sequence[Dim]) -> bool:
-    """Whether a number of layers or directions may stand before an open batch."""
+    """Return whether a number of layers or directions may stand before an open batch."""
     return len(shape) == 3 and isinstance(shape[0], int) and isinstance(shape[1], Sym)
 
 

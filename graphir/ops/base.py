@@ -73,8 +73,9 @@ class Operator:
     depends on its attributes overrides `output_count`. `reads` holds the slots whose elements the rule wants (the
     `shape` of Reshape); they come in `values`. `takes` holds the dtypes that each operand may have; None, or
     no entry, stands for all. `may_leave_gaps` says that any operand may be absent. `counts` says that results have
-    sizes that only a run can tell (see `counts`). `rounding`, `decides`, `saturates`, `bounds` and `elementwise` are
-    its traits (see `traits`); where `work` or `stays_wide` are not stated they follow from these.
+    sizes that only a run can tell (see `counts`). `rounding`, `decides`, `orderings`, `saturates`, `bounds` and
+    `elementwise` are its traits (see `traits`); where `work` or `stays_wide` are not stated they follow from these.
+    `orderings` are the results that hold indices by which the first operand was ordered along `axis`.
     """
 
     inputs: ClassVar[tuple[str, ...]] = ()
@@ -96,6 +97,7 @@ class Operator:
     work: ClassVar[Work | None] = None
     rounding: ClassVar[Rounding] = Rounding.UNKNOWN
     decides: ClassVar[Decision] = Decision.NOTHING
+    orderings: ClassVar[frozenset[int]] = frozenset()
     saturates: ClassVar[Saturation] = Saturation.NONE
     bounds: ClassVar[tuple[float, float]] = ANY
     elementwise: ClassVar[Elementwise] = Elementwise.NO

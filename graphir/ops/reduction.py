@@ -193,7 +193,7 @@ class TopK(Operator):
     outputs = ("Values", "Indices")
     takes = (NUMBERS, INT64)
     reads = frozenset({1})
-    rounding, decides = Rounding.EXACT, Decision.CUTS
+    rounding, decides, orderings = Rounding.EXACT, Decision.CUTS, frozenset({1})
     work = Open("how many comparisons it takes depends on the elements")
     axis: int = -1
     largest: bool = True

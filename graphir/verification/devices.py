@@ -54,7 +54,7 @@ def _with_tf32(candidate: OnnxCandidate, feeds: Mapping[str, Array], found: Mapp
 
 
 def _apart(found: Mapping[str, Array], other: Mapping[str, Array]) -> str:
-    """How far apart two results of the same outputs are, in words."""
+    """Return how far apart two results of the same outputs are, in words."""
     differences = {name: difference(other[name], array) for name, array in found.items() if array.dtype.kind in "biufV"}
     distances = {
         name: largest / scale if scale and largest else math.inf if largest else 0.0

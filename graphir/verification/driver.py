@@ -101,8 +101,8 @@ class _Driver:
         return report
 
     def _first(self, planned: FeedSet) -> tuple[Compared, Made]:
-        """The whole comparison on the first attempt of a set that both models take, and what made it. Raises what the
-        first attempt raised where none is taken, or the reference alone takes one."""
+        """Return the whole comparison on the first attempt of a set that both models take, and what made it. Raises
+        what the first attempt raised where none is taken, or the reference alone takes one."""
         refused: VerificationError | None = None
         for make in planned.attempts:
             feeds = make()
@@ -122,7 +122,7 @@ class _Driver:
         raise refused
 
     def _takes(self, feeds: Mapping[str, Array]) -> bool:
-        """Whether the reference runs on these."""
+        """Return whether the reference runs on these."""
         try:
             for _ in self.models.reference.stream(feeds, self.models.reference.outputs):
                 pass
@@ -158,8 +158,8 @@ class _Driver:
     def _further(
         self, compared: Compared, planned: FeedSet, evidence: Sequence[Evidence]
     ) -> tuple[VerificationReport, Made | None]:
-        """The report of a further set, and what made the feeds that both models take. `evidence` is that of the sets
-        before it where they leave something unproven: what one run does not prove is asked of the whole comparison."""
+        """Return the report of a further set, and what made the feeds that both models take. `evidence` is that of the
+        sets before it, where these leave something unproven that the whole comparison is to prove."""
         refusals: list[Refused] = []
         report = VerificationReport("", "", {}, [])
         for make in planned.attempts:
@@ -199,8 +199,8 @@ class _Driver:
 
 
 def _is_settled(report: VerificationReport) -> bool:
-    """Whether the models differ, or an output is random: other inputs show no more of it. What rounding moves on some
-    inputs it need not move on others."""
+    """Return whether the models differ, or an output is random: other inputs show no more of it. What rounding moves on
+    some inputs it need not move on others."""
     draws = any(
         comparison.verdict is Verdict.NOT_DETERMINISTIC and comparison.is_random for comparison in report.outputs
     )
@@ -208,7 +208,7 @@ def _is_settled(report: VerificationReport) -> bool:
 
 
 def _noted(comparison: Comparison, name: str) -> Comparison:
-    """The comparison; one that does not pass with the name of the set that shows it."""
+    """Return the comparison; one that does not pass with the name of the set that shows it."""
     if comparison.verdict.passes or comparison.feeds == name:
         return comparison
     note = f"{comparison.note}; inputs {name!r}" if comparison.note else f"with the inputs {name!r}"

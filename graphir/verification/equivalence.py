@@ -207,7 +207,7 @@ def compare_again(
 
 
 def _run_both(bench: Bench, asked: Sequence[Asked]) -> tuple[dict[str, Array], dict[str, Array]]:
-    """The reference's values and the candidate's. Raises Refused and LiveFailed, as `compare_again` does."""
+    """Return the reference's values and the candidate's. Raises Refused and LiveFailed, as `compare_again` does."""
     expected: dict[str, Array] = {}
     results: dict[str, Array] = {}
     no_reference = no_candidate = ""
@@ -233,7 +233,7 @@ def _empty_report(feeds: Results) -> VerificationReport:
 
 
 def _about_runs(bench: Bench, how: ComparisonOptions, sides: Sides | None) -> Iterator[str]:
-    """What is to be said of both models before any numbers: 8 bits, memory, layers that are not compared."""
+    """Yield what is to be said of both models before any numbers: 8 bits, memory, layers that are not compared."""
     candidate = bench.candidate
     notes = [QUANTIZED if bench.limits.quantized else "", candidate.about_budget()]
     notes += [candidate.beyond_budget(bench.feeds, per_layer=how.per_layer)]
@@ -242,7 +242,7 @@ def _about_runs(bench: Bench, how: ComparisonOptions, sides: Sides | None) -> It
 
 
 def _output(pair: tuple[str, str], stated: Stated) -> Asked:
-    """A pair of outputs; what was stated of their axes is done to the candidate's."""
+    """Return a pair of outputs; what was stated of their axes is done to the candidate's."""
     source, name = pair
     match = stated.outputs.get(source)
     return Asked(source, source, name, True, turned=partial(turned, match=match) if match and match.order else None)
@@ -271,8 +271,8 @@ def _grade(
 
 
 def _moved_once(bench: Bench, outputs: Sequence[Asked]) -> dict[str, Array]:
-    """The outputs of the first run on moved feeds; those that come through a coarse type are moved by its step. None
-    where weights are moved with the feeds, in runs that are made where results differ."""
+    """Return the outputs of the first run on moved feeds; those that come through a coarse type are moved by its step.
+    None where weights are moved with the feeds, in runs that are made where results differ."""
     moved: dict[str, Array] = {}
     if bench.rounding.moves_weights:
         return moved
@@ -289,7 +289,7 @@ def _moved_channels(outputs: Sequence[Asked], expected: Results, results: Result
 
 
 def _narrower(bench: Bench, report: VerificationReport) -> Iterator[str]:
-    """What is to be said where the candidate computes in a coarse type that the reference does not have."""
+    """Yield what is to be said where the candidate computes in a coarse type that the reference does not have."""
     coarse = [name for name in bench.candidate.structure.steps if name in bench.candidate.structure.producers]
     if report.verdict.differs and coarse and not bench.limits.coarsest and not bench.limits.stated:
         yield (
@@ -301,8 +301,8 @@ def _narrower(bench: Bench, report: VerificationReport) -> Iterator[str]:
 def _heads(
     candidate: OnnxCandidate, pairs: Sequence[tuple[str, str]], layers: Mapping[str, str], notes: list[str]
 ) -> list[Asked]:
-    """The values before saturating heads, as far as these see them; a note where there are heads and no such value is
-    known to both."""
+    """Return the values before saturating heads, as far as these see them; a note where there are heads and no such
+    value is known to both."""
     own, outputs = candidate.structure, [name for _, name in pairs]
     known = values_before_heads(own, outputs, layers)
     if not known and hides_errors(own, outputs):
@@ -316,7 +316,7 @@ def _heads(
 
 
 def _missing(reference: Reference, pairs: Sequence[tuple[str, str]]) -> list[Comparison]:
-    """The outputs that the candidate should have and has not."""
+    """Return the outputs that the candidate should have and has not."""
     paired = {source for source, _ in pairs}
     return [
         Comparison.without_result(name, (), "the candidate has no such output")
@@ -326,8 +326,8 @@ def _missing(reference: Reference, pairs: Sequence[tuple[str, str]]) -> list[Com
 
 
 def _overflows(bench: Bench, expected: Array, found: Array) -> bool:
-    """Whether a value is infinite or NaN on one side only because numbers became too large there: anywhere on the way
-    where one side computes in a narrow type, else at the end of the value's own."""
+    """Return whether a value is infinite or NaN on one side only because numbers became too large there: anywhere on
+    the way where one side computes in a narrow type, else at the end of the value's own."""
     if expected.shape != found.shape or expected.dtype.kind not in "fV" or found.dtype.kind not in "fV":
         return False
     a, b = expected.astype(np.float64), found.astype(np.float64)

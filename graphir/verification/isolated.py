@@ -51,13 +51,13 @@ def run_in_child(function: Callable[[], T], how: ComparisonOptions, tell: Callab
 
 
 def _caps(live: Live | None) -> Caps:
-    """What onnxruntime may take: the limits that are stated for live frameworks, else their time, and the memory of the
-    machine."""
+    """Return what onnxruntime may take: the limits that are stated for live frameworks, else their time, and the memory
+    of the machine."""
     limits = (live or Live()).limits()
     is_stated = bool(os.environ.get(MEMORY)) or (live is not None and live.memory is not None)
     return Caps(limits.seconds, limits.memory if is_stated else machine_memory())
 
 
 def _name(model: Any, role: str) -> str:
-    """A model's path, or what it is to the comparison."""
+    """Return a model's path, or what it is to the comparison."""
     return role if isinstance(model, Graph | Mapping) else str(model)

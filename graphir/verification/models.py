@@ -209,7 +209,7 @@ class _Check:
             return self._check(source, self._plan(model, sides), self.graph, sides, source.structure)
 
     def _against_file(self, path: PathLike, options: ModelOptions) -> VerificationReport:
-        """A file that onnxruntime runs need not become a graph; of one that would end it the graph is run."""
+        """Return a file that onnxruntime runs need not become a graph; of one that would end it the graph is run."""
         with closing(RuntimeReference(path, memory=self.how.memory_budget)) as source:
             sessions = source.session, self.under_test.session
             opened = cache(lambda: read_model(path, options))
@@ -248,7 +248,7 @@ class _Check:
 
 
 def _row_of(model: Any, options: ModelOptions) -> Format | None:
-    """The row of a path's model, or of a text that is one; None for a Graph and for a golden capture.
+    """Return the row of a path's model, or of a text that is one; None for a Graph and for a golden capture.
 
     Raises ImportFailure and FormatError as `detect_format` does.
     """
@@ -266,7 +266,7 @@ def _row_of(model: Any, options: ModelOptions) -> Format | None:
 
 
 def _graph_of(model: Any, options: ModelOptions) -> Graph | None:
-    """The graph of what is one or is loaded as one; None for files that onnxruntime runs as they are."""
+    """Return the graph of what is one or is loaded as one; None for files that onnxruntime runs as they are."""
     if isinstance(model, Graph):
         return _part_of(model, options)
     row = _row_of(model, options)
@@ -278,14 +278,14 @@ def _graph_of(model: Any, options: ModelOptions) -> Graph | None:
 
 
 def _part_of(graph: Graph, options: ModelOptions) -> Graph:
-    """The graph, or the part of it that is chosen."""
+    """Return the graph, or the part of it that is chosen."""
     from graphir.converters.parts import cut_graph
 
     return cut_graph(graph, options.outputs, options.inputs, options) if options.is_cut else graph
 
 
 def _are_same(first: PathLike, second: PathLike, sides: Sides) -> bool:
-    """Whether two paths lead to one file, or to files of the same bytes whose external weights are the same too."""
+    """Return whether two paths lead to one file, or to files of the same bytes and external weights."""
     if os.path.samefile(first, second):
         return True
     return filecmp.cmp(first, second, shallow=False) and not sides.changes() and not sides.reason

@@ -63,7 +63,7 @@ class ComparisonOptions:
             )
 
     def unused_python(self, *frameworks: str) -> list[str]:
-        """What to say where an interpreter was named, and none of the sides has a live framework to run in it."""
+        """Return what to say where an interpreter was named, and no side has a live framework to run in it."""
         if self.live is None or self.live.python is None or any(frameworks):
             return []
         return [f"{self.live.python} was not used: no live framework computes the reference"]

@@ -85,12 +85,12 @@ class VerificationReport(Printed):
         return self.ok
 
     def to_text(self, *, verbose: bool = False) -> str:
-        """The verdict and what it stands on; with `verbose` every layer."""
+        """Return the verdict and what it stands on; with `verbose` every layer."""
         text: str = import_module("graphir.report.verification").verification_text(self, verbose=verbose)
         return text
 
     def to_json(self) -> dict[str, Any]:
-        """The report as plain data."""
+        """Return the report as plain data."""
         data: dict[str, Any] = import_module("graphir.report.verification").verification_json(self)
         return data
 
@@ -137,13 +137,13 @@ class VerificationReport(Printed):
 
 
 def worst(found: list[Comparison] | tuple[Comparison, ...]) -> Verdict:
-    """The worst verdict; that of nothing is identical."""
+    """Return the worst verdict; that of nothing is identical."""
     return max(found, key=gravity).verdict if found else Verdict.IDENTICAL
 
 
 def gravity(one: Comparison) -> float:
-    """How bad a comparison is. What differs where rounding alone moves nothing by so much is worse than what cannot be
-    told of another value, or on other inputs, because rounding moves that."""
+    """Return how bad a comparison is. What differs where rounding alone moves nothing by so much is worse than what
+    cannot be told of another value, or on other inputs, because rounding moves that."""
     order = list(Verdict)
     is_steady = one.verdict is Verdict.SUSPICIOUS and one.floor <= one.limit
     return order.index(Verdict.NOT_DETERMINISTIC) + 0.5 if is_steady else order.index(one.verdict)

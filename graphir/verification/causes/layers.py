@@ -49,7 +49,7 @@ def explain(
 
 
 def _first_by_name(report: VerificationReport, bench: Bench, outputs: Sequence[str]) -> Iterator[Cause]:
-    """The first layer that differs before an output that does, in the order of computation."""
+    """Yield the first layer that differs before an output that does, in the order of computation."""
     known = {found.name: found for found in (*report.layers, *report.outputs)}
     target = next((name for name in outputs if name in known and not known[name].verdict.passes), None)
     if target is None:
@@ -145,7 +145,7 @@ class _Inquiry:
         return Cause(self.known.names[value], self._what(value, segment), tuple(names[:FOLLOWING_NAMED]))
 
     def _what(self, value: Value, segment: Segment | None) -> str:
-        """What diff says of the nodes between the last values that agree and this one."""
+        """Return what diff says of the nodes between the last values that agree and this one."""
         nodes: list[Node | None] = [value.producer, self.known.pairs[value].producer]
         if segment is not None:
             nodes = [*segment.nodes[0], *segment.nodes[1]]
@@ -167,7 +167,7 @@ class _Inquiry:
         return f"{' / '.join(made)}: the graphs do not differ here, the numbers do"
 
     def _changed_before(self, value: Value) -> list[Row]:
-        """The nearest changes that a value depends on: what they do may show only further on."""
+        """Return the nearest changes that a value depends on: what they do may show only further on."""
         found: dict[int, Row] = {}
         for walks, held in zip(self.walks, (value, self.known.pairs[value]), strict=True):
             for before in walks.ordered(walks.before(held))[::-1]:

@@ -118,7 +118,7 @@ def write_minimal(
 
 
 def check_folder(folder: str | os.PathLike[str]) -> Path:
-    """The folder, if nothing in it would be overwritten. Raises VerificationError."""
+    """Return the folder, if nothing in it would be overwritten. Raises VerificationError."""
     place = Path(folder)
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise VerificationError(f"{place} is there already and no empty folder: name one that is new or empty")
@@ -126,8 +126,8 @@ def check_folder(folder: str | os.PathLike[str]) -> Path:
 
 
 def _part(segment: Segment, side: int, arrays: Mapping[str, Array]) -> Graph:
-    """A part as a graph of its own, of the reference (0) or of the candidate (1), its inputs by their names there; they
-    get the types of their numbers where the graph does not know them."""
+    """Return a part as a graph of its own, of the reference (0) or of the candidate (1), its inputs by their names
+    there; they get the types of their numbers where the graph does not know them."""
     value = (segment.value, segment.other)[side]
     part = value.graph.extract([value], [end for end in segment.ends[side] if end.producer is not None])
     for given in part.inputs:

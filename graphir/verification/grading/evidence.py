@@ -107,7 +107,7 @@ def digest(array: Array) -> str:
 
 
 def before(structure: Structure, output: str) -> list[str]:
-    """The computed values that an output depends on, the nearest first."""
+    """Return the computed values that an output depends on, the nearest first."""
     found: dict[str, None] = {}
     pending = [output]
     while pending:
@@ -166,7 +166,7 @@ def gather_evidence(
 def plain_evidence(
     bench: Bench, outputs: Sequence[Asked], expected: Mapping[str, Array], graded: Sequence[Comparison]
 ) -> Evidence:
-    """What outputs that agree, as they were graded, show by themselves, without a run that asks whether they react."""
+    """Return what outputs that agree show by themselves, without a run that asks whether they react."""
     return Evidence(_doubts(bench, outputs, expected, (), graded), digests=_digests(outputs, expected))
 
 
@@ -195,8 +195,8 @@ def _digests(outputs: Sequence[Asked], expected: Mapping[str, Array]) -> dict[st
 
 
 def _digests_before(bench: Bench, outputs: Sequence[Asked], compared: Sequence[Asked]) -> dict[str, str]:
-    """What tells the values apart that were compared before each of these outputs, with nothing in between that only
-    one of the models has."""
+    """Return what tells the values apart that were compared before each of these outputs, with nothing in between that
+    only one of the models has."""
     names = list(dict.fromkeys(one.name for one in compared)) if outputs else []
     if not names:
         return {}
@@ -212,8 +212,8 @@ def _digests_before(bench: Bench, outputs: Sequence[Asked], compared: Sequence[A
 
 
 def _is_fixed(bench: Bench, source: str) -> bool:
-    """Whether one of the reference's outputs is known to depend on no input; a capture, which has one set of inputs and
-    cannot be asked about others, is believed."""
+    """Return whether one of the reference's outputs is known to depend on no input; a capture, which has one set of
+    inputs and cannot be asked about others, is believed."""
     live = None if bench.wiring is None else bench.wiring.live
     return not bench.feeds or bench.reference.recorded or (live is not None and source not in live)
 
@@ -221,8 +221,8 @@ def _is_fixed(bench: Bench, source: str) -> bool:
 def _shown(
     bench: Bench, outputs: Sequence[Asked], compared: Sequence[Asked], doubts: Mapping[str, str]
 ) -> set[str]:
-    """Those of the doubtful outputs that a value before them shows: one that was compared and that reacts, with nothing
-    in between that only one of the models has."""
+    """Return those of the doubtful outputs that a value before them shows: one that was compared and that reacts, with
+    nothing in between that only one of the models has."""
     doubtful = [one for one in outputs if one.source in doubts]
     if not doubtful or not compared:
         return set()
@@ -235,7 +235,7 @@ def _shown(
 
 
 def _reaches(structure: Structure, output: str, wanted: Collection[str], known: Collection[str]) -> bool:
-    """Whether a path back from an output meets one of these values, through known ones and those that only move it."""
+    """Return whether a way back from an output, through known values and such as are only moved, meets a wanted one."""
     pending, seen = [output], {output}
     while pending:
         for operand in structure.operands(pending.pop()):

@@ -71,7 +71,7 @@ def rankings(
     results: tuple[Mapping[str, Array], Mapping[str, Array]],
     graded: Iterable[Comparison],
 ) -> list[Ranking]:
-    """The rankings of those outputs that hold scores of classes; `results` are the reference's and the candidate's."""
+    """Return the rankings of outputs that hold scores of classes; `results` are of reference and candidate."""
     allowed = {one.name: one.limit * one.scale for one in graded if np.isfinite(one.limit * one.scale)}
     found = []
     for one in outputs:
@@ -87,7 +87,7 @@ def rankings(
 
 
 def least_classes(structure: Structure, output: str) -> int | None:
-    """How many columns an output has at least if it holds scores of classes, None if it does not: it comes of a
+    """Return how many columns an output has at least if it holds scores of classes, None if it does not: it comes of a
     softmax, or of a product of matrices and what is usual behind one."""
     name = output
     while name in structure.producers:
@@ -103,9 +103,9 @@ def least_classes(structure: Structure, output: str) -> int | None:
 
 
 def ranked(name: str, expected: Array, found: Array, allowed: float) -> Ranking | None:
-    """The ranking of an array of (rows, classes), further axes of size 1; None for others, and for numbers that are not
-    finite. `allowed` is by how much a number may differ: two classes that changed places are a near-tie up to twice
-    that.
+    """Return the ranking of an array of (rows, classes), further axes of size 1; None for others, and for numbers that
+    are not finite. `allowed` is by how much a number may differ: two classes that changed places are a near-tie up to
+    twice that.
 
     >>> ranked("scores", np.array([[0.1, 0.9], [0.4, 0.4]]), np.array([[0.2, 0.8], [0.4, 0.41]]), 0.01)
     Ranking(name='scores', rows=2, top1=1, near1=1, top5=None, near5=0)
@@ -124,8 +124,8 @@ def ranked(name: str, expected: Array, found: Array, allowed: float) -> Ranking 
 
 
 def _agreeing(first: Array, second: Array, count: int, tie: float) -> tuple[int, int]:
-    """How many rows have the same best classes, and in how many of the others the first result's numbers for what left
-    and what came are equal up to `tie`."""
+    """Return how many rows have the same best classes, and in how many of the others the first result's numbers for
+    what left and what came are equal up to `tie`."""
     same = near = 0
     for left, right in zip(first, second, strict=True):
         best, other = (set(np.argsort(-row, kind="stable")[:count].tolist()) for row in (left, right))
@@ -137,7 +137,7 @@ def _agreeing(first: Array, second: Array, count: int, tie: float) -> tuple[int,
 
 
 def joined(held: Sequence[Ranking], more: Sequence[Ranking]) -> list[Ranking]:
-    """The rankings of one set of inputs with those of another."""
+    """Return the rankings of one set of inputs with those of another."""
     found = {one.name: one for one in held}
     for one in more:
         found[one.name] = found[one.name].with_more(one) if one.name in found else one

@@ -73,7 +73,7 @@ class Floor:
 
 
 def _change(array: Array, again: Array) -> Array:
-    """The finite magnitude of the change of each element; complex numbers by the larger of their parts."""
+    """Return the finite magnitude of the change of each element; complex numbers by the larger of their parts."""
     if array.dtype.kind == "c":
         return np.maximum(_change(array.real, again.real), _change(array.imag, again.imag))
     wide = array.dtype if array.dtype in (np.float32, np.float64) else np.float64 if is_exact(array) else np.float32
@@ -180,12 +180,12 @@ def _finite_difference(reference: Array, candidate: Array) -> tuple[float, float
 
 
 def _magnitude(array: Array) -> float:
-    """The largest magnitude, NaN where one is in it."""
+    """Return the largest magnitude, NaN where one is in it."""
     return max(-float(array.min()), float(array.max()))
 
 
 def _about_infinities(reference: Array, candidate: Array) -> str:
-    """What is to be said of infinities or NaN that stand in different places."""
+    """Return what is to be said of infinities or NaN that stand in different places."""
     overflown = 0
     for start in range(0, reference.size, ELEMENTS_AT_ONCE):
         part = slice(start, start + ELEMENTS_AT_ONCE)
@@ -196,18 +196,18 @@ def _about_infinities(reference: Array, candidate: Array) -> str:
 
 
 def same(array: Array, other: Array) -> bool:
-    """Whether two runs of a value gave the same."""
+    """Return whether two runs of a value gave the same."""
     return array.shape == other.shape and not difference(array, other)[1]
 
 
 def relative_change(array: Array, again: Array) -> float:
-    """The largest difference over the scale; 0 where nothing can be said of it."""
+    """Return the largest difference over the scale; 0 where nothing can be said of it."""
     scale, max_abs, _ = difference(array, again)
     return max_abs / scale if scale and math.isfinite(max_abs) else 0.0
 
 
 def noise_limit(floor: float, step: float = 0.0, *, elsewhere: bool = False) -> float:
-    """The relative difference that still counts as rounding, for a measured noise floor.
+    """Return the relative difference that still counts as rounding, for a measured noise floor.
 
     `step` is the distance from 1 to the next number of the coarser element type; `elsewhere` says that the two results
     were computed on different devices.
@@ -283,7 +283,7 @@ def compare(
 
 
 def moves_too_much(floor: Floor, step: float = 0.0) -> bool:
-    """Whether rounding alone moves a value by more than the most that is ever allowed."""
+    """Return whether rounding alone moves a value by more than the most that is ever allowed."""
     return floor.overall > noise_limit(math.inf, step)
 
 
@@ -296,7 +296,7 @@ def _about_movement(floor: Floor) -> str:
 def _graded_exactly(
     reference: Array, candidate: Array, floor: Floor, max_abs: float, note: str
 ) -> tuple[Verdict, str]:
-    """The verdict on integers or booleans, and what is to be said."""
+    """Return the verdict on integers or booleans, and what is to be said."""
     if max_abs == 0:
         return Verdict.IDENTICAL, note
     if max_abs == math.inf:
@@ -310,7 +310,7 @@ def _graded_exactly(
 
 
 def _of_channel(made: Callable[..., Comparison], channel: Channel, overall: float) -> Comparison:
-    """The comparison of a value that differs in one channel."""
+    """Return the comparison of a value that differs in one channel."""
     relative, limit = local_limit(channel)
     near = channel.max_abs <= SUSPICIOUS_FACTOR * channel.allowed and relative <= BROKEN_FROM
     verdict = Verdict.SUSPICIOUS if near else Verdict.BROKEN
@@ -319,7 +319,7 @@ def _of_channel(made: Callable[..., Comparison], channel: Channel, overall: floa
 
 
 def grade(relative: float, limit: float) -> Verdict:
-    """The verdict on a relative difference, given what counts as rounding."""
+    """Return the verdict on a relative difference, given what counts as rounding."""
     if relative == 0:
         return Verdict.IDENTICAL
     if relative <= limit:
@@ -360,7 +360,7 @@ def says_nothing(reference: Array) -> bool:
 
 
 def _precision(reference: Array, candidate: Array, step: float) -> tuple[float, float]:
-    """The relative step and the smallest normal number of the reference's type, and of the candidate's where the
+    """Return the relative step and the smallest normal number of the reference's type, and of the candidate's where the
     reference is as coarse, by its type or by its `step`."""
     own = _steps(reference)
     other = _steps(candidate)
@@ -368,7 +368,7 @@ def _precision(reference: Array, candidate: Array, step: float) -> tuple[float, 
 
 
 def _steps(array: Array) -> tuple[float, float]:
-    """The relative step and the smallest normal number of an array's floating point type; 0 of any other type."""
+    """Return the relative step and the smallest normal number of an array's real type; 0 of any other type."""
     info: Any
     if array.dtype.kind in "fc":
         info = np.finfo(array.dtype)

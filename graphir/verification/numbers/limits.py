@@ -52,11 +52,11 @@ class Limits:
         return max(self.step, *self.steps.values(), 0.0)
 
     def step_of(self, source: str) -> float:
-        """The step of the coarser type that one of the reference's values came through, 0 if it is none."""
+        """Return the step of the coarser type that one of the reference's values came through, 0 if it is none."""
         return max(self.step, self.steps.get(source, 0.0))
 
     def rounding(self, step: float) -> float:
-        """The relative difference that two runs of the same may always have."""
+        """Return the relative difference that two runs of the same may always have."""
         return noise_limit(0.0, step, elsewhere=self.elsewhere)
 
     def compare(
@@ -70,9 +70,9 @@ class Limits:
         return within_a_step(found, reference, candidate) if self.quantized and not self.stated else found
 
     def is_settled(self, result: Comparison, *, alone: bool, again: bool = True) -> bool:
-        """Whether a larger floor would change nothing: the results are equal, or differ by no more than any other order
-        of a sum makes them. What passes without a floor is explained by one that was measured once, all else by one
-        that was measured `again`; `alone` says that nothing need be explained that passes without one."""
+        """Return whether a larger floor would change nothing: the results are equal, or differ by no more than any
+        other order of a sum makes them. What passes without a floor is explained by one that was measured once, all
+        else by one that was measured `again`; `alone` says that nothing need be explained that passes without one."""
         if self.stated or result.verdict is Verdict.IDENTICAL:
             return True
         passes_alone = result.verdict.passes and result.relative <= NOISE_LEAST
@@ -80,14 +80,14 @@ class Limits:
         return (passes_alone and (alone or is_explained)) or (is_explained and (again or alone))
 
     def is_beyond(self, found: Comparison, step: float) -> bool:
-        """Whether no floor can make a difference of float32 or float64 numbers pass."""
+        """Return whether no floor can make a difference of float32 or float64 numbers pass."""
         if self.stated or self.quantized or found.place or not found.verdict.differs or not found.limit:
             return False
         return found.relative > noise_limit(math.inf, step, elsewhere=self.elsewhere)
 
 
 def within_a_step(found: Comparison, reference: Array, candidate: Array) -> Comparison:
-    """The comparison of results that are rounded to 8 bits on the way: one step of that is rounding too.
+    """Return the comparison of results that are rounded to 8 bits on the way: one step of that is rounding too.
 
     A step of quantized numbers is 1, and 2 among one of ten thousand; of what is computed from them it is taken to be
     1/127 of the largest magnitude. What rounding the inputs moves by more than that, many such steps, stays what it is:
@@ -112,6 +112,6 @@ def within_a_step(found: Comparison, reference: Array, candidate: Array) -> Comp
 
 
 def _hardly_any(reference: Array, candidate: Array) -> bool:
-    """Whether two steps of 8 bits lie between next to no elements: sums of what is a step apart may be rounded so."""
+    """Return whether two steps of 8 bits lie between next to no elements, as sums of what is a step apart round."""
     apart = np.abs(reference.astype(np.int16) - candidate.astype(np.int16)) > 1
     return bool(np.count_nonzero(apart) <= HARDLY_ANY * apart.size)

@@ -59,8 +59,8 @@ def worst_channel(
     bounded: bool = False,
     elsewhere: bool = False,
 ) -> Channel | None:
-    """The channel of two results whose difference is largest for what is allowed there; None where nothing differs or
-    nothing is real.
+    """Return the channel of two results whose difference is largest for what is allowed there; None where nothing
+    differs or nothing is real.
 
     Channels are taken along the second and the last axis (of a vector its elements). `deviation` is by how much
     rounding alone moves each element, `limit` the relative difference that the whole may have. `bounded` says that the
@@ -88,7 +88,7 @@ def worst_channel(
 
 
 def _worst(axis: int, size: Array, off: Array, moved: Array | None, limit: float, smallest: float) -> Channel:
-    """The worst channel along an axis; `moved` is what each element may move by for what rounding does to it."""
+    """Return the worst channel along an axis; `moved` is what each element may move by for what rounding does to it."""
     scale, difference = _largest(size, axis), _largest(off, axis)
     usual = np.zeros_like(scale) if moved is None else _largest(moved, axis)
     if size.size < FEW * scale.size:
@@ -102,7 +102,7 @@ def _worst(axis: int, size: Array, off: Array, moved: Array | None, limit: float
 
 
 def _largest(array: Array, axis: int) -> Array:
-    """The largest element of each channel, in float64."""
+    """Return the largest element of each channel, in float64."""
     if axis == array.ndim - 1:
         found = array.reshape(-1, array.shape[-1]).max(axis=0)
     else:
@@ -126,12 +126,12 @@ def _of_neighbours(scale: Array, floor: Array) -> Array:
 
 
 def _numbers(array: Array) -> Array:
-    """The array in a type that numpy computes with."""
+    """Return the array in a type that numpy computes with."""
     return array if array.dtype in (np.float32, np.float64) else array.astype(np.float32)
 
 
 def local_limit(channel: Channel) -> tuple[float, float]:
-    """The relative difference in a channel, and the relative difference that was allowed there."""
+    """Return the relative difference in a channel, and the relative difference that was allowed there."""
     if not channel.scale:
         return math.inf, 0.0
     return channel.max_abs / channel.scale, channel.allowed / channel.scale

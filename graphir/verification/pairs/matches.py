@@ -136,8 +136,8 @@ def agreeing_outputs(
     free: Mapping[str, Sequence[str]],
     passes: Callable[[str, Array, str, Array], bool],
 ) -> list[Match] | None:
-    """One of the `free` results for each expected output, and an order of its axes, so that all of them pass; None if
-    there is no such assignment. No result is taken twice."""
+    """Return one of the `free` results for each expected output, and an order of its axes, so that all of them pass;
+    None if there is no such assignment. No result is taken twice."""
     taken: list[Match] = []
     for source, array in expected.items():
         used = {match.name for match in taken}
@@ -158,7 +158,7 @@ def agreeing_outputs(
 
 
 def _orders(found: Array, expected: Array) -> list[Order]:
-    """The orders of axes, as they are first, that give the expected shape."""
+    """Return the orders of axes, as they are first, that give the expected shape."""
     rank = found.ndim
     moves = channel_moves(rank) if rank >= 3 else ()
     return [
@@ -169,14 +169,14 @@ def _orders(found: Array, expected: Array) -> list[Order]:
 
 
 def turned(array: Array, match: Match) -> Array:
-    """A feed or a result with its axes in a match's order. Raises VerificationError if it has not as many."""
+    """Return a feed or a result with its axes in a match's order. Raises VerificationError if it has not as many."""
     if match.order and len(match.order) != array.ndim:
         raise VerificationError(f"{match}: the order has {len(match.order)} axes, the array {array.ndim}")
     return array.transpose(match.order) if match.order else array
 
 
 def question(fitting: Fitting, primary: Fitting, outputs: Sequence[Match], pairs: Mapping[str, str]) -> str:
-    """What is asked where the models agree under another pairing; "" if it is no other."""
+    """Return what is asked where the models agree under another pairing; "" if it is no other."""
     fed = [Match(source, name, order) for name, (source, order) in fitting.items() if primary[name] != (source, order)]
     given = [match for match in outputs if match.order or pairs[match.source] != match.name]
     options = " ".join(f"--match {shlex.quote(str(match))}" for match in (*fed, *given))
@@ -213,8 +213,8 @@ def fit(
 def first_run(
     candidate: OnnxCandidate, feeds: Mapping[str, Array], names: Sequence[str], settled: Sequence[str], notes: list[str]
 ) -> dict[str, Array]:
-    """The candidate's outputs. Where it refuses the feeds and others suit its inputs' sizes too, those; a note says
-    so."""
+    """Return the candidate's outputs. Where it refuses the feeds and others suit its inputs' sizes too, those; a note
+    says so."""
     try:
         return candidate.run_cached(feeds, names)
     except VerificationError:

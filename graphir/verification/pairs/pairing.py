@@ -99,7 +99,7 @@ def _pairs_by_name(expected: Sequence[str], own: Sequence[str], notes: list[str]
 def layer_pairs(
     reference: Reference, candidate: OnnxCandidate, graph: Graph | None, sides: Sides | None = None
 ) -> dict[str, str]:
-    """The values that both sides know, in the order of the source: source name to candidate name.
+    """Return the values that both sides know, in the order of the source: source name to candidate name.
 
     Where both graphs can be had a name is taken only where these do not say that it is another value's there.
     """

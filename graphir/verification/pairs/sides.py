@@ -80,7 +80,7 @@ class Sides:
         return compare(*self.graphs, self.counterparts)
 
     def changes(self) -> list[str]:
-        """What differs, in a few lines; none where nothing does or no graph can be had."""
+        """Return what differs, in a few lines; none where nothing does or no graph can be had."""
         return [] if self.graphs is None else changes_of(self.difference, self.graphs[0])
 
     def nodes_same(self) -> int:
@@ -113,7 +113,7 @@ class Sides:
         return list({id(row): row for row in rows}.values())
 
     def _outermost(self, node: Node, row: Row) -> Node:
-        """The node of the main graph that a node of a subgraph lies in."""
+        """Return the node of the main graph that a node of a subgraph lies in."""
         assert self.graphs is not None
         if not row.place:
             return node
@@ -155,7 +155,7 @@ class Sides:
         return self._inferred & self.values.keys()
 
     def _likeness(self, value: Value, other: Value, prints: Fingerprints) -> tuple[bool, bool, bool, int]:
-        """How much speaks for two values being the same: sizes, weights, operator, and how many operands are."""
+        """Return how much speaks for two values being the same: sizes, weights, operator, and how many operands are."""
         node, partner = value.producer, other.producer
         fits = not _are_of_other_sizes(value, other)
         if node is None or partner is None:
@@ -197,7 +197,7 @@ class Sides:
             back[other] = {value}
 
     def _read_alike(self) -> Iterator[tuple[Value, Value]]:
-        """The computed values that stand in one slot of two nodes that are the same, and outputs of one name."""
+        """Yield the computed values that stand in one slot of two nodes that are the same, and outputs of one name."""
         assert self.graphs is not None
         for node, partner in self.counterparts.forward.items():
             for value, other in zip(node.inputs, partner.inputs, strict=False):
@@ -210,20 +210,20 @@ class Sides:
 
 
 def by_name(graph: Graph) -> dict[str, Value]:
-    """The computed values by their names, and by those that they had in the model that they come from."""
+    """Return the computed values by their names, and by those that they had in the model that they come from."""
     computed = [value for node in graph.nodes for value in node.outputs]
     found = {name: value for value in computed for name in value.sources}
     return found | {value.name: value for value in computed}
 
 
 def _are_of_other_sizes(value: Value, other: Value) -> bool:
-    """Whether two values cannot hold the same numbers in some layout: one is padded, say."""
+    """Return whether two values cannot hold the same numbers in some layout: one is padded, say."""
     sizes = [sorted(dim for dim in held.shape or () if isinstance(dim, int) and dim != 1) for held in (value, other)]
     return len(sizes[0]) == len(sizes[1]) and sizes[0] != sizes[1]
 
 
 def _leads(value: Value, origin: Value, matched: Mapping[Node, Node]) -> bool:
-    """Whether a value is made from another one by nodes that have no counterpart, few of them."""
+    """Return whether a value is made from another one by nodes that have no counterpart, few of them."""
     pending, seen = [value], {value}
     while pending and len(seen) <= MOST_BETWEEN:
         node = pending.pop().producer

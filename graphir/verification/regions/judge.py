@@ -98,12 +98,12 @@ class Regions:
         self._turned = {value for value, order in self._orders.items() if order}
 
     def has(self, value: Value | None, name: str) -> bool:
-        """Whether a part of the candidate ends with this value, which the candidate calls so, its axes in this order:
-        names of outputs may be exchanged, and an output has one layout."""
+        """Return whether a part of the candidate ends with this value, which the candidate calls so, its axes in this
+        order: names of outputs may be exchanged, and an output has one layout."""
         return value is not None and self._name.get(value) == name and value not in self._turned
 
     def is_edge(self, value: Value) -> bool:
-        """Whether parts begin at a value."""
+        """Return whether parts begin at a value."""
         return value not in self._merged and value in self._name and self._borders.get(self._name[value]) is value
 
     @property
@@ -205,7 +205,7 @@ class Regions:
         return again
 
     def _is_shift(self, value: Value) -> bool:
-        """Whether a value differs by what is added to all numbers that a softmax sees, and nothing else reads it."""
+        """Return whether a value that softmaxes alone read differs by what is added to all numbers that these see."""
         axes = {
             node.op.axis if isinstance(node.op, Softmax | LogSoftmax) else None
             for node in self.walks[1].readers(self.known.pairs[value])
@@ -229,7 +229,7 @@ class Regions:
         return found
 
     def parts(self, values: Collection[Value]) -> Iterable[list[Value]]:
-        """The values in parts that the memory budget has room for."""
+        """Yield the values in parts that the memory budget has room for."""
         by_name: dict[str, list[Value]] = {}
         for value in values:
             by_name.setdefault(self._name[value], []).append(value)
@@ -251,7 +251,7 @@ class Regions:
         return_memory_of([*expected.values(), *found.values()])
 
     def _fed(self, values: Collection[Value], unfed: Collection[str]) -> tuple[dict[Value, Array], dict[str, Array]]:
-        """The reference's numbers for values, and for what their parts read, by the candidate's names."""
+        """Return the reference's numbers for values, and for what their parts read, by the candidate's names."""
         sources = {name: value for name, value in self._borders.items() if name not in unfed}
         edges = self.cut.edges(self._names(values), sources)
         arrays = self.known.expected(dict.fromkeys([*values, *(sources[name] for name in edges)]))
@@ -285,7 +285,7 @@ class Regions:
         return compared
 
     def _orders_equals(self, value: Value, expected: Array, found: Array, fed: Mapping[str, Array]) -> bool:
-        """Whether a value holds indices by which numbers were ordered, and both models name equal numbers with them."""
+        """Return whether a value holds indices of ordered numbers, and both models name equal numbers with them."""
         node = ordering_node(self.known.pairs[value])
         if node is None or node.inputs[0] is None:
             return False
@@ -304,7 +304,7 @@ class Regions:
         return list(dict.fromkeys(self._name[value] for value in values))
 
     def _only_selects(self, value: Value) -> bool:
-        """Whether no node of either part rounds; where limits are coarse or stated, that is no question."""
+        """Return whether no node of either part rounds; where limits are coarse or stated, that is no question."""
         limits = self._bench.limits
         if limits.stated or limits.quantized or limits.coarsest or limits.elsewhere:
             return False
@@ -368,8 +368,8 @@ def judge(bench: Bench, sides: Sides) -> tuple[Regions, Judgement] | NotRun:
 
 
 def _inputs(bench: Bench, sides: Sides) -> dict[Value, Value]:
-    """The inputs of the second graph by those of the first, as the candidate is fed: that may have been stated, where
-    neither names nor what reads them tell it."""
+    """Return the inputs of the second graph by those of the first, as the candidate is fed: that may have been stated,
+    where neither names nor what reads them tell it."""
     assert sides.graphs is not None
     found = {value: other for value, other in sides.counterparts.values.items() if value.producer is None}
     ours, theirs = ({value.name: value for value in graph.inputs} for graph in sides.graphs)
@@ -387,7 +387,7 @@ def _passes(compared: Mapping[Value, Comparison], value: Value) -> bool:
 
 
 def _shows(readers: Collection[Value], alone: Mapping[Value, Comparison]) -> bool:
-    """Whether something that agrees on the candidate's own numbers does not on the reference's."""
+    """Return whether something that agrees on the candidate's own numbers does not on the reference's."""
     return any(not _passes(alone, reader) for reader in readers)
 
 

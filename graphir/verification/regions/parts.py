@@ -17,7 +17,6 @@ from graphir.graph import Graph, Node, Value
 from graphir.inputs.draws import perturbed
 from graphir.ops.activation import LogSoftmax, Sigmoid, Softmax
 from graphir.ops.elementwise import Cast
-from graphir.ops.reduction import TopK
 from graphir.ops.shape import Shape
 from graphir.structure.extract import uses_of
 from graphir.verification.numbers.compare import NOISE_FACTOR, Comparison, Floor
@@ -60,7 +59,7 @@ class Known:
         self.values = {source: value for value, source in self.names.items()}
 
     def expected(self, values: Iterable[Value]) -> dict[Value, Array]:
-        """What the reference has for values that are known."""
+        """Return what the reference has for values that are known."""
         wanted = dict.fromkeys(values)
         found = {value: self._kept[value] for value in wanted if value in self._kept}
         if len(found) == len(wanted):
@@ -81,14 +80,14 @@ class Known:
         return found
 
     def found(self, values: Iterable[Value]) -> dict[Value, Array]:
-        """What the candidate has for values that are known, by the first graph's; from one run."""
+        """Return what the candidate has for values that are known, by the first graph's; from one run."""
         names = {value: self._bench.layers[self.names[value]] for value in values}
         held = self._bench.candidate.run(self._bench.feeds, list(dict.fromkeys(names.values()))) if names else {}
         return {value: held[name] for value, name in names.items()}
 
 
 def room_for(bench: Bench) -> int:
-    """How many bytes of the reference's values may stay."""
+    """Return how many bytes of the reference's values may stay."""
     return min(KEPT, bench.candidate.memory // 4)
 
 
@@ -107,7 +106,7 @@ class Walks:
                 self.place[value] = len(self.place)
 
     def readers(self, value: Value) -> list[Node]:
-        """The nodes that read this value."""
+        """Return the nodes that read this value."""
         return self._readers.get(value, [])
 
     def before(self, value: Value) -> set[Value]:
@@ -119,8 +118,8 @@ class Walks:
         return _spread(value, lambda held: [result for node in self.readers(held) for result in node.outputs])
 
     def region(self, value: Value, edge: Test) -> tuple[list[Value], list[Node]]:
-        """What a value is computed from between it and the `edge`: the edge's values (graph inputs among them), and
-        the nodes."""
+        """Return what a value is computed from between it and the `edge`: the edge's values (graph inputs among them),
+        and the nodes."""
         nodes: dict[Node, None] = {}
         edges: dict[Value, None] = {}
         pending, seen = deque([value]), {value}
@@ -281,11 +280,11 @@ def ordering_node(indices: Value) -> Node | None:
     while indices.producer is not None and isinstance(indices.producer.op, Cast) and indices.producer.inputs[0]:
         indices = indices.producer.inputs[0]
     node = indices.producer
-    return node if node is not None and isinstance(node.op, TopK) and indices is node.outputs[1] else None
+    return node if node is not None and node.outputs.index(indices) in node.op.orderings else None
 
 
 def name_equals(keys: Array, axis: int, *indices: Array) -> bool:
-    """Whether indices along an axis lead to equal keys, each index to one of its own.
+    """Return whether indices along an axis lead to equal keys, each index to one of its own.
 
     >>> keys = np.array([0.5, 2, 0.5])
     >>> name_equals(keys, 0, np.array([1, 0]), np.array([1, 2])), name_equals(keys, 0, np.array([0]), np.array([1]))
@@ -302,7 +301,7 @@ def name_equals(keys: Array, axis: int, *indices: Array) -> bool:
 
 
 def compared_inside(name: str, expected: Array, found: Array, floor: Floor, limits: Limits) -> Comparison:
-    """A result inside a model held against another's, in the layout that suits."""
+    """Return a result inside a model held against another's, in the layout that suits."""
     order = order_inside(found, expected)
     if order and len(order) == found.ndim:
         found = found.transpose(order)
@@ -312,7 +311,7 @@ def compared_inside(name: str, expected: Array, found: Array, floor: Floor, limi
 
 
 def typed(array: Array, like: Value) -> Array:
-    """An array in the type of another model's value: whole numbers that rounding moved are rounded back."""
+    """Return an array in the type of another model's value: whole numbers that rounding moved are rounded back."""
     dtype = None if like.dtype is None else like.dtype.numpy()
     if dtype is None or array.dtype == dtype:
         return array
@@ -320,7 +319,7 @@ def typed(array: Array, like: Value) -> Array:
 
 
 def is_symmetric(array: Array) -> bool:
-    """Whether moving the channels changes nothing, so that no numbers tell where they are."""
+    """Return whether moving the channels changes nothing, so that no numbers tell where they are."""
     moved = [array.transpose(order) for order in channel_moves(array.ndim)] if array.ndim > 2 else []
     return any(array.shape == one.shape and bool(np.array_equal(array, one)) for one in moved)
 
@@ -330,7 +329,7 @@ HUGE = 2.0**64
 
 
 def is_huge(array: Array) -> bool:
-    """Whether products of an array's numbers may overflow."""
+    """Return whether products of an array's numbers may overflow."""
     return array.dtype.kind == "f" and float(np.abs(array[np.isfinite(array)]).max(initial=0.0)) > HUGE
 
 
@@ -343,5 +342,5 @@ def without_overflows(expected: Array, found: Array) -> Array:
 
 
 def is_size(value: Value) -> bool:
-    """Whether a value holds the sizes of another."""
+    """Return whether a value holds the sizes of another."""
     return value.producer is not None and isinstance(value.producer.op, Shape)

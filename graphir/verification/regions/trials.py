@@ -177,7 +177,7 @@ class _Trials:
         return list(sentences.values())[:MOST_HIDDEN]
 
     def _trials(self, values: Sequence[Value]) -> list[_Trial]:
-        """The parts that end with these values and of which a node differs."""
+        """Return the parts that end with these values and of which a node differs."""
         found: dict[Value, tuple[Segment, list[Row]]] = {}
         for value in () if not self._sides.rows else values:
             segment = self._segment(value)
@@ -200,8 +200,8 @@ class _Trials:
         return trials
 
     def _is_free(self, edge: Value, array: Array) -> bool:
-        """Whether the numbers of an edge may be others: no sizes, nor what is made of them alone, no texts, and nothing
-        of which it is not known where the candidate has the channels."""
+        """Return whether the numbers of an edge may be others: no sizes, nor what is made of them alone, no texts, and
+        nothing of which it is not known where the candidate has the channels."""
         if array.dtype.kind not in "fiubV" or not array.size:
             return False
         return edge.producer is None or not (edge in self._sizes or is_symmetric(array))
@@ -229,7 +229,7 @@ class _Trials:
                 pending = later
 
     def _drawn(self, trials: Mapping[_Trial, Way], taken: Mapping[Value, Way], turn: int) -> dict[Value, Array]:
-        """The numbers at the edges of parts."""
+        """Return the numbers at the edges of parts."""
         arrays = self._regions.arrays(dict.fromkeys(edge for trial in trials for edge in trial.segment.edges))
         generator = np.random.Generator(np.random.PCG64(turn))
         drawn = {}
@@ -296,8 +296,8 @@ class _Trials:
         return _as_one_kernel(trial, result, expected, found)
 
     def _settled(self, trials: Sequence[_Trial]) -> list[_Trial]:
-        """The trials, those that differ by numbers which do not belong together, as of a value and another one that is
-        made from it, in place of which they are begun before both; and those that nothing drawn suits as they are."""
+        """Return the trials. Numbers of one that differs may not belong together, as those of a value and of one
+        that is made from it: it is begun before both. One that refuses all drawn numbers runs on the given ones."""
         settled = [trial for trial in trials if trial.differs is None and trial.refusal is None]
         refused: set[Value] = set()
         for trial in trials:
@@ -323,7 +323,7 @@ class _Trials:
         return [*settled, *pending]
 
     def _dependent(self, segment: Segment) -> list[Value]:
-        """The edges that are made from other ones."""
+        """Return the edges that are made from other ones."""
         return [
             edge for edge in segment.inner
             if not segment.edges.keys().isdisjoint(self._regions.walks[0].region(edge, segment.edges.__contains__)[0])
@@ -333,7 +333,7 @@ class _Trials:
         return self._sides.rows_of([*segment.nodes[0], *segment.nodes[1]])
 
     def _sentence(self, trial: _Trial) -> str:
-        """What is not proven of a part, "" if it gives the same results by itself."""
+        """Return what is not proven of a part, "" if it gives the same results by itself."""
         if trial.refusal is not None:
             return f"{self._names(trial.rows)}, which could not be run by itself: {trial.refusal.reason}"
         way = trial.differs
@@ -352,20 +352,20 @@ def _has_no_decision(row: Row) -> bool:
 
 
 def _limits(limits: Limits, segment: Segment) -> Limits:
-    """The limits of a part: what stands between roundings to 8 bits has no step of 8 bits of its own."""
+    """Return the limits of a part: what stands between roundings to 8 bits has no step of 8 bits of its own."""
     rounds = any(node.op.rounding is Rounding.QUANTIZES for nodes in segment.nodes for node in nodes)
     return limits if rounds else replace(limits, quantized=False)
 
 
 def _is_exact(trial: _Trial, array: Array) -> bool:
-    """Whether nothing is computed before what decides about whole numbers, or no node rounds: rounding is no excuse."""
+    """Return whether rounding is no excuse: one node decides about whole numbers, or no node rounds."""
     is_whole = bool(trial.rows) and trial.is_single and array.dtype.kind in "iub"
     return is_whole or all(node.op.is_exact for nodes in trial.segment.nodes for node in nodes)
 
 
 def _as_one_kernel(trial: _Trial, result: Comparison, expected: Array, found: Array) -> Comparison:
-    """The comparison of one node with one of the same operator where both give a narrow type: one kernel on the same
-    numbers rounds each of them once, so no channel may differ by what many layers of that type may."""
+    """Return the comparison of one node with one of the same operator where both give a narrow type: one kernel on the
+    same numbers rounds each of them once, so no channel may differ by what many layers of that type may."""
     step = COARSE.get(expected.dtype.name, 0.0)
     if not (step and trial.is_single and result.verdict.passes) or expected.dtype != found.dtype:
         return result

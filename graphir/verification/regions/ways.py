@@ -70,8 +70,8 @@ def ways_for(segment: Segment, rows: Sequence[Row], free: Sequence[Value]) -> li
 
 
 def _raises_alone(segment: Segment) -> bool:
-    """Whether one model alone takes e to the power of something: by parts, which may overflow where one operator that
-    does so inside takes the largest off first."""
+    """Return whether one model alone takes e to the power of something: by parts, which may overflow where one operator
+    that does so inside takes the largest off first."""
     ours, theirs = (any(node.op.name == "Exp" for node in nodes) for nodes in segment.nodes)
     return ours != theirs
 
@@ -80,12 +80,12 @@ OWN = Way(unchanged, where=HERE)
 
 
 def is_bounded(value: Value) -> bool:
-    """Whether a value is made by an operator that gives no numbers beyond some: what cuts these off changes nothing."""
+    """Return whether an operator's results have bounds, so that cutting off what is beyond changes nothing."""
     return value.producer is not None and value.producer.op.saturates >= Saturation.BOUNDED
 
 
 def constants(row: Row) -> Iterator[tuple[float, float]]:
-    """The real numbers, operands and attributes, in which two nodes differ."""
+    """Yield the real numbers, operands and attributes, in which two nodes differ."""
     left, right = row.left, row.right
     if left is None or right is None:
         return

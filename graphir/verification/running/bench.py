@@ -58,11 +58,11 @@ class Asked:
     turned: View | None = None
 
     def of_reference(self, array: Array) -> Array:
-        """What is compared of the reference's value."""
+        """Return what is compared of the reference's value."""
         return array if self.seen is None else self.seen(array)
 
     def of_candidate(self, array: Array) -> Array:
-        """What is compared of the candidate's, before its axes are laid out."""
+        """Return what is compared of the candidate's, before its axes are laid out."""
         array = array if self.turned is None else self.turned(array)
         return array if self.seen is None else self.seen(array)
 
@@ -107,7 +107,7 @@ class Bench:
     judged: dict[str, Any] = field(default_factory=dict)
 
     def evaluate(self, wanted: Collection[str], layers: Collection[str]) -> tuple[dict[str, Array], list[Comparison]]:
-        """The reference's values that are wanted, and its layers compared in slices, from one evaluation."""
+        """Return the reference's values that are wanted, and its layers compared in slices, from one evaluation."""
         known = self.reference.values()
         order = dict.fromkeys([*(name for name in known if name in wanted or name in layers), *wanted])
         expected: dict[str, Array] = {}
@@ -124,8 +124,8 @@ class Bench:
         return expected, compared
 
     def _parts(self, order: Sequence[str], layers: Collection[str]) -> Iterator[dict[str, Array]]:
-        """The reference's values, as many at a time as may be held. One that can be asked again is run for each part,
-        so that it holds no more; others give theirs in the course of one evaluation."""
+        """Yield the reference's values, as many at a time as may be held. One that can be asked again is run for each
+        part, so that it holds no more; others give theirs in the course of one evaluation."""
         most = self.candidate.memory // HELD_OF_EACH
         slices = self.reference.slices(order, self.feeds, most)
         if slices is not None:
@@ -192,7 +192,7 @@ class Bench:
         return Floor(longest * PLACE / NOISE_FACTOR, bounded=request.name in structure.bounded, unit=unit)
 
     def graded(self, pair: ComparedPair, floor: Floor | float) -> Comparison:
-        """How the results of a value relate, for what rounding was seen to do to it."""
+        """Return how the results of a value relate, for what rounding was seen to do to it."""
         return self.limits.compare(pair.asked.title, pair.expected, pair.found, floor, pair.step)
 
     def _measure(self, pairs: Sequence[ComparedPair], coarse: bool, passed: int) -> None:
@@ -260,9 +260,9 @@ class Bench:
         return pair.result.verdict.passes
 
     def _is_quantization_unstable(self, pair: ComparedPair) -> bool:
-        """Whether a value moves too much because 8-bit numbers inside are rounded the other way by other kernels. Moved
-        inputs do not show that of the reference, which has no other kernels: the first rounding hides them. Two runs
-        that rounding moves are at most two such moves apart."""
+        """Return whether a value moves too much because 8-bit numbers inside are rounded the other way by other
+        kernels. Moved inputs do not show that of the reference, which has no other kernels: the first rounding hides
+        them. Two runs that rounding moves are at most two such moves apart."""
         result = pair.result
         moves = result.verdict is Verdict.NOT_DETERMINISTIC and result.relative <= 2 * pair.floor.overall < math.inf
         return self.limits.quantized and moves
@@ -321,13 +321,13 @@ class Bench:
         return changed | (self.rounding.reacted & results.keys())
 
     def reacting_to_large_change(self, results: Mapping[str, Array]) -> set[str]:
-        """Those that are changed by more than rounding of what goes in."""
+        """Return those that are changed by more than rounding of what goes in."""
         base, stirred = self.rounding.run_with_large_change(results) if results else ({}, {})
         return {name for name in stirred if name in base and not same(base[name], stirred[name])}
 
     def reacting_layers(self, names: Sequence[str]) -> set[str]:
-        """Those of the candidate's values that react to the inputs, by rounding or by more; all of them where nothing
-        can be moved."""
+        """Return those of the candidate's values that react to the inputs, by rounding or by more; all of them where
+        nothing can be moved."""
         if not self.rounding.moves:
             return set(names)
         results = self.rounding.plain(names)

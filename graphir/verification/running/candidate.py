@@ -112,7 +112,7 @@ class OnnxCandidate:
         return self._start_session(self.path)
 
     def _extra_values(self) -> list[str]:
-        """The values that the session of the model gives beside its outputs."""
+        """Return the values that the session of the model gives beside its outputs."""
         if self._optimize and list(provider_names(self.providers)) != [PROVIDERS["cpu"]]:
             return []
         try:
@@ -131,9 +131,9 @@ class OnnxCandidate:
         return mapped_model(self.path)
 
     def _start_session(self, model: bytes | Path, *, lean: bool | None = None) -> OnnxSession:
-        """A session on the model, the folder of its external data known. One that is `lean`, or else not optimised,
-        runs a few times: see `lean_session`. So does one for which the budget has no room: optimising takes a copy of
-        the weights beyond the one that stays."""
+        """Return a session on the model, the folder of its external data known. One that is `lean`, or else not
+        optimised, runs a few times: see `lean_session`. So does one for which the budget has no room: optimising takes
+        a copy of the weights beyond the one that stays."""
         external = self.path.absolute().parent if self._mapped is None else self._mapped.folder
         optimize = self._optimize if lean is None else not lean
         with subject(self.role if self.path.parent == Path(self._folder.name) else f"{self.role} {self.path.name}"):
@@ -201,8 +201,8 @@ class OnnxCandidate:
         weights: Mapping[str, Array] | None = None,
         extra: Collection[str] = (),
     ) -> dict[str, Array]:
-        """The outputs, or those values of the model that are named, with other values of opened `weights`; those that
-        are `extra` come from the session that gives the others. Raises VerificationError for a name that it lacks.
+        """Return the outputs, or those values of the model that are named, with other values of opened `weights`; those
+        that are `extra` come from the session that gives the others. Raises VerificationError for a name that it lacks.
 
         Each call is a run of its own; see `run_cached`.
         """
@@ -226,7 +226,7 @@ class OnnxCandidate:
         return results
 
     def _result_kind(self, inner: Collection[str], turned: bool) -> Kind:
-        """What results of a session for values inside can be put beside others: all that are computed without
+        """Return what results of a session for values inside can be put beside others: all that are computed without
         optimisations. With them it is the values that are asked for which prevent some."""
         return ("inside", *self._opened, *(("turned", *sorted(inner)) if turned else ()))
 
@@ -244,12 +244,12 @@ class OnnxCandidate:
         return {name: results[name] for name in names}
 
     def slices(self, names: Iterable[str], feeds: Mapping[str, Array], most: int) -> list[list[str]]:
-        """The names in parts whose values take at most so many bytes; one that takes more is alone."""
+        """Return the names in parts whose values take at most so many bytes; one that takes more is alone."""
         return in_slices(names, self._sizes_for(feeds), most)
 
     def beyond_budget(self, feeds: Mapping[str, Array], *, per_layer: bool) -> str:
-        """What is to be said where what cannot be cut into parts takes more than the budget: a run, and each value that
-        is compared; nothing where the budget holds."""
+        """Return what is to be said where what cannot be cut into parts takes more than the budget: a run, and each
+        value that is compared; nothing where the budget holds."""
         sizes = self._sizes_for(feeds)
         most = held_at_once(self.structure, sizes)
         if per_layer:
@@ -262,13 +262,13 @@ class OnnxCandidate:
         )
 
     def has_room(self, feeds: Mapping[str, Array], copies: int) -> bool:
-        """Whether the budget has room for a run, and for so many copies of its largest value."""
+        """Return whether the budget has room for a run, and for so many copies of its largest value."""
         sizes = self._sizes_for(feeds)
         return held_at_once(self.structure, sizes) + copies * max(sizes.values(), default=0) <= self.memory
 
     def about_budget(self) -> str:
-        """What is to be said of a candidate that is run with less optimisation than onnxruntime is capable of; nothing
-        where it is not."""
+        """Return what is to be said of a candidate that is run with less optimisation than onnxruntime is capable of;
+        nothing where it is not."""
         if not self.is_tight or not self._optimize:
             return ""
         return (
@@ -286,8 +286,8 @@ class OnnxCandidate:
         return self._sizes[key]
 
     def _session_with_outputs(self, names: Sequence[str], turned: bool) -> OnnxSession:
-        """A session on the model with more outputs, without optimisations, of which these would prevent some, unless it
-        is `turned` (see `twin`); the last ones are kept, or the last where each holds the weights.
+        """Return a session on the model with more outputs, without optimisations, of which these would prevent some,
+        unless it is `turned` (see `twin`); the last ones are kept, or the last where each holds the weights.
 
         Protobuf merges what is appended to a message, so the model's bytes with the new outputs behind them are the
         model with these outputs. Where weights cannot be mapped, small files, and those whose external data
@@ -308,12 +308,12 @@ class OnnxCandidate:
         return session
 
     def _runs_optimised(self, names: Sequence[str]) -> bool:
-        """Whether this is a twin that is asked for inner values: its model's are computed without optimisations."""
+        """Return whether this is a twin whose inner values are wanted: its model's are not optimised."""
         return self._turns and any(name in self.structure.producers for name in names)
 
     def session_with(self, addition: bytes) -> OnnxSession | None:
-        """A session without optimisations on the model with these bytes of protobuf behind it, which shares the weights
-        of the others; None where it would hold them once more."""
+        """Return a session without optimisations on the model with these bytes of protobuf behind it, which shares the
+        weights of the others; None where it would hold them once more."""
         shared = self._mapped is not None or (self.path.stat().st_size < IN_MEMORY_BELOW and not self.is_tight)
         return self._start_session(self._model_with(addition), lean=True) if shared else None
 
@@ -324,7 +324,7 @@ class OnnxCandidate:
         return model if isinstance(model, bytes) else model.read_bytes()
 
     def started_part(self, message: bytes) -> OnnxSession:
-        """A session without optimisations on a part of the model."""
+        """Return a session without optimisations on a part of the model."""
         return self._start_session(message, lean=True)
 
     def _model_with(self, addition: bytes) -> bytes | Path:

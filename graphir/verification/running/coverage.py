@@ -69,7 +69,7 @@ class _NoRoom(VerificationError):
 def _reached(
     candidate: OnnxCandidate, probes: Probes, feeds: Sequence[Callable[[], Mapping[str, Array]]], copies: int
 ) -> set[int]:
-    """The places of the sights that one of the sets reaches; the sets that come after the last of them are not run."""
+    """Return the places of the sights that a set reaches; once all are, no further set is run."""
     session = candidate.session_with(probes.addition())
     if session is None:
         raise _NoRoom("the weights would be held once more")

@@ -57,18 +57,18 @@ class Wiring:
 
 
 def is_shiftless(operator: str) -> bool:
-    """Whether an operator does not see what is added to all elements alike."""
+    """Return whether an operator does not see what is added to all elements alike."""
     return traits_of(operator).saturates is Saturation.SHIFTLESS
 
 
 def passes_on(operator: str) -> bool:
-    """Whether an operator's results are elements of its operands."""
+    """Return whether an operator's results are elements of its operands."""
     return traits_of(operator).rounding in MOVING
 
 
 def scores(kind: str, array: NDArray[Any]) -> NDArray[Any]:
-    """A head's operand as one row a sample; the largest of each is 0 where the head does not see what is added to all.
-    What has more axes than classes stays as it is."""
+    """Return a head's operand as one row a sample; the largest of each is 0 where the head does not see what is added
+    to all. What has more axes than classes stays as it is."""
     if not is_shiftless(kind) or sum(size > 1 for size in array.shape[1:]) > 1 or array.ndim < 2 or not array.size:
         return array
     rows = array.reshape(len(array), -1)
@@ -98,8 +98,8 @@ def values_before_heads(
 
 
 def beside_outputs(structure: Structure, *, optimized: bool) -> list[str]:
-    """The operands of saturating heads that a session may give beside the model's outputs and compute what it would
-    without: with optimisations those of a softmax, over which onnxruntime fuses nothing on the CPU unless it is
+    """Return the operands of saturating heads that a session may give beside the model's outputs and compute what it
+    would without: with optimisations those of a softmax, over which onnxruntime fuses nothing on the CPU unless it is
     quantized, without them all."""
     if optimized and structure.quantizes:
         return []
@@ -109,13 +109,13 @@ def beside_outputs(structure: Structure, *, optimized: bool) -> list[str]:
 
 
 def hides_errors(structure: Structure, outputs: Sequence[str]) -> bool:
-    """Whether a computed value before a saturating head is not an output itself."""
+    """Return whether a computed value before a saturating head is not an output itself."""
     operands = [_operand(structure, head) for head in _heads(structure, outputs)]
     return any(name in structure.producers and name not in outputs for name in operands)
 
 
 def _heads(structure: Structure, outputs: Sequence[str]) -> list[str]:
-    """The results of saturating operators that reach an output without further computation."""
+    """Return the results of saturating operators that reach an output without further computation."""
     heads: dict[str, None] = {}
     seen: set[str] = set()
     pending = list(outputs)

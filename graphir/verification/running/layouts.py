@@ -50,8 +50,8 @@ def fit_inputs(
 
 
 def _by_shape(shapes: Mapping[str, Sequence[int]], wanted: Sequence[Sequence[Any]]) -> tuple[list[str], str]:
-    """The names in the order in which their shapes suit what is wanted, and whether that is their own ("position") or
-    the only one that does ("shape")."""
+    """Return the names in the order in which their shapes suit what is wanted, and whether that is their own
+    ("position") or the only one that does ("shape")."""
     names = list(shapes)
     orders = islice(permutations(names), MOST_ORDERS)
     suiting = [order for order in orders if all(map(_can_fit, map(shapes.get, order), wanted))]

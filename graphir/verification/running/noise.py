@@ -54,7 +54,7 @@ class Rounding:
         self._moved: dict[float, list[Feeds]] = {}
 
     def on(self, feeds: Feeds) -> Rounding:
-        """The same of the candidate on other feeds."""
+        """Return the same of the candidate on other feeds."""
         return Rounding(self._candidate, self._graph, feeds, self._seed, self._coarse, self._extra)
 
     def feeds(self, *, coarse: bool = False) -> list[Feeds]:
@@ -67,8 +67,8 @@ class Rounding:
         return self._moved[step]
 
     def runs(self, names: Sequence[str], *, coarse: bool = False, passed: int = 0) -> Iterator[dict[str, Array]]:
-        """The named values of each run, a run at a time, without the first ones, which have `passed`. The cheapest come
-        first: the last ones need a session of their own.
+        """Yield the named values of each run, a run at a time, without the first ones, which have `passed`. The
+        cheapest come first: the last ones need a session of their own.
 
         Where a feed is no real number, the weights that meet the feeds first are moved too, in the session of the run
         without optimisations, so that there is none for them alone.
@@ -88,8 +88,8 @@ class Rounding:
             yield self._candidate.twin.run_cached(self._feeds, names)
 
     def further(self, names: Sequence[str], count: int) -> Iterator[dict[str, Array]]:
-        """The named values of runs beside those of `runs`, each on feeds that are moved in another way; none where no
-        feed can be moved, or a coarser type rounds."""
+        """Yield the named values of runs beside those of `runs`, each on feeds that are moved in another way; none
+        where no feed can be moved, or a coarser type rounds."""
         first = self._seed + PERTURBATIONS + 1
         for turn in range(first, first + count if not self._coarse else first):
             moved = perturbed(self._graph, self._feeds, turn, 0.0)
@@ -125,7 +125,7 @@ class Rounding:
         return twin.run(feeds, list(dict.fromkeys([*names, *extra, *self._moved_weights])), weights, extra)
 
     def _unperturbed_run(self, names: Sequence[str]) -> tuple[dict[str, Array], dict[str, Array]]:
-        """The values in the session in which weights can be moved, before they are, and these weights."""
+        """Return the values in the session in which weights can be moved, before they are, and these weights."""
         if self._are_outputs(names):
             values = self._unperturbed_outputs(names)
         else:
@@ -133,7 +133,7 @@ class Rounding:
         return {name: values[name] for name in names}, {name: values[name] for name in self._moved_weights}
 
     def _unperturbed_outputs(self, names: Sequence[str]) -> dict[str, Array]:
-        """The outputs of these names with all that is `extra` and the weights, kept if they are small."""
+        """Return the outputs of these names with all that is `extra` and the weights, kept if they are small."""
         wanted = [*names, *self._extra, *self._moved_weights]
         if self._known and all(name in self._known for name in wanted):
             return self._known
@@ -146,8 +146,8 @@ class Rounding:
         return set(names) <= {*self._candidate.structure.outputs, *self._candidate.session.aside}
 
     def plain(self, names: Sequence[str]) -> dict[str, Array]:
-        """The candidate's own values, those inside computed without optimisations: from a run that is made anyway where
-        there is one."""
+        """Return the candidate's own values, those inside computed without optimisations: from a run that is made
+        anyway where there is one."""
         if self.moves_weights and not self._are_outputs(names) and set(names) <= set(self._extra):
             values = self._unperturbed_outputs([])
             return {name: values[name] for name in names}
@@ -162,8 +162,8 @@ class Rounding:
         return small[:WEIGHTS_MOVED] or first[:1]
 
     def run_with_large_change(self, base: Mapping[str, Array]) -> tuple[Mapping[str, Array], dict[str, Array]]:
-        """The values as they are, and where each real input is moved by some percent, which is no rounding: what does
-        not change then does not react. None where no feed can be moved.
+        """Return the values as they are, and where each real input is moved by some percent, which is no rounding: what
+        does not change then does not react. None where no feed can be moved.
 
         Where a feed is no real number, the weights that meet the feeds first are moved too, those that it looks up; in
         another session, which gives both.
@@ -179,13 +179,13 @@ class Rounding:
         return unperturbed, {name: perturbed_values[name] for name in base}
 
     def first(self, names: Sequence[str], *, coarse: bool = False) -> dict[str, Array]:
-        """The named values of the first of the runs; none where no feed can be moved."""
+        """Return the named values of the first of the runs; none where no feed can be moved."""
         moved = self.feeds(coarse=coarse)
         return self._candidate.run_cached(moved[0], names) if moved else {}
 
 
 def infinite_values(candidate: OnnxCandidate, feeds: Mapping[str, Array]) -> Iterator[str]:
-    """The inner values of a narrow type in which there is an infinity or NaN; a few values at a time are held."""
+    """Yield the inner values of a narrow type in which there is an infinity or NaN; a few values at a time are held."""
     for names in candidate.slices(candidate.structure.producers, feeds, candidate.memory // 2):
         for name, array in candidate.run(feeds, names).items():
             is_narrow = isinstance(array, np.ndarray) and array.dtype.name in COARSE

@@ -68,11 +68,11 @@ class GoldenCapture(Reference):
         self.feeds = {name: self._read(key) for name, key in inputs.items()}
 
     def values(self) -> list[str]:
-        """The names of the recorded values."""
+        """Return the names of the recorded values."""
         return list(self._keys)
 
     def stream(self, feeds: Mapping[str, Array], names: Iterable[str]) -> Iterator[tuple[str, Array]]:
-        """The recorded values, whatever the feeds."""
+        """Yield the recorded values, whatever the feeds."""
         for name in names:
             yield name, self._read(self._keys[name])
 
@@ -102,11 +102,11 @@ class RuntimeReference(Reference):
         return self.onnx.structure
 
     def values(self) -> list[str]:
-        """The names of the model's results, in the file's order."""
+        """Return the names of the model's results, in the file's order."""
         return list(self.onnx.structure.producers)
 
     def stream(self, feeds: Mapping[str, Array], names: Iterable[str]) -> Iterator[tuple[str, Array]]:
-        """The named values, as many at a time as the budget has room for; each is let go when it is given."""
+        """Yield the named values, as many at a time as the budget has room for; each is let go when it is given."""
         for part in self.slices(names, feeds, self.onnx.memory // HELD_OF_EACH):
             values = self.onnx.run(feeds, part)
             for name in part:
@@ -117,7 +117,7 @@ class RuntimeReference(Reference):
         return self.onnx.slices(names, feeds, most)
 
     def run(self, feeds: Mapping[str, Array], outputs: Sequence[str] | None = None) -> dict[str, Array]:
-        """The outputs, or the named values."""
+        """Return the outputs, or the named values."""
         return self.onnx.run(feeds, outputs)
 
     def close(self) -> None:
@@ -185,7 +185,7 @@ class Recalled(Reference):
 
 
 def reference_of(judge: Judge, imported: Graph | PathLike, memory: int = MEMORY_BUDGET) -> Reference:
-    """The reference that a judge is; for one that stands for the imported model, that in onnxruntime."""
+    """Return the reference that a judge is; for one that stands for the imported model, that in onnxruntime."""
     return RuntimeReference(imported, memory=memory) if judge.reference is None else judge.reference()
 
 
@@ -211,8 +211,8 @@ def hold_against(
 
 
 def _noted(report: VerificationReport, judge: Judge, notes: Sequence[str]) -> VerificationReport:
-    """The report with what is said of its judge: first of all where that was the imported graph, which an import that
-    is wrong changes too."""
+    """Return the report with what is said of its judge: first of all where that was the imported graph, which an import
+    that is wrong changes too."""
     if judge.note and judge.reference is None:
         report.unproven.insert(0, f"{IMPORT_NOT_PROVEN}: {judge.note}")
         report.notes += filter(None, notes)
