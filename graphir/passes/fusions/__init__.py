@@ -11,11 +11,13 @@ from collections.abc import Collection, Mapping, Sequence
 from graphir.ops.base import Operator
 
 from ..rewrite import Rule, Rules
-from . import activations, constants, norms, products
+from . import activations, attention, constants, norms, products
 
 JOINS: Sequence[Rules] = (constants.RULES, activations.RULES, products.RULES)
 MERGES: Rules = products.MERGES  # what joins several nodes of one kind, after all others
-RECOGNITIONS: Mapping[type[Operator], Rules] = {**norms.RECOGNITIONS, **activations.RECOGNITIONS}
+RECOGNITIONS: Mapping[type[Operator], Rules] = {
+    **attention.RECOGNITIONS, **norms.RECOGNITIONS, **activations.RECOGNITIONS,
+}  # fmt: skip
 
 
 def fusions(operators: Collection[type[Operator]] = ()) -> Rules:
