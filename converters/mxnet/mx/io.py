@@ -247,7 +247,7 @@ def _named(given: Any, name: str) -> list[tuple[str, NDArray]]:
 
 
 _OF_FILES = {
-    **dict.fromkeys(("CSVIter", "MNISTIter", "MXDataIter", "PrefetchingIter", "ResizeIter"), "io_files"),
+    **dict.fromkeys(("CSVIter", "LibSVMIter", "MNISTIter", "MXDataIter", "PrefetchingIter", "ResizeIter"), "io_files"),
     **dict.fromkeys(("ImageRecordIter", "ImageRecordUInt8Iter"), "image.records"),
 }
 """The iterators over files, and those that put one around another, by the modules that hold them."""

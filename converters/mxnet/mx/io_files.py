@@ -129,6 +129,46 @@ class MNISTIter(CSVIter):
         MXDataIter.__init__(self, len(order), batch_size, described, True)
 
 
+class LibSVMIter(MXDataIter):
+    """Batches of rows `label column:value ...`, whose data are CSRNDArrays; labels may stand in a file of their own."""
+
+    def __init__(
+        self, data_libsvm: FileName, data_shape: Sequence[int], label_libsvm: FileName | None = None,
+        label_shape: Sequence[int] = (1,), batch_size: int = 1, round_batch: bool = True,
+        data_name: str = "data", label_name: str = "softmax_label", **kwargs: Any,
+    ) -> None:  # fmt: skip
+        self._elements, labels = read_libsvm(data_libsvm, data_shape[0])
+        shape = () if tuple(label_shape) == (1,) else tuple(label_shape)
+        if label_libsvm is not None:
+            labels = read_libsvm(label_libsvm, label_shape[0])[0].reshape(-1, *shape)
+        self._labels = labels
+        described = (data_name, data_shape, np.float32), (label_name, shape, np.float32)
+        super().__init__(len(self._elements), batch_size, described, round_batch)
+
+    def rows_of(self, rows: NumpyArray[np.int64]) -> tuple[Any, Any]:
+        """Return data and labels of these rows."""
+        return self._elements[rows], self._labels[rows]
+
+    def iter_next(self) -> bool:
+        """Go to the next batch, if there is one."""
+        is_there = super().iter_next()
+        self._data = self._data.tostype("csr") if is_there else self._data
+        return is_there
+
+
+def read_libsvm(path: FileName, width: int) -> tuple[Any, Any]:
+    """Return the rows of a file, and their labels. Raises MXNetError for what it cannot be."""
+    try:
+        lines = [line.split() for line in Path(path).read_text().splitlines() if line.strip()]
+        elements = np.zeros((len(lines), width), np.float32)
+        for row, (_, *entries) in enumerate(lines):
+            for column, value in (entry.split(":") for entry in entries):
+                elements[row, int(column)] = float(value)
+        return elements, np.array([float(line[0]) for line in lines], np.float32)
+    except (OSError, ValueError, IndexError) as error:
+        raise MXNetError(f"{os.fspath(path)}: expected rows `label column:value` of width {width}: {error}") from error
+
+
 def read_rows(path: FileName, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Any:
     """Return the rows of a file of numbers, each of this shape. Raises MXNetError for what it cannot be."""
     try:
@@ -231,4 +271,4 @@ def _renamed(described: Sequence[Sequence[Any]], names: Sequence[Mapping[str, st
     ]  # fmt: skip
 
 
-__all__ = ["CSVIter", "MNISTIter", "MXDataIter", "PrefetchingIter", "ResizeIter", "read_rows"]
+__all__ = ["CSVIter", "LibSVMIter", "MNISTIter", "MXDataIter", "PrefetchingIter", "ResizeIter", "read_rows"]

@@ -303,7 +303,8 @@ _KINDS: dict[str, type[EvalMetric]] = {
 }
 
 
-_SCORES = {"f1": "F1", "mcc": "MCC", "pearsonr": "PearsonCorrelation", "pearsoncorrelation": "PearsonCorrelation"}
+_SCORES = {"f1": "F1", "mcc": "MCC", "pcc": "PCC",
+           **dict.fromkeys(("pearsonr", "pearsoncorrelation"), "PearsonCorrelation")}  # fmt: skip
 """Metrics of another module, which needs this one."""
 
 

@@ -1,4 +1,4 @@
-"""Metrics of counts and of correlation: F1, MCC, Pearson's."""
+"""Metrics of counts and of correlation: F1, MCC, PCC, Pearson's."""
 
 from __future__ import annotations
 
@@ -95,4 +95,40 @@ class PearsonCorrelation(EvalMetric):
         self.num_inst += 1
 
 
-__all__ = ["F1", "MCC", "PearsonCorrelation"]
+class PCC(EvalMetric):
+    """The correlation of discrete classes, of all samples: MCC for any number of them."""
+
+    def __init__(
+        self, name: str = "pcc", output_names: Any = None, label_names: Any = None, has_global_stats: bool = True
+    ) -> None:
+        super().__init__(name, output_names, label_names)
+
+    def reset(self) -> None:
+        """Forget all samples."""
+        self.counts = np.zeros((2, 2))
+        super().reset()
+
+    def add(self, label: Array, prediction: Array) -> None:
+        """Count the samples of one label array, by prediction and by truth."""
+        classes = prediction if prediction.shape == label.shape else prediction.argmax(axis=1)
+        classes, truth = (places.astype(np.int32).ravel() for places in (classes, label))
+        missing = max(0, int(max(classes.max(), truth.max())) + 1 - len(self.counts))
+        self.counts = np.pad(self.counts, ((0, missing), (0, missing)))
+        np.add.at(self.counts, (classes, truth), 1)
+
+    def update(self, labels: Any, preds: Any) -> None:
+        """Add a batch."""
+        super().update(labels, preds)
+        self.num_inst += 1
+        self.sum_metric = self.score() * self.num_inst
+
+    def score(self) -> float:
+        """Return the coefficient, NaN where all samples are of one class."""
+        count, by_class, by_truth = self.counts.sum(), self.counts.sum(axis=1), self.counts.sum(axis=0)
+        spreads = [float(np.sum(sums * (count - sums))) for sums in (by_class, by_truth)]
+        if 0 in spreads:
+            return math.nan
+        return float(np.sum(self.counts.diagonal() * count - by_class * by_truth)) / math.sqrt(math.prod(spreads))
+
+
+__all__ = ["F1", "MCC", "PCC", "PearsonCorrelation"]

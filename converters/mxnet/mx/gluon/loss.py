@@ -9,9 +9,6 @@ from typing import Any, ClassVar
 from graphir.converters.mxnet.mx.gluon.hybrid_block import HybridBlock
 from graphir.converters.mxnet.mx.gluon.layer import Layer
 from graphir.converters.mxnet.mx.ndarray import NDArray
-from graphir.converters.mxnet.mx.refusals import refused_name
-
-SDMLLoss = refused_name("mx.gluon.loss.SDMLLoss")
 
 
 def _apply_weighting(F: Any, loss: Any, weight: float | None = None, sample_weight: Any = None) -> Any:
@@ -184,6 +181,20 @@ class KLDivLoss(_Loss):
         return F.sum(loss, axis=self._batch_axis, exclude=True)
 
 
+class SDMLLoss(_Loss):
+    """How far the distances of two batches are from those of pairs: rows of the same number are near each other."""
+
+    ARGUMENTS = {"smoothing_parameter": 0.3, "weight": 1.0, "batch_axis": 0}
+
+    def hybrid_forward(self, F: Any, x1: Any, x2: Any) -> Any:
+        """Return the loss of each sample, of arrays (N, K)."""
+        count, share = x1.shape[0], self._arguments.smoothing_parameter
+        squares = F.square(F.broadcast_sub(F.expand_dims(x1, axis=1), F.expand_dims(x2, axis=0)))
+        pairs = F.eye(count)
+        labels = pairs * (1 - share) + (1 - pairs) * share / (count - 1)
+        return KLDivLoss()(F.log_softmax(-F.sum(squares, axis=2), axis=1), labels)
+
+
 class TripletLoss(_Loss):
     """max(0, |pred - positive|^2 - |pred - negative|^2 + margin), the squares summed."""
 
@@ -257,6 +268,6 @@ SigmoidBCELoss, SoftmaxCELoss = SigmoidBinaryCrossEntropyLoss, SoftmaxCrossEntro
 
 __all__ = [
     "CTCLoss", "CosineEmbeddingLoss", "HingeLoss", "HuberLoss", "KLDivLoss", "L1Loss", "L2Loss", "LogisticLoss", "Loss",
-    "PoissonNLLLoss", "SigmoidBCELoss", "SigmoidBinaryCrossEntropyLoss", "SoftmaxCELoss", "SoftmaxCrossEntropyLoss",
-    "SquaredHingeLoss", "TripletLoss",
+    "PoissonNLLLoss", "SDMLLoss", "SigmoidBCELoss", "SigmoidBinaryCrossEntropyLoss", "SoftmaxCELoss",
+    "SoftmaxCrossEntropyLoss", "SquaredHingeLoss", "TripletLoss",
 ]  # fmt: skip

@@ -6,7 +6,7 @@ import importlib
 from types import ModuleType
 from typing import Any
 
-from graphir.converters.mxnet.mx.ndarray import control
+from graphir.converters.mxnet.mx.ndarray import control, sparse_arrays
 from graphir.converters.mxnet.mx.ndarray.array import NDArray
 from graphir.converters.mxnet.mx.ndarray.creation import (
     arange,
@@ -46,9 +46,12 @@ from graphir.converters.mxnet.mx.ndarray.functions import (
     subtract,
     true_divide,
 )
+from graphir.converters.mxnet.mx.ndarray.sparse_arrays import cast_storage
 
 _DRAWN = {"normal": "normal", "random_normal": "normal", "random_randint": "randint", "random_uniform": "uniform",
           "shuffle": "shuffle", "uniform": "uniform"}  # fmt: skip
+_OWN = {"mx.nd.contrib": control, "mx.nd.sparse": sparse_arrays}
+"""The parts with functions that are no operators."""
 _PARTS = frozenset(("_internal", "contrib", "image", "linalg", "op", "sparse"))
 
 
@@ -60,13 +63,14 @@ class _Part(ModuleType):
         self._symbols = importlib.import_module(f"graphir.converters.mxnet.mx.symbol.{name}")
 
     def __getattr__(self, name: str) -> Any:
-        own = getattr(control, name, None) if name in control.__all__ and self.__name__ == "mx.nd.contrib" else None
-        made = _eager(getattr(self._symbols, name)) if own is None else own
-        setattr(self, name, made)
-        return made
+        own = _OWN.get(self.__name__)
+        is_own = own is not None and name in own.__all__
+        function = getattr(own, name) if is_own else _eager(getattr(self._symbols, name))
+        setattr(self, name, function)
+        return function
 
     def __dir__(self) -> list[str]:
-        return dir(self._symbols)
+        return sorted({*dir(self._symbols), *getattr(_OWN.get(self.__name__), "__all__", ())})
 
 
 def __getattr__(name: str) -> Any:
@@ -101,6 +105,7 @@ __all__ = [
     "add",
     "arange",
     "array",
+    "cast_storage",
     "concatenate",
     "divide",
     "empty",

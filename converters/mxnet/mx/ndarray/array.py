@@ -146,6 +146,11 @@ class NDArray(Arithmetic):
             return NDArray(self._home.tensor, self.context)
         return NDArray(self.asnumpy(), self.context)
 
+    def tostype(self, stype: str) -> NDArray:
+        """Return the elements with a storage type: `default`, `csr` or `row_sparse`."""
+        cast: Any = importlib.import_module("graphir.converters.mxnet.mx.ndarray.sparse_arrays").cast_storage
+        return cast(self, stype)  # type: ignore[no-any-return]
+
     def detach(self) -> NDArray:
         """Return a view of all elements."""
         return NDArray(self._own(), self.context, view_of=self._home)
@@ -173,12 +178,6 @@ class NDArray(Arithmetic):
         copy = self.copy()
         copy.context = check_device(other)
         return copy
-
-    def tostype(self, stype: str) -> NDArray:
-        """Return the array itself. Raises WrongValue for a sparse type: all arrays are dense here."""
-        if stype != "default":
-            raise WrongValue(f"arrays are dense here: there is no {stype}")
-        return self
 
     @property
     def T(self) -> NDArray:

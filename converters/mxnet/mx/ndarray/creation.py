@@ -9,6 +9,7 @@ import numpy as np
 
 from graphir.converters.mxnet.mx.base import MXNetError
 from graphir.converters.mxnet.mx.context import Context
+from graphir.converters.mxnet.mx.ndarray import sparse_arrays
 from graphir.converters.mxnet.mx.ndarray.array import NDArray, numpy_dtype
 from graphir.converters.mxnet.mx.util import is_np_shape
 from graphir.converters.mxnet.reference.indexing import OPERATORS
@@ -22,6 +23,8 @@ def array(source_array: object, ctx: Context | None = None, dtype: object = None
 
     Raises ArgumentError, a TypeError, for what is no array.
     """
+    if getattr(source_array, "stype", "default") != "default" or hasattr(source_array, "tocsr"):
+        return sparse_arrays.array(source_array, ctx, dtype)
     elements: Any = source_array.asnumpy() if hasattr(source_array, "asnumpy") else source_array
     wanted = dtype or (elements.dtype if isinstance(source_array, NDArray) else np.float32)
     try:
@@ -43,7 +46,9 @@ def known(shape: Shape) -> Shape:
 
 
 def zeros(shape: Shape, ctx: Context | None = None, dtype: object = None, **kwargs: Any) -> NDArray:
-    """Return an array of zeros, float32 without a `dtype`."""
+    """Return an array of zeros, float32 without a `dtype`; with a `stype` a sparse one."""
+    if kwargs.get("stype") not in (None, "default"):
+        return sparse_arrays.zeros(kwargs["stype"], (shape,) if isinstance(shape, int) else shape, ctx, dtype)
     return full(known(shape), 0, ctx, dtype, **kwargs)
 
 

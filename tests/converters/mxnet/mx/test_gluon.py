@@ -399,7 +399,6 @@ def test_blocks_that_are_not_hybrid_and_hooks() -> None:
         ("nn.Dense(2)(5)", ValueError, "NDArray or a Symbol"),
         ("nn.Lambda('nosuch')", AssertionError, "nosuch"),
         ("mx.gluon.Trainer({})", mx.TrainingError, "does not train|do not train|not train"),
-        ("mx.gluon.loss.SDMLLoss()", mx.TrainingError, "not here"),
         ("mx.gluon.nosuch", AttributeError, "nosuch"),
         ("mx.gluon.SymbolBlock.imports('nosuch.json', ['data'])", FormatError, "nosuch"),
         ("ready(nn.Dense(2, in_units=3)).weight.set_data(mx.nd.ones((2, 2)))", AssertionError, "does not fit"),

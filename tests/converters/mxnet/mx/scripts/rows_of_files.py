@@ -237,3 +237,47 @@ from mxnet.contrib.onnx.onnx2mx.import_model import import_model
 import mxnet.contrib.onnx.onnx2mx
 print(import_model.__name__, mxnet.contrib.onnx.onnx2mx.import_model.__name__.rpartition('.')[2])
 """)
+
+script("sparse_arrays", """
+import mxnet as mx, numpy as np
+a=mx.nd.sparse.csr_matrix(([1,2,0,3],[0,2,1,1],[0,2,3,4]),shape=(3,4))
+print(type(a).__name__, a.stype, a.shape, a.dtype.__name__, a.asnumpy().tolist(), a.data.asnumpy().tolist(), a.indices.asnumpy().tolist(), a.indices.dtype.__name__, a.indptr.asnumpy().tolist(), a.indptr.dtype.__name__)
+b=mx.nd.sparse.csr_matrix(np.array([[0,1,0],[2,0,3]])); print(b.dtype.__name__, b.data.asnumpy().tolist(), b)
+print(b.tostype('default').stype, b.tostype('csr').stype, mx.nd.array(b).stype, b.copy().stype, b.astype('int32').stype,b.astype('int32').dtype.__name__)
+c=mx.nd.array([[0,5,0],[0,0,0],[1,2,3]]).tostype('row_sparse'); print(type(c).__name__, c.stype, c.indices.asnumpy().tolist(), c.data.asnumpy().tolist(), c)
+r=mx.nd.sparse.row_sparse_array((np.ones((2,3)),[0,4]),shape=(6,3)); print(r.shape, r.asnumpy().tolist(), r.indices.asnumpy().tolist())
+z=mx.nd.sparse.zeros('csr',(2,3)); print(z.stype, z.asnumpy().tolist(), z.indices.shape, mx.nd.zeros((2,2),stype='row_sparse').stype)
+print(mx.nd.dot(a, mx.nd.arange(8).reshape((4, 2))).asnumpy().tolist(), mx.nd.sparse.dot(a, mx.nd.ones((4,1))).stype)
+print(mx.nd.sparse.dot(a, mx.nd.ones((3,2)), transpose_a=True).asnumpy().tolist())
+print(a[1:3].stype, a[1:3].asnumpy().tolist(), a[0].asnumpy().tolist(), a[0].shape)
+print((a*2).asnumpy().tolist(), (a+a).asnumpy().tolist(), mx.nd.sparse.sum(a,axis=1).asnumpy().tolist(), mx.nd.sum(a).asnumpy().tolist())
+import scipy.sparse as sp
+s=sp.csr_matrix(np.eye(3)); d=mx.nd.sparse.csr_matrix(s); print(d.dtype.__name__, d.asnumpy().tolist(), type(a.asscipy()).__name__, mx.nd.sparse.array(s).stype)
+print(mx.nd.cast_storage(mx.nd.array([[1,0]]),'csr').stype, mx.nd.sparse.retain(r, mx.nd.array([4])).asnumpy().tolist())
+print(isinstance(a, mx.nd.NDArray), isinstance(a, mx.nd.sparse.CSRNDArray), isinstance(r, mx.nd.sparse.BaseSparseNDArray), mx.nd.sparse.RowSparseNDArray.__name__)
+print(a.asnumpy().sum(), mx.nd.sparse.square(a).asnumpy().tolist(), len(a))
+x=mx.nd.sparse.csr_matrix((2,3)); print(x.shape, x.asnumpy().tolist())
+""")
+
+script("libsvm_iter", """
+import mxnet as mx
+open('s.txt','w').write('1 0:1.5 3:2\\n0 1:4\\n2 2:3 3:1\\n')
+for kw in ({}, dict(label_libsvm='s.txt', label_shape=(4,))):
+    it=mx.io.LibSVMIter(data_libsvm='s.txt', data_shape=(4,), batch_size=2, **kw)
+    print(it.provide_data,it.provide_label)
+    for e in range(3):
+        for b in it: x = b.data[0]; print(x.stype, x.asnumpy().tolist(), x.indices.asnumpy().tolist(), x.indptr.asnumpy().tolist(), x.data.asnumpy().tolist(), b.label[0].asnumpy().tolist(), b.pad, b.index.tolist())
+        it.reset()
+""")
+
+script("pcc_and_sdml", """
+import mxnet as mx
+import numpy as np
+metric = mx.metric.create('pcc')
+for classes in (2, 4, 3):
+    metric.update([mx.nd.array(np.arange(12) % classes)], [mx.nd.array(np.random.rand(12, classes) + np.eye(classes)[np.arange(12) % classes] / 2)])
+    print(metric.get()[0], round(metric.get()[1], 5))
+metric.reset(); metric.update([mx.nd.zeros(3)], [mx.nd.zeros(3)]); print(metric.get())
+x, y = mx.nd.array(np.random.rand(4, 6)), mx.nd.array(np.random.rand(4, 6))
+for loss in (mx.gluon.loss.SDMLLoss(), mx.gluon.loss.SDMLLoss(smoothing_parameter=0.1)): print(loss, loss(x, y).asnumpy().round(5).tolist())
+""")
