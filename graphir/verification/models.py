@@ -28,20 +28,20 @@ from graphir.verification.causes.minimal import check_folder
 from graphir.verification.driver import verify_sets
 from graphir.verification.equivalence import Models
 from graphir.verification.isolated import compare_isolated
-from graphir.verification.options import ComparisonOptions
+from graphir.verification.options import MEMORY_BUDGET, ComparisonOptions
 from graphir.verification.pairs.matches import parse_match
 from graphir.verification.pairs.sides import Sides
 from graphir.verification.pieces import pieces_of
 from graphir.verification.report import VerificationReport
 from graphir.verification.running.candidate import OnnxCandidate
 from graphir.verification.running.heads import Wiring
-from graphir.verification.running.references import GoldenCapture, RuntimeReference, hold_against
+from graphir.verification.running.references import GoldenCapture, RuntimeReference, reference_of
 
 if TYPE_CHECKING:
     from graphir.converters.formats import Format, Judge, Reference
 
 CAPTURE = ".npz"
-
+IMPORT_NOT_PROVEN = "export checked, import not proven"
 
 _SHORT_FORMS = {
     **{name: ("reference_options", name) for name in ("signature", "inputs", "outputs", "format")},
@@ -161,6 +161,38 @@ def verify_conversion(
         return report
 
     return compare_isolated(compare, how, imported, candidate)
+
+
+def hold_against(
+    judges: Sequence[Judge],
+    imported: Graph | PathLike,
+    check: Callable[[Reference], VerificationReport],
+    *,
+    memory: int = MEMORY_BUDGET,
+) -> VerificationReport:
+    """Check against the first judge that does not give way; the report's notes say which of them did, and why."""
+    notes: list[str] = []
+    *others, last = judges
+    for judge in others:
+        with closing(reference_of(judge, imported, memory)) as reference:
+            try:
+                return _noted(check(reference), judge, ())
+            except tuple(judge.gives_way) as error:
+                said = next(text for kind, text in judge.gives_way.items() if isinstance(error, kind))
+                notes.append(said.format(error=error))
+    with closing(reference_of(last, imported, memory)) as reference:
+        return _noted(check(reference), last, notes)
+
+
+def _noted(report: VerificationReport, judge: Judge, notes: Sequence[str]) -> VerificationReport:
+    """Return the report with what is said of its judge: first of all where that was the imported graph, which an import
+    that is wrong changes too."""
+    if judge.note and judge.reference is None:
+        report.unproven.insert(0, f"{IMPORT_NOT_PROVEN}: {judge.note}")
+        report.notes += filter(None, notes)
+    else:
+        report.notes += filter(None, (judge.note, *notes))
+    return report
 
 
 @dataclass(frozen=True)

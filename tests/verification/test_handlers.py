@@ -45,7 +45,7 @@ HANDLERS = {
     ("regions/trials.py", "_Trials._compare", "GraphirError"): "NotRun, of each part that is refused alone",
     ("running/candidate.py", "OnnxCandidate._extra_values", "FormatError"): "onnxruntime reports what is wrong",
     ("running/candidate.py", "OnnxCandidate.session", "suppress VerificationError"): "a session without inner values",
-    ("running/references.py", "hold_against", "tuple(judge.gives_way)"): "the next reference, with a note",
+    ("models.py", "hold_against", "tuple(judge.gives_way)"): "the next reference, with a note",
 }
 
 

@@ -3,8 +3,7 @@ onnxruntime without optimisations. And a reference that is not run again for wha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,6 @@ from graphir.inputs.files import npz_names, read_npz
 from graphir.safety.arguments import PathLike
 from graphir.verification.options import MEMORY_BUDGET
 from graphir.verification.progress import Progress
-from graphir.verification.report import VerificationReport
 from graphir.verification.running.candidate import OnnxCandidate
 from graphir.verification.running.slices import HELD_OF_EACH, RecentRuns
 
@@ -28,7 +26,6 @@ if TYPE_CHECKING:
 FEEDS_KEPT = 5
 # Of each what takes no more than this share of the memory budget, a sixteenth of it in all.
 KEPT_SHARE = 80
-IMPORT_NOT_PROVEN = "export checked, import not proven"
 
 
 class GoldenCapture(Reference):
@@ -187,35 +184,3 @@ class Recalled(Reference):
 def reference_of(judge: Judge, imported: Graph | PathLike, memory: int = MEMORY_BUDGET) -> Reference:
     """Return the reference that a judge is; for one that stands for the imported model, that in onnxruntime."""
     return RuntimeReference(imported, memory=memory) if judge.reference is None else judge.reference()
-
-
-def hold_against(
-    judges: Sequence[Judge],
-    imported: Graph | PathLike,
-    check: Callable[[Reference], VerificationReport],
-    *,
-    memory: int = MEMORY_BUDGET,
-) -> VerificationReport:
-    """Check against the first judge that does not give way; the report's notes say which of them did, and why."""
-    notes: list[str] = []
-    *others, last = judges
-    for judge in others:
-        with closing(reference_of(judge, imported, memory)) as reference:
-            try:
-                return _noted(check(reference), judge, ())
-            except tuple(judge.gives_way) as error:
-                said = next(text for kind, text in judge.gives_way.items() if isinstance(error, kind))
-                notes.append(said.format(error=error))
-    with closing(reference_of(last, imported, memory)) as reference:
-        return _noted(check(reference), last, notes)
-
-
-def _noted(report: VerificationReport, judge: Judge, notes: Sequence[str]) -> VerificationReport:
-    """Return the report with what is said of its judge: first of all where that was the imported graph, which an import
-    that is wrong changes too."""
-    if judge.note and judge.reference is None:
-        report.unproven.insert(0, f"{IMPORT_NOT_PROVEN}: {judge.note}")
-        report.notes += filter(None, notes)
-    else:
-        report.notes += filter(None, (judge.note, *notes))
-    return report

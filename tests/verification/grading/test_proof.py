@@ -24,9 +24,10 @@ from graphir.verification.grading.evidence import (
     doubt_sentence,
     unproven,
 )
+from graphir.verification.models import IMPORT_NOT_PROVEN, hold_against
 from graphir.verification.report import VerificationReport
 from graphir.verification.running.candidate import OnnxCandidate
-from graphir.verification.running.references import IMPORT_NOT_PROVEN, RuntimeReference
+from graphir.verification.running.references import RuntimeReference
 from graphir.verification.verdict import Verdict
 
 HEADER = '<ir_version: 9, opset_import: ["" : 17]> '
@@ -182,7 +183,6 @@ def test_an_all_constant_network_against_itself() -> None:
 def test_an_import_held_against_itself_says_so_first(tmp_path: Path) -> None:
     from graphir.converters.formats import Judge
     from graphir.graph import Graph
-    from graphir.verification.running.references import hold_against
 
     def check(reference: Any) -> VerificationReport:
         return VerificationReport(reference.label, "", {}, [], unproven=["another reason"])
