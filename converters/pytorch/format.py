@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphir.converters.formats import Format, Judge, PathLike, Ready
+from graphir.converters.pytorch.files import write_files
 from graphir.decisions import DecisionKind
 from graphir.errors import ArgumentError
 
@@ -62,8 +61,10 @@ class PyTorchTarget:
             module = export_copy(written, training=training, notes=notes)
             text = module.text(f"{graph.name}, {f'converted from {origin}' if origin else 'written'} by graphir.")
         graph.decisions[:] = written.decisions
+        tensors, names = module.tensors, options.get("names")
+        write = partial(write_files, weights_of(path), tensors, lambda: module.names, names, (path, text))
         return Ready(
-            count_operators(module.graph), partial(write, text, module, path, options.get("names")), "module",
+            count_operators(module.graph), write, "module",
             judges=partial(judges, text, module, orders), graph=module.graph, proven=proven if training else None,
         )  # fmt: skip
 
@@ -71,23 +72,6 @@ class PyTorchTarget:
 def weights_of(path: PathLike) -> str:
     """Return the file of weights beside a module's."""
     return os.fspath(path).removesuffix(SUFFIX) + WEIGHTS
-
-
-def write(text: str, module: TorchModule, path: PathLike, names: PathLike | None = None) -> list[Path]:
-    """Write the weights and the text, and to `names` what the tensors are called in both models; returns the files.
-    Raises ExportFailure where one cannot be written."""
-    from graphir.files.writing import replacing
-    from graphir.safety.collector import paused_collector
-    from graphir.serial.weights import Store
-
-    weights = weights_of(path)
-    beside = [weights] if names is None else [weights, names]
-    with paused_collector(), replacing(*beside, path) as (data, *tables, file):
-        Store(module.tensors, form="pt").write(data)
-        for table in tables:
-            table.write("[\n{}\n]\n".format(",\n".join(map(json.dumps, module.names))).encode("ascii"))
-        file.write(text.encode("ascii"))
-    return [Path(path), *map(Path, beside)]
 
 
 def judges(

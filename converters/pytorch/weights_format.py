@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from graphir.converters.formats import Format, Judge, PathLike, Ready
+from graphir.converters.pytorch.files import name_row, write_files
 from graphir.decisions import DecisionKind
 from graphir.errors import ArgumentError, ExportFailure, VerificationError
 
@@ -59,8 +59,11 @@ class WeightsTarget:
         count = sum(not key.endswith(COUNTER) for key in renamed)
         text = f"{count} tensors have keys of {os.path.basename(options['like'])}, matched by {way}"
         graph.decide(DecisionKind.PARAMETER_NAMES, "-", text)
+        tensors = {key: entry.tensor for key, entry in renamed.items()}
+        rows = [name_row(entry.source, key, entry.tensor) for key, entry in renamed.items()]
+        write = partial(write_files, path, tensors, lambda: rows, options.get("names"))
         return Ready(
-            count_operators(module.graph), partial(write, renamed, path, options.get("names")), "weights",
+            count_operators(module.graph), write, "weights",
             judges=partial(judges, renamed, graph, like), graph=like,
         )  # fmt: skip
 
@@ -130,22 +133,6 @@ def _check_keys(
     if differing:
         shown = ", ".join(f"{key} {list(shape)}" for key, shape in list(differing.items())[:MOST_SHOWN])
         raise ExportFailure(f"the keys of {like} are not those of the graph's parameters: {shown}")
-
-
-def write(renamed: Mapping[str, Renamed], path: PathLike, names: PathLike | None = None) -> list[Path]:
-    """Write the tensors, and to `names` what they are called in both models; returns the files."""
-    from graphir.files.writing import replacing
-    from graphir.serial.weights import Store
-
-    rows = [
-        json.dumps({"source": entry.source, "key": key, "shape": list(entry.tensor.shape)})
-        for key, entry in renamed.items()
-    ]
-    with replacing(*([] if names is None else [names]), path) as (*tables, file):
-        Store({key: entry.tensor for key, entry in renamed.items()}, form="pt").write(file)
-        for table in tables:
-            table.write("[\n{}\n]\n".format(",\n".join(rows)).encode("ascii"))
-    return [Path(path), *([] if names is None else [Path(names)])]
 
 
 def judges(

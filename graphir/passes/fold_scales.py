@@ -83,9 +83,7 @@ def _fold_next(graph: Graph, node: Node, kinds: tuple[type[Operator], ...]) -> N
         graph.rename(replacement.outputs[0], value.name)
     graph.rename(result, name)
     result.sources = sources
-    for old, new in zip(node.inputs[1:], replacement.inputs[1:], strict=False):
-        if old is not None and new is not None and old is not new:
-            _take_place(graph, old, new)
+    _keep_names(graph, node, user, replacement)
     return replacement
 
 
@@ -217,6 +215,17 @@ def _round_to(array: Any, dtype: Any) -> Any:
 
     with np.errstate(over="ignore", invalid="ignore"):
         return array.astype(dtype.numpy())
+
+
+def _keep_names(graph: Graph, node: Node, user: Node, replacement: Node) -> None:
+    """Give new weights the names of those that they stand for, and a new bias the name of what was added."""
+    pairs = list(zip(node.inputs[1:], replacement.inputs[1:], strict=False))
+    if isinstance(user.op, Add) and len(pairs) == 1:
+        addends = (value for value in user.inputs if value is not None and value.tensor is not None)
+        pairs += [(value, replacement.inputs[2]) for value in addends]
+    for old, new in pairs:
+        if old is not None and new is not None and old is not new:
+            _take_place(graph, old, new)
 
 
 def _take_place(graph: Graph, old: Value, new: Value) -> None:

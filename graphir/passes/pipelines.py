@@ -229,9 +229,10 @@ def for_pytorch(evaluator: Evaluator, *, training: bool = False) -> Pipeline:
     """In front of the exporter of PyTorch: constants are computed; loops and branches stay, Dropout with `training`."""
     from .fold_constants import fold_constants
     from .no_ops import NO_OPS, NO_OPS_OF_TRAINING
+    from .reduced_axes import KEPT_AXES
     from .simplify import simplify
 
-    further = NO_OPS_OF_TRAINING if training else NO_OPS
+    further = {**(NO_OPS_OF_TRAINING if training else NO_OPS), **KEPT_AXES}
     steps = (step(simplify, further=further), step(fold_constants, evaluator=evaluator))
     return Pipeline("PyTorch", steps, MOST_ROUNDS)
 

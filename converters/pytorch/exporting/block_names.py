@@ -50,7 +50,12 @@ def _turned(name: str) -> str:
 def scopes_of(uses: Sequence[Piece]) -> list[str]:
     """Return what the source calls the parts of the network that uses of a block stand in, without the numbers of
     blocks."""
-    scopes = [BLOCK_NUMBER.sub("", common_scope(use.attributes).rstrip("_")) for use in uses]
+    scopes = [BLOCK_NUMBER.sub("", whole_scope(use)) for use in uses]
     if len(set(scopes)) == len(scopes):
         scopes = [scope.rstrip("0123456789") for scope in scopes]
     return [scope or "blocks" for scope in scopes]
+
+
+def whole_scope(use: Piece) -> str:
+    """Return what the layers of a use have in common in their names, with its number."""
+    return common_scope(use.attributes).rstrip("_")

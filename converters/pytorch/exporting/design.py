@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from graphir.converters.pytorch.exporting.block_arguments import block_arguments, given_arguments, skeleton
-from graphir.converters.pytorch.exporting.block_names import inner_names, scopes_of
+from graphir.converters.pytorch.exporting.block_names import inner_names, scopes_of, whole_scope
 from graphir.converters.pytorch.exporting.compose import (
     CHAIN,
     Parameter,
@@ -268,23 +268,32 @@ class _Maker:
         done = 0
         group: list[tuple[Piece, str]] = []
         scopes = scopes_of(uses)
+        ends = [not self._follows(uses, scopes, place) for place in range(len(uses))]
+        groups = Counter(scope for scope, is_end in zip(scopes, ends, strict=True) if is_end)
         taken = Names({*OF_MODULES, *self._layers, *self._stored})
         for place, (start, use) in enumerate(zip(starts, uses, strict=True)):
             result += pieces[done:start]
             done = start + length
             group.append((use, f"{block.name}({', '.join(given_arguments(block.arguments, place))})"))
-            follows = place + 1 < len(uses) and uses[place + 1].inputs == (use.output,)
-            if follows and scopes[place + 1] == scopes[place]:
+            if not ends[place]:
                 continue
-            attribute = taken.take(scopes[place], "block")
-            self._add(attribute, group, names)
             head, _ = group[0]
+            scope = scopes[place] if groups[scopes[place]] == 1 else whole_scope(head)
+            attribute = taken.take(scope, "block")
+            self._add(attribute, group, names)
             read = ", ".join(str(Reference(number)) for number in head.inputs)
             value = self._export.values.get(use.output)
             call = Statement((use.output,), f"self.{attribute}({read})", value)
             result.append(self._piece([call], {use.output}))
             group = []
         return result + list(pieces[done:])
+
+    @staticmethod
+    def _follows(uses: Sequence[Piece], scopes: Sequence[str], place: int) -> bool:
+        """Return whether the next use reads what this one gives, in the same scope: they are one nn.Sequential."""
+        return place + 1 < len(uses) and uses[place + 1].inputs == (uses[place].output,) and (
+            scopes[place + 1] == scopes[place]
+        )
 
     def _class_of(self, uses: Sequence[Piece]) -> tuple[ClassDesign, list[str]]:
         """Return the class that stands for all uses, and what their attributes are called in it."""

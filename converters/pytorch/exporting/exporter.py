@@ -13,6 +13,7 @@ from graphir.converters.pytorch.exporting.design import Design, design, drop_unu
 from graphir.converters.pytorch.exporting.following import note_on_export
 from graphir.converters.pytorch.exporting.module import is_annotated, module_text, recording_text
 from graphir.converters.pytorch.exporting.ops import export_table
+from graphir.converters.pytorch.files import name_row
 from graphir.errors import GraphirError
 from graphir.graph import Graph, Node
 from graphir.passes.clone import clone
@@ -50,8 +51,7 @@ class TorchModule:
         keys = self.design.keys
         sources = {keys[key]: _source_of(self.source, name) for key, name in self.export.sources.items() if key in keys}
         return [
-            {"source": sources.get(key), "key": key, "shape": list(tensor.shape)}
-            for key, tensor in self.tensors.items()
+            name_row(sources.get(key), key, tensor) for key, tensor in self.tensors.items()
         ]
 
     @cached_property

@@ -130,9 +130,10 @@ def _end(live: Sequence[Sequence[int]], start: int, size: int, count: int) -> in
 
 
 def _scope(part: Sequence[Statement]) -> str:
-    """Return what the layers of a part have in common in their names, else what its first one is called."""
+    """Return what the layers of a part have in common in their names, else the first word of its first one."""
     names = [name for statement in part for name in statement.attributes]
     if not names:
         return "part"
     first, length = names[0], common_length(names)
-    return f"run_{first[: first.rfind('_', 0, length)] if '_' in first[:length] else first}"
+    scope = first[: first.rfind("_", 0, length)] if "_" in first[:length] else first.partition("_")[0]
+    return f"forward_{scope}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import keyword
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 
 # What a module has already, or needs for itself: attributes of torch.nn.Module, which assigning would replace.
@@ -76,7 +76,7 @@ def common_scope(attributes: Sequence[str]) -> str:
     return attributes[0][: attributes[0].rfind("_", 0, common_length(attributes)) + 1] if len(attributes) > 1 else ""
 
 
-def without_common_scope(names: Iterable[str]) -> Mapping[str, str]:
+def without_common_scope(names: Iterable[str]) -> dict[str, str]:
     """Return each name without the scope that all of them have in front.
 
     >>> list(without_common_scope(["net/a/x", "net/a/y"]).values()), list(without_common_scope(["r_a", "r_b"]).values())

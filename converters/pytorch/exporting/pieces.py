@@ -13,8 +13,8 @@ from graphir.converters.pytorch.exporting.expression import Expr, Reference, lev
 from graphir.converters.pytorch.exporting.naming import common_scope
 from graphir.converters.pytorch.exporting.state import Statement
 
-# No block is made of less: uses, and statements of one.
-LEAST_USES, LEAST_STATEMENTS = 2, 3
+# No block is made of less: uses, and statements and layers of one.
+LEAST_USES, LEAST_STATEMENTS, LEAST_LAYERS = 2, 3, 2
 LONGEST_RUN = 12
 # A block within the scopes of the source's names is worth as much as one across them with so many times the statements.
 WORTH_OF_SCOPE = 2
@@ -83,7 +83,7 @@ def without_branch(piece: Piece, branch: Branch) -> list[Statement]:
 
 
 def best_run(pieces: Sequence[Piece]) -> tuple[int, list[int]] | None:
-    """Return the run of pieces that is worth most as a block, with a layer in it: its length, and where it begins each
+    """Return the run of pieces that is worth most as a block, with layers in it: its length, and where it begins each
     time. Linear in the number of pieces."""
     best: tuple[int, int, list[int]] | None = None
     sizes = [len(piece.statements) for piece in pieces]
@@ -97,7 +97,7 @@ def best_run(pieces: Sequence[Piece]) -> tuple[int, list[int]] | None:
             gain = (len(places) - 1) * size
             if size < LEAST_STATEMENTS or (best is not None and gain * WORTH_OF_SCOPE <= best[0]):
                 continue
-            if not any(piece.attributes for piece in pieces[first : first + length]):
+            if len({name for piece in pieces[first : first + length] for name in piece.attributes}) < LEAST_LAYERS:
                 continue
             is_scope = all(_is_in_scope(pieces[start : start + length]) for start in places)
             gain *= WORTH_OF_SCOPE if is_scope else 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -28,6 +29,8 @@ from graphir.converters.pytorch.exporting.sizes import size_text, symbols_of
 from graphir.decisions import DecisionKind
 from graphir.graph import Graph, Node, Value
 from graphir.node import Decision
+from graphir.ops.activation import Dropout
+from graphir.ops.traits import Elementwise
 from graphir.serial.weights import NAMES
 from graphir.tensor import Tensor
 from graphir.types import Dim, DType, Sym, TensorType
@@ -145,6 +148,7 @@ class Export:
         self.sources: dict[str, str] = {}
         self._symbols: dict[str, Expr] = {}
         self._short = without_common_scope(layer_name(node) for node in graph.nodes)
+        self._layer_names = self._short | _scopes_of_layers(graph.nodes, self._short)
         self._count = 0
         for value in graph.inputs:
             self.find_symbols(value)
@@ -226,7 +230,7 @@ class Export:
         """Return the layer of a node, by its attribute. `owned` are the graph's parameters among its tensors: what
         another layer has already is tied to it."""
         name = layer_name(node)
-        attribute = self.attributes.take(self._short.get(name, name), node.op.name.lower())
+        attribute = self.attributes.take(self._layer_names.get(name, name), node.op.name.lower())
         self.layers[attribute] = Layer(attribute, constructor, dict(tensors))
         for name, value in owned.items():
             self.sources[f"{attribute}.{name}"] = value.name
@@ -312,6 +316,26 @@ def _is_plain(value: Value) -> bool:
         return False
     elements = tensor.numpy().reshape(-1)
     return bool((elements == elements[:1]).all())
+
+
+def _scopes_of_layers(nodes: Iterable[Node], names: Mapping[str, str]) -> dict[str, str]:
+    """Return the scopes of nodes that become layers, by their names: of those that are alone in their scope. What is
+    elementwise, as the addition of a bias, is part of a layer."""
+    layers = [name for node in nodes if _is_layer(node) and "/" in (name := layer_name(node))]
+    counts: Counter[str] = Counter()
+    for name in layers:
+        parts = names[name].split("/")
+        counts.update("/".join(parts[:count]) for count in range(1, len(parts)))
+    scopes = {name: names[name].rpartition("/")[0] for name in layers}
+    return {name: scope for name, scope in scopes.items() if counts[scope] == 1}
+
+
+def _is_layer(node: Node) -> bool:
+    """Return whether a node has weights, or is a Dropout."""
+    if node.op.elementwise is not Elementwise.NO:
+        return isinstance(node.op, Dropout)
+    weights = (value for value in node.inputs if value is not None and value.producer is None)
+    return any(value.tensor is not None and value.tensor.dtype.is_float and value.tensor.shape for value in weights)
 
 
 def layer_name(node: Node) -> str:

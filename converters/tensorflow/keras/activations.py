@@ -114,7 +114,7 @@ def thresholded_re_lu(layer: Layer) -> Endpoint:
 
 def p_re_lu(layer: Layer) -> Endpoint:
     """Return x, below zero times a weight, which has the shape of a sample, 1 on the shared axes."""
-    return layer.apply(PRelu(), "relu", [layer.data, layer.weight(0)])
+    return layer.apply(PRelu(), "relu", [layer.data, layer.weight(0, "alpha")])
 
 
 def softmax(layer: Layer) -> Endpoint:

@@ -219,7 +219,7 @@ def attention(layer: Layer) -> list[Endpoint]:
     query, value, key = _query_value_key(layer)
     scores = layer.add("BatchMatMulV2", "scores", [query.value, key.value], adj_x=False, adj_y=True)
     if layer.config.get("use_scale"):
-        scores = layer.add("Mul", "scaled", [scores, layer.weight(0)])
+        scores = layer.add("Mul", "scaled", [scores, layer.weight(0, "scale")])
     return _weigh(layer, scores, query, value)
 
 
@@ -230,7 +230,7 @@ def additive_attention(layer: Layer) -> list[Endpoint]:
     columns = layer.add("ExpandDims", "columns", [key.value, layer.constant("column_axis", -3)])
     total = layer.add("Tanh", "tanh", [layer.add("AddV2", "sum", [rows, columns])])
     if layer.config.get("use_scale", True):
-        total = layer.add("Mul", "scaled", [total, layer.weight(0)])
+        total = layer.add("Mul", "scaled", [total, layer.weight(0, "scale")])
     scores = layer.add("Sum", "scores", [total, layer.constant("score_axis", [-1])], keep_dims=False)
     return _weigh(layer, scores, query, value)
 

@@ -169,9 +169,9 @@ class Layer:
             return tensor
         return Tensor.computed(wanted, tensor.shape, lambda: tensor.numpy().astype(wanted.numpy()))
 
-    def weight(self, slot: int) -> Endpoint:
-        """Return a weight. Raises FormatError if the file holds fewer."""
-        return self.constant(f"weight_{slot}", self.tensor(slot))
+    def weight(self, slot: int, name: str) -> Endpoint:
+        """Return a weight by its number, under Keras's name of it. Raises FormatError if the file holds fewer."""
+        return self.constant(name, self.tensor(slot))
 
     def add(self, op: str, suffix: str, inputs: Sequence[Endpoint], **attrs: Any) -> Endpoint:
         """Add a node of TensorFlow's, or one of those that only this folder knows."""

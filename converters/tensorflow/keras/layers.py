@@ -44,17 +44,19 @@ MASK_READERS = frozenset({
 
 def dense(layer: Layer) -> Endpoint:
     """Return x W + b over the last axis."""
-    product = layer.add("MatMul", "product", [layer.data, layer.weight(0)], transpose_a=False, transpose_b=False)
+    operands = [layer.data, layer.weight(0, "kernel")]
+    product = layer.add("MatMul", "product", operands, transpose_a=False, transpose_b=False)
     if layer.config.get("use_bias", True):
-        product = layer.add("AddV2", "bias_add", [product, layer.weight(1)])
+        product = layer.add("AddV2", "bias_add", [product, layer.weight(1, "bias")])
     return activated(layer, product)
 
 
 def einsum_dense(layer: Layer) -> Endpoint:
     """Return a product by an equation, and a bias that broadcasts."""
-    product = layer.add("Einsum", "product", [layer.data, layer.weight(0)], equation=layer.config["equation"], N=2)
+    operands = [layer.data, layer.weight(0, "kernel")]
+    product = layer.add("Einsum", "product", operands, equation=layer.config["equation"], N=2)
     if layer.config.get("bias_axes"):
-        product = layer.add("AddV2", "bias_add", [product, layer.weight(1)])
+        product = layer.add("AddV2", "bias_add", [product, layer.weight(1, "bias")])
     return activated(layer, product)
 
 
@@ -63,7 +65,8 @@ def embedding(layer: Layer) -> Endpoint:
     numbers = layer.apply(import_integers, "numbers", [layer.data])
     if layer.config.get("mask_zero"):
         layer.mask = layer.apply(_not_zero, "mask", [numbers])
-    return layer.add("GatherV2", "rows", [layer.weight(0), numbers, layer.constant("axis", 0)], batch_dims=0)
+    operands = [layer.weight(0, "embeddings"), numbers, layer.constant("axis", 0)]
+    return layer.add("GatherV2", "rows", operands, batch_dims=0)
 
 
 def import_integers(node: ImportNode) -> Imported:
@@ -188,7 +191,10 @@ def rescaling(layer: Layer) -> Endpoint:
     """Return x times a scale and an offset."""
     data = layer.apply(import_float, "float", [layer.data])
     scaled = layer.add("Mul", "scaled", [data, layer.constant("scale", layer.config["scale"], np.float32)])
-    return layer.add("AddV2", "shifted", [scaled, layer.constant("offset", layer.config.get("offset", 0), np.float32)])
+    offset = layer.config.get("offset", 0)
+    if offset == 0:
+        return scaled
+    return layer.add("AddV2", "shifted", [scaled, layer.constant("offset", offset, np.float32)])
 
 
 def discretization(layer: Layer) -> Endpoint:
@@ -202,7 +208,7 @@ def discretization(layer: Layer) -> Endpoint:
 
 def layer_scale(layer: Layer) -> Endpoint:
     """Return x times a weight for each channel, of ConvNeXt in keras.applications."""
-    return layer.add("Mul", "scaled", [layer.data, layer.weight(0)])
+    return layer.add("Mul", "scaled", [layer.data, layer.weight(0, "gamma")])
 
 
 def custom_scale(layer: Layer) -> Endpoint:

@@ -26,13 +26,16 @@ from graphir.types import DType
 # Values, and the mask of each that has one, made one.
 _Combine = Callable[[ImportNode, Sequence[Value], Sequence[Value | None]], Value]
 
+FOLD_NAMES = {"AddV2": "sum", "Mul": "product", "Sub": "difference"}
+
 
 def _make_fold(op: str) -> Callable[[Layer], Endpoint]:
     def folded(layer: Layer) -> Endpoint:
         operands = _align(layer)
         value = operands[0]
         for index, other in enumerate(operands[1:]):
-            value = layer.add(op, f"step_{index}", [value, other])
+            suffix = f"_{index}" if index < len(operands) - 2 else ""
+            value = layer.add(op, f"{FOLD_NAMES.get(op, op.lower())}{suffix}", [value, other])
         layer.mask = _merge_masks(layer)
         return value
 

@@ -96,7 +96,7 @@ def layer_normalization(layer: Layer) -> Endpoint:
 
 def rms_normalization(layer: Layer) -> Endpoint:
     """Return x / sqrt(mean(x^2) + epsilon), times a weight."""
-    gamma = layer.weight(0)
+    gamma = layer.weight(0, "gamma")
     op_of = _LayerNorm(_read_axes(layer), float(layer.config.get("epsilon", 1e-6)), ("x", "gamma"), rms=True)
     return layer.apply(op_of, "normalized", [layer.data, gamma])
 
@@ -194,12 +194,13 @@ def normalization(layer: Layer) -> Endpoint:
         values = [layer.tensor(slot).numpy() for slot in (0, 1)]
     else:
         values = [layer.config[name] for name in ("mean", "variance")]
-    mean, variance = (layer.constant(f"statistic_{index}", array, np.float32) for index, array in enumerate(values))
+    names = ("mean", "variance")
+    mean, variance = (layer.constant(name, array, np.float32) for name, array in zip(names, values, strict=True))
     least = layer.constant("least", 1e-7, np.float32)
     deviation = layer.add("Maximum", "deviation", [layer.add("Sqrt", "root", [variance]), least])
     data = layer.apply(import_float, "float", [layer.data])
     along = _align_to_axes(axes)
-    shaped = [layer.apply(along, f"along_{index}", [part, data]) for index, part in enumerate((mean, deviation))]
+    shaped = [layer.apply(along, name, [part, data]) for name, part in (("center", mean), ("spread", deviation))]
     if layer.config.get("invert"):
         return layer.add("AddV2", "restored", [layer.add("Mul", "scaled", [data, shaped[1]]), shaped[0]])
     return layer.add("RealDiv", "normalized", [layer.add("Sub", "centered", [data, shaped[0]]), shaped[1]])

@@ -28,7 +28,7 @@ def _add_bias(layer: Layer, value: Endpoint, slot: int) -> Endpoint:
     """Return the value with the layer's bias, behind its activation."""
     if layer.config.get("use_bias", True):
         form = "NCHW" if layer.channels_first else "NHWC"
-        value = layer.add("BiasAdd", "bias_add", [value, layer.weight(slot)], data_format=form)
+        value = layer.add("BiasAdd", "bias_add", [value, layer.weight(slot, "bias")], data_format=form)
     return activated(layer, value)
 
 
@@ -56,7 +56,7 @@ def convolve(layer: Layer, axes: int, kernel: Endpoint) -> Endpoint:
 
 
 def _make_convolution(axes: int) -> Callable[[Layer], Endpoint]:
-    return lambda layer: _add_bias(layer, convolve(layer, axes, layer.weight(0)), 1)
+    return lambda layer: _add_bias(layer, convolve(layer, axes, layer.weight(0, "kernel")), 1)
 
 
 def _on_one_axis(function: Callable[[ImportNode, int], Value]) -> ImportFunction:
@@ -71,7 +71,7 @@ def convolve_depthwise(layer: Layer, axes: int, kernel: Endpoint) -> Endpoint:
 
 
 def _make_depthwise(axes: int) -> Callable[[Layer], Endpoint]:
-    return lambda layer: _add_bias(layer, convolve_depthwise(layer, axes, layer.weight(0)), 1)
+    return lambda layer: _add_bias(layer, convolve_depthwise(layer, axes, layer.weight(0, "kernel")), 1)
 
 
 def convolve_separably(layer: Layer, axes: int, deep: Endpoint, pointwise: Endpoint) -> Endpoint:
@@ -84,7 +84,13 @@ def convolve_separably(layer: Layer, axes: int, deep: Endpoint, pointwise: Endpo
 
 
 def _make_separable(axes: int) -> Callable[[Layer], Endpoint]:
-    return lambda layer: _add_bias(layer, convolve_separably(layer, axes, layer.weight(0), layer.weight(1)), 2)
+
+
+    def separable(layer: Layer) -> Endpoint:
+        kernels = layer.weight(0, "depthwise_kernel"), layer.weight(1, "pointwise_kernel")
+        return _add_bias(layer, convolve_separably(layer, axes, *kernels), 2)
+
+    return separable
 
 
 def _make_transposed(axes: int) -> Callable[[Layer], Endpoint]:
@@ -111,7 +117,7 @@ def _make_transposed(axes: int) -> Callable[[Layer], Endpoint]:
             output_padding=tuple(extra) if any(extra) else (),
         )
         layout = Layout(axes, not layer.channels_first)
-        value = layer.apply(_import_transposed(op, layout), "convolution", [layer.data, layer.weight(0)])
+        value = layer.apply(_import_transposed(op, layout), "convolution", [layer.data, layer.weight(0, "kernel")])
         return _add_bias(layer, value, 1)
 
     return transposed

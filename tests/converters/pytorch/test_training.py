@@ -171,7 +171,7 @@ def test_batch_normalization_and_dropout_of_keras_stay(tmp_path: Path) -> None:
     assert "It is written for training, which will miss:\n- noise/inference: GaussianNoise" in text
     net = module.load()
     frozen = [name for name, weight in net.named_parameters() if not weight.requires_grad]
-    assert frozen == ["bn2_normalized.weight", "bn2_normalized.bias"]
+    assert frozen == ["bn2.weight", "bn2.bias"]
     for layer in net.modules():
         if isinstance(layer, torch.nn.Dropout):
             layer.p = 0.0
@@ -179,7 +179,7 @@ def test_batch_normalization_and_dropout_of_keras_stay(tmp_path: Path) -> None:
         found = torch.softmax(net(torch.from_numpy(expected["data"])), 1).numpy()
         np.testing.assert_allclose(found, expected["scores"], rtol=0, atol=1e-5)
         for name in ("bn1", "bn2"):
-            mean = net.get_submodule(f"{name}_normalized").running_mean.numpy()
+            mean = net.get_submodule(name).running_mean.numpy()
             np.testing.assert_allclose(mean, expected[name], rtol=0, atol=1e-5)
 
 

@@ -1,0 +1,103 @@
+"""What a reader meets: names of layers, axes that a mean keeps, and blocks that are worth their name."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from graphir import Graph, Tensor, TensorType, Value
+from graphir.converters.pytorch import to_module
+from graphir.ops.activation import Relu
+from graphir.ops.convolution import Conv
+from graphir.ops.elementwise import Add
+from graphir.ops.reduction import ReduceMean
+from graphir.ops.shape import Reshape
+from graphir.padding import Explicit
+from graphir.types import DType, symbol
+
+DRAW = np.random.default_rng(0)
+
+
+class Net:
+    """A graph with one value that each layer takes and gives."""
+
+    def __init__(self) -> None:
+        self.graph = Graph("net")
+        self.value: Value = self.graph.add_input("data", TensorType(DType.FLOAT32, (symbol("N"), 4, 8, 8)))
+
+    def conv(self, name: str) -> None:
+        elements = DRAW.normal(size=(4, 4, 3, 3)).astype(np.float32)
+        weight = self.graph.add_parameter(f"{name}_weight", Tensor.of(elements))
+        conv = Conv((3, 3), (1, 1), padding=Explicit(((1, 1), (1, 1))))
+        self.value = self.graph.add(conv, self.value, weight, name=name)
+
+    def relu(self, name: str) -> None:
+        self.value = self.graph.add(Relu(), self.value, name=name)
+
+    def text(self) -> str:
+        self.graph.set_outputs([self.value])
+        return to_module(self.graph).text("a test")
+
+
+@pytest.mark.parametrize(
+    ("names", "layers"),
+    [
+        (("stem/convolution", "top/convolution"), ("stem", "top")),
+        (("net/stem/Conv", "net/top/Conv"), ("stem", "top")),
+        (("stem/first", "stem/second", "top/Conv"), ("stem_first", "stem_second", "top")),
+        (("stem/Conv", "stem/inner/Conv"), ("Conv", "inner")),
+        (("a/stem/Conv", "b/stem/Conv", "a/stem_"), ("a_stem", "b_stem", "a_stem_2")),
+        (("stem_convolution", "top"), ("stem_convolution", "top")),
+    ],
+)
+def test_a_layer_that_is_alone_has_the_name_of_its_scope(names: tuple[str, ...], layers: tuple[str, ...]) -> None:
+    net = Net()
+    for name in names:
+        net.conv(name)
+    text = net.text()
+    assert [line.split()[0].removeprefix("self.") for line in text.splitlines() if "nn.Conv2d" in line] == list(layers)
+
+
+@pytest.mark.parametrize(("shape", "keeps"), [((-1, 4, 1, 1), True), ((-1, 2, 2, 1), False), ((-1, 1, 1, 4), False)])
+def test_a_mean_keeps_axes_that_come_back(shape: tuple[int, ...], keeps: bool) -> None:
+    net = Net()
+    axes = net.graph.constant([2, 3], DType.INT64)
+    mean = net.graph.add(ReduceMean(keepdims=False), net.value, axes, name="mean")
+    net.value = net.graph.add(Reshape(), mean, net.graph.constant(list(shape), DType.INT64), name="shaped")
+    net.relu("relu")
+    assert ("mean((2, 3), keepdim=True)" in net.text()) == keeps
+
+
+@pytest.mark.parametrize(("layers", "blocks"), [(1, 0), (2, 1)])
+def test_a_block_has_two_layers(layers: int, blocks: int) -> None:
+    net = Net()
+    net.conv("stem")
+    for block in range(2):
+        start = net.value
+        for layer in range(layers):
+            net.conv(f"block{block}_conv{layer}")
+            net.relu(f"block{block}_relu{layer}")
+        if layers > 1:
+            net.value = net.graph.add(Add(), net.value, start, name=f"block{block}_sum")
+        else:
+            net.relu(f"block{block}_relu_again")
+    assert net.text().count("class Block") == blocks
+
+
+def test_blocks_in_several_places_keep_their_numbers() -> None:
+    """A name that stands for two runs of a block says nothing, and a number behind it something wrong."""
+    net = Net()
+    net.conv("stem")
+    for block in (1, 2, 4, 5):
+        if block == 4:
+            net.conv("block_3_conv")
+            net.relu("block_3_relu")
+            net.relu("block_3_relu_again")
+        start = net.value
+        net.conv(f"block_{block}_conv0")
+        net.relu(f"block_{block}_relu")
+        net.conv(f"block_{block}_conv1")
+        net.value = net.graph.add(Add(), net.value, start, name=f"block_{block}_sum")
+    text = net.text()
+    assert "self.block_1 = nn.Sequential" in text
+    assert "self.block_4 = nn.Sequential" in text
