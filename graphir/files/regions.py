@@ -22,7 +22,9 @@ from graphir.structure.record import record
 
 from .reading import open_descriptor, open_plain
 
-CHUNK = 4 << 20
+# Bytes that are read at a time. Two such pieces fit into a cache, and the C library uses their memory again: pieces of
+# megabytes are mapped anew each time, which costs more than reading.
+CHUNK = 1 << 18
 SMALL = 1 << 16
 # Nanoseconds in which two writes to a file may bear the same time: ticks are 1 to 10 ms.
 TICK = 20_000_000
@@ -135,7 +137,7 @@ class SourceFiles:
         return descriptor
 
     def pieces(self, region: FileRegion) -> Iterator[bytes]:
-        """Yield the bytes of a region, a few MB at a time. They are read, not mapped: a file that is cut short
+        """Yield the bytes of a region in pieces. They are read, not mapped: a file that is cut short
         meanwhile is an error then, not the end of the process. Raises FormatError as `copy` does."""
         descriptor = self._open(region)
         done = 0

@@ -3,7 +3,6 @@ converted, against those who can compute its source."""
 
 from __future__ import annotations
 
-import filecmp
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -18,6 +17,7 @@ from graphir.converters.opening import check_taken, read_model
 from graphir.converters.options import ModelOptions
 from graphir.converters.table import FORMATS
 from graphir.errors import ArgumentError, ImportFailure, VerificationError
+from graphir.files.regions import FileRegion, SourceFiles
 from graphir.graph import Graph
 from graphir.inputs.given import FeedRequest, Feeds, file_plan, golden_plan, plan_of
 from graphir.inputs.sets import FeedPlan
@@ -243,7 +243,7 @@ class _Check:
     def _against_file(self, path: PathLike, options: ModelOptions) -> VerificationReport:
         """Return a file that onnxruntime runs need not become a graph; of one that would end it the graph is run."""
         with closing(RuntimeReference(path, memory=self.how.memory_budget)) as source:
-            sessions = source.session, self.under_test.session
+            sessions = source.onnx.session, self.under_test.session
             opened = cache(lambda: read_model(path, options))
             operators = {operator for operator, _ in source.structure.producers.values()}
             if "Einsum" in operators and opened().runnable is None:
@@ -320,7 +320,11 @@ def _are_same(first: PathLike, second: PathLike, sides: Sides) -> bool:
     """Return whether two paths lead to one file, or to files of the same bytes and external weights."""
     if os.path.samefile(first, second):
         return True
-    return filecmp.cmp(first, second, shallow=False) and not sides.changes() and not sides.reason
+    if sides.changes() or sides.reason or os.path.getsize(first) != os.path.getsize(second):
+        return False
+    regions = [FileRegion(os.fspath(path), 0, os.path.getsize(path)) for path in (first, second)]
+    with SourceFiles() as files:
+        return all(ours == theirs for ours, theirs in zip(*map(files.pieces, regions), strict=True))
 
 
 def _check_whole(model: Any, options: ModelOptions) -> None:

@@ -20,7 +20,6 @@ from graphir.verification.running.slices import HELD_OF_EACH, RecentRuns
 
 if TYPE_CHECKING:
     from graphir.converters.formats import Judge
-    from graphir.runtime.session import OnnxSession
 
 # Of so many feeds, the last ones, results are kept: those as they are, three that rounding moved, and one beside.
 FEEDS_KEPT = 5
@@ -89,11 +88,6 @@ class RuntimeReference(Reference):
         self.keys = self.onnx.keys
 
     @property
-    def session(self) -> OnnxSession:
-        """The session that runs it."""
-        return self.onnx.session
-
-    @property
     def structure(self) -> Any:
         """Which operator makes which value."""
         return self.onnx.structure
@@ -156,6 +150,7 @@ class Recalled(Reference):
         wanted = list(dict.fromkeys(names))
         kept = self._recent.of(feeds)
         known = {name: kept[name] for name in wanted if name in kept}
+        self._recent.keep(feeds, {})  # these feeds are the last ones now
         yield from known.items()
         missing = [name for name in wanted if name not in known]
         results = iter(self._reference.stream(feeds, missing)) if missing else iter(())
@@ -166,15 +161,6 @@ class Recalled(Reference):
             self._recent.keep(feeds, dict([result]))
             yield result
         yield from results
-
-    def run(self, feeds: Mapping[str, Array], outputs: Sequence[str] | None = None) -> dict[str, Array]:
-        """Return the outputs, or the named values."""
-        wanted = list(self._reference.outputs if outputs is None else outputs)
-        kept = self._recent.of(feeds)
-        missing = [name for name in wanted if name not in kept]
-        results = self._reference.run(feeds, missing) if missing else {}
-        self._recent.keep(feeds, results)
-        return {name: kept[name] if name in kept else results[name] for name in wanted}
 
     def close(self) -> None:
         """Close the reference."""
