@@ -2,7 +2,8 @@
 
 Dropped are Dropout at inference, a Slice of everything, a Pad by nothing, Expand to the shape that is there, Tile by
 ones, Concat, Sum, Mean, Max and Min of one operand, Split into one part, Clip without bounds and a Where whose
-condition is a constant that is the same everywhere; CastLike becomes a Cast. Exact: no number changes.
+condition is a constant that is the same everywhere; CastLike becomes a Cast, and a Cast skips one that widens. Exact:
+no number changes.
 """
 
 from __future__ import annotations
@@ -23,6 +24,10 @@ from .inline import take_place
 from .rewrite import Accepted, Rule, Rules
 
 SMALL = 1 << 16
+FLOATS = frozenset({DType.FLOAT16, DType.FLOAT32, DType.FLOAT64})
+INTEGERS = frozenset({
+    DType.INT8, DType.INT16, DType.INT32, DType.INT64, DType.UINT8, DType.UINT16, DType.UINT32, DType.UINT64,
+})  # fmt: skip
 
 
 def _drop(graph: Graph, node: Node) -> Accepted:
@@ -110,6 +115,21 @@ def _cast_like(graph: Graph, node: Node) -> Accepted:
     return True
 
 
+def _skip_cast(graph: Graph, node: Node) -> Accepted:
+    """Let a Cast read what a Cast in front of it widens within floats or within integers: no number is another then."""
+    before = node.inputs[0].producer if node.inputs[0] is not None else None
+    if before is None or not isinstance(before.op, ew.Cast) or not isinstance(node.op, ew.Cast):
+        return False
+    source = before.inputs[0]
+    if source is None or source.dtype is None:
+        return False
+    dtypes = {source.dtype, before.op.to, node.op.to}
+    if not (dtypes <= FLOATS or dtypes <= INTEGERS) or not np.can_cast(source.dtype.numpy(), before.op.to.numpy()):
+        return False
+    graph.replace(node, node.op, (source,))
+    return True
+
+
 def _drop_where(graph: Graph, node: Node) -> Accepted:
     """Return a condition that is the same everywhere chooses one operand, if that has the result's shape already."""
     condition, result = node.inputs[0], node.outputs[0]
@@ -136,6 +156,7 @@ NO_OPS: Rules = {
     Split: (Rule("it makes one part", _drop_split),),
     ew.Clip: (Rule("it has no bounds", _drop_clip),),
     ew.Where: (Rule("its condition is the same everywhere", _drop_where),),
+    ew.Cast: (Rule("a Cast in front of it widens", _skip_cast),),
     CastLike: (Rule("the dtype that it takes over is known", _cast_like),),
 }
 
