@@ -109,6 +109,10 @@ class HybridBlock(Block):
         self.hybridize()
         self(x, *args)
 
+    def _clear_cached_op(self) -> None:
+        """Compose anew at the next call: packages call this name when they change a block."""
+        self._forget()
+
     def _forget(self) -> None:
         self._cached_graph = None
         self._network = None

@@ -133,4 +133,25 @@ class RecordFileDataset(Dataset):
         return self._record.read_idx(self._record.keys[idx])
 
 
+class _DownloadedDataset(Dataset):
+    """Samples and labels that `_get_data` of a subclass reads from files below `root`."""
+
+    _data: Any
+    _label: Any
+
+    def __init__(self, root: str, transform: Callable[..., Any] | None) -> None:
+        self._root, self._transform = os.path.expanduser(root), transform
+        self._get_data()
+
+    def _get_data(self) -> None:
+        raise NotImplementedError(f"{type(self).__name__} does not define _get_data")
+
+    def __len__(self) -> int:
+        return len(self._label)
+
+    def __getitem__(self, idx: Any) -> Any:
+        data, label = self._data[idx], self._label[idx]
+        return (data, label) if self._transform is None else self._transform(data, label)
+
+
 __all__ = ["ArrayDataset", "Dataset", "RecordFileDataset", "SimpleDataset"]

@@ -281,3 +281,18 @@ metric.reset(); metric.update([mx.nd.zeros(3)], [mx.nd.zeros(3)]); print(metric.
 x, y = mx.nd.array(np.random.rand(4, 6)), mx.nd.array(np.random.rand(4, 6))
 for loss in (mx.gluon.loss.SDMLLoss(), mx.gluon.loss.SDMLLoss(smoothing_parameter=0.1)): print(loss, loss(x, y).asnumpy().round(5).tolist())
 """)
+
+script("own_dataset_and_cleared_block", """
+import mxnet as mx
+import numpy as np
+class Own(mx.gluon.data.dataset._DownloadedDataset):
+    def __init__(self, root='.', transform=None): super().__init__(root, transform)
+    def _get_data(self): self._data, self._label = mx.nd.arange(6).reshape((3, 2)), np.arange(3)
+for data in (Own(), Own(transform=lambda x, y: (x * 2, y + 1))): print(len(data), [(x.asnumpy().tolist(), int(y)) for x, y in (data[i] for i in range(3))])
+class Net(mx.gluon.HybridBlock):
+    factor = 2
+    def hybrid_forward(self, F, x): return x * self.factor
+net = Net(); net.hybridize(); print(net(mx.nd.ones(2)).asnumpy().tolist())
+net.factor = 3; print(net(mx.nd.ones(2)).asnumpy().tolist())
+net._clear_cached_op(); print(net(mx.nd.ones(2)).asnumpy().tolist())
+""")

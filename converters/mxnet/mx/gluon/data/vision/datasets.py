@@ -15,8 +15,8 @@ import numpy as np
 from graphir.arrays import Array
 from graphir.converters.mxnet.mx import image, recordio
 from graphir.converters.mxnet.mx.base import MXNetError, data_dir
-from graphir.converters.mxnet.mx.gluon.data.dataset import Dataset, RecordFileDataset
-from graphir.converters.mxnet.mx.ndarray import NDArray, array
+from graphir.converters.mxnet.mx.gluon.data.dataset import Dataset, RecordFileDataset, _DownloadedDataset
+from graphir.converters.mxnet.mx.ndarray import array
 
 Transform = Callable[..., Any] | None
 
@@ -84,33 +84,20 @@ class ImageFolderDataset(Dataset):
         return (picture, label) if self._transform is None else self._transform(picture, label)
 
 
-class _LocalDataset(Dataset):
+class _LocalDataset(_DownloadedDataset):
     """Images and labels of files in `root`. Raises MXNetError for a file that is not there: nothing is downloaded."""
 
     FOLDER: ClassVar[str]
-    _data: NDArray
-    _label: Array
 
     def __init__(self, root: str | None = None, train: bool = True, transform: Transform = None) -> None:
-        self._root = os.path.expanduser(root or os.path.join(data_dir(), "datasets", self.FOLDER))
-        self._train, self._transform = train, transform
-        self._get_data()
-
-    def _get_data(self) -> None:
-        raise NotImplementedError(f"{type(self).__name__} does not define _get_data")
+        self._train = train
+        super().__init__(root or os.path.join(data_dir(), "datasets", self.FOLDER), transform)
 
     def _content(self, name: str) -> bytes:
         path = Path(self._root, name)
         if not path.is_file():
             raise MXNetError(f"{path} is not there, and nothing is downloaded here: put the file into {self._root}")
         return gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-
-    def __len__(self) -> int:
-        return len(self._label)
-
-    def __getitem__(self, idx: Any) -> Any:
-        data, label = self._data[idx], self._label[idx]
-        return (data, label) if self._transform is None else self._transform(data, label)
 
 
 class MNIST(_LocalDataset):
