@@ -11,7 +11,7 @@ from graphir.graph import Graph
 from graphir.ops.blocks import DepthOrder, DepthToSpace, SpaceToDepth
 from graphir.ops.elementwise import Sub
 from graphir.ops.extent import Pad, PadMode, Tile
-from graphir.ops.shape import Expand, Shape, Size, Squeeze, Transpose, Unsqueeze
+from graphir.ops.shape import Expand, Reshape, Shape, Size, Squeeze, Transpose, Unsqueeze
 from graphir.ops.shape_parts import Concat, ReverseSequence, Split, Trilu
 from graphir.ops.slicing import BEYOND, Slice
 from graphir.types import DType, TensorType, symbol
@@ -48,6 +48,8 @@ SHAPES = [
     Case(Size(), X, batch=True, text="torch.tensor(x.numel(), device=device)"),
     Case(Size(), uniform(2), batch=True),
     Case(Size(), uniform(0, 3), batch=True),
+    Case(Reshape(), X, ints(3, -1), text="x.flatten(1)"),
+    Case(Reshape(), uniform(0, 3, 2, 3), ints(-1, 2), text="x.reshape(-1, 2)"),
     Case(Squeeze(), uniform(2, 1, 3, 1), ints(1, -1), text="x.squeeze((1, 3))"),
     Case(Squeeze(), uniform(2, 1, 3, 1), computed(-1)),
     Case(Squeeze(), uniform(2, 1, 3, 1)),

@@ -34,7 +34,7 @@ def export_reshape(node: ExportNode[ir.Reshape]) -> None:
             return
         node.emit(f"{data}.reshape({node.int_list(1)})")
         return
-    if result and shape is not None and len(shape) > len(result) and _are_same(result[:-1], shape):
+    if result and shape is not None and len(shape) > len(result) and _decide_the_rest(result[:-1], shape):
         node.emit(f"{data}.flatten({len(result) - 1})" if len(result) > 1 else f"{data}.flatten()")
         return
     copies = not node.op.allowzero
@@ -45,10 +45,11 @@ def export_reshape(node: ExportNode[ir.Reshape]) -> None:
     node.emit(f"{data}.reshape({', '.join(sizes) if sizes else '()'})")
 
 
-def _are_same(sizes: Sequence[Dim], others: Sequence[Dim]) -> bool:
-    """Return whether sizes are those that others begin with, all of them known: an unknown size is not equal to
-    another."""
-    return all(not isinstance(size, Unknown) and size == other for size, other in zip(sizes, others, strict=False))
+def _decide_the_rest(sizes: Sequence[Dim], others: Sequence[Dim]) -> bool:
+    """Return whether sizes are those that others begin with, so that the number of elements states the product of what
+    follows: not behind a size of 0. An unknown size is not equal to another."""
+    pairs = zip(sizes, others, strict=False)
+    return all(not isinstance(size, Unknown) and size == other and size != 0 for size, other in pairs)
 
 
 def export_shape(node: ExportNode[ir.Shape]) -> None:
