@@ -13,7 +13,7 @@ from .errors import GraphError, ShapeError
 from .inference.rules import infer_outputs, infer_values
 from .node import KNOWN_LIMIT, Decision, Node, Value, describe_failure, facts_of, known_of
 from .ops.base import Known, Operator
-from .ops.counts import with_names
+from .ops.counts import name_new_sizes
 from .safety.arguments import expect, expect_items
 from .safety.limits import charge_nodes
 from .structure.checks import check_operands, check_output_names
@@ -168,7 +168,7 @@ class Graph(GraphStore):
             values.append(value)
         node._outputs = tuple(values)
         if node.op.counts:
-            for value, type_ in zip(values, with_names(types, values[0].name), strict=True):
+            for value, type_ in zip(values, name_new_sizes(types, values[0].name), strict=True):
                 value._type = type_
 
     def add(

@@ -1,4 +1,4 @@
-"""ONNX's row in the table of formats."""
+"""The entry of ONNX in the table of formats."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ if TYPE_CHECKING:
 
 
 def open_model(path: PathLike, options: ModelOptions, manner: Manner) -> Source:
-    """Return a file. Its graph has a value for each of its own in any manner."""
+    """Return the opened model. Its graph keeps every value of the file, whatever `manner` is."""
     from graphir.converters.onnx import read
 
     return read(path, shapes=options.shapes, dtypes=options.dtypes)
 
 
 class OnnxTarget:
-    """One file, or one with a .data file beside it."""
+    """An .onnx file, with a .data file next to it for large weights."""
 
     suffix = ".onnx"
     options: Mapping[str, tuple[type, ...]] = {"opset": (int,), "weights": (str,)}
     runs = True
 
     def named(self, options: Mapping[str, Any]) -> str:
-        """`ONNX opset 17`."""
+        """Return the name for messages, such as `ONNX opset 17`."""
         return "ONNX" if options.get("opset") is None else f"ONNX opset {options['opset']}"
 
     def places(self, path: PathLike) -> list[PathLike]:
-        """Return the file; weights beside it are large ones only."""
+        """Return the path itself; only large weights are stored next to it."""
         return [path]
 
     def ready(self, graph: Graph, path: PathLike, options: Mapping[str, Any]) -> Ready:
-        """Return the model's records, counted by ONNX's operators."""
+        """Return the model to be written, with its operators counted."""
         from graphir.safety.collector import paused_collector
 
         with paused_collector():
@@ -55,7 +55,7 @@ class OnnxTarget:
 
 
 def recognizes(glance: Glance) -> bool:
-    """Return whether the fields of its messages are ONNX's."""
+    """Return whether a file has the message fields of an ONNX model."""
     if not glance.is_file or not len(glance.content):
         return False
     from graphir.converters.onnx.files.recognition import looks_like_onnx
@@ -64,20 +64,20 @@ def recognizes(glance: Glance) -> bool:
 
 
 def check_run(path: PathLike) -> None:
-    """Raise FormatError for a file whose weights would be read from outside its folder."""
+    """Raise FormatError for a file that refers to weights outside its folder."""
     from graphir.converters.onnx.files.structure import check_external
 
     check_external(path)
 
 
 def origin(metadata: Mapping[str, str]) -> str:
-    """Return `ONNX opset 17` for a graph that an ONNX model became."""
+    """Return `ONNX opset 17` for a graph that was imported from ONNX, else an empty text."""
     opset = metadata.get("onnx.opset:")
     return "" if opset is None else f"ONNX opset {opset}"
 
 
 def fixes() -> Fixes:
-    """Return how padding is mended in the framework's terms."""
+    """Return the corrections of padding in terms of ONNX."""
     from graphir.converters.onnx.padding_fixes import OnnxFixes
 
     return OnnxFixes()

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from graphir.analysis.counting import Counting, Layer, Tally
-from graphir.analysis.summary import sizes, totals
+from graphir.analysis.summary import build_summary, element_counts
 from graphir.graph import Graph
 from graphir.safety.arguments import expect
 from graphir.structure.printed import Printed
@@ -92,9 +92,9 @@ def cost(
     graph alone does not know what it was made of. No weight is read. Linear in nodes.
     """
     expect(graph, Graph, "the graph", "a Graph, as graphir.load gives it")
-    count = Counting(graph, sizes(stored))
+    count = Counting(graph, element_counts(stored))
     total = count.graph(graph, "")
-    summed = totals(count, total, stored, folded)
+    summed = build_summary(count, total, stored, folded)
     uncounted = [Uncounted(layer.name, layer.operator, layer.why) for layer in count.layers if layer.why]
     return Cost(
         summed.layers, _operators(total), summed.parameters, summed.parameters - summed.auxiliary, summed.auxiliary,

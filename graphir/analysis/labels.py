@@ -32,7 +32,7 @@ def exact_labels(
     labels: dict[Node, int] = {}
     for node in reversed(list(graph.nodes)):
         fate = hash(tuple(sorted(uses[node])))
-        label = labels[node] = hash((_origin_of(node, origins), fate))
+        label = labels[node] = hash((origins[node.outputs[0]] if node.outputs else 0, fate))
         for slot, value in enumerate(node.inputs):
             if value is not None and value.producer is not None:
                 at = -1 if type(node.op) in COMMUTATIVE else slot
@@ -53,10 +53,6 @@ def _origins(graph: Graph, around: Mapping[Value, int], prints: Fingerprints) ->
         origin = hash((node.op.name, repr(attributes_of(node)), operands, inner))
         origins.update({value: hash((origin, value.index)) for value in node.outputs})
     return origins
-
-
-def _origin_of(node: Node, origins: Mapping[Value, int]) -> int:
-    return origins[node.outputs[0]] if node.outputs else 0
 
 
 def _result(graph: Graph, around: Mapping[Value, int], prints: Fingerprints) -> tuple[int, ...]:

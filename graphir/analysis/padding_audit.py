@@ -204,7 +204,7 @@ def _padding(left: Window, right: Window, fixes: Fixes) -> list[Disagreement]:
         return []
     rounds = exact or left.ceil_mode == right.ceil_mode
     same = wanted == actual and rounds and (exact or _extra(left) == _extra(right)) and left.results == right.results
-    if same and (_same_fill(left, right) or not _pads_something(wanted)):
+    if same and ((left.fill, left.filled) == (right.fill, right.filled) or not _pads_something(wanted)):
         return []
     if wanted is None or actual is None:
         if left.policy == right.policy != "computed" and left.pads == right.pads:
@@ -228,10 +228,6 @@ def _padding(left: Window, right: Window, fixes: Fixes) -> list[Disagreement]:
 
 def _extra(window: Window) -> tuple[int, ...]:
     return window.output_padding or (0,) * len(window.kernel)
-
-
-def _same_fill(left: Window, right: Window) -> bool:
-    return left.fill == right.fill and left.filled == right.filled
 
 
 def _pads_something(pads: Pads | None) -> bool:

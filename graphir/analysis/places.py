@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 
-from graphir.analysis.summary import elements_of
+from graphir.analysis.counting import elements_of
 from graphir.graph import Graph, Node, Value
-from graphir.structure.lookup import results_of
+from graphir.structure.lookup import comparable_results
 from graphir.structure.record import record
 
 INPUT = "input"
@@ -36,7 +36,7 @@ def places(graph: Graph) -> list[Place]:
     entries = [Place(value.name, value.name, INPUT, value, 0, value in outputs) for value in graph.inputs]
     open_count = 0  # of layers that became several nodes, the one that gives the result has the weights of all
     for node in graph.nodes:
-        shown = [value for value in results_of([node]) if value.sources or not known]
+        shown = [value for value in comparable_results([node]) if value.sources or not known]
         open_count += _weights(node)
         for value in shown:
             entries.append(Place(value.name, node.name, node.op.name, value, open_count, value in outputs))

@@ -41,7 +41,7 @@ def _range_of(value: Value, known: dict[Value, Range], depth: int) -> Range:
         return ANY
     operator = node.op
     if isinstance(operator, Add | Mod):
-        first, second = (range_of(held, known, depth - 1) for held in node.inputs if held is not None)
+        first, second = (range_of(operand, known, depth - 1) for operand in node.inputs if operand is not None)
         if isinstance(operator, Mod):  # without `fmod` the remainder has the divisor's sign
             return (0.0, second[1]) if second[0] > 0 and not operator.fmod else ANY
         low, high = first[0] + second[0], first[1] + second[1]
@@ -52,8 +52,8 @@ def _range_of(value: Value, known: dict[Value, Range], depth: int) -> Range:
     is_limit = operator.rounding is Rounding.EXACT and operator.decides is Decision.LIMITS
     if not is_limit and operator.rounding not in (Rounding.VIEWS, Rounding.MOVES):
         return low, high
-    data = [held for held in node.inputs if held is not None and held.dtype is value.dtype]
-    ranges = [range_of(held, known, depth - 1) for held in data]
+    data = [operand for operand in node.inputs if operand is not None and operand.dtype is value.dtype]
+    ranges = [range_of(operand, known, depth - 1) for operand in data]
     lows, highs = [pair[0] for pair in ranges], [pair[1] for pair in ranges]
     match operator:
         case Max():

@@ -73,7 +73,7 @@ def run(options: argparse.Namespace, console: Console) -> int:
 
 
 def _explain(options: argparse.Namespace, graph: Graph, console: Console) -> int:
-    from graphir.analysis.summary import visible_outputs
+    from graphir.analysis.counting import visible_outputs
     from graphir.inference.explain import explain, find_node
 
     names = {value.name for value in graph.values}

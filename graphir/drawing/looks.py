@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from graphir.analysis.attributes import attributes_of, described, shown
+from graphir.analysis.counting import Layer, visible_outputs
 from graphir.analysis.skeleton import coarse
-from graphir.analysis.summary import Layer, summarize, visible_outputs
+from graphir.analysis.summary import summarize
 from graphir.graph import Graph, Node, Value
 from graphir.safety.foreign_text import in_one_line
 from graphir.types import ANYTHING, TensorType, Type

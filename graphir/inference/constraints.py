@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from graphir.graph import Graph
-from graphir.ops.counts import counted
+from graphir.ops.counts import data_dependent_sizes
 from graphir.structure.record import record
 from graphir.types import Sym, TensorType, substitute
 
@@ -39,7 +39,7 @@ def find_constraints(graph: Graph) -> list[Constraint]:
             if not isinstance(ruled, TensorType) or not isinstance(stored_type, TensorType):
                 continue
             for left, right in zip(ruled.shape or (), stored_type.shape or (), strict=False):
-                if isinstance(left, Sym) and isinstance(right, int) and not counted(left):
+                if isinstance(left, Sym) and isinstance(right, int) and not data_dependent_sizes(left):
                     constraints.append(Constraint(node.name, left, right))
     return constraints
 

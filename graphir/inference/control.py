@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from graphir.errors import ShapeError
 from graphir.ops.base import Known, Values, normalize_axis
 from graphir.ops.control import If, Loop, Scan, common_type
-from graphir.ops.counts import counted, counted_in
+from graphir.ops.counts import data_dependent_sizes, data_dependent_sizes_in
 from graphir.ops.sequence import SequenceMap
 from graphir.types import (
     ANYTHING,
@@ -123,7 +123,7 @@ def _infer_if(run: Inference, node: Node, values: Values) -> list[Found]:
 
 def _infer_map(run: Inference, node: Node, operands: Operands) -> list[Found]:
     elements = [type_.element if isinstance(type_, SequenceType) else type_ or ANYTHING for type_ in operands]
-    around = frozenset().union(*map(counted_in, elements))
+    around = frozenset().union(*map(data_dependent_sizes_in, elements))
     results = _run_body(run, node, node.subgraphs[0], elements, (None,) * len(elements))
     return [(SequenceType(_without_fresh_sizes(type_, None, around)[0]), None) for type_, _ in results]
 
@@ -154,7 +154,7 @@ class _Iteration(ABC):
         inputs = self.inputs(states, iteration)
         if len(inputs) != len(self.body.inputs):
             raise ShapeError(f"its subgraph takes {len(self.body.inputs)} values, but is given {len(inputs)}")
-        around = frozenset().union(*(counted_in(type_) for type_, _ in inputs))
+        around = frozenset().union(*(data_dependent_sizes_in(type_) for type_, _ in inputs))
         declared = [value.declared for value in self.body.inputs]
         types = [_as_declared(stated, type_) for stated, (type_, _) in zip(declared, inputs, strict=True)]
         results = _run_body(self.run, self.node, self.body, types, [known for _, known in inputs])
@@ -212,10 +212,11 @@ def _weight(graph: Graph) -> int:
 def _without_fresh_sizes(type_: Type, known: Known | None, around: frozenset[str]) -> Found:
     """Return what a body gives, without the sizes that each of its runs finds anew: they differ from run to run."""
     if isinstance(type_, TensorType) and type_.shape is not None:
-        type_ = TensorType(type_.dtype, tuple([UNKNOWN if counted(dim) - around else dim for dim in type_.shape]))
-    elif counted_in(type_) - around:
+        dims = [UNKNOWN if data_dependent_sizes(dim) - around else dim for dim in type_.shape]
+        type_ = TensorType(type_.dtype, tuple(dims))
+    elif data_dependent_sizes_in(type_) - around:
         type_ = ANYTHING
-    if known is not None and any(counted(element) - around for element in known.elements):
+    if known is not None and any(data_dependent_sizes(element) - around for element in known.elements):
         known = None
     return type_, known
 

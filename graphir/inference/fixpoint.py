@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from graphir.errors import ShapeError
 from graphir.ops.base import Known
-from graphir.ops.counts import with_names
+from graphir.ops.counts import name_new_sizes
 from graphir.types import ANYTHING, TensorType, Type, unify
 
 from .rules import infer_operands, infer_outputs, infer_values
@@ -139,7 +139,7 @@ class Inference:
             else:
                 results = infer_outputs(node.op, operands, values)
                 if node.op.counts:
-                    results = with_names(results, node.outputs[0].name)
+                    results = name_new_sizes(results, node.outputs[0].name)
                 contents = infer_values(node.op, operands, values)
         except ShapeError as error:
             raise ShapeError(

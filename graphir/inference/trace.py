@@ -261,7 +261,7 @@ def _says(node: Node, view: _View, fact: Fact) -> bool:
                 known,
             )
             return any(
-                operand is fact.value and _is_new(fact, type_, view.operands[slot])
+                operand is fact.value and holds(fact, type_) and not holds(fact, view.operands[slot])
                 for slot, (operand, type_) in enumerate(zip(node.inputs, wanted, strict=True))
             )
         if fact.what == ELEMENTS:
@@ -270,7 +270,3 @@ def _says(node: Node, view: _View, fact: Fact) -> bool:
         return holds(fact, infer_outputs(node.op, operands, known)[fact.value.index])
     except ShapeError:
         return False
-
-
-def _is_new(fact: Fact, wanted: Type | None, current: Type | None) -> bool:
-    return holds(fact, wanted) and not holds(fact, current)

@@ -24,7 +24,7 @@ CHECKED = 4096
 
 
 class ResizeMode(enum.Enum):
-    """How elements between samples are made."""
+    """The interpolation between samples."""
 
     NEAREST = "nearest"
     LINEAR = "linear"
@@ -32,7 +32,7 @@ class ResizeMode(enum.Enum):
 
 
 class Coordinates(enum.Enum):
-    """Which position of the input an element of the output is taken from. The names are ONNX's."""
+    """The mapping from an output index to a position of the input. The names are ONNX's."""
 
     HALF_PIXEL = "half_pixel"
     HALF_PIXEL_SYMMETRIC = "half_pixel_symmetric"
@@ -43,7 +43,7 @@ class Coordinates(enum.Enum):
 
 
 class NearestMode(enum.Enum):
-    """Which of two neighbours is the nearest."""
+    """The rounding that selects the nearest neighbour."""
 
     ROUND_PREFER_FLOOR = "round_prefer_floor"
     ROUND_PREFER_CEIL = "round_prefer_ceil"
@@ -52,7 +52,7 @@ class NearestMode(enum.Enum):
 
 
 class AspectPolicy(enum.Enum):
-    """What `sizes` mean: exact sizes, or bounds within which the aspect ratio is kept."""
+    """The meaning of `sizes`: exact sizes, or bounds that keep the aspect ratio."""
 
     STRETCH = "stretch"
     NOT_LARGER = "not_larger"
@@ -61,9 +61,9 @@ class AspectPolicy(enum.Enum):
 
 @operator
 class Resize(Operator):
-    """X resampled on the axes `axes` (empty: all) to the int64 vector `sizes`, or by factors.
+    """X resampled along `axes` (empty: all) to the int64 vector `sizes`, or by factors.
 
-    Factors that are constant are the attribute `factors`, so that shapes follow from them; computed ones the operand
+    Constant factors are the attribute `factors`, from which shapes follow; computed factors are the operand
     `scales`. The output has `floor(size * factor)` elements on an axis. `roi` is for TF_CROP_AND_RESIZE only.
     Source: ONNX Resize-19.
     """
@@ -134,9 +134,9 @@ class Resize(Operator):
 
 
 def scaled(size: Dim, factor: float) -> Dim:
-    """`floor(size * factor)`, for a number in float32 as runtimes compute it.
+    """Return `floor(size * factor)`; for a number, in float32 as runtimes compute it.
 
-    Raises ShapeError for factors that make no size.
+    Raises ShapeError for a factor that is not positive or not a float32 number.
 
     >>> scaled(5, 1.5), scaled(7, 2.0)
     (7, 14)
@@ -149,14 +149,13 @@ def scaled(size: Dim, factor: float) -> Dim:
         if factor * size > LARGEST_FLOAT32:
             raise ShapeError(f"the size {size} times {factor} is no size")
         return int(_float32(_float32(factor) * size))
-    ratio = _ratio(factor)
+    ratio = _exact_ratio(factor)
     return UNKNOWN if ratio is None else size * ratio.numerator // ratio.denominator
 
 
 @lru_cache
-def _ratio(factor: float) -> Fraction | None:
-    """Return the fraction that gives what the factor gives in float32, for all sizes up to 4096; None if there is
-    none."""
+def _exact_ratio(factor: float) -> Fraction | None:
+    """Return the fraction that equals the factor in float32 for all sizes up to 4096, None if there is none."""
     ratio = Fraction(factor).limit_denominator(MAX_DENOMINATOR)
     single = _float32(factor)
     fits = all(
@@ -166,9 +165,9 @@ def _ratio(factor: float) -> Fraction | None:
 
 
 def _in_proportion(sizes: Sequence[Dim], wanted: Sequence[Dim], policy: AspectPolicy) -> tuple[Dim, ...]:
-    """Return the sizes, all scaled by the smallest (or largest) of the factors that would give one of those wanted.
+    """Return the sizes scaled by one factor: the smallest (or largest) that reaches one of the bounds.
 
-    In float32 and rounded half up, as runtimes compute it.
+    The product is float32 and rounded half up, as runtimes compute it.
 
     >>> _in_proportion((2, 4), (7, 8), AspectPolicy.NOT_LARGER)
     (4, 8)
@@ -191,7 +190,7 @@ def _float32(number: float) -> float:
 
 
 class SampleMode(enum.Enum):
-    """How GridSample makes elements between samples."""
+    """The interpolation of GridSample between samples."""
 
     LINEAR = "linear"
     NEAREST = "nearest"
@@ -199,7 +198,7 @@ class SampleMode(enum.Enum):
 
 
 class SamplePadding(enum.Enum):
-    """What GridSample reads outside of X."""
+    """The values that GridSample reads outside of X."""
 
     ZEROS = "zeros"
     BORDER = "border"
@@ -284,8 +283,8 @@ class AffineGrid(Operator):
         return UNKNOWN if shape is None else results[0].elements() * (shape[-1] + 1)
 
 
-def all_factors(factors: Sequence[float], axes: Sequence[int], rank: int) -> tuple[float, ...]:
-    """Factors for all of `rank` axes, 1 where none is given."""
+def factors_of_axes(factors: Sequence[float], axes: Sequence[int], rank: int) -> tuple[float, ...]:
+    """Return a factor for each of `rank` axes, 1 where none is given."""
     result = [1.0] * rank
     for index, axis in enumerate(axes or range(rank)):
         result[normalize_axis(axis, rank)] = factors[index]

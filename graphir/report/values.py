@@ -34,7 +34,7 @@ def values(graph: Graph) -> list[dict[str, Any]]:
 
 
 def _results(graph: Graph, around: str) -> Iterator[dict[str, Any]]:
-    from graphir.analysis.summary import visible_outputs
+    from graphir.analysis.counting import visible_outputs
     from graphir.inference.explain import subgraph_path
 
     outputs = set(graph.outputs)

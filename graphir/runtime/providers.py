@@ -106,7 +106,7 @@ INSTALL = f"install one of: {install_hint('cpu')}, {install_hint('gpu')}"
 
 
 def import_onnxruntime() -> Any:
-    """Return the onnxruntime module, quiet below errors. Raises ProviderError saying what to install."""
+    """Return the onnxruntime module, which logs errors only. Raises ProviderError with the package to install."""
     # Builds with telemetry write a number of this machine and what is run below the home folder from their import on.
     os.environ.setdefault(TELEMETRY_VARIABLE, "1")
     try:

@@ -28,7 +28,7 @@ def one_line(text: object) -> str:
     shown = str(text)
     if shown.isprintable():
         return shown
-    return "".join(character if character.isprintable() else _escape_character(character) for character in shown)
+    return "".join(character if character.isprintable() else repr(character)[1:-1] for character in shown)
 
 
 def printable(text: object) -> str:
@@ -98,11 +98,6 @@ def unicode_text(text: str) -> str:
     'model\\udcff'
     """
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def _escape_character(character: str) -> str:
-    """Return the character as a literal has it; `repr` knows the short forms."""
-    return repr(character)[1:-1]
 
 
 def listing(names: Sequence[str], most: int = 8) -> str:

@@ -109,7 +109,7 @@ class Store:
 
     def header(self) -> bytes:
         """Return the file up to the first tensor. Fixes `offsets`, the place of each tensor in the file."""
-        order = sorted(self.tensors, key=lambda key: -_alignment(self.tensors[key].dtype))
+        order = sorted(self.tensors, key=lambda key: -max(1, self.tensors[key].dtype.bits // 8))
         entries: dict[str, Json] = {"__metadata__": {"format": self._form}}
         end = 0
         for key in order:
@@ -138,10 +138,6 @@ class Store:
 
 def _is_inline(dtype: DType) -> bool:
     return dtype is DType.BOOL or (dtype.is_integer and dtype.bits >= 8)
-
-
-def _alignment(dtype: DType) -> int:
-    return max(1, dtype.bits // 8)
 
 
 def _elements(tensor: Tensor) -> list[Json]:

@@ -77,7 +77,7 @@ def shown_as(wanted: Look) -> Iterator[None]:
 
 
 def of_width(width: int | None) -> AbstractContextManager[None]:
-    """What is made into text in here fits this width; colours stay as they are."""
+    """Return what is made into text in here fits this width; colours stay as they are."""
     return shown_as(replace(look(), width=width))
 
 

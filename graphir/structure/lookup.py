@@ -85,7 +85,7 @@ class GraphLookup(Lookup["Value"]):
         nodes: dict[str, list[Node]] = {}
         for node in graph.nodes:
             nodes.setdefault(node.name, []).append(node)
-        layers = {name: [value.name for value in results_of(node)] for name, node in nodes.items()}
+        layers = {name: [value.name for value in comparable_results(node)] for name, node in nodes.items()}
         super().__init__(graph.name, values, layers)
 
     def _absent_error(self, name: str) -> GraphError:
@@ -95,13 +95,15 @@ class GraphLookup(Lookup["Value"]):
         return GraphError(f"{name!r} stands inside {inside.name} ({inside.op.name}), where nothing can be cut")
 
 
-def results_of(nodes: Iterable[Node]) -> list[Value]:
-    """Return the results of nodes of one layer that can be asked for: of those that something reads, and the first
-    ones, those that the source knows, or where it knows none, all."""
-    shown = [
+def comparable_results(nodes: Iterable[Node]) -> list[Value]:
+    """Return the results of one layer's nodes that a user can request.
+
+    These are first results and results that have a reader. If the source names any of them, only those count.
+    """
+    candidates = [
         value for node in nodes for value in node.outputs if value.index == 0 or value.uses or value.is_held
     ]
-    return [value for value in shown if value.sources] or shown
+    return [value for value in candidates if value.sources] or candidates
 
 
 def _is_inside(node: Node, name: str) -> bool:

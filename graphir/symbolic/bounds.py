@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .expression import Call, Dim, Monomial, Sym, lower_bound
+from .expression import Call, Dim, Sym, lower_bound
 
 DEPTH = 4
 
@@ -31,7 +31,7 @@ def _least(dim: Dim, depth: int) -> int | None:
             continue
         for other, divisor in _lower_expressions(mono[0], factor):
             # factor * call >= factor * other / divisor, so dim * divisor >= what stands here.
-            bound = _least((dim - _term(mono, factor)) * divisor + factor * other, depth - 1)
+            bound = _least((dim - Sym(((mono, factor),))) * divisor + factor * other, depth - 1)
             if bound is not None:
                 bounds.append(-(-bound // divisor))
     return max(bounds, default=None)
@@ -44,7 +44,3 @@ def _lower_expressions(call: Call, factor: int) -> list[tuple[int | Sym, int]]:
     if call.function == "floordiv" and factor < 0 and isinstance(call.right, int) and call.right > 0:
         return [(call.left, call.right)]
     return []
-
-
-def _term(mono: Monomial, factor: int) -> Sym:
-    return Sym(((mono, factor),))

@@ -9,7 +9,7 @@ from graphir.converters.onnx import from_model
 from graphir.graph import Graph
 from graphir.inference import infer_types
 from graphir.inference.constraints import find_constraints
-from graphir.ops.counts import with_names
+from graphir.ops.counts import name_new_sizes
 from graphir.ops.elementwise import Add, Greater
 from graphir.ops.indexing import Compress, Gather, NonZero, Unique
 from graphir.ops.shape import Shape, Transpose
@@ -43,7 +43,8 @@ def test_each_node_has_its_own() -> None:
 
 def test_names_of_one_kind_stay_apart() -> None:
     shape = (symbol("new:count"),)
-    names = {str(with_names((TensorType(None, shape),), name)[0]) for name in ("a/b", "a_b", "a.b", "a b", "1", "_1")}
+    spellings = ("a/b", "a_b", "a.b", "a b", "1", "_1")
+    names = {str(name_new_sizes((TensorType(None, shape),), name)[0]) for name in spellings}
     assert len(names) == 6
 
 

@@ -13,7 +13,7 @@ from graphir.converters.onnx import from_model, to_model
 from graphir.graph import Graph
 from graphir.inference import infer_types
 from graphir.ops.base import Element
-from graphir.ops.counts import counted
+from graphir.ops.counts import data_dependent_sizes
 from graphir.symbolic.dims import UNKNOWN, substitute
 from graphir.types import DType, TensorType, Unknown
 from tests.typed import present, tensor_type, untyped
@@ -45,7 +45,7 @@ def instance(element: Element, sizes: Sizes, true: float) -> float:
     """The element with numbers for its symbols; the true one where it is not known."""
     if isinstance(element, Unknown):
         return true
-    if counted(element):
+    if data_dependent_sizes(element):
         return true
     found = element if isinstance(element, float) else substitute(element, sizes)
     assert isinstance(found, int | float), f"{element} has other names than those of the input"

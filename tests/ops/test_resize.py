@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphir.ops.resize import AffineGrid, AspectPolicy, GridSample, Resize, all_factors
+from graphir.ops.resize import AffineGrid, AspectPolicy, GridSample, Resize, factors_of_axes
 from tests.ops.harness import backward, bad, good
 
 DOUBLE = Resize(factors=(1.0, 1.0, 2.0, 1.5))
@@ -57,4 +57,4 @@ test_operands = backward(BACKWARD)
 
 
 def test_factors_of_some_axes_are_spelled_out() -> None:
-    assert all_factors((2.0, 3.0), (-1, 1), 4) == (1.0, 3.0, 1.0, 2.0)
+    assert factors_of_axes((2.0, 3.0), (-1, 1), 4) == (1.0, 3.0, 1.0, 2.0)

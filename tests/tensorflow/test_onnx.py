@@ -16,7 +16,7 @@ from graphir.converters.tensorflow.importing.ops import import_table
 from graphir.converters.tensorflow.importing.ops.recurrent import CUDNN
 from graphir.errors import GraphirError, UnsupportedOpError
 from graphir.graph import Graph
-from graphir.ops.counts import counted
+from graphir.ops.counts import data_dependent_sizes
 from graphir.types import DType, TensorType
 from tests.equivalence.test_onnx import NEWEST_RUN, distance, run_model, tolerance
 from tests.tensorflow.case import NODE, Case
@@ -47,7 +47,7 @@ def as_run(found: TensorType, real: NDArray[Any]) -> TensorType:
     if found.shape is None or len(found.shape) != real.ndim:
         return found
     sizes = zip(found.shape, real.shape, strict=True)
-    return TensorType(found.dtype, tuple(size if counted(dim) else dim for dim, size in sizes))
+    return TensorType(found.dtype, tuple(size if data_dependent_sizes(dim) else dim for dim, size in sizes))
 
 
 def assert_computes(case: Case, graph: Graph, opset: int, expected: list[NDArray[Any]]) -> None:

@@ -85,11 +85,11 @@ def export_scan(node: ExportNode[Scan]) -> None:
     results = _foreach(node, body.inputs[count:], data, carried, body.inputs[:count], operands[:count], body.outputs)
     places = op.scan_output_axes or (0,) * (len(body.outputs) - count)
     backwards = op.scan_output_directions or (0,) * (len(body.outputs) - count)
-    for slot, (entry, held) in enumerate(results):
+    for slot, (entry, stored) in enumerate(results):
         result = entry
         if slot >= count:
             result = _trailing(node, entry, body.outputs[slot], places[slot - count], backwards[slot - count])
-        node.bind(result, slot, carried=held)
+        node.bind(result, slot, carried=stored)
 
 
 def _leading(node: AnyNode, value: Value, axis: int, backwards: int) -> Entry:
@@ -139,8 +139,8 @@ def export_loop(node: AnyNode) -> None:
     results = _foreach(
         node, body.inputs[:1], [numbers], [DType.INT64], states, operands, rows, {body.inputs[1]: truth}
     )
-    for slot, (entry, held) in enumerate(results):
-        node.bind(entry if slot < count else _trailing(node, entry, rows[slot], 0, 0), slot, carried=held)
+    for slot, (entry, stored) in enumerate(results):
+        node.bind(entry if slot < count else _trailing(node, entry, rows[slot], 0, 0), slot, carried=stored)
 
 
 def _number(value: Value | None) -> int | None:
@@ -171,12 +171,12 @@ def _foreach(
     for value, entry in (constants or {}).items():
         body.bind(value, body._capture(value.name, entry), DType.FLOAT32)
     begin = [outer.entry(value) for value in initial]
-    held = [outer.carried(value) for value in initial]
+    stored = [outer.carried(value) for value in initial]
     names = [body.given(value, dtype) for value, dtype in zip(slices, carried, strict=True)]
-    names += [body.given(value, dtype) for value, dtype in zip(states, held, strict=True)]
+    names += [body.given(value, dtype) for value, dtype in zip(states, stored, strict=True)]
     _write(node, body)
     count = len(states)
-    ends = [_end(body, value, dtype) for value, dtype in zip(outputs, held, strict=False)]
+    ends = [_end(body, value, dtype) for value, dtype in zip(outputs, stored, strict=False)]
     rows = [body.entry(value) for value in outputs[count:]]
     heads = _apart(body, [*rows, *ends])
     symbol, unread = _symbol(body, heads, names, len(rows))
@@ -193,7 +193,7 @@ def _foreach(
     inputs = [*data, *begin, *(body.captured[name] for name in kept)]
     index = outer.append("_foreach", node.stem, inputs, attributes)
     outer.nodes[index].subgraphs = [symbol]
-    dtypes = [*held, *(body.carried(value) for value in outputs[count:])]
+    dtypes = [*stored, *(body.carried(value) for value in outputs[count:])]
     first = len(rows) + unread
     entries = [*((index, first + slot) for slot in range(count)), *((index, slot) for slot in range(len(rows)))]
     return list(zip(entries, dtypes, strict=True))
@@ -211,14 +211,14 @@ def _while_loop(node: AnyNode) -> None:
     if start is not None and outer.carried(start) is not DType.FLOAT32:
         runs = outer.cast(runs, DType.FLOAT32)
     begin = [outer.entry(value) for value in operands]
-    held = [DType.INT64, DType.FLOAT32, *(outer.carried(value) for value in operands)]
+    stored = [DType.INT64, DType.FLOAT32, *(outer.carried(value) for value in operands)]
     body = _Body(inner, outer)
-    names = [body.given(value, dtype) for value, dtype in zip(inner.inputs, held, strict=True)]
+    names = [body.given(value, dtype) for value, dtype in zip(inner.inputs, stored, strict=True)]
     _write(node, body)
     places = {record.name: (index, 0) for index, record in enumerate(body.nodes) if record.op == VARIABLE}
     following = body.append("_plus_scalar", "next_number", [places[names[0]]], {"scalar": 1}), 0
     again = _end(body, inner.outputs[0], DType.FLOAT32)
-    ends = [_end(body, value, dtype) for value, dtype in zip(inner.outputs[1:], held[2:], strict=False)]
+    ends = [_end(body, value, dtype) for value, dtype in zip(inner.outputs[1:], stored[2:], strict=False)]
     heads = [following, (body.append("elemwise_mul", "goes_on", [again, places[names[1]]], {}), 0)]
     heads += [_reading(body, entry, places[name]) for entry, name in zip(ends, names[2:], strict=False)]
     function = NNVMGraph(body.nodes, _apart(body, heads), VERSION_FIELD, body.np_shape)
@@ -241,7 +241,7 @@ def _while_loop(node: AnyNode) -> None:
     index = outer.append("_while_loop", node.stem, inputs, attributes)
     outer.nodes[index].subgraphs = [condition, function]
     for slot in range(len(operands)):
-        node.bind((index, slot + 2), slot, carried=held[slot + 2])
+        node.bind((index, slot + 2), slot, carried=stored[slot + 2])
 
 
 def _reading(body: _Body, entry: Entry, variable: Entry) -> Entry:
@@ -281,10 +281,10 @@ def _write(node: AnyNode, body: _Body) -> None:
                 node.refuse(f"inside it {inner.op.name} ({inner.name}): {error}")
 
 
-def _end(body: _Body, value: Value, held: DType | None) -> Entry:
+def _end(body: _Body, value: Value, stored: DType | None) -> Entry:
     """Return a state behind an iteration, in the dtype in which it began."""
     entry = body.entry(value)
-    return entry if held is None or body.carried(value) is held else body.cast(entry, held)
+    return entry if stored is None or body.carried(value) is stored else body.cast(entry, stored)
 
 
 def _apart(body: _Body, heads: Sequence[Entry]) -> list[Entry]:

@@ -228,8 +228,8 @@ class Export(NamedNodes):
     def entry(self, value: Value) -> Entry:
         """Return the entry of a value in its own dtype, or the wider one for it; truths stay the numbers that carry
         them."""
-        result, held = self.raw(value), self.carried(value)
-        if value.dtype is None or value.dtype is DType.BOOL or held is held_dtype(value.dtype):
+        result, stored = self.raw(value), self.carried(value)
+        if value.dtype is None or value.dtype is DType.BOOL or stored is held_dtype(value.dtype):
             return result
         return self.cast(result, value.dtype)
 
@@ -326,11 +326,11 @@ class Export(NamedNodes):
     def decide_widening(self, value: Value) -> None:
         """Note that MXNet holds a value in a wider dtype, if it does."""
         if value.dtype is not None and held_dtype(value.dtype) is not value.dtype:
-            held = held_dtype(value.dtype)
+            stored = held_dtype(value.dtype)
             self.decide(
                 DecisionKind.DTYPE,
                 value.name,
-                f"MXNet has no {value.dtype}; {held}, which has all its values, holds it",
+                f"MXNet has no {value.dtype}; {stored}, which has all its values, holds it",
             )
 
     def _empty(self, value: Value) -> Entry:
@@ -340,9 +340,9 @@ class Export(NamedNodes):
         shape = value.shape
         if shape is None or value.dtype is None or not all(isinstance(dim, int) for dim in shape):
             raise Refusal(f"the sizes of {value.name} {value.type}, which has no elements, are open")
-        held = DType.FLOAT32 if value.dtype is DType.BOOL else held_dtype(value.dtype)
-        self._carried[value] = held
-        return self.append("_zeros", value.name, (), {"shape": shape, "dtype": dtype_name(held)}), 0
+        stored = DType.FLOAT32 if value.dtype is DType.BOOL else held_dtype(value.dtype)
+        self._carried[value] = stored
+        return self.append("_zeros", value.name, (), {"shape": shape, "dtype": dtype_name(stored)}), 0
 
     def _input(self, value: Value) -> Entry:
         annotations: dict[str, str] = {}

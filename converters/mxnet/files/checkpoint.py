@@ -106,22 +106,22 @@ def _parameter_files(prefix: str, folder: Path) -> dict[Path, int | None]:
 
 def _checkpoint(prefix: str, *, chosen: Path | None = None, symbol: Path | None = None) -> Checkpoint:
     candidates = [symbol] if symbol is not None else [Path(prefix + _SYMBOL), Path(prefix + ".json")]
-    found = next((candidate for candidate in candidates if candidate.is_file()), None)
-    if found is None:
+    symbol_path = next((candidate for candidate in candidates if candidate.is_file()), None)
+    if symbol_path is None:
         raise ImportFailure(f"no symbol for {prefix}: looked for {' and '.join(map(str, candidates))}")
     if chosen is not None and not chosen.is_file():
         raise ImportFailure(describe_missing(chosen))
-    epochs = _parameter_files(Path(prefix).name, found.parent)
+    epochs = _parameter_files(Path(prefix).name, symbol_path.parent)
     if chosen is not None:
-        resolve_beside(chosen, found, "the symbol beside it")
+        resolve_beside(chosen, symbol_path, "the symbol beside it")
     else:
         chosen = next(reversed(epochs), None)
         if chosen is None:
-            return Checkpoint(found, None)
-        resolve_beside(found, chosen, "the file of parameters beside it")
+            return Checkpoint(symbol_path, None)
+        resolve_beside(symbol_path, chosen, "the file of parameters beside it")
     others = tuple(file for file in epochs if file.name != chosen.name)
     numbered = _epoch_of(chosen)
-    return Checkpoint(found, chosen, None if numbered is None else numbered[1], others)
+    return Checkpoint(symbol_path, chosen, None if numbered is None else numbered[1], others)
 
 
 def arrays_beside(symbol: Path) -> list[Path]:
@@ -131,9 +131,9 @@ def arrays_beside(symbol: Path) -> list[Path]:
 
 def lone_parameters(symbol: Path) -> Path | None:
     """Return the only .params file in the folder of a symbol that is the only one there, None if it is not so."""
-    found = [file for file in arrays_beside(symbol) if file.suffix == ".params"]
+    files = [file for file in arrays_beside(symbol) if file.suffix == ".params"]
     others = [file for file in _files(symbol.parent, _SYMBOL) if file.name != symbol.name]
-    return found[0] if len(found) == 1 and not others else None
+    return files[0] if len(files) == 1 and not others else None
 
 
 @record

@@ -168,8 +168,8 @@ class _Reader:
         value = document.get(key)
         if isinstance(value, list):
             return value
-        found = "is missing" if key not in document else f"is a {type(value).__name__}"
-        raise self.fail(f"not an MXNet symbol: the list {key!r} {found}", f"{place}{key}")
+        fault = "is missing" if key not in document else f"is a {type(value).__name__}"
+        raise self.fail(f"not an MXNet symbol: the list {key!r} {fault}", f"{place}{key}")
 
     def _graph_attributes(self, document: dict[str, Any]) -> tuple[int, bool]:
         attributes = document.get("attrs")
@@ -243,8 +243,8 @@ class _Reader:
             return self.fail(f"expected a node, found {type(raw).__name__}", place)
         for key, kind in (("op", str), ("name", str), ("inputs", list)):
             if not isinstance(raw.get(key), kind):
-                found = type(raw[key]).__name__ if key in raw else "nothing"
-                return self.fail(f"a node needs {key!r}: expected {kind.__name__}, found {found}", f"{place}.{key}")
+                kind_name = type(raw[key]).__name__ if key in raw else "nothing"
+                return self.fail(f"a node needs {key!r}: expected {kind.__name__}, found {kind_name}", f"{place}.{key}")
         if not isinstance(raw.get("attrs", {}), dict):
             return self.fail(f"expected an object, found {type(raw['attrs']).__name__}", f"{place}.attrs")
         return self.fail("an input is a list [node, output] or [node, output, version]", f"{place}.inputs")

@@ -113,11 +113,11 @@ def post_order(heads: Iterable[T], inputs: Callable[[T], Iterable[T]]) -> list[T
 
 def count_operators(graph: NNVMGraph) -> dict[str, int]:
     """Return how many nodes there are of each operator, those of subgraphs included; variables are none."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     pending = [graph]
     while pending:
         for node in pending.pop().nodes:
             if node.op != VARIABLE:
-                found[node.op] += 1
+                counts[node.op] += 1
             pending.extend(node.subgraphs)
-    return dict(found)
+    return dict(counts)

@@ -33,8 +33,8 @@ def inner(node: ImportNode, record: NNVMNode, *values: Value) -> Value:
     raises."""
     from graphir.converters.mxnet.importing.ops import import_table
 
-    made = view(node, record, *values)
-    result = import_table()[record.op](made)
+    outcome = view(node, record, *values)
+    result = import_table()[record.op](outcome)
     return result if isinstance(result, Value) else result[0]
 
 

@@ -71,13 +71,13 @@ def likely_dtypes(
         for slot, (producer, _) in enumerate(record.inputs):
             if slot >= len(names) or names[slot] not in own:
                 groups[_root(groups, producer)] = _root(groups, index)
-    held: dict[int, set[DType]] = {}
+    stored_value: dict[int, set[DType]] = {}
     for index, dtype in known:
-        held.setdefault(_root(groups, index), set()).add(dtype)
+        stored_value.setdefault(_root(groups, index), set()).add(dtype)
     result = {}
     for index, record in enumerate(source.nodes):
         if record.op == VARIABLE:
-            dtypes = held.get(_root(groups, index), set())
+            dtypes = stored_value.get(_root(groups, index), set())
             if len(dtypes) == 1:
                 result[record.name] = next(iter(dtypes))
     return result

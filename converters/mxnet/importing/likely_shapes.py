@@ -116,11 +116,6 @@ def _of_rows(attrs: Any, weight: tuple[int, ...]) -> Shape | None:
     return (UNKNOWN, weight[1]) if len(weight) == 2 else None
 
 
-def _of_indices(attrs: Any, weight: tuple[int, ...]) -> Shape | None:
-    """Return an embedding of sentences: one row of words a sample."""
-    return UNKNOWN, UNKNOWN
-
-
 def _of_product(attrs: Any, weight: tuple[int, ...]) -> Shape | None:
     """dot with a matrix: data (N, I), weights (I, O), or transposed (O, I)."""
     if len(weight) != 2 or attrs["transpose_a"]:
@@ -144,7 +139,7 @@ def _of_recurrence(attrs: Any, weight: tuple[int, ...]) -> Shape | None:
 _RULES: Mapping[str, Rule] = {
     "Convolution": _of_convolution,
     "Deconvolution": _of_deconvolution,
-    "Embedding": _of_indices,
+    "Embedding": lambda attrs, weight: (UNKNOWN, UNKNOWN),
     "FullyConnected": _of_rows,
     "RNN": _of_recurrence,
     "dot": _of_product,

@@ -117,7 +117,7 @@ def _by_source(graph: Graph) -> dict[str, TensorType]:
 
 
 def _add_labels(
-    source: NNVMGraph, graph: Graph, found: dict[str, TensorType], given: Mapping[str, Shape]
+    source: NNVMGraph, graph: Graph, result: dict[str, TensorType], given: Mapping[str, Shape]
 ) -> bool:
     """Return the labels of loss heads: MXNet infers them from the predictions. True if the graph, too, learned of one.
 
@@ -131,32 +131,32 @@ def _add_labels(
         label = source.nodes[record.inputs[1][0]]
         if label.op != VARIABLE:
             continue
-        held = found.get(label.name) or TensorType(None, given.get(label.name))
-        data = found.get(source.nodes[record.inputs[0][0]].name) or found.get(f"{record.name}_output") or ANYTHING
+        stored = result.get(label.name) or TensorType(None, given.get(label.name))
+        data = result.get(source.nodes[record.inputs[0][0]].name) or result.get(f"{record.name}_output") or ANYTHING
         try:
-            type_ = unify(TensorType(data.dtype, label_shape(record, data.shape, held.shape)), held)
+            type_ = unify(TensorType(data.dtype, label_shape(record, data.shape, stored.shape)), stored)
         except ShapeError as error:
             raise ShapeError(f"{record.name} ({record.op}): its label {label.name}: {error}") from error
         assert isinstance(type_, TensorType)
-        if label.name in graph and type_ != held:
+        if label.name in graph and type_ != stored:
             graph.refine(graph[label.name], type_)
             learned = True
-        found[label.name] = type_
+        result[label.name] = type_
     return learned
 
 
-def _add_unread(source: NNVMGraph, found: dict[str, TensorType], given: Mapping[str, Shape]) -> None:
+def _add_unread(source: NNVMGraph, result: dict[str, TensorType], given: Mapping[str, Shape]) -> None:
     """Inputs that no result depends on, which the graph does not hold either."""
     for record in source.nodes:
         if record.op not in UNREAD or len(record.inputs) < 2:
             continue
         unread, data = (source.nodes[record.inputs[slot][0]] for slot in (1, 0))
-        if unread.op != VARIABLE or unread.name in found:
+        if unread.op != VARIABLE or unread.name in result:
             continue
-        held = found.get(data.name) or found.get(f"{data.name}_output") or ANYTHING
-        shape = UNREAD[record.op](held.shape)
+        stored = result.get(data.name) or result.get(f"{data.name}_output") or ANYTHING
+        shape = UNREAD[record.op](stored.shape)
         try:
-            found[unread.name] = TensorType(held.dtype, unify_shape(shape, given.get(unread.name)))
+            result[unread.name] = TensorType(stored.dtype, unify_shape(shape, given.get(unread.name)))
         except ShapeError as error:
             raise ShapeError(f"{record.name} ({record.op}): its input {unread.name}: {error}") from error
 

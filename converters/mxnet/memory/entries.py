@@ -103,7 +103,7 @@ def _axis(axis: object, rank: int) -> int:
     return axis % rank if isinstance(axis, int) and rank else 0
 
 
-def held(name: str, typed: Typed, kind: Kind, producer: int = -1) -> Held:
+def stored_tensor(name: str, typed: Typed, kind: Kind, producer: int = -1) -> Held:
     """Return a tensor of the plan."""
     sizes, dtype = typed
     elements = 1

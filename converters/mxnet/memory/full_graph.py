@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from graphir.analysis.memory.program import Kind, Phase, Program, Step
 from graphir.converters.mxnet.files.records import VARIABLE, post_order
-from graphir.converters.mxnet.memory.entries import Typed, held
+from graphir.converters.mxnet.memory.entries import Typed, stored_tensor
 from graphir.converters.mxnet.memory.gradients import Pairs
 
 Entry = tuple[int, int]
@@ -60,19 +60,19 @@ class FullGraph:
             if node.op == VARIABLE:
                 places[number, 0] = len(program.tensors)
                 kind = Kind.PARAMETER if node.name in parameters else Kind.INPUT
-                program.tensors.append(held(node.name, node.results[0], kind))
+                program.tensors.append(stored_tensor(node.name, node.results[0], kind))
                 continue
-            made = []
+            result = []
             for slot, typed in enumerate(node.results):
                 kind = Kind.GRADIENT if node.phase is Phase.BACKWARD else Kind.ACTIVATION
                 kind = Kind.RETURNED if (number, slot) in given_back else kind
                 places[number, slot] = len(program.tensors)
-                made.append(len(program.tensors))
+                result.append(len(program.tensors))
                 label = node.name if len(node.results) == 1 else f"{node.name}[{slot}]"
-                program.tensors.append(held(label, typed, kind, len(program.steps)))
+                program.tensors.append(stored_tensor(label, typed, kind, len(program.steps)))
             read = [places[entry] for entry in node.inputs]
             program.steps.append(
-                Step(node.name, node.op, read, made, node.phase, node.in_place, node.ignored, node.work)
+                Step(node.name, node.op, read, result, node.phase, node.in_place, node.ignored, node.work)
             )
         program.outputs = [places[entry] for entry in outputs]
         return program

@@ -53,10 +53,6 @@ def _activation(attributes: Attributes) -> Gradient:
     return Gradient("g0 o0" if is_relu else "g0 o0 i0", in_place=FIRST)
 
 
-def _pooling(attributes: Attributes) -> Gradient:
-    return Gradient("g* i0 o*", in_place=SECOND if has_workspace(attributes) else ())
-
-
 def has_workspace(attributes: Attributes) -> bool:
     """Return whether a Pooling keeps where its maxima were: not without a window or with channels last, which oneDNN
     does not compute.
@@ -78,17 +74,9 @@ def _recurrent(attributes: Attributes) -> Gradient:
     return Gradient("i0 i1 i2 o0 g0 o1 g1 i3 o2 g2" if has_cell else "i0 i1 i2 o0 g0 o1 g1")
 
 
-def _up_sampling(attributes: Attributes) -> Gradient:
-    return Gradient("g0 i0 i1" if attributes.get("sample_type") == "bilinear" else "g0")
-
-
 def _top(attributes: Attributes) -> Gradient:
     kind = attributes.get("ret_typ")
     return ZEROS if kind not in ("value", "both") else Gradient("g0 o0 o1", operator="_backward_topk")
-
-
-def _grid(attributes: Attributes) -> Gradient:
-    return Gradient("g0 o1" if attributes.get("transform_type") == "warp" else "g0")
 
 
 def _by_length(attributes: Attributes) -> Gradient:
@@ -177,13 +165,13 @@ GRADIENTS: dict[str, Row] = {
     "Embedding": Gradient("g0 i0"),
     "Flatten": _COPY,
     "FullyConnected": Gradient("g0 i0 i1", in_place=SECOND),
-    "GridGenerator": _grid,
+    "GridGenerator": lambda attributes: Gradient("g0 o1" if attributes.get("transform_type") == "warp" else "g0"),
     "InstanceNorm": Gradient("g0 o1 o2 i0 i1"),
     "L2Normalization": Gradient("g0 o0 o1", in_place=FIRST),
     "LRN": Gradient("g0 i0 o1"),
     "LeakyReLU": Gradient("g* i* o*", in_place=FIRST),
     "MakeLoss": Gradient(""),
-    "Pooling": _pooling,
+    "Pooling": lambda attributes: Gradient("g* i0 o*", in_place=SECOND if has_workspace(attributes) else ()),
     "Pooling_v1": Gradient("g0 i0 o0", in_place=SECOND),
     "RNN": _recurrent,
     "ROIPooling": Gradient("g0 i1 o1"),
@@ -191,7 +179,7 @@ GRADIENTS: dict[str, Row] = {
     "SoftmaxActivation": Gradient("g0 o0", in_place=FIRST),
     "SoftmaxOutput": Gradient("o0 i1", in_place=FIRST),
     "SpatialTransformer": Gradient("g0 o1 o2 i0"),
-    "UpSampling": _up_sampling,
+    "UpSampling": lambda attributes: Gradient("g0 i0 i1" if attributes.get("sample_type") == "bilinear" else "g0"),
     "_contrib_DeformableConvolution": Gradient("g0 i0 i1 i2", operator="_backward__contrib_DeformableConvolution"),
     "_contrib_ModulatedDeformableConvolution": Gradient(
         "g0 i0 i1 i2 i3", operator="_backward__contrib_ModulatedDeformableConvolution"

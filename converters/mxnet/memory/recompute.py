@@ -65,9 +65,9 @@ class Search:
         if best is None:
             least = self.best(None)
             assert least is not None
-            asked, result = (f"{size} bytes ({size / 2**20:,.1f} MiB)" for size in (budget or 0, least.total))
+            request, result = (f"{size} bytes ({size / 2**20:,.1f} MiB)" for size in (budget or 0, least.total))
             raise NoPlan(
-                f"no plan was found that trains in {asked}; the least that was found is {result}, "
+                f"no plan was found that trains in {request}; the least that was found is {result}, "
                 f"with {least.nodes} nodes run twice. Give a larger budget, or a smaller batch"
             )
         return Found(best, without, self.forward_work, model, bound, is_optimal, len(self.known),

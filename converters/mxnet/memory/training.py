@@ -140,13 +140,13 @@ class Differentiation:
             name = f"{node.name}_backward" if len(node.inputs) == 1 else f"{node.name}_in{{}}_backward"
             return [self._add("zeros_like", name.format(slot), [entry], self._typed(entry), waits=[source])
                     for slot, entry in enumerate(node.inputs)]  # fmt: skip
-        made = self._nodes(node, source, gradient, arrived)
+        result = self._nodes(node, source, gradient, arrived)
         slots = gradient.slots or "".join(map(chr, range(48, 48 + len(node.inputs))))
         return [
             self._add("zeros_like", f"{node.name}_backward", [entry], self._typed(entry), waits=[source])
-            if slot == "z" else made[ord(slot) - 48]
+            if slot == "z" else result[ord(slot) - 48]
             for slot, entry in zip(slots, node.inputs, strict=False)
-            if slot == "z" or ord(slot) - 48 < len(made)
+            if slot == "z" or ord(slot) - 48 < len(result)
         ]  # fmt: skip
 
     def _nodes(self, node: FullNode, source: int, gradient: Gradient, arrived: list[Entry]) -> list[Entry]:
@@ -162,9 +162,9 @@ class Differentiation:
             read = [entry for token in reads.split() for entry in _picked(groups[token[0]], token[1:])]
             given = (receivers or node.inputs)[: gradient.gives] if len(several) == 1 else [node.inputs[place]]
             results = [self._typed(entry) for entry in given]
-            made = self.full.add(FullNode(operator, f"{node.name}_backward", read, results, Phase.BACKWARD, [source],
+            outcome = self.full.add(FullNode(operator, f"{node.name}_backward", read, results, Phase.BACKWARD, [source],
                                           gradient.in_place))  # fmt: skip
-            result += [(made, slot) for slot in range(len(results))]
+            result += [(outcome, slot) for slot in range(len(results))]
         return result
 
     def _sum(self, entry: Entry) -> Entry:

@@ -20,10 +20,10 @@ def work_of(node: NNVMNode, results: Sequence[Typed], operands: Sequence[Typed])
     """
     if node.op == VARIABLE:
         return 0
-    made = sum(prod(sizes) for sizes, _ in results)
+    elements = sum(prod(sizes) for sizes, _ in results)
     if node.op in _BY_WEIGHT and len(operands) > 1:
         moved = operands[0] if node.op == "Deconvolution" else results[0]
-        return made + prod(moved[0]) * prod(operands[1][0][1:])
+        return elements + prod(moved[0]) * prod(operands[1][0][1:])
     if node.op in _PRODUCTS and operands:
-        return made + prod(results[0][0]) * (operands[0][0] or (1,))[-1]
-    return made
+        return elements + prod(results[0][0]) * (operands[0][0] or (1,))[-1]
+    return elements

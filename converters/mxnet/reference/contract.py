@@ -33,10 +33,10 @@ def as_c(number: float, dtype: np.dtype[Any]) -> Array:
         return np.array(number, np.float64).astype(dtype)
 
 
-def require(condition: bool, found: str) -> None:
+def require(condition: bool, result: str) -> None:
     """Raise ValueError(found) unless the condition holds."""
     if not condition:
-        raise ValueError(found)
+        raise ValueError(result)
 
 
 def normalized_axis(axis: int, rank: int) -> int:

@@ -149,8 +149,8 @@ def read_points(data: Array, y: Array, x: Array, to_border: bool) -> Array:
     height, width = data.shape[1:]
     if to_border:
         outside = (y < 0) | (x < 0) | (y >= height) | (x >= width)
-        found = read_points(data, np.clip(y, 0, height - 1), np.clip(x, 0, width - 1), False)
-        return np.where(outside, np.zeros((), data.dtype), found)
+        outcome = read_points(data, np.clip(y, 0, height - 1), np.clip(x, 0, width - 1), False)
+        return np.where(outside, np.zeros((), data.dtype), outcome)
     top, left = np.floor(y).astype(np.int64), np.floor(x).astype(np.int64)
     result = np.zeros((data.shape[0], *y.shape), data.dtype)
     for row, column in ((top, left), (top, left + 1), (top + 1, left), (top + 1, left + 1)):

@@ -72,7 +72,7 @@ def evaluate(
     refuse_unknown_operators(symbol, needed)
     refuse_missing_arrays(symbol, needed, arrays)
     if internals:
-        extra = computable(symbol, arrays) - needed
+        extra = find_computable_nodes(symbol, arrays) - needed
         wanted += [entry for entry in names if symbol.nodes[entry[0]].op != VARIABLE and entry[0] in needed | extra]
         needed |= extra
         wanted = sorted(set(wanted)) if outputs is None else list(dict.fromkeys(wanted))
@@ -155,8 +155,8 @@ def ancestors(symbol: NNVMGraph, wanted: Iterable[Entry]) -> set[int]:
     return result
 
 
-def computable(symbol: NNVMGraph, arrays: Mapping[str, Array]) -> set[int]:
-    """Return the nodes of known operators all of whose variables are given."""
+def find_computable_nodes(symbol: NNVMGraph, arrays: Mapping[str, Array]) -> set[int]:
+    """Return the indices of the nodes that can be computed: numpy knows the operators, and every variable is given."""
     result: set[int] = set()
     for index, node in enumerate(symbol.nodes):
         known = node.name in arrays if node.op == VARIABLE else reference_of(node) is not None
@@ -272,7 +272,7 @@ def value_of(symbol: NNVMGraph, values: Mapping[Entry, Array], node: NNVMNode, e
 
 
 def compute(symbol: NNVMGraph, node: NNVMNode, inputs: Sequence[Array], open_size: int) -> tuple[Array, ...]:
-    """Return the outputs of one node; whatever its reference function refuses becomes a Refusal that names the node."""
+    """Return the outputs of one node. Raises Refusal, which names the node, for what its reference refuses."""
     attributes: Mapping[str, Any] = typed_attributes(node)
     if symbol.np_shape:
         attributes = {**attributes, NP_SHAPE: True}
@@ -309,14 +309,14 @@ def _narrowed(array: Array) -> Array:
 
 def _inside(symbol: NNVMGraph, inner: NNVMGraph) -> Callable[[Sequence[Array]], list[Array]]:
     """Return a function of a symbol inside another: the arrays of its heads from those of its variables, in order."""
-    held = replace(inner, version=symbol.version, np_shape=symbol.np_shape)
-    variables = held.variable_names()
-    needed = ancestors(held, held.heads)
-    refuse_unknown_operators(held, needed)
+    stored = replace(inner, version=symbol.version, np_shape=symbol.np_shape)
+    variables = stored.variable_names()
+    needed = ancestors(stored, stored.heads)
+    refuse_unknown_operators(stored, needed)
 
     def call(arrays: Sequence[Array]) -> list[Array]:
         given = dict(zip(variables, arrays, strict=True))
-        result = run(held, needed, held.heads, given, 0)
-        return [result[entry] for entry in held.heads]
+        result = run(stored, needed, stored.heads, given, 0)
+        return [result[entry] for entry in stored.heads]
 
     return call

@@ -95,13 +95,13 @@ def proposals(attrs: Attributes, scores: Array, offsets: Array, info: Array) -> 
     require(all(value.dtype == SINGLE for value in (scores, offsets, info)), "a dtype other than float32")
     require(scores.shape[1] % 2 == 0, f"{scores.shape[1]} scores a pixel, expected two for each anchor")
     count = scores.shape[1] // 2
-    regions, found = [], []
+    regions, outcome = [], []
     for image in range(scores.shape[0]):
         boxes, score = propose(attrs, scores[image, count:], offsets[image], info[image])
         regions.append(np.concatenate([np.full((len(boxes), 1), image, SINGLE), boxes], axis=1))
-        found.append(score)
+        outcome.append(score)
     result = np.concatenate(regions)
-    return (result, np.concatenate(found)) if attrs.get("output_score") else result
+    return (result, np.concatenate(outcome)) if attrs.get("output_score") else result
 
 
 def proposal(attrs: Attributes, scores: Array, offsets: Array, info: Array) -> Array | tuple[Array, Array]:

@@ -87,13 +87,13 @@ def quantize(attrs: Attributes, data: Array, low: Array, high: Array) -> tuple[A
 
 def quantize_v2(attrs: Attributes, data: Array) -> tuple[Array, ...]:
     """Real numbers by the calibrated range, or by their own; quantized ones as they are."""
-    dtype, found = wanted_dtype(attrs), calibrated(attrs)
+    dtype, outcome = wanted_dtype(attrs), calibrated(attrs)
     if data.dtype in (np.int8, np.uint8):
         require(str(data.dtype) == dtype, f"data of {data.dtype}, quantized to {dtype}")
         whole = SPANS[dtype]
-        return (data, *ends(*(found or ((0.0 if dtype == "uint8" else -whole), whole))))
+        return (data, *ends(*(outcome or ((0.0 if dtype == "uint8" else -whole), whole))))
     require(data.dtype == np.float32, f"data of {data.dtype}, expected float32")
-    low, high = found or (data.min(), data.max())
+    low, high = outcome or (data.min(), data.max())
     with np.errstate(all="ignore"):
         result = saturated(data * factor(dtype, low, high), dtype)
     real = magnitude(low, high)
@@ -110,10 +110,10 @@ def dequantize(attrs: Attributes, data: Array, low: Array, high: Array) -> Array
 def requantize(attrs: Attributes, data: Array, low: Array, high: Array) -> tuple[Array, ...]:
     """int32 as int8 or uint8, by the calibrated range or by the numbers' own."""
     require(data.dtype == np.int32, f"data of {data.dtype}, expected int32")
-    dtype, found = wanted_dtype(attrs), calibrated(attrs)
+    dtype, outcome = wanted_dtype(attrs), calibrated(attrs)
     step = np.float32(magnitude(low, high) / np.float32(WIDEST))
-    if found is not None:
-        real = magnitude(*found)
+    if outcome is not None:
+        real = magnitude(*outcome)
     else:
         real = np.float32(np.abs(data.astype(np.int64)).max()) * magnitude(low, high) / np.float32(WIDEST)
     with np.errstate(all="ignore"):

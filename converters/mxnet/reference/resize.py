@@ -120,8 +120,8 @@ def bilinear_sampler(attrs: Attributes, data: Array, grid: Array) -> Array:
     for column, row in ((left, top), (left + 1, top), (left, top + 1), (left + 1, top + 1)):
         weight = (1 - np.abs(x - column)) * (1 - np.abs(y - row))
         inside = (column >= 0) & (column < width) & (row >= 0) & (row < height)
-        found = data[samples, :, np.clip(row, 0, height - 1), np.clip(column, 0, width - 1)]
-        result += np.where(inside[:, None], np.moveaxis(found, -1, 1), 0) * weight[:, None]
+        outcome = data[samples, :, np.clip(row, 0, height - 1), np.clip(column, 0, width - 1)]
+        result += np.where(inside[:, None], np.moveaxis(outcome, -1, 1), 0) * weight[:, None]
     return result.astype(data.dtype)
 
 

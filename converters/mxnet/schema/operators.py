@@ -234,8 +234,8 @@ def state_variables(symbol: NNVMGraph) -> set[int]:
     BatchNorm."""
     nodes = symbol.nodes
     operators = (node for node in nodes if node.op != VARIABLE)
-    held = {index for node in operators for index, _ in node_signature(node).states(node.inputs)}
-    return {index for index in held if nodes[index].op == VARIABLE}
+    stored = {index for node in operators for index, _ in node_signature(node).states(node.inputs)}
+    return {index for index in stored if nodes[index].op == VARIABLE}
 
 
 __all__ = [

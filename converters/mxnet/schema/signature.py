@@ -87,10 +87,6 @@ def _bias_unless_no_bias(names: tuple[str, ...], attributes: _Attributes) -> tup
     return names if "bias" in names else (*names, "bias")
 
 
-def _prelu_gamma(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
-    return ("data", "gamma") if attributes.get("act_type") == "prelu" else ("data",)
-
-
 def _recurrent_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
     inputs = ["data", "parameters", "state"]
     if attributes.get("mode") == "lstm":
@@ -129,10 +125,6 @@ def _resize_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str
     return ("data", "like") if attributes.get("mode") == "like" else ("data",)
 
 
-def _histogram_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
-    return ("data", "bins") if attributes.get("bin_cnt") is None else ("data",)
-
-
 def _deformable_roi_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
     return ("data", "rois") if attributes.get("no_trans") else ("data", "rois", "trans")
 
@@ -150,17 +142,9 @@ def _multicast_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[
     return tuple(f"data_{slot}" for slot in range(_count(attributes.get("num_outputs"))))
 
 
-def _average_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
-    return ("a", "weights") if attributes.get("weighted", True) else ("a",)
-
-
 def _ediff1d_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
     given = [attributes.get(f"{name}_arr_given", False) for name in ("to_begin", "to_end")]
     return tuple(f"input{slot}" for slot in range(1, 2 + sum(map(bool, given))))
-
-
-def _percentile_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
-    return ("a", "q") if attributes.get("q_scalar") is None else ("a",)
 
 
 def _sampler(*parameters: str) -> _InputRule:
@@ -180,9 +164,6 @@ def _choice_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str
     return tuple(f"input{slot}" for slot in range(1, count + 1))
 
 
-def _chances_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
-    """Return the chances, unless an attribute states them."""
-    return ("data",) if attributes.get("pvals") in (None, "None") else ()
 def _delete_inputs(names: tuple[str, ...], attributes: _Attributes) -> tuple[str, ...]:
     """Return what is deleted is an input, unless it is a number or a slice, which has a step."""
     stated = attributes.get("int_ind") is not None or attributes.get("step") is not None
@@ -235,21 +216,21 @@ _INPUT_RULES: Mapping[str, _InputRule] = {
     "_npi_choice": _choice_inputs,
     "_npi_delete": _delete_inputs,
     "_npi_gamma": _sampler("shape", "scale"),
-    "_npi_multinomial": _chances_inputs,
+    "_npi_multinomial": lambda names, attributes: ("data",) if attributes.get("pvals") in (None, "None") else (),
     "CTCLoss": _ctc_inputs,
     "_contrib_intgemm_fully_connected": _intgemm_inputs,
     "_contrib_intgemm_prepare_weight": _intgemm_weight_inputs,
-    "LeakyReLU": _prelu_gamma,
+    "LeakyReLU": lambda names, attributes: ("data", "gamma") if attributes.get("act_type") == "prelu" else ("data",),
     "RNN": _recurrent_inputs,
     "UpSampling": _upsampling_inputs,
     "_contrib_BilinearResize2D": _resize_inputs,
     "_contrib_DeformablePSROIPooling": _deformable_roi_inputs,
     "_contrib_quantized_concat": _quantized_concat_inputs,
-    "_histogram": _histogram_inputs,
-    "_npi_average": _average_inputs,
+    "_histogram": lambda names, attributes: ("data", "bins") if attributes.get("bin_cnt") is None else ("data",),
+    "_npi_average": lambda names, attributes: ("a", "weights") if attributes.get("weighted", True) else ("a",),
     "_npi_ediff1d": _ediff1d_inputs,
     "_npi_bincount": _when("has_weights", "weights"),
-    "_npi_percentile": _percentile_inputs,
+    "_npi_percentile": lambda names, attributes: ("a", "q") if attributes.get("q_scalar") is None else ("a",),
     "amp_multicast": _multicast_inputs,
     "multi_all_finite": _array_inputs,
     "multi_sum_sq": _array_inputs,
@@ -306,10 +287,6 @@ def _leaky_outputs(attributes: _Attributes) -> tuple[tuple[str, ...], int]:
     return (("output", "mask"), 2) if attributes.get("act_type") == "rrelu" else (("output",), 1)
 
 
-def _average_outputs(attributes: _Attributes) -> tuple[tuple[str, ...], int]:
-    return _numbered(2, 2 if attributes.get("returned") else 1)
-
-
 def _multinomial_outputs(attributes: _Attributes) -> tuple[tuple[str, ...], int]:
     return _numbered(2 if attributes.get("get_prob") else 1)
 
@@ -337,7 +314,7 @@ _OUTPUT_RULES: Mapping[str, _OutputRule] = {
     "RNN": _recurrent_outputs,
     "SliceChannel": _slice_channel_outputs,
     "_contrib_BatchNormWithReLU": _normalized("output", "mean", "var", "mask"),
-    "_npi_average": _average_outputs,
+    "_npi_average": lambda attributes: _numbered(2, 2 if attributes.get("returned") else 1),
     "_npi_unique": _unique_outputs,
     "_sample_categorical": _multinomial_outputs,
     "_sample_multinomial": _multinomial_outputs,

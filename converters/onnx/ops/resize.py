@@ -29,7 +29,7 @@ from graphir.ops.resize import (
     ResizeMode,
     SampleMode,
     SamplePadding,
-    all_factors,
+    factors_of_axes,
 )
 from graphir.ops.shape import Reshape, Transpose
 from graphir.tensor import Tensor
@@ -57,7 +57,7 @@ def export_resize(node: ExportNode[Resize]) -> None:
     data, roi, scales, sizes = (*node.input_names(), "", "", "")[:4]
     spelled_out = bool(op.axes) and (node.opset < 18 or _can_name_all_axes(node))
     rank = _rank(node) if spelled_out else 0
-    factors = all_factors(op.factors, op.axes, rank) if spelled_out and op.factors else op.factors
+    factors = factors_of_axes(op.factors, op.axes, rank) if spelled_out and op.factors else op.factors
     if spelled_out and not factors:
         factors = _exact_factors(node, rank)
     if factors:

@@ -12,7 +12,14 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from graphir.converters.tensorflow.files.records import Endpoint, FunctionNode, TFFunction, TFGraph, TFNode
-from graphir.converters.tensorflow.importing.state_bodies import FRAMES, Bodies, Body, Variable, calls_of, writing_nodes
+from graphir.converters.tensorflow.importing.state_bodies import (
+    FRAMES,
+    Bodies,
+    Body,
+    Variable,
+    calls_of,
+    make_write_predicate,
+)
 from graphir.converters.tensorflow.importing.state_calls import handed_over
 from graphir.converters.tensorflow.importing.state_order import Versions, nodes_that_run, versions
 from graphir.converters.tensorflow.importing.state_writes import WRITES, Write, is_write, read_value
@@ -34,7 +41,7 @@ UNDETERMINED = "neither waits for the other, so that the order is not determined
 
 def runs_writes(graph: TFGraph, wanted: Sequence[Endpoint]) -> bool:
     """Return whether the nodes that run for these endpoints may write a variable. Linear."""
-    may_write = writing_nodes(graph.functions)
+    may_write = make_write_predicate(graph.functions)
     nodes = {node.name: _to_inner(node) for node in graph.nodes}
     return any(map(may_write, nodes_that_run(nodes, _find_roots(nodes, wanted))))
 

@@ -64,8 +64,8 @@ def calls_of(node: FunctionNode, functions: Mapping[str, TFFunction]) -> list[Fu
     return [call for call in calls if isinstance(call, FunctionCall) and call.name in functions]
 
 
-def writing_nodes(functions: Mapping[str, TFFunction]) -> Callable[[FunctionNode], bool]:
-    """Return what tells whether a node may write a variable, by itself or in the functions that it calls. Linear."""
+def make_write_predicate(functions: Mapping[str, TFFunction]) -> Callable[[FunctionNode], bool]:
+    """Return a predicate: whether a node may write a variable, itself or in a function that it calls. Linear."""
     callers: dict[str, list[str]] = defaultdict(list)
     pending = []
     for function in functions.values():
@@ -116,7 +116,7 @@ class Bodies:
 
     def __init__(self, functions: Mapping[str, TFFunction], main: TFFunction) -> None:
         self.functions = functions
-        self._may_write = writing_nodes(functions)
+        self._may_write = make_write_predicate(functions)
         taken = {text.partition(":")[0] for node in main.nodes if self._may_write(node) for text in node.inputs}
         variables = [variable_of(node) for node in main.nodes if node.op != "Const" or node.name in taken]
         self.variables = {variable.name: variable for variable in variables if variable is not None}

@@ -272,7 +272,7 @@ def plain_kernels(v1):
 
 
 def read_graph(v1, kind, path):
-    """Return the GraphDef in a binary or text file; of a SavedModel the one that is served."""
+    """Return the GraphDef of a binary or text file. Of a SavedModel, return the graph that is served."""
     if kind == "saved_model":
         message = import_module("tensorflow.core.protobuf.saved_model_pb2").SavedModel()
     else:

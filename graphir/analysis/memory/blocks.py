@@ -45,7 +45,7 @@ class Blocks:
 
 
 def plan_blocks(program: Program, sharing: Sharing | None = None) -> Blocks:
-    """Return the plan of a program. Cost: n log n in steps, but for moving what is free in a list."""
+    """Return the memory blocks of a program's tensors. Cost: n log n in steps, plus the moves in a list."""
     sharing = sharing or Sharing()
     colours = colour_steps(program, sharing.colours) if sharing.colours > 1 else None
     if not sharing.search_match_range or sharing.match_range < 2:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from graphir.converters.mxnet.exporting.context import AnyNode, Entry, ExportFunction, ExportNode, row, table
-from graphir.converters.mxnet.exporting.ops.steps import cast, emit_as, held
+from graphir.converters.mxnet.exporting.ops.steps import cast, emit_as, operand_dtype
 from graphir.ops import activation as ir
 from graphir.ops.base import normalize_axis
 from graphir.ops.elementwise import PRelu
@@ -60,9 +60,9 @@ def export_thresholded_relu(node: ExportNode[ir.ThresholdedRelu]) -> None:
 
 def export_shrink(node: ExportNode[ir.Shrink]) -> None:
     """Two choices; integers are moved as float64, and lose the fraction."""
-    op, own = node.op, held(node)
-    dtype = own if own.is_float else DType.FLOAT64
-    data = cast(node, node.entry(0), own, dtype)
+    op, source = node.op, operand_dtype(node)
+    dtype = source if source.is_float else DType.FLOAT64
+    data = cast(node, node.entry(0), source, dtype)
     above = node.step("_greater_scalar", data, suffix="above", scalar=op.lambd)
     below = node.step("_lesser_scalar", data, suffix="below", scalar=-op.lambd)
     lower = data if op.bias == 0 else node.step("_minus_scalar", data, suffix="lower", scalar=op.bias)

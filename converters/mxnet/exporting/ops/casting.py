@@ -40,17 +40,17 @@ def export_cast(node: ExportNode[ir.Cast]) -> None:
     """Cast; numbers that carry truths or positions may be of the wanted dtype already."""
     export, value, wanted = node.export, node.input(0), node.op.to
     entry = export.raw(value)
-    held, target = export.carried(value), held_dtype(wanted)
+    stored, target = export.carried(value), held_dtype(wanted)
     if wanted is DType.BOOL:
         if value.dtype is DType.BOOL:
-            export.bind(node.result, entry, held)
+            export.bind(node.result, entry, stored)
         else:
             node.emit("_not_equal_scalar", node.entry(0), scalar=0.0, carried=node.dtype())
     elif needs_narrowing(value.dtype, wanted):
         node.bind(narrowed(node, node.entry(0), node.dtype(), wanted, saturate=node.op.saturate))
-    elif held is target and value.producer is not None:
+    elif stored is target and value.producer is not None:
         export.bind(node.result, entry)
-    elif value.dtype is DType.BOOL or (held is not value.dtype and not wanted.is_integer):
+    elif value.dtype is DType.BOOL or (stored is not value.dtype and not wanted.is_integer):
         node.emit("Cast", entry, dtype=dtype_name(target))
     else:
         node.emit("Cast", node.entry(0), dtype=dtype_name(target))
@@ -84,21 +84,21 @@ def needs_narrowing(source: DType | None, wanted: DType) -> bool:
     return not (wanted is DType.BFLOAT16 and source in FORMATS)
 
 
-def narrowed(node: AnyNode, entry: Entry, held: DType, wanted: DType, *, saturate: bool) -> Entry:
-    """Return the numbers, of dtype `held`, as a conversion to `wanted` leaves them, in the dtype that holds those.
+def narrowed(node: AnyNode, entry: Entry, stored: DType, wanted: DType, *, saturate: bool) -> Entry:
+    """Return the numbers, of dtype `stored`, as a conversion to `wanted` leaves them, in the dtype that holds those.
 
     Floats of fewer digits are rounded to the nearest, ties to even. The distance of neighbours is
     2 ** (exponent - digits + 1), and that of the least normal numbers below those.
     """
     if wanted.is_integer:
-        return _wrapped(node, entry, held, wanted)
+        return _wrapped(node, entry, stored, wanted)
     if wanted is DType.FLOAT8E8M0 and saturate:
-        return _power_of_two(node, entry, held)
+        return _power_of_two(node, entry, stored)
     if wanted not in FORMATS:
         node.refuse(f"MXNet has no tensors of {wanted}, and no rounding to its numbers")
     form = FORMATS[wanted]
-    wide = DType.FLOAT64 if held in (DType.FLOAT64, DType.INT32, DType.INT64) else DType.FLOAT32
-    if held is not wide:
+    wide = DType.FLOAT64 if stored in (DType.FLOAT64, DType.INT32, DType.INT64) else DType.FLOAT32
+    if stored is not wide:
         entry = node.step("Cast", entry, dtype=dtype_name(wide))
     exponent = node.step("floor", node.step("log2", node.step("abs", entry)))
     greatest = math.floor(math.log2(form.largest))
@@ -119,15 +119,15 @@ def narrowed(node: AnyNode, entry: Entry, held: DType, wanted: DType, *, saturat
     return entry if wide is DType.FLOAT32 else node.step("Cast", entry, dtype="float32")
 
 
-def _wrapped(node: AnyNode, entry: Entry, held: DType, wanted: DType) -> Entry:
+def _wrapped(node: AnyNode, entry: Entry, stored: DType, wanted: DType) -> Entry:
     """Integers of fewer bits: the low bits of the number, with their sign."""
     middle = DType.INT32
     if wanted is DType.UINT32:
-        if held.is_float:
+        if stored.is_float:
             entry = node.step("Cast", entry, dtype="int64")
         entry = node.step("Cast", entry, dtype="int32")
-        held, middle = DType.INT32, DType.INT64
-    if held is not middle:
+        stored, middle = DType.INT32, DType.INT64
+    if stored is not middle:
         entry = node.step("Cast", entry, dtype=dtype_name(middle))
     count = float(2**wanted.bits)
     if wanted.value.startswith("u"):
@@ -140,11 +140,11 @@ def _wrapped(node: AnyNode, entry: Entry, held: DType, wanted: DType) -> Entry:
     return entry if target is middle else node.step("Cast", entry, dtype=dtype_name(target))
 
 
-def _power_of_two(node: AnyNode, entry: Entry, held: DType) -> Entry:
+def _power_of_two(node: AnyNode, entry: Entry, stored: DType) -> Entry:
     """float8e8m0: the next power of two from 2**-127 to 2**127, NaN for negative numbers. It is the one at the rounded
     down logarithm, or the next if that one is less."""
-    wide = held if held is DType.FLOAT64 else DType.FLOAT32
-    if held is not wide:
+    wide = stored if stored is DType.FLOAT64 else DType.FLOAT32
+    if stored is not wide:
         entry = node.step("Cast", entry, dtype=dtype_name(wide))
     exponent = node.step("floor", node.step("log2", entry))
     exponent = node.step("clip", exponent, suffix="exponent", a_min=-127.0, a_max=127.0)

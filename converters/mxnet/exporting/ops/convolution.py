@@ -98,7 +98,7 @@ def _ends(node: AnyNode, op: ConvTranspose, kernel: tuple[int, ...]) -> _Ends:
     adj = tuple(min(more, stride - 1) for more, stride in zip(extra, strides, strict=True))
     if padding.is_symmetric and adj == tuple(extra) and all(before >= 0 for before, _ in padding.pads):
         return _Ends(tuple(before for before, _ in padding.pads), adj, ())
-    rest = [more - own for more, own in zip(extra, adj, strict=True)]
+    rest = [more - size for more, size in zip(extra, adj, strict=True)]
     outer = tuple((-before, more - after) for (before, after), more in zip(padding.pads, rest, strict=True))
     return _Ends((0,) * rank, adj, outer)
 

@@ -18,13 +18,13 @@ COUNTING = (DType.FLOAT32, DType.FLOAT64, DType.INT32, DType.INT64)
 
 def _filled(node: AnyNode, value: float, dtype: DType) -> None:
     shape = node.fixed(node.result.shape, node.result.name) or (1,)
-    held = DType.FLOAT32 if dtype is DType.BOOL else held_dtype(dtype)
-    _check_number(node, value, held)
-    node.emit("_full", carried=held, shape=shape, value=float(value), dtype=dtype_name(held))
+    stored = DType.FLOAT32 if dtype is DType.BOOL else held_dtype(dtype)
+    _check_number(node, value, stored)
+    node.emit("_full", carried=stored, shape=shape, value=float(value), dtype=dtype_name(stored))
 
 
-def _check_number(node: AnyNode, value: float, held: DType) -> None:
-    if held is DType.INT64 and int(float(value)) != value:
+def _check_number(node: AnyNode, value: float, stored: DType) -> None:
+    if stored is DType.INT64 and int(float(value)) != value:
         node.refuse(f"the number {value} is an attribute, which MXNet reads as float64; that does not hold it")
 
 
@@ -46,17 +46,17 @@ def _fill_open(node: AnyNode, number: float, dtype: DType) -> None:
     if not shape or None in indices.values():
         _filled(node, number, dtype)
         return
-    held = DType.FLOAT32 if dtype is DType.BOOL else held_dtype(dtype)
-    _check_number(node, number, held)
+    stored = DType.FLOAT32 if dtype is DType.BOOL else held_dtype(dtype)
+    _check_number(node, number, stored)
     known = tuple(size if isinstance(size, int) else 1 for size in shape)
-    result = node.step("_full", shape=known, value=float(number), dtype=dtype_name(held))
+    result = node.step("_full", shape=known, value=float(number), dtype=dtype_name(stored))
     for axis, index in indices.items():
         assert index is not None
-        zeros = node.step("zeros_like", _counted(node, *index, held), suffix="open")
+        zeros = node.step("zeros_like", _counted(node, *index, stored), suffix="open")
         column = tuple(-1 if other == axis else 1 for other in range(len(shape)))
         open_axis = node.step("Reshape", zeros, suffix="open_axis", shape=column)
         result = node.step("broadcast_add", result, open_axis, suffix="filled")
-    node.bind(result, carried=held)
+    node.bind(result, carried=stored)
 
 
 def _counted(node: AnyNode, source: Value, axis: int, dtype: DType) -> Entry:
@@ -70,14 +70,14 @@ def _counted(node: AnyNode, source: Value, axis: int, dtype: DType) -> Entry:
 
 def fill_like(node: AnyNode, source: Value, number: float, dtype: DType) -> None:
     """One number everywhere, in the shape of another tensor."""
-    held = DType.FLOAT32 if dtype is DType.BOOL else held_dtype(dtype)
+    stored = DType.FLOAT32 if dtype is DType.BOOL else held_dtype(dtype)
     like = node.export.raw(source)
-    if node.export.carried(source) is not held:
-        like = node.export.cast(like, held)
+    if node.export.carried(source) is not stored:
+        like = node.export.cast(like, stored)
     if number in (0, 1):
-        node.emit("ones_like" if number else "zeros_like", like, carried=held)
+        node.emit("ones_like" if number else "zeros_like", like, carried=stored)
     else:
-        node.emit("_mul_scalar", node.step("ones_like", like), carried=held, scalar=number)
+        node.emit("_mul_scalar", node.step("ones_like", like), carried=stored, scalar=number)
 
 
 def whole_shape_of(value: Value) -> Value | None:
@@ -138,8 +138,8 @@ def export_eye_like(node: ExportNode[EyeLike]) -> None:
     dtype = node.result.dtype
     if dtype is None:
         node.refuse("the dtype of its result is unknown")
-    held = DType.FLOAT32 if dtype is DType.BOOL else held_dtype(dtype)
-    node.emit("_eye", carried=held, N=rows, M=columns, k=node.op.k, dtype=dtype_name(held))
+    stored = DType.FLOAT32 if dtype is DType.BOOL else held_dtype(dtype)
+    node.emit("_eye", carried=stored, N=rows, M=columns, k=node.op.k, dtype=dtype_name(stored))
 
 
 EXPORTS = table(

@@ -14,7 +14,7 @@ import numpy as np
 
 from graphir.converters.mxnet.exporting.context import AnyNode, Entry, ExportNode, row, table
 from graphir.converters.mxnet.exporting.ops.sampling import lookup_table
-from graphir.converters.mxnet.exporting.ops.steps import cast, computing, emit_as, held, wide
+from graphir.converters.mxnet.exporting.ops.steps import cast, computing, emit_as, operand_dtype, wide
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import detection as ir
@@ -129,7 +129,7 @@ def export_roi_align(node: ExportNode[ir.RoiAlign]) -> None:
         node.decide(
             DecisionKind.EMPTY_REGION, "MXNet stops at an aligned region without width or height; ONNX does not"
         )
-    data = cast(node, node.entry(0), held(node), dtype)
+    data = cast(node, node.entry(0), operand_dtype(node), dtype)
     result = node.step(
         "_contrib_ROIAlign",
         data,
@@ -148,7 +148,7 @@ def _regions(node: AnyNode, dtype: DType) -> Entry:
     if source is not None and source.dtype is dtype:
         return node.export.entry(source)
     images = node.step("expand_dims", node.export.cast(node.entry(2), dtype), suffix="image", axis=1)
-    corners = cast(node, node.entry(1), held(node, 1), dtype)
+    corners = cast(node, node.entry(1), operand_dtype(node, 1), dtype)
     return node.step("Concat", images, corners, suffix="regions", dim=1, num_args=2)
 
 

@@ -36,14 +36,14 @@ def _terms(node: ExportNode[Einsum]) -> tuple[list[Term], tuple[str, ...]]:
     """Return the operands with their labels, each label once in each, and the labels of the result."""
     op = node.op
     texts, result = op.terms()
-    found: list[Term] = []
+    results: list[Term] = []
     widest = 0
     for slot, text in enumerate(texts):
         sizes = node.shape(slot)
         hidden = len(sizes) - len(text.replace("...", ""))
         widest = max(widest, hidden if "..." in text else 0)
-        found.append(_with_diagonals(node, Term(operand(node, slot), _labels(text, hidden), sizes)))
-    return found, _labels(result, widest)
+        results.append(_with_diagonals(node, Term(operand(node, slot), _labels(text, hidden), sizes)))
+    return results, _labels(result, widest)
 
 
 def _with_diagonals(node: AnyNode, term: Term) -> Term:
@@ -200,17 +200,17 @@ def export_einsum(node: ExportNode[Einsum]) -> None:
     sizes = tuple(_size_of(terms, label) for label in result)
     if 0 in sizes or any(0 in term.sizes for term in terms):
         node.refuse("MXNet has no tensors without elements")
-    found, *others = terms
+    outcome, *others = terms
     while others:
         keep = set(result).union(*(other.labels for other in others))
-        found = _reduced(node, _without_stretched(node, found, others), keep)
+        outcome = _reduced(node, _without_stretched(node, outcome, others), keep)
         second, *others = others
-        keep = set(result).union(found.labels, *(other.labels for other in others))
-        second = _reduced(node, _without_stretched(node, second, [found, *others]), keep)
-        found = _product(node, found, second, set(result).union(*(other.labels for other in others)))
-    found = _reduced(node, found, set(result))
-    order = tuple(label for label in result if label in found.labels)
-    entry = _arranged(node, found, order, sizes or (1,))
+        keep = set(result).union(outcome.labels, *(other.labels for other in others))
+        second = _reduced(node, _without_stretched(node, second, [outcome, *others]), keep)
+        outcome = _product(node, outcome, second, set(result).union(*(other.labels for other in others)))
+    outcome = _reduced(node, outcome, set(result))
+    order = tuple(label for label in result if label in outcome.labels)
+    entry = _arranged(node, outcome, order, sizes or (1,))
     _emit(node, entry)
 
 

@@ -198,8 +198,8 @@ def logical(name: str) -> ExportFunction:
             number, other = node.number(1 - slot), node.input(slot)
             if number is not None and node.input(1 - slot).rank == 0:
                 entry = node.export.raw(other)
-                held = node.export.carried(other)
-                node.emit(f"_logical_{name}_scalar", entry, scalar=number, carried=held)
+                stored = node.export.carried(other)
+                node.emit(f"_logical_{name}_scalar", entry, scalar=number, carried=stored)
                 return
         compared(node, f"broadcast_logical_{name}")
 
@@ -289,11 +289,11 @@ def export_identity(node: AnyNode) -> None:
 
 def _with_axes(node: AnyNode, entry: Entry, value: Value, rank: int) -> Entry:
     """Return an operand's entry with axes of one element before its own."""
-    own = value.shape
-    if own is None:
+    shape = value.shape
+    if shape is None:
         node.refuse("the shapes of its operands are unknown; `where` does not broadcast")
-    missing = rank - max(len(own), 1)
-    sizes = [dim if isinstance(dim, int) else -1 for dim in own] or [1]
+    missing = rank - max(len(shape), 1)
+    sizes = [dim if isinstance(dim, int) else -1 for dim in shape] or [1]
     if missing > 0 and sizes.count(-1) <= 1:
         return node.step("Reshape", entry, suffix="apart", shape=(*(1,) * missing, *sizes))
     for _ in range(missing):

@@ -150,8 +150,8 @@ def reversed_axes(node: AnyNode) -> bool:
         if step != -1 or not last or not first:
             return False
     indices = tuple(axis % len(value.shape) for axis in axes)
-    held = node.export.carried(value)
-    node.emit("reverse", node.export.raw(value), axis=indices if len(indices) > 1 else indices[0], carried=held)
+    stored = node.export.carried(value)
+    node.emit("reverse", node.export.raw(value), axis=indices if len(indices) > 1 else indices[0], carried=stored)
     return True
 
 
@@ -161,14 +161,14 @@ def shape_of_another(node: AnyNode) -> bool:
     source = wanted.producer
     if source is None or not isinstance(source.op, Shape) or source.op.start or source.op.end is not None:
         return False
-    like, own = source.inputs[0], value.shape or ()
+    like, shape = source.inputs[0], value.shape or ()
     if like is None or wanted.known is None:
         return False
     sizes = enumerate(wanted.known.elements)
-    if sum(not isinstance(size, int) and own[axis : axis + 1] != (size,) for axis, size in sizes) < 2:
+    if sum(not isinstance(size, int) and shape[axis : axis + 1] != (size,) for axis, size in sizes) < 2:
         return False
-    held = node.export.carried(value)
-    node.emit("reshape_like", node.export.raw(value), node.export.raw(like), carried=held)
+    stored = node.export.carried(value)
+    node.emit("reshape_like", node.export.raw(value), node.export.raw(like), carried=stored)
     return True
 
 

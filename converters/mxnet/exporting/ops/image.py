@@ -8,7 +8,7 @@ from typing import Any
 
 from graphir.converters.mxnet.exporting.context import AnyNode, Entry, ExportNode, row, table
 from graphir.converters.mxnet.exporting.ops.padding import cropped
-from graphir.converters.mxnet.exporting.ops.steps import emit_as, held
+from graphir.converters.mxnet.exporting.ops.steps import emit_as, operand_dtype
 from graphir.ops import image as ir
 from graphir.padding import window_size
 
@@ -63,7 +63,7 @@ def export_col2im(node: ExportNode[ir.Col2Im]) -> None:
     result = _put_together(node, node.entry(0), channels, blocks)
     if not even:
         result = cropped(node, result, [(0, 0), (0, 0), *((-before, -after) for before, after in pads)])
-    emit_as(node, result, held(node))
+    emit_as(node, result, operand_dtype(node))
 
 
 def _put_together(node: AnyNode, data: Entry, channels: int, blocks: _Blocks) -> Entry:

@@ -169,13 +169,13 @@ def export_gather_elements(node: ExportNode[ir.GatherElements]) -> None:
     axis = normalize_axis(node.op.axis, rank)
     data, indices = node.input(0), node.input(1)
     carried = node.export.carried(data)
-    own, wanted = node.shape(0), node.shape(1)
+    shape, wanted = node.shape(0), node.shape(1)
     if rank == 1:
-        entry, mode = _chosen(node, indices, own[0])
+        entry, mode = _chosen(node, indices, shape[0])
         node.emit("take", node.export.raw(data), entry, axis=0, mode=mode, carried=carried)
         return
-    if wanted[axis] == 1 and all(own[other] == wanted[other] for other in range(rank) if other != axis):
-        _export_pick(node, axis, own[axis])
+    if wanted[axis] == 1 and all(shape[other] == wanted[other] for other in range(rank) if other != axis):
+        _export_pick(node, axis, shape[axis])
         return
     entry = node.entry(1)
     rows = [entry if other == axis else places(node, entry, rank, other) for other in range(rank)]

@@ -198,23 +198,23 @@ def _matrix_product(node: AnyNode) -> tuple[str, tuple[Entry, ...], dict[str, An
     first, second = node.input(0), node.input(1)
     if second.rank is not None and second.rank <= 2:
         return "dot", (left, right), {}
-    own, other = node.shape(0), node.shape(1)
-    if len(own) >= len(other) and all(size == 1 for size in other[:-2]):
+    shape, other = node.shape(0), node.shape(1)
+    if len(shape) >= len(other) and all(size == 1 for size in other[:-2]):
         matrix = other[-2:]
         if all(isinstance(size, int) for size in matrix):
             return "dot", (left, node.step("Reshape", right, suffix="matrix", shape=matrix)), {}
-    if len(own) == 1:
+    if len(shape) == 1:
         left = node.step("Reshape", left, suffix="row", shape=(1, -1))
-        own = (1, *own)
+        shape = (1, *shape)
     batch = node.shape(node.result)
     rows = first.rank != 1
     batch = batch[:-2] if rows else batch[:-1]
-    if own[:-2] == other[:-2] and rows:
+    if shape[:-2] == other[:-2] and rows:
         sides = [_turned(node, slot, entry) for slot, entry in enumerate((left, right))]
         names = ("transpose_a", "transpose_b")
         turns = {name: True for name, (_, turned) in zip(names, sides, strict=True) if turned}
         return "batch_dot", tuple(entry for entry, _ in sides), turns
-    factors = tuple(_stretched(node, ((left, own), (right, other)), batch))
+    factors = tuple(_stretched(node, ((left, shape), (right, other)), batch))
     if rows:
         return "batch_dot", factors, {}
     return "squeeze", (node.step("batch_dot", *factors, suffix="rows"),), {"axis": (len(batch),)}
@@ -243,9 +243,9 @@ def _stretched(node: AnyNode, factors: Sequence[tuple[Entry, Shape]], batch: Sha
         shapes.append((*(1,) * missing, *shape[:-2]))
     result: list[Entry] = []
     for slot, entry in enumerate(entries):
-        own, others, name = shapes[slot], shapes[1 - slot], f"batch{slot}"
-        grows = tuple(axis for axis, size in enumerate(batch) if own[axis] == 1 != size)
-        if any(not isinstance(size, int) and size != other != 1 for size, other in zip(own, others, strict=True)):
+        own_shape, others, name = shapes[slot], shapes[1 - slot], f"batch{slot}"
+        grows = tuple(axis for axis, size in enumerate(batch) if own_shape[axis] == 1 != size)
+        if any(not isinstance(size, int) and size != other != 1 for size, other in zip(own_shape, others, strict=True)):
             # An open size may be 1 or that of the other factor: zeros of the other are added.
             corner = entries[1 - slot]
             for axis in (len(batch), len(batch) + 1):

@@ -12,8 +12,8 @@ from graphir.converters.mxnet.exporting.ops.steps import (
     computing,
     emit_as,
     emit_first,
-    held,
     is_used,
+    operand_dtype,
     wide,
 )
 from graphir.graph import Value
@@ -91,7 +91,9 @@ def _is_constant(value: Value) -> bool:
 
 def _normalize_by_computed(node: ExportNode[ir.BatchNormalization]) -> None:
     rank, dtype = node.rank(), computing(node)
-    scale, shift, mean, variance = (cast(node, node.entry(slot), held(node, slot), dtype) for slot in (1, 2, 3, 4))
+    scale, shift, mean, variance = (
+        cast(node, node.entry(slot), operand_dtype(node, slot), dtype) for slot in (1, 2, 3, 4)
+    )
     root = node.step("sqrt", node.step("_plus_scalar", variance, suffix="raised", scalar=node.op.epsilon))
     factor = node.step("elemwise_div", scale, root, suffix="factor")
     result = node.step("broadcast_sub", wide(node, 0), along(mean, node, 1, rank, "mean"), suffix="centred")
@@ -129,7 +131,7 @@ def export_instance_normalization(node: ExportNode[ir.InstanceNormalization]) ->
         rank = node.rank()
         normal, *_ = _normal(node, wide(node, 0), range(2, rank), node.op.epsilon)
         _scaled(node, normal, rank)
-    elif held(node) is dtype:
+    elif operand_dtype(node) is dtype:
         node.emit("InstanceNorm", *node.entries(), eps=node.op.epsilon)
     else:
         inner = [wide(node, slot) for slot in range(3)]
@@ -157,7 +159,7 @@ def export_layer_normalization(node: ExportNode[ir.LayerNormalization]) -> None:
         return
     statistics = any(is_used(node, slot) for slot in (1, 2))
     inner = (lambda slot: wide(node, slot)) if statistics else node.entry
-    dtype = computing(node) if statistics else held(node)
+    dtype = computing(node) if statistics else operand_dtype(node)
     data, scale = inner(0), inner(1)
     shift = inner(2) if vectors[1] is not None else node.constant([0.0] * size, dtype, "beta")
     joined = axis != rank - 1

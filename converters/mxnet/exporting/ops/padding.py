@@ -201,8 +201,8 @@ def _taken(node: ExportNode[ir.Pad], data: Entry, shape: tuple[Dim, ...], pads: 
         left = size + min(before, 0) + min(after, 0)
         node.charge(left + sum(wanted), "its places")
         indices = np.pad(np.arange(left), wanted, mode=node.op.mode.value)
-        held = node.constant(indices.astype(np.int32), suffix=f"places{axis}")
-        data = node.step("take", data, held, axis=axis, mode="clip")
+        stored = node.constant(indices.astype(np.int32), suffix=f"places{axis}")
+        data = node.step("take", data, stored, axis=axis, mode="clip")
     return data
 
 

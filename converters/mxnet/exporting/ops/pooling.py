@@ -16,7 +16,7 @@ import numpy as np
 from graphir.arrays import Array
 from graphir.converters.mxnet.exporting.context import AnyNode, Entry, ExportFunction, ExportNode, row, table
 from graphir.converters.mxnet.exporting.ops.padding import lowest, padded, settled
-from graphir.converters.mxnet.exporting.ops.steps import cast, emit_as, held, is_used
+from graphir.converters.mxnet.exporting.ops.steps import cast, emit_as, is_used, operand_dtype
 from graphir.ops import pooling as ir
 from graphir.ops.pooling import MaxPool
 from graphir.types import DType
@@ -57,7 +57,7 @@ def _windows_behind(node: AnyNode, data: Entry, shapes: Sequence[tuple[int, ...]
     """
     windows = elements = 1
     for index, (count, width) in enumerate(shapes):
-        rest = int(np.prod([own * other for own, other in shapes[index + 1 :]], dtype=np.int64))
+        rest = int(np.prod([left * right for left, right in shapes[index + 1 :]], dtype=np.int64))
         apart = (-1, windows, elements, count, width, rest)
         data = node.step("Reshape", data, suffix=f"apart{index}", shape=apart)
         data = node.step("transpose", data, suffix=f"joined{index}", axes=(0, 1, 3, 2, 4, 5))
@@ -197,8 +197,8 @@ def _pooled(node: ExportNode[Windowed], data: Entry, windows: Windows, dtype: DT
 def export_max_pool(node: ExportNode[ir.MaxPool]) -> None:
     """Pooling max; different pads before and after are a Pad with the lowest number. Integers go through float32."""
     windows = windows_of(node)
-    dtype = held(node) if held(node).is_float else DType.FLOAT32
-    data = cast(node, node.entry(0), held(node), dtype)
+    dtype = operand_dtype(node) if operand_dtype(node).is_float else DType.FLOAT32
+    data = cast(node, node.entry(0), operand_dtype(node), dtype)
     if is_used(node, 1):
         bind_places(node, data, positions(node, windows), lowest(dtype), dtype)
     emit_as(node, _pooled(node, data, windows, dtype, lowest(dtype), pool_type="max"), dtype)
@@ -218,7 +218,7 @@ def _divisors(node: ExportNode[ir.AveragePool], windows: Windows) -> Array:
 def export_average_pool(node: ExportNode[ir.AveragePool]) -> None:
     """Pooling avg; where MXNet has another divisor, sums that are divided by it."""
     op = node.op
-    windows, dtype, data = windows_of(node), held(node), node.entry(0)
+    windows, dtype, data = windows_of(node), operand_dtype(node), node.entry(0)
     if windows.fits:
         emit_as(node, _plain(node, data, windows, pool_type="avg", count_include_pad=op.count_include_pad), dtype)
         return
@@ -265,7 +265,7 @@ def _root(node: AnyNode, pooled: Entry, order: int) -> Entry:
 
 def export_lp_pool(node: ExportNode[ir.LpPool]) -> None:
     """Pooling lp of order 2; other orders of the magnitudes."""
-    windows, dtype = windows_of(node), held(node)
+    windows, dtype = windows_of(node), operand_dtype(node)
     data, kind = _power(node, node.entry(0), node.op.p)
     emit_as(node, _root(node, _pooled(node, data, windows, dtype, 0.0, **kind), node.op.p), dtype)
 
@@ -276,7 +276,7 @@ def global_pool(kind: str) -> ExportFunction:
     def export_global(node: ExportNode[Global]) -> None:
         value = node.input(0)
         rank = 2 if value.rank is None else value.rank - 2
-        data, dtype = node.entry(0), held(node)
+        data, dtype = node.entry(0), operand_dtype(node)
         order = node.op.p if isinstance(node.op, ir.GlobalLpPool) else 0
         attributes: dict[str, Any] = {"pool_type": kind}
         if order:
@@ -299,7 +299,7 @@ def _reduce(node: ExportNode[Global], data: Entry, rank: int, kind: dict[str, An
     whole = node.op.p if isinstance(node.op, ir.GlobalLpPool) else 1
     if whole > 1:
         result = node.step("_power_scalar", result, suffix="root", scalar=1 / whole)
-    emit_as(node, result, held(node))
+    emit_as(node, result, operand_dtype(node))
 
 
 def export_max_roi_pool(node: ExportNode[ir.MaxRoiPool]) -> None:
@@ -324,9 +324,9 @@ def export_max_unpool(node: ExportNode[ir.MaxUnpool]) -> None:
     result = node.step("Reshape", spread, suffix="unpooled", shape=tuple(whole))
     wanted = node.numbers(2)
     if wanted is not None and list(wanted) != whole:
-        more = [(0, size - own) for size, own in zip(wanted, whole, strict=True)]
-        result = padded(node, result, tuple(whole), held(node), more, 0.0)
-    emit_as(node, result, held(node))
+        more = [(0, size - least) for size, least in zip(wanted, whole, strict=True)]
+        result = padded(node, result, tuple(whole), operand_dtype(node), more, 0.0)
+    emit_as(node, result, operand_dtype(node))
 
 
 EXPORTS = table(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from graphir.converters.mxnet.exporting.context import Entry, ExportNode, row, table
 from graphir.converters.mxnet.exporting.ops.casting import FORMATS, narrowed
-from graphir.converters.mxnet.exporting.ops.steps import along, cast, emit_as, held
+from graphir.converters.mxnet.exporting.ops.steps import along, cast, emit_as, operand_dtype
 from graphir.ops import quantization as ir
 from graphir.ops.base import normalize_axis
 from graphir.types import DType
@@ -21,7 +21,7 @@ def _spread(node: ExportNode[ir.QuantizeLinear | ir.DequantizeLinear], slot: int
     """Return a scale or zero point in float32, as a tensor that broadcasts to x: one number, one a slice, or one a
     block."""
     op, value = node.op, node.input(slot)
-    entry = cast(node, node.entry(slot), held(node, slot), DType.FLOAT32)
+    entry = cast(node, node.entry(slot), operand_dtype(node, slot), DType.FLOAT32)
     if value.rank is None:
         node.refuse(f"the number of axes of {value.name} is unknown; state the inputs' shapes")
     if getattr(op, "block_size", 0):
@@ -71,7 +71,7 @@ def export_quantize(node: ExportNode[ir.QuantizeLinear]) -> None:
     wanted = node.result.dtype
     if wanted is None:
         node.refuse("the dtype of its result is unknown")
-    data = cast(node, node.entry(0), held(node, 0), DType.FLOAT32)
+    data = cast(node, node.entry(0), operand_dtype(node, 0), DType.FLOAT32)
     scaled = _applied(node, "div", data, 1)
     if (op.precision or node.input(1).dtype) is DType.FLOAT16:
         scaled = node.export.cast(node.export.cast(scaled, DType.FLOAT16), DType.FLOAT32)
@@ -80,9 +80,9 @@ def export_quantize(node: ExportNode[ir.QuantizeLinear]) -> None:
 
 def export_dequantize(node: ExportNode[ir.DequantizeLinear]) -> None:
     """What x has above its zero point, times the scale."""
-    own = held(node, 0)
-    middle = DType.INT32 if own is DType.INT32 and node.optional(2) is not None else DType.FLOAT32
-    data = cast(node, node.entry(0), own, middle)
+    source = operand_dtype(node, 0)
+    middle = DType.INT32 if source is DType.INT32 and node.optional(2) is not None else DType.FLOAT32
+    data = cast(node, node.entry(0), source, middle)
     if node.optional(2) is not None and node.number(2) != 0:
         if middle is DType.INT32:
             data = node.step("broadcast_sub", data, node.export.cast(_spread(node, 2), middle), suffix="above")

@@ -59,12 +59,12 @@ def drawn_like(name: str) -> ExportFunction:
     return export_drawn_like
 
 
-def _as_result(node: AnyNode, entry: Entry, held: DType) -> None:
+def _as_result(node: AnyNode, entry: Entry, stored: DType) -> None:
     """The numbers in the result's dtype."""
     wanted = node.result.dtype
-    if wanted is held or wanted is None or wanted is DType.BOOL:
+    if wanted is stored or wanted is None or wanted is DType.BOOL:
         node.export.rename(entry[0], node.stem)
-        node.bind(entry, carried=held)
+        node.bind(entry, carried=stored)
     else:
         node.emit("Cast", entry, dtype=wanted.value)
 

@@ -23,7 +23,7 @@ def export_recurrent(node: ExportNode[Recurrent]) -> None:
     differ = lengths is not None and not _whole(node, lengths)
     if mode is None:
         node.refuse("MXNet's RNN has no such functions, gates, bounds or peepholes")
-    if differ and _cell_is_used(node):
+    if differ and isinstance(node.op, ir.LSTM) and is_used(node, 2):
         node.refuse("MXNet's RNN gives no last cells of sequences of several lengths")
     _check_dtype(node)
     if differ:
@@ -42,10 +42,6 @@ def _whole(node: ExportNode[Recurrent], lengths: Value) -> bool:
 def _starts_inside(lengths: Value) -> bool:
     """Return whether all sequences are known to have an element."""
     return lengths.tensor is not None and bool((lengths.tensor.numpy() > 0).all())
-
-
-def _cell_is_used(node: ExportNode[Recurrent]) -> bool:
-    return isinstance(node.op, ir.LSTM) and is_used(node, 2)
 
 
 def _check_dtype(node: ExportNode[Recurrent]) -> None:
@@ -106,21 +102,21 @@ def _begin(node: ExportNode[Recurrent], chain: Chain, slot: int) -> Entry:
     return _state(node, slot, len(chain.layers)) if source is None else node.export.entry(source)
 
 
-def _bind_results(node: ExportNode[Recurrent], chain: Chain, found: Entry) -> None:
+def _bind_results(node: ExportNode[Recurrent], chain: Chain, result: Entry) -> None:
     """(T, N, D * H) as what the chain ends with, or with the directions on an axis of their own."""
     if chain.merged is not None:
-        node.export.bind(chain.merged, found)
+        node.export.bind(chain.merged, result)
         return
-    last, apart = chain.layers[-1].outputs[0], _apart(node, found, node.op.direction.count)
+    last, apart = chain.layers[-1].outputs[0], _apart(node, result, node.op.direction.count)
     node.export.rename(apart[0], last.name.removesuffix("_output"))
     node.export.bind(last, apart)
 
 
-def _apart(node: ExportNode[Recurrent], found: Entry, directions: int) -> Entry:
+def _apart(node: ExportNode[Recurrent], result: Entry, directions: int) -> Entry:
     """(T, N, D * H) as (T, D, N, H)."""
     if directions == 1:
-        return node.step("expand_dims", found, suffix="directions", axis=1)
-    split = node.step("Reshape", found, suffix="directions", shape=(0, 0, 2, -1))
+        return node.step("expand_dims", result, suffix="directions", axis=1)
+    split = node.step("Reshape", result, suffix="directions", shape=(0, 0, 2, -1))
     return node.step("transpose", split, suffix="directions_first", axes=(0, 2, 1, 3))
 
 

@@ -173,13 +173,13 @@ def _merged(layer: Node, graph: Graph) -> tuple[Value | None, list[Node]]:
     joint = _only_user(user.outputs[0], graph)
     if joint is None or not isinstance(joint.op, Reshape):
         return None, []
-    found = joint.outputs[0]
-    own, hidden = result.shape, result.shape[3] if result.shape is not None else None
-    if own is None or found.shape is None or len(found.shape) != 3 or not isinstance(hidden, int):
+    outcome = joint.outputs[0]
+    shape, hidden = result.shape, result.shape[3] if result.shape is not None else None
+    if shape is None or outcome.shape is None or len(outcome.shape) != 3 or not isinstance(hidden, int):
         return None, []
-    if found.shape[:2] != (own[0], own[2]) or found.shape[2] != 2 * hidden:
+    if outcome.shape[:2] != (shape[0], shape[2]) or outcome.shape[2] != 2 * hidden:
         return None, []
-    return found, [user, joint]
+    return outcome, [user, joint]
 
 
 def _only_user(value: Value, graph: Graph) -> Node | None:

@@ -57,18 +57,18 @@ def _uncut(blocks: Sequence[_Layer]) -> list[Value] | None:
         weights += [block.ordered(array[way]) for way in block.ways for array in (weight, recurrent)]
         biases += [block.ordered(half) for way in block.ways for half in np.split(bias[way], 2)]
     vector = np.concatenate([array.reshape(-1) for array in (*weights, *biases)])
-    starts = {int(held.reshape(-1)[0]): value for value, held in numbers.items()}
+    starts = {int(stored.reshape(-1)[0]): value for value, stored in numbers.items()}
     result: list[Value] = []
     position = 0
     while position < vector.size:
         value = starts.get(int(vector[position]))
         if value is None:
             return None
-        held = numbers[value].reshape(-1)
-        if not np.array_equal(vector[position : position + held.size], held):
+        stored = numbers[value].reshape(-1)
+        if not np.array_equal(vector[position : position + stored.size], stored):
             return None
         result.append(value)
-        position += held.size
+        position += stored.size
     return result
 
 
@@ -79,7 +79,7 @@ def _numbered(value: Value, numbers: dict[Value, Array]) -> Array | None:
         return None
     if node is None:
         if value not in numbers:
-            first, count = sum(held.size for held in numbers.values()), math.prod(shape)
+            first, count = sum(stored.size for stored in numbers.values()), math.prod(shape)
             if first + count > MOST_NUMBERED:
                 return None
             numbers[value] = np.arange(first, first + count, dtype=np.int32).reshape(shape)

@@ -55,9 +55,9 @@ def _of_nothing(node: ExportNode[ir.Reduce]) -> bool:
         return False
     shape = node.fixed(node.result.shape, node.result.name)
     dtype, number = node.dtype(), NOTHING[type(node.op)]
-    held = DType.FLOAT32 if dtype is DType.BOOL else dtype
+    stored = DType.FLOAT32 if dtype is DType.BOOL else dtype
     node.charge(math.prod(shape), "its result")
-    result: NDArray[Any] = np.zeros(shape or (1,), held.numpy())
+    result: NDArray[Any] = np.zeros(shape or (1,), stored.numpy())
     if dtype is DType.BOOL:
         result[...] = number > 0
     elif dtype.is_integer and not math.isfinite(number):
@@ -66,7 +66,7 @@ def _of_nothing(node: ExportNode[ir.Reduce]) -> bool:
     else:
         result[...] = number
     name = node.export.fresh_variable(node.stem)
-    node.bind(node.export.variable(name, Tensor.of(result, held), {}), carried=held)
+    node.bind(node.export.variable(name, Tensor.of(result, stored), {}), carried=stored)
     return True
 
 
@@ -120,9 +120,9 @@ def export_log_sum(node: ExportNode[ir.ReduceLogSum]) -> None:
 
 def _through_floats(node: ExportNode[ir.Reduce], before: str, after: str) -> None:
     """A sum under a function of real numbers, which for integers are those of float64."""
-    own = node.dtype()
-    dtype = own if own.is_float else DType.FLOAT64
-    total = cast(node, node.entry(0), own, dtype)
+    source = node.dtype()
+    dtype = source if source.is_float else DType.FLOAT64
+    total = cast(node, node.entry(0), source, dtype)
     total = node.step(before, total) if before else total
     if not _moved(node):
         total = node.step("sum", total, axis=_axes(node), keepdims=node.op.keepdims)
@@ -137,15 +137,15 @@ def export_log_sum_exp(node: ExportNode[ir.ReduceLogSumExp]) -> None:
         node.emit("_copy", node.entry(0))
         return
     axes, dtype = _axes(node), node.dtype()
-    held = dtype if dtype.is_float else DType.FLOAT64
-    data = cast(node, node.entry(0), dtype, held)
-    highest = _finite(node, node.step("max", data, axis=axes, keepdims=True), held)
+    stored = dtype if dtype.is_float else DType.FLOAT64
+    data = cast(node, node.entry(0), dtype, stored)
+    highest = _finite(node, node.step("max", data, axis=axes, keepdims=True), stored)
     exponentials = node.step("exp", node.step("broadcast_sub", data, highest))
     total = node.step("log", node.step("sum", exponentials, axis=axes, keepdims=node.op.keepdims))
     same = highest
     if not node.op.keepdims:
-        same = _finite(node, node.step("max", data, suffix="highest", axis=axes, keepdims=False), held)
-    emit_as(node, node.step("elemwise_add", total, same), held)
+        same = _finite(node, node.step("max", data, suffix="highest", axis=axes, keepdims=False), stored)
+    emit_as(node, node.step("elemwise_add", total, same), stored)
 
 
 def _finite(node: AnyNode, entry: Entry, dtype: DType) -> Entry:
@@ -166,21 +166,21 @@ def positions(name: str) -> ExportFunction:
             return
         shape = value.shape
         size = None if shape is None else shape[op.axis]
-        data, held = node.export.raw(value), node.export.carried(value) or node.dtype()
-        limit = COUNTABLE.get(held)
+        data, stored = node.export.raw(value), node.export.carried(value) or node.dtype()
+        limit = COUNTABLE.get(stored)
         if limit is not None and not (isinstance(size, int) and size <= limit):
             enough = DType.FLOAT32 if limit < COUNTABLE[DType.FLOAT32] else DType.FLOAT64
-            if held is not DType.FLOAT32 or isinstance(size, int):
-                data, held = node.export.cast(data, enough), enough
+            if stored is not DType.FLOAT32 or isinstance(size, int):
+                data, stored = node.export.cast(data, enough), enough
         attributes: dict[str, Any] = {"axis": op.axis, "keepdims": op.keepdims}
         if not op.select_last_index:
-            node.emit(name, data, carried=held, **attributes)
+            node.emit(name, data, carried=stored, **attributes)
             return
         if not isinstance(size, int):
             node.refuse("select_last_index of an axis whose size is open; state the inputs' shapes")
         turned = node.step("reverse", data, axis=normalize_axis(op.axis, node.rank()))
         result = node.step(name, turned, **attributes)
-        node.emit("_rminus_scalar", result, scalar=size - 1, carried=held)
+        node.emit("_rminus_scalar", result, scalar=size - 1, carried=stored)
 
     return export_positions
 
@@ -200,8 +200,8 @@ def export_top_k(node: ExportNode[ir.TopK]) -> None:
     axis = normalize_axis(op.axis, node.rank())
     values, indices = node.node.outputs
     wanted = {value: bool(value.uses) or node.export.graph.is_output(value) for value in (values, indices)}
-    held = _positions_dtype(node, indices)
-    attributes: dict[str, Any] = {"axis": axis, "is_ascend": not op.largest, "dtype": held.value}
+    stored = _positions_dtype(node, indices)
+    attributes: dict[str, Any] = {"axis": axis, "is_ascend": not op.largest, "dtype": stored.value}
     if not wanted[indices]:
         result = node.export.append("topk", node.stem, [data], {**attributes, "k": count[0], "ret_typ": "value"})
         node.bind((result, 0), 0)
@@ -214,7 +214,7 @@ def export_top_k(node: ExportNode[ir.TopK]) -> None:
         index = node.export.append("topk", node.stem, [data], {**attributes, "k": count[0], "ret_typ": kind})
         if wanted[values]:
             node.bind((index, 0), 0)
-        node.bind((index, int(wanted[values])), 1, carried=held)
+        node.bind((index, int(wanted[values])), 1, carried=stored)
     else:
         # All elements are sorted, then the positions within each run of equal elements, as run * size + place.
         attributes |= {"dtype": DType.INT64.value, "k": size, "ret_typ": "both"}

@@ -17,7 +17,7 @@ import numpy as np
 
 from graphir.arrays import Array
 from graphir.converters.mxnet.exporting.context import Entry, ExportNode, row, table
-from graphir.converters.mxnet.exporting.ops.steps import cast, computing, emit_as, held
+from graphir.converters.mxnet.exporting.ops.steps import cast, computing, emit_as, operand_dtype
 from graphir.decisions import DecisionKind
 from graphir.ops.base import normalize_axis
 from graphir.ops.resize import AspectPolicy, Coordinates, NearestMode, Resize, ResizeMode
@@ -261,9 +261,10 @@ def _open_factors(node: ExportNode[Resize]) -> dict[int, int]:
 def _export_repeats(node: ExportNode[Resize], factors: dict[int, int]) -> None:
     """UpSampling of images by one factor, else repeat along each axis."""
     data = node.entry(0)
+    is_image = node.rank() == 4 and set(factors) == set(IMAGE)
     if not factors:
         node.emit("_copy", data)
-    elif node.rank() == 4 and set(factors) == set(IMAGE) and len(set(factors.values())) == 1 and held(node).is_float:
+    elif is_image and len(set(factors.values())) == 1 and operand_dtype(node).is_float:
         node.emit("UpSampling", data, scale=factors[2], sample_type="nearest", num_args=1)
     else:
         *before, last = factors
@@ -286,7 +287,7 @@ def _export_nearest(node: ExportNode[Resize], resized: dict[int, Axis]) -> None:
     for axis, result in resized.items():
         indices = node.constant(nearest(result, op), DType.INT64, f"nearest{axis}")
         data = node.step("take", data, indices, suffix=f"taken{axis}", axis=axis, mode="clip")
-    node.bind(_extrapolated(node, data, resized, held(node)))
+    node.bind(_extrapolated(node, data, resized, operand_dtype(node)))
 
 
 def _extrapolated(node: ExportNode[Resize], data: Entry, resized: dict[int, Axis], dtype: DType) -> Entry:
@@ -313,7 +314,7 @@ def _is_bilinear(node: ExportNode[Resize], resized: dict[int, Axis]) -> bool:
         for result in resized.values()
     )
     plain = op.coordinates in BILINEAR and op.mode is ResizeMode.LINEAR and not op.antialias
-    return plain and exact and node.rank() == 4 and set(resized) <= set(IMAGE) and held(node).is_float
+    return plain and exact and node.rank() == 4 and set(resized) <= set(IMAGE) and operand_dtype(node).is_float
 
 
 def _export_bilinear(node: ExportNode[Resize]) -> None:
@@ -325,7 +326,9 @@ def _export_bilinear(node: ExportNode[Resize]) -> None:
 def _export_open_bilinear(node: ExportNode[Resize], is_open: bool) -> bool:
     """BilinearResize2D to the size of another image, or of an image of open size; whether it is that."""
     op = node.op
-    if op.coordinates not in BILINEAR or op.antialias or node.rank() != 4 or not held(node).is_float or not is_open:
+    if op.coordinates not in BILINEAR or op.antialias or node.rank() != 4 or not is_open:
+        return False
+    if not operand_dtype(node).is_float:
         return False
     aligned = BILINEAR[op.coordinates]
     like = _like(node)
@@ -371,7 +374,7 @@ def _like(node: ExportNode[Resize]) -> Entry | None:
 def _export_products(node: ExportNode[Resize], resized: dict[int, Axis]) -> None:
     """A FullyConnected of weights along each axis, which is brought to the end for it."""
     last, dtype = node.rank() - 1, computing(node)
-    data = cast(node, node.entry(0), held(node), dtype)
+    data = cast(node, node.entry(0), operand_dtype(node), dtype)
     for axis, result in sorted(resized.items(), reverse=True):
         weights = node.constant(matrix(result, node.op), dtype, f"weights{axis}")
         if axis != last:
@@ -380,7 +383,7 @@ def _export_products(node: ExportNode[Resize], resized: dict[int, Axis]) -> None
         data = node.step("FullyConnected", data, weights, suffix=f"resized{axis}", **attributes)
         if axis != last:
             data = node.step("SwapAxis", data, suffix=f"back{axis}", dim1=axis, dim2=last)
-    if not held(node).is_float:
+    if not operand_dtype(node).is_float:
         node.decide(DecisionKind.RESIZE, "interpolated integers lose their fraction")
     emit_as(node, _extrapolated(node, data, resized, dtype), dtype)
 

@@ -49,8 +49,8 @@ def _place(node: AnyNode, vectors: Entry, updates: Entry, sizes: tuple[int, ...]
     placed = node.step("scatter_nd", updates, vectors, suffix="placed", shape=sizes)
     ones = node.step("ones_like", updates, suffix="ones")
     written = node.step("scatter_nd", ones, vectors, suffix="written", shape=sizes)
-    held = node.export.carried(data)
-    node.emit("where", written, placed, node.export.raw(data), carried=held)
+    stored = node.export.carried(data)
+    node.emit("where", written, placed, node.export.raw(data), carried=stored)
 
 
 def _sizes(node: AnyNode, slot: int) -> tuple[int, ...]:
@@ -66,11 +66,11 @@ def _updates(node: ExportNode[Scatter]) -> Entry:
     arithmetic."""
     if node.op.reduction is not ir.Reduction.NONE:
         return node.entry(2)
-    updates, held = node.input(2), node.export.carried(node.input(0))
+    updates, stored = node.input(2), node.export.carried(node.input(0))
     entry = node.export.raw(updates)
-    if held is None or node.export.carried(updates) is held:
+    if stored is None or node.export.carried(updates) is stored:
         return entry
-    return node.export.cast(entry, held)
+    return node.export.cast(entry, stored)
 
 
 def export_scatter_nd(node: ExportNode[ir.ScatterND]) -> None:
@@ -112,14 +112,14 @@ def export_scatter_nd(node: ExportNode[ir.ScatterND]) -> None:
         _finish(node, node.step("elemwise_add", _wide(node, data, wide, "data"), result, suffix="sum"), wide, sizes)
         return
     reduce, combine = COMBINE[node.op.reduction]
-    held = _product_dtype(node)
-    data, updates = _wide(node, data, held, "data"), _wide(node, updates, held, "updates")
+    stored = _product_dtype(node)
+    data, updates = _wide(node, data, stored, "data"), _wide(node, updates, stored, "updates")
     hot = node.step("one_hot", flat, suffix="hot", depth=rows, dtype=DType.FLOAT32.value)
     hot = node.step("expand_dims", hot, suffix="hot", axis=2)
     updates = node.step("expand_dims", updates, suffix="updates", axis=1)
     spread = _spread(node, hot, updates, node.step("expand_dims", data, suffix="rest", axis=0), (total, rows, inner))
     result = node.step(reduce, spread, suffix="reduced", axis=0, keepdims=False)
-    _finish(node, node.step(combine, data, result, suffix="combined"), held, sizes)
+    _finish(node, node.step(combine, data, result, suffix="combined"), stored, sizes)
 
 
 def _check_size(node: ExportNode[Scatter], size: int) -> None:

@@ -32,13 +32,13 @@ def export_reshape(node: ExportNode[ir.Reshape]) -> None:
             node.emit("reshape_like", entry, node.export.raw(like), carried=carried)
             return
         node.refuse_unknown(wanted)
-    own = value.shape or ()
+    shape = value.shape or ()
     codes: list[int] = []
     for axis, size in enumerate(wanted.known.elements):
         if isinstance(size, int):
             codes.append(size)
         else:
-            codes.append(0 if axis < len(own) and own[axis] == size else -1)
+            codes.append(0 if axis < len(shape) and shape[axis] == size else -1)
     if codes.count(-1) > 1:
         node.refuse(f"its shape {list(wanted.known.elements)} leaves more than one size open")
     codes = codes or [1]
@@ -104,21 +104,21 @@ def export_expand(node: ExportNode[ir.Expand]) -> None:
             return
     if wanted is None:
         node.refuse("the shape of its result is unknown; state the inputs' shapes")
-    own = node.shape()
+    shape = node.shape()
     entry, carried = node.moved(0)
     if not wanted:
         node.export.bind(node.result, entry, carried)
         return
-    if len(own) < len(wanted):
-        codes = [dim if isinstance(dim, int) else -1 for dim in own]
+    if len(shape) < len(wanted):
+        codes = [dim if isinstance(dim, int) else -1 for dim in shape]
         if codes.count(-1) > 1:
             node.refuse(f"the sizes of {value.name} {value.type} are open")
-        entry = node.step("Reshape", entry, suffix="apart", shape=(*(1,) * (len(wanted) - len(own)), *codes))
+        entry = node.step("Reshape", entry, suffix="apart", shape=(*(1,) * (len(wanted) - len(shape)), *codes))
     if source is not None and source.shape == wanted:
         node.emit("broadcast_like", entry, node.export.raw(source), carried=carried)
         return
-    own = (*(1,) * (len(wanted) - len(own)), *own)
-    if any(not isinstance(dim, int) and kept != dim for dim, kept in zip(wanted, own, strict=True)):
+    shape = (*(1,) * (len(wanted) - len(shape)), *shape)
+    if any(not isinstance(dim, int) and kept != dim for dim, kept in zip(wanted, shape, strict=True)):
         node.refuse(f"its shape {node.result.type} is open")
     sizes = tuple(dim if isinstance(dim, int) else 0 for dim in wanted)
     node.emit("broadcast_to", entry, shape=sizes, carried=carried)

@@ -28,7 +28,7 @@ def is_used(node: AnyNode, slot: int) -> bool:
     return bool(value.uses) or node.export.graph.is_output(value)
 
 
-def held(node: AnyNode, slot: int = 0) -> DType:
+def operand_dtype(node: AnyNode, slot: int = 0) -> DType:
     """Return the dtype in which MXNet holds an operand."""
     return held_dtype(node.dtype(slot))
 
@@ -36,23 +36,23 @@ def held(node: AnyNode, slot: int = 0) -> DType:
 def computing(node: AnyNode) -> DType:
     """Return the dtype of floats in which to compute: float32 for float16, of which MXNet's CPU has neither products
     nor sums without loss, and for integers."""
-    return DType.FLOAT64 if held(node) is DType.FLOAT64 else DType.FLOAT32
+    return DType.FLOAT64 if operand_dtype(node) is DType.FLOAT64 else DType.FLOAT32
 
 
 def wide(node: AnyNode, slot: int) -> Entry:
     """Return an operand in the dtype in which to compute with the first one."""
-    return cast(node, node.entry(slot), held(node, slot), computing(node))
+    return cast(node, node.entry(slot), operand_dtype(node, slot), computing(node))
 
 
-def cast(node: AnyNode, entry: Entry, own: DType, wanted: DType) -> Entry:
+def cast(node: AnyNode, entry: Entry, source: DType, wanted: DType) -> Entry:
     """Return the entry in another dtype, itself if it has that."""
-    return entry if own is wanted else node.export.cast(entry, wanted)
+    return entry if source is wanted else node.export.cast(entry, wanted)
 
 
-def emit_as(node: AnyNode, entry: Entry, own: DType, slot: int = 0) -> None:
+def emit_as(node: AnyNode, entry: Entry, source: DType, slot: int = 0) -> None:
     """Say that an entry, brought to the dtype of a result, is that result."""
     wanted = node.node.outputs[slot].dtype
-    if wanted is None or held_dtype(wanted) is own:
+    if wanted is None or held_dtype(wanted) is source:
         node.bind(entry, slot)
     elif slot == 0:
         emit_first(node, "Cast", entry, dtype=held_dtype(wanted).value)

@@ -171,7 +171,7 @@ def import_amp_multicast(node: ImportNode) -> Sequence[Value]:
     if not floats:
         return values
     if node.attrs["cast_narrow"]:
-        dtype = min(reversed(floats), key=lambda found: found.bits)
+        dtype = min(reversed(floats), key=lambda result: result.bits)
     else:
         first = values[0].dtype
         assert first is not None

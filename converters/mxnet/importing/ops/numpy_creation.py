@@ -30,7 +30,7 @@ def optional_integer(node: ImportNode, name: str) -> int | None:
 
 
 def import_arange(node: ImportNode) -> Value:
-    """start, start + step, ... before stop, possibly nothing; without stop from 0 to start."""
+    """Return start, start + step, ... below stop; the result may be empty. Without stop, count from 0 to start."""
     attrs = node.attrs
     start, stop = (0.0, attrs["start"]) if attrs["stop"] is None else (attrs["start"], attrs["stop"])
     step = attrs["step"]
@@ -103,11 +103,11 @@ def window(*weights: float) -> ImportFunction:
         if count <= 1:
             return as_constant(node, np.ones(max(count, 0), dtype))
         turn = np.float32(2 * np.float32(np.pi)) * np.arange(count, dtype=np.float32)
-        held = np.array(weights).astype(dtype)
-        result = np.full(count, held[0])
+        stored = np.array(weights).astype(dtype)
+        result = np.full(count, stored[0])
         for turns in range(1, len(weights)):
             angle = turn * np.float32(turns) / np.float32(count - 1)
-            part = (held[turns] * np.cos(angle.astype(np.float64) if dtype == np.float64 else angle)).astype(dtype)
+            part = (stored[turns] * np.cos(angle.astype(np.float64) if dtype == np.float64 else angle)).astype(dtype)
             result = result - part if turns % 2 else result + part
         return as_constant(node, result.astype(dtype))
 

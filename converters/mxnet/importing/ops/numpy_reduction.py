@@ -167,13 +167,13 @@ def count_like(node: ImportNode, data: Value, result: Value, axes: Axes, less: i
     sizes = [static_size(data, axis) for axis in (range(node.rank(data)) if axes is None else axes)]
     if None in sizes:
         if axes is None:
-            found = node.step(Size(), data, suffix="count")
+            outcome = node.step(Size(), data, suffix="count")
         else:
             chosen = node.step(Gather(axis=0), node.step(Shape(), data), node.vector(axes), suffix="sizes")
-            found = node.step(ir.ReduceProd(keepdims=False), chosen, suffix="count")
+            outcome = node.step(ir.ReduceProd(keepdims=False), chosen, suffix="count")
         if less:
-            found = node.step(ew.Sub(), found, node.constant(less, DType.INT64), suffix="count")
-        return node.cast(found, dtype)
+            outcome = node.step(ew.Sub(), outcome, node.constant(less, DType.INT64), suffix="count")
+        return node.cast(outcome, dtype)
     number = math.prod(size for size in sizes if size is not None) - less
     if converted(number, dtype) == 0 and not dtype.is_float:
         node.refuse(f"a division by {number} in {dtype}, where it is 0; MXNet ends there")

@@ -74,7 +74,7 @@ class Windows:
 
 
 def import_pooling(node: ImportNode) -> Value:
-    """Pooling: data (N, C, D...) in any layout; max, avg, sum and lp; conventions valid, full and same; global."""
+    """Return the pooled data (N, C, D...), of any layout: max, avg, sum or lp; valid, full or same; local or global."""
     attrs = node.attrs
     kernel = attrs["kernel"] or ()
     layout = attrs.get("layout")

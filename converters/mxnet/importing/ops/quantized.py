@@ -80,17 +80,17 @@ def import_quantize(node: ImportNode) -> Sequence[Value]:
 
 def import_quantize_v2(node: ImportNode) -> Sequence[Value]:
     """Real numbers by the calibrated range, or by that of the data themselves; quantized ones stay."""
-    dtype, found = _wanted_dtype(node), calibrated(node)
+    dtype, outcome = _wanted_dtype(node), calibrated(node)
     data = node.input(0)
     if data.dtype in (DType.INT8, DType.UINT8):
         byte_dtype(node, 0, dtype)
         whole = single(SPANS[dtype])
-        low, high = found or (single(0.0) if dtype is DType.UINT8 else -whole, whole)
+        low, high = outcome or (single(0.0) if dtype is DType.UINT8 else -whole, whole)
         return [data, as_end(node, low), as_end(node, high)]
     data = _real_data(node)
-    low, high = found or own_ends(node, data)
+    low, high = outcome or own_ends(node, data)
     reach = magnitude(node, low, high)
-    if found is None:  # the least element is half a step from the next number: as MXNet, multiply before rounding
+    if outcome is None:  # the least element is half a step from the next number: as MXNet, multiply before rounding
         factor = apply(node, Div(), single(SPANS[dtype]), some_magnitude(node, low, high))
         scaled = node.step(Mul(), data, held(node, factor), suffix="scaled")
         if dtype is DType.INT8:  # 0 times infinity, as the largest int8: what it stands for is 0 again
@@ -113,15 +113,15 @@ def import_dequantize(node: ImportNode) -> Value:
 
 def import_requantize(node: ImportNode) -> Sequence[Value]:
     """int32 as int8 or uint8, by the calibrated range or by that of the numbers themselves."""
-    dtype, found = _wanted_dtype(node), calibrated(node)
+    dtype, outcome = _wanted_dtype(node), calibrated(node)
     data = node.input(0)
     byte_dtype(node, 0, DType.INT32)
     stands = node.importer.reals.get(data)
     if stands is None:
         reach = magnitude(node, end(node, node.input(1)), end(node, node.input(2)))
         stands = real(node, data, DType.INT32, step_of(node, reach, WIDEST))
-    if found is not None:
-        whole: Known = magnitude(node, *found)
+    if outcome is not None:
+        whole: Known = magnitude(node, *outcome)
     else:
         whole = node.step(ReduceMax(keepdims=False), node.step(Abs(), stands, suffix="magnitudes"), suffix="reach")
     result = quantized(node, stands, dtype, step_of(node, whole, LARGEST[dtype]))
@@ -158,8 +158,8 @@ def import_quantized_batch_norm(node: ImportNode) -> Sequence[Value]:
     """Scale and shift of each channel; uint8 becomes int8 first. MXNet's kernel adds eps to a variance of 1 again.
 
     It takes axis 1 for the channels, whatever `axis` says, which only says how many they are."""
-    attrs, found = node.attrs, calibrated(node)
-    if found is None:
+    attrs, outcome = node.attrs, calibrated(node)
+    if outcome is None:
         node.refuse("it has no calibrated range (min_calib_range, max_calib_range): MXNet refuses it too")
     if attrs["eps"] < 0:
         node.refuse(f"eps {attrs['eps']}: variances below it have no root, of which MXNet makes numbers all the same")
@@ -182,9 +182,9 @@ def import_quantized_batch_norm(node: ImportNode) -> Sequence[Value]:
     stands = real(node, data, DType.INT8, step_of(node, reach, SPANS[DType.INT8]), suffix="real")
     scaled = node.step(Mul(), stands, _along(node, slope, behind), suffix="scaled")
     moved = node.step(Add(), scaled, _along(node, shift, behind), suffix="moved")
-    whole = magnitude(node, *found)
+    whole = magnitude(node, *outcome)
     result = quantized(node, moved, DType.INT8, step_of(node, whole, SPANS[DType.INT8]))
-    return [result, as_end(node, found[0]), as_end(node, found[1])]
+    return [result, as_end(node, outcome[0]), as_end(node, outcome[1])]
 
 
 def _along(node: ImportNode, vector: Known, behind: int) -> Value:
@@ -215,23 +215,23 @@ def import_quantized_concat(node: ImportNode) -> Sequence[Value]:
 def import_quantized_add(node: ImportNode) -> Sequence[Value]:
     """Return the sum in the calibrated range: uint8 if both operands are, else int8. Without a range int32."""
     node.same_shapes(node.input(0), node.input(1))
-    dtypes, found = [byte_dtype(node, 0), byte_dtype(node, 1)], calibrated(node)
+    dtypes, outcome = [byte_dtype(node, 0), byte_dtype(node, 1)], calibrated(node)
     alike = dtypes[0] is dtypes[1]
-    if found is None and not alike:
+    if outcome is None and not alike:
         node.refuse("without a calibrated range MXNet cuts an uint8 operand beside an int8 one off at 127 of 2^31")
     reaches = [magnitude(node, end(node, node.input(slot)), end(node, node.input(slot + 1))) for slot in (2, 4)]
     steps = [step_of(node, reach, SPANS[own]) for reach, own in zip(reaches, dtypes, strict=True)]
     dtype = dtypes[0] if alike else DType.INT8
     largest = apply(node, Add(), *reaches)
-    whole = largest if found is None else magnitude(node, *found)
-    step = step_of(node, whole, WIDEST if found is None else SPANS[dtype])
+    whole = largest if outcome is None else magnitude(node, *outcome)
+    step = step_of(node, whole, WIDEST if outcome is None else SPANS[dtype])
     parts = [real(node, node.input(slot), dtypes[slot], steps[slot], suffix=f"part{slot}") for slot in (0, 1)]
     if not alike:
         slot = dtypes.index(DType.UINT8)
         parts[slot] = real(node, quantized(node, parts[slot], dtype, step, "as_int8"), dtype, step, suffix="rounded")
     total = node.step(Add(), *parts, suffix="sum")
-    if found is not None:
-        return [quantized(node, total, dtype, step), as_end(node, found[0]), as_end(node, found[1])]
+    if outcome is not None:
+        return [quantized(node, total, dtype, step), as_end(node, outcome[0]), as_end(node, outcome[1])]
     counts = node.step(Div(), total, held(node, step), suffix="counts")
     limited = node.step(Clip(), counts, node.constant(-(2.0**31), DType.FLOAT32), node.constant(MOST, DType.FLOAT32))
     result = cut(node, limited, rounded=True)
@@ -262,9 +262,9 @@ def import_quantized_mul(node: ImportNode) -> Sequence[Value]:
     if is_real:
         return [node.emit(Mul(), numbers, held(node, scale))]
     assert result is not None
-    made = cut(node, node.step(Mul(), numbers, held(node, scale), suffix="scaled"), rounded=False)
+    outcome = cut(node, node.step(Mul(), numbers, held(node, scale), suffix="scaled"), rounded=False)
     node.decide(DecisionKind.QUANTIZATION, "MXNet cuts the product and lets it wrap around beyond int8; so it is here")
-    return [node.emit(Cast(DType.INT8), held(node, made)), as_end(node, result[0]), as_end(node, result[1])]
+    return [node.emit(Cast(DType.INT8), held(node, outcome)), as_end(node, result[0]), as_end(node, result[1])]
 
 
 def import_quantized_embedding(node: ImportNode) -> Sequence[Value]:

@@ -98,8 +98,8 @@ def _placed(node: ImportNode, data: Value, places: Places, size: int) -> Value:
     table, mask = np.zeros(size * size, np.int64), np.zeros(size * size, np.bool_)
     table[places], mask[places] = np.arange(len(places)), True
     spread = node.step(Gather(-1), data, node.constant(table, DType.INT64), suffix="spread")
-    held = node.constant(mask, DType.BOOL)
-    kept = node.step(Where(), held, spread, node.scalar_like(data, 0.0), suffix="kept")
+    stored = node.constant(mask, DType.BOOL)
+    kept = node.step(Where(), stored, spread, node.scalar_like(data, 0.0), suffix="kept")
     return node.emit(Reshape(), kept, node.vector([0] * (node.rank(data) - 1) + [size, size]))
 
 
@@ -158,8 +158,8 @@ def triangle(node: ImportNode, data: Value, lower: bool) -> Value:
     size = square_size(node, data)
     node.charge(size * size, "the places of a triangle")
     mask = np.tri(size, dtype=np.bool_)
-    held = node.constant(mask if lower else mask.T, DType.BOOL)
-    return node.step(Where(), held, data, node.scalar_like(data, 0.0), suffix="triangle")
+    stored = node.constant(mask if lower else mask.T, DType.BOOL)
+    return node.step(Where(), stored, data, node.scalar_like(data, 0.0), suffix="triangle")
 
 
 def import_trmm(node: ImportNode) -> Value:

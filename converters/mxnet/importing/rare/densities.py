@@ -67,8 +67,8 @@ def _with_sample_axes(node: ImportNode, sample: Value, parameters: Sequence[Valu
     return result
 
 
-def _finish(node: ImportNode, found: Value, dtype: DType) -> Value:
-    return node.emit(ir.Cast(dtype) if found.dtype is not dtype else ir.Identity(), found)
+def _finish(node: ImportNode, result: Value, dtype: DType) -> Value:
+    return node.emit(ir.Cast(dtype) if result.dtype is not dtype else ir.Identity(), result)
 
 
 def density(logarithm: Density, plain: Plain | None = None, *, exact: bool = False) -> ImportFunction:

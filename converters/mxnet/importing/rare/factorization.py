@@ -199,9 +199,9 @@ def _pseudo_inverse(node: ImportNode, data: Value, cutoff: Value) -> Value:
         node.refuse(f"{data.name} is {data.type}, expected matrices")
     left, lengths, right = node.steps(SVD(), turned(node, data) if rows > columns else data)
     largest = node.step(ReduceMax(), lengths, node.vector([-1]), suffix="largest")
-    held = node.step(Greater(), lengths, node.step(Mul(), largest, cutoff, suffix="least"), suffix="held")
+    stored = node.step(Greater(), lengths, node.step(Mul(), largest, cutoff, suffix="least"), suffix="held")
     one, zero = node.scalar_like(data, 1.0), node.scalar_like(data, 0.0)
-    inverse = node.step(Where(), held, node.step(Div(), one, lengths), zero, suffix="inverse")
+    inverse = node.step(Where(), stored, node.step(Div(), one, lengths), zero, suffix="inverse")
     scaled_left = node.step(Mul(), left, node.step(Unsqueeze(), inverse, node.vector([-2])), suffix="scaled")
     if rows > columns:
         return node.emit(MatMul(), scaled_left, right)

@@ -188,8 +188,8 @@ def _by_places(node: ImportNode, data: Value, rows: Axis, columns: Axis) -> Valu
             f"channels from {channels // 4 * 4} on are taken from the image as the others are; OpenCV, by which MXNet "
             "resizes, copies bytes by fours and leaves them undefined",
         )
-    held = node.step(Gather(rows.axis), data, _nearest(node, rows), suffix="rows")
-    return node.emit(Gather(columns.axis), held, _nearest(node, columns))
+    stored = node.step(Gather(rows.axis), data, _nearest(node, rows), suffix="rows")
+    return node.emit(Gather(columns.axis), stored, _nearest(node, columns))
 
 
 def _nearest(node: ImportNode, axis: Axis) -> Value:

@@ -89,8 +89,8 @@ def import_mask_like(node: ImportNode) -> Value:
     score, dilation, valid = _floats(node, 0), _numbers(node, 1), _numbers(node, 2)
     indices, own = _places(node, axis_size(node, score, 1), dilation)
     limit = node.step(Unsqueeze(), valid, node.vector([1, 2, 3]), suffix="limit")
-    held = _inside(node, indices, limit)
-    both = node.step(ew.And(), held, node.step(ew.Less(), own, limit), suffix="both")
+    stored = _inside(node, indices, limit)
+    both = node.step(ew.And(), stored, node.step(ew.Less(), own, limit), suffix="both")
     ordered = node.step(Transpose((0, 2, 1, 3)), both, suffix="ordered")
     return node.emit(ew.Cast(SINGLE), ordered)
 

@@ -167,8 +167,8 @@ def _powers(node: ImportNode, places: Value, dtype: DType, count: int) -> Value:
     numbers = np.array([1 << index for index in range(count)], np.uint64).astype(dtype.numpy())
     wide = node.step(ir.Cast(DType.INT64), places, suffix="places")
     least, most = node.constant(0, DType.INT64), node.constant(count - 1, DType.INT64)
-    held = node.step(ir.Min(), node.step(ir.Max(), wide, least), most, suffix="held")
-    return node.step(Gather(), node.graph.constant(numbers), held, suffix="powers")
+    stored = node.step(ir.Min(), node.step(ir.Max(), wide, least), most, suffix="held")
+    return node.step(Gather(), node.graph.constant(numbers), stored, suffix="powers")
 
 
 def _within(node: ImportNode, places: Value, count: int) -> Value:
@@ -198,14 +198,14 @@ def import_digamma(node: ImportNode) -> Value:
     zero, one = node.constant(0.0, DType.FLOAT64), node.constant(1.0, DType.FLOAT64)
     low = node.step(ir.LessOrEqual(), x, zero, suffix="low")
     positive = node.step(ir.Where(), low, node.step(ir.Sub(), one, x, suffix="mirrored"), x, suffix="positive")
-    found = _of_positive(node, positive)
+    outcome = _of_positive(node, positive)
     whole = node.step(ir.Round(), x, suffix="whole")
     turn = node.step(ir.Mul(), node.step(ir.Sub(), x, whole), node.constant(math.pi, DType.FLOAT64), suffix="turn")
     mirror = node.step(ir.Div(), node.constant(math.pi, DType.FLOAT64), node.step(ir.Tan(), turn), suffix="mirror")
-    below = node.step(ir.Sub(), found, mirror, suffix="below")
+    below = node.step(ir.Sub(), outcome, mirror, suffix="below")
     pole = node.step(ir.And(), low, node.step(ir.Equal(), x, whole), suffix="pole")
     below = node.step(ir.Where(), pole, node.constant(math.inf, DType.FLOAT64), below, suffix="with_poles")
-    result = node.step(ir.Where(), low, below, found, suffix="digamma")
+    result = node.step(ir.Where(), low, below, outcome, suffix="digamma")
     return node.emit(ir.Cast(data.dtype or DType.FLOAT32), result)
 
 

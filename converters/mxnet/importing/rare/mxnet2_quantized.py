@@ -58,8 +58,8 @@ def _rounded(node: ImportNode, data: Value, largest: Value) -> Value:
     scaled = node.step(ew.Mul(), data, factor, suffix="scaled")
     low, high = node.constant(-LARGEST, SINGLE), node.constant(LARGEST, SINGLE)
     whole = node.step(ew.Clip(), node.step(ew.Round(), scaled), low, high, suffix="whole")
-    held = node.step(ew.Less(), node.step(ew.Abs(), scaled), node.constant(2.0**31, SINGLE), suffix="held")
-    return node.cast(node.step(ew.Where(), held, whole, low), DType.INT8, suffix="int8")
+    stored = node.step(ew.Less(), node.step(ew.Abs(), scaled), node.constant(2.0**31, SINGLE), suffix="held")
+    return node.cast(node.step(ew.Where(), stored, whole, low), DType.INT8, suffix="int8")
 
 
 def import_prepare_data(node: ImportNode) -> Value:

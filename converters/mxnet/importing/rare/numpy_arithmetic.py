@@ -184,24 +184,16 @@ def import_lcm_scalar(node: ImportNode) -> Value:
     return lcm(node, *operands(node))
 
 
-def _is_float(dtype: DType) -> bool:
-    return dtype.is_float
-
-
 def _is_number(dtype: DType) -> bool:
     return dtype is not DType.BOOL
 
 
-def _is_whole(dtype: DType) -> bool:
-    return not dtype.is_float
-
-
 IMPORTS: dict[str, ImportFunction] = {
-    "_npi_arctan2": of_tensors(arctan2, _is_float, "floats"),
+    "_npi_arctan2": of_tensors(arctan2, lambda dtype: dtype.is_float, "floats"),
     "_npi_arctan2_scalar": of_scalar(arctan2),
     "_npi_copysign": of_tensors(copysign, _is_number, "numbers"),
     "_npi_copysign_scalar": of_scalar(copysign),
-    "_npi_lcm": of_tensors(lcm, _is_whole, "integers and bool"),
+    "_npi_lcm": of_tensors(lcm, lambda dtype: not dtype.is_float, "integers and bool"),
     "_npi_lcm_scalar": import_lcm_scalar,
     "_npi_ldexp": of_tensors(ldexp, _is_number, "numbers"),
     "_npi_ldexp_scalar": of_scalar(ldexp),

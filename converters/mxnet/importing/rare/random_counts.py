@@ -121,8 +121,8 @@ def of_inputs(sampler: Sampler) -> ImportFunction:
     return import_of_inputs
 
 
-def _finish(node: ImportNode, found: Value, dtype: DType) -> Value:
-    return node.emit(ir.Cast(dtype) if found.dtype is not dtype else ir.Identity(), found)
+def _finish(node: ImportNode, result: Value, dtype: DType) -> Value:
+    return node.emit(ir.Cast(dtype) if result.dtype is not dtype else ir.Identity(), result)
 
 
 def import_shuffle(node: ImportNode) -> Value:

@@ -100,9 +100,9 @@ def _wide(node: ImportNode) -> DType:
     return DOUBLE if _result_dtype(node) is DOUBLE else SINGLE
 
 
-def _finish(node: ImportNode, found: Value) -> Value:
+def _finish(node: ImportNode, result: Value) -> Value:
     dtype = _result_dtype(node)
-    return node.emit(ir.Cast(dtype) if found.dtype is not dtype else ir.Identity(), found)
+    return node.emit(ir.Cast(dtype) if result.dtype is not dtype else ir.Identity(), result)
 
 
 def by_inverse(*names: str, inverse: Inverse) -> ImportFunction:
@@ -158,7 +158,7 @@ def _exponential(steps: NodeMaker, even: Value) -> Value:
 
 
 def exponential(steps: NodeMaker, even: Value, parameters: Sequence[Value]) -> Value:
-    """-scale log(u)."""
+    """Return exponential samples: -scale log(u), where u is uniform."""
     return steps.mul(_exponential(steps, even), parameters[0])
 
 

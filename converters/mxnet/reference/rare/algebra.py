@@ -57,8 +57,8 @@ def _triangle(attrs: Attributes, size: int) -> tuple[Array, Array]:
     offset = attrs.get("offset", 0)
     below = attrs.get("lower", True) if offset == 0 else offset < 0
     major, minor = np.divmod(np.arange(size * size), size)
-    held = minor - major <= -abs(offset)
-    return (major[held], minor[held]) if below else (minor[held], major[held])
+    stored = minor - major <= -abs(offset)
+    return (major[stored], minor[stored]) if below else (minor[stored], major[stored])
 
 
 def extracttrian(attrs: Attributes, data: Array) -> Array:

@@ -19,8 +19,8 @@ from graphir.converters.mxnet.reference.rare.algebra import require_pair, requir
 
 def _mirrored(data: Array, lower: bool) -> Array:
     """Return the symmetric matrices of which a triangle is given, in float64."""
-    held = triangle(data.astype(np.float64), lower)
-    return np.asarray(held + np.swapaxes(held, -1, -2) - held * np.eye(data.shape[-1]))
+    stored = triangle(data.astype(np.float64), lower)
+    return np.asarray(stored + np.swapaxes(stored, -1, -2) - stored * np.eye(data.shape[-1]))
 
 
 def potrf(attrs: Attributes, data: Array) -> Array:

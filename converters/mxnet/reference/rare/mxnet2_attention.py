@@ -1,4 +1,4 @@
-"""Attention in a sliding window, which MXNet has since 2.0, in numpy."""
+"""Sliding-window attention of MXNet 2.0 in numpy."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy as np
 from graphir.converters.mxnet.reference.contract import Array, Attributes, Reference, require
 
 
-def _columns(attrs: Attributes, dilation: Array) -> Iterator[tuple[int, int, int]]:
-    """Head, column of the window and its distance from the place."""
+def _window_columns(attrs: Attributes, dilation: Array) -> Iterator[tuple[int, int, int]]:
+    """Yield each head, each column of its window, and the column's offset from the query."""
     width = int(attrs["w"])
-    for head, apart in enumerate(dilation):
+    for head, step in enumerate(dilation):
         for column in range(2 * width + 1 if attrs["symmetric"] else width + 1):
-            yield head, column, (column - width) * int(apart)
+            yield head, column, (column - width) * int(step)
 
 
-def _check(dilation: Array, *floats: Array) -> None:
-    require(all(each.dtype == np.float32 for each in floats), "operands that are not float32")
+def _check_dtypes(dilation: Array, *floats: Array) -> None:
+    require(all(array.dtype == np.float32 for array in floats), "operands that are not float32")
     require(dilation.dtype == np.int32, f"dilation of {dilation.dtype}")
 
 
@@ -27,40 +27,40 @@ def _width(attrs: Attributes) -> int:
 
 
 def score(attrs: Attributes, query: Array, key: Array, dilation: Array) -> Array:
-    """Return each query times the keys in its window."""
-    _check(dilation, query, key)
+    """Return the products of each query (N, length, heads, size) and the keys in its window."""
+    _check_dtypes(dilation, query, key)
     length = query.shape[1]
     result = np.zeros((*query.shape[:3], _width(attrs)), np.float32)
-    for head, column, apart in _columns(attrs, dilation):
-        first, last = max(0, -apart), min(length, length - apart)
+    for head, column, offset in _window_columns(attrs, dilation):
+        first, last = max(0, -offset), min(length, length - offset)
         if first < last:
-            products = query[:, first:last, head] * key[:, first + apart : last + apart, head]
+            products = query[:, first:last, head] * key[:, first + offset : last + offset, head]
             result[:, first:last, head, column] = products.sum(-1)
     return result
 
 
 def context(attrs: Attributes, weights: Array, value: Array, dilation: Array) -> Array:
-    """Return the values in each window, weighted."""
-    _check(dilation, weights, value)
+    """Return the weighted sum of the values in each window."""
+    _check_dtypes(dilation, weights, value)
     length = value.shape[1]
     result = np.zeros(value.shape, np.float32)
-    for head, column, apart in _columns(attrs, dilation):
-        first, last = max(0, -apart), min(length, length - apart)
+    for head, column, offset in _window_columns(attrs, dilation):
+        first, last = max(0, -offset), min(length, length - offset)
         if first < last:
             factor = weights[:, first:last, head, column, None]
-            result[:, first:last, head] += factor * value[:, first + apart : last + apart, head]
+            result[:, first:last, head] += factor * value[:, first + offset : last + offset, head]
     return result
 
 
 def mask_like(attrs: Attributes, weights: Array, dilation: Array, valid: Array) -> Array:
-    """1 where both places are below the valid length."""
-    _check(dilation, weights)
+    """Return 1 where the query and the key are both below the valid length, else 0."""
+    _check_dtypes(dilation, weights)
     require(valid.dtype == np.int32, f"valid_length of {valid.dtype}")
-    own = np.arange(weights.shape[1])
+    positions = np.arange(weights.shape[1])
     result = np.zeros_like(weights)
-    for head, column, apart in _columns(attrs, dilation):
+    for head, column, offset in _window_columns(attrs, dilation):
         limit = valid[:, None]
-        result[:, :, head, column] = (own < limit) & (own + apart >= 0) & (own + apart < limit)
+        result[:, :, head, column] = (positions < limit) & (positions + offset >= 0) & (positions + offset < limit)
     return result
 
 

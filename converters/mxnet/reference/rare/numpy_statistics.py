@@ -69,17 +69,17 @@ def average(attrs: Attributes, data: Array, *weights: Array) -> Array | tuple[Ar
         scale = as_c(_elements(data, axes), data.dtype)
         summed = total(np.sum, plain, data, data.dtype)
     else:
-        (held,) = weights
-        require(held.dtype == data.dtype, f"weights of {held.dtype} for {data.dtype}")
-        if held.shape == data.shape:
-            scale = total(np.sum, plain, held, data.dtype)
+        (stored,) = weights
+        require(stored.dtype == data.dtype, f"weights of {stored.dtype} for {data.dtype}")
+        if stored.shape == data.shape:
+            scale = total(np.sum, plain, stored, data.dtype)
         else:
-            fits = held.ndim == 1 and attrs.get("axis") is not None and len(axes) == 1
-            require(fits and held.shape[0] == data.shape[axes[0]], f"weights {held.shape} for {data.shape}")
-            scale = total(np.sum, {}, held, data.dtype)
-            held = held.reshape([-1 if axis == axes[0] else 1 for axis in range(data.ndim)])
+            fits = stored.ndim == 1 and attrs.get("axis") is not None and len(axes) == 1
+            require(fits and stored.shape[0] == data.shape[axes[0]], f"weights {stored.shape} for {data.shape}")
+            scale = total(np.sum, {}, stored, data.dtype)
+            stored = stored.reshape([-1 if axis == axes[0] else 1 for axis in range(data.ndim)])
         with np.errstate(all="ignore"):
-            summed = total(np.sum, plain, data * held, data.dtype)
+            summed = total(np.sum, plain, data * stored, data.dtype)
     with np.errstate(all="ignore"):
         result = np.asarray(divide(summed, scale)).astype(data.dtype)
     return (result, scale) if attrs.get("returned") else result

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from graphir.converters.tensorflow.importing.context import ImportFunction, ImportNode
-from graphir.converters.tensorflow.importing.sizes import Count, as_vector, length_of, rows_of, size_at
+from graphir.converters.tensorflow.importing.sizes import as_vector, length_of, rows_of, size_at
 from graphir.decisions import DecisionKind
 from graphir.graph import Value
 from graphir.ops import elementwise as ew
@@ -241,14 +241,10 @@ def _combine_rows(node: ImportNode, kind: str, data: Value, ids: Value, count: V
     if not (dtype.is_float or dtype.is_integer):
         node.refuse(f"segments of {dtype}; TensorFlow combines numbers")
     start = node.constant(_neutral_element(dtype, reduction), dtype)
-    sizes = [count, *_row_sizes(node, data)]
+    sizes = [count, *[size_at(node, data, axis) for axis in range(1, node.rank(data))]]
     filled = node.step(Expand(), start, as_vector(node, sizes), suffix="start")
     vectors = node.step(Unsqueeze(), ids, node.vector([1]), suffix="vectors")
     return node.step(ScatterND(reduction), filled, vectors, data, suffix="combined")
-
-
-def _row_sizes(node: ImportNode, data: Value) -> Sequence[Count]:
-    return [size_at(node, data, axis) for axis in range(1, node.rank(data))]
 
 
 def _reduce_segments(node: ImportNode, kind: str, data: Value, ids: Value, count: Value) -> Value:
