@@ -106,7 +106,7 @@ def cost(
 
 def sample_work(graph: Graph) -> int:
     """Return the multiply-accumulates of a run in which each open size is 1; what is not known counts 1."""
-    return _size(kept(Counting(graph, sizes(None)).graph(graph, "").macs))
+    return _size(kept(Counting(graph, element_counts(None)).graph(graph, "").macs))
 
 
 def _operators(total: Tally) -> tuple[OperatorCost, ...]:
