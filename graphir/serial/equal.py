@@ -107,12 +107,19 @@ def same_tensor(left: Tensor, right: Tensor) -> bool:
         return True
     if left.dtype is DType.STRING:
         return bool(left.numpy().tolist() == right.numpy().tolist())
-    return all(_same_bytes(a, b) for a, b in zip_longest(left.chunks(), right.chunks(), fillvalue=b""))
+    return _same_pieces(left.chunks(), right.chunks())
 
 
-def _same_bytes(left: memoryview | bytes, right: memoryview | bytes) -> bool:
-    """Return whether two buffers are equal. Bytes and arrays are compared at the speed of memory, memory views one
-    element after the other."""
-    if isinstance(left, bytes) and isinstance(right, bytes):
-        return left == right
-    return bool(np.array_equal(np.frombuffer(left, np.uint8), np.frombuffer(right, np.uint8)))
+def _same_pieces(left: Iterator[memoryview | bytes], right: Iterator[memoryview | bytes]) -> bool:
+    """Return whether two runs of pieces are the same bytes, wherever each is cut: files and converted elements come in
+    pieces of other sizes."""
+    ours = theirs = np.empty(0, np.uint8)
+    while True:
+        ours = ours if ours.size else np.frombuffer(next(left, b""), np.uint8)
+        theirs = theirs if theirs.size else np.frombuffer(next(right, b""), np.uint8)
+        size = min(ours.size, theirs.size)
+        if not size:
+            return ours.size == theirs.size
+        if not np.array_equal(ours[:size], theirs[:size]):
+            return False
+        ours, theirs = ours[size:], theirs[size:]

@@ -98,3 +98,15 @@ def test_what_is_known_to_be_the_same_is_not_read_again(tmp_path: Path, monkeypa
     assert prints.number(first) == prints.number(other)
     monkeypatch.setattr(Tensor, "chunks", lambda tensor: pytest.fail("the bytes are read"))
     assert prints.same(first, other)
+
+
+@pytest.mark.parametrize("changed", [False, True])
+def test_tensors_that_come_in_pieces_of_other_sizes_are_compared_as_one_run_of_bytes(
+    tmp_path: Path, changed: bool
+) -> None:
+    elements = np.arange(600_001, dtype=np.float32) % 2048
+    stored = elements.astype(np.float16)
+    stored[-1] += np.float16(changed)
+    (tmp_path / "halves").write_bytes(stored.tobytes())
+    converted = Tensor.of(elements).converted(DType.FLOAT16)
+    assert same_tensor(converted, Tensor.at(tmp_path / "halves", 0, DType.FLOAT16, (600_001,))) is not changed
