@@ -21,8 +21,7 @@ from graphir.converters.mxnet.mx.ndarray import array as nd_array
 from graphir.converters.mxnet.mx.refusals import refused_name
 
 DOWNLOADS = (
-    "download_model get_bz2_data get_cifar10 get_mnist get_mnist_iterator get_mnist_pkl get_mnist_ubyte "
-    "get_zip_data get_im2rec_path"
+    "download_model get_bz2_data get_cifar10 get_mnist get_mnist_iterator get_mnist_pkl get_mnist_ubyte get_zip_data"
 )
 TRAINING = (
     "check_consistency check_gluon_hybridize_consistency check_numeric_gradient check_speed check_symbolic_backward "
@@ -319,6 +318,16 @@ def download(
     return utils.download(url, os.path.join(dirname or "", fname or url.split("/")[-1]))
 
 
+def get_im2rec_path(home_env: str = "MXNET_HOME") -> str:
+    """Return the path of im2rec.py below the folder that a variable names. Raises OSError where it is not."""
+    home = os.environ.get(home_env, os.path.dirname(__file__))
+    for folder in ((), ("..", "..")):
+        path = os.path.join(home, *folder, "tools", "im2rec.py")
+        if os.path.isfile(path):
+            return path
+    raise OSError("Could not find path to tools/im2rec.py")
+
+
 def __getattr__(name: str) -> Any:
     if name in DOWNLOADS.split():
         hint = "nothing is downloaded here: put the file on the disk and read it"
@@ -348,6 +357,7 @@ __all__ = [
     "download",
     "environment",
     "get_atol",
+    "get_im2rec_path",
     "get_rtol",
     "get_tols",
     "list_gpus",

@@ -296,3 +296,37 @@ net = Net(); net.hybridize(); print(net(mx.nd.ones(2)).asnumpy().tolist())
 net.factor = 3; print(net(mx.nd.ones(2)).asnumpy().tolist())
 net._clear_cached_op(); print(net(mx.nd.ones(2)).asnumpy().tolist())
 """)
+
+script("transforms_of_color", """
+import random
+import mxnet as mx
+import numpy as np
+from mxnet.gluon.data.vision import transforms as T
+image = mx.image.imread('smooth.png')
+for dtype in ('uint8', 'float32'):
+    x = image.astype(dtype)
+    for kind in (T.RandomBrightness, T.RandomContrast, T.RandomSaturation, T.RandomHue):
+        for factor in (0.13, 0.7, 1, 1.4):
+            t = kind(0); t._args = factor, factor
+            y = t(x).asnumpy().astype('float64'); print(kind.__name__, factor, t(x).dtype.__name__, y.shape, y.mean((0, 1)).round(1).tolist(), [] if kind is T.RandomHue and dtype == 'uint8' else y[3, ::9].round(1).tolist())
+    print((T.RandomLighting(0)(x) - x).asnumpy().any(), T.RandomColorJitter(1e-9, 1e-9, 1e-9)(x.astype('float32')).asnumpy().astype('float64').mean((0, 1)).round(1).tolist())
+flat = mx.nd.ones((4, 4, 3)) * mx.nd.array([90, 100, 110])
+for t, low, high in ((T.RandomBrightness(0.3), 0.7, 1.3), (T.RandomColorJitter(brightness=0.3), 0.7, 1.3), (T.RandomBrightness(2), 0, 3)):
+    draws = np.array([float((t(flat) / flat).asnumpy().mean()) for _ in range(400)])
+    print(draws.min() >= low - 1e-5, draws.max() <= high + 1e-5, draws.min() < low + 0.1 * (high - low), draws.max() > high - 0.1 * (high - low))
+noise = np.array([(T.RandomLighting(0.5)(flat) - flat).asnumpy()[0, 0] for _ in range(2000)]).astype('float64')
+wanted = np.array([15.88, 16.11, 16.26])
+print(bool((abs(noise.std(0) / wanted - 1) < 0.1).all()), bool((abs(noise.mean(0)) < 2).all()), np.corrcoef(noise.T).min() > 0.95)
+""")
+
+script("path_of_im2rec", """
+import os
+import mxnet as mx
+os.makedirs('home/tools', exist_ok=True); open('home/tools/im2rec.py', 'w').close()
+os.environ['MXNET_HOME'] = 'home'; print(mx.test_utils.get_im2rec_path())
+os.makedirs('home/python/mxnet', exist_ok=True); os.environ['OTHER'] = 'home/python/mxnet'; print(mx.test_utils.get_im2rec_path('OTHER'))
+os.environ['MXNET_HOME'] = 'nowhere'
+try: mx.test_utils.get_im2rec_path()
+except OSError as e: print(type(e).__name__, e)
+finally: del os.environ['MXNET_HOME']
+""")

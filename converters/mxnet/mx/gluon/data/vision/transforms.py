@@ -7,6 +7,14 @@ from typing import Any
 
 from graphir.converters.mxnet.mx import image
 from graphir.converters.mxnet.mx.gluon.block import Block
+from graphir.converters.mxnet.mx.gluon.data.vision.colors import (
+    RandomBrightness,
+    RandomColorJitter,
+    RandomContrast,
+    RandomHue,
+    RandomLighting,
+    RandomSaturation,
+)
 from graphir.converters.mxnet.mx.gluon.hybrid_block import HybridBlock
 from graphir.converters.mxnet.mx.gluon.nn import HybridSequential, Sequential
 from graphir.converters.mxnet.mx.ndarray import NDArray
@@ -142,10 +150,7 @@ class RandomFlipTopBottom(HybridBlock):
         return F.image.random_flip_top_bottom(x)
 
 
-TRAINING = (
-    "RandomApply RandomBrightness RandomColorJitter RandomContrast RandomHue RandomLighting RandomRotation "
-    "RandomSaturation Rotate HybridCompose HybridRandomApply RandomCrop RandomGray"
-)
+TRAINING = "RandomApply RandomRotation Rotate HybridCompose HybridRandomApply RandomCrop RandomGray"
 
 
 def __getattr__(name: str) -> Any:
@@ -160,6 +165,7 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
-    "Cast", "CenterCrop", "Compose", "CropResize", "Normalize", "RandomFlipLeftRight", "RandomFlipTopBottom",
-    "RandomResizedCrop", "Resize", "ToTensor",
+    "Cast", "CenterCrop", "Compose", "CropResize", "Normalize", "RandomBrightness", "RandomColorJitter",
+    "RandomContrast", "RandomFlipLeftRight", "RandomFlipTopBottom", "RandomHue", "RandomLighting", "RandomResizedCrop",
+    "RandomSaturation", "Resize", "ToTensor",
 ]  # fmt: skip
