@@ -131,3 +131,9 @@ def test_operators_in_python_with_states_are_refused_in_symbols() -> None:
     mx.operator.register("stateful")(Stateful)
     with pytest.raises(mx.TrainingError, match="auxiliary states"):
         mx.sym.Custom(mx.sym.Variable("data"), op_type="stateful")
+
+
+@pytest.mark.parametrize("shape", [(4, 4, 1), (2, 4, 4, 3)])
+def test_colors_are_changed_in_images_of_three_channels_alone(shape: tuple[int, ...]) -> None:
+    with pytest.raises(mx.MXNetError, match=r"images \(H, W, 3\), got"):
+        mx.gluon.data.vision.transforms.RandomSaturation(0.5)(mx.nd.ones(shape))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from graphir.arrays import Array
+from graphir.converters.mxnet.mx.base import MXNetError
 from graphir.converters.mxnet.mx.gluon.block import Block
 from graphir.converters.mxnet.mx.image.colors import EIGENVALUES, EIGENVECTORS, LUMINANCE
 from graphir.converters.mxnet.mx.ndarray import NDArray
@@ -60,7 +61,12 @@ def _lighting(pixels: Array, amounts: Any) -> Array:
 
 
 def _changed(image: NDArray, change: Change, amount: Any) -> NDArray:
-    """Return an image (H, W, 3) after a change, in its dtype; whole numbers are cut and kept within bounds."""
+    """Return an image (H, W, 3) after a change, in its dtype; whole numbers are cut and kept within bounds.
+
+    Raises MXNetError for an image without three channels.
+    """
+    if len(image.shape) != 3 or image.shape[-1] != 3:
+        raise MXNetError(f"colors are changed in images (H, W, 3), got {image.shape}")
     pixels = change(np.asarray(image).astype(np.float32), np.asarray(amount, np.float32))
     if np.dtype(image.dtype).kind in "iu":
         bounds: Any = np.iinfo(image.dtype)
