@@ -2,8 +2,8 @@
 
 Dropped are Dropout at inference, a Slice of everything, a Pad by nothing, Expand to the shape that is there, Tile by
 ones, Concat, Sum, Mean, Max and Min of one operand, Split into one part, Clip without bounds and a Where whose
-condition is a constant that is the same everywhere; CastLike becomes a Cast, and a Cast skips one that widens. Exact:
-no number changes.
+condition is a constant that is the same everywhere; CastLike becomes a Cast, and a Cast skips one that widens. A Slice
+of a Slice becomes one, and a Concat of all parts of a value in order is the value. Exact: no number changes.
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ import numpy as np
 from graphir.graph import Graph, Node, Value
 from graphir.ops import elementwise as ew
 from graphir.ops.activation import Dropout
+from graphir.ops.base import normalize_axis
 from graphir.ops.bitwise import CastLike
 from graphir.ops.creation import ConstantOfShape
 from graphir.ops.shape import Expand, Pad, Shape, Tile
 from graphir.ops.shape_parts import Concat, Slice, Split
-from graphir.ops.slicing import BEYOND
+from graphir.ops.slicing import BEYOND, places_taken
 from graphir.types import DType, Unknown
 
 from .inline import take_place
-from .rewrite import Accepted, Rule, Rules
+from .rewrite import Accepted, Rule, Rules, bypass
 
 SMALL = 1 << 16
 FLOATS = frozenset({DType.FLOAT16, DType.FLOAT32, DType.FLOAT64})
@@ -65,6 +66,75 @@ def _has_no_bounds(node: Node, steps: Value | None) -> bool:
     if starts is None or ends is None or any(starts) or any(end < BEYOND for end in ends):
         return False
     return steps is None or set(_numbers(steps) or (0,)) == {1}
+
+
+def _cuts(node: Node) -> dict[int, tuple[int, int, int]] | None:
+    """Return start, end and step by axis of a Slice whose bounds are constants, else None."""
+    data, starts, ends = node.inputs[0], _numbers(node.inputs[1]), _numbers(node.inputs[2])
+    axes, steps = (*node.inputs[3:], None, None)[:2]
+    if data is None or data.rank is None or starts is None or ends is None:
+        return None
+    stated = tuple(range(len(starts))) if axes is None else _numbers(axes)
+    strides = (1,) * len(starts) if steps is None else _numbers(steps)
+    if stated is None or strides is None:
+        return None
+    rank = data.rank
+    cuts = zip(starts, ends, strides, strict=True)
+    by_axis = dict(zip((normalize_axis(axis, rank) for axis in stated), cuts, strict=True))
+    return by_axis if len(by_axis) == len(stated) else None
+
+
+def _places(value: Value, axis: int, cut: tuple[int, int, int]) -> range | None:
+    """Return the places of an axis that a cut takes, None where its size is open or the step is backwards."""
+    size = None if value.shape is None else value.shape[axis]
+    return places_taken(size, *cut) if isinstance(size, int) and cut[2] > 0 else None
+
+
+def _join_slices(graph: Graph, node: Node) -> Accepted:
+    """Both have constant bounds; an axis that both cut has a known size and is cut forwards."""
+    middle = node.inputs[0]
+    before = None if middle is None else middle.producer
+    if middle is None or before is None or not isinstance(before.op, Slice):
+        return False
+    source, first, second = before.inputs[0], _cuts(before), _cuts(node)
+    if source is None or first is None or second is None:
+        return False
+    joined = {**first, **second}
+    for axis in first.keys() & second.keys():
+        outer, inner = _places(source, axis, first[axis]), _places(middle, axis, second[axis])
+        if outer is None or inner is None:
+            return False
+        places = outer[inner.start : inner.stop : inner.step]
+        joined[axis] = places.start, places.stop, min(places.step, BEYOND)  # int64 holds it
+    axes = sorted(joined)
+    rows = (*zip(*(joined[axis] for axis in axes), strict=True),)
+    if not rows:
+        return False
+    starts, ends, steps = (graph.constant(np.array(row, np.int64)) for row in rows)
+    graph.replace(node, node.op, (source, starts, ends, graph.constant(np.array(axes, np.int64)), steps))
+    return True
+
+
+def _join_parts(graph: Graph, node: Node) -> Accepted:
+    """The operands are all parts of a Split along the axis, or Slices of it that follow each other from end to end."""
+    makers = [None if value is None else value.producer for value in node.inputs]
+    source = makers[0].inputs[0] if makers and makers[0] is not None and makers[0].inputs else None
+    op, rank = node.op, node.outputs[0].rank
+    assert isinstance(op, Concat)
+    if source is None or makers[0] is None or rank is None:
+        return False
+    axis, first = normalize_axis(op.axis, rank), makers[0]
+    if isinstance(first.op, Split):
+        whole = tuple(first.outputs) == tuple(node.inputs) and normalize_axis(first.op.axis, rank) == axis
+        return whole and bypass(graph, node, source)
+    end = 0
+    for maker in makers:
+        cuts = _cuts(maker) if maker is not None and isinstance(maker.op, Slice) and maker.inputs[0] is source else None
+        places = _places(source, axis, cuts[axis]) if cuts is not None and [*cuts] == [axis] else None
+        if places is None or (places.start, places.step) != (end, 1):
+            return False
+        end = max(places.stop, end)
+    return source.shape is not None and source.shape[axis] == end and bypass(graph, node, source)
 
 
 def _drop_pad(graph: Graph, node: Node) -> Accepted:
@@ -147,10 +217,12 @@ def _drop_where(graph: Graph, node: Node) -> Accepted:
     return True
 
 
+LONE = Rule("it has one operand", _drop_lone)
 NO_OPS: Rules = {
     **dict.fromkeys((Expand, Tile), (Rule("the shape is there already", _drop_if_same_shape),)),
-    **dict.fromkeys((Concat, ew.Sum, ew.Mean, ew.Max, ew.Min), (Rule("it has one operand", _drop_lone),)),
-    Slice: (Rule("it takes everything", _drop_slice),),
+    **dict.fromkeys((ew.Sum, ew.Mean, ew.Max, ew.Min), (LONE,)),
+    Concat: (LONE, Rule("it joins all parts of a value in order", _join_parts)),
+    Slice: (Rule("it takes everything", _drop_slice), Rule("it joins the Slice in front of it", _join_slices)),
     Pad: (Rule("it pads by nothing", _drop_pad),),
     Dropout: (Rule("it drops nothing at inference", _drop_dropout),),
     Split: (Rule("it makes one part", _drop_split),),

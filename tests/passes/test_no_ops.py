@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-import pytest
+from itertools import pairwise
 
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from graphir.converters.onnx import to_model
 from graphir.graph import Graph
 from graphir.passes.no_ops import NO_OPS
 from graphir.passes.outcome import Outcome
 from graphir.passes.simplify import simplify
-from tests.passes.written import lowered, operators, unchanged
+from tests.passes.written import graph_of, lowered, model_of, operators, run, unchanged
 
 DROPPED = [
     ("g (float[2,3] x) => (float[2,3] y) { d = Dropout(x) y = Neg(d) }", "Neg"),
@@ -24,6 +30,8 @@ DROPPED = [
     ("g (float[2,3] x) => (float[2,3] y) <int64[2] n = {1,1}> { d = Tile(x, n) y = Neg(d) }", "Neg"),
     ("g (float[2,3] x) => (float[2,3] y) { d = Concat<axis = 0>(x) y = Neg(d) }", "Neg"),
     ("g (float[2,3] x) => (float[2,3] y) { d = Split<num_outputs = 1>(x) y = Neg(d) }", "Neg"),
+    ("g (float[2,4] x) => (float[2,4] y) { a, b = Split<axis = -1, num_outputs = 2>(x) c = Concat<axis = 1>(a, b) "
+     "y = Neg(c) }", "Neg"),
     ("g (float[2,3] x) => (float[2,3] y) { a = Sum(x) b = Mean(a) c = Max(b) d = Min(c) y = Neg(d) }", "Neg"),
     ("g (float[2,3] x) => (float[2,3] y) { d = Clip(x) y = Neg(d) }", "Neg"),
     ("g (float[2,3] x) => (float[2,3] y) { d = Cast<to = 1>(x) y = Neg(d) }", "Neg"),
@@ -47,6 +55,8 @@ KEPT = [
     "g (float[1,3] x) => (float[2,3] y) <int64[2] n = {2,1}> { d = Expand(x, n) y = Neg(d) }",
     "g (float[N,3] x, int64[2] n) => (float[N,3] y) { d = Expand(x, n) y = Neg(d) }",
     "g (float[2,3] x) => (float[4,3] y) { d = Concat<axis = 0>(x, x) y = Neg(d) }",
+    "g (float[N,4] x) => (float[N,4] y) { a, b = Split<axis = 1, num_outputs = 2>(x) c = Concat<axis = 1>(b, a) "
+    "y = Neg(c) }",
     "g (float[2,3] x) => (float[2,3] y) <float k = {0.0}> { d = Clip(x, k) y = Neg(d) }",
     "g (float[2,3] x) => (double[2,3] y) { d = Cast<to = 11>(x) y = Neg(d) }",
     "g (double[2,3] x) => (double[2,3] y) { d = Cast<to = 1>(x) y = Cast<to = 11>(d) }",
@@ -70,3 +80,40 @@ def test_dropped(text: str, expected: str) -> None:
 @pytest.mark.parametrize("text", KEPT)
 def test_kept(text: str) -> None:
     unchanged(text, drop_no_ops)
+
+
+BOUND = st.integers(-9, 9)
+CUT = st.tuples(BOUND, BOUND, st.sampled_from((0, 1, -1, -2)), st.sampled_from((1, 1, 2, 3, -1)))
+
+
+@given(st.lists(st.lists(CUT, min_size=1, max_size=2, unique_by=lambda cut: cut[2] % 2), min_size=2, max_size=3))
+@settings(max_examples=100, deadline=None)
+def test_chains_of_slices(chain: list[list[tuple[int, int, int, int]]]) -> None:
+    constants, nodes = [], []
+    for at, cuts in enumerate(chain):
+        for name, row in zip("seak", zip(*cuts, strict=True), strict=True):
+            constants.append(f"int64[{len(row)}] {name}{at} = {{{','.join(map(str, row))}}}")
+        nodes.append(f"v{at + 1} = Slice(v{at}, s{at}, e{at}, a{at}, k{at})")
+    nodes.append(f"y = Neg(v{len(chain)})")
+    text = f"g (float[5,7] v0) => (float[A,B] y) <{', '.join(constants)}> {{ {' '.join(nodes)} }}"
+    graph = graph_of(text)
+    drop_no_ops(graph)
+    if all(cut[3] > 0 for cuts in chain for cut in cuts):
+        assert operators(graph) in ("Slice Neg", "Neg")
+    np.testing.assert_equal(run(to_model(graph)), run(model_of(text)))
+
+
+@given(st.lists(st.integers(0, 5), min_size=3, max_size=4), st.booleans())
+@settings(max_examples=100, deadline=None)
+def test_parts_joined_again(bounds: list[int], ordered: bool) -> None:
+    bounds = sorted({0, *bounds, 3, 5}) if ordered else bounds
+    pairs = list(pairwise(bounds))
+    constants = ", ".join(f"int64[1] s{i} = {{{a}}}, int64[1] e{i} = {{{b}}}" for i, (a, b) in enumerate(pairs))
+    nodes = " ".join(f"p{i} = Slice(x, s{i}, e{i})" for i in range(len(pairs)))
+    parts = ", ".join(f"p{i}" for i in range(len(pairs)))
+    text = f"g (float[5,2] x) => (float[A,2] y) <{constants}> {{ {nodes} c = Concat<axis = 0>({parts}) y = Neg(c) }}"
+    graph = graph_of(text)
+    drop_no_ops(graph)
+    if ordered:
+        assert operators(graph) == "Neg"
+    np.testing.assert_equal(run(to_model(graph)), run(model_of(text)))
