@@ -8,7 +8,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from graphir.converters.formats import Format, Judge, PathLike, Ready
-from graphir.converters.pytorch.files import write_files
 from graphir.decisions import DecisionKind
 from graphir.errors import ArgumentError
 
@@ -44,6 +43,7 @@ class PyTorchTarget:
         from graphir.converters.pytorch.exporting.borders import LAYOUTS, move_borders
         from graphir.converters.pytorch.exporting.exporter import export_copy
         from graphir.converters.pytorch.exporting.training import give_scores
+        from graphir.converters.pytorch.files import write_files
         from graphir.passes.clone import clone
         from graphir.safety.collector import paused_collector
 

@@ -11,7 +11,6 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from graphir.converters.formats import Format, Judge, PathLike, Ready
-from graphir.converters.pytorch.files import name_row, write_files
 from graphir.decisions import DecisionKind
 from graphir.errors import ArgumentError, ExportFailure, VerificationError
 
@@ -48,6 +47,7 @@ class WeightsTarget:
         """Return the tensors by their new keys. Raises ExportFailure with all that have no partner, or several."""
         from graphir.analysis.contents import count_operators
         from graphir.converters.pytorch.exporting.exporter import export_copy
+        from graphir.converters.pytorch.files import name_row, write_files
         from graphir.converters.pytorch.matching import COUNTER
 
         if options.get("like") is None:

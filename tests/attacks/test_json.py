@@ -23,6 +23,7 @@ OTHERS = {
     "graphir/safety/json_text.py": "the reader itself",
     "graphir/files/rows.py": "a table that comes with graphir",
     "converters/mxnet/mx/registry.py": "what a user's own script states, as mxnet.registry takes it",
+    "converters/mxnet/mx/python_operator.py": "parameters that a user's own script gave to its operator",
     "graphir/serial/schema.py": "a table that comes with graphir",
     "graphir/registry/fork_workers.py": "what workers are forked from; reads what its parent wrote",
     "converters/kernel/child_limits.py": "runs in a child and reads what its parent wrote",

@@ -125,7 +125,7 @@ LINES = (
     f"convert {S} weights.safetensors --like like.safetensors --like-graph {S}",
     f"convert {S} c.onnx {BIAS}", f"convert {S} smallest.onnx --simplify -q",
     f"simplify {S} s.onnx {MODEL} {CUT} --opset 17 --fuse --seconds 0.1 {COMPARED}",
-    f"simplify {S} t.onnx --feeds feeds.npz --json -q", f"simplify {S} u.onnx --no-verify -q",
+    f"simplify {S} t.onnx --feeds feeds.npz --json -q", f"simplify {S} u.onnx --no-verify --max-growth 1MB -q",
     f"quantize {S} q.onnx {MODEL} {CUT} --opset 17 --kind static --activations uint8 --per-tensor --reduce-range "
     "--exclude fc1 --feeds labelled.npz --method minmax --samples 8 --seed 1 --seconds 0.1 --threads 1 --report q.html "
     "-v",

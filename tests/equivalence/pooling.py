@@ -118,6 +118,4 @@ REFUSED: tuple[Case, ...] = (
     case("Pooling", "kernel_rank", ODD, kernel=(3,), pool_type="max"),
     case("Pooling", "2d_same", ODD, kernel=(2, 2), stride=(2, 2), pool_type="max", pooling_convention="same"),
     case("Pooling", "rank_2", data(3, 4), kernel=(2,), pool_type="max"),
-    # Without oneDNN MXNet computes it: the lowest number where a window holds padding alone.
-    case("Pooling", "windows_of_padding", ODD, kernel=(3, 3), pad=(3, 0), pool_type="max", onednn=True),
 )

@@ -137,8 +137,6 @@ def _window_operator(node: ImportNode, data: Value) -> tuple[Operator, *tuple[Va
     if node.op == "Pooling_v1" and any(pads) and (kind == "max" or wide):
         data = _zeros_around(node, data, pads)
         pads = (0,) * rank
-    elif wide and kind == "max":
-        node.refuse(f"windows of padding alone have no maximum: pad is {pads}, expected less than the kernel {kernel}")
     include = _counts_padding(node)
     if convention == "valid":
         return _operator(node, kind, data, kernel, strides, pads, (0,) * rank, include)
