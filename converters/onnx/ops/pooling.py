@@ -79,10 +79,6 @@ def export_max_pool(node: ExportNode[MaxPool]) -> None:
             padding = op.padding
         else:
             node.refuse("dilated SAME with indices needs the sizes of the input; state the inputs' shapes")
-    pads = padding.pads if isinstance(padding, Explicit) else ()
-    spans = map(extent, op.kernel_shape, op.dilations or (1,) * len(op.kernel_shape))
-    if any(max(pair) >= span for span, pair in zip(spans, pads, strict=False)):
-        node.refuse(f"windows of padding alone have no maximum: {padding} for a kernel of {list(op.kernel_shape)}")
     attributes = _window_attributes(node, padding)
     node.emit("MaxPool", names, storage_order=op.storage_order or None, **attributes)
 
