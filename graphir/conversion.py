@@ -84,7 +84,7 @@ def convert(
     With `verify` the result is run and compared with the source (see `verify`); the report's `verification` holds the
     outcome, and the target stays either way. `feeds`, `per_layer`, `against` and `python` are as for `verify`, what
     else can be chosen (`seed`, `rtol`, `providers`, ...) stands in `comparison`. `accuracy` names an .npz of labelled
-    data on which both are run (`graphir.accuracy`). `progress` is told what is being done.
+    data on which both are run (`graphir.accuracy`). `progress` is called with the name of each step.
 
     With `dtype`, `float16` or `bfloat16`, weights and graph become that where their numbers allow it
     (`graphir.passes.half.to_half`), inputs and outputs where `io_dtype` is the same, but not the layers that match

@@ -107,10 +107,10 @@ def same_tensor(left: Tensor, right: Tensor) -> bool:
         return True
     if left.dtype is DType.STRING:
         return bool(left.numpy().tolist() == right.numpy().tolist())
-    return _same_pieces(left.chunks(), right.chunks())
+    return same_pieces(left.chunks(), right.chunks())
 
 
-def _same_pieces(left: Iterator[memoryview | bytes], right: Iterator[memoryview | bytes]) -> bool:
+def same_pieces(left: Iterator[memoryview | bytes], right: Iterator[memoryview | bytes]) -> bool:
     """Return whether two runs of pieces are the same bytes, wherever each is cut: files and converted elements come in
     pieces of other sizes."""
     ours = theirs = np.empty(0, np.uint8)

@@ -24,6 +24,7 @@ from graphir.inputs.sets import FeedPlan
 from graphir.safety.arguments import PathLike, short_forms, with_stated
 from graphir.safety.limits import Stated, bounded
 from graphir.safety.memory import memory_for
+from graphir.serial.equal import same_pieces
 from graphir.verification.causes.minimal import check_folder
 from graphir.verification.driver import verify_sets
 from graphir.verification.equivalence import Models
@@ -324,7 +325,7 @@ def _are_same(first: PathLike, second: PathLike, sides: Sides) -> bool:
         return False
     regions = [FileRegion(os.fspath(path), 0, os.path.getsize(path)) for path in (first, second)]
     with SourceFiles() as files:
-        return all(ours == theirs for ours, theirs in zip(*map(files.pieces, regions), strict=True))
+        return same_pieces(*map(files.pieces, regions))
 
 
 def _check_whole(model: Any, options: ModelOptions) -> None:

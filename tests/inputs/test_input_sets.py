@@ -352,8 +352,8 @@ def test_much_work_of_the_same_nodes_is_compared_on_two_sets(tmp_path: Path, mon
     assert report.coverage == [f"not measured: {driver.SAME}"]
     assert any("wide, mask were left out" in note for note in report.notes)
     assert compared(right, wrong, inputs, element, tmp_path).exit_code == 4
-    asked = verify(tmp_path / "a.onnx", tmp_path / "a.onnx", feeds="drawn")
-    assert [one.name for one in asked.sets] == list(DRAWS)
+    report = verify(tmp_path / "a.onnx", tmp_path / "a.onnx", feeds="drawn")
+    assert [entry.name for entry in report.sets] == list(DRAWS)
 
 
 def test_sizes_that_only_the_candidate_insists_on_are_said(tmp_path: Path) -> None:

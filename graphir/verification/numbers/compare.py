@@ -201,7 +201,7 @@ def same(array: Array, other: Array) -> bool:
 
 
 def relative_change(array: Array, again: Array) -> float:
-    """Return the largest difference over the scale; 0 where nothing can be said of it."""
+    """Return the largest difference over the scale; 0 where the scale is 0 or a difference is not finite."""
     scale, max_abs, _ = difference(array, again)
     return max_abs / scale if scale and math.isfinite(max_abs) else 0.0
 

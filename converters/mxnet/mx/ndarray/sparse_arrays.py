@@ -116,8 +116,8 @@ def csr_matrix(arg1: Any, shape: Any = None, ctx: Context | None = None, dtype: 
     The matrix is dense or SciPy's. Raises ArgumentError for another number of arrays.
     """
     if hasattr(arg1, "tocsr"):
-        held = arg1.tocsr()
-        arg1, shape = (held.data.astype(dtype or held.dtype), held.indices, held.indptr), held.shape
+        matrix = arg1.tocsr()
+        arg1, shape = (matrix.data.astype(dtype or matrix.dtype), matrix.indices, matrix.indptr), matrix.shape
     if isinstance(arg1, CSRNDArray):
         return arg1.astype(dtype or arg1.dtype)  # type: ignore[return-value]
     if not isinstance(arg1, tuple):

@@ -52,21 +52,24 @@ class DeformableConvolution(Layer):
         with self.name_scope():
             for name in self.ORDER:
                 wanted, init, is_there = rows[name]
-                found = self.params.get(name, shape=wanted, init=init, allow_deferred_init=True) if is_there else None
-                setattr(self, name, found)
+                parameter = None
+                if is_there:
+                    parameter = self.params.get(name, shape=wanted, init=init, allow_deferred_init=True)
+                setattr(self, name, parameter)
             self.act = None
             if arguments.activation:
                 self.act = Activation(arguments.activation, prefix=f"{arguments.activation}_")
 
-    def hybrid_forward(self, F: Any, x: Any, **held: Any) -> Any:
+    def hybrid_forward(self, F: Any, x: Any, **parameters: Any) -> Any:
         """Return the convolution at the places that the offsets name."""
-        biases = [held["offset_bias"]] if "offset_bias" in held else []
-        offset = F.Convolution(x, held["offset_weight"], *biases, cudnn_off=True, **self._offset)
-        named = {"bias": held["deformable_conv_bias"]} if "deformable_conv_bias" in held else {}
-        found = getattr(F.contrib, self.OPERATOR)(
-            data=x, weight=held["deformable_conv_weight"], name="fwd", **self._read(F, offset), **named, **self._kwargs
-        )
-        return found if self.act is None else self.act(found)
+        biases = [parameters["offset_bias"]] if "offset_bias" in parameters else []
+        offset = F.Convolution(x, parameters["offset_weight"], *biases, cudnn_off=True, **self._offset)
+        named = {"bias": parameters["deformable_conv_bias"]} if "deformable_conv_bias" in parameters else {}
+        result = getattr(F.contrib, self.OPERATOR)(
+            data=x, weight=parameters["deformable_conv_weight"], name="fwd", **self._read(F, offset), **named,
+            **self._kwargs,
+        )  # fmt: skip
+        return result if self.act is None else self.act(result)
 
     def _read(self, F: Any, offset: Any) -> dict[str, Any]:
         """Return what the operator reads beside data and weights."""
