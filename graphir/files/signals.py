@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from types import FrameType
+from types import FrameType, TracebackType
 
 ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 _interrupts = 0
@@ -53,11 +54,20 @@ def ended_by_signals() -> Iterator[None]:
         yield
         return
     mended = [number for number in ENDING if signal.getsignal(number) is signal.SIG_DFL]
+    show = sys.excepthook
+
+    def show_errors(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        # C code that imports may print an interrupt and raise an error of its own: whoever catches that says it once.
+        if not issubclass(kind, KeyboardInterrupt | Ended):
+            show(kind, error, trace)
+
     try:
+        sys.excepthook = show_errors
         for number in mended:
             signal.signal(number, _interrupt if number == signal.SIGINT else _end)
         yield
     finally:
+        sys.excepthook = show
         for number in mended:
             signal.signal(number, signal.SIG_DFL)
 

@@ -142,6 +142,30 @@ def test_an_interrupt_is_quiet_in_an_import(digits: Path, module: str) -> None:
     assert run.stderr in ("", "graphir: error: interrupted\n")
 
 
+# What C code does that is interrupted while it imports: it prints the interrupt and raises an error of its own.
+PRINTED_INTERRUPT = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+import graphir.__main__
+class Finder:
+    def find_spec(self, name, *_):
+        if name == "graphir.verification":
+            try:
+                signal.raise_signal(signal.SIGINT)
+            except KeyboardInterrupt:
+                sys.excepthook(*sys.exc_info())
+            raise ImportError("numpy.core.multiarray failed to import")
+sys.meta_path.insert(0, Finder())
+sys.exit(graphir.__main__.run())
+"""
+
+
+def test_an_interrupt_that_c_code_prints_is_said_once(digits: Path) -> None:
+    command = [sys.executable, "-c", PRINTED_INTERRUPT, "verify", str(digits), str(digits), "--against", "reference"]
+    run = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert (run.returncode, run.stderr) == (130, "graphir: error: interrupted\n")
+
+
 @pytest.mark.parametrize("layers", [("first", "second", "third"), ("second", "second", "second", "second_1")])
 def test_long_scopes_are_left_out_of_tables(graphir: Command, tmp_path: Path, layers: tuple[str, ...]) -> None:
     scope = "StatefulPartitionedCall_1/StatefulPartitionedCall/net_1/"
