@@ -15,8 +15,8 @@ from graphir.graph import Node, Value
 from graphir.report.text import plural
 from graphir.verification.numbers.compare import Comparison
 from graphir.verification.pairs.sides import Sides
-from graphir.verification.regions.judge import Judgement, NotRun, Regions, judge
-from graphir.verification.regions.parts import Known, Segment, Walks, room_for
+from graphir.verification.regions.judge import Judgement, Regions, judge
+from graphir.verification.regions.parts import Known, NotRun, Segment, Walks, room_for
 from graphir.verification.report import Cause, VerificationReport
 from graphir.verification.running.bench import Bench, before_head
 from graphir.verification.running.references import RuntimeReference

@@ -13,12 +13,15 @@ from dataclasses import replace
 from graphir.arrays import Array
 from graphir.verification.numbers.compare import Comparison
 from graphir.verification.pairs.sides import Sides
-from graphir.verification.regions.judge import Judgement, NotRun, Regions, judge
+from graphir.verification.regions.judge import Judgement, Regions, judge
+from graphir.verification.regions.parts import NotRun
 from graphir.verification.running.bench import Asked, Bench
 from graphir.verification.verdict import Verdict
 
 Results = Mapping[str, Array]
 HIDDEN = "with onnxruntime's optimisations the other way it shows"
+WITHIN = "behind it that is less than what many layers of so coarse a type may round"
+NOT_RUN = "its parts, which would tell, could not be run by themselves"
 
 
 def can_judge(bench: Bench, sides: Sides | None) -> bool:
@@ -44,9 +47,11 @@ def grade_by_regions(
     differing = [result for result in compared if result.verdict.differs or result.verdict is Verdict.NOT_DETERMINISTIC]
     if not differing or sides is None or sides.graphs is None or bench.limits.stated:
         return list(compared)
-    judged = judge(bench, sides)
-    if isinstance(judged, NotRun) or any(result.is_random for result in differing):
+    if any(result.is_random for result in differing):
         return list(compared)
+    judged = judge(bench, sides)
+    if isinstance(judged, NotRun):
+        return [_as_not_run(result, judged) if result in differing else result for result in compared]
     regions, judgement = judged
     titles = {result.name for result in differing if _ends_region(regions, by_title[result.name])}
     if judgement.causes or judgement.hidden or len(titles) < len(differing):
@@ -78,7 +83,7 @@ def look_inside(
     judged = None if sides is None or sides.graphs is None or bench.limits.stated else judge(bench, sides)
     if isinstance(judged, tuple):
         regions, judgement = judged
-        graded = _behind_causes(regions, judgement, outputs, graded)
+        graded = _behind_causes(regions, judgement, outputs, graded, HIDDEN if can_judge(bench, sides) else WITHIN)
         graded += [] if tells else [judgement.alone[value] for value in judgement.hidden]
     if in_doubt and not (isinstance(judged, tuple) and can_judge(bench, sides)):
         _, inside = bench.evaluate((), [name for name in bench.layers if name not in bench.reference.outputs])
@@ -87,7 +92,7 @@ def look_inside(
 
 
 def _behind_causes(
-    regions: Regions, judgement: Judgement, asked: Sequence[Asked], compared: Sequence[Comparison]
+    regions: Regions, judgement: Judgement, asked: Sequence[Asked], compared: Sequence[Comparison], reason: str
 ) -> list[Comparison]:
     """Return the comparisons, those of values behind a region that differs with its verdict."""
     reached = {cause: regions.walks[0].behind(cause) for cause in judgement.causes}
@@ -97,7 +102,7 @@ def _behind_causes(
         first = next((cause for cause, behind in reached.items() if values.get(result.name) in behind), None)
         if first is not None and result.verdict.passes:
             alone = judgement.alone[first]
-            note = f"{regions.known.names[first]} differs by itself, by {alone.relative:.2g} of its scale; {HIDDEN}"
+            note = f"{regions.known.names[first]} differs by itself, by {alone.relative:.2g} of its scale; {reason}"
             result = replace(result, verdict=alone.verdict, note="; ".join(filter(None, (result.note, note))))
         graded.append(result)
     return graded
@@ -107,6 +112,13 @@ def _as_rounding(result: Comparison, note: str) -> Comparison:
     limit = max(result.limit, result.relative) if math.isfinite(result.relative) else result.limit
     notes = "; ".join(filter(None, (result.note, note)))
     return replace(result, limit=limit, verdict=Verdict.NOISE, note=notes, place="")
+
+
+def _as_not_run(result: Comparison, refusal: NotRun) -> Comparison:
+    """Return the comparison of a value whose parts could not be run: what rounding moves too far is not proven then."""
+    is_open = result.verdict is Verdict.NOT_DETERMINISTIC
+    notes = "; ".join(filter(None, (result.note, f"{NOT_RUN}: {refusal.reason}")))
+    return replace(result, verdict=Verdict.NOT_PROVEN if is_open else result.verdict, note=notes)
 
 
 def _ends_region(regions: Regions, output: Asked) -> bool:

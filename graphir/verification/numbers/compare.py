@@ -367,6 +367,11 @@ def _precision(reference: Array, candidate: Array, step: float) -> tuple[float, 
     return (max(own[0], other[0]), max(own[1], other[1])) if other[0] <= max(own[0], step) else own
 
 
+def relative_step(array: Array) -> float:
+    """Return the distance from 1 to the next number of an array's real type; 0 of any other type."""
+    return _steps(array)[0]
+
+
 def _steps(array: Array) -> tuple[float, float]:
     """Return the relative step and the smallest normal number of an array's real type; 0 of any other type."""
     info: Any

@@ -12,6 +12,8 @@ from graphir.arrays import Array
 from graphir.verification.verdict import Verdict
 
 from .compare import (
+    LEAST_STEPS,
+    MOST_STEPS,
     NOISE_LEAST,
     Comparison,
     Floor,
@@ -20,12 +22,15 @@ from .compare import (
     grade,
     is_exact,
     noise_limit,
+    relative_step,
 )
+from .local import local_limit, worst_channel
 
 # One step of 8 bits, relative to the largest magnitude that they hold.
 QUANTIZED_STEP = 1 / 127
 # Sums of what is a step apart were seen two steps apart in 2 of 147,456 elements (mobilenet1.0_int8).
 HARDLY_ANY = 1e-4
+FLOAT32_STEP = float(np.finfo(np.float32).eps)
 
 
 @dataclass(frozen=True)
@@ -68,6 +73,32 @@ class Limits:
             elsewhere=self.elsewhere,
         )  # fmt: skip
         return within_a_step(found, reference, candidate) if self.quantized and not self.stated else found
+
+    def within_roundings(
+        self, result: Comparison, reference: Array, candidate: Array, floor: Floor, roundings: int
+    ) -> Comparison:
+        """Return the comparison of one part's results of a narrow type, which differ by no more than the part rounds.
+
+        A chain of layers may lose MOST_STEPS; of the kernels of a part, so many `roundings`, each may lose LEAST_STEPS.
+        What rounding the operands does is no excuse where one kernel alone reads the same numbers in both models.
+        """
+        step = relative_step(reference)
+        is_narrow = step > FLOAT32_STEP and reference.shape == candidate.shape
+        if not is_narrow or not result.verdict.passes or self.stated or self.elsewhere or self.quantized:
+            return result
+        is_single = roundings == 1
+        limit = max(roundings * LEAST_STEPS * step, 0.0 if is_single else result.limit)
+        channel = worst_channel(
+            reference, candidate, None if is_single else floor.deviation, min(limit, MOST_STEPS * step),
+            bounded=floor.bounded,
+        )  # fmt: skip
+        if channel is None or not channel.differs:
+            return result
+        relative, allowed = local_limit(channel)
+        return replace(
+            result, scale=channel.scale, max_abs=channel.max_abs, relative=relative, limit=allowed,
+            verdict=Verdict.SUSPICIOUS, place=str(channel),
+        )  # fmt: skip
 
     def is_settled(self, result: Comparison, *, alone: bool, again: bool = True) -> bool:
         """Return whether a larger floor would change nothing: the results are equal, or differ by no more than any

@@ -23,8 +23,7 @@ from graphir.verification.pairs.sides import Sides
 from graphir.verification.running.candidate import OnnxCandidate
 from graphir.verification.running.coverage import unreached
 
-from .judge import NotRun
-from .parts import CutCandidate
+from .parts import CutCandidate, NotRun
 
 if TYPE_CHECKING:
     from graphir.converters.onnx.probes import Sight

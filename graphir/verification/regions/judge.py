@@ -15,13 +15,14 @@ import numpy as np
 from graphir.analysis.channels import Order
 from graphir.arrays import Array
 from graphir.errors import GraphirError
-from graphir.graph import Value
+from graphir.graph import Node, Value
 from graphir.ops.activation import LogSoftmax, Softmax
 from graphir.types import TensorType
 from graphir.verification.numbers.compare import NOISE_LEAST, Comparison, Floor, relative_change
 from graphir.verification.pairs.sides import Sides
 from graphir.verification.running.bench import Bench
 from graphir.verification.running.layouts import fitted_feeds, order_inside
+from graphir.verification.running.references import RuntimeReference
 from graphir.verification.running.slices import HELD_OF_EACH, return_memory_of
 from graphir.verification.verdict import Verdict
 
@@ -29,10 +30,12 @@ from .parts import (
     TIES,
     CutCandidate,
     Known,
+    NotRun,
     Segment,
     Walks,
     as_in_graph,
     compared_inside,
+    count_roundings,
     is_huge,
     is_size,
     name_equals,
@@ -75,6 +78,7 @@ class Regions:
         self._inferred = sides.inferred
         self.cut = CutCandidate(bench.candidate, sides.graphs[1], bench.feeds)
         self.walks = Walks(sides.graphs[0]), Walks(sides.graphs[1])
+        self._is_one_runtime = isinstance(bench.reference.itself, RuntimeReference)
         self._ends = set(bench.candidate.structure.outputs)
         made = bench.candidate.structure.producers
         self._name = {
@@ -297,8 +301,9 @@ class Regions:
         self, value: Value, arrays: Mapping[Value, Array], found: Mapping[str, Array], floor: Floor
     ) -> Comparison:
         return compared_inside(
-            self.known.names[value], arrays[value], found[self._name[value]], floor, self._bench.limits
-        )
+            self.known.names[value], arrays[value], found[self._name[value]], floor, self._bench.limits,
+            roundings=count_roundings(*self._nodes(value)) if self._is_one_runtime else 0,
+        )  # fmt: skip
 
     def _names(self, values: Iterable[Value]) -> list[str]:
         return list(dict.fromkeys(self._name[value] for value in values))
@@ -308,11 +313,14 @@ class Regions:
         limits = self._bench.limits
         if limits.stated or limits.quantized or limits.coarsest or limits.elsewhere:
             return False
-        names = {value: name for name, value in self._borders.items()}
-        others = {self.known.pairs[held] for held in names}
-        _, ours = self.walks[0].region(value, names.__contains__)
-        _, theirs = self.walks[1].region(self.known.pairs[value], others.__contains__)
-        return all(node.op.is_exact for node in (*ours, *theirs))
+        return all(node.op.is_exact for nodes in self._nodes(value) for node in nodes)
+
+    def _nodes(self, value: Value) -> tuple[list[Node], list[Node]]:
+        """Return the nodes of both models between a value and the borders before it."""
+        edges = set(self._borders.values())
+        _, ours = self.walks[0].region(value, edges.__contains__)
+        _, theirs = self.walks[1].region(self.known.pairs[value], self._others.__contains__)
+        return ours, theirs
 
     def _find_readers(self) -> None:
         self._borders = {
@@ -340,18 +348,6 @@ class Regions:
 
     def _ordered(self, values: Collection[Value]) -> list[Value]:
         return [value for value in self._name if value in values]
-
-
-@dataclass(frozen=True)
-class NotRun:
-    """Parts that could not be run by themselves, and why: neither agreement nor a difference."""
-
-    reason: str
-
-    @classmethod
-    def after(cls, error: Exception) -> NotRun:
-        """Return the result of a run that raised: its reason is the first line of the error."""
-        return cls((str(error) or type(error).__name__).splitlines()[0])
 
 
 def judge(bench: Bench, sides: Sides) -> tuple[Regions, Judgement] | NotRun:

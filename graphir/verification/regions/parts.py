@@ -18,6 +18,7 @@ from graphir.inputs.draws import perturbed
 from graphir.ops.activation import LogSoftmax, Sigmoid, Softmax
 from graphir.ops.elementwise import Cast
 from graphir.ops.shape import Shape
+from graphir.ops.traits import Rounding
 from graphir.structure.extract import uses_of
 from graphir.verification.numbers.compare import NOISE_FACTOR, Comparison, Floor
 from graphir.verification.numbers.limits import Limits
@@ -35,6 +36,18 @@ Test = Callable[[Value], bool]
 # Of what one run of the reference gives, so many bytes stay for the next question, and no more than a quarter of the
 # memory budget.
 KEPT = 1 << 28
+
+
+@dataclass(frozen=True)
+class NotRun:
+    """Parts that could not be run by themselves, and why: neither agreement nor a difference."""
+
+    reason: str
+
+    @classmethod
+    def after(cls, error: Exception) -> NotRun:
+        """Return the result of a run that raised: its reason is the first line of the error."""
+        return cls((str(error) or type(error).__name__).splitlines()[0])
 
 
 class Known:
@@ -300,14 +313,30 @@ def name_equals(keys: Array, axis: int, *indices: Array) -> bool:
     return not is_repeated and bool(np.array_equal(next(chosen), next(chosen), equal_nan=keys.dtype.kind == "f"))
 
 
-def compared_inside(name: str, expected: Array, found: Array, floor: Floor, limits: Limits) -> Comparison:
-    """Return a result inside a model held against another's, in the layout that suits."""
+def compared_inside(
+    name: str, expected: Array, found: Array, floor: Floor, limits: Limits, *, roundings: int = 0
+) -> Comparison:
+    """Return a result inside a model held against another's, in the layout that suits.
+
+    `roundings` is how many kernels round on the way where one runtime computes both on one device, else 0.
+    """
     order = order_inside(found, expected)
     if order and len(order) == found.ndim:
         found = found.transpose(order)
         moved = None if floor.deviation is None else floor.deviation.transpose(order)
         floor = replace(floor, deviation=moved)
-    return limits.compare(name, expected, found, floor, limits.step_of(name))
+    result = limits.compare(name, expected, found, floor, limits.step_of(name))
+    return limits.within_roundings(result, expected, found, floor, roundings) if roundings else result
+
+
+def count_roundings(*parts: Sequence[Node]) -> int:
+    """Return how many kernels of a part round one after the other at most, in either model.
+
+    A Cast rounds each number to the nearest one, which is the same whatever does it.
+    """
+    return max(
+        1, *(sum(not (node.op.is_exact or node.op.rounding is Rounding.HOLDS) for node in nodes) for nodes in parts)
+    )
 
 
 def typed(array: Array, like: Value) -> Array:

@@ -26,20 +26,17 @@ from graphir.graph import Value
 from graphir.inputs.roles import table_of
 from graphir.inputs.sets import Made
 from graphir.ops.traits import Rounding
-from graphir.verification.numbers.compare import LEAST_STEPS, Comparison, says_nothing
+from graphir.verification.numbers.compare import Comparison, says_nothing
 from graphir.verification.numbers.limits import Limits
-from graphir.verification.numbers.local import local_limit, worst_channel
 from graphir.verification.pairs.sides import Sides
 from graphir.verification.running.bench import Bench
 from graphir.verification.running.candidate import OnnxCandidate
-from graphir.verification.running.heads import COARSE
 from graphir.verification.running.references import RuntimeReference
 from graphir.verification.running.slices import return_memory_of
-from graphir.verification.verdict import Verdict
 
 from .decisions import Decisions, is_decision
-from .judge import Judgement, NotRun, Regions, judge
-from .parts import CutCandidate, Segment, as_in_graph, compared_inside, is_symmetric, unmoved
+from .judge import Judgement, Regions, judge
+from .parts import CutCandidate, NotRun, Segment, as_in_graph, compared_inside, count_roundings, is_symmetric, unmoved
 from .ways import HERE, OWN, Way, ways_for
 
 # Parts that differ on numbers which do not belong together are begun farther back, so often and up to so many nodes.
@@ -291,9 +288,8 @@ class _Trials:
         segment = trial.segment
         floor = unmoved(expected, segment.value, segment.other)
         floor = floor if moved is None else floor.seen(found, moved)
-        name = self._regions.known.names[segment.value]
-        result = compared_inside(name, expected, found, floor, _limits(self._bench.limits, segment))
-        return _as_one_kernel(trial, result, expected, found)
+        name, limits = self._regions.known.names[segment.value], _limits(self._bench.limits, segment)
+        return compared_inside(name, expected, found, floor, limits, roundings=count_roundings(*segment.nodes))
 
     def _settled(self, trials: Sequence[_Trial]) -> list[_Trial]:
         """Return the trials. Numbers of one that differs may not belong together, as those of a value and of one
@@ -361,21 +357,3 @@ def _is_exact(trial: _Trial, array: Array) -> bool:
     """Return whether rounding is no excuse: one node decides about whole numbers, or no node rounds."""
     is_whole = bool(trial.rows) and trial.is_single and array.dtype.kind in "iub"
     return is_whole or all(node.op.is_exact for nodes in trial.segment.nodes for node in nodes)
-
-
-def _as_one_kernel(trial: _Trial, result: Comparison, expected: Array, found: Array) -> Comparison:
-    """Return the comparison of one node with one of the same operator where both give a narrow type: one kernel on the
-    same numbers rounds each of them once, so no channel may differ by what many layers of that type may."""
-    step = COARSE.get(expected.dtype.name, 0.0)
-    if not (step and trial.is_single and result.verdict.passes) or expected.dtype != found.dtype:
-        return result
-    first, second = (nodes[0].op for nodes in trial.segment.nodes)
-    is_one = type(first) is type(second) and expected.shape == found.shape
-    channel = worst_channel(expected, found, None, LEAST_STEPS * step) if is_one else None
-    if channel is None or not channel.differs:
-        return result
-    relative, limit = local_limit(channel)
-    return replace(
-        result, scale=channel.scale, max_abs=channel.max_abs, relative=relative, limit=limit,
-        verdict=Verdict.SUSPICIOUS, place=str(channel),
-    )  # fmt: skip

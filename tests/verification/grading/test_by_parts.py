@@ -9,6 +9,8 @@ import onnx
 import pytest
 
 import graphir
+from graphir.errors import VerificationError
+from graphir.verification.regions.judge import Regions
 from graphir.verification.verdict import Verdict
 from tests.verification.causes.test_changes import normalized
 from tests.verification.regions.test_regions import model
@@ -43,6 +45,16 @@ def test_what_rounding_decides_is_no_difference(tmp_path: Path) -> None:
     assert report.outputs[0].max_abs == 1
     assert report.outputs[0].verdict is Verdict.NOISE, str(report)
     assert "gives the reference's result for its own numbers" in report.outputs[0].note
+
+
+def test_parts_that_could_not_be_run_are_the_reason(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def refuse(self: Regions) -> None:
+        raise VerificationError("no room for inner values")
+
+    monkeypatch.setattr(Regions, "judged", refuse)
+    report = verified(tmp_path, larger(order=False), larger(order=True))
+    assert report.verdict is Verdict.NOT_PROVEN, str(report)
+    assert "could not be run by themselves: no room for inner values" in report.reasons[0]
 
 
 @pytest.mark.parametrize("fault", [{"factor": 1.01}, {"bias": 0.5}])

@@ -20,7 +20,7 @@ from graphir.verification.numbers.compare import (
     grade,
     noise_limit,
 )
-from graphir.verification.numbers.limits import within_a_step
+from graphir.verification.numbers.limits import Limits, within_a_step
 from graphir.verification.verdict import Verdict
 from tests.typed import untyped
 
@@ -238,3 +238,28 @@ def test_two_steps_of_8_bits_are_rounding_in_hardly_any(
         other[place] += steps
     found = other.astype(dtype)
     assert within_a_step(compare("y", reference, found), reference, found).verdict is verdict
+
+
+STEP = 2.0**-10  # of float16
+
+
+@pytest.mark.parametrize("factor, roundings, limits, verdict", [
+    (1 + 2 * STEP, 1, Limits(), Verdict.NOISE),
+    (1 + 8 * STEP, 1, Limits(), Verdict.SUSPICIOUS),
+    (1 + 8 * STEP, 4, Limits(), Verdict.NOISE),
+    (1 + 24 * STEP, 4, Limits(), Verdict.SUSPICIOUS),
+    (1 + 24 * STEP, 100, Limits(), Verdict.NOISE),  # as many as a chain may lose
+    (1 + 8 * STEP, 1, Limits(elsewhere=True), Verdict.NOISE),
+    (1 + 8 * STEP, 1, Limits(rtol=0.1), Verdict.NOISE),
+])  # fmt: skip
+def test_a_part_in_float16_may_lose_what_its_own_kernels_round(
+    factor: float, roundings: int, limits: Limits, verdict: Verdict
+) -> None:
+    """A channel of a hundredth of the largest numbers, in a value whose floor excuses it."""
+    reference = np.ones((2, 3, 4), np.float16)
+    reference[:, 1] = 100
+    candidate = reference.copy()
+    candidate[:, 0] *= np.float16(factor)
+    result = limits.compare("part", reference, candidate, Floor(0.001), STEP)
+    assert result.verdict is Verdict.NOISE
+    assert limits.within_roundings(result, reference, candidate, Floor(0.001), roundings).verdict is verdict
