@@ -20,8 +20,9 @@ from graphir.errors import ImportFailure, RunError, VerificationError
 from graphir.files.paths import describe_missing
 from graphir.graph import Graph
 from graphir.runtime.prepared import Prepared
-from graphir.runtime.session import OnnxSession, provider_names
+from graphir.runtime.session import PROVIDERS, InMemory, OnnxSession, provider_names
 from graphir.safety.arguments import expect
+from graphir.safety.isolation import is_traced
 from graphir.structure.store import GraphStore
 
 # Threads that wait for work wait asleep, not by asking all the time, which costs as much as work does.
@@ -29,8 +30,8 @@ QUIET = {"session.intra_op.allow_spinning": "0"}
 # enable_cpu_mem_arena is an attribute of onnxruntime's options, the others are entries of its table.
 LEAN = {"session.disable_prepacking": "1", "enable_cpu_mem_arena": "0", **QUIET}
 Model = Graph | bytes | str | os.PathLike[str]
-IN_MEMORY = 1 << 24
-"""The bytes of weights from which a model is written to a file that onnxruntime opens: below, its bytes cost less."""
+FEW = 1 << 24
+"""The bytes of weights up to which a model goes to onnxruntime as bytes: beyond, a copy costs more."""
 
 
 class Session(OnnxSession):
@@ -43,6 +44,8 @@ class Session(OnnxSession):
     folder of the external data that the bytes of a model name, `format` that of a path, where its content and name do
     not tell it.
     """
+
+    entries: Mapping[str, str] = {}  # of onnxruntime's table of options
 
     def __init__(
         self,
@@ -58,11 +61,12 @@ class Session(OnnxSession):
     ) -> None:
         kinds = (GraphStore, bytes, str, os.PathLike)
         expect(model, kinds, "the model", "a Graph, the bytes of an ONNX model or a path")
-        provider_names(providers)  # one that is missing is refused before anything is read or written
-        with _run_errors(), _as_onnx(model, opset, format) as source:
+        names = provider_names(providers)  # one that is missing is refused before anything is read or written
+        may_share = names[:1] == [PROVIDERS["cpu"]] and not is_traced()
+        with _run_errors(), _as_onnx(model, opset, format, may_share) as source:
             super().__init__(
                 source, providers=providers, optimize=optimize, tf32=tf32, threads=threads, external=external,
-                parts=in_parts,
+                entries=self.entries, parts=in_parts,
             )  # fmt: skip
 
     def run(self, feeds: Any, outputs: Any = None) -> Any:
@@ -102,6 +106,12 @@ def _run_errors() -> Iterator[None]:
         yield
     except VerificationError as error:
         raise RunError(str(error)) from error.__cause__
+
+
+class QuietSession(Session):
+    """A session whose threads wait asleep for work."""
+
+    entries = QUIET
 
 
 class PartSession(OnnxSession):
@@ -154,8 +164,12 @@ def _onnx_session(
 
 
 @contextmanager
-def _as_onnx(model: Model, opset: int | None, format: str | None) -> Iterator[bytes | str]:
-    """What onnxruntime can open: a path or bytes. A large graph's file is there as long as the context is open."""
+def _as_onnx(model: Model, opset: int | None, format: str | None, may_share: bool) -> Iterator[bytes | str | InMemory]:
+    """Yield what onnxruntime can open. A large graph's file is there as long as the context is open.
+
+    With `may_share` there is none where the weights lie in memory: onnxruntime reads them there. Parts and single nodes
+    of a model are cut from a file.
+    """
     if isinstance(model, bytes):
         yield model
         return
@@ -169,12 +183,17 @@ def _as_onnx(model: Model, opset: int | None, format: str | None) -> Iterator[by
             yield os.fspath(model)
             return
         model = read_model(model, ModelOptions(format=name)).graph
-    from graphir.converters.onnx import save, to_bytes
+    from graphir.converters.onnx.exporting.exporter import export_graph
+    from graphir.converters.onnx.files.writer import bytes_and_arrays, model_bytes, write_model
+    from graphir.passes.pipelines import export
 
-    if sum(value.tensor.nbytes for value in model.parameters if value.tensor is not None) < IN_MEMORY:
-        yield to_bytes(model, opset=opset)
-        return
-    with tempfile.TemporaryDirectory(prefix="graphir-") as folder:
-        target = Path(folder) / "model.onnx"
-        save(model, target, opset=opset, weights="auto")
-        yield os.fspath(target)
+    with export().on_copy(model) as live:
+        records = export_graph(live, opset=opset)
+        weights = records.initializers.values()
+        if sum(tensor.nbytes for tensor in weights) < FEW:
+            yield model_bytes(records)
+        elif may_share and not records.domains and sum(tensor.nbytes for tensor in weights if tensor.region) < FEW:
+            yield InMemory(*bytes_and_arrays(records))
+        else:
+            with tempfile.TemporaryDirectory(prefix="graphir-") as folder:
+                yield os.fspath(write_model(records, Path(folder) / "model.onnx")[0])

@@ -20,7 +20,7 @@ from graphir.safety.foreign_text import listing
 from graphir.safety.isolation import current_subject, forbid_forks, is_traced, step, subject
 from graphir.types import DType
 
-from .inputs import dtype_of, fitted
+from .inputs import InMemory, dtype_of, fitted
 from .machine import has_exact_8_bit_products
 from .placement import PlacedNode, Placement, check_running
 from .prepared import Prepared, device_of, prepared_binding, prepared_run
@@ -54,7 +54,7 @@ EXTERNAL_FOLDER = "session.model_external_initializers_file_folder_path"
 class OnnxSession:
     """An ONNX model ready to run.
 
-    `model` is its bytes or its path, which goes to onnxruntime as it is. `providers` is `auto`, a provider with its
+    `model` is its bytes or its path, which goes to onnxruntime as it is, or an `InMemory`. `providers` is `auto`, a provider with its
     device and options (`cpu`, `cuda:1`, `openvino:CPU,num_of_threads=2`; see `parse_provider`) or a sequence of some. A
     provider that was asked for and cannot run is a ProviderError, never a fallback: when the session is made or, where
     onnxruntime tells it only then, at the first run; `session.providers` says which ones do run. What lets a device
@@ -69,7 +69,7 @@ class OnnxSession:
 
     def __init__(
         self,
-        model: bytes | str | os.PathLike[str],
+        model: bytes | str | os.PathLike[str] | InMemory,
         *,
         providers: str | Sequence[str] = "auto",
         optimize: bool = True,
@@ -79,13 +79,17 @@ class OnnxSession:
         entries: Mapping[str, str] | None = None,
         parts: Callable[[str | bytes, Callable[[bytes], Any]], Any] | None = None,
     ) -> None:
-        expect(model, (bytes, str, os.PathLike), "the model", "the bytes of an ONNX model or a path")
+        expect(model, (bytes, str, os.PathLike, InMemory), "the model", "the bytes of an ONNX model or a path")
         expect(threads, int, "threads")
         runtime = import_onnxruntime()
         chosen = choose_providers(providers, tf32=tf32)
         options = _session_options(runtime, optimize, threads, entries or {})
         if external is not None:
             options.add_session_config_entry(EXTERNAL_FOLDER, os.fspath(external))
+        self._weights: list[Any] = []  # which the session reads as long as it lives
+        if isinstance(model, InMemory):
+            self._weights = model.share(runtime, options)
+            model = model.message
         self._placement = Placement(runtime, options, recorded=chosen[0].row.records)
         source = model if isinstance(model, bytes) else os.fspath(model)
         self._device = int(device) if (device := chosen[0].options.get("device_id", "0")).isdecimal() else 0
@@ -392,4 +396,4 @@ def _array_of(result: Any, dtype: DType | None) -> Any:
     return np.frombuffer(raw, dtype.numpy()).reshape(shape)
 
 
-__all__ = ["ELEMENT_TYPES", "PROVIDERS", "OnnxSession", "import_onnxruntime", "provider_names"]
+__all__ = ["ELEMENT_TYPES", "PROVIDERS", "InMemory", "OnnxSession", "import_onnxruntime", "provider_names"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from onnx import TensorProto, helper
 
 from graphir.converters import session
 from graphir.converters.mxnet.files.params import write_params
-from graphir.converters.onnx import save, to_model
+from graphir.converters.onnx import load, save, to_model
 from graphir.converters.onnx.files import writer
 from graphir.converters.session import Session
 from graphir.errors import FormatError, ImportFailure, ProviderError, RunError, VerificationError
@@ -123,11 +124,23 @@ def test_refuses_to_open(make: Any, error: type[Exception], message: str, tmp_pa
 
 def test_graph_beyond_one_file_goes_through_external_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     expected = Session(models.net_graph(), providers="cpu").run({"data": X})
+    path = save(models.net_graph(), tmp_path / "whole.onnx")[0]
     monkeypatch.setattr(writer, "SINGLE_FILE_LIMIT", 600)
-    monkeypatch.setattr(session, "IN_MEMORY", 0)
+    monkeypatch.setattr(session, "FEW", 0)
     assert len(save(models.net_graph(), tmp_path / "net.onnx")) == 2
-    found = Session(models.net_graph(), providers="cpu").run({"data": X})
-    np.testing.assert_array_equal(found["softmax_output"], expected["softmax_output"])
+    result = Session(load(path), providers="cpu").run({"data": X})
+    np.testing.assert_array_equal(result["softmax_output"], expected["softmax_output"])
+
+
+def test_large_weights_in_memory_are_read_where_they_lie(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = Session(models.net_graph(), providers="cpu").run({"data": X})
+    monkeypatch.setattr(session, "FEW", 1)
+    monkeypatch.setattr(writer, "INLINE_BELOW", 1)
+    monkeypatch.setattr(session.tempfile, "TemporaryDirectory", None)  # type: ignore[attr-defined]
+    opened = Session(models.net_graph(), providers="cpu")
+    gc.collect()  # the session alone keeps the weights
+    result = opened.run({"data": X})
+    np.testing.assert_array_equal(result["softmax_output"], expected["softmax_output"])
 
 
 @pytest.mark.parametrize(

@@ -137,7 +137,7 @@ class Network:
         return self._session
 
     def _made(self) -> Session:
-        from graphir.converters.session import Session
+        from graphir.converters.session import QuietSession
 
         providers = provider(self.context)
         tensors = {name: array.tensor for name, array in self.arrays.items() if name in self._constant}
@@ -152,7 +152,7 @@ class Network:
             import_onnxruntime().set_seed(int(generator().integers(1 << 31)))
         self._built = {name: (self.arrays[name], self.arrays[name].version) for name in self._constant}
         self._variables = {value.name: value.sources[0] for value in graph.inputs}
-        return Session(graph, providers=providers)
+        return QuietSession(graph, providers=providers)
 
 
 def _draws(graph: Graph) -> bool:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
+
+from numpy.typing import NDArray
 
 from graphir.converters.onnx.files.messages import (
     Place,
@@ -95,6 +97,23 @@ def bytes_in_place(model: OnnxModel) -> tuple[bytes, Path]:
     return stream.getvalue(), folder
 
 
+def bytes_and_arrays(model: OnnxModel) -> tuple[bytes, dict[str, NDArray[Any]]]:
+    """Return the model as bytes without the floats of 1 KB and more that lie in memory, and those as arrays by name.
+
+    Integers stay in the message, where inference of shapes reads them. Raises ExportFailure where what stays is beyond
+    protobuf's 2 GiB.
+    """
+    import io
+
+    arrays = {
+        name: tensor.numpy() for name, tensor in model.initializers.items()
+        if tensor.region is None and _is_large(tensor) and tensor.dtype.numpy().kind == "f"
+    }  # fmt: skip
+    stream = io.BytesIO()
+    _write_stream(model, stream, {name: ("in memory", 0, array.nbytes) for name, array in arrays.items()})
+    return stream.getvalue(), arrays
+
+
 def _stored_size(tensor: Tensor) -> int:
     return 0 if tensor.dtype is DType.STRING else tensor.nbytes
 
@@ -158,6 +177,6 @@ def _write_stream(model: OnnxModel, file: IO[bytes], references: Mapping[str, Pl
 
 
 __all__ = [
-    "INLINE_BELOW", "SINGLE_FILE_LIMIT", "WEIGHT_MODES", "bytes_in_place", "model_bytes", "output_addition",
-    "write_model",
+    "INLINE_BELOW", "SINGLE_FILE_LIMIT", "WEIGHT_MODES", "bytes_and_arrays", "bytes_in_place", "model_bytes",
+    "output_addition", "write_model",
 ]  # fmt: skip
