@@ -54,11 +54,11 @@ EXTERNAL_FOLDER = "session.model_external_initializers_file_folder_path"
 class OnnxSession:
     """An ONNX model ready to run.
 
-    `model` is its bytes or its path, which goes to onnxruntime as it is, or an `InMemory`. `providers` is `auto`, a provider with its
-    device and options (`cpu`, `cuda:1`, `openvino:CPU,num_of_threads=2`; see `parse_provider`) or a sequence of some. A
-    provider that was asked for and cannot run is a ProviderError, never a fallback: when the session is made or, where
-    onnxruntime tells it only then, at the first run; `session.providers` says which ones do run. What lets a device
-    round float32 to less is off; for TF32, unless `tf32`.
+    `model` is its bytes or its path, which goes to onnxruntime as it is, or an `InMemory`. `providers` is `auto`, a
+    provider with its device and options (`cpu`, `cuda:1`, `openvino:CPU,num_of_threads=2`; see `parse_provider`) or
+    a sequence of some. A provider that was asked for and cannot run is a ProviderError, never a fallback: when the
+    session is made or, where onnxruntime tells it only then, at the first run; `session.providers` says which ones
+    do run. What lets a device round float32 to less is off; for TF32, unless `tf32`.
     `optimize=False` turns onnxruntime's graph optimisations off. `external` is the folder of the external data that the
     bytes of a model name, `entries` are session options by onnxruntime's names. `parts` is asked for a model that
     onnxruntime refuses: given it, and what starts a session of a part on the CPU, it gives what runs it all, or None.
