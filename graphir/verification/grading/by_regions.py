@@ -21,6 +21,7 @@ from graphir.verification.verdict import Verdict
 Results = Mapping[str, Array]
 HIDDEN = "with onnxruntime's optimisations the other way it shows"
 WITHIN = "behind it that is less than what many layers of so coarse a type may round"
+MAGNIFIED = "what follows magnifies it, and rounding too"
 NOT_RUN = "its parts, which would tell, could not be run by themselves"
 
 
@@ -55,7 +56,9 @@ def grade_by_regions(
     regions, judgement = judged
     titles = {result.name for result in differing if _ends_region(regions, by_title[result.name])}
     if judgement.causes or judgement.hidden or len(titles) < len(differing):
-        return list(compared)
+        moving = [result for result in differing if result.verdict is Verdict.NOT_DETERMINISTIC]
+        caused = dict(zip(moving, _behind_causes(regions, judgement, asked, moving, MAGNIFIED), strict=True))
+        return [caused.get(result, result) for result in compared]
     if can_judge(bench, sides):
         parts = f"each of {len(judgement.alone)} parts"
         note = f"rounding on the way: {parts} gives the reference's result for its own numbers"
@@ -94,13 +97,13 @@ def look_inside(
 def _behind_causes(
     regions: Regions, judgement: Judgement, asked: Sequence[Asked], compared: Sequence[Comparison], reason: str
 ) -> list[Comparison]:
-    """Return the comparisons, those of values behind a region that differs with its verdict."""
+    """Return the comparisons; one that does not differ has the verdict of a region before it that does."""
     reached = {cause: regions.walks[0].behind(cause) for cause in judgement.causes}
     values = {output.title: regions.known.values.get(output.source) for output in asked}
     graded = []
     for result in compared:
         first = next((cause for cause, behind in reached.items() if values.get(result.name) in behind), None)
-        if first is not None and result.verdict.passes:
+        if first is not None and not result.verdict.differs:
             alone = judgement.alone[first]
             note = f"{regions.known.names[first]} differs by itself, by {alone.relative:.2g} of its scale; {reason}"
             result = replace(result, verdict=alone.verdict, note="; ".join(filter(None, (result.note, note))))

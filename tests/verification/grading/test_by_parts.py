@@ -63,6 +63,32 @@ def test_a_fault_beside_what_rounding_decides_is_found(fault: dict[str, float], 
     assert not report.ok, str(report)
 
 
+def chaos(*, order: tuple[str, str] = ("four", "left"), fault: float = 0.0) -> onnx.ModelProto:
+    """The logistic map, which doubles an error in each of 60 steps; the product is taken in one order or the other, and
+    a fault is added to the factor of step 30."""
+    steps = [
+        f"left{step} = Sub(one, x{step}) "
+        + (f"p{step} = Mul({factor}, x{step}) x{step + 1} = Mul(p{step}, left{step})" if order[0] == "four" else
+           f"p{step} = Mul(x{step}, left{step}) x{step + 1} = Mul({factor}, p{step})")
+        for step in range(60) for factor in ["wrong" if step == 30 else "four"]
+    ]  # fmt: skip
+    body = "x0 = Sigmoid(x) " + " ".join(steps) + " y = Identity(x60)"
+    made: onnx.ModelProto = model(
+        body, "float[2, 64] x) => (float[2, 64] y", one=np.float32(1), four=np.float32(3.99),
+        wrong=np.float32(3.99 + fault),
+    )  # fmt: skip
+    return made
+
+
+@pytest.mark.parametrize("fault, verdict", [(0.0, Verdict.NOISE), (0.01, Verdict.BROKEN)])
+def test_a_part_that_differs_is_told_where_rounding_moves_what_follows(
+    fault: float, verdict: Verdict, tmp_path: Path
+) -> None:
+    report = verified(tmp_path, chaos(), chaos(order=("left", "four"), fault=fault))
+    assert (report.verdict.differs, report.ok) == (verdict.differs, verdict.passes), str(report)
+    assert all(cause.name in ("x31", "p30") for cause in report.causes)
+
+
 def test_what_optimisations_alone_make_is_a_difference(tmp_path: Path) -> None:
     """onnxruntime takes parts that are almost a LayerNormalization for one, in the very same file."""
     onnx.save(normalized(exchanged=True), tmp_path / "model.onnx")
