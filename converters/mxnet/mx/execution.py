@@ -235,6 +235,3 @@ def _reshaped(name: str, array: NDArray, shape: Any, is_named: bool, may_grow: b
             )
         return empty_array(shape, array.context, array.dtype)
     return array.reshape((-1,))[0:count].reshape(shape)
-
-
-__all__ = ["Executor", "by_name", "copy_into"]

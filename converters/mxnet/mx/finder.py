@@ -25,7 +25,6 @@ VIEWS = {
     **dict.fromkeys(("gluon.contrib.nn.basic_layers",), ("gluon.contrib.nn",)),
     **{f"gluon.model_zoo.vision.{name}": ("gluon.model_zoo.vision",)
        for name in ("densenet", "squeezenet", "vgg")},
-    **dict.fromkeys(("gluon.nn.basic_layers", "gluon.nn.conv_layers"), ("gluon.nn",)),
     **dict.fromkeys(("gluon.rnn.rnn_cell", "gluon.rnn.rnn_layer"), ("gluon.rnn",)),
     "gluon.trainer": ("gluon",),
     **dict.fromkeys(("image.detection", "image.image"), ("image",)),
@@ -103,5 +102,3 @@ def install() -> None:
         )
     if not any(isinstance(finder, Finder) for finder in sys.meta_path):
         sys.meta_path.insert(0, Finder())
-
-__all__ = ["install"]

@@ -66,6 +66,3 @@ class FusedParameters:
                         shape = (hidden, columns) if kind == "weight" else (hidden,)
                         for gate in self.gates:
                             yield f"{direction}{layer}_{group}{gate}_{kind}", shape
-
-
-__all__ = ["GATES", "FusedParameters"]

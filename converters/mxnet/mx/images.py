@@ -59,6 +59,3 @@ def decoded_pixels(content: bytes, flag: int = COLOR) -> Array:
         return np.asarray((pixels @ np.array(weights, np.int32) + half) >> bits, np.uint8)[..., None]
     pixels = np.array(image)
     return pixels[..., None] if pixels.ndim == 2 else pixels
-
-
-__all__ = ["COLOR", "GRAY", "UNCHANGED", "decoded_pixels", "import_pillow"]

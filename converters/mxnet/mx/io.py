@@ -248,7 +248,7 @@ def _named(given: Any, name: str) -> list[tuple[str, NDArray]]:
 
 _OF_FILES = {
     **dict.fromkeys(("CSVIter", "LibSVMIter", "MNISTIter", "MXDataIter", "PrefetchingIter", "ResizeIter"), "io_files"),
-    **dict.fromkeys(("ImageRecordIter", "ImageRecordUInt8Iter"), "image.records"),
+    **dict.fromkeys(("ImageRecordIter", "ImageRecordUInt8Iter"), "image.iterator"),
 }
 """The iterators over files, and those that put one around another, by the modules that hold them."""
 

@@ -122,6 +122,3 @@ def register_property(op_type: str, prop_class: type) -> None:
     )
     _REGISTRY.sources["mxnet", source.name] = source
     use(_REGISTRY)
-
-
-__all__ = ["PROPERTIES", "PythonOperator", "register_property", "run_forward"]

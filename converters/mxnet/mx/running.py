@@ -19,7 +19,6 @@ from graphir.converters.mxnet.reference.evaluate import (
     compute,
     has_open_size,
     open_sizes,
-    read_inputs,
     reference_of,
 )
 from graphir.converters.mxnet.reference.evaluate import run as evaluate
@@ -195,15 +194,3 @@ def _is_trained_otherwise(node: NNVMNode) -> bool:
     if node.op in ("BatchNorm", "BatchNorm_v1", "_contrib_BatchNormWithReLU"):
         return not attrs["use_global_stats"]
     return node.op in (CUSTOM, "_contrib_SyncBatchNorm")
-
-
-__all__ = [
-    "Network",
-    "evaluate_heads",
-    "evaluate_node",
-    "nodes_to_evaluate",
-    "only_node",
-    "parameter_variables",
-    "read_inputs",
-    "trained_otherwise",
-]

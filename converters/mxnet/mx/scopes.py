@@ -37,6 +37,3 @@ class Scopes(Generic[Held]):
         if stack is None:
             stack = self._local.stack = [self._make()]
         return stack
-
-
-__all__ = ["Scopes"]

@@ -4,47 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from graphir.converters.mxnet.mx.image.augmenters import (
-    Augmenter,
-    CastAug,
-    CenterCropAug,
-    ColorNormalizeAug,
-    ForceResizeAug,
-    HorizontalFlipAug,
-    RandomCropAug,
-    RandomOrderAug,
-    RandomSizedCropAug,
-    ResizeAug,
-    SequentialAug,
-)
-from graphir.converters.mxnet.mx.image.colors import (
-    BrightnessJitterAug,
-    ColorJitterAug,
-    ContrastJitterAug,
-    HueJitterAug,
-    LightingAug,
-    RandomGrayAug,
-    SaturationJitterAug,
-)
-from graphir.converters.mxnet.mx.image.create import CreateAugmenter
-from graphir.converters.mxnet.mx.image.functions import (
-    _get_interp_method as _get_interp_method,
-)
-from graphir.converters.mxnet.mx.image.functions import (
-    center_crop,
-    color_normalize,
-    copyMakeBorder,
-    fixed_crop,
-    imdecode,
-    imread,
-    imresize,
-    random_crop,
-    random_size_crop,
-    resize_short,
-    scale_down,
-)
+from graphir.converters.mxnet.mx.image import augmenters, functions
+from graphir.converters.mxnet.mx.image.augmenters import *
+from graphir.converters.mxnet.mx.image.functions import *
+from graphir.converters.mxnet.mx.image.functions import _get_interp_method as _get_interp_method
 from graphir.converters.mxnet.mx.image.iterator import ImageIter
-from graphir.converters.mxnet.mx.image.rotation import imrotate, random_rotate
 from graphir.converters.mxnet.mx.refusals import refused_name
 
 TRAINING = (
@@ -64,11 +28,4 @@ def __dir__() -> list[str]:
     return sorted({*__all__, *TRAINING.split()})
 
 
-__all__ = [
-    "Augmenter", "BrightnessJitterAug", "CastAug", "CenterCropAug", "ColorJitterAug", "ColorNormalizeAug",
-    "ContrastJitterAug", "CreateAugmenter", "ForceResizeAug", "HorizontalFlipAug", "HueJitterAug", "ImageIter",
-    "LightingAug", "RandomCropAug", "RandomGrayAug", "RandomOrderAug", "RandomSizedCropAug", "ResizeAug",
-    "SaturationJitterAug", "SequentialAug", "center_crop", "color_normalize", "copyMakeBorder", "fixed_crop",
-    "imdecode", "imread", "imresize", "imrotate", "random_crop", "random_rotate", "random_size_crop", "resize_short",
-    "scale_down",
-]  # fmt: skip
+__all__ = ["ImageIter", *augmenters.__all__, *functions.__all__]

@@ -1,4 +1,4 @@
-"""`ImageIter`: batches of images from a list of files, or from a file of records."""
+"""Batches of images from files: `mx.image.ImageIter` and `mx.io.ImageRecordIter`."""
 
 from __future__ import annotations
 
@@ -9,14 +9,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray as NumpyArray
 
 from graphir.converters.mxnet.mx import recordio
 from graphir.converters.mxnet.mx.base import MXNetError
-from graphir.converters.mxnet.mx.image.augmenters import Augmenter
-from graphir.converters.mxnet.mx.image.create import CreateAugmenter
-from graphir.converters.mxnet.mx.image.functions import imdecode
+from graphir.converters.mxnet.mx.image.augmenters import Augmenter, CreateAugmenter
+from graphir.converters.mxnet.mx.image.functions import (
+    _get_interp_method,
+    copyMakeBorder,
+    imdecode,
+    imresize,
+    resize_short,
+)
 from graphir.converters.mxnet.mx.io import DISCARD, PAD, DataBatch, DataIter
+from graphir.converters.mxnet.mx.io_files import FileName, MXDataIter
 from graphir.converters.mxnet.mx.ndarray import NDArray
+from graphir.converters.mxnet.mx.refusals import refuse_training
 
 
 class ImageIter(DataIter):
@@ -147,4 +155,131 @@ class ImageIter(DataIter):
         return data
 
 
-__all__ = ["ImageIter"]
+BANDS = "rgba"
+IGNORED = frozenset((
+    "ctx", "data_name", "device_id", "dtype", "label_name", "path_imgidx", "path_imglist", "prefetch_buffer",
+    "preprocess_threads", "seed", "seed_aug", "shuffle_chunk_seed", "shuffle_chunk_size", "verbose",
+)) | {f"{kind}_{band}" for kind in ("mean", "std") for band in BANDS}  # fmt: skip
+NEUTRAL = {"max_random_contrast": 0, "max_random_scale": 1, "min_random_scale": 1, "max_random_illumination": 0,
+           "max_crop_size": -1, "min_crop_size": -1, "rotate": -1, "max_img_size": 1e10, "min_img_size": 0,
+           "random_resized_crop": False, "mirror": False, "mean_img": ""}  # fmt: skip
+"""What may be stated with this value only, beside what else is 0 by default (max_rotate_angle, random_h, ...)."""
+
+
+class ImageRecordIter(MXDataIter):
+    """Batches (N, C, H, W) of a record file's images: resized, padded, cropped in the middle, normalized.
+
+    `rand_crop`, `rand_mirror` and `shuffle` draw with Python's `random`, not as MXNet does. Raises TrainingError for
+    other random changes of images, and for a file with a mean image.
+    """
+
+    DTYPE: Any = np.float32
+
+    def __init__(
+        self, path_imgrec: FileName, data_shape: Sequence[int], batch_size: int, label_width: int = 1,
+        shuffle: bool = False, round_batch: bool = True, part_index: int = 0, num_parts: int = 1, **kwargs: Any,
+    ) -> None:  # fmt: skip
+        self._options: dict[str, Any] = {"resize": -1, "pad": 0, "fill_value": 255, "inter_method": 1, "scale": 1.0,
+                         "rand_crop": False, "rand_mirror": False}  # fmt: skip
+        for name, value in kwargs.items():
+            if name not in self._options and name not in IGNORED and value and value != NEUTRAL.get(name):
+                refuse_training(f"mx.io.ImageRecordIter with {name}={value}", "mx.image.ImageIter takes augmenters")
+        self._options |= {name: value for name, value in kwargs.items() if name in self._options}
+        self._shape, self._width, self._shuffles = tuple(data_shape), label_width, shuffle
+        bands = BANDS[: self._shape[0]]
+        self._mean = np.array([kwargs.get(f"mean_{band}", 0) for band in bands], np.float32)[:, None, None]
+        std = np.array([kwargs.get(f"std_{band}", 1) for band in bands], np.float32)[:, None, None]
+        self._factor = np.float32(self._options["scale"]) / std
+        self._labels = _listed_labels(kwargs.get("path_imglist"))
+        self._records = recordio.MXRecordIO(path_imgrec, "r")
+        self._places = _part(_places(self._records), self._records.size, part_index, num_parts,
+                             bool(kwargs.get("path_imgidx")))  # fmt: skip
+        names = kwargs.get("data_name", "data"), kwargs.get("label_name", "softmax_label")
+        label_shape = (label_width,) if label_width > 1 else ()
+        described = (names[0], self._shape, self.DTYPE), (names[1], label_shape, np.float32)
+        super().__init__(len(self._places), batch_size, described, round_batch)
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin anew, in a new order under `shuffle`."""
+        super().reset()
+        if self._shuffles:
+            random.shuffle(self._places)
+
+    def getindex(self) -> Any:
+        """Return zeros, as MXNet's iterator does."""
+        return np.zeros(self.batch_size, np.uint64)
+
+    def rows_of(self, rows: NumpyArray[np.int64]) -> tuple[Any, Any]:
+        """Return images and labels of these rows. Raises MXNetError for labels of another width."""
+        data = np.zeros((len(rows), *self._shape), self.DTYPE)
+        labels = np.zeros((len(rows), self._width), np.float32)
+        for place, row in enumerate(rows):
+            self._records._file.seek(self._places[row])
+            header, content = recordio.unpack(self._records.read() or b"")
+            label = np.atleast_1d(self._labels.get(header.id, header.label))
+            if label.size != self._width:
+                raise MXNetError(f"a record has {label.size} labels, label_width is {self._width}")
+            labels[place] = label
+            data[place] = self._normalized(np.asarray(self._sized(imdecode(content, int(self._shape[0] > 1)))))
+        return data, labels if self._width > 1 else labels[:, 0]
+
+    def _normalized(self, pixels: Any) -> Any:
+        image = pixels.transpose(2, 0, 1)
+        if self._options["rand_mirror"] and random.random() < 0.5:
+            image = image[:, :, ::-1]
+        if self.DTYPE is not np.float32:
+            return image
+        return (image.astype(np.float32) - self._mean) * self._factor
+
+    def _sized(self, image: NDArray) -> NDArray:
+        """Return the image at the size of the data: one that is too small is made larger, and then cut."""
+        options, (_, height, width) = self._options, self._shape
+        if options["resize"] > 0:
+            image = resize_short(image, options["resize"], options["inter_method"])
+        if options["pad"]:
+            top = bottom = left = right = options["pad"]
+            image = copyMakeBorder(image, top, bottom, left, right, 0, options["fill_value"])
+        if image.shape[0] < height:
+            image = self._resized(image, height, int(np.float32(height) / image.shape[0] * image.shape[1]))
+        if image.shape[1] < width:
+            image = self._resized(image, int(np.float32(width) / image.shape[1] * image.shape[0]), width)
+        rest = image.shape[0] - height, image.shape[1] - width
+        top, left = (random.randint(0, size) if options["rand_crop"] else size // 2 for size in rest)
+        return image[top : top + height, left : left + width]
+
+    def _resized(self, image: NDArray, height: int, width: int) -> NDArray:
+        sizes = (*image.shape[:2], height, width)
+        return imresize(image, width, height, interp=_get_interp_method(self._options["inter_method"], sizes))
+
+
+class ImageRecordUInt8Iter(ImageRecordIter):
+    """The same images as uint8, which are not normalized."""
+
+    DTYPE = np.uint8
+
+
+def _listed_labels(path: FileName | None) -> dict[int, Any]:
+    if not path:
+        return {}
+    rows = [line.split("\t") for line in Path(path).read_text().splitlines()]
+    return {int(row[0]): np.array(row[1:-1], np.float32) for row in rows}
+
+
+def _places(records: recordio.MXRecordIO) -> list[int]:
+    """Return where each record of a file begins."""
+    places = [records.tell()]
+    while records.read() is not None:
+        places.append(records.tell())
+    return places[:-1]
+
+
+def _part(places: list[int], size: int, index: int, count: int, is_indexed: bool) -> list[int]:
+    """Return those of a part of a file: of equal counts where it has an index, else of equal bytes."""
+    if is_indexed:
+        step = -(-len(places) // count)
+        return places[index * step : (index + 1) * step]
+    step = -(-size // count) + 3 & ~3
+    return [place for place in places if index * step <= place < (index + 1) * step]
+
+__all__ = ["ImageIter", "ImageRecordIter", "ImageRecordUInt8Iter"]

@@ -6,46 +6,10 @@ import importlib
 from types import ModuleType
 from typing import Any
 
-from graphir.converters.mxnet.mx.ndarray import control, sparse_arrays
+from graphir.converters.mxnet.mx.ndarray import control, creation, functions, sparse_arrays
 from graphir.converters.mxnet.mx.ndarray.array import NDArray
-from graphir.converters.mxnet.mx.ndarray.creation import (
-    arange,
-    array,
-    concatenate,
-    empty,
-    eye,
-    from_numpy,
-    full,
-    linspace,
-    moveaxis,
-    ones,
-    waitall,
-    zeros,
-)
-from graphir.converters.mxnet.mx.ndarray.files import load, save, tensor_of
-from graphir.converters.mxnet.mx.ndarray.functions import (
-    add,
-    divide,
-    equal,
-    greater,
-    greater_equal,
-    histogram,
-    hypot,
-    lesser,
-    lesser_equal,
-    logical_and,
-    logical_or,
-    logical_xor,
-    maximum,
-    minimum,
-    modulo,
-    multiply,
-    not_equal,
-    power,
-    split_v2,
-    subtract,
-    true_divide,
-)
+from graphir.converters.mxnet.mx.ndarray.creation import *
+from graphir.converters.mxnet.mx.ndarray.functions import *
 from graphir.converters.mxnet.mx.ndarray.sparse_arrays import cast_storage
 
 _DRAWN = {"normal": "normal", "random_normal": "normal", "random_randint": "randint", "random_uniform": "uniform",
@@ -60,7 +24,7 @@ class _Part(ModuleType):
 
     def __init__(self, name: str) -> None:
         super().__init__(f"mx.nd.{name}")
-        self._symbols = importlib.import_module(f"graphir.converters.mxnet.mx.symbol.{name}")
+        self._symbols = getattr(_symbols(), name)
 
     def __getattr__(self, name: str) -> Any:
         own = _OWN.get(self.__name__)
@@ -100,43 +64,4 @@ def _symbols() -> ModuleType:
     return importlib.import_module("graphir.converters.mxnet.mx.symbol")
 
 
-__all__ = [
-    "NDArray",
-    "add",
-    "arange",
-    "array",
-    "cast_storage",
-    "concatenate",
-    "divide",
-    "empty",
-    "equal",
-    "eye",
-    "from_numpy",
-    "full",
-    "greater",
-    "greater_equal",
-    "histogram",
-    "hypot",
-    "lesser",
-    "lesser_equal",
-    "linspace",
-    "load",
-    "logical_and",
-    "logical_or",
-    "logical_xor",
-    "maximum",
-    "minimum",
-    "modulo",
-    "moveaxis",
-    "multiply",
-    "not_equal",
-    "ones",
-    "power",
-    "save",
-    "split_v2",
-    "subtract",
-    "tensor_of",
-    "true_divide",
-    "waitall",
-    "zeros",
-]
+__all__ = ["NDArray", "cast_storage", *creation.__all__, *functions.__all__]

@@ -352,6 +352,3 @@ def _kept(plain: tuple[Any, ...], shape: tuple[int, ...]) -> tuple[Any, ...]:
     places = [part for part in plain if part is not None and part is not Ellipsis]
     last = int(places[-1]) % shape[-1]
     return (*places[:-1], slice(last, last + 1))
-
-
-__all__ = ["Home", "NDArray", "index_key", "numpy_dtype"]

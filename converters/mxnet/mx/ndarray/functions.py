@@ -76,27 +76,8 @@ def eager(name: str) -> Callable[..., Any]:
     operators = importlib.import_module(f"{package}.ndarray.operators")
     return operators.eager(getattr(importlib.import_module(f"{package}.symbol"), name))  # type: ignore[no-any-return]
 
-
 __all__ = [
-    "add",
-    "divide",
-    "equal",
-    "greater",
-    "greater_equal",
-    "histogram",
-    "hypot",
-    "lesser",
-    "lesser_equal",
-    "logical_and",
-    "logical_or",
-    "logical_xor",
-    "maximum",
-    "minimum",
-    "modulo",
-    "multiply",
-    "not_equal",
-    "power",
-    "split_v2",
-    "subtract",
-    "true_divide",
-]
+    "add", "divide", "equal", "greater", "greater_equal", "histogram", "hypot", "lesser", "lesser_equal",
+    "logical_and", "logical_or", "logical_xor", "maximum", "minimum", "modulo", "multiply", "not_equal", "power",
+    "split_v2", "subtract", "true_divide",
+]  # fmt: skip

@@ -67,6 +67,3 @@ def has_own_memory(elements: object) -> bool:
     return isinstance(elements, np.ndarray) and bool(
         elements.flags.owndata and elements.flags.c_contiguous and elements.flags.writeable
     )
-
-
-__all__ = ["HELD", "Home", "has_own_memory"]

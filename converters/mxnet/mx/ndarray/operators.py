@@ -21,11 +21,10 @@ from graphir.converters.mxnet.mx.running import (
     evaluate_node,
     nodes_to_evaluate,
     only_node,
-    read_inputs,
 )
 from graphir.converters.mxnet.mx.symbol import Symbol, var
 from graphir.converters.mxnet.mx.symbol.arithmetic import METHODS
-from graphir.converters.mxnet.reference.evaluate import reference_of
+from graphir.converters.mxnet.reference.evaluate import read_inputs, reference_of
 from graphir.errors import GraphirError
 
 MORE_METHODS = frozenset(("diag", "expand_dims", "flatten", "split_v2", "squeeze"))
@@ -200,6 +199,3 @@ def _written(found: Any, out: Any) -> Any:
     for result, target in zip(results, targets, strict=True):
         result.astype(target.dtype, copy=False).copyto(target)
     return out
-
-
-__all__ = ["NotAnArray", "eager", "method"]

@@ -2,51 +2,17 @@
 
 from __future__ import annotations
 
-from graphir.converters.mxnet.mx.rnn import rnn_cell
-from graphir.converters.mxnet.mx.rnn.checkpoints import (
-    do_rnn_checkpoint,
-    load_rnn_checkpoint,
-    save_rnn_checkpoint,
-)
-from graphir.converters.mxnet.mx.rnn.rnn_cell import (
-    BaseRNNCell,
-    BidirectionalCell,
-    ConvGRUCell,
-    ConvLSTMCell,
-    ConvRNNCell,
-    DropoutCell,
-    FusedRNNCell,
-    GRUCell,
-    LSTMCell,
-    ModifierCell,
-    ResidualCell,
-    RNNCell,
-    RNNParams,
-    SequentialRNNCell,
-    ZoneoutCell,
-)
-from graphir.converters.mxnet.mx.rnn.sentences import BucketSentenceIter, encode_sentences
+import sys
+
+from graphir.converters.mxnet.mx.rnn import cells, checkpoints, fused, modifiers, sentences
+from graphir.converters.mxnet.mx.rnn.cells import *
+from graphir.converters.mxnet.mx.rnn.checkpoints import *
+from graphir.converters.mxnet.mx.rnn.fused import *
+from graphir.converters.mxnet.mx.rnn.modifiers import *
+from graphir.converters.mxnet.mx.rnn.sentences import *
+
+rnn_cell = sys.modules[__name__]  # MXNet's file, as scripts name it: rnn.rnn_cell.LSTMCell
 
 __all__ = [
-    "BaseRNNCell",
-    "BidirectionalCell",
-    "BucketSentenceIter",
-    "ConvGRUCell",
-    "ConvLSTMCell",
-    "ConvRNNCell",
-    "DropoutCell",
-    "FusedRNNCell",
-    "GRUCell",
-    "LSTMCell",
-    "ModifierCell",
-    "RNNCell",
-    "RNNParams",
-    "ResidualCell",
-    "SequentialRNNCell",
-    "ZoneoutCell",
-    "do_rnn_checkpoint",
-    "encode_sentences",
-    "load_rnn_checkpoint",
-    "rnn_cell",
-    "save_rnn_checkpoint",
-]
+    "rnn_cell", *cells.__all__, *checkpoints.__all__, *fused.__all__, *modifiers.__all__, *sentences.__all__,
+]  # fmt: skip

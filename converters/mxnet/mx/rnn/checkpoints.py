@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from graphir.converters.mxnet.mx.checkpoints import Params, load_checkpoint, save_checkpoint
-from graphir.converters.mxnet.mx.rnn.base import BaseRNNCell
+from graphir.converters.mxnet.mx.rnn.cells import BaseRNNCell
 from graphir.converters.mxnet.mx.symbol import Symbol
 
 Cells = BaseRNNCell | Sequence[BaseRNNCell]

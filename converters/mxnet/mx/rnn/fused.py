@@ -8,8 +8,15 @@ from typing import Any
 from graphir.converters.mxnet.mx import ndarray, symbol
 from graphir.converters.mxnet.mx.fused_parameters import FusedParameters
 from graphir.converters.mxnet.mx.initializer import FusedRNN
-from graphir.converters.mxnet.mx.rnn.base import Arrays, BaseRNNCell, RNNParams, as_sequence
-from graphir.converters.mxnet.mx.rnn.cells import GRUCell, LSTMCell, RNNCell
+from graphir.converters.mxnet.mx.rnn.cells import (
+    Arrays,
+    BaseRNNCell,
+    GRUCell,
+    LSTMCell,
+    RNNCell,
+    RNNParams,
+    as_sequence,
+)
 from graphir.converters.mxnet.mx.rnn.modifiers import BidirectionalCell, DropoutCell, SequentialRNNCell
 
 

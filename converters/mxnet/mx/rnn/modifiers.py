@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from graphir.converters.mxnet.mx import symbol
-from graphir.converters.mxnet.mx.rnn.base import Arrays, BaseRNNCell, RNNParams, as_sequence
+from graphir.converters.mxnet.mx.rnn.cells import Arrays, BaseRNNCell, RNNParams, as_sequence
 from graphir.converters.mxnet.mx.symbol import Symbol
 
 

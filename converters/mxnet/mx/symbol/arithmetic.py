@@ -10,7 +10,7 @@ import numpy as np
 
 from graphir.converters.mxnet.mx.arithmetic import OPERATIONS, Arithmetic
 from graphir.converters.mxnet.mx.base import NotImplementedForSymbol
-from graphir.converters.mxnet.mx.symbol.namespaces import namespace
+from graphir.converters.mxnet.mx.symbol.functions import namespace
 from graphir.converters.mxnet.mx.symbol.node import Outputs
 
 # Functions of `mx.sym` that take a symbol first and that a symbol has as a method of the same name.
@@ -121,5 +121,3 @@ for _called in METHODS:
     setattr(SymbolArithmetic, _called, _method(_called))
 for _called, _instead in OF_ARRAYS.items():
     setattr(SymbolArithmetic, _called, _refusal(_called, _instead))
-
-__all__ = ["METHODS", "SymbolArithmetic"]

@@ -218,6 +218,3 @@ def _no_such_argument(name: str, candidates: Iterable[str]) -> MXNetError:
 def schema_of(op: str) -> OperatorSchema:
     """Return the schema of an operator by any of its names."""
     return operator_schema(registered_names()[op])
-
-
-__all__ = ["check_loadable", "compose", "create", "deprecated", "recompose", "schema_of", "update_versions"]

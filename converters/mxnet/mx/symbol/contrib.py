@@ -7,7 +7,7 @@ from typing import Any
 
 from graphir.converters.mxnet.mx.ndarray.control import isfinite, isinf, isnan
 from graphir.converters.mxnet.mx.symbol.control_flow import cond, foreach, while_loop
-from graphir.converters.mxnet.mx.symbol.namespaces import lookup
+from graphir.converters.mxnet.mx.symbol.functions import lookup
 from graphir.converters.mxnet.mx.symbol.random import uniform
 from graphir.converters.mxnet.mx.symbol.symbol import Symbol
 

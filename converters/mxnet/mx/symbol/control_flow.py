@@ -14,7 +14,7 @@ from graphir.converters.mxnet.files.records import VARIABLE
 from graphir.converters.mxnet.mx import attribute
 from graphir.converters.mxnet.mx.base import NotASymbol
 from graphir.converters.mxnet.mx.symbol.creation import internal, var
-from graphir.converters.mxnet.mx.symbol.namespaces import namespace
+from graphir.converters.mxnet.mx.symbol.functions import namespace
 from graphir.converters.mxnet.mx.symbol.node import Entry, Node, post_order
 from graphir.converters.mxnet.mx.symbol.symbol import Group, Symbol
 

@@ -11,8 +11,7 @@ import numpy as np
 from graphir.converters.mxnet.files.records import VARIABLE
 from graphir.converters.mxnet.mx import attribute
 from graphir.converters.mxnet.mx.arithmetic import OPERATIONS
-from graphir.converters.mxnet.mx.symbol.functions import Function, attribute_text
-from graphir.converters.mxnet.mx.symbol.namespaces import namespace
+from graphir.converters.mxnet.mx.symbol.functions import Function, attribute_text, namespace
 from graphir.converters.mxnet.mx.symbol.node import Node
 from graphir.converters.mxnet.mx.symbol.symbol import Symbol
 from graphir.converters.mxnet.schema.values import TYPE_FLAGS
@@ -185,22 +184,7 @@ def split_v2(
     """Parts along an axis: so many equal ones, or one from each of the indices on."""
     return ary.split_v2(indices_or_sections, axis, squeeze_axis)  # type: ignore[no-any-return]
 
-
 __all__ = [
-    "Variable",
-    "arange",
-    "eye",
-    "full",
-    "histogram",
-    "hypot",
-    "internal",
-    "linspace",
-    "maximum",
-    "minimum",
-    "ones",
-    "pow",
-    "power",
-    "split_v2",
-    "var",
-    "zeros",
-]
+    "Variable", "arange", "eye", "full", "histogram", "hypot", "linspace", "maximum", "minimum", "ones", "pow",
+    "power", "split_v2", "var", "zeros",
+]  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,9 @@ from graphir.converters.mxnet.mx.base import NotASymbol, _Null
 from graphir.converters.mxnet.mx.symbol.compose import compose, create, schema_of
 from graphir.converters.mxnet.mx.symbol.node import Outputs
 from graphir.converters.mxnet.schema.operators import OperatorSchema
+from graphir.converters.mxnet.schema.registry import registered_names
 from graphir.converters.mxnet.schema.values import Parameter
+from graphir.structure.names import similar_names
 
 OPTIONS = ("name", "attr", "out")
 Function = Callable[..., Any]
@@ -185,4 +188,77 @@ class Namespace:
         return make_function(self.operators[called], called, self.module, self.symbol_type)
 
 
-__all__ = ["Namespace", "attribute_text", "documentation", "dtype_name", "make_function"]
+ROOT = "graphir.converters.mxnet.mx.symbol"
+PREFIXES = ("_contrib_", "_linalg_", "_sparse_", "_image_", "_random_")
+NUMPY_PREFIXES = {"_npi_": "numpy._internal", "_npx_": "numpy_extension", "_np_": "numpy"}
+NUMPY_PARTS = {"numpy": ("_random_", "_linalg_"), "numpy_extension": ("_image_", "_random_"), "numpy._internal": ()}
+
+
+@functools.cache
+def _tables() -> Mapping[str, Mapping[str, str]]:
+    """Return each module with its functions, and the operator of each."""
+    tables: dict[str, dict[str, str]] = {}
+    for registered in registered_names():
+        module, called = place_of(registered)
+        tables.setdefault(module, {})[called] = registered
+    return tables
+
+
+def place_of(registered: str) -> tuple[str, str]:
+    """Return the module below `mx.sym` and the function in it of a registered name."""
+    for prefix, module in NUMPY_PREFIXES.items():
+        if registered.startswith(prefix):
+            called = registered[len(prefix) :]
+            part = next((part for part in NUMPY_PARTS[module] if called.startswith(part)), "")
+            return (f"{module}.{part[1:-1]}", called[len(part) :]) if part else (module, called)
+    prefix = next((prefix for prefix in PREFIXES if registered.startswith(prefix)), "")
+    if prefix and (prefix != "_random_" or registered.endswith("_like")):
+        return prefix[1:-1], registered[len(prefix) :]
+    return ("_internal" if registered.startswith("_") else "op"), registered
+
+
+_MADE: dict[tuple[str, int], Namespace] = {}
+
+
+def namespace(module: str, symbol_type: type[Outputs]) -> Namespace:
+    """Return the functions of `mx.sym.<module>`, which give symbols of that type."""
+    found = _MADE.get((module, id(symbol_type)))
+    if found is None:
+        found = Namespace(f"{ROOT}.{module}", _tables().get(module, {}), symbol_type)
+        _MADE[module, id(symbol_type)] = found
+    return found
+
+
+def lookup(
+    module: str, symbol_type: type[Outputs], *, shown: str = ""
+) -> tuple[Callable[[str], Function], Callable[[], list[str]]]:
+    """`__getattr__` and the names for `__dir__` of the module that holds these functions."""
+    place = shown or f"mx.sym.{module}"
+
+    def found(called: str) -> Function:
+        held = namespace(module, symbol_type)
+        if called not in held:
+            near = similar_names(called, held.operators)
+            raise AttributeError(
+                f"{place} has no {called!r}: MXNet 1.9.1 registers no operator of that name there{near}"
+            )
+        return held.get(called)
+
+    return found, lambda: sorted(namespace(module, symbol_type).operators)
+
+
+class GeneratedModule(ModuleType):
+    """A module of `mx.sym` whose functions are all made from the schema, and those that are parts of it."""
+
+    def __init__(self, module: str, symbol_type: type[Outputs], *, shown: str = "", parts: Sequence[str] = ()) -> None:
+        super().__init__(shown or f"mx.sym.{module}")
+        self._find, self._list_names = lookup(module, symbol_type, shown=shown)
+        self._parts = parts
+        for part in parts:
+            setattr(self, part, GeneratedModule(f"{module}.{part}", symbol_type, shown=f"{shown}.{part}"))
+
+    def __getattr__(self, name: str) -> Any:
+        return self._find(name)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*self._list_names(), *self._parts})

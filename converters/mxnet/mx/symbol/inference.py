@@ -13,8 +13,7 @@ import numpy as np
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph
 from graphir.converters.mxnet.importing.symbol_types import SymbolTypes, infer_symbol, unmarked_shape
 from graphir.converters.mxnet.mx.base import MXNetError, mxnet_errors
-from graphir.converters.mxnet.mx.symbol.flow import reached
-from graphir.converters.mxnet.mx.symbol.node import Node, post_order, variable_names
+from graphir.converters.mxnet.mx.symbol.node import Entry, Node, post_order, variable_names
 from graphir.converters.mxnet.mx.symbol.node_types import Inference, Wanted, infer_nodes
 from graphir.converters.mxnet.mx.symbol.stand_ins import stand_in
 from graphir.converters.mxnet.mx.util import is_np_shape
@@ -24,6 +23,44 @@ from graphir.types import ANYTHING, UNKNOWN, DType, TensorType
 
 if TYPE_CHECKING:
     from graphir.converters.mxnet.mx.symbol.symbol import Symbol
+
+
+# Operators that infer nothing, weights neither, while the number of axes of their data is unknown.
+FORWARD_ONLY = frozenset((
+    "BatchNorm", "BatchNorm_v1", "Convolution", "Convolution_v1", "Deconvolution", "Embedding", "FullyConnected",
+    "GroupNorm", "InstanceNorm", "LRN", "LayerNorm", "Pooling", "Pooling_v1", "RNN", "SoftmaxOutput", "UpSampling",
+    "_contrib_BatchNormWithReLU", "_contrib_DeformableConvolution", "_contrib_SyncBatchNorm",
+))  # fmt: skip
+
+
+def reached(entries: Sequence[Entry], given: Iterable[str]) -> set[tuple[int, int]]:
+    """Return the outputs of nodes, as (identity, number), of whose shapes MXNet knows the number of axes.
+
+    `given` are the variables whose shapes are given; those that state one in an attribute are known too. It runs
+    forwards and backwards until nothing more is learned, as MXNet does.
+    """
+    order = post_order(entries)
+    stated = set(given)
+    known = {(id(node), 0) for node in order
+             if not node.inputs and (not node.is_variable or node.name in stated or "__shape__" in node.attrs)}
+    open_nodes = [_values(node) for node in order if not node.is_variable]
+    learned = True
+    while learned:
+        learned = False
+        for way in (open_nodes, open_nodes[::-1]):
+            for deciding, values in way:
+                if not known.isdisjoint(deciding) and not known.issuperset(values):
+                    known.update(values)
+                    learned = True
+    return known
+
+
+def _values(node: Node) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+    """Return the inputs and outputs of which one that is known makes the others known, and all of them."""
+    inputs = [(id(producer), slot) for producer, slot, _ in node.inputs]
+    values = inputs + [(id(node), slot) for slot in range(node.outputs)]
+    return inputs[:1] if node.op in FORWARD_ONLY else values, values
+
 
 SIZES = (int, np.integer)
 MOST_NAMED = 10
@@ -176,6 +213,3 @@ def _plain(type_: TensorType, np_shape: bool) -> Shape:
     if type_.shape is None:
         return None if np_shape else ()
     return tuple(size if isinstance(size, int) else -np_shape for size in type_.shape)
-
-
-__all__ = ["Shapes", "Types", "is_complete", "shapes_of", "types_of", "warn_of_open"]

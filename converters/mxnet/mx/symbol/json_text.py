@@ -82,6 +82,3 @@ def _joined(opening: str, texts: Sequence[str], closing: str, depth: int, *, lin
         return f"{opening}{', '.join(texts)}{closing}"
     margin = "\n" + "  " * (depth + 1)
     return f"{opening}{margin}{f', {margin}'.join(texts)}\n{'  ' * depth}{closing}"
-
-
-__all__ = ["to_text"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
@@ -180,4 +180,29 @@ def _versions(entries: Sequence[Sequence[int]], count: int) -> list[int]:
     return [entry[VERSION_PLACE] if len(entry) > VERSION_PLACE else 0 for entry in entries]
 
 
-__all__ = ["Entry", "Node", "Outputs", "copied", "from_records", "post_order", "records", "states", "variable_names"]
+RULE = "-" * 20
+
+
+def debug_text(entries: Sequence[Entry]) -> str:
+    """Return the listing. A variable alone, and an operator without inputs, is named only."""
+    if len(entries) == 1 and entries[0][0].is_variable:
+        return f"Variable:{entries[0][0].name}\n"
+    if len(entries) == 1 and not entries[0][0].inputs:
+        return f"AtomicFunctor  Op:{entries[0][0].op}\n"
+    lines = ["Symbol Outputs:"]
+    lines += [f"\toutput[{place}]={node.name}({slot})" for place, (node, slot, _) in enumerate(entries)]
+    for node in post_order(entries):
+        lines += [f"Variable:{node.name}"] if node.is_variable else _operator(node)
+    return "\n".join(lines) + "\n"
+
+
+def _operator(node: Node) -> Iterator[str]:
+    yield RULE
+    yield f"Op:{node.op}, Name={node.name}"
+    yield "Inputs:"
+    for place, (producer, slot, version) in enumerate(node.inputs):
+        state = f" version={version}" if producer.is_variable else ""
+        yield f"\targ[{place}]={producer.name}({slot}){state}"
+    if node.attrs:
+        yield "Attrs:"
+        yield from (f"\t{key}={text}" for key, text in sorted(node.attrs.items()))

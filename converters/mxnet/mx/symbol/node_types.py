@@ -251,6 +251,3 @@ def _stand_in_variable(name: str, known: Known, np_shape: bool) -> NNVMNode:
     elif known.trained:
         annotations["__shape__"] = "None" if np_shape else "()"
     return NNVMNode(VARIABLE, name, {}, annotations)
-
-
-__all__ = ["Inference", "Wanted", "infer_nodes"]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 from types import SimpleNamespace
 from typing import Any
 
 from graphir.converters.mxnet.mx.context import current_context
-from graphir.converters.mxnet.mx.symbol.namespaces import namespace
+from graphir.converters.mxnet.mx.symbol.functions import GeneratedModule, namespace
 from graphir.converters.mxnet.mx.symbol.numpy_symbol import NumpySymbol, numpy_function, numpy_names
 
 _Symbol = NumpySymbol
@@ -74,10 +73,9 @@ _PARTS = {
 """numpy's parts, which MXNet's registry does not tell apart by name."""
 
 
-
 def __getattr__(name: str) -> Any:
     if name == "_internal":
-        return importlib.import_module("graphir.converters.mxnet.mx.symbol.numpy_internal")
+        return GeneratedModule("numpy._internal", NumpySymbol, shown="mx.sym.np._internal")
     if name in _PARTS:
         return SimpleNamespace(**_part(name))
     found = numpy_function(name)

@@ -9,7 +9,7 @@ import numpy as np
 
 from graphir.converters.mxnet.mx.base import MXNetError
 from graphir.converters.mxnet.mx.symbol.compose import schema_of
-from graphir.converters.mxnet.mx.symbol.namespaces import namespace
+from graphir.converters.mxnet.mx.symbol.functions import namespace
 from graphir.converters.mxnet.mx.symbol.node import Outputs
 from graphir.converters.mxnet.mx.symbol.symbol import Symbol
 
@@ -184,5 +184,3 @@ class NumpySymbol(Symbol):
 
 NUMPY_NAMES = {"divide": "true_divide", "modulo": "mod", "lesser": "less", "lesser_equal": "less_equal"}
 """The functions of numpy for Python's operators whose names differ from those of `mx.nd`."""
-
-__all__ = ["NumpySymbol", "numpy_function", "numpy_names"]

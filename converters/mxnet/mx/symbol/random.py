@@ -9,7 +9,7 @@ import numpy as np
 
 from graphir.converters.mxnet.mx.base import NotASymbol, _Null
 from graphir.converters.mxnet.mx.symbol.creation import internal
-from graphir.converters.mxnet.mx.symbol.namespaces import lookup
+from graphir.converters.mxnet.mx.symbol.functions import lookup
 from graphir.converters.mxnet.mx.symbol.symbol import Symbol
 
 _operator, _operators = lookup("random", Symbol)

@@ -62,6 +62,3 @@ def _replaced(node: NNVMNode, other: StandIn | None) -> NNVMNode:
     annotations = {key: text for key, text in node.annotations.items() if key != "__dtype__"}
     attrs = {key: text for key, text in node.attrs.items() if key != "dtype"}
     return NNVMNode(node.op, node.name, attrs, annotations, node.inputs, node.subgraphs)
-
-
-__all__ = ["STAND_INS", "StandIn", "stand_in"]

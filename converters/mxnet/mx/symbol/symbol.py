@@ -12,12 +12,12 @@ from graphir.converters.mxnet.mx.base import MXNetError, NotASymbol, mxnet_error
 from graphir.converters.mxnet.mx.symbol import inference
 from graphir.converters.mxnet.mx.symbol.arithmetic import SymbolArithmetic
 from graphir.converters.mxnet.mx.symbol.compose import check_loadable, deprecated, recompose
-from graphir.converters.mxnet.mx.symbol.debug import debug_text
 from graphir.converters.mxnet.mx.symbol.json_text import to_text
 from graphir.converters.mxnet.mx.symbol.node import (
     Entry,
     Node,
     copied,
+    debug_text,
     from_records,
     post_order,
     records,

@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from graphir.converters.mxnet import mx
-from graphir.converters.mxnet.mx.visualization.dot import Digraph, quote
-from graphir.converters.mxnet.mx.visualization.network import plot_network
+from graphir.converters.mxnet.mx.visualization.network import Digraph, plot_network, quote
 from graphir.errors import ExportFailure
 from tests.requirements import missing, needing
 from tests.typed import untyped

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from graphir.converters.mxnet import mx
-from graphir.converters.mxnet.mx.symbol.namespaces import lookup, place_of
+from graphir.converters.mxnet.mx.symbol.functions import lookup, place_of
 from graphir.converters.mxnet.mx.symbol.numpy_symbol import NumpySymbol
 from graphir.converters.mxnet.schema.registry import operator_schema, registered_names
 from tests.converters.mxnet.test_schema import generator, registry

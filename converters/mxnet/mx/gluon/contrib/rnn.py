@@ -6,11 +6,17 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 from graphir.converters.mxnet.mx.gluon.layer import REQUIRED, Layer
-from graphir.converters.mxnet.mx.gluon.nn.windows import LAYOUTS
-from graphir.converters.mxnet.mx.gluon.rnn.cells import _activated
+from graphir.converters.mxnet.mx.gluon.nn.conv_layers import LAYOUTS
+from graphir.converters.mxnet.mx.gluon.rnn.cells import (
+    HybridRecurrentCell,
+    _activated,
+    as_sequence,
+    begun,
+    is_whole,
+    masked,
+)
 from graphir.converters.mxnet.mx.gluon.rnn.layers import INITIALIZERS
 from graphir.converters.mxnet.mx.gluon.rnn.modifiers import BidirectionalCell, ModifierCell
-from graphir.converters.mxnet.mx.gluon.rnn.unrolling import HybridRecurrentCell, as_sequence, begun, is_whole, masked
 
 
 def _arguments(axes: int) -> dict[str, Any]:

@@ -5,15 +5,10 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from graphir.converters.mxnet.mx.gluon.data.dataloader import DataLoader, default_batchify_fn, default_mp_batchify_fn
-from graphir.converters.mxnet.mx.gluon.data.dataset import ArrayDataset, Dataset, RecordFileDataset, SimpleDataset
-from graphir.converters.mxnet.mx.gluon.data.sampler import (
-    BatchSampler,
-    FilterSampler,
-    RandomSampler,
-    Sampler,
-    SequentialSampler,
-)
+from graphir.converters.mxnet.mx.gluon.data import dataloader, dataset, sampler
+from graphir.converters.mxnet.mx.gluon.data.dataloader import *
+from graphir.converters.mxnet.mx.gluon.data.dataset import *
+from graphir.converters.mxnet.mx.gluon.data.sampler import *
 
 
 def __getattr__(name: str) -> Any:
@@ -22,7 +17,4 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"mx.gluon.data.{name} is not here; there are {', '.join(__all__)}")
 
 
-__all__ = [
-    "ArrayDataset", "BatchSampler", "DataLoader", "Dataset", "FilterSampler", "RandomSampler", "RecordFileDataset",
-    "Sampler", "SequentialSampler", "SimpleDataset", "default_batchify_fn", "default_mp_batchify_fn",
-]  # fmt: skip
+__all__ = [*dataloader.__all__, *dataset.__all__, *sampler.__all__]

@@ -4,35 +4,11 @@ from __future__ import annotations
 
 import sys
 
-from graphir.converters.mxnet.mx.gluon.rnn.cells import GRUCell, LSTMCell, RNNCell
-from graphir.converters.mxnet.mx.gluon.rnn.layers import GRU, LSTM, RNN
-from graphir.converters.mxnet.mx.gluon.rnn.modifiers import (
-    BidirectionalCell,
-    DropoutCell,
-    HybridSequentialRNNCell,
-    ModifierCell,
-    ResidualCell,
-    SequentialRNNCell,
-    ZoneoutCell,
-)
-from graphir.converters.mxnet.mx.gluon.rnn.unrolling import HybridRecurrentCell, RecurrentCell
+from graphir.converters.mxnet.mx.gluon.rnn import cells, layers, modifiers
+from graphir.converters.mxnet.mx.gluon.rnn.cells import *
+from graphir.converters.mxnet.mx.gluon.rnn.layers import *
+from graphir.converters.mxnet.mx.gluon.rnn.modifiers import *
 
 rnn_cell = rnn_layer = sys.modules[__name__]  # MXNet's files, as scripts name them: rnn.rnn_cell.LSTMCell
 
-__all__ = [
-    "GRU",
-    "LSTM",
-    "RNN",
-    "BidirectionalCell",
-    "DropoutCell",
-    "GRUCell",
-    "HybridRecurrentCell",
-    "HybridSequentialRNNCell",
-    "LSTMCell",
-    "ModifierCell",
-    "RNNCell",
-    "RecurrentCell",
-    "ResidualCell",
-    "SequentialRNNCell",
-    "ZoneoutCell",
-]
+__all__ = [*cells.__all__, *layers.__all__, *modifiers.__all__]

@@ -204,3 +204,5 @@ class GRU(_Layer):
 
     GATES, MODE = 3, "gru"
     ARGUMENTS = {**GATED, "dtype": "float32"}
+
+__all__ = ["GRU", "LSTM", "RNN"]

@@ -7,7 +7,7 @@ from typing import Any
 
 from graphir.converters.mxnet.mx import ndarray
 from graphir.converters.mxnet.mx.gluon.parameter_dict import ParameterDict
-from graphir.converters.mxnet.mx.gluon.rnn.unrolling import (
+from graphir.converters.mxnet.mx.gluon.rnn.cells import (
     HybridRecurrentCell,
     RecurrentCell,
     as_sequence,
@@ -281,13 +281,7 @@ def _turned(F: Any, steps: list[Any], length: int, valid_length: Any) -> list[An
     whole = F.SequenceReverse(F.stack(*steps, axis=0), sequence_length=valid_length, use_sequence_length=True)
     return list(F.split(whole, axis=0, num_outputs=length, squeeze_axis=True)) if length > 1 else [whole[0]]
 
-
 __all__ = [
-    "BidirectionalCell",
-    "DropoutCell",
-    "HybridSequentialRNNCell",
-    "ModifierCell",
-    "ResidualCell",
-    "SequentialRNNCell",
+    "BidirectionalCell", "DropoutCell", "HybridSequentialRNNCell", "ModifierCell", "ResidualCell", "SequentialRNNCell",
     "ZoneoutCell",
-]
+]  # fmt: skip

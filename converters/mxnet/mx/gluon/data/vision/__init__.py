@@ -2,18 +2,7 @@
 
 from __future__ import annotations
 
-from graphir.converters.mxnet.mx.gluon.data.vision import transforms
-from graphir.converters.mxnet.mx.gluon.data.vision.datasets import (
-    CIFAR10,
-    CIFAR100,
-    MNIST,
-    FashionMNIST,
-    ImageFolderDataset,
-    ImageListDataset,
-    ImageRecordDataset,
-)
+from graphir.converters.mxnet.mx.gluon.data.vision import datasets, transforms
+from graphir.converters.mxnet.mx.gluon.data.vision.datasets import *
 
-__all__ = [
-    "CIFAR10", "CIFAR100", "MNIST", "FashionMNIST", "ImageFolderDataset", "ImageListDataset", "ImageRecordDataset",
-    "transforms",
-]  # fmt: skip
+__all__ = ["transforms", *datasets.__all__]

@@ -2,23 +2,146 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import random
+from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
+from graphir.arrays import Array
 from graphir.converters.mxnet.mx import image
+from graphir.converters.mxnet.mx.base import MXNetError
 from graphir.converters.mxnet.mx.gluon.block import Block
-from graphir.converters.mxnet.mx.gluon.data.vision.colors import (
-    RandomBrightness,
-    RandomColorJitter,
-    RandomContrast,
-    RandomHue,
-    RandomLighting,
-    RandomSaturation,
-)
 from graphir.converters.mxnet.mx.gluon.hybrid_block import HybridBlock
 from graphir.converters.mxnet.mx.gluon.nn import HybridSequential, Sequential
+from graphir.converters.mxnet.mx.image.augmenters import EIGENVALUES, EIGENVECTORS, LUMINANCE
 from graphir.converters.mxnet.mx.ndarray import NDArray
 from graphir.converters.mxnet.mx.refusals import refused_name
+
+WEIGHTS = np.array(LUMINANCE, np.float32)
+SECTORS = np.array([[0, 3, 1], [2, 0, 1], [1, 0, 3], [1, 2, 0], [3, 1, 0], [0, 1, 2]])
+"""Which of four numbers red, green and blue are in each sixth of the circle of hues."""
+Change = Callable[[Array, Any], Array]
+
+
+def _brightness(pixels: Array, factor: Any) -> Array:
+    return np.asarray(pixels * factor)
+
+
+def _contrast(pixels: Array, factor: Any) -> Array:
+    mean = (pixels * WEIGHTS).sum(-1).mean(dtype=np.float32)
+    return np.asarray(pixels * factor + (1 - factor) * mean)
+
+
+def _saturation(pixels: Array, factor: Any) -> Array:
+    # MXNet's operator takes the last channel's share alone for the luminance
+    return np.asarray(pixels * factor + (1 - factor) * pixels[..., 2:] * WEIGHTS[..., 2:])
+
+
+def _hue(pixels: Array, turns: Any) -> Array:
+    pixels = pixels / np.float32(255)
+    red, green, blue = np.moveaxis(pixels, -1, 0)
+    most, least = pixels.max(-1), pixels.min(-1)
+    lightness, spread = (most + least) * np.float32(0.5), most - least
+    is_gray = spread <= np.finfo(np.float32).eps
+    step = np.float32(60) / np.where(is_gray, 1, spread)
+    hue = np.where(most == red, (green - blue) * step, np.where(
+        most == green, (blue - red) * step + 120, (red - green) * step + 240))  # fmt: skip
+    part = np.where(lightness < 0.5, most + least, 2 - most - least)
+    saturation = spread / np.where(is_gray, 1, part)
+    high = np.where(lightness <= 0.5, lightness * (1 + saturation), lightness + saturation - lightness * saturation)
+    low = 2 * lightness - high
+    place = (hue + np.where(hue < 0, np.float32(360), 0) + turns * np.float32(360)) * np.float32(1 / 60)
+    place = np.mod(place, np.float32(6))
+    sector = np.minimum(place.astype(np.int64), 5)
+    rest = place - sector.astype(np.float32)
+    numbers = np.stack([high, low, low + (high - low) * (1 - rest), low + (high - low) * rest], -1)
+    turned = np.take_along_axis(numbers, SECTORS[sector], -1)
+    return np.asarray(np.where(is_gray[..., None], lightness[..., None], turned) * np.float32(255))
+
+
+def _lighting(pixels: Array, amounts: Any) -> Array:
+    return np.asarray(pixels + np.dot(EIGENVECTORS * amounts, EIGENVALUES).astype(np.float32))
+
+
+def _changed(image: NDArray, change: Change, amount: Any) -> NDArray:
+    """Return an image (H, W, 3) after a change, in its dtype; whole numbers are cut and kept within bounds.
+
+    Raises MXNetError for an image without three channels.
+    """
+    if len(image.shape) != 3 or image.shape[-1] != 3:
+        raise MXNetError(f"colors are changed in images (H, W, 3), got {image.shape}")
+    pixels = change(np.asarray(image).astype(np.float32), np.asarray(amount, np.float32))
+    if np.dtype(image.dtype).kind in "iu":
+        bounds: Any = np.iinfo(image.dtype)
+        pixels = np.clip(pixels, bounds.min, bounds.max)
+    return NDArray(pixels.astype(image.dtype), image.context)
+
+
+class _RandomFactor(Block):
+    def __init__(self, change: Change, most: float) -> None:
+        super().__init__()
+        self._change, self._args = change, (max(0, 1 - most), 1 + most)
+
+    def forward(self, x: NDArray) -> NDArray:
+        """Return the changed image."""
+        return _changed(x, self._change, random.uniform(*self._args))
+
+
+class RandomBrightness(_RandomFactor):
+    """The image times a number near 1."""
+
+    def __init__(self, brightness: float) -> None:
+        super().__init__(_brightness, brightness)
+
+
+class RandomContrast(_RandomFactor):
+    """The image nearer to its mean luminance, or farther from it."""
+
+    def __init__(self, contrast: float) -> None:
+        super().__init__(_contrast, contrast)
+
+
+class RandomSaturation(_RandomFactor):
+    """The image with paler or stronger colors, as MXNet's operator computes them."""
+
+    def __init__(self, saturation: float) -> None:
+        super().__init__(_saturation, saturation)
+
+
+class RandomHue(_RandomFactor):
+    """The image with its hues turned: by a number of whole turns near 1."""
+
+    def __init__(self, hue: float) -> None:
+        super().__init__(_hue, hue)
+
+
+class RandomColorJitter(Block):
+    """Brightness, contrast, saturation and hue in a random order; those of 0 are left out."""
+
+    def __init__(self, brightness: float = 0, contrast: float = 0, saturation: float = 0, hue: float = 0) -> None:
+        super().__init__()
+        rows = (_brightness, brightness, 1), (_contrast, contrast, 1), (_saturation, saturation, 1), (_hue, hue, 0)
+        self._rows = [row for row in rows if row[1] > 0]
+
+    def forward(self, x: NDArray) -> NDArray:
+        """Return the changed image."""
+        for change, most, middle in random.sample(self._rows, len(self._rows)):
+            x = _changed(x, change, middle + random.uniform(-most, most))
+        return x
+
+
+class RandomLighting(Block):
+    """The image plus a color drawn along the eigenvectors of ImageNet's colors."""
+
+    def __init__(self, alpha: float) -> None:
+        super().__init__()
+        self._alpha = alpha
+
+    def forward(self, x: NDArray) -> NDArray:
+        """Return the changed image."""
+        return _changed(x, _lighting, [random.gauss(0, self._alpha) for _ in range(3)])
+
 
 Size = int | Sequence[int]
 
@@ -162,7 +285,6 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*__all__, *TRAINING.split()})
-
 
 __all__ = [
     "Cast", "CenterCrop", "Compose", "CropResize", "Normalize", "RandomBrightness", "RandomColorJitter",

@@ -6,7 +6,7 @@ from typing import Any
 
 from graphir.converters.mxnet.mx.gluon import nn
 from graphir.converters.mxnet.mx.gluon.contrib.nn import HybridConcurrent
-from graphir.converters.mxnet.mx.gluon.model_zoo.vision.blocks import Classifier, chain, conv_bn, relu
+from graphir.converters.mxnet.mx.gluon.model_zoo.vision.plain import Classifier, chain, conv_bn, relu
 
 Branch = tuple[Any, ...]
 SEVEN = (1, 7), 1, (0, 3)

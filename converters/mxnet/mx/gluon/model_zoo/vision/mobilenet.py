@@ -6,7 +6,7 @@ from typing import Any
 
 from graphir.converters.mxnet.mx.gluon import nn
 from graphir.converters.mxnet.mx.gluon.hybrid_block import HybridBlock
-from graphir.converters.mxnet.mx.gluon.model_zoo.vision.blocks import Classifier, chain, conv_bn, relu
+from graphir.converters.mxnet.mx.gluon.model_zoo.vision.plain import Classifier, chain, conv_bn, relu
 
 
 class RELU6(HybridBlock):
