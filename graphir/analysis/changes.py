@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from graphir.analysis.attributes import described
-from graphir.analysis.diff import Change, Difference, Row, Status
+from graphir.analysis.change import Change
+from graphir.analysis.diff import Difference, Row, Status
 from graphir.graph import Graph, Node, Value
 from graphir.ops.elementwise import Clip
 from graphir.ops.normalization import BatchNormalization
@@ -18,8 +18,6 @@ MOST_LINES = 12
 NAMED = 3
 # An operator with many attributes fills a line; the whole of it is what `graphir diff` prints.
 MOST_TEXT = 120
-_BOTH = re.compile(r"(.*?) is (.*) in the first, (.*) in the second")
-_NUMBERS = re.compile(r"(.*): 1 of 1 element differs, at \[0?\] they are (.*) and (.*)")
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,7 @@ def changes_of(difference: Difference, left: Graph) -> list[str]:
     different = [row for row in difference.rows if row.status is not Status.SAME]
     folded = {row.left or row.right: partner for row, partner in _folded(different)}
     absorbed = {node for pair in folded.items() for node in pair if node is not None}
-    lines = [f"{change.kind}: {_arrow(change.text)}" for change in difference.ends]
+    lines = [f"{change.kind}: {change.short_text}" for change in difference.ends]
     if folded:
         lines.append(f"{len(folded)} Conv+BatchNormalization folded: {_names(node for node in folded if node)}")
     rest = [row for row in different if row.left not in absorbed and row.right not in absorbed]
@@ -120,12 +118,11 @@ def _line(name: str, left: Node, right: Node, change: Change) -> _Line:
         text = f"{spoken(left)} -> {spoken(right)}"
         return _Line(name, text, text)
     if change.kind == "weight":
-        number = _NUMBERS.fullmatch(change.text)
-        if number is not None:
-            text = f"{left.op.name}: {number[1]} {number[2]} -> {number[3]}"
-            return _Line(name, f"{left.op.name}: {number[2]} -> {number[3]}", text)
+        if change.numbers is not None:
+            became = " -> ".join(change.numbers)
+            return _Line(name, f"{left.op.name}: {became}", f"{left.op.name}: {change.subject} {became}")
         return _Line(name, "weights", f"weights differ: {change.text}")
-    text = f"{left.op.name}: {_arrow(change.text)}"
+    text = f"{left.op.name}: {change.short_text}"
     return _Line(name, text if change.kind == "attribute" else f"{left.op.name}: another {change.kind}", text)
 
 
@@ -180,12 +177,6 @@ def _listed(names: Sequence[str]) -> str:
 
 def _operators(row: Row) -> str:
     return " / ".join(dict.fromkeys(node.op.name for node in (row.left, row.right) if node is not None))
-
-
-def _arrow(text: str) -> str:
-    """A sentence on both models as what became what."""
-    found = _BOTH.fullmatch(text)
-    return text if found is None else f"{found[1]} {found[2]} -> {found[3]}"
 
 
 def _short(text: str) -> str:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from graphir.analysis.attributes import attributes_of, shown
+from graphir.analysis.change import Change, differing, weight_changes
 from graphir.analysis.completion import Counterparts, pair_inputs
-from graphir.analysis.fingerprint import Fingerprints, fingerprint
 from graphir.analysis.skeleton import SCALING
 from graphir.graph import Graph, Node, Value
 from graphir.ops.elementwise import COMMUTATIVE
@@ -25,7 +25,6 @@ from graphir.structure.views import captured
 from graphir.tensor import Tensor
 from graphir.types import Sym, Type
 
-CHUNK = 1 << 20
 WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -36,14 +35,6 @@ class Status(enum.Enum):
     CHANGED = "changed"
     FIRST = "only in the first"
     SECOND = "only in the second"
-
-
-@dataclass(frozen=True)
-class Change:
-    """One difference: its kind (operator, attribute, weight, operand, type, structure) and a sentence."""
-
-    kind: str
-    text: str
 
 
 @dataclass(frozen=True)
@@ -135,7 +126,7 @@ class _Comparison:
         for value, other in pair_inputs(self.left.inputs, self.right.inputs):
             if not self._same_type(value.type, other.type):
                 name = _join_names(value.name, other.name)
-                yield Change("input", f"{name} is {value.type} in the first, {other.type} in the second")
+                yield differing("input", name, value.type, other.type)
         pairs = self._output_pairs()
         for slot, index in pairs.items():
             value, other = self.left.outputs[slot], self.right.outputs[index]
@@ -143,11 +134,11 @@ class _Comparison:
                 origin = _origin(self._source(value, first=True))
                 other_origin = _origin(self._source(other, first=False))
                 name = _join_names(value.name, other.name)
-                yield Change("output", f"{name} is {origin} in the first, {other_origin} in the second")
+                yield differing("output", name, origin, other_origin)
         if list(pairs.values()) != sorted(pairs.values()):
             orders = [[value.name for value in graph.outputs] for graph in (self.left, self.right)]
             first, second = (", ".join(names) for names in orders)
-            yield Change("outputs", f"order is {first} in the first, {second} in the second")
+            yield differing("outputs", "order", first, second)
 
     def _output_pairs(self) -> dict[int, int]:
         """Return the places of outputs by those in the first: the same results, then the same names, the others in
@@ -217,8 +208,7 @@ class _Comparison:
             if isinstance(node.op, Gemm) and name == "transB" and _constant(node, 1) and _constant(other, 1):
                 continue  # the weights are compared as they are multiplied
             if not same_attribute(ours[name], theirs[name]):
-                text = f"{name} is {shown(ours[name])} in the first, {shown(theirs[name])} in the second"
-                yield Change("attribute", text)
+                yield differing("attribute", name, shown(ours[name]), shown(theirs[name]))
 
     def _operand_changes(self, node: Node, other: Node) -> Iterator[Change]:
         if type(node.op) in COMMUTATIVE and self._are_swapped(node, other):
@@ -236,7 +226,7 @@ class _Comparison:
             if tensor is not None and other_tensor is not None:
                 if type(node.op) not in SCALING or not _same_scalar(tensor, other_tensor):
                     names = _join_names(ours.name, theirs.name)
-                    yield from _weight_changes(names, tensor, other_tensor, self.counterparts.prints)
+                    yield from weight_changes(names, tensor, other_tensor, self.counterparts.prints)
                 continue
             if _is_parameter(ours) and _is_parameter(theirs):
                 yield from self._unfilled_changes(ours, theirs)
@@ -244,7 +234,7 @@ class _Comparison:
             source, counterpart = self._source(ours, first=True), self._source(theirs, first=False)
             if self._counterpart(source) is counterpart or _same_constants(source, counterpart):
                 continue
-            yield Change("operand", f"{name} is {_origin(source)} in the first, {_origin(counterpart)} in the second")
+            yield differing("operand", name, _origin(source), _origin(counterpart))
 
     def _are_swapped(self, node: Node, other: Node) -> bool:
         """Return whether two nodes read the same two values in the other order."""
@@ -280,7 +270,7 @@ class _Comparison:
         if (ours.tensor is None) != (theirs.tensor is None):
             yield Change("weight", f"{name} has elements in the {'second' if ours.tensor is None else 'first'} only")
         elif not self._same_type(ours.type, theirs.type):
-            yield Change("weight", f"{name} is {ours.type} in the first, {theirs.type} in the second")
+            yield differing("weight", name, ours.type, theirs.type)
 
     def _learn_names(self, value: Value, other: Value) -> None:
         """Symbolic sizes of an input stand for those in the same place of the other."""
@@ -320,50 +310,6 @@ def _constants(node: Node, other: Node, slot: int) -> tuple[Tensor | None, Tenso
 
 def _as_multiplied(op: Gemm, tensor: Tensor | None) -> Tensor | None:
     return tensor.transposed((1, 0)) if tensor is not None and op.transB and len(tensor.shape) == 2 else tensor
-
-
-def _weight_changes(name: str, left: Tensor, right: Tensor, prints: Fingerprints) -> Iterator[Change]:
-    if left.type == right.type:
-        if not prints.same(left, right):
-            yield Change("weight", f"{name}: {_elements(left, right)}")
-        return
-    if left.dtype is right.dtype and fingerprint(left) == fingerprint(right):
-        yield Change("weight", f"{name} is {left.type} in the first, {right.type} in the second: the same elements")
-    else:
-        yield Change("weight", f"{name} is {left.type} in the first, {right.type} in the second")
-
-
-def _elements(left: Tensor, right: Tensor) -> str:
-    """Return how many elements differ, by how much, and the first of them."""
-    import numpy as np
-
-    ours, theirs = left.numpy().reshape(-1), right.numpy().reshape(-1)
-    count, first, most = 0, -1, 0.0
-    for start in range(0, left.size, CHUNK):
-        part, other = ours[start : start + CHUNK], theirs[start : start + CHUNK]
-        where = part != other
-        if left.dtype.is_float:
-            numbers, others = part.astype(np.float64), other.astype(np.float64)
-            where &= ~(np.isnan(numbers) & np.isnan(others))
-            if where.any():
-                distances = np.abs(numbers[where] - others[where])
-                most = max(most, float(np.nan_to_num(distances, nan=np.inf).max()))
-        if first < 0 and where.any():
-            first = start + int(where.argmax())
-        count += int(where.sum())
-    if count == 0:
-        return "the same numbers, not the same bits (-0 and 0, or another NaN)"
-    position = ", ".join(str(int(axis)) for axis in np.unravel_index(first, left.shape or (1,)))
-    values = f"{_number(ours[first])} and {_number(theirs[first])}"
-    noun = "element differs" if left.size == 1 else "elements differ"
-    text = f"{count:,} of {left.size:,} {noun}, at [{position}] they are {values}"
-    return f"{text}; by {most:.3g} at most" if left.dtype.is_float and count > 1 else text
-
-
-def _number(element: object) -> str:
-    """Return an element of a tensor, a float in as many digits as single precision has."""
-    text = str(element)
-    return f"{float(text):.7g}" if "." in text or "e" in text else text
 
 
 def _weights_differ(node: Node, other: Node) -> bool:

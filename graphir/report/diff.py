@@ -14,7 +14,8 @@ from graphir.types import DType
 from .text import plural, table, wrapped
 
 if TYPE_CHECKING:
-    from graphir.analysis.diff import Change, Difference, Row
+    from graphir.analysis.change import Change
+    from graphir.analysis.diff import Difference, Row
     from graphir.graph import Node
 
 SHOWN = 20
@@ -74,7 +75,7 @@ def _weights_line(difference: Difference, rows: list[Row]) -> str:
         said = f"all {total:,} weights differ"
     else:
         said = f"{differing:,} of {max(total, weight_changes):,} weights differ and nothing else in their nodes"
-    if any(" in the first, " in change.text for row in rows for change in row.changes):
+    if any(change.both is not None for row in rows for change in row.changes):
         said += ", some in type or shape"
     return wrapped(f"weight: {said}: {listing([title(row) for row in rows], NAMED)}")
 

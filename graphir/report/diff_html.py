@@ -14,7 +14,8 @@ from .page import HtmlCell, TableShape, banner, escape, facts, fold, footer, pag
 from .text import plural
 
 if TYPE_CHECKING:
-    from graphir.analysis.diff import Change, Difference, Row
+    from graphir.analysis.change import Change
+    from graphir.analysis.diff import Difference, Row
     from graphir.graph import Node
 
 STYLES = {Status.SAME: "noise", Status.CHANGED: "broken", Status.FIRST: "suspicious", Status.SECOND: "suspicious"}
