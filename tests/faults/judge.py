@@ -161,14 +161,14 @@ def names_of(model: Model, where: tuple[str, ...]) -> tuple[frozenset[str], froz
     return frozenset(exact - {""}), frozenset(around - {""})
 
 
-def hold(base: Judged, planted: Planted) -> Finding:
-    """What verify says of the fault, by its defaults, of two files."""
+def hold(base: Judged, planted: Planted, seed: int = 0) -> Finding:
+    """What verify says of the fault, by its defaults but for the seed of its inputs, of two files."""
     with tempfile.TemporaryDirectory(prefix="graphir-faults-") as folder:
         left, right = Path(folder) / "source.onnx", Path(folder) / "planted.onnx"
         onnx.save(base.model.proto, left)
         onnx.save(planted.proto, right)
         try:
-            report = graphir.verify(left, right)
+            report = graphir.verify(left, right, seed=seed)
         except GraphirError as error:
             text = f"{type(error).__name__}: {error}"
             found = self_verdict(base) != ERROR

@@ -14,7 +14,7 @@ import numpy as np
 
 from graphir.arrays import Array
 from graphir.ops import traits_of
-from graphir.ops.traits import Rounding
+from graphir.ops.traits import Elementwise, Rounding, Saturation
 from graphir.verification.numbers.compare import Comparison
 from graphir.verification.running.heads import is_shiftless, passes_on
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 FEW, MANY = 1, 5
 # What a softmax gives are scores of classes; what a product gives are if there are as many as small data sets have.
 OF_SOFTMAX, OF_PRODUCT = 2, 10
-BEFORE_SCORES = ("Add", "Sigmoid")
 
 
 @dataclass(frozen=True)
@@ -96,10 +95,17 @@ def least_classes(structure: Structure, output: str) -> int | None:
             return OF_SOFTMAX
         if traits_of(operator).rounding is Rounding.PRODUCTS:
             return OF_PRODUCT
-        if operator not in BEFORE_SCORES and not passes_on(operator):
+        if not (_keeps_scores(operator) or passes_on(operator)):
             return None
         name = next((operand for operand in operands if operand in structure.producers), "")
     return None
+
+
+def _keeps_scores(operator: str) -> bool:
+    """Return whether scores stay scores: a bias or a factor that broadcasts, or a function that is one to one."""
+    traits = traits_of(operator)
+    is_affine = traits.elementwise is Elementwise.BROADCAST and traits.rounding is Rounding.ROUNDS
+    return is_affine or traits.saturates is Saturation.ONE_TO_ONE
 
 
 def ranked(name: str, expected: Array, found: Array, allowed: float) -> Ranking | None:

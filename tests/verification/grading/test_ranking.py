@@ -50,8 +50,9 @@ def test_sets_are_added_up() -> None:
     assert joined([], [one]) == [one]
 
 
-@pytest.mark.parametrize("head, classes, told", [("Softmax", 3, True), ("Relu", 12, False), (None, 12, True),
-                                                 (None, 3, False)])  # fmt: skip
+@pytest.mark.parametrize("head, classes, told", [
+    ("Softmax", 3, True), ("Relu", 12, False), ("Tanh", 12, True), (None, 12, True), (None, 3, False),
+])  # fmt: skip
 def test_only_scores_of_classes_have_a_ranking(tmp_path: Path, head: str | None, classes: int, told: bool) -> None:
     weight = numpy_helper.from_array(np.random.default_rng(0).standard_normal((6, classes)).astype(np.float32), "w")
     nodes = [helper.make_node("MatMul", ["x", "w"], ["p" if head else "y"], name="p")]
