@@ -11,6 +11,7 @@ from typing import NamedTuple
 from graphir.converters.pytorch.exporting.expression import (
     MARK,
     Expr,
+    Reference,
     expr,
     length_of,
     level_of,
@@ -18,9 +19,10 @@ from graphir.converters.pytorch.exporting.expression import (
     replace_first,
     with_names,
 )
+from graphir.converters.pytorch.exporting.layer_names import layer_name
 from graphir.converters.pytorch.exporting.layout import INDENT, lines_of
 from graphir.converters.pytorch.exporting.naming import OF_FILE, SEPARATORS, Names, identifier
-from graphir.converters.pytorch.exporting.state import Statement, layer_name
+from graphir.converters.pytorch.exporting.state import Statement
 from graphir.graph import Value
 from graphir.types import TensorType, format_shape
 
@@ -29,6 +31,11 @@ LONGEST_INSIDE = 48
 LONGEST_TOGETHER = 70
 DEEPEST = 3
 CHAIN = "x"
+# What export functions call a step on the way that may be CHAIN too, where nothing else is.
+CHAINED = ("frames", "padded", "rows", "sums")
+# What calls begin with that have a type: a layer's call has none for type checkers, so that its result is assigned
+# to a variable of a type, and neither has a maximum pooling.
+TYPED, UNTYPED = ("F.", "torch."), ("F.max_pool", "F.adaptive_max_pool")
 # Names before an assignment, in characters: more of them have a line each.
 MOST_TARGETS = 50
 USUAL_NAME = 18
@@ -78,15 +85,28 @@ class Body:
     def lines(self) -> Iterator[str]:
         """Yield the lines of the body, the last one returns the outputs."""
         shown: object = None
+        typed = tuple(f"{name}{sign}" for name in self._holders for sign in (".", " ", "["))
         for place, statement in enumerate(self._statements):
             value = statement.value
             shape = value.type.shape if value is not None and isinstance(value.type, TensorType) else None
             comment = ""
             if shape is not None and len(shape) > 1 and shape != shown:
                 comment, shown = format_shape(shape).replace("[", "(").replace("]", ")"), shape
-            yield from self._statement(statement, place, 2, comment if self._says_shapes else "")
+            comment = comment if self._says_shapes else ""
+            if self._is_result(statement):
+                text = with_names(statement.text, self._names)
+                if text.startswith((*typed, *TYPED)) and not text.startswith(UNTYPED):
+                    yield from lines_of(f"return {text}", 2, comment)
+                    return
+            yield from self._statement(statement, place, 2, comment)
         result = ", ".join(with_names(text, self._names) for text in self._outputs)
         yield from lines_of(f"return ({result})" if len(result) > 70 else f"return {result}", 2)
+
+    def _is_result(self, statement: Statement) -> bool:
+        """Return whether a statement gives what the body returns and nothing else."""
+        if self._records or statement is not self._statements[-1] or statement.blocks or statement.pattern:
+            return False
+        return [expr(text) for text in self._outputs] == [Reference(number) for number in statement.targets]
 
     def _statement(
         self, statement: Statement, place: int, depth: int, comment: str = "", *, in_block: bool = False
@@ -126,8 +146,10 @@ class Body:
             if number not in self._last_use and (len(targets) > 1 or statement.pattern):
                 self._names.pop(number, None)
                 continue
-            if index < len(statement.names) and statement.names[index]:
-                wanted = iter([identifier(statement.names[index]) or "value"])
+            name = statement.names[index] if index < len(statement.names) else ""
+            if name:
+                may_chain = name in CHAINED and not in_block and len(targets) == 1
+                wanted = iter([CHAIN, name] if may_chain else [identifier(name) or "value"])
             else:
                 wanted = self._wanted(self._values.get(number), is_chain=not in_block and len(targets) == 1)
             # A block may read anything again that it reads once.

@@ -202,20 +202,24 @@ class ExportNode(BaseExportNode[O], Generic[O]):
         for value in self.node.outputs:
             self.export.find_symbols(value)
 
-    def assign(self, targets: Sequence[Value | str], text: str, pattern: str = "") -> list[Reference]:
-        """Return a statement that gives values of the graph, and others by what they are called; "_" is what nothing
-        reads.
+    def assign(
+        self, targets: Sequence[Value | str], text: str, pattern: str = "", names: Sequence[str] = ()
+    ) -> list[Reference]:
+        """Return references to what a statement gives: values of the graph, and others by what they are called; "_" is
+        what nothing reads.
 
-        `pattern` is what stands on the left, with `{}` for each target.
+        `pattern` is what stands on the left, with `{}` for each target; `names` are what values are called, where that
+        does not follow from their layer.
         """
         numbers = tuple(
             self.export.number(target) if isinstance(target, Value) else self.export.new_number()
             for target in targets
         )
-        names = tuple("" if isinstance(target, Value) else target for target in targets)
+        stated = [*names, *[""] * len(targets)]
+        called = [stated[place] if isinstance(target, Value) else target for place, target in enumerate(targets)]
         values = [target for target in targets if isinstance(target, Value)]
         first = values[0] if values else None
-        self.export.statements.append(Statement(numbers, text, first, names=names, pattern=pattern))
+        self.export.statements.append(Statement(numbers, text, first, names=tuple(called), pattern=pattern))
         for value in values:
             self.export.find_symbols(value)
         return [Reference(number) for number in numbers]

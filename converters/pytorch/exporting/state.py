@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,13 +23,12 @@ from graphir.converters.pytorch.exporting.expression import (
     tuple_of,
     unary,
 )
+from graphir.converters.pytorch.exporting.layer_names import layer_name, names_of_layers
 from graphir.converters.pytorch.exporting.naming import OF_MODULES, Names, without_common_scope
 from graphir.converters.pytorch.exporting.sizes import size_text, symbols_of
 from graphir.decisions import DecisionKind
 from graphir.graph import Graph, Node, Value
 from graphir.node import Decision
-from graphir.ops.activation import Dropout
-from graphir.ops.traits import Elementwise
 from graphir.serial.weights import NAMES
 from graphir.tensor import Tensor
 from graphir.types import Dim, DType, Sym, TensorType
@@ -139,6 +137,8 @@ class Export:
         self.decisions: list[Decision] = []
         self.values: dict[int, Value] = {}
         self.absorbed: set[Node] = set()
+        # Values with axes 0 and 1 in the other order, as expressions.
+        self.turned: dict[Value, Expr] = {}
         self.attributes = Names(OF_MODULES)
         self._device: int | None = None
         self._numbers: dict[Value, int] = {}
@@ -148,7 +148,7 @@ class Export:
         self.sources: dict[str, str] = {}
         self._symbols: dict[str, Expr] = {}
         self._short = without_common_scope(layer_name(node) for node in graph.nodes)
-        self._layer_names = self._short | _scopes_of_layers(graph.nodes, self._short)
+        self._layer_names = self._short | names_of_layers(graph.nodes, self._short)
         self._count = 0
         for value in graph.inputs:
             self.find_symbols(value)
@@ -316,33 +316,6 @@ def _is_plain(value: Value) -> bool:
         return False
     elements = tensor.numpy().reshape(-1)
     return bool((elements == elements[:1]).all())
-
-
-def _scopes_of_layers(nodes: Iterable[Node], names: Mapping[str, str]) -> dict[str, str]:
-    """Return the scopes of nodes that become layers, by their names: of those that are alone in their scope. What is
-    elementwise, as the addition of a bias, is part of a layer."""
-    layers = [name for node in nodes if _is_layer(node) and "/" in (name := layer_name(node))]
-    counts: Counter[str] = Counter()
-    for name in layers:
-        parts = names[name].split("/")
-        counts.update("/".join(parts[:count]) for count in range(1, len(parts)))
-    scopes = {name: names[name].rpartition("/")[0] for name in layers}
-    return {name: scope for name, scope in scopes.items() if counts[scope] == 1}
-
-
-def _is_layer(node: Node) -> bool:
-    """Return whether a node has weights, or is a Dropout."""
-    if node.op.elementwise is not Elementwise.NO:
-        return isinstance(node.op, Dropout)
-    weights = (value for value in node.inputs if value is not None and value.producer is None)
-    return any(value.tensor is not None and value.tensor.dtype.is_float and value.tensor.shape for value in weights)
-
-
-def layer_name(node: Node) -> str:
-    """Return what the source calls a node: the name of its first result, without what says that it is one, or that
-    Gluon puts behind the names of layers."""
-    name = node.name or (node.outputs[0].name if node.outputs else node.op.name)
-    return name.removesuffix(":0").removesuffix("_output").removesuffix("_fwd")
 
 
 def dtype_text(dtype: DType | None) -> str:

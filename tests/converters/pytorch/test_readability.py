@@ -8,8 +8,9 @@ import pytest
 from graphir import Graph, Tensor, TensorType, Value
 from graphir.converters.pytorch import to_module
 from graphir.ops.activation import Relu
+from graphir.ops.base import Operator
 from graphir.ops.convolution import Conv
-from graphir.ops.elementwise import Add
+from graphir.ops.elementwise import Abs, Add
 from graphir.ops.reduction import ReduceMean
 from graphir.ops.shape import Reshape
 from graphir.padding import Explicit
@@ -25,9 +26,9 @@ class Net:
         self.graph = Graph("net")
         self.value: Value = self.graph.add_input("data", TensorType(DType.FLOAT32, (symbol("N"), 4, 8, 8)))
 
-    def conv(self, name: str) -> None:
+    def conv(self, name: str, weight_name: str = "") -> None:
         elements = DRAW.normal(size=(4, 4, 3, 3)).astype(np.float32)
-        weight = self.graph.add_parameter(f"{name}_weight", Tensor.of(elements))
+        weight = self.graph.add_parameter(weight_name or f"{name}_weight", Tensor.of(elements))
         conv = Conv((3, 3), (1, 1), padding=Explicit(((1, 1), (1, 1))))
         self.value = self.graph.add(conv, self.value, weight, name=name)
 
@@ -56,6 +57,43 @@ def test_a_layer_that_is_alone_has_the_name_of_its_scope(names: tuple[str, ...],
         net.conv(name)
     text = net.text()
     assert [line.split()[0].removeprefix("self.") for line in text.splitlines() if "nn.Conv2d" in line] == list(layers)
+
+
+WEIGHTS = [
+    (("/l/0/MatMul", "features.0.conv.weight"), ("/l/1/MatMul", "features.1.conv.weight"), ("n0_conv", "n1_conv")),
+    (("net_1/stem_1/convolution", "stem/kernel_1"), ("net_1/top_1/convolution", "top/kernel_1"), ("stem", "top")),
+    (("245", "base.first.weight"), ("246", "base.second.weight"), ("first", "second")),
+    (("stem/Conv", "onnx::Conv_12"), ("top/Conv", "onnx::Conv_13"), ("stem", "top")),
+    (("stem", "a.weight_norm"), ("top", "a.other"), ("stem", "top")),
+    (("stem", "a/stem_weight"), ("top", "a/top_weight"), ("stem", "top")),
+]
+
+
+@pytest.mark.parametrize(("first", "second", "layers"), WEIGHTS)
+def test_a_layer_has_the_name_that_its_weights_state(
+    first: tuple[str, str], second: tuple[str, str], layers: tuple[str, str]
+) -> None:
+    net = Net()
+    net.conv(*first)
+    net.conv(*second)
+    lines = [line.split()[0] for line in net.text().splitlines() if "nn.Conv2d" in line]
+    assert lines == [f"self.{name}" for name in layers]
+
+
+@pytest.mark.parametrize(
+    ("op", "line"),
+    [
+        (Relu(), "        return F.relu(self.conv(x))"),
+        (Abs(), "        return torch.abs(self.conv(x))"),
+        (None, "        x = self.conv(x)\n        return x"),
+    ],
+)
+def test_what_type_checkers_know_is_returned_as_it_is(op: Operator | None, line: str) -> None:
+    net = Net()
+    net.conv("conv")
+    if op is not None:
+        net.value = net.graph.add(op, net.value, name="last")
+    assert f"{line}\n" in net.text().replace("  # (N, 4, 8, 8)", "")
 
 
 @pytest.mark.parametrize(("shape", "keeps"), [((-1, 4, 1, 1), True), ((-1, 2, 2, 1), False), ((-1, 1, 1, 4), False)])

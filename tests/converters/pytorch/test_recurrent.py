@@ -9,6 +9,7 @@ import pytest
 
 from graphir.converters.pytorch import to_module
 from graphir.graph import Graph
+from graphir.ops.creation import ConstantOfShape
 from graphir.ops.recurrent import GRU, LSTM, RNN, Direction
 from graphir.ops.shape import Reshape, Squeeze, Transpose
 from graphir.tensor import Tensor
@@ -71,7 +72,7 @@ CASES = [
     case(GRU(2, BOTH, linear_before_reset=True), bias=False, states="h"),
     case(GRU(2, BACK, linear_before_reset=True), batch=1, open_steps=True),
     case(GRU(2, linear_before_reset=True), dtype="float64", tolerance=1e-6),
-    case(GRU(2), text="rows, state = gru("),
+    case(GRU(2), text="rows, h = gru("),
     case(GRU(2, BOTH), bias=False, states="h"),
     case(GRU(2, BACK), lengths=LENGTHS, states="h"),
     case(GRU(2, BOTH, linear_before_reset=True), lengths=LENGTHS),
@@ -115,10 +116,33 @@ def test_joined_directions_are_what_torch_gives() -> None:
     assert "        x, _ = self.gru(x)  # (N, 3, 4)\n        return x\n" in text
 
 
-def _layer(direction: Direction) -> tuple[Graph, Any]:
+def test_directions_are_joined_with_the_batch_first() -> None:
+    """As Keras' Bidirectional has them: one module gives the rows as they are, whatever their order of axes."""
+    need_torch()
+    graph, x = _layer(BOTH, batch_first=True)
+    turned = graph.add(Transpose((2, 0, 1, 3)), graph.nodes[-1].outputs[0], name="turned")
+    graph.set_outputs([graph.add(Reshape(), turned, graph.constant([0, 0, -1], DType.INT64), name="out")])
+    text = _checked(graph, x)
+    assert "batch_first=True, bidirectional=True" in text
+    assert "        x, _ = self.gru(x)  # (N, 3, 4)\n        return x\n" in text
+
+
+@pytest.mark.parametrize(("number", "reads"), [(0.0, "self.gru(x)"), (0.5, "self.gru(x, ")])
+def test_first_states_that_are_zero_are_not_written(number: float, reads: str) -> None:
+    need_torch()
+    graph, x = _layer(Direction.FORWARD)
+    (gru,) = graph.nodes
+    sizes = graph.constant([1, 3, 2], DType.INT64)
+    state = graph.add(ConstantOfShape(number), sizes, name="state")
+    node = graph.add_node(gru.op, [*gru.inputs, None, state], name="layer")
+    graph.set_outputs([graph.add(Squeeze(), node.outputs[0], graph.constant([1], DType.INT64), name="out")])
+    assert reads.replace("gru", "layer") in _checked(graph, x)
+
+
+def _layer(direction: Direction, *, batch_first: bool = False) -> tuple[Graph, Any]:
     graph, count = Graph("layer"), direction.count
     data = graph.add_input("data", TensorType(DType.FLOAT32, ("N", 3, 4)))
-    operands = [data]
+    operands: list[Any] = [graph.add(Transpose((1, 0, 2)), data) if batch_first else data]
     for seed, shape in enumerate(((count, 6, 4), (count, 6, 2), (count, 12))):
         operands.append(graph.constant(uniform(*shape, seed=seed), name="weight"))
     graph.add_node(GRU(2, direction, linear_before_reset=True), operands, name="gru")
@@ -157,7 +181,9 @@ STACKS: list[tuple[Any, dict[str, Any], str]] = [
     (RNN(2), {"layers": 2, "batch_first": True}, "nn.RNN(4, 2, num_layers=2, batch_first=True)"),
     (RNN(2, BACK), {"layers": 2, "batch_first": True}, "self.rnn1 = nn.RNN(2, 2)"),
     (LSTM(2), {"layers": 1, "batch_first": True, "rows": False}, "nn.LSTM(4, 2, batch_first=True)"),
-    (LSTM(2), {"layers": 2, "batch_first": True, "rows": False}, "nn.LSTM(2, 2)"),
+    (LSTM(2), {"layers": 2, "batch_first": True, "rows": False}, "nn.LSTM(2, 2, batch_first=True)"),
+    (GRU(2, linear_before_reset=True), {"layers": 2, "batch_first": True, "rows": False},
+     "        x, _ = self.rnn0(x)\n        _, h = self.rnn1(x)"),
     (GRU(2), {"layers": 2, "batch_first": True}, "gru("),
 ]
 

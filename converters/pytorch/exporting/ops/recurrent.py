@@ -9,11 +9,10 @@ import numpy as np
 from graphir.converters.pytorch.exporting.context import ExportNode, Expr, binary, call, row, table, tuple_of
 from graphir.converters.pytorch.exporting.expression import Reference
 from graphir.converters.pytorch.exporting.ops.activation import float_text
+from graphir.converters.pytorch.exporting.ops.recurrent_rows import Rows, find_rows, is_turn, is_zero, nodes_to_rows
 from graphir.graph import Node, Value
 from graphir.ops import recurrent as ir
-from graphir.ops.shape import Reshape, Squeeze, Transpose
 from graphir.tensor import Tensor
-from graphir.types import Unknown
 
 Recurrent = ir.RNN | ir.GRU | ir.LSTM
 RecurrentNode = ExportNode[Recurrent]
@@ -25,6 +24,8 @@ FUNCTIONS = {
     "tanh": "torch.tanh", "sigmoid": "torch.sigmoid", "relu": "torch.relu", "softsign": "F.softsign",
     "softplus": "F.softplus",
 }  # fmt: skip
+# What the last state is called, and that of the cell.
+STATES = ("h", "c")
 # Functions of one tensor and numbers, with ONNX's defaults.
 NUMBERS = {
     "leakyrelu": (0.01,), "thresholdedrelu": (1.0,), "elu": (1.0,), "hardsigmoid": (0.2, 0.5), "affine": (1.0, 0.0),
@@ -73,42 +74,111 @@ def _export_module(node: RecurrentNode, hidden: int, nonlinearity: str) -> None:
     op, (features,) = node.op, node.fixed(node.shape(1)[2:], f"the weights {node.input(1).name}")
     is_reverse = op.direction is ir.Direction.REVERSE
     layers = _stack(node, nonlinearity)
-    last, data = layers[-1], node.tensor()
+    last = layers[-1]
     parts = [_module_tensors(layer, hidden, f"_l{index}") for index, layer in enumerate(layers)]
-    merged = _rows_value(last)
-    turned = None if is_reverse else _turned_back(node, merged, last)
-    if turned is not None:
-        data, merged = turned
+    rows = find_rows(last.node)
+    data = None if is_reverse else _data_by_batch(node, rows, last)
+    is_turned = data is not None
     options = {
         "num_layers": None if len(layers) == 1 else str(len(layers)),
         "nonlinearity": '"relu"' if nonlinearity == "relu" else None,
         "bias": "False" if node.optional(3) is None else None,
-        "batch_first": None if turned is None else "True",
+        "batch_first": "True" if is_turned else None,
         "bidirectional": "True" if op.direction.count == 2 else None,
     }
     tensors = {name: tensor for part in parts for name, (tensor, _) in part.items()}
     sources = {name: value for part in parts for name, (_, value) in part.items()}
     layer = node.layer(f"nn.{op.name}", [features, hidden], options, tensors=tensors, sources=sources)
-    data = Expr(f"{data.atom}.flip(0)") if is_reverse else data
-    states: str | None = None
-    if any(node.optional(slot) is not None for slot in (5, 6)):
-        starts = [node.tensor(slot) if node.optional(slot) is not None else None for slot in _state_slots(op)]
-        states = tuple_of(start or f"torch.zeros_like({starts[slot - 1]})" for slot, start in enumerate(starts))
-        states = states if op.has_cell else str(starts[0])
-    finals = [value if node.is_read(slot) else "_" for slot, value in enumerate(node.node.outputs) if slot]
-    rows = "_" if not last.is_read(0) else "rows" if merged is None or is_reverse else merged
-    pattern = ""
-    if any(isinstance(final, Value) for final in finals):
-        pattern = "{}, ({}, {})" if op.has_cell else "{}, {}"
-    else:
-        pattern, finals = "{}, _", []
-    reference, *_ = node.assign([rows, *finals], call(layer, data, states), pattern)
+    data = data or node.tensor()
+    target = _target(last, rows, is_turned=is_turned, is_reverse=is_reverse)
+    text = call(layer, f"{data.atom}.flip(0)" if is_reverse else data, _states(node))
+    result = _assign_results(node, target, text)
     if is_reverse:
-        reference = node.assign(["rows" if merged is None else merged], f"{reference.atom}.flip(0)")[0]
-    if merged is None and op.direction.count == 1:
-        last.emit(f"{reference.atom}.unsqueeze(1)")
-    elif merged is None:
-        last.emit(f"{reference.atom}.unflatten(2, (2, {hidden})).transpose(1, 2)")
+        (result,) = node.assign([_target(last, rows, is_turned=False)], f"{result.atom}.flip(0)")
+    if rows is not None:
+        _give_rows(node, rows, result, is_turned=is_turned)
+    elif last.is_read(0):
+        last.emit(
+            f"{result.atom}.unsqueeze(1)" if op.direction.count == 1
+            else f"{result.atom}.unflatten(2, (2, {hidden})).transpose(1, 2)"
+        )  # fmt: skip
+
+
+def _states(node: RecurrentNode) -> str | None:
+    """Return the first states as the module takes them, None where they are zero."""
+    starts = [node.tensor(slot) if _has_state(node, slot) else None for slot in _state_slots(node.op)]
+    if not any(starts):
+        return None
+    first = next(start for start in starts if start)
+    states = [start or f"torch.zeros_like({first})" for start in starts]
+    return tuple_of(states) if node.op.has_cell else str(first)
+
+
+def _has_state(node: RecurrentNode, slot: int) -> bool:
+    """Return whether a layer has a first state that may be other than zero."""
+    value = node.optional(slot)
+    return value is not None and not is_zero(value)
+
+
+def _target(
+    node: RecurrentNode, rows: Rows | None, *, is_turned: bool, is_reverse: bool = False
+) -> Value | str:
+    """Return what the layer's rows are assigned to: a value of the graph if they are one as they are."""
+    if not node.is_read(0):
+        return "_"
+    values = () if rows is None or is_reverse else rows.by_batch if is_turned else rows.by_step
+    return values[0] if values else "rows"
+
+
+def _assign_results(node: RecurrentNode, target: Value | str, text: str) -> Reference:
+    """Write the statement that calls the module, and return its rows."""
+    finals = [value if node.is_read(slot) else "_" for slot, value in enumerate(node.node.outputs) if slot]
+    pattern = "{}, ({}, {})" if node.op.has_cell else "{}, {}"
+    if not any(isinstance(final, Value) for final in finals):
+        pattern, finals = "{}, _", []
+    return node.assign([target, *finals], text, pattern, names=("", *STATES))[0]
+
+
+def _give_rows(node: RecurrentNode, rows: Rows, result: Expr, *, is_turned: bool) -> None:
+    """Have the rows stand for all values that are these, turned for those with the other order of axes."""
+    node.export.absorbed.update(rows.nodes)
+    same, other = (rows.by_batch, rows.by_step) if is_turned else (rows.by_step, rows.by_batch)
+    for value in same[1:]:
+        node.export.bind(value, result)
+    turned = Expr(f"{result.atom}.transpose(0, 1)")
+    if is_turned:
+        node.export.turned.update(dict.fromkeys(other, result))
+    elif other:
+        (turned,) = node.assign([other[0]], turned)
+    for value in other:
+        node.export.bind(value, turned)
+
+
+def _data_by_batch(node: RecurrentNode, rows: Rows | None, last: RecurrentNode) -> Expr | None:
+    """Return the data with the batch first, where they are turned before the layer and its rows behind it; None for
+    other ones."""
+    data = node.input(0)
+    if rows is None and last.is_read(0):
+        return None
+    users = [] if rows is None else [use for value in rows.by_step for use in value.uses]
+    if any(value.is_held for value in (() if rows is None else rows.by_step)):
+        return None
+    if not all(slot == 0 and user.graph is node.node.graph and _is_module(node, user) for user, slot in users):
+        return None
+    if data in node.export.turned:
+        return node.export.turned[data]
+    source = data.producer
+    given = source.inputs[0] if source is not None and is_turn(source) else None
+    return None if given is None else node.export.reference(given)
+
+
+def _is_module(node: RecurrentNode, user: Node) -> bool:
+    """Return whether a node becomes a module that takes its rows in their order."""
+    if not isinstance(user.op, ir.RNN | ir.GRU | ir.LSTM) or user.op.direction is ir.Direction.REVERSE:
+        return False
+    layer: RecurrentNode = ExportNode(node.export, user)
+    lengths = layer.optional(4)
+    return (lengths is None or _are_whole(layer, lengths)) and _nonlinearity(layer, _activations(layer)) is not None
 
 
 def _stack(node: RecurrentNode, nonlinearity: str) -> list[RecurrentNode]:
@@ -116,7 +186,7 @@ def _stack(node: RecurrentNode, nonlinearity: str) -> list[RecurrentNode]:
     each reads the rows of the one before and nothing else does. The nodes in between are not written."""
     layers = [node]
     while node.op.direction is not ir.Direction.REVERSE:
-        between = _nodes_to_rows(layers[-1])
+        between = nodes_to_rows(layers[-1].node)
         uses = between[-1].outputs[0].uses if between else []
         if len(uses) != 1 or between[-1].outputs[0].is_held or (node.op.direction.count == 1 and len(between) > 1):
             return layers
@@ -124,7 +194,7 @@ def _stack(node: RecurrentNode, nonlinearity: str) -> list[RecurrentNode]:
         if slot or user.op != node.op or user.graph is not node.node.graph:
             return layers
         above: RecurrentNode = ExportNode(node.export, user)
-        has_states = any(layer.optional(slot) is not None or layer.is_read(1) or layer.is_read(2)
+        has_states = any(_has_state(layer, slot) or layer.is_read(1) or layer.is_read(2)
                          for layer in (layers[-1], above) for slot in (4, 5, 6))  # fmt: skip
         has_bias = [layer.optional(3) is not None for layer in (node, above)]
         if has_states or has_bias[0] != has_bias[1] or _nonlinearity(above, _activations(above)) != nonlinearity:
@@ -134,71 +204,8 @@ def _stack(node: RecurrentNode, nonlinearity: str) -> list[RecurrentNode]:
     return layers
 
 
-def _turned_back(node: RecurrentNode, rows: Value | None, last: RecurrentNode) -> tuple[Expr, Value | None] | None:
-    """Return the data and the rows with the batch first, where they are turned to that before and behind the layer."""
-    source = node.input(0).producer
-    if source is None or not _is_turn(source) or (rows is None and last.is_read(0)):
-        return None
-    given = source.inputs[0]
-    nodes = [] if rows is None else [user for user, _ in rows.uses]
-    is_turned = rows is None or (not rows.is_held and len(nodes) == 1 and _is_turn(nodes[0]))
-    if given is None or not is_turned or any(user.graph is not node.node.graph for user in nodes):
-        return None
-    node.export.absorbed.update(nodes)
-    return node.export.reference(given), nodes[0].outputs[0] if nodes else None
-
-
-def _is_turn(node: Node) -> bool:
-    """Return whether a node has steps and batch change places."""
-    return isinstance(node.op, Transpose) and node.op.perm == (1, 0, 2)
-
-
 def _state_slots(op: Recurrent) -> tuple[int, ...]:
     return (5, 6) if op.has_cell else (5,)
-
-
-def _rows_value(node: RecurrentNode) -> Value | None:
-    """Return the value that is the first result without an axis of directions (T, N, D * H), where nothing else of it
-    is read: the nodes on the way to it are not written."""
-    nodes = _nodes_to_rows(node)
-    if not nodes:
-        return None
-    node.export.absorbed.update(nodes)
-    *others, result = (other.outputs[0] for other in nodes)
-    if node.op.direction.count == 1:
-        for other in others:
-            node.export.bind(other, node.export.reference(result))
-    return result
-
-
-def _nodes_to_rows(node: RecurrentNode) -> list[Node]:
-    """Return the nodes that take the axis of directions away, the last one of which gives (T, N, D * H)."""
-    rows = node.result
-    nodes = [other for other, _ in rows.uses]
-    if rows.is_held or not nodes or any(other.graph is not rows.graph for other in nodes):
-        return []
-    if node.op.direction.count == 2:
-        return _joined_directions(rows, nodes[0]) if len(nodes) == 1 else []
-    return nodes if all(isinstance(other.op, Squeeze) and _axes(other) in ((1,), (-3,)) for other in nodes) else []
-
-
-def _axes(node: Node) -> tuple[int, ...] | None:
-    axes = node.inputs[1] if len(node.inputs) > 1 else None
-    return None if axes is None or axes.known is None else axes.known.integers()
-
-
-def _joined_directions(rows: Value, first: Node) -> list[Node]:
-    """Return the nodes that put the directions (T, 2, N, H) beside each other: (T, N, 2 * H)."""
-    if not isinstance(first.op, Transpose) or first.op.perm != (0, 2, 1, 3):
-        return []
-    (turned,) = first.outputs
-    if turned.is_held or len(turned.uses) != 1 or rows.shape is None:
-        return []
-    ((second, slot),) = turned.uses
-    wanted = (rows.shape[0], rows.shape[2], rows.shape[3] * 2)
-    fits = isinstance(second.op, Reshape) and slot == 0 and second.graph is rows.graph
-    is_known = not any(isinstance(size, Unknown) for size in wanted)
-    return [first, second] if fits and is_known and second.outputs[0].shape == wanted else []
 
 
 def _module_tensors(node: RecurrentNode, hidden: int, layer: str) -> dict[str, tuple[Tensor, Value]]:
@@ -272,7 +279,7 @@ def _export_loops(node: RecurrentNode, hidden: int, activations: Sequence[str], 
     op, count = node.op, node.op.direction.count
     per_direction = len(activations) // count
     function = node.function(op.name.lower())
-    merged = _rows_value(node) if count == 1 else None
+    rows = find_rows(node.node) if count == 1 else None
     parts: list[list[Reference]] = []
     for direction in range(count):
         functions = activations[direction * per_direction : (direction + 1) * per_direction]
@@ -290,11 +297,13 @@ def _export_loops(node: RecurrentNode, hidden: int, activations: Sequence[str], 
             input_forget="True" if isinstance(op, ir.LSTM) and op.input_forget else None,
             reverse="True" if is_reverse else None,
         )  # fmt: skip
-        names = ["rows" if merged is None else merged, "state", "cell"][: len(starts) + 1]
-        targets = [name if node.is_read(slot) else "_" for slot, name in enumerate(names)]
+        finals = [name if node.is_read(slot) else "_" for slot, name in enumerate(STATES[: len(starts)], 1)]
+        targets = [_target(node, rows, is_turned=False), *finals]
         parts.append(node.assign(targets, text, ", ".join(["{}"] * len(targets))))
+    if rows is not None:
+        _give_rows(node, rows, parts[0][0], is_turned=False)
     for slot in range(len(node.node.outputs)):
-        if not node.is_read(slot) or (slot == 0 and merged is not None):
+        if not node.is_read(slot) or (slot == 0 and rows is not None):
             continue
         results, axis = [part[slot] for part in parts], 0 if slot else 1
         if count == 1:
