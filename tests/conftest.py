@@ -17,6 +17,7 @@ from _pytest.runner import runtestprotocol
 
 from graphir.safety import isolation
 from tests import contract, thinning
+from tests.equivalence.live import Live, LivePair
 from tests.requirements import missing, shared_folder
 
 # A slow machine is no defect: examples have no time limit of their own. CI draws the same ones each time.
@@ -27,7 +28,7 @@ os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 
 # The fixtures that are a live framework.
-LIVE = {"keras", "mxnet", "tensorflow"}
+LIVE = {"keras", "live", "live_pair", "mxnet", "tensorflow"}
 # The key under which a worker of xdist reports the number of rows that it left out.
 LEFT_OUT = "rows left out"
 
@@ -89,11 +90,6 @@ def pytest_configure(config: pytest.Config) -> None:
             os.environ.setdefault(name, "1")
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """What `tests/thinning.py` reads."""
-    thinning.add_options(parser)
-
-
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """A worker of xdist reports how many rows it left out; each of them leaves out the same."""
     if hasattr(session.config, "workeroutput"):
@@ -138,6 +134,20 @@ def mxnet() -> ModuleType:
         except (ImportError, AttributeError, OSError) as error:
             missing("MXNet", f"live MXNet cannot be imported: {error}")
     return mxnet
+
+
+@pytest.fixture(scope="module")
+def live() -> Iterator[Live]:
+    """Live MXNet in a process of its own, with its plain operators."""
+    with Live() as live:
+        yield live
+
+
+@pytest.fixture(scope="module")
+def live_pair() -> Iterator[LivePair]:
+    """Live MXNet in processes of its own; what its CPU build has through oneDNN only is computed with that."""
+    with LivePair() as live:
+        yield live
 
 
 @pytest.fixture(scope="session", autouse=True)

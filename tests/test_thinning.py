@@ -88,7 +88,7 @@ def test_skips(row):
     if row % 2:
         pytest.skip(f"reason {row % 4}")
 """
-CONFTEST = "from tests.conftest import *\n"
+CONFTEST = "from tests.conftest import *\nfrom tests.thinning import add_options as pytest_addoption\n"
 
 
 @pytest.fixture(scope="module")

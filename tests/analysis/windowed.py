@@ -17,6 +17,7 @@ from graphir.ops.pooling import AveragePool, LpPool, MaxPool
 from graphir.ops.shape import Pad, PadMode
 from graphir.padding import Explicit, Padding, Same, SameMode
 from graphir.types import DType, TensorType
+from tests.building import run_model
 
 KINDS = ("conv", "transposed", "max", "average", "lp")
 NOTHING = Explicit()
@@ -73,13 +74,8 @@ class Model:
 
 def computed(model: bytes, x: NDArray[Any]) -> NDArray[Any]:
     """The only result of an ONNX model with the input x, as it is written: onnxruntime fuses some Pads wrongly."""
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level, options.intra_op_num_threads = 4, 1
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session = onnxruntime.InferenceSession(model, options, ["CPUExecutionProvider"])
-    return session.run(None, {session.get_inputs()[0].name: x})[0]
+    (result,) = run_model(model, {"x": x}, optimize=False).values()
+    return result
 
 
 def equal(one: NDArray[Any], other: NDArray[Any]) -> bool:

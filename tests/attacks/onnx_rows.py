@@ -5,18 +5,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import onnx
-import onnx.parser
-
 from tests.attacks.attack import Attack
+from tests.building import parse_model
 from tests.fuzz.protobuf import BYTES, VARINT, Field, write
-
-HEAD = '<ir_version: 8, opset_import: ["" : %d, "local" : 1]>\n'
 
 
 def parsed(text: str, opset: int = 18) -> Any:
     """A model of onnx's text form."""
-    return onnx.parser.parse_model(HEAD % opset + text)
+    return parse_model(text, opset=opset, ir_version=8, domains={"local": 1})
 
 
 def model(name: str, text: str, refused: str = "", *, opset: int = 18, **more: Any) -> Attack:

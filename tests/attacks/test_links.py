@@ -16,6 +16,7 @@ import graphir
 from graphir.converters.mxnet.files.params import write_params
 from graphir.errors import FormatError, GraphirError
 from graphir.files.paths import resolve_beside
+from tests.building import make_model
 from tests.tensorflow.written import write_models
 
 LARGE = np.arange(1000, dtype=np.float32)
@@ -26,13 +27,8 @@ SYMBOL = """{"nodes": [{"op": "null", "name": "data", "inputs": []}, {"op": "nul
 
 def onnx_model(folder: Path) -> Path:
     """A sum with 4 KB of external data."""
-    ends = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1000]) for name in "xy"]
-    held = [onnx.numpy_helper.from_array(LARGE, "w")]
     node = onnx.helper.make_node("Add", ["x", "w"], ["y"])
-    made = onnx.helper.make_model(
-        onnx.helper.make_graph([node], "g", ends[:1], ends[1:], held),
-        opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8,
-    )  # fmt: skip
+    made = make_model([node], {"x": [1000]}, {"y": [1000]}, {"w": LARGE})
     onnx.save(made, folder / "m.onnx", save_as_external_data=True, location="weights", size_threshold=0)
     return folder / "m.onnx"
 

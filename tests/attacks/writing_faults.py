@@ -34,6 +34,7 @@ import onnx.numpy_helper
 from graphir.cli import main as graphir_main
 from graphir.files.regions import SourceFiles
 from graphir.tensor import Tensor
+from tests.building import make_model, save_model
 
 TARGETS = {
     "inline": ("m.onnx",),
@@ -54,13 +55,8 @@ def write_source(path: Path, seed: int) -> None:
         onnx.helper.make_node("MatMul", [f"x{index}", f"w{index}"], [f"x{index + 1}"], name=f"n{index}")
         for index in range(LAYERS)
     ]
-    ends = [
-        onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, (1, WIDTH)) for name in ("x0", f"x{LAYERS}")
-    ]
-    held = [onnx.numpy_helper.from_array(weight, f"w{index}") for index, weight in enumerate(weights)]
-    graph = onnx.helper.make_graph(nodes, "g", ends[:1], ends[1:], held)
-    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
-    path.write_bytes(model.SerializeToString())
+    held = {f"w{index}": weight for index, weight in enumerate(weights)}
+    save_model(path, make_model(nodes, {"x0": [1, WIDTH]}, {f"x{LAYERS}": [1, WIDTH]}, held))
 
 
 class Scene:

@@ -16,7 +16,7 @@ from graphir.errors import GraphirError, OutOfMemory
 from graphir.ops.activation import Relu
 from graphir.types import DType, TensorType
 from tests.attacks.names import mxnet_model, tensorflow_model
-from tests.converters.onnx.build import model, write
+from tests.building import parse_model, save_model
 from tests.tensorflow.graphdef import encode, node
 
 from .conftest import Command
@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def onnx_texts(folder: Path) -> Path:
     nodes = 'c = Constant<value = string[2] {"a", "bc"}>() y = Concat<axis=0>(x, c)'
-    return write(folder / "m.onnx", model(f"g (string[2] x) => (string[4] y) {{ {nodes} }}"))
+    return save_model(folder / "m.onnx", parse_model(f"g (string[2] x) => (string[4] y) {{ {nodes} }}"))
 
 
 def tensorflow_texts(folder: Path) -> Path:
@@ -43,9 +43,9 @@ def tensorflow_texts(folder: Path) -> Path:
 
 def named(folder: Path, name: str) -> Path:
     """A model whose input has this name."""
-    target = model("g (float[2] x) => (float[2] y) { y = Relu(x) }")
+    target = parse_model("g (float[2] x) => (float[2] y) { y = Relu(x) }")
     target.graph.input[0].name = target.graph.node[0].input[0] = name
-    return write(folder / "m.onnx", target)
+    return save_model(folder / "m.onnx", target)
 
 
 @pytest.mark.parametrize("build", [onnx_texts, tensorflow_texts])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import onnx
 import pytest
+
+from tests.building import parse_model, save_model
 
 from .conftest import Command
 
@@ -13,12 +14,8 @@ from .conftest import Command
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
     """A sum over the axes that an input states."""
-    graph = onnx.parser.parse_model(
-        '<ir_version: 10, opset_import: ["" : 18]> g (float[2, 3, 4] x, int64[2] axes) => (float[N] y) '
-        "{ y = ReduceSum <keepdims = 0> (x, axes) }"
-    )
-    onnx.save(graph, tmp_path / "model.onnx")
-    return tmp_path / "model.onnx"
+    text = "g (float[2, 3, 4] x, int64[2] axes) => (float[N] y) { y = ReduceSum <keepdims = 0> (x, axes) }"
+    return save_model(tmp_path / "model.onnx", parse_model(text, opset=18))
 
 
 @pytest.mark.parametrize("target", ["out-symbol.json", "out.onnx"])

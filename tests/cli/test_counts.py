@@ -14,7 +14,7 @@ import graphir
 from graphir.ops.activation import Relu
 from graphir.ops.elementwise import Mul
 from graphir.types import DType, TensorType
-from tests.converters.onnx.build import add_weight, model, write
+from tests.building import add_weights, parse_model, save_model
 from tests.tensorflow.graphdef import encode, node
 
 from .conftest import Command
@@ -34,19 +34,19 @@ def onnx_if(path: Path) -> Path:
     )
     inputs = [make.make_tensor_value_info("x", 1, [1, 3, 8, 8]), make.make_tensor_value_info("c", 9, [])]
     graph = make.make_graph([choice], "g", inputs, [make.make_tensor_value_info("y", 1, [1, 4, 8, 8])])
-    return write(path, make.make_model(graph, opset_imports=[make.make_opsetid("", 17)], ir_version=8))
+    return save_model(path, make.make_model(graph, opset_imports=[make.make_opsetid("", 17)], ir_version=8))
 
 
 def onnx_loop(path: Path, *, trips: str) -> Path:
     """A product of 2x3 and 3x3 in a loop of `trips` runs."""
-    target = model(
+    target = parse_model(
         "g (float[2, 3] x, int64 n) => (float[2, 3] y) {"
         f" m = Constant<value = int64 {{{trips}}}>() "
         " y = Loop<body = b (int64 i, bool c, float[2, 3] s) => (bool d, float[2, 3] t)"
         " { d = Identity(c)  t = MatMul(s, w) }>(" + ("m" if trips != "0" else "n") + ", , x) }"
     )
-    add_weight(target, "w", np.eye(3, dtype=np.float32))
-    return write(path, target)
+    add_weights(target, w=np.eye(3, dtype=np.float32))
+    return save_model(path, target)
 
 
 def tensorflow_with_norm(path: Path) -> Path:
@@ -172,7 +172,7 @@ def test_nodes_in_branches_are_nodes(
 def test_source_counts_its_own_nodes(graphir: Command, tmp_path: Path) -> None:
     """Two of three nodes are merged or gone in the graph; the file holds three."""
     nodes = "c = Constant<value_float = 1.0>() a = Identity(x) y = Add(a, c)"
-    source = write(tmp_path / "m.onnx", model(f"g (float[2] x) => (float[2] y) {{ {nodes} }}"))
+    source = save_model(tmp_path / "m.onnx", parse_model(f"g (float[2] x) => (float[2] y) {{ {nodes} }}"))
     report = graphir("convert", source, tmp_path / "n.onnx", "--json").data
     assert report["source_operators"] == {"Add": 1, "Constant": 1, "Identity": 1}
 

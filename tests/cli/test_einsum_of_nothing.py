@@ -11,6 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import graphir as library
 from graphir.graph import Graph
+from tests.building import make_model, save_model
 from tests.cli.conftest import Command
 from tests.tensorflow.graphdef import graph_def, node, placeholder
 
@@ -27,18 +28,11 @@ Row = tuple[str, tuple[int, ...], tuple[int, ...]]
 def einsum_file(path: Path, row: Row, *, stated: bool = True, constants: bool = False) -> Path:
     """A model of one Einsum; of inputs of stated sizes or of any, or of constants."""
     equation, *shapes = row
-    inputs = [
-        helper.make_tensor_value_info(f"x{slot}", TensorProto.FLOAT, shape if stated else [None] * len(shape))
-        for slot, shape in enumerate(shapes)
-    ]
-    held = [numpy_helper.from_array(np.ones(shape, np.float32), f"x{slot}") for slot, shape in enumerate(shapes)]
-    graph = helper.make_graph(
-        [helper.make_node("Einsum", ["x0", "x1"], ["y"], equation=equation, name="product")], "g",
-        [] if constants else inputs, [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
-        held if constants else [],
-    )  # fmt: skip
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
-    return path
+    ends = {f"x{slot}": list(shape) if stated else [None] * len(shape) for slot, shape in enumerate(shapes)}
+    weights = {f"x{slot}": np.ones(shape, np.float32) for slot, shape in enumerate(shapes)}
+    node = helper.make_node("Einsum", ["x0", "x1"], ["y"], equation=equation, name="product")
+    model = make_model([node], {} if constants else ends, {"y": None}, weights if constants else {})
+    return save_model(path, model)
 
 
 def expected(row: Row) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:

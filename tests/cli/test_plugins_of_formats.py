@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper, numpy_helper
 
 import graphir as library
 from graphir import plugins
+from tests.building import make_model, save_model
 from tests.cli.conftest import Command
 from tests.requirements import needing
 from tests.tensorflow.graphdef import const, function, graph_def, node, placeholder
@@ -30,14 +31,11 @@ ONNX, TENSORFLOW = "com.example:ScaledGate", "Example>ScaledGate"
 def onnx_file(path: Path, *nodes: onnx.NodeProto, outputs: tuple[str, ...] = ("y",)) -> Path:
     """A model of x (N, 3), d = x w and these nodes."""
     dense = helper.make_node("MatMul", ["x", "w"], ["d"], name="dense")
-    graph = helper.make_graph(
-        [dense, *nodes], "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", 3])],
-        [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["N", 4]) for name in outputs],
-        [numpy_helper.from_array(WEIGHT, "w")],
+    model = make_model(
+        [dense, *nodes], {"x": ["N", 3]}, {name: ["N", 4] for name in outputs}, {"w": WEIGHT},
+        domains={"com.example": 1},
     )  # fmt: skip
-    domains = [helper.make_opsetid("", 17), helper.make_opsetid("com.example", 1)]
-    onnx.save(helper.make_model(graph, opset_imports=domains, ir_version=8), path)
-    return path
+    return save_model(path, model)
 
 
 def gate(inputs: list[str], outputs: list[str], name: str = "ScaledGate", **attributes: Any) -> onnx.NodeProto:

@@ -25,7 +25,7 @@ from graphir.errors import FormatError, GraphirError, ImportFailure
 from graphir.ops.activation import Relu
 from graphir.types import DType, TensorType
 from graphir.verification.verdict import Verdict
-from tests.converters.onnx.build import model as onnx_model
+from tests.building import parse_model
 from tests.tensorflow.graphdef import encode
 
 SYMBOL = {
@@ -58,7 +58,7 @@ def saved_model() -> bytes:
 
 
 def onnx_bytes() -> bytes:
-    return bytes(onnx_model("g (float[2] x) => (float[2] y) { y = Relu(x) }").SerializeToString())
+    return bytes(parse_model("g (float[2] x) => (float[2] y) { y = Relu(x) }").SerializeToString())
 
 
 def own() -> bytes:

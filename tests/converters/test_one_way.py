@@ -50,11 +50,11 @@ def test_same_padding(tmp_path: Path, target: str) -> None:
 
 def test_a_format_of_our_own_keeps_same(tmp_path: Path) -> None:
     from graphir.converters.onnx import from_model
-    from tests.converters.onnx.build import model
+    from tests.building import parse_model
 
     window = 'MaxPool <kernel_shape = [3, 3], auto_pad = "SAME_UPPER", strides = [2, 2]> (x)'
     text = f"g (float[1, 1, 8, 9] x) => (float[N, 1, H, W] y) {{ y = {window} }}"
-    graph = from_model(model(text))
+    graph = from_model(parse_model(text))
     graphir.save(graph, tmp_path / "m.graphir.json")
     (loaded,) = graphir.load(tmp_path / "m.graphir.json").nodes
     assert isinstance(loaded.op.padding, Same)  # type: ignore[attr-defined]

@@ -34,9 +34,8 @@ from graphir.types import (
     unify_dim,
 )
 from tests.ops.rule import tensor
+from tests.symbolic.expressions import expressions
 from tests.typed import tensor_type
-
-from .expressions import expressions
 
 N, H = symbol("N"), symbol("H")
 FLOATS = SequenceType(tensor("float32[2, ?]"))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -37,13 +36,6 @@ def drawn(number: int) -> Case:
     attrs["pooling_convention"] = source.choice(("full", "full", "valid"))
     strides = tuple(source.randint(1, 5) for _ in kernel)
     return case(op, str(number), data(1, 2, *sizes), kernel=kernel, stride=strides, pad=pad, **attrs)
-
-
-@pytest.fixture(scope="module")
-def live() -> Iterator[Live]:
-    """Live MXNet for the module."""
-    with needing("MXNet"), Live() as found:
-        yield found
 
 
 @pytest.mark.live

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import onnxruntime
 from numpy.typing import NDArray
 
-from graphir.converters.onnx import to_model
 from graphir.graph import Graph
+from tests.building import run_model
 from tests.typed import present
 
 Arrays = dict[str, NDArray[Any]]
@@ -26,15 +25,7 @@ def feeds_of(graph: Graph) -> Arrays:
 
 def outputs_of(graph: Graph) -> Arrays:
     """The outputs of one run over `feeds_of`."""
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.log_severity_level = 4
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(to_model(graph).SerializeToString(), options, ["CPUExecutionProvider"])
-    names = [output.name for output in session.get_outputs()]
-    wanted = {value.name for value in session.get_inputs()}
-    feeds = {name: array for name, array in feeds_of(graph).items() if name in wanted}
-    return dict(zip(names, session.run(names, feeds), strict=True))
+    return run_model(graph, feeds_of(graph), optimize=False)
 
 
 def results_of(graph: Graph) -> Arrays:

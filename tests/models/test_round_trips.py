@@ -52,13 +52,6 @@ RENAMED = {("mxnet_symbol_only/lstm-ptb-mms", "onnx"): {"lstm_parameters": "lstm
 PACKED = {"dtln-1": 6, "silero-vad-16k-op15": 4, "tract-bidi-lstm": 6}
 
 
-@pytest.fixture(scope="module")
-def live() -> Iterator[LivePair]:
-    """Live MXNet for the module."""
-    with LivePair() as found:
-        yield found
-
-
 @functools.lru_cache(maxsize=1)
 def mxnet_weights(shared: Path, model: str) -> Arrays:
     """The elements of a symbol's parameters, by name."""
@@ -151,11 +144,11 @@ MXNET_ROADS = {"mxnet": lambda graph: graph, "onnx": through_onnx}
 @pytest.mark.parametrize("road", MXNET_ROADS)
 @pytest.mark.parametrize("model", MODELS)
 def test_mxnet_there_and_back_computes_the_same(
-    shared: Path, live: LivePair, fast: Live, model: str, road: str
+    shared: Path, live_pair: LivePair, fast: Live, model: str, road: str
 ) -> None:
     inputs, expected = golden(shared / "models" / model)
     graph = MXNET_ROADS[road](mxnet_graph(shared, model))
-    assert worst(live_outputs(fast if model in HEAVY else live, graph, inputs), expected) <= LIMIT
+    assert worst(live_outputs(fast if model in HEAVY else live_pair, graph, inputs), expected) <= LIMIT
 
 
 @pytest.mark.parametrize("road", MXNET_ROADS)
@@ -273,15 +266,15 @@ def test_json_in_between_changes_nothing(shared: Path, model: str, tmp_path: Pat
 
 @pytest.mark.live
 @pytest.mark.parametrize("model", TENSORFLOW)
-def test_tensorflow_runs_in_mxnet(shared: Path, live: LivePair, model: str) -> None:
+def test_tensorflow_runs_in_mxnet(shared: Path, live_pair: LivePair, model: str) -> None:
     folder = shared / "models" / "tf" / model
     inputs, expected = golden(folder)
     graph = graphir.load(folder / "frozen.pb", shapes={name: array.shape for name, array in inputs.items()})
-    assert worst(live_outputs(live, graph, inputs), expected) <= LIMIT
+    assert worst(live_outputs(live_pair, graph, inputs), expected) <= LIMIT
 
 
 @pytest.mark.live
-def test_symbol_without_golden_comes_back(shared: Path, live: LivePair) -> None:
+def test_symbol_without_golden_comes_back(shared: Path, live_pair: LivePair) -> None:
     path = shared / "models" / "mxnet_symbol_only" / "xdl-blaze-din" / "model-symbol.json"
     shapes = {"ncomm": (4, 360), "comm": (2, 540), "indicator": (4,), "att_comm": (2, 1800, 18)}
     shapes |= {f"dice_gamma_{layer}": (1, 1) for layer in range(1, 6)}
@@ -292,7 +285,7 @@ def test_symbol_without_golden_comes_back(shared: Path, live: LivePair) -> None:
     inputs["indicator"] = np.array([0, 1, 1, 0], np.float32)
     graph = through_onnx(import_model(path, weights, shapes))
     expected = evaluate(read_symbol(path), {**weights, **inputs})
-    assert worst(live_outputs(live, graph, inputs), list(expected.values())) <= LIMIT
+    assert worst(live_outputs(live_pair, graph, inputs), list(expected.values())) <= LIMIT
 
 
 def test_symbol_with_repeated_names_comes_back(shared: Path) -> None:

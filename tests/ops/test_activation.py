@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
 from numpy.typing import NDArray
 
@@ -16,6 +15,7 @@ from graphir.graph import Graph
 from graphir.ops import activation as ir
 from graphir.ops.base import Operator
 from graphir.types import DType, TensorType, parse_shape
+from tests.building import run_model
 from tests.ops.harness import backward, bad, check_good, good
 
 PLAIN = (
@@ -95,6 +95,5 @@ def test_onnx_computes_the_formula(op: Operator, dtype: DType, opset: int) -> No
     model = to_model(graph, opset=opset)
     onnx.checker.check_model(model, full_check=True)
     data = np.random.default_rng(0).standard_normal((4, 5)).astype(dtype.numpy()) * 2
-    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    (found,) = session.run(None, {"x": data})
+    (found,) = run_model(model, {"x": data}).values()
     np.testing.assert_allclose(found.astype(np.float64), expected(op, data), atol=2e-6 if dtype.bits == 32 else 1e-2)

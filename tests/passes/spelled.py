@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
-import onnxruntime
 from numpy.typing import NDArray
 
 from graphir.converters.onnx import to_model
@@ -18,6 +17,7 @@ from graphir.passes.fusions import fusions
 from graphir.passes.outcome import Outcome
 from graphir.passes.rewrite import apply_rules
 from graphir.types import Dim, DType, TensorType
+from tests.building import run_model
 from tests.contract import held
 
 Arrays = dict[str, NDArray[Any]]
@@ -107,13 +107,7 @@ def fuse(graph: Graph, operators: Collection[type[Operator]] = ()) -> Outcome:
 
 def run(graph: Graph, feeds: Arrays) -> Arrays:
     """The outputs of one run, without onnxruntime's optimisations."""
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.log_severity_level = 4
-    options.intra_op_num_threads = 1
-    model = to_model(graph, opset=OPSET).SerializeToString()
-    session = onnxruntime.InferenceSession(model, options, ["CPUExecutionProvider"])
-    return dict(zip([output.name for output in session.get_outputs()], session.run(None, feeds), strict=True))
+    return run_model(to_model(graph, opset=OPSET), feeds, optimize=False)
 
 
 def numbers(shape: tuple[int, ...], dtype: DType, seed: int = 0, *, special: bool = True) -> NDArray[Any]:

@@ -26,6 +26,7 @@ from graphir.passes.explicit_padding import make_padding_explicit
 from graphir.passes.fold_pad import fold_pads
 from graphir.symbolic.dims import symbol
 from graphir.types import DType, TensorType
+from tests.building import run_model
 from tests.inference.running import outputs_of
 from tests.requirements import missing
 from tests.typed import present, untyped
@@ -189,15 +190,8 @@ def test_open_sizes_give_what_known_sizes_give(op: Operator, policy: Same, sizes
 
 
 def run(graph: Graph, x: NDArray[Any]) -> NDArray[Any]:
-    import onnxruntime
-
-    from graphir.converters.onnx import to_model
-
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    model = to_model(graph).SerializeToString()
-    session = onnxruntime.InferenceSession(model, options, ["CPUExecutionProvider"])
-    return session.run(None, {"x": x})[0]
+    (result,) = run_model(graph, {"x": x}).values()
+    return result
 
 
 DECISIONS = [
@@ -344,8 +338,6 @@ def test_a_pad_that_means_something_else_stays(case: dict[str, Any]) -> None:
 @pytest.mark.parametrize("axes", [False, True])
 def test_onnxruntime_does_not_make_zeros_the_padding_of_a_max_pool(opset: int, fill: float | None, axes: bool) -> None:
     """Its fusion would lose the zeros, which are larger than the negative numbers here."""
-    import onnxruntime
-
     from graphir.converters.onnx import to_model
 
     graph = Graph("fusion")
@@ -358,8 +350,7 @@ def test_onnxruntime_does_not_make_zeros_the_padding_of_a_max_pool(opset: int, f
     padded = graph.add_node(Pad(), operands).outputs[0]
     graph.set_outputs(graph.add_node(MaxPool((3, 3)), (padded,), name="y").outputs[:1])
     given = -1 - np.random.default_rng(0).random((1, 2, 6, 7), np.float32)
-    session = onnxruntime.InferenceSession(to_model(graph, opset=opset).SerializeToString())
-    (found,) = session.run(None, {"x": given})
+    (found,) = run_model(to_model(graph, opset=opset), {"x": given}).values()
     wide = np.pad(given, ((0, 0), (0, 0), (1, 1), (0, 2)), constant_values=fill or 0.0)
     wanted = untyped(np.lib.stride_tricks.sliding_window_view)(wide, (3, 3), (2, 3)).max((-2, -1))
     assert np.array_equal(found, wanted)
@@ -379,16 +370,10 @@ def test_onnxruntime_does_not_make_zeros_the_padding_of_an_average_that_has_no_r
     op: AveragePool, pads: tuple[int, ...], opset: int
 ) -> None:
     """Its fusion would make a model of it that onnxruntime refuses, or with ceil mode other divisors."""
-    import onnxruntime
-
     from graphir.converters.onnx import to_model
 
     graph = padded_graph(op, pads=(0, 0, *pads[:2], 0, 0, *pads[2:]))
     given = np.random.default_rng(0).random((1, 2, 6, 7), np.float32)
-    plain = onnxruntime.SessionOptions()
-    plain.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    model = to_model(graph, opset=opset).SerializeToString()
-    found, wanted = (
-        onnxruntime.InferenceSession(model, options).run(None, {"x": given})[0] for options in (None, plain)
-    )
+    model = to_model(graph, opset=opset)
+    found, wanted = (run_model(model, {"x": given}, optimize=optimize)["y"] for optimize in (True, False))
     np.testing.assert_allclose(found, wanted, rtol=1e-5)

@@ -11,6 +11,7 @@ from graphir.inference import infer_graph
 from graphir.ops.creation import Fill
 from graphir.ops.elementwise import Add, Identity
 from graphir.passes.fills import resolve_fills
+from tests.building import list_operators
 from tests.ops.rule import tensor
 
 
@@ -25,15 +26,11 @@ def added(data: str, *fills: Fill) -> Graph:
     return graph
 
 
-def operators(graph: Graph) -> str:
-    return " ".join(node.op.name for node in graph.nodes)
-
-
 def test_static_sizes_become_one_shared_parameter() -> None:
     graph = added("float32[2, 3]", Fill(1.5, (None, 3)), Fill(1.5, (2, None)))
     assert resolve_fills(graph)
     graph.check()
-    assert operators(graph) == "Add Add"
+    assert list_operators(graph) == "Add Add"
     (made,) = graph.parameters
     assert made.tensor is not None
     np.testing.assert_array_equal(made.tensor.numpy(), np.full((2, 3), 1.5, np.float32))
@@ -42,7 +39,7 @@ def test_static_sizes_become_one_shared_parameter() -> None:
 def test_large_constants_are_not_held() -> None:
     graph = added("float32[512, 512]", Fill(2.0, None))
     resolve_fills(graph)
-    assert operators(graph) == "ConstantOfShape Add"
+    assert list_operators(graph) == "ConstantOfShape Add"
     assert sum(value.tensor.size for value in graph.parameters if value.tensor is not None) == 2
     assert graph.outputs[0].shape == (512, 512)
 
@@ -58,7 +55,7 @@ def test_symbolic_sizes_come_from_the_input(data: str, expected: str) -> None:
     graph = added(data, Fill(0.0, (None, None)), Fill(0.0, (None, None)))
     resolve_fills(graph)
     graph.check()
-    assert operators(graph) == expected
+    assert list_operators(graph) == expected
     assert str(graph.outputs[0].type) == data
 
 
@@ -78,7 +75,7 @@ def test_other_shapes_are_put_together(state: str, expected: str) -> None:
     graph.set_outputs([graph.add(Identity(), fill)])
     resolve_fills(graph)
     graph.check()
-    assert operators(graph) == expected
+    assert list_operators(graph) == expected
     assert str(graph.outputs[0].type) == state
 
 
@@ -86,7 +83,7 @@ def test_unused_fills_vanish() -> None:
     graph = added("float32[N]")
     graph.add(Fill(0.0, (None, 8)), name="begin_state")
     assert resolve_fills(graph)
-    assert operators(graph) == ""
+    assert list_operators(graph) == ""
 
 
 def test_without_fills_nothing_changes() -> None:

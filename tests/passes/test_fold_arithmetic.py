@@ -14,8 +14,9 @@ from graphir.passes import simplify
 from graphir.passes.fold_arithmetic import fold_arithmetic
 from graphir.tensor import Tensor
 from graphir.types import DType
+from tests.building import list_operators
 from tests.ops.rule import tensor
-from tests.passes.written import lowered, operators, unchanged
+from tests.passes.written import lowered, unchanged
 from tests.typed import present
 
 W = "float[2] w = {1.5, -2.0}, float[2] u = {4.0, 0.5}"
@@ -40,7 +41,7 @@ STAYS = [
 def test_folded(body: str) -> None:
     text = f"g (float[2] x) => (float[a] y) <{W}> {{ {body} y = Add(x, a) }}"
     text = text.replace("float[a] y", "float[2,2] y") if "Transpose" in body else text
-    assert operators(lowered(text, fold_arithmetic)) == "Add"
+    assert list_operators(lowered(text, fold_arithmetic)) == "Add"
 
 
 @pytest.mark.parametrize("text", STAYS)
@@ -76,7 +77,7 @@ def test_a_large_weight_is_computed_when_it_is_needed() -> None:
     graph = large(reads, 1)
     assert fold_arithmetic(graph)
     assert reads == []
-    assert operators(graph) == "Add"
+    assert list_operators(graph) == "Add"
     np.testing.assert_array_equal(present(graph["scaled"].tensor).numpy(), np.full((300, 300), 6, np.float32))
 
 

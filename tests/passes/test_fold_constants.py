@@ -18,8 +18,9 @@ from graphir.passes.pipelines import smallest
 from graphir.runtime import evaluate
 from graphir.tensor import Tensor
 from graphir.types import DType
+from tests.building import list_operators
 from tests.ops.rule import tensor
-from tests.passes.written import EVALUATOR, fold, graph_of, lowered, model_of, operators, run, unchanged
+from tests.passes.written import EVALUATOR, fold, graph_of, lowered, model_of, run, unchanged
 
 FOLDED = [
     # text, operators left, decisions
@@ -55,7 +56,7 @@ STAYS = [
 @pytest.mark.parametrize(("text", "expected", "decisions"), FOLDED)
 def test_constants_are_computed(text: str, expected: str, decisions: int) -> None:
     graph = lowered(text, fold)
-    assert operators(graph) == expected
+    assert list_operators(graph) == expected
     assert [decision.kind for decision in graph.decisions] == ["constants computed"] * decisions
 
 
@@ -97,7 +98,7 @@ def test_large_results_share_one_budget_and_the_smallest_come_first(growth: int,
     graph, before = graph_of(FILLS), run(model_of(FILLS))
     smallest(EVALUATOR, growth=growth).run(graph, check=True)
     inner = [node.op.name for node in graph.nodes for part in node.subgraphs for node in part.nodes]
-    counts = (operators(graph).split().count("ConstantOfShape"), inner.count("ConstantOfShape"))
+    counts = (list_operators(graph).split().count("ConstantOfShape"), inner.count("ConstantOfShape"))
     assert counts == (fills, in_branch)
     np.testing.assert_equal(run(to_model(graph)), before)
 
@@ -108,7 +109,7 @@ def test_a_node_without_kernel_stays_and_the_rest_is_folded() -> None:
     }""")
     assert fold(graph)
     graph.check()
-    assert operators(graph) == "Sinh Neg Add"
+    assert list_operators(graph) == "Sinh Neg Add"
     text = str(graph)
     assert not fold(graph)
     assert str(graph) == text
@@ -131,7 +132,7 @@ def test_known_integers_need_no_onnxruntime(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(evaluate, "import_onnxruntime", None)
     graph = graph_of("g (float[2,3] x) => (int64[2] y) { y = Shape(x) }")
     assert fold(graph)
-    assert operators(graph) == "Identity"
+    assert list_operators(graph) == "Identity"
 
 
 def test_single_values_can_be_asked_for() -> None:
@@ -140,7 +141,7 @@ def test_single_values_can_be_asked_for() -> None:
     found = evaluated(graph, [graph["c"], graph["d"]], EVALUATOR)
     assert list(found) == [graph["d"]]
     np.testing.assert_array_equal(found[graph["d"]], np.array([1, 2], np.float32))
-    assert operators(graph) == "Neg Add Abs Add"
+    assert list_operators(graph) == "Neg Add Abs Add"
 
 
 def test_an_output_of_a_shape_of_a_parameter() -> None:

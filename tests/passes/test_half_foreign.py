@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper
 
 import graphir
 from graphir.errors import UnsupportedOpError
+from tests.building import make_model, run_model, save_model
 
 RANDOM = np.random.default_rng(0)
 VERSIONS = {"": 17, "com.microsoft": 1, "ai.onnx.ml": 3, "my.own": 1}
@@ -44,14 +44,9 @@ def model(path: Path, text: str, **attributes: Any) -> Path:
     used = {name for node in nodes for name in node.input}
     kept = {name: array.astype(np.float32) for name, array in WEIGHTS.items()} | BYTES
     shape = [1, 2, 6, 6] if "filter" in used else [4, 8]
-    graph = helper.make_graph(
-        nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)],
-        [numpy_helper.from_array(array, name) for name, array in kept.items() if name in used],
-    )  # fmt: skip
-    versions = [helper.make_opsetid(*version) for version in VERSIONS.items()]
-    onnx.save(helper.make_model(graph, opset_imports=versions, ir_version=8), path)
-    return path
+    weights = {name: array for name, array in kept.items() if name in used}
+    versions = {domain: version for domain, version in VERSIONS.items() if domain}
+    return save_model(path, make_model(nodes, {"x": shape}, {"y": None}, weights, opset=VERSIONS[""], domains=versions))
 
 
 ROWS: list[tuple[str, dict[str, Any]]] = [
@@ -79,8 +74,7 @@ def test_foreign_operators_stay_float32(tmp_path: Path, text: str, attributes: d
     shape = (1, 2, 6, 6) if "filter" in text else (4, 8)
     feeds = {"x": RANDOM.normal(size=shape).astype(np.float32)}
     expected, found = (
-        onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"]).run(None, feeds)[0]
-        for path in (source, tmp_path / "half.onnx")
+        run_model(path, feeds)["y"] for path in (source, tmp_path / "half.onnx")
     )
     tolerance = 0.02 if dtype == "float16" else 0.15
     np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance * np.abs(expected).max())

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from graphir.passes.inline_branches import inline_branches
-from tests.passes.written import graph_of, lowered, operators, unchanged
+from tests.building import list_operators
+from tests.passes.written import graph_of, lowered, unchanged
 
 THEN_OR_ELSE = """
   y = If (c) <then_branch = one () => (float[2] t) { t = Relu(x) },
@@ -52,7 +53,7 @@ KEPT = [
 @pytest.mark.parametrize(("text", "expected"), TAKEN)
 def test_the_branch_that_runs_takes_the_place(text: str, expected: str) -> None:
     graph = lowered(text, inline_branches)
-    assert operators(graph) == expected
+    assert list_operators(graph) == expected
 
 
 @pytest.mark.parametrize("text", KEPT)

@@ -12,7 +12,8 @@ from graphir.errors import GraphirError
 from graphir.graph import Graph
 from graphir.passes.inline import Names
 from graphir.passes.integer_products import INTEGER_PRODUCTS, write_in_floats
-from tests.passes.written import graph_of, model_of, operators, run
+from tests.building import list_operators
+from tests.passes.written import graph_of, model_of, run
 
 CONV = "uint8[2,3,6,5] x, uint8[4,3,3,2] w"
 ONE = "float s = {0.25}, uint8 z = {1}, uint8 u = {2}"
@@ -39,7 +40,7 @@ def changed(graph: Graph) -> str:
     """The operators after the last node became a product of floats."""
     write_in_floats(graph, list(graph.nodes)[-1], Names(graph))
     graph.check()
-    return operators(graph)
+    return list_operators(graph)
 
 
 @pytest.mark.parametrize("text", ROWS)

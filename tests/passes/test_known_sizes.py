@@ -11,8 +11,9 @@ from graphir.converters.onnx import from_model, to_model
 from graphir.passes.known_sizes import SIZES, shape_constant, share_known_sizes
 from graphir.passes.rewrite import apply_rules
 from graphir.types import UNKNOWN, Dim, symbol
+from tests.building import list_operators
 from tests.contract import held
-from tests.passes.written import graph_of, model_of, operators, run, unchanged
+from tests.passes.written import graph_of, model_of, run, unchanged
 
 N, T = symbol("N"), symbol("T")
 LOST = symbol("run:size")  # which only a run can tell, and may be 0
@@ -74,16 +75,16 @@ def test_rewritten(text: str, expected: str, sizes: dict[str, int]) -> None:
     graph = from_model(model)
     assert held("the pass", rules, graph)
     held("the pass again", rules, graph)
-    assert operators(graph) == expected
+    assert list_operators(graph) == expected
     np.testing.assert_equal(run(to_model(graph, opset=21), sizes), run(model, sizes))
 
 
 @pytest.mark.parametrize("text", KEPT)
 def test_kept(text: str) -> None:
-    before = operators(graph_of(text))
+    before = list_operators(graph_of(text))
     graph = graph_of(text)
     rules(graph)
-    assert operators(graph) == before
+    assert list_operators(graph) == before
 
 
 def test_equal_sizes_are_computed_once() -> None:
@@ -93,7 +94,7 @@ def test_equal_sizes_are_computed_once() -> None:
     model = model_of(text)
     graph = from_model(model)
     assert held("sharing", share_known_sizes, graph)
-    assert operators(graph).split().count("Gather") == 1
+    assert list_operators(graph).split().count("Gather") == 1
     assert not held("sharing again", share_known_sizes, graph)
     np.testing.assert_equal(run(to_model(graph, opset=21), {"N": 3, "T": 5}), run(model, {"N": 3, "T": 5}))
 

@@ -6,30 +6,19 @@ import re
 from typing import Any
 
 import numpy as np
-import onnxruntime
 import pytest
 from numpy.typing import NDArray
-from onnx.onnx_ml_pb2 import ModelProto
 
 from graphir.converters.onnx import from_model, to_model
 from graphir.graph import Graph
 from graphir.passes.outcome import Outcome
 from graphir.passes.select_branches import select_branches
-from tests.passes.written import graph_of, model_of, operators, unroll
+from tests.building import list_operators, run_model
+from tests.passes.written import graph_of, model_of, unroll
 
 Arrays = dict[str, NDArray[Any]]
 TWO_LOOPS = """body (int64 i, bool c, float[2] a) => (bool d, float[2] b)
   { b = Add(a, x) s = ReduceSum<keepdims = 0>(b) d = Less(s, limit) }"""
-
-
-def run(model: ModelProto, feeds: Arrays) -> Arrays:
-    """The outputs of one run."""
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
-    names = [output.name for output in session.get_outputs()]
-    arrays = {name: np.asarray(feed) for name, feed in feeds.items()}
-    return dict(zip(names, session.run(names, arrays), strict=True))
 
 
 def select(graph: Graph) -> Outcome:
@@ -94,11 +83,12 @@ def test_all_is_computed_and_the_same_comes_out(text: str, feeds: dict[str, Any]
     graph = from_model(model)
     assert select(graph)
     graph.check()
-    assert expected in operators(graph)
+    assert expected in list_operators(graph)
     assert not any(node.subgraphs for node in graph.nodes)
     assert {decision.kind for decision in graph.decisions} & {"both branches computed", "all iterations computed"}
     assert not select(graph)
-    np.testing.assert_equal(run(to_model(graph, opset=21), feeds), run(model, feeds))
+    before, after = (run_model(kept, feeds, optimize=False) for kept in (model, to_model(graph, opset=21)))
+    np.testing.assert_equal(after, before)
 
 
 @pytest.mark.parametrize(("text", "reason"), STAYS)

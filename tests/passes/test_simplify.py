@@ -27,6 +27,7 @@ from graphir.passes import remove_dead_code, simplify
 from graphir.symbolic.dims import symbol
 from graphir.tensor import Tensor
 from graphir.types import DType
+from tests.building import list_operators
 from tests.inference.networks import networks, vector, weight
 from tests.inference.running import outputs_of
 from tests.ops.rule import tensor
@@ -54,10 +55,6 @@ class Build:
     def end(self, *values: Value) -> Graph:
         self.graph.set_outputs([self.add(Neg(), value, name=f"out{index}") for index, value in enumerate(values)])
         return self.graph
-
-
-def operators(graph: Graph) -> str:
-    return " ".join(node.op.name for node in graph.nodes)
 
 
 CHANGED = [
@@ -115,7 +112,7 @@ def test_changed(between: Callable[..., Any], expected: str) -> None:
     before = outputs_of(graph)
     assert simplify(graph)
     graph.check()
-    assert operators(graph) == expected
+    assert list_operators(graph) == expected
     assert not simplify(graph)
     after = outputs_of(graph)
     np.testing.assert_array_equal(after.pop("out0"), before.pop("out0"))
@@ -128,7 +125,7 @@ def test_kept(between: Callable[..., Any], expected: str) -> None:
     graph = build.end(between(build))
     text = str(graph)
     assert not simplify(graph)
-    assert (operators(graph), str(graph)) == (expected, text)
+    assert (list_operators(graph), str(graph)) == (expected, text)
 
 
 @pytest.mark.parametrize(("shape", "wanted", "expected"), [
@@ -139,7 +136,7 @@ def test_reshapes_of_symbolic_sizes(shape: str, wanted: tuple[int, ...], expecte
     build = Build(shape)
     graph = build.end(build.add(Reshape(), build.x, build.const(*wanted)))
     simplify(graph)
-    assert operators(graph) == expected
+    assert list_operators(graph) == expected
 
 
 @pytest.mark.parametrize("zeros", [True, False])
@@ -149,7 +146,7 @@ def test_reshapes_that_copy_a_size_do_not_merge(zeros: bool) -> None:
     wanted = (0, -1) if zeros else (6, 20)
     graph = build.end(build.add(Reshape(allowzero=not zeros), inner, build.const(*wanted)))
     simplify(graph)
-    assert operators(graph) == "Reshape Reshape Neg"
+    assert list_operators(graph) == "Reshape Reshape Neg"
 
 
 @pytest.mark.parametrize("op", [Identity(), Cast(DType.FLOAT32), Transpose((0, 1, 2, 3))])
@@ -161,7 +158,7 @@ def test_names_of_outputs_stay(op: Operator) -> None:
     simplify(build.graph)
     build.graph.check()
     assert [value.name for value in build.graph.outputs] == ["result", "copy"]
-    assert operators(build.graph) == f"Relu {op.name}"
+    assert list_operators(build.graph) == f"Relu {op.name}"
     assert build.graph["result"].sources == ("source_inner", "source_result")
 
 
@@ -178,7 +175,7 @@ def test_outputs_that_are_known_or_rearranged_parameters_stay() -> None:
     held = build.graph.add_parameter("w", Tensor.of(np.ones((2, 3), np.float32)))
     build.graph.set_outputs([build.add(Shape(), build.x, name="s"), build.add(Transpose(), held, name="t")])
     assert not simplify(build.graph)
-    assert operators(build.graph) == "Shape Transpose"
+    assert list_operators(build.graph) == "Shape Transpose"
 
 
 def test_sources_survive() -> None:
@@ -204,7 +201,7 @@ def test_rearranged_parameters_stay_in_their_file(op: Operator, shape: tuple[int
     graph = build.end(build.add(MatMul(), build.x, build.add(Flatten(), build.add(op, stored(build, shape)))))
     simplify(graph)
     (made,) = graph.parameters
-    assert (operators(graph), made.name, made.shape) == ("MatMul Neg", "w", (3, 20))
+    assert (list_operators(graph), made.name, made.shape) == ("MatMul Neg", "w", (3, 20))
     assert present(made.tensor).region == (FileRegion("weights.bin", 64, 240) if region else None)
     assert made.sources[0] == "arg:w"
 
@@ -217,7 +214,7 @@ def test_a_parameter_shared_by_equal_transposes_is_stored_once() -> None:
     simplify(graph)
     graph.check()
     assert [(value.name, value.shape) for value in graph.parameters] == [("w", (300, 400))]
-    assert operators(graph) == "MatMul MatMul MatMul Add Add Neg"
+    assert list_operators(graph) == "MatMul MatMul MatMul Add Add Neg"
 
 
 @pytest.mark.parametrize(("rows", "expected"), [(400, "Transpose MatMul Gemm Add Neg"), (4, "MatMul Gemm Add Neg")])
@@ -228,7 +225,7 @@ def test_large_parameters_are_not_stored_twice(rows: int, expected: str) -> None
     graph = build.end(build.add(Add(), product, build.add(Gemm(transB=True), build.x, shared)))
     simplify(graph)
     graph.check()
-    assert operators(graph) == expected
+    assert list_operators(graph) == expected
 
 
 def nhwc(blocks: int) -> Graph:
@@ -254,7 +251,7 @@ def test_transposes_of_channel_last_networks_cancel(blocks: int) -> None:
     simplify(graph)
     graph.check()
     np.testing.assert_allclose(outputs_of(graph)["out0"], before, rtol=0, atol=1e-6)
-    assert operators(graph).count("Transpose") <= 2 + 2
+    assert list_operators(graph).count("Transpose") <= 2 + 2
     assert not simplify(graph)
 
 
@@ -267,7 +264,7 @@ def test_a_transpose_that_is_wanted_twice_is_moved_once() -> None:
     before = outputs_of(graph)["out0"]
     simplify(graph)
     graph.check()
-    assert operators(graph) == "Relu Transpose Conv Sum Neg"
+    assert list_operators(graph) == "Relu Transpose Conv Sum Neg"
     np.testing.assert_array_equal(outputs_of(graph)["out0"], before)
 
 
@@ -277,7 +274,7 @@ def test_clip_between_transposes() -> None:
     inner = build.add(Clip(), build.add(Transpose(FIRST), build.x), low, high)
     graph = build.end(build.add(Transpose(LAST), inner))
     simplify(graph)
-    assert operators(graph) == "Clip Neg"
+    assert list_operators(graph) == "Clip Neg"
 
 
 def test_subgraphs_may_hold_what_is_around_them() -> None:
@@ -290,7 +287,7 @@ def test_subgraphs_may_hold_what_is_around_them() -> None:
     simplify(inner)
     simplify(graph)
     graph.check()
-    assert operators(inner) == "Identity"
+    assert list_operators(inner) == "Identity"
     assert present(inner["given"].producer).inputs == (graph["relu"],)
 
 
@@ -303,7 +300,7 @@ def test_dead_code() -> None:
     unused = graph.add_input("unused")
     assert remove_dead_code(graph)
     graph.check()
-    assert (operators(graph), graph.parameters, graph.inputs) == ("Relu Add Neg", (kept,), (build.x, unused))
+    assert (list_operators(graph), graph.parameters, graph.inputs) == ("Relu Add Neg", (kept,), (build.x, unused))
     assert not remove_dead_code(graph)
 
 

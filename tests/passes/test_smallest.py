@@ -2,39 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import onnxruntime
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from graphir.converters.onnx import to_model
 from graphir.graph import Graph
 from graphir.passes.common_subexpressions import share_parameters
 from graphir.passes.pipelines import smallest
+from tests.building import list_operators, run_model
 from tests.contract import held
 from tests.inference.networks import networks
 from tests.inference.programs import programs
 from tests.inference.running import feeds_of
 from tests.inference.test_random_graphs import with_names
-from tests.passes.written import EVALUATOR, graph_of, model_of, operators, run
+from tests.passes.written import EVALUATOR, graph_of, model_of, run
 
 FEW = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
 WHICH = st.lists(st.booleans(), min_size=4, max_size=4)
-
-
-def outputs_with(graph: Graph, feeds: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """The outputs of one run, without onnxruntime's optimisations."""
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.log_severity_level = 4
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(to_model(graph).SerializeToString(), options, ["CPUExecutionProvider"])
-    names = [output.name for output in session.get_outputs()]
-    taken = {value.name for value in session.get_inputs()}
-    return dict(zip(names, session.run(names, {k: v for k, v in feeds.items() if k in taken}), strict=True))
 
 
 def check_smallest(graph: Graph, which: list[bool], chosen: int) -> None:
@@ -46,12 +31,12 @@ def check_smallest(graph: Graph, which: list[bool], chosen: int) -> None:
     feeds = feeds_of(graph)
     named, _ = with_names(graph, which)
     note(str(named))
-    before = outputs_with(named, feeds)
+    before = run_model(named, feeds, optimize=False)
     count = len(named.nodes)
     smallest(EVALUATOR).run(named, check=True)
     note(str(named))
     assert len(named.nodes) <= count + 1
-    after = outputs_with(named, feeds)
+    after = run_model(named, feeds, optimize=False)
     assert list(after) == list(before)
     for name, array in before.items():
         assert after[name].dtype == array.dtype
@@ -76,7 +61,7 @@ def test_a_slice_without_bounds_goes_whatever_the_size_is() -> None:
         b = Slice(a, front, near, axis) c = Slice(b, front, end, axis, two) y = Neg(c) }"""
     graph = graph_of(text)
     smallest(EVALUATOR).run(graph, check=True)
-    assert operators(graph) == "Slice Slice Neg"
+    assert list_operators(graph) == "Slice Slice Neg"
     for size in (3, 8):
         np.testing.assert_equal(run(to_model(graph), {"K": size}), run(model_of(text), {"K": size}))
 
@@ -101,9 +86,9 @@ def test_branches_of_known_and_of_unknown_conditions() -> None:
     known = f"g (float[2] x) => (float[2] y) <bool c = {{1}}> {{ y = If<{branches}>(c) }}"
     graph = graph_of(known)
     smallest(EVALUATOR).run(graph, check=True)
-    assert operators(graph) == "Neg"
+    assert list_operators(graph) == "Neg"
     unknown = f"g (float[2] x, bool c) => (float[2] y) {{ y = If<{branches}>(c) }}"
     graph = graph_of(unknown)
     smallest(EVALUATOR).run(graph, check=True)
-    assert [operators(branch) for branch in graph.nodes[0].subgraphs] == ["Neg", "Abs"]
+    assert [list_operators(branch) for branch in graph.nodes[0].subgraphs] == ["Neg", "Abs"]
     np.testing.assert_equal(run(to_model(graph)), run(model_of(unknown)))

@@ -7,7 +7,8 @@ import re
 import pytest
 
 from graphir.passes.static_sequences import resolve_structure
-from tests.passes.written import graph_of, lowered, operators, unchanged
+from tests.building import list_operators
+from tests.passes.written import graph_of, lowered, unchanged
 
 RESOLVED = [
     ("g (float[2] x, float[2] y) => (float[2] z) <int64 p = {1}> { s = SequenceConstruct(x, y) z = SequenceAt(s, p) }",
@@ -73,7 +74,7 @@ STAYS = [
 @pytest.mark.parametrize(("text", "expected"), RESOLVED)
 def test_known_structure_becomes_tensors(text: str, expected: str) -> None:
     graph = lowered(text, resolve_structure)
-    assert operators(graph) == expected
+    assert list_operators(graph) == expected
 
 
 @pytest.mark.parametrize(("text", "reason"), STAYS)
@@ -92,4 +93,4 @@ def test_only_a_part_may_be_known() -> None:
         { a = SequenceAt(s, p) t = SequenceConstruct(x) b = SequenceAt(t, p) }""")
     assert resolve_structure(graph)
     graph.check()
-    assert operators(graph) == "SequenceAt Identity"
+    assert list_operators(graph) == "SequenceAt Identity"

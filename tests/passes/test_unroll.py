@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from graphir.converters.onnx import from_model, to_model
 from graphir.node import Node, Value
 from graphir.passes.fold_constants import _Evaluation
-from tests.passes.written import graph_of, lowered, model_of, operators, run, unchanged, unroll
+from tests.building import list_operators
+from tests.passes.written import graph_of, lowered, model_of, run, unchanged, unroll
 from tests.typed import present
 
 SUM = """body (int64 i, bool c, float[2] a) => (bool d, float[2] b, float[2] r)
@@ -90,7 +91,7 @@ STAYS = [
 @pytest.mark.parametrize(("text", "expected"), UNROLLED)
 def test_iterations_take_the_place(text: str, expected: str) -> None:
     graph = lowered(text, unroll)
-    assert operators(graph) == expected
+    assert list_operators(graph) == expected
     assert len({node.name for node in graph.nodes}) == len(graph)
 
 
@@ -108,7 +109,7 @@ def test_the_limit_counts_all_loops_together() -> None:
     graph = graph_of(text)
     outcome = unroll(graph, limit=8)
     assert outcome.changed
-    assert operators(graph).count("Loop") == 1
+    assert list_operators(graph).count("Loop") == 1
     assert "more than the limit of 8, of which other loops used 6" in next(iter(outcome.reasons.values()))
     graph.check()
 

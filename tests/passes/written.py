@@ -7,8 +7,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import onnx.parser
-import onnxruntime
+import onnx
 from numpy.typing import NDArray
 
 from graphir.converters.onnx import from_model, to_model
@@ -17,18 +16,14 @@ from graphir.graph import Graph
 from graphir.passes.fold_constants import fold_constants
 from graphir.passes.outcome import Outcome
 from graphir.passes.unroll import unroll_loops
+from tests.building import parse_model, run_model
 from tests.contract import held
 
 Arrays = dict[str, NDArray[Any]]
 EVALUATOR = onnx_evaluator()
 fold = partial(fold_constants, evaluator=EVALUATOR)
 unroll = partial(unroll_loops, evaluator=EVALUATOR)
-HEADER = '<ir_version: 10, opset_import: ["": 21]>'
-
-
-def model_of(text: str) -> onnx.ModelProto:
-    """The model of a graph as onnx's parser takes it: `name (inputs) => (outputs) <initializers> { nodes }`."""
-    return onnx.parser.parse_model(HEADER + text)
+model_of = partial(parse_model, opset=21)
 
 
 def graph_of(text: str) -> Graph:
@@ -48,23 +43,12 @@ def feed(shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
 
 def run(model: onnx.ModelProto, sizes: dict[str, int] | None = None) -> Arrays:
     """The outputs of one run over `feed`, without onnxruntime's optimisations; open sizes are those given."""
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.log_severity_level = 4
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
     feeds = {}
-    for item in session.get_inputs():
-        shape = tuple(dim if isinstance(dim, int) else (sizes or {})[dim] for dim in item.shape)
-        dtype = np.dtype({"float": "float32", "double": "float64"}.get(item.type[7:-1], item.type[7:-1]))
-        feeds[item.name] = feed(shape, dtype)
-    names = [output.name for output in session.get_outputs()]
-    return dict(zip(names, session.run(names, feeds), strict=True))
-
-
-def operators(graph: Graph) -> str:
-    """The operators in order."""
-    return " ".join(node.op.name for node in graph.nodes)
+    for item in model.graph.input:
+        type_ = item.type.tensor_type
+        shape = tuple((sizes or {})[dim.dim_param] if dim.dim_param else dim.dim_value for dim in type_.shape.dim)
+        feeds[item.name] = feed(shape, onnx.helper.tensor_dtype_to_np_dtype(type_.elem_type))
+    return run_model(model, feeds, optimize=False)
 
 
 def lowered(text: str, change: Callable[[Graph], Outcome]) -> Graph:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnx.parser
 
+from tests.building import add_weights, parse_model, save_model
 from tests.requirements import missing
 
 DIGITS = Path("models/digits")
@@ -24,12 +24,9 @@ def need_onnx_ir() -> None:
 
 def write(path: Path, text: str, **weights: Any) -> Path:
     """Write a model in ONNX's text form, with these weights."""
-    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]>\n{text}')
-    for name, array in weights.items():
-        model.graph.initializer.append(onnx.numpy_helper.from_array(np.asarray(array, np.float32), name))
+    model = add_weights(parse_model(text), **{name: np.asarray(array, np.float32) for name, array in weights.items()})
     onnx.checker.check_model(model, full_check=True)
-    onnx.save_model(model, str(path))
-    return path
+    return save_model(path, model)
 
 
 def two_products(path: Path) -> Path:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
 from PIL import Image
 
@@ -20,6 +19,7 @@ from graphir.runtime import quantizer
 from graphir.tensor import Tensor
 from graphir.types import DType, TensorType
 from models.mobilenet import mobilenet
+from tests.building import run_model
 
 from .networks import DIGITS, LABELLED, need_onnx_ir, rows, two_products, write
 
@@ -29,7 +29,7 @@ SHAPES = {"data": ("N", 1, 8, 8)}
 
 
 def run(path: Path, **feeds: Any) -> Any:
-    return onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"]).run(None, feeds)[0]
+    return next(iter(run_model(path, feeds).values()))
 
 
 def operators(path: Path) -> list[str]:

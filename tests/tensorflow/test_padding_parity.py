@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from graphir import convert
 from graphir.converters.mxnet import to_symbol
-from graphir.converters.onnx import to_model
 from graphir.converters.tensorflow import load
 from graphir.errors import GraphirError, ImportFailure, UnsupportedOpError
 from graphir.graph import Graph
@@ -28,6 +27,7 @@ from graphir.ops.convolution import Conv, ConvTranspose
 from graphir.ops.pooling import AveragePool, MaxPool
 from graphir.padding import Explicit, Same, SameMode
 from graphir.passes.explicit_padding import KIND
+from tests.building import run_model
 from tests.equivalence.live import LivePair as MXNet
 from tests.passes.test_explicit_padding import golden, pieces, some, wanted_of, window_graph
 from tests.passes.test_explicit_padding import graph_of as ir_graph_of
@@ -70,13 +70,7 @@ def live_results(cases: Sequence[Window], oracle: Oracle, weights: Sequence[Arra
 
 def onnx_results(graph: Graph, feeds: Mapping[str, Array]) -> list[Array]:
     """What onnxruntime computes of the exported graph, as it is written."""
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level, options.intra_op_num_threads = 4, 1
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    model = to_model(graph).SerializeToString()
-    return list(onnxruntime.InferenceSession(model, options, ["CPUExecutionProvider"]).run(None, dict(feeds)))
+    return list(run_model(graph, feeds, optimize=False).values())
 
 
 def mxnet_results(graph: Graph, feeds: Mapping[str, Array], live: MXNet) -> list[Array]:

@@ -2,7 +2,7 @@
 
 In a row `g` is the gradient of an output, `i` an input, `o` an output, each with its number, or `*` for all of them in
 order; nodes of a gradient that is several are separated by `|`. The rows state what is observed in the graphs that
-MXNet 1.9.1 (with oneDNN) makes and in what it allocates for them; `tests/memory/test_gradients.py` holds them to it.
+MXNet 1.9.1 (with oneDNN) makes and in what it allocates for them, which `test_gradients.py` checks.
 """
 
 from __future__ import annotations

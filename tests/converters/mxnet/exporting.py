@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
 from numpy.typing import NDArray
 from onnx import helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
@@ -23,6 +22,7 @@ from graphir.converters.mxnet.files.params import split_prefixes
 from graphir.converters.mxnet.reference.evaluate import evaluate
 from graphir.converters.onnx import from_model, to_model
 from graphir.graph import Graph
+from tests.building import run_model
 from tests.equivalence.live import Live, LivePair
 from tests.requirements import needing
 from tests.typed import present, tensor_type
@@ -138,12 +138,7 @@ def row(name: str, op: str, *operands: Any, constants: Sequence[int] = (), **mor
 
 def onnxruntime_outputs(model: onnx.ModelProto, feeds: Mapping[str, Array]) -> list[Array]:
     """What onnxruntime computes, without optimisations."""
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.log_severity_level, options.intra_op_num_threads = 4, 1
-    data = model.SerializeToString()
-    session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
-    return [np.asarray(output) for output in session.run(None, dict(feeds))]
+    return list(run_model(model, feeds, optimize=False).values())
 
 
 def onnx_outputs(model: onnx.ModelProto, feeds: Mapping[str, Array], evaluator: bool = False) -> list[Array]:

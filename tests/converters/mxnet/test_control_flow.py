@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -126,12 +126,6 @@ ROWS = [
         "max_iterations=6 num_args=5 num_out_data=1 num_outputs=3", heads="l:0 l:1 l:2", inside={"l": GROWING}),
         {"s": np.array([7, 7], np.float32), "w": np.array([3, 4], np.float32), "i": np.array([1], np.float32)}, {0: 4}),
 ]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def live() -> Iterator[Live]:
-    with Live(onednn=False) as running:
-        yield running
 
 
 def referred(row: Row) -> list[Array]:

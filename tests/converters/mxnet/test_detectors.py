@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import onnxruntime
 import pytest
 from numpy.typing import NDArray
 
@@ -15,6 +14,7 @@ from graphir.converters.mxnet.files.nnvm_json import read_symbol
 from graphir.converters.mxnet.reference.evaluate import evaluate
 from graphir.converters.onnx import to_model
 from graphir.errors import UnsupportedOpError
+from tests.building import run_model
 from tests.equivalence.live import Live
 from tests.requirements import needing
 
@@ -127,17 +127,7 @@ def fed(kind: str, images: int, height: int, width: int) -> Arrays:
 
 def run(model: Any, feeds: Arrays) -> list[NDArray[Any]]:
     """The outputs from onnxruntime."""
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    return list(session.run(None, feeds))
-
-
-@pytest.fixture(scope="module")
-def live() -> Iterator[Live]:
-    """Live MXNet for the module."""
-    with needing("MXNet"), Live() as found:
-        yield found
+    return list(run_model(model, feeds).values())
 
 
 def assert_alike(found: list[NDArray[Any]], expected: list[NDArray[Any]]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from types import ModuleType
 
 import numpy as np
@@ -12,6 +11,7 @@ import pytest
 
 from graphir.converters.mxnet import from_symbol, to_symbol
 from graphir.converters.onnx import from_model, to_model
+from tests.building import parse_model
 from tests.converters.mxnet.exporting import (
     Array,
     difference,
@@ -24,18 +24,9 @@ from tests.converters.mxnet.exporting import (
 from tests.equivalence.live import Live
 
 
-@pytest.fixture(scope="module")
-def live() -> Iterator[Live]:
-    """Live MXNet for the module."""
-    with Live() as found:
-        yield found
-
-
 def model(inputs: str, outputs: str, nodes: str) -> onnx.ModelProto:
     """The model of nodes in onnx's textual form."""
-    return onnx.parser.parse_model(
-        f'<ir_version: 9, opset_import: ["" : 18]> g ({inputs}) => ({outputs}) {{ {nodes} }}'
-    )
+    return parse_model(f"g ({inputs}) => ({outputs}) {{ {nodes} }}", opset=18)
 
 
 # Positions, which MXNet's argmax gives as floats, are moved: `p` int64[3, 5] becomes `m`.
@@ -194,8 +185,8 @@ BOUND: tuple[tuple[str, str, str, dict[str, str]], ...] = (
 @pytest.mark.live
 @pytest.mark.parametrize("held, nodes, stated", [row[1:] for row in BOUND], ids=[row[0] for row in BOUND])
 def test_data_shapes_are_enough_to_bind(held: str, nodes: str, stated: dict[str, str], mxnet: ModuleType) -> None:
-    text = f'<ir_version: 9, opset_import: ["" : 18]> g (float[N, 5] x) => (float[N, M] z) <{held}> {{ {nodes} }}'
-    symbol, params = to_symbol(from_model(onnx.parser.parse_model(text).SerializeToString()))
+    source = parse_model(f"g (float[N, 5] x) => (float[N, M] z) <{held}> {{ {nodes} }}", opset=18)
+    symbol, params = to_symbol(from_model(source.SerializeToString()))
     variables = {node["name"]: node.get("attrs", {}) for node in json.loads(symbol)["nodes"] if node["op"] == "null"}
     shapes = {name: found["__shape__"] for name, found in variables.items() if name != "x" and "__shape__" in found}
     assert shapes == stated

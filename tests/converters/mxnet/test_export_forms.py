@@ -12,6 +12,7 @@ from graphir.converters.mxnet import to_symbol
 from graphir.converters.mxnet.files.nnvm_json import read_symbol
 from graphir.converters.mxnet.reference.evaluate import evaluate
 from graphir.converters.onnx import from_model
+from tests.building import parse_model
 from tests.converters.mxnet.exporting import Array, normal, onnx_outputs
 
 FORMS: tuple[tuple[str, str, list[str]], ...] = (
@@ -72,11 +73,6 @@ FORMS: tuple[tuple[str, str, list[str]], ...] = (
 SIZES = {"N": 2, "H": 5, "W": 6, "A": 7, "B": 4, "R": 3}
 
 
-def model(text: str) -> onnx.ModelProto:
-    """The model of a graph in onnx's textual form."""
-    return onnx.parser.parse_model(f'<ir_version: 9, opset_import: ["" : 20]> {text}')
-
-
 def feeds(source: onnx.ModelProto) -> dict[str, Array]:
     """Numbers for every input; regions lie in one of two images."""
     found = {}
@@ -90,7 +86,7 @@ def feeds(source: onnx.ModelProto) -> dict[str, Array]:
 
 @pytest.mark.parametrize(("text", "operators"), [row[1:] for row in FORMS], ids=[row[0] for row in FORMS])
 def test_what_is_written(text: str, operators: list[str]) -> None:
-    source = model(text)
+    source = parse_model(text, opset=20)
     symbol, params = to_symbol(from_model(source.SerializeToString()))
     assert [node["op"] for node in json.loads(symbol)["nodes"] if node["op"] != "null"] == operators
     data = feeds(source)

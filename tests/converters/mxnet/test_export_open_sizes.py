@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import onnx
 import pytest
 
@@ -16,22 +14,14 @@ from graphir.ops.indexing import GatherND
 from graphir.ops.linear import Einsum, MatMul
 from graphir.ops.reduction import TopK
 from graphir.types import UNKNOWN, Dim, DType, TensorType, symbol
+from tests.building import parse_model
 from tests.converters.mxnet.exporting import difference, mxnet_outputs, normal, onnxruntime_outputs, operators
 from tests.equivalence.live import Live
 
 
-@pytest.fixture(scope="module")
-def live() -> Iterator[Live]:
-    """Live MXNet for the module."""
-    with Live() as found:
-        yield found
-
-
 def open_model(nodes: str, outputs: str) -> onnx.ModelProto:
     """Nodes on an input `x` whose sizes N and T are open."""
-    return onnx.parser.parse_model(
-        f'<ir_version: 10, opset_import: ["" : 21]> g (float[N, T, 4] x) => ({outputs}) {{ {nodes} }}'
-    )
+    return parse_model(f"g (float[N, T, 4] x) => ({outputs}) {{ {nodes} }}", opset=21)
 
 
 LAST = "s = Shape(x)\n one = Constant <value_ints = [1]> ()\n size = Gather(s, one)\n count = Squeeze(size)\n"
@@ -118,8 +108,7 @@ def test_open_batches_are_one_or_equal(left: tuple[int, int], right: tuple[int, 
 ])  # fmt: skip
 def test_choices_of_open_sizes(condition: str, left: str, right: str, live: Live) -> None:
     inputs = f"bool[{condition}] c, float[{left}] a, float[{right}] b"
-    text = f'<ir_version: 10, opset_import: ["" : 21]> g ({inputs}) => (float[X, Y] y) {{ y = Where(c, a, b) }}'
-    model = onnx.parser.parse_model(text)
+    model = parse_model(f"g ({inputs}) => (float[X, Y] y) {{ y = Where(c, a, b) }}", opset=21)
     model.graph.output[0].type.tensor_type.ClearField("shape")
     sizes = {"N": 3, "M": 4, "K": 2}
     shapes = [tuple(int(sizes.get(size, size)) for size in given.split(", ")) for given in (condition, left, right)]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
@@ -39,13 +37,6 @@ def moments(array: Array) -> list[float]:
     """What is near for two draws: mean and deviation of each of two rows, or of all numbers."""
     rows = array if array.shape[0] == 2 else array.reshape(1, -1)
     return [float(number) for part in rows.astype(np.float64) for number in (part.mean(), part.std())]
-
-
-@pytest.fixture(scope="module")
-def live() -> Iterator[Live]:
-    """Live MXNet for the module."""
-    with Live() as found:
-        yield found
 
 
 @pytest.mark.live

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -50,13 +49,6 @@ def symbol_of(source: onnx.ModelProto) -> tuple[Graph, str, dict[str, Array]]:
     return graph, text, {name.partition(":")[2]: array for name, array in params.items()}
 
 
-@pytest.fixture(scope="module")
-def live() -> Iterator[LivePair]:
-    """Live MXNet for the module."""
-    with LivePair() as found:
-        yield found
-
-
 def array(*shape: int, dtype: str = "float32") -> Array:
     """Small whole numbers of both signs, fractions of a half for floats."""
     count = int(np.prod(shape))
@@ -95,14 +87,14 @@ np_shape_rows = pytest.mark.parametrize(
 @pytest.mark.live
 @np_shape_rows
 def test_np_shape_in_live_mxnet(
-    nodes: str, inputs: dict[str, Array], constants: dict[str, Array], live: LivePair
+    nodes: str, inputs: dict[str, Array], constants: dict[str, Array], live_pair: LivePair
 ) -> None:
     source = model(nodes, inputs, constants)
     graph, text, params = symbol_of(source)
     assert json.loads(text)["attrs"]["is_np_shape"] == ["int", 1]
     assert [decision.kind for decision in graph.decisions].count(DecisionKind.NP_SHAPE) == 1
     feeds = used(source, inputs)
-    assert not difference(mxnet_outputs(live, text, params, feeds), onnxruntime_outputs(source, feeds))
+    assert not difference(mxnet_outputs(live_pair, text, params, feeds), onnxruntime_outputs(source, feeds))
 
 
 @np_shape_rows
@@ -147,11 +139,11 @@ GONE: tuple[tuple[str, str, dict[str, Array], dict[str, Array]], ...] = (
 @pytest.mark.live
 @pytest.mark.parametrize(("nodes", "inputs", "constants"), [row[1:] for row in GONE], ids=[row[0] for row in GONE])
 def test_what_has_no_elements_inside(
-    nodes: str, inputs: dict[str, Array], constants: dict[str, Array], live: LivePair
+    nodes: str, inputs: dict[str, Array], constants: dict[str, Array], live_pair: LivePair
 ) -> None:
     source = model(nodes, inputs, constants)
     _, text, params = symbol_of(source)
-    assert not difference(mxnet_outputs(live, text, params, inputs), onnxruntime_outputs(source, inputs))
+    assert not difference(mxnet_outputs(live_pair, text, params, inputs), onnxruntime_outputs(source, inputs))
 
 
 @pytest.mark.live
@@ -178,10 +170,10 @@ TRUTHS: tuple[tuple[str, str, dict[str, Array]], ...] = (
 
 @pytest.mark.live
 @pytest.mark.parametrize(("nodes", "inputs"), [row[1:] for row in TRUTHS], ids=[row[0] for row in TRUTHS])
-def test_truths_in_live_mxnet(nodes: str, inputs: dict[str, Array], live: LivePair) -> None:
+def test_truths_in_live_mxnet(nodes: str, inputs: dict[str, Array], live_pair: LivePair) -> None:
     source = model(nodes, inputs)
     _, text, params = symbol_of(source)
-    assert not difference(mxnet_outputs(live, text, params, inputs), onnxruntime_outputs(source, inputs))
+    assert not difference(mxnet_outputs(live_pair, text, params, inputs), onnxruntime_outputs(source, inputs))
     assert not difference(read_again(text, params, inputs), onnxruntime_outputs(source, inputs))
 
 
@@ -204,12 +196,12 @@ WIDE_INTEGERS = tuple(
 
 @pytest.mark.live
 @pytest.mark.parametrize(("nodes", "inputs"), [row[1:] for row in WIDE_INTEGERS], ids=[row[0] for row in WIDE_INTEGERS])
-def test_integers_in_wider_dtypes(nodes: str, inputs: dict[str, Array], live: LivePair) -> None:
+def test_integers_in_wider_dtypes(nodes: str, inputs: dict[str, Array], live_pair: LivePair) -> None:
     source = model(nodes, inputs)
     graph, text, params = symbol_of(source)
     with np.errstate(over="ignore"):
         expected = np.asarray(*onnx.reference.ReferenceEvaluator(source).run(None, inputs))
-    (found,) = mxnet_outputs(live, text, params, carried(text, inputs))
+    (found,) = mxnet_outputs(live_pair, text, params, carried(text, inputs))
     assert found.shape == expected.shape
     np.testing.assert_array_equal(found.astype(object), expected.astype(object))
     assert {"a"} <= {decision.node for decision in graph.decisions if decision.kind == "dtype"}
@@ -241,11 +233,11 @@ def drawn(dtype: str) -> Array:
 @pytest.mark.live
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
 @pytest.mark.parametrize("target", list(NARROW_FLOATS))
-def test_rounding_to_narrow_floats(dtype: str, target: str, live: LivePair) -> None:
+def test_rounding_to_narrow_floats(dtype: str, target: str, live_pair: LivePair) -> None:
     number, ml_dtype = NARROW_FLOATS[target]
     data = drawn(dtype)
     graph, text, params = symbol_of(model(f"y = Cast <to = {number}> (x)", {"x": data}))
-    (found,) = mxnet_outputs(live, text, params, {"x": data})
+    (found,) = mxnet_outputs(live_pair, text, params, {"x": data})
     limits = untyped(ml_dtypes.finfo)(ml_dtype)
     saturated = data if target == "bfloat16" else np.clip(data, np.float32(limits.min), np.float32(limits.max))
     np.testing.assert_array_equal(found, saturated.astype(ml_dtype).astype(np.float32))
@@ -254,11 +246,11 @@ def test_rounding_to_narrow_floats(dtype: str, target: str, live: LivePair) -> N
 
 @pytest.mark.live
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
-def test_rounding_to_powers_of_two(dtype: str, live: LivePair) -> None:
+def test_rounding_to_powers_of_two(dtype: str, live_pair: LivePair) -> None:
     near = np.array([1 - 2.0**-11, 1 + 2.0**-10, 0.5, 3, 0.124, 1.1, 0.0, 60000, 2.0**-14], dtype)
     data = np.concatenate([near, [np.nan]]).astype(dtype)
     _, text, params = symbol_of(model("y = Cast <to = 24> (x)", {"x": data}))
-    (found,) = mxnet_outputs(live, text, params, {"x": data})
+    (found,) = mxnet_outputs(live_pair, text, params, {"x": data})
     expected = np.array([1, 2, 0.5, 4, 0.125, 2, 2.0**-127, 65536, 2.0**-14, np.nan], np.float32)
     np.testing.assert_array_equal(found, expected)
 
@@ -266,10 +258,10 @@ def test_rounding_to_powers_of_two(dtype: str, live: LivePair) -> None:
 @pytest.mark.live
 @pytest.mark.parametrize(("target", "bits", "signed"), [(21, 4, False), (22, 4, True), (5, 16, True), (4, 16, False)])
 @pytest.mark.parametrize("dtype", ["float32", "int32", "int64", "int8"])
-def test_wrapping_to_narrow_integers(target: int, bits: int, signed: bool, dtype: str, live: LivePair) -> None:
+def test_wrapping_to_narrow_integers(target: int, bits: int, signed: bool, dtype: str, live_pair: LivePair) -> None:
     data = (np.arange(-60, 60) if dtype == "int8" else np.arange(-90000, 90000, 777)).astype(dtype)
     _, text, params = symbol_of(model(f"y = Cast <to = {target}> (x)", {"x": data}))
-    (found,) = mxnet_outputs(live, text, params, {"x": data})
+    (found,) = mxnet_outputs(live_pair, text, params, {"x": data})
     expected = data.astype(np.int64) % 2**bits
     if signed:
         expected = np.where(expected >= 2 ** (bits - 1), expected - 2**bits, expected)
@@ -278,14 +270,14 @@ def test_wrapping_to_narrow_integers(target: int, bits: int, signed: bool, dtype
 
 @pytest.mark.live
 @pytest.mark.parametrize("op", ["Add", "Mul", "Sub", "Div"])
-def test_bfloat16_arithmetic_is_rounded_once(op: str, live: LivePair) -> None:
+def test_bfloat16_arithmetic_is_rounded_once(op: str, live_pair: LivePair) -> None:
     generator = np.random.default_rng(31)
     inputs = {name: generator.standard_normal(300).astype(ml_dtypes.bfloat16) for name in ("a", "b")}
     source = model(f"y = {op}(a, b)", inputs)
     _, text, params = symbol_of(source)
     left, right = (array.astype(np.float64) for array in inputs.values())
     exact = {"Add": left + right, "Mul": left * right, "Sub": left - right, "Div": left / right}[op]
-    (found,) = mxnet_outputs(live, text, params, carried(text, inputs))
+    (found,) = mxnet_outputs(live_pair, text, params, carried(text, inputs))
     np.testing.assert_array_equal(found, exact.astype(ml_dtypes.bfloat16).astype(np.float32))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -111,20 +111,13 @@ def test_written_case_computes_the_same(case: Case) -> None:
     assert all(error <= limit for error, limit in zip(errors, limits, strict=True)), errors
 
 
-@pytest.fixture(scope="module")
-def live() -> Iterator[LivePair]:
-    """Live MXNet for the module."""
-    with LivePair() as found:
-        yield found
-
-
 @pytest.mark.live
 @pytest.mark.parametrize("case", thinned(WRITTEN))
-def test_live_mxnet_computes_the_same(case: Case, live: LivePair) -> None:
+def test_live_mxnet_computes_the_same(case: Case, live_pair: LivePair) -> None:
     graph, data = imported(case)
     text, params = to_symbol(graph)
     with needing("MXNet"):
-        found = list(live.run(text, fed(text, params, data), onednn=case.onednn).values())
+        found = list(live_pair.run(text, fed(text, params, data), onednn=case.onednn).values())
     expected = list(evaluate(read_symbol(case.symbol_json()), case.arrays()).values())
     limits = [max(TOLERANCE.get(str(array.dtype), 0.0), case.tolerance or 0.0) for array in expected]
     errors = [distance(one, other) for one, other in zip(found, expected, strict=True)]

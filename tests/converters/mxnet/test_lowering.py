@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -116,12 +116,6 @@ LEFT_OVER = [
     ("g (seq(float[2]) s) => (float[2] z) <int64 p = {1}> { a = SequenceAt(s, p) z = Neg(a) }",
      "SequenceAt", ("a",), "what it holds is known at run time only"),
 ]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def live() -> Iterator[Live]:
-    with Live(onednn=False) as running:
-        yield running
 
 
 Lacking = Callable[..., None]

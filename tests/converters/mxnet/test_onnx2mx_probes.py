@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -116,25 +116,18 @@ def model_of(nodes: str, data: Mapping[str, Array], constants: Mapping[str, Arra
     return onnx.shape_inference.infer_shapes(made, strict_mode=True)
 
 
-@pytest.fixture(scope="module")
-def live() -> Iterator[LivePair]:
-    """Live MXNet for the module."""
-    with LivePair() as found:
-        yield found
-
-
 @pytest.mark.live
 @pytest.mark.parametrize(
     ("nodes", "data", "constants", "opset", "computes"), [row[1:] for row in PROBES], ids=[row[0] for row in PROBES]
 )
 def test_probe(
     nodes: str, data: Mapping[str, Array], constants: Mapping[str, Array], opset: int,
-    computes: tuple[str, ...] | None, live: LivePair,
+    computes: tuple[str, ...] | None, live_pair: LivePair,
 ) -> None:  # fmt: skip
     model = model_of(nodes, data, constants, opset)
     text, params = to_symbol(from_model(model.SerializeToString()))
     held = {name.partition(":")[2]: array for name, array in params.items()}
-    assert not difference(mxnet_outputs(live, text, held, data), onnxruntime_outputs(model, dict(data)))
+    assert not difference(mxnet_outputs(live_pair, text, held, data), onnxruntime_outputs(model, dict(data)))
     assert computes is None or tuple(operators(text)) == computes
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -21,13 +20,6 @@ MODELS = (
     *("silero-vad-16k-op15", "tract-bidi-lstm", "ultraface-rfb-320", "xdl-blaze-dnn"),
 )
 LIMIT = 1e-4
-
-
-@pytest.fixture(scope="module")
-def live() -> Iterator[LivePair]:
-    """Live MXNet for the module."""
-    with LivePair() as found:
-        yield found
 
 
 def golden(shared: Path, model: str) -> tuple[Path, dict[str, Array], list[Array]]:
@@ -64,9 +56,9 @@ def distance(found: Array, expected: Array) -> float:
 
 @pytest.mark.live
 @pytest.mark.parametrize("model", MODELS)
-def test_live_mxnet_computes_the_same(shared: Path, model: str, live: LivePair, tmp_path: Path) -> None:
+def test_live_mxnet_computes_the_same(shared: Path, model: str, live_pair: LivePair, tmp_path: Path) -> None:
     path, inputs, expected = golden(shared, model)
-    found = mxnet_outputs(live, *written(path, inputs, tmp_path))
+    found = mxnet_outputs(live_pair, *written(path, inputs, tmp_path))
     assert max(distance(one, other) for one, other in zip(found, expected, strict=True)) <= LIMIT
 
 

@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 
 import numpy as np
-import onnxruntime
 import pytest
 
 import graphir
 from graphir.cli import main
 from graphir.converters.mxnet import from_symbol
 from graphir.converters.onnx import to_model
+from tests.building import run_model
 from tests.equivalence.case import Case, case, data, values
 
 NAN, INF = float("nan"), float("inf")
@@ -36,8 +36,7 @@ def run(row: Case, *, strict: bool) -> tuple[int, list[str], list[float]]:
     dtypes = dict.fromkeys(row.arrays(), "float32")
     graph = from_symbol(row.symbol_json(), {}, row.shapes(), dtypes=dtypes, strict=strict)
     model = to_model(graph)
-    session = onnxruntime.InferenceSession(model.SerializeToString())
-    (result,) = session.run(None, row.arrays())
+    (result,) = run_model(model, row.arrays()).values()
     return len(model.graph.node), [str(made.kind) for made in graph.decisions], result.ravel().tolist()
 
 
@@ -65,7 +64,7 @@ def test_the_command_takes_strict(tmp_path: Path, capsys: pytest.CaptureFixture[
 def test_float16_has_room_for_squares_by_default() -> None:
     row = case("norm", "half", values(300.0, 400.0, shape=(1, 2), dtype="float16"), axis=1)
     graph = from_symbol(row.symbol_json(), {}, row.shapes(), dtypes={"norm0_data": "float16"})
-    (result,) = onnxruntime.InferenceSession(to_model(graph).SerializeToString()).run(None, row.arrays())
+    (result,) = run_model(graph, row.arrays()).values()
     assert result.tolist() == [500.0]
 
 

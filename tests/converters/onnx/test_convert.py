@@ -10,15 +10,15 @@ import pytest
 
 import graphir
 from graphir.cli import main
-from tests.converters.onnx.build import add_weight, model, write
+from tests.building import add_weights, parse_model, save_model
 
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
     """A small model with a convolution."""
-    made = model("g (float[N,3,8,8] x) => (float[N,4,8,8] y) { c = Conv<pads = [1,1,1,1]>(x, w) y = Abs(c) }")
-    add_weight(made, "w", np.random.default_rng(0).standard_normal((4, 3, 3, 3)).astype(np.float32))
-    return write(tmp_path / "a.onnx", made)
+    made = parse_model("g (float[N,3,8,8] x) => (float[N,4,8,8] y) { c = Conv<pads = [1,1,1,1]>(x, w) y = Abs(c) }")
+    add_weights(made, w=np.random.default_rng(0).standard_normal((4, 3, 3, 3)).astype(np.float32))
+    return save_model(tmp_path / "a.onnx", made)
 
 
 def test_convert_verifies_against_the_file_itself(source: Path) -> None:
@@ -58,7 +58,7 @@ def test_commands(
 def test_a_gap_is_named_and_nothing_is_written(source: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = onnx.load(source)
     made.graph.node[1].op_type = "Nonsense"
-    bad = write(source.with_name("bad.onnx"), made)
+    bad = save_model(source.with_name("bad.onnx"), made)
     assert main(["check", str(bad)]) == 1
     assert "Nonsense: 1 node" in capsys.readouterr().out
     assert main(["convert", str(bad), str(source.with_name("b.onnx"))]) == 1

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import onnxruntime
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper
 from onnx.onnx_ml_pb2 import ModelProto
 
 from graphir.converters.onnx import from_model, to_model
 from graphir.errors import GraphirError
+from tests.building import make_model, run_model
 
 FLOAT = TensorProto.FLOAT
 
@@ -22,13 +22,10 @@ def model(
 ) -> ModelProto:
     """Conv then Relu over data of 3 channels; `inner` and `result` are the shapes that it declares."""
     nodes = [helper.make_node("Conv", ["x", "w"], ["c"], pads=[1, 1, 1, 1]), helper.make_node("Relu", ["c"], ["y"])]
-    weight = numpy_helper.from_array(np.random.default_rng(0).normal(size=(4, 3, 3, 3)).astype("float32"), "w")
-    graph = helper.make_graph(
-        nodes, "graph",
-        [helper.make_tensor_value_info("x", FLOAT, data)], [helper.make_tensor_value_info("y", FLOAT, result)],
-        [weight], value_info=[helper.make_tensor_value_info("c", dtype, inner)],
-    )  # fmt: skip
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    weight = np.random.default_rng(0).normal(size=(4, 3, 3, 3)).astype("float32")
+    model = make_model(nodes, {"x": list(data)}, {"y": result and list(result)}, {"w": weight})
+    model.graph.value_info.append(helper.make_tensor_value_info("c", dtype, inner))
+    return model
 
 
 # data, c and y as declared; c and y as they are; the values whose declaration is passed over
@@ -63,7 +60,7 @@ def test_what_the_operators_give_stands(
     back = to_model(graph)
     feed = {"x": np.ones([size if isinstance(size, int) else 3 for size in data], "float32")}
     first, second = (
-        onnxruntime.InferenceSession(kept.SerializeToString()).run(None, feed)[0] for kept in (source, back)
+        next(iter(run_model(kept, feed).values())) for kept in (source, back)
     )
     np.testing.assert_allclose(first, second, rtol=1e-6)
 

@@ -12,7 +12,8 @@ from graphir.graph import Graph
 from graphir.ops.detection import BoxNMS
 from graphir.passes.inline import Names
 from graphir.types import DType, TensorType
-from tests.passes.written import graph_of, model_of, operators, run
+from tests.building import list_operators
+from tests.passes.written import graph_of, model_of, run
 
 EXPANDED = [
     # stated as a fixed body
@@ -81,12 +82,12 @@ def test_definitions_compute_the_same(text: str, expected: str | None) -> None:
     model = model_of(text)
     graph = from_model(model)
     before = [(value.name, value.sources, str(value.type)) for value in graph.outputs]
-    *kept, name = operators(graph).split()
+    *kept, name = list_operators(graph).split()
     made = expanded(graph)
     graph.check()
     assert [(value.name, value.sources, str(value.type)) for value in graph.outputs] == before
-    assert name not in operators(graph).split()
-    assert [*kept, *made] == operators(graph).split()
+    assert name not in list_operators(graph).split()
+    assert [*kept, *made] == list_operators(graph).split()
     assert expected in (None, " ".join(made))
     wanted, found = run(model), run(to_model(graph, opset=21))
     assert list(found) == list(wanted)

@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from graphir.converters.onnx import from_model, to_model
-from tests.converters.onnx.build import model
+from tests.building import parse_model
 from tests.converters.onnx.versions import Old, assert_comes_back
 
 NARROW = ("int8", "int16", "uint8", "uint16")
@@ -46,7 +46,7 @@ RESTS = [(0, -2), (-3, INF), (3, INF), (-1, -INF), (1, -INF), (INF, 2), (1, 0), 
 @pytest.mark.parametrize("opset", [13, 23, 26])
 @pytest.mark.parametrize("dtype, name", [(np.float32, "float"), (np.float64, "double"), (np.float16, "float16")])
 def test_the_rest_of_floats_before_opset_28(dtype: type, name: str, opset: int) -> None:
-    made = model(f"g ({name}[N] a, {name}[N] b) => ({name}[N] y) {{ y = Mod<fmod = 0>(a, b) }}", opset=28)
+    made = parse_model(f"g ({name}[N] a, {name}[N] b) => ({name}[N] y) {{ y = Mod<fmod = 0>(a, b) }}", opset=28)
     a, b = np.array(RESTS).T.astype(dtype)
     written = to_model(from_model(made), opset=opset)
     written.ir_version = 10
@@ -56,5 +56,5 @@ def test_the_rest_of_floats_before_opset_28(dtype: type, name: str, opset: int) 
 
 
 def test_the_rest_of_floats_at_opset_28_is_one_node() -> None:
-    made = model("g (float[N] a, float[N] b) => (float[N] y) { y = Mod<fmod = 0>(a, b) }", opset=28)
+    made = parse_model("g (float[N] a, float[N] b) => (float[N] y) { y = Mod<fmod = 0>(a, b) }", opset=28)
     assert [node.op_type for node in to_model(from_model(made), opset=28).graph.node] == ["Mod"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
 
 from graphir.converters.onnx import from_model, to_model
 from graphir.errors import GraphirError
+from tests.building import parse_model, run_model
 
 X = np.array([[-4, 1], [2, -8]], np.float32)
 LEAKY = """<domain: "own", opset_import: ["" : 17]>
@@ -52,16 +52,13 @@ CALLS = [
 
 def parsed(nodes: str, functions: str) -> onnx.ModelProto:
     """A model of these nodes from x to y, with functions."""
-    return onnx.parser.parse_model(
-        f"""<ir_version: 10, opset_import: ["" : 17, "own" : 1]>
-        g (float[N, 2] x) => (float[N, 2] y) {{ {nodes} }} {functions}"""
-    )
+    text = f"g (float[N, 2] x) => (float[N, 2] y) {{ {nodes} }} {functions}"
+    return parse_model(text, ir_version=10, domains={"own": 1})
 
 
 def result(model: onnx.ModelProto) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
     """What onnxruntime gives for X."""
-    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
-    return np.asarray(session.run(None, {"x": X})[0])
+    return next(iter(run_model(model, {"x": X}).values()))
 
 
 @pytest.mark.parametrize("nodes, functions, expected", [row[1:] for row in CALLS], ids=[row[0] for row in CALLS])

@@ -11,7 +11,7 @@ import pytest
 from graphir.converters.onnx import from_model, to_model
 from graphir.errors import FormatError, GraphirError, ImportFailure, UnsupportedOpError
 from graphir.ops.base import Known
-from tests.converters.onnx.build import Change, model
+from tests.building import Change, parse_model
 
 TEXTS = [
     ("[n] y = Cast<to = 0>(x)", "n.*to is 0"),
@@ -41,7 +41,7 @@ TEXTS = [
 
 @pytest.mark.parametrize("nodes, reason", TEXTS, ids=[reason for _, reason in TEXTS])
 def test_nodes_that_cannot_be(nodes: str, reason: str) -> None:
-    made = model(f"g (float[2] x) => (float[2] y) <int64[2] a = {{0, 1}}> {{ {nodes} }}", opset=18)
+    made = parse_model(f"g (float[2] x) => (float[2] y) <int64[2] a = {{0, 1}}> {{ {nodes} }}", opset=18)
     with pytest.raises(GraphirError, match=reason):
         from_model(made)
 
@@ -82,14 +82,14 @@ CHANGES: list[tuple[str, Change, type[GraphirError], str]] = [
 
 @pytest.mark.parametrize("change, error, reason", [row[1:] for row in CHANGES], ids=[row[0] for row in CHANGES])
 def test_models_that_cannot_be(change: Change, error: type[GraphirError], reason: str) -> None:
-    made = model("g (float[2] x) => (float[2] y) { [n] y = Neg(x) }")
+    made = parse_model("g (float[2] x) => (float[2] y) { [n] y = Neg(x) }")
     change(made)
     with pytest.raises(error, match=reason):
         from_model(made.SerializeToString().replace(b"q1q", b"q\xffq"))
 
 
 def test_a_weight_that_cannot_be_read_is_the_only_problem() -> None:
-    made = model("g (float[2] x) => (float[2] y) { t = Add(x, w) y = Neg(t) }")
+    made = parse_model("g (float[2] x) => (float[2] y) { t = Add(x, w) y = Neg(t) }")
     made.graph.initializer.add(name="w", data_type=1, dims=[2], raw_data=b"1234567")
     with pytest.raises(ImportFailure, match=r"^initializer w: 7 bytes of elements, but float32\[2\] takes 8$"):
         from_model(made)
@@ -97,13 +97,13 @@ def test_a_weight_that_cannot_be_read_is_the_only_problem() -> None:
 
 @pytest.mark.parametrize("operator", ["Max", "Min"])
 def test_known_elements_of_a_single_operand_stay(operator: str) -> None:
-    graph = from_model(model(f"g (float[2] x) => (int64[1] y) {{ s = Shape(x) y = {operator}(s) }}"))
+    graph = from_model(parse_model(f"g (float[2] x) => (int64[1] y) {{ s = Shape(x) y = {operator}(s) }}"))
     assert graph["y"].known == Known((1,), (2,))
 
 
 def held(operator: str) -> Any:
     """The graph of a model at opset 12 whose foreign operator holds a graph of one node."""
-    made = model("g (float[2] x) => (float[2] y) { y = own.Thing(x) }", opset=12, more_opsets=', "own" : 1')
+    made = parse_model("g (float[2] x) => (float[2] y) { y = own.Thing(x) }", opset=12, domains={"own": 1})
     inner = onnx.helper.make_graph([onnx.helper.make_node(operator, ["a"], ["b"])], "inner", [], [])
     made.graph.node[0].attribute.add(name="body", type=5, g=inner)
     return from_model(made)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
 
 from graphir.converters.onnx import from_model, load, to_model
@@ -16,17 +15,14 @@ from graphir.errors import FormatError, GraphirError, ImportFailure, Unsupported
 from graphir.graph import Graph
 from graphir.serial import load_graph, save_graph
 from graphir.types import DType, OptionalType, SequenceType, TensorType, parse_shape
-from tests.converters.onnx.build import Change, add_weight, model
+from tests.building import Change, add_weights, parse_model, run_model
 
 NEG = "g (float[N] x) => (float[N] y) { y = Neg(x) }"
 
 
 def run(made: Any, feeds: dict[str, Any]) -> list[Any]:
     """The outputs from onnxruntime."""
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    session = onnxruntime.InferenceSession(made.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    return list(session.run(None, feeds))
+    return list(run_model(made, feeds).values())
 
 
 def again(made: Any) -> Any:
@@ -71,10 +67,10 @@ def test_a_shared_model_without_opset_import_is_refused(shared: Path) -> None:
 
 
 def test_names_order_and_metadata_stay() -> None:
-    made = model(
+    made = parse_model(
         "g (float[N] x) => (float[N] z, float[N] y) { [second] y = Neg(x) [first] z = Add(y, w) }", ir_version=8
     )
-    add_weight(made, "w", np.ones(1, np.float32))
+    add_weights(made, w=np.ones(1, np.float32))
     made.doc_string, made.graph.doc_string, made.domain, made.model_version = "what", "graph's", "a.b", 3
     made.metadata_props.add(key="author", value="somebody")
     found = again(made)
@@ -88,7 +84,7 @@ def test_names_order_and_metadata_stay() -> None:
 
 
 def test_odd_names_of_dimensions_come_back() -> None:
-    made = model(NEG)
+    made = parse_model(NEG)
     for value in (made.graph.input[0], made.graph.output[0]):
         value.type.tensor_type.shape.dim[0].dim_param = "batch size*2"
     graph = from_model(made)
@@ -105,7 +101,7 @@ TYPES = [
 
 @pytest.mark.parametrize("proto, kind", TYPES, ids=["sequence", "optional", "int4"])
 def test_types_come_back(proto: Any, kind: type) -> None:
-    made = model("g (float[N] x) => (float[N] y) { y = Identity(x) }")
+    made = parse_model("g (float[N] x) => (float[N] y) { y = Identity(x) }")
     made.graph.input[0].type.CopyFrom(proto)
     made.graph.output[0].type.CopyFrom(proto)
     graph = from_model(made)
@@ -120,7 +116,7 @@ FOREIGN: list[tuple[str, Change]] = [
     ("empty list", lambda node: node.attribute.add(name="a", type=7)),
     ("tensor", lambda node: node.attribute.append(attribute("a", onnx.numpy_helper.from_array(np.ones(3), "t")))),
     ("documented", lambda node: node.attribute.add(name="a", type=2, i=1, doc_string="why")),
-    ("graph", lambda node: node.attribute.append(attribute("a", model(NEG).graph))),
+    ("graph", lambda node: node.attribute.append(attribute("a", parse_model(NEG).graph))),
     ("absent slots", lambda node: (node.input.extend(["", "x", ""]), node.output.extend(["", "z", ""]))),
     ("name", lambda node: setattr(node, "name", "called")),
     ("doc string", lambda node: setattr(node, "doc_string", "why")),
@@ -135,7 +131,7 @@ def attribute(name: str, value: object) -> Any:
 
 @pytest.mark.parametrize("name, change", FOREIGN, ids=[name for name, _ in FOREIGN])
 def test_foreign_operators_come_back_to_the_byte(name: str, change: Change) -> None:
-    made = model("g (float[N] x) => (float[N] y) { y = com.microsoft.Thing(x) }", more_opsets=', "com.microsoft" : 1')
+    made = parse_model("g (float[N] x) => (float[N] y) { y = com.microsoft.Thing(x) }", domains={"com.microsoft": 1})
     change(made.graph.node[0])
     found = again(made)
     assert found.graph.node[0].SerializeToString() == made.graph.node[0].SerializeToString()
@@ -144,7 +140,7 @@ def test_foreign_operators_come_back_to_the_byte(name: str, change: Change) -> N
 
 @pytest.mark.parametrize("name, change", FOREIGN, ids=[name for name, _ in FOREIGN])
 def test_foreign_operators_survive_json(tmp_path: Path, name: str, change: Change) -> None:
-    made = model("g (float[N] x) => (float[N] y) { y = com.microsoft.Thing(x) }", more_opsets=', "com.microsoft" : 2')
+    made = parse_model("g (float[N] x) => (float[N] y) { y = com.microsoft.Thing(x) }", domains={"com.microsoft": 2})
     change(made.graph.node[0])
     save_graph(from_model(made), tmp_path / "g.graphir.json")
     found = to_model(load_graph(tmp_path / "g.graphir.json"), opset=17)
@@ -152,30 +148,30 @@ def test_foreign_operators_survive_json(tmp_path: Path, name: str, change: Chang
 
 
 def test_an_initializer_that_is_an_input_becomes_a_parameter() -> None:
-    made = model("g (float[N] x, float[1] w) => (float[N] y) { y = Add(x, w) }", ir_version=3)
-    add_weight(made, "w", np.ones(1, np.float32))
+    made = parse_model("g (float[N] x, float[1] w) => (float[N] y) { y = Add(x, w) }", ir_version=3)
+    add_weights(made, w=np.ones(1, np.float32))
     graph = from_model(made)
     assert [value.name for value in graph.inputs] == ["x"]
     assert kinds(graph) == ["input with a default"]
 
 
 def test_an_initializer_that_is_an_output_keeps_the_name() -> None:
-    made = model("g (float[N] x) => (float[N] y, float[2] w) { y = Neg(x) }")
-    add_weight(made, "w", np.array([1, 2], np.float32))
+    made = parse_model("g (float[N] x) => (float[N] y, float[2] w) { y = Neg(x) }")
+    add_weights(made, w=np.array([1, 2], np.float32))
     found = again(made)
     assert [value.name for value in found.graph.output] == ["y", "w"]
     assert run(found, {"x": np.ones(1, np.float32)})[1].tolist() == [1, 2]
 
 
 def test_an_input_that_is_an_output_stays() -> None:
-    made = model("g (float[N] x) => (float[N] x, float[N] y) { y = Neg(x) }")
+    made = parse_model("g (float[N] x) => (float[N] x, float[N] y) { y = Neg(x) }")
     found = again(made)
     assert [value.name for value in found.graph.output] == ["x", "y"]
     assert [node.op_type for node in found.graph.node] == ["Neg"]
 
 
 def test_sparse_weights_become_dense() -> None:
-    made = model("g (float[2,3] x) => (float[2,3] y) { y = Add(x, w) }")
+    made = parse_model("g (float[2,3] x) => (float[2,3] y) { y = Add(x, w) }")
     values = onnx.helper.make_tensor("w", 1, [2], [5.0, 7.0])
     indices = onnx.helper.make_tensor("i", 7, [2, 2], [0, 1, 1, 2])
     made.graph.sparse_initializer.append(onnx.helper.make_sparse_tensor(values, indices, [2, 3]))
@@ -198,7 +194,7 @@ CONSTANTS: list[tuple[str, object, object]] = [
 
 @pytest.mark.parametrize("name, value, expected", CONSTANTS, ids=[name for name, *_ in CONSTANTS])
 def test_constants_become_parameters(name: str, value: object, expected: object) -> None:
-    made = model("g (float[N] x) => (float[N] y) { [n] c = Constant() y = Neg(x) }")
+    made = parse_model("g (float[N] x) => (float[N] y) { [n] c = Constant() y = Neg(x) }")
     made.graph.node[0].attribute.append(attribute(name, value))
     tensor = from_model(made)["c"].tensor
     assert tensor is not None
@@ -207,7 +203,7 @@ def test_constants_become_parameters(name: str, value: object, expected: object)
 
 @pytest.mark.parametrize("operator, field", [("StringConcat", "w"), ("RegexFullMatch", "pattern")])
 def test_texts_that_are_not_utf8_come_back(operator: str, field: str) -> None:
-    made = model(f"g (string[2] x) => (string[2] y) {{ y = {operator}(x) }}", opset=20)
+    made = parse_model(f"g (string[2] x) => (string[2] y) {{ y = {operator}(x) }}", opset=20)
     if field == "w":
         made.graph.node[0].input.append("w")
         made.graph.initializer.add(name="w", data_type=8, dims=[2], string_data=[b"\xff", "\u00e9".encode()])
@@ -276,7 +272,7 @@ SUBGRAPHS = [
 
 @pytest.mark.parametrize("text, feeds", SUBGRAPHS, ids=["If", "Loop", "Loop of vectors", "Scan"])
 def test_subgraphs(text: str, feeds: dict[str, Any]) -> None:
-    made = model(text)
+    made = parse_model(text)
     graph = from_model(made)
     assert all(value.type.dtype is DType.FLOAT32 for value in graph.outputs)  # type: ignore[union-attr]
     found, expected = run(again(made), feeds), run(made, feeds)
@@ -284,13 +280,13 @@ def test_subgraphs(text: str, feeds: dict[str, Any]) -> None:
 
 
 def test_a_branch_that_never_runs_may_be_invalid() -> None:
-    made = model(
+    made = parse_model(
         """g (float[2] x) => (float[2] y) {
         n = Size(x) three = Constant<value_int = 3>() c = Equal(n, three)
         y = If (c) <then_branch = t () => (float[2] r) { [bad] s = Neg(x) r = Add(s, w) },
                     else_branch = e () => (float[2] r) { r = Abs(x) }> }"""
     )
-    add_weight(made, "w", np.ones(3, np.float32))
+    add_weights(made, w=np.ones(3, np.float32))
     graph = from_model(made)
     graph.check()
     assert kinds(graph) == ["dead branch"]
@@ -299,7 +295,7 @@ def test_a_branch_that_never_runs_may_be_invalid() -> None:
 
 
 def test_nodes_out_of_order_are_sorted() -> None:
-    made = model("g (float[N] x) => (float[N] y) { y = Neg(z) z = Abs(x) }")
+    made = parse_model("g (float[N] x) => (float[N] y) { y = Neg(z) z = Abs(x) }")
     graph = from_model(made)
     assert [node.op.name for node in graph.nodes] == ["Abs", "Neg"]
     assert kinds(graph) == ["node order"]
@@ -331,10 +327,10 @@ MEANINGS: dict[str, Any] = {
 
 @pytest.mark.parametrize("text, opset, weight, shape", LEGACY, ids=[f"{row[0]}@{row[1]}" for row in LEGACY])
 def test_old_versions(text: str, opset: int, weight: Any, shape: list[int]) -> None:
-    made = model(f"g (float[2,3,4] x) => (float[{','.join(map(str, shape))}] y) {{ {text} }}", opset=opset)
+    made = parse_model(f"g (float[2,3,4] x) => (float[{','.join(map(str, shape))}] y) {{ {text} }}", opset=opset)
     weight = None if weight is None else weight.astype(np.float32)
     if weight is not None:
-        add_weight(made, "w", weight)
+        add_weights(made, w=weight)
     x = np.arange(-12, 12, dtype=np.float32).reshape(2, 3, 4)
     np.testing.assert_allclose(run(again(made), {"x": x})[0], MEANINGS[text](x, weight))
 
@@ -370,12 +366,12 @@ BAD = [
 @pytest.mark.parametrize("text, error, reason", BAD, ids=[reason for *_, reason in BAD])
 def test_bad_models_are_refused_by_name(text: str, error: type[Exception], reason: str) -> None:
     with pytest.raises(error, match=reason):
-        from_model(model(text))
+        from_model(parse_model(text))
 
 
 def test_shapes_given_from_outside(tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
-    path.write_bytes(model("g (float[N, M] x) => (float[N, M] y) { y = Neg(x) }").SerializeToString())
+    path.write_bytes(parse_model("g (float[N, M] x) => (float[N, M] y) { y = Neg(x) }").SerializeToString())
     assert load(path, shapes={"x": (2, "K")})["y"].type == TensorType(DType.FLOAT32, parse_shape("2,M"))
     with pytest.raises(ImportFailure, match="q, which is no input; the inputs are: x"):
         load(path, shapes={"q": (1,)})

@@ -17,6 +17,7 @@ from graphir.converters.onnx.files.mapped import SIZES, mapped_model
 from graphir.converters.session import Session, lean_session
 from graphir.errors import RunError, VerificationError
 from graphir.verification.running.candidate import OnnxCandidate
+from tests.building import make_model
 
 COUNT = 2048
 X = np.linspace(-1, 1, COUNT, dtype=np.float32)
@@ -29,14 +30,9 @@ def weight(dtype: Any = np.float32) -> NDArray[Any]:
 def model_of(weights: list[Any], nodes: list[Any] | None = None) -> onnx.ModelProto:
     """x + w, with w in float32 whatever it is stored as; or other nodes."""
     nodes = nodes or [helper.make_node("Cast", ["w"], ["f"], to=1), helper.make_node("Add", ["x", "f"], ["y"])]
-    graph = helper.make_graph(
-        nodes,
-        "g",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [COUNT])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [COUNT])],
-        weights,
-    )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+    model = make_model(nodes, {"x": [COUNT]}, {"y": [COUNT]}, ir_version=9)
+    model.graph.initializer.extend(weights)
+    return model
 
 
 def saved(model: onnx.ModelProto, path: Path) -> Path:

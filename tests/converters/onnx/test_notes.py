@@ -13,7 +13,7 @@ import pytest
 
 from graphir.converters.onnx import from_model, to_model
 from graphir.serial import load_graph, save_graph
-from tests.converters.onnx.build import add_weight, model
+from tests.building import add_weights, parse_model
 
 TEXT = """g (float[N, 2] x, bool c) => (float[N, 2] y) {
     [first] t = Neg(x)
@@ -26,8 +26,8 @@ Find = Callable[[Any], Any]
 
 def made() -> Any:
     """A model with a weight, a foreign operator and graphs inside it."""
-    found = model(TEXT, more_opsets=', "com.microsoft" : 1')
-    add_weight(found, "w", np.ones(2, np.float32))
+    found = parse_model(TEXT, domains={"com.microsoft": 1})
+    add_weights(found, w=np.ones(2, np.float32))
     return found
 
 
@@ -114,14 +114,14 @@ def test_declared_types_of_inner_values_come_back(name: str, stated: Any, tmp_pa
 
 def foreign() -> Any:
     """Two operators of which nothing is known."""
-    return model(
+    return parse_model(
         "g (float[N, 2] x) => (float[N, 2] y) { v = com.microsoft.Thing(x) y = com.microsoft.Thing(v) }",
-        more_opsets=', "com.microsoft" : 1',
+        domains={"com.microsoft": 1},
     )
 
 
 def test_declared_types_inside_a_body_come_back() -> None:
-    source = model(
+    source = parse_model(
         """g (float[2] x, int64 n) => (float[2] y) { y = Loop (n, , x) <body = b (int64 i, bool go, float[2] v)
         => (bool going, float[2] w) { going = Identity(go) u = Neg(v) w = Add(u, x) }> }"""
     )

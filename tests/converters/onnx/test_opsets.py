@@ -24,7 +24,7 @@ from graphir.ops.elementwise import Add
 from graphir.ops.image import ImageDecoder
 from graphir.ops.indexing import CumProd
 from graphir.ops.random import Multinomial, RandomUniform
-from tests.converters.onnx.build import model, write
+from tests.building import parse_model, save_model
 from tests.ops.rule import tensor
 
 RELU = "g (float[2] x) => (float[2] y) { y = Relu(x) }"
@@ -61,13 +61,13 @@ OWN = [(13, 7, None, (13, 7)), (13, 4, None, (13, 4)), (15, 8, None, (15, 8)), (
 
 @pytest.mark.parametrize("opset, ir, asked, expected", OWN)
 def test_a_model_keeps_its_own(opset: int, ir: int, asked: int | None, expected: tuple[int, int]) -> None:
-    graph = from_model(model(RELU, opset=opset, ir_version=ir))
+    graph = from_model(parse_model(RELU, opset=opset, ir_version=ir))
     assert versions(to_model(graph, opset=asked)) == expected
 
 
 @pytest.mark.parametrize("opset, ir, expected", [(13, 7, (13, 7)), (18, 9, (18, 9)), (11, 6, (13, 7))])
 def test_own_survives_graphir_json(opset: int, ir: int, expected: tuple[int, int], tmp_path: Path) -> None:
-    source = write(tmp_path / "a.onnx", model(RELU, opset=opset, ir_version=ir))
+    source = save_model(tmp_path / "a.onnx", parse_model(RELU, opset=opset, ir_version=ir))
     graphir.convert(source, tmp_path / "b.graphir.json")
     report = graphir.convert(tmp_path / "b.graphir.json", tmp_path / "c.onnx")
     assert versions(onnx.load(tmp_path / "c.onnx")) == expected
@@ -76,14 +76,14 @@ def test_own_survives_graphir_json(opset: int, ir: int, expected: tuple[int, int
 
 @pytest.mark.parametrize("opset, count", [(11, 1), (12, 1), (13, 0), (17, 0)])
 def test_raising_is_said(opset: int, count: int) -> None:
-    graph = from_model(model(RELU, opset=opset))
+    graph = from_model(parse_model(RELU, opset=opset))
     to_model(graph)
     to_model(graph)
     assert kinds(graph, "opset") == [f"-: the model's opset {opset} becomes 13, the lowest that is written"] * count
 
 
 def test_a_node_that_a_pass_added_raises_the_opset() -> None:
-    graph = from_model(model("g (int32[2] x) => (int32[2] y) { y = Neg(x) }", opset=15))
+    graph = from_model(parse_model("g (int32[2] x) => (int32[2] y) { y = Neg(x) }", opset=15))
     node = graph.add_node(BitwiseAnd(), [graph.inputs[0], graph.outputs[0]], name="both")
     graph.set_outputs(node.outputs)
     assert versions(to_model(graph)) == (18, 8)

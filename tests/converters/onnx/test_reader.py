@@ -19,26 +19,34 @@ from graphir.converters.onnx.files.wire import strip_weights
 from graphir.errors import FormatError, GraphirError, ImportFailure
 from graphir.tensor import Tensor
 from graphir.types import DType
-from tests.converters.onnx.build import Change, add_weight, external, model, write
+from tests.building import Change, add_weights, parse_model, save_model
 from tests.typed import untyped
 
 ADD = "g (float[N] x) => (float[N] y) { y = Add(x, w) }"
 LARGE = np.arange(1000, dtype=np.float32)
 
 
+def external(name: str, shape: tuple[int, ...], *, data_type: int = 1, **entries: str) -> Any:
+    """Return a TensorProto whose elements lie in another file."""
+    proto = onnx.TensorProto(name=name, dims=shape, data_type=data_type, data_location=onnx.TensorProto.EXTERNAL)
+    for key, text in entries.items():
+        proto.external_data.add(key=key, value=text)
+    return proto
+
+
 def tensor_of(proto: Any, folder: Path) -> Tensor:
     """The tensor that an initializer becomes."""
-    made = model("g (float[N] x) => (float[N] y) { y = Neg(x) }")
+    made = parse_model("g (float[N] x) => (float[N] y) { y = Neg(x) }")
     made.graph.initializer.append(proto)
-    tensor = from_model(write(folder / "model.onnx", made))[proto.name].tensor
+    tensor = from_model(save_model(folder / "model.onnx", made))[proto.name].tensor
     assert tensor is not None
     return tensor
 
 
 def test_large_weights_stay_in_the_file(tmp_path: Path) -> None:
-    made = model(ADD)
-    add_weight(made, "w", LARGE)
-    path = write(tmp_path / "model.onnx", made)
+    made = parse_model(ADD)
+    add_weights(made, w=LARGE)
+    path = save_model(tmp_path / "model.onnx", made)
     tensor = from_model(path)["w"].tensor
     assert tensor is not None
     assert tensor.region is not None
@@ -49,19 +57,19 @@ def test_large_weights_stay_in_the_file(tmp_path: Path) -> None:
 def test_weights_inside_subgraphs_and_constants_stay_too(tmp_path: Path) -> None:
     branch = onnx.parser.parse_graph("branch () => (float[N] r) { c = Constant() r = Identity(c) }")
     branch.node[0].attribute.append(onnx.helper.make_attribute("value", onnx.numpy_helper.from_array(LARGE)))
-    made = model("g (bool c) => (float[N] y) { y = If(c) }")
+    made = parse_model("g (bool c) => (float[N] y) { y = If(c) }")
     for name in ("then_branch", "else_branch"):
         made.graph.node[0].attribute.append(onnx.helper.make_attribute(name, branch))
-    graph = from_model(write(tmp_path / "model.onnx", made))
+    graph = from_model(save_model(tmp_path / "model.onnx", made))
     (node,) = graph.nodes
     regions = [inner["c"].tensor.region for inner in node.subgraphs]  # type: ignore[union-attr]
     assert [region is not None and region.nbytes for region in regions] == [4000, 4000]
 
 
 def test_stripping_changes_nothing_but_the_raw_data() -> None:
-    made = model(ADD)
-    add_weight(made, "w", LARGE)
-    add_weight(made, "small", LARGE[:4])
+    made = parse_model(ADD)
+    add_weights(made, w=LARGE)
+    add_weights(made, small=LARGE[:4])
     stripped = strip_weights(memoryview(made.SerializeToString()))
     found = onnx.ModelProto.FromString(stripped.message)
     assert [length for _, length in stripped.regions] == [4000]
@@ -121,9 +129,9 @@ def hub_cache(folder: Path, location: str) -> Path:
     blobs.mkdir()
     snapshot.mkdir(parents=True)
     (blobs / "def").write_bytes(LARGE.tobytes())
-    made = model(ADD)
+    made = parse_model(ADD)
     made.graph.initializer.append(external("w", (1000,), location=location))
-    write(blobs / "abc", made)
+    save_model(blobs / "abc", made)
     (snapshot / "model.onnx").symlink_to("../../blobs/abc")
     (snapshot / "model.onnx_data").symlink_to("../../blobs/def")
     return snapshot / "model.onnx"
@@ -174,13 +182,13 @@ def test_external_data_lies_in_its_file(tmp_path: Path, entries: dict[str, str],
 
 
 def test_external_data_of_a_model_in_memory() -> None:
-    made = model(ADD)
+    made = parse_model(ADD)
     made.graph.initializer.append(external("w", (1000,), location="w.bin"))
     with pytest.raises(ImportFailure, match="give the path of the model"):
         from_model(made)
 
 
-VALID = model("g (float[N] x) => (float[N] y) { y = Neg(x) }").SerializeToString()
+VALID = parse_model("g (float[N] x) => (float[N] y) { y = Neg(x) }").SerializeToString()
 NOT_ONNX = [
     (b"", "empty"),
     (b"version https://git-lfs.github.com/spec/v1\noid sha256:0", "git lfs pull"),

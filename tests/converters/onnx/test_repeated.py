@@ -10,7 +10,7 @@ from graphir.converters.onnx import from_model
 from graphir.converters.onnx.importing.repeated import LONGEST, Repeated
 from graphir.errors import ImportFailure
 from graphir.serial.equal import first_difference
-from tests.converters.onnx.build import model
+from tests.building import parse_model
 
 GOOD = [
     "g (float[2] x) => (float[2] z) { y = Relu(x) z = Relu(y) }",
@@ -43,7 +43,7 @@ def the_long_way(monkeypatch: pytest.MonkeyPatch) -> None:
 def outcome(text: str) -> Any:
     """The graph, or the text of the error."""
     try:
-        return from_model(model(text, opset=17))
+        return from_model(parse_model(text, opset=17))
     except ImportFailure as error:
         return str(error)
 
@@ -69,9 +69,9 @@ def test_the_same_error(text: str, request: pytest.FixtureRequest) -> None:
 @pytest.mark.parametrize("length, enabled, is_kept", [(4, True, True), (LONGEST, True, False), (4, False, False)])
 def test_what_is_kept(length: int, enabled: bool, is_kept: bool) -> None:
     text = "g (float[2] x) => (float[2] y) { y = Elu <alpha: float = 2.0> (x) }"
-    proto = model(text).graph.node[0]
+    proto = parse_model(text).graph.node[0]
     proto.attribute[0].doc_string = "d" * length
     repeated = Repeated(enabled=enabled)
-    (op,) = (node.op for node in from_model(model(text)).nodes)
+    (op,) = (node.op for node in from_model(parse_model(text)).nodes)
     repeated.keep(proto, op)
     assert repeated.find(proto) is (op if is_kept else None)

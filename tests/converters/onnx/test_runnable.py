@@ -40,7 +40,7 @@ from graphir.ops.sequence import SplitToSequence
 from graphir.ops.shape_parts import DepthToSpace, Slice, Trilu
 from graphir.runtime.kernels import Release, releases
 from graphir.types import DType, TensorType
-from tests.converters.onnx.build import model
+from tests.building import parse_model
 
 Array = NDArray[Any]
 
@@ -214,7 +214,7 @@ OWN = [
 
 @pytest.mark.parametrize("text, operators", OWN, ids=[row[1][0] for row in OWN])
 def test_a_models_own_nodes_stay_and_that_is_said(text: str, operators: list[str]) -> None:
-    graph = from_model(model(text, opset=17))
+    graph = from_model(parse_model(text, opset=17))
     assert [node.op_type for node in to_model(graph).graph.node] == operators
     assert kinds(graph) == ["no kernel"]
     assert "stays as the model has it" in graph.decisions[0].text
@@ -226,7 +226,7 @@ ELSEWHERE = [(OWN[0][0], ["Conv"]), (OWN[2][0], ["Cast", "Where", "Cast"]), (OWN
 
 @pytest.mark.parametrize("text, operators", ELSEWHERE, ids=["Conv", "Where", "Sigmoid"])
 def test_at_another_opset_only_exact_casts(text: str, operators: list[str]) -> None:
-    graph = from_model(model(text, opset=17))
+    graph = from_model(parse_model(text, opset=17))
     assert [node.op_type for node in to_model(graph, opset=21).graph.node] == operators
 
 

@@ -9,18 +9,14 @@ from typing import Any
 import numpy as np
 import onnx
 import onnx.parser
-import onnxruntime
 from onnx.helper import (
     make_empty_tensor_value_info,
-    make_graph,
-    make_model,
-    make_opsetid,
-    make_tensor_value_info,
     np_dtype_to_tensor_dtype,
 )
 
 from graphir.converters.onnx import from_model, to_model
 from graphir.converters.onnx.exporting.exporter import OLDEST_OPSET
+from tests.building import make_model, run_model
 
 MODERN = 17
 
@@ -51,28 +47,18 @@ def model(
     """A model of the nodes; results have no declared type and are those of the last node if not stated."""
     nodes = [onnx.parser.parse_node(part) for part in text.split(";")]
     arrays = {name: np.asarray(array) for name, array in operands.items()}
-    graph = make_graph(
-        nodes,
-        "g",
-        [
-            make_tensor_value_info(name, np_dtype_to_tensor_dtype(array.dtype), array.shape)
-            for name, array in arrays.items()
-            if name not in weights
-        ],
-        [make_empty_tensor_value_info(name) for name in results or nodes[-1].output if name],
-        [onnx.numpy_helper.from_array(arrays[name], name) for name in weights],
-    )
-    return make_model(graph, opset_imports=[make_opsetid("", opset)], ir_version=8)
+    inputs = [(name, array) for name, array in arrays.items() if name not in weights]
+    made = make_model(
+        nodes, {name: (np_dtype_to_tensor_dtype(array.dtype), array.shape) for name, array in inputs}, {},
+        {name: arrays[name] for name in weights}, opset=opset, ir_version=8,
+    )  # fmt: skip
+    made.graph.output.extend(make_empty_tensor_value_info(name) for name in results or nodes[-1].output if name)
+    return made
 
 
 def run(made: Any, operands: Mapping[str, Any]) -> list[Any]:
     """The results from onnxruntime without optimisations."""
-    options = onnxruntime.SessionOptions()
-    options.log_severity_level = 4
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session = onnxruntime.InferenceSession(made.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    stated = {info.name for info in session.get_inputs()}
-    return list(session.run(None, {name: np.asarray(array) for name, array in operands.items() if name in stated}))
+    return list(run_model(made, operands, optimize=False).values())
 
 
 def assert_comes_back(old: Old) -> None:

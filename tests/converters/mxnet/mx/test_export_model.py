@@ -20,6 +20,7 @@ import pytest
 from graphir.converters.mxnet import mx, write_params
 from graphir.converters.mxnet.mx.onnx import exported_name
 from graphir.errors import ExportFailure, GraphirError, ImportFailure, UnsupportedOpError
+from tests.building import run_model
 from tests.converters.mxnet.mx.probes import PROBES, Probe
 from tests.equivalence.live import Live
 from tests.requirements import missing
@@ -27,12 +28,6 @@ from tests.typed import untyped
 
 # Relative to the largest magnitude. float16 is compared at its own precision.
 LIMITS = {"float32": 2e-5, "float16": 4e-3, "float64": 1e-6}
-
-
-def run(path: str | Path, feeds: dict[str, Any]) -> dict[str, Any]:
-    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
-    names = [value.name for value in session.get_outputs()]
-    return dict(zip(names, session.run(None, feeds), strict=True))
 
 
 def distance(found: Any, expected: Any) -> float:
@@ -86,7 +81,7 @@ def test_probe(probe: Probe, dynamic: bool, mxnet: ModuleType, lives: dict[bool,
     symbol, feeds, params = exported(probe, mxnet, path, dynamic=dynamic)
     expected = expected_of(probe, symbol, feeds | params, lives)
     onnx.checker.check_model(onnx.load(path), full_check=True)
-    found = run(path, feeds)
+    found = run_model(str(path), feeds)
     assert list(found) == [exported_name(name) for name in expected]
     errors = [distance(one, other) for one, other in zip(found.values(), expected.values(), strict=True)]
     limits = [LIMITS.get(str(array.dtype), 0.0) for array in expected.values()]
@@ -241,7 +236,7 @@ def test_form_of_arguments(arguments: dict[str, Any], files: tuple[str, str], tm
     path = tmp_path / "net.onnx"
     assert export(arguments, files, path) == str(path)
     onnx.checker.check_model(onnx.load(path), full_check=True)
-    found = run(path, FEEDS)
+    found = run_model(str(path), FEEDS)
     assert list(found) == ["out"]
     assert distance(found["out"], expected_of_net()) < 1e-6
 

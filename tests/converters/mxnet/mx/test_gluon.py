@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -79,12 +78,6 @@ nn.Conv2D(4, 3, layout='NHWC')
 nn.GlobalAvgPool2D(layout='NHWC')
 nn.BatchNorm(in_channels=5, prefix='own_')
 """.strip().splitlines()
-
-
-@pytest.fixture(scope="module")
-def live() -> Iterator[LivePair]:
-    with LivePair() as pair:
-        yield pair
 
 
 def names_for(frame: Any) -> dict[str, Any]:
@@ -168,7 +161,7 @@ def exported(row: str, folder: Path) -> tuple[Any, list[np.ndarray[Any, Any]], A
 @pytest.mark.live
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("row", LAYERS)
-def test_layers_are_live_mxnets(row: str, mxnet: ModuleType, live: LivePair, tmp_path: Path) -> None:
+def test_layers_are_live_mxnets(row: str, mxnet: ModuleType, live_pair: LivePair, tmp_path: Path) -> None:
     """The same symbol; and MXNet computes the same with the files that were exported."""
     block, found, data = exported(row, tmp_path)
     with mxnet.name.NameManager():
@@ -190,7 +183,7 @@ def test_layers_are_live_mxnets(row: str, mxnet: ModuleType, live: LivePair, tmp
     arrays[inputs[0]] = data.asnumpy()
     for place, name in enumerate(inputs[1:]):
         arrays[name] = np.zeros(block.state_info(2)[place]["shape"], "float32")
-    expected = live.run(symbol.tojson(), arrays)
+    expected = live_pair.run(symbol.tojson(), arrays)
     for one, other in zip(found, expected.values(), strict=False):
         np.testing.assert_allclose(one, other, rtol=2e-5, atol=2e-5)
 

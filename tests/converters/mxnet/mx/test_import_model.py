@@ -9,14 +9,14 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import TensorProto, helper
 
 from graphir.converters.mxnet import mx
 from graphir.converters.mxnet.files.nnvm_json import read_symbol
 from graphir.converters.mxnet.reference.evaluate import evaluate
 from graphir.errors import ImportFailure, UnsupportedOpError
+from tests.building import make_model, run_model, save_model
 from tests.typed import untyped
 
 FEEDS = {"x": np.random.default_rng(3).normal(size=(2, 3, 6, 6)).astype(np.float32)}
@@ -29,26 +29,21 @@ def network(path: Path, domain: str = "") -> str:
         "w": random.normal(size=(4, 3, 3, 3)), "s": random.normal(size=4), "b": random.normal(size=4),
         "m": random.normal(size=4), "v": random.random(4) + 0.5,
     }  # fmt: skip
-    graph = helper.make_graph(
-        [
-            helper.make_node("Conv", ["x", "w"], ["c"], "conv", pads=[1, 1, 1, 1]),
-            helper.make_node("BatchNormalization", ["c", "s", "b", "m", "v"], ["n"], "norm", epsilon=1e-3),
-            helper.make_node("Relu", ["n"], ["y"], "last", domain=domain),
-        ],
-        "network",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", 3, 6, 6])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["N", 4, 6, 6])],
-        [numpy_helper.from_array(array.astype(np.float32), name) for name, array in weights.items()],
-    )
-    opsets = [helper.make_opsetid("", 13), *([helper.make_opsetid(domain, 1)] if domain else [])]
-    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
-    return str(path)
+    nodes = [
+        helper.make_node("Conv", ["x", "w"], ["c"], "conv", pads=[1, 1, 1, 1]),
+        helper.make_node("BatchNormalization", ["c", "s", "b", "m", "v"], ["n"], "norm", epsilon=1e-3),
+        helper.make_node("Relu", ["n"], ["y"], "last", domain=domain),
+    ]
+    model = make_model(
+        nodes, {"x": ["N", 3, 6, 6]}, {"y": ["N", 4, 6, 6]},
+        {name: array.astype(np.float32) for name, array in weights.items()}, opset=13,
+        domains={domain: 1} if domain else {},
+    )  # fmt: skip
+    return str(save_model(path, model))
 
 
 def expected_of(path: str) -> Any:
-    import onnxruntime
-
-    return onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"]).run(None, FEEDS)[0]
+    return next(iter(run_model(path, FEEDS).values()))
 
 
 def close(found: Any, expected: Any) -> bool:

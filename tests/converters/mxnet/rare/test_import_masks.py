@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,13 +91,6 @@ REFUSED = (
     Row("sizes", {"value": "9", "start_axis": "0"}, (image(2, 3), COLUMNS)),
     Row("dtypes", {"start_axis": "0"}, (image(2, 3), MASK, image(3, dtype="int32"))),
 )
-
-
-@pytest.fixture(scope="module")
-def live() -> Iterator[Live]:
-    """Live MXNet."""
-    with Live() as found:
-        yield found
 
 
 def expected(live: Live, row: Row) -> Array:

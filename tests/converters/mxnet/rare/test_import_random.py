@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
-import onnxruntime
 import pytest
 from numpy.typing import NDArray
 
 from graphir.converters.mxnet import from_symbol
 from graphir.converters.onnx import to_model
 from graphir.errors import UnsupportedOpError
+from tests.building import run_model
 from tests.equivalence.case import Case, case, data, values
 from tests.equivalence.live import Live
 from tests.requirements import needing
@@ -46,8 +44,7 @@ def run(row: Case) -> tuple[NDArray[np.generic], int]:
     """What onnxruntime draws, and how many decisions speak of it."""
     arrays = row.arrays()
     graph = from_symbol(row.symbol_json(), {}, row.shapes(), dtypes={name: a.dtype for name, a in arrays.items()})
-    session = onnxruntime.InferenceSession(to_model(graph, opset=17).SerializeToString())
-    (found,) = session.run(None, {value.name: arrays[value.name] for value in graph.inputs})
+    (found,) = run_model(to_model(graph, opset=17), {value.name: arrays[value.name] for value in graph.inputs}).values()
     return found, sum(decision.kind == "random numbers" for decision in graph.decisions)
 
 
@@ -55,13 +52,6 @@ def moments(array: NDArray[np.generic], rows: int) -> list[float]:
     """Mean and deviation of each row."""
     parts = array.astype(np.float64).reshape(rows, -1)
     return [float(number) for part in parts for number in (part.mean(), part.std())]
-
-
-@pytest.fixture(scope="module")
-def live() -> Iterator[Live]:
-    """Live MXNet for the module."""
-    with Live() as found:
-        yield found
 
 
 @pytest.mark.live

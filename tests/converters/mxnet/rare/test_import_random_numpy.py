@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -128,13 +126,6 @@ REFUSED: tuple[Case, ...] = (
     np_style("_npi_uniform", "size", pair(0.2, 0.4), low=None, high=1.0, size=(3,)),
     np_style("_npi_multinomial", "matrix", data(2, 3, name="data", kind="positive"), n=3),
 )
-
-
-@pytest.fixture(scope="module")
-def live() -> Iterator[Live]:
-    """Live MXNet for the module."""
-    with Live() as found:
-        yield found
 
 
 def drawn(row: Case, live: Live) -> NDArray[np.generic]:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 import numpy as np
-import onnxruntime
 import pytest
 from numpy.typing import NDArray
 
 from graphir.converters.mxnet import from_symbol
 from graphir.converters.mxnet.files.nnvm_json import read_symbol
 from graphir.converters.mxnet.reference.evaluate import evaluate
-from graphir.converters.onnx import to_model
 from graphir.errors import UnsupportedOpError
 from graphir.graph import Graph
+from tests.building import run_model
 from tests.equivalence.live import Live
 from tests.requirements import needing
 
@@ -70,13 +69,6 @@ REFUSED: tuple[tuple[str, str], ...] = (
 )  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def live() -> Iterator[Live]:
-    """Live MXNet for the module."""
-    with Live() as found:
-        yield found
-
-
 @pytest.mark.live
 @pytest.mark.parametrize("text, other", [row[1:] for row in TABLE], ids=[row[0] for row in TABLE])
 def test_onnxruntime_computes_what_mxnet_does(text: str, other: NDArray[np.generic], live: Live) -> None:
@@ -84,8 +76,7 @@ def test_onnxruntime_computes_what_mxnet_does(text: str, other: NDArray[np.gener
         (wanted,) = live.run(text, {"data": DATA, "other": other} if '[1, 0, 0]' in text else {"data": DATA}).values()
     graph = graph_of(text, other)
     arrays = {"data": DATA, "other": other}
-    session = onnxruntime.InferenceSession(to_model(graph).SerializeToString())
-    (found,) = session.run(None, {value.name: arrays[value.name] for value in graph.inputs})
+    (found,) = run_model(graph, {value.name: arrays[value.name] for value in graph.inputs}).values()
     assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
     assert np.array_equal(found, wanted, equal_nan=wanted.dtype.kind == "f")
     assert graph.outputs[0].shape == wanted.shape

@@ -15,7 +15,7 @@ from graphir.converters.mxnet import mx
 from graphir.converters.mxnet.files.nnvm_json import to_json
 from graphir.converters.mxnet.memory.switches import from_environment
 from graphir.converters.mxnet.mx import memonger
-from tests.memory.golden import NAMES, forced, golden, network, planned
+from tests.converters.mxnet.memory.golden import NAMES, forced, golden, network, planned
 
 pytestmark = pytest.mark.live
 GRAPHS = (

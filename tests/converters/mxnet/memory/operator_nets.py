@@ -1,5 +1,5 @@
 """One operator between scalings, so that its operands have memory of their own; and a program that asks live MXNet what
-it allocates for each: `python -m tests.memory.operator_nets` prints one JSON document.
+it allocates for each: `python -m tests.converters.mxnet.memory.operator_nets` prints one JSON document.
 """
 
 from __future__ import annotations

@@ -180,7 +180,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from graphir.files import writing
-from tests.core.test_files import write_pair
+from tests.files.test_writing import write_pair
 
 left, how = int(sys.argv[2]), sys.argv[3]
 

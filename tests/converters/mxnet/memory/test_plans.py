@@ -17,7 +17,7 @@ from graphir.converters.mxnet.memory.plan import Planned
 from graphir.converters.mxnet.memory.recompute import Search
 from graphir.converters.mxnet.memory.switches import from_environment
 from graphir.converters.mxnet.memory.thresholds import Walk, search
-from tests.memory.golden import NAMES, planned
+from tests.converters.mxnet.memory.golden import NAMES, planned
 from tests.models.nets_memory import preactivated_small
 
 pytestmark = [pytest.mark.live, pytest.mark.rotates(4)]

@@ -17,11 +17,11 @@ from graphir.converters.mxnet.files.nnvm_json import read_symbol
 from graphir.converters.mxnet.memory.plan import Planned
 from graphir.converters.mxnet.memory.switches import from_environment
 from graphir.errors import GraphirError, UnsupportedOpError
+from tests.converters.mxnet.memory.operator_nets import REQS, ROWS, shapes_of
 from tests.equivalence.case import Case
-from tests.memory.operator_nets import REQS, ROWS, shapes_of
 
 pytestmark = [pytest.mark.live, pytest.mark.slow]
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[4]
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def theirs(mxnet: object) -> Any:
     """What MXNet with oneDNN allocates for each operator."""
     environment = {name: value for name, value in os.environ.items() if name[:10] not in ("MXNET_USE_", "MXNET_MKLD")}
     environment |= {"MXNET_SUBGRAPH_BACKEND": "NONE", "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
-    command = [sys.executable, "-m", "tests.memory.operator_nets"]
+    command = [sys.executable, "-m", "tests.converters.mxnet.memory.operator_nets"]
     run = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=1200, check=False)
     assert run.returncode == 0, run.stderr[-2000:]
     return json.loads(run.stdout)
