@@ -4,19 +4,28 @@ Dropped are Dropout at inference, a Slice of everything, a Pad by nothing, Expan
 ones, Concat, Sum, Mean, Max and Min of one operand, Split into one part, Clip without bounds and a Where whose
 condition is a constant that is the same everywhere; CastLike becomes a Cast, and a Cast skips one that widens. A Slice
 of a Slice becomes one, and a Concat of all parts of a value in order is the value. Exact: no number changes.
+
+`NEUTRAL` are the rules for operands that change nothing: x * 1, x + 0, x and True, and a recurrent layer that starts at
+0, as it does anyway. Exact, but for the sign of a zero: -0.0 + 0.0 is 0.0. So a zero is added on where the sum is an
+output or what reads it divides by it; a zero whose sign shows further down may have the other one. By `KEPT_AXES` a
+reduction keeps its axes where what follows only puts them back as axes of size 1.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
 from graphir.graph import Graph, Node, Value
 from graphir.ops import elementwise as ew
 from graphir.ops.activation import Dropout
-from graphir.ops.base import normalize_axis
+from graphir.ops.base import Operator, normalize_axis
 from graphir.ops.bitwise import CastLike
 from graphir.ops.creation import ConstantOfShape
-from graphir.ops.shape import Expand, Pad, Shape, Tile
+from graphir.ops.recurrent import GRU, LSTM, RNN
+from graphir.ops.reduction import Reduce
+from graphir.ops.shape import Expand, Pad, Reshape, Shape, Squeeze, Tile, Transpose, Unsqueeze
 from graphir.ops.shape_parts import Concat, Slice, Split
 from graphir.ops.slicing import BEYOND, places_taken
 from graphir.types import DType, Unknown
@@ -234,3 +243,117 @@ NO_OPS: Rules = {
 
 # The same for training, which needs Dropout.
 NO_OPS_OF_TRAINING: Rules = {kind: rules for kind, rules in NO_OPS.items() if kind is not Dropout}
+
+
+# By operator: the number that changes nothing, and in which slots.
+NUMBERS: dict[type[Operator], tuple[float, tuple[int, ...]]] = {
+    ew.Mul: (1, (0, 1)),
+    ew.Div: (1, (1,)),
+    ew.Add: (0, (0, 1)),
+    ew.Sub: (0, (1,)),
+    ew.Pow: (1, (1,)),
+    ew.And: (1, (0, 1)),
+    ew.Or: (0, (0, 1)),
+    ew.Xor: (0, (0, 1)),
+}
+LARGEST = 1 << 16
+ARRANGING = (Expand, Reshape, Slice, Squeeze, Tile, Transpose, Unsqueeze)
+
+
+def _drop_neutral(graph: Graph, node: Node) -> Accepted:
+    number, slots = NUMBERS[type(node.op)]
+    for slot in slots:
+        neutral, value = node.inputs[slot], node.inputs[1 - slot]
+        if neutral is None or value is None or neutral.tensor is None or value.shape is None:
+            continue
+        if value.shape != node.output.shape or any(isinstance(dim, Unknown) for dim in value.shape):
+            continue
+        if value.dtype is not node.output.dtype or not _is_all(neutral, number):
+            continue
+        if isinstance(node.op, ew.Add) and _shows_sign_of_zero(node):
+            continue
+        return bypass(graph, node, value)
+    return False
+
+
+def _is_all(value: Value, number: float) -> bool:
+    """Return whether the value is a parameter whose elements are all this number, a zero without its sign."""
+    tensor = value.tensor
+    if tensor is None or not 0 < tensor.size <= LARGEST or tensor.dtype is DType.STRING:
+        return False
+    array = tensor.numpy()
+    return bool((array == number).all()) and not (tensor.dtype.is_float and np.signbit(array).any())
+
+
+def _shows_sign_of_zero(node: Node) -> bool:
+    result = node.output
+    if result.dtype is None or not result.dtype.is_float:
+        return False
+    return result.is_held or any(_divides_by(user, slot) for user, slot in result.uses)
+
+
+def _divides_by(node: Node, slot: int) -> bool:
+    """Return whether the node may tell the sign of a zero in this slot: 1 / -0.0 is another infinity than 1 / 0.0."""
+    if isinstance(node.op, ew.Pow) and slot == 0:
+        exponent = node.inputs[1]
+        tensor = None if exponent is None else exponent.tensor
+        return tensor is None or tensor.size > LARGEST or bool((tensor.numpy() <= 0).any())
+    return isinstance(node.op, ew.Reciprocal) or (isinstance(node.op, ew.Div) and slot == 1)
+
+
+def _is_zero(value: Value | None) -> bool:
+    """Return whether all elements are 0, whatever the shape: a parameter, or made by operators that compute
+    nothing."""
+    while value is not None and value.tensor is None:
+        node = value.producer
+        if node is None:
+            return False
+        if isinstance(node.op, ConstantOfShape):
+            return node.op.value == 0
+        if not isinstance(node.op, ARRANGING):
+            return False
+        value = node.inputs[0]
+    return value is not None and _is_all(value, 0)
+
+
+def _start_at_zero(graph: Graph, node: Node) -> Accepted:
+    """Return a recurrent layer without initial states that are 0."""
+    slots = [slot for slot in (5, 6) if slot < len(node.inputs) and node.op.inputs[slot].startswith("initial")]
+    zeros = [slot for slot in slots if node.inputs[slot] is not None and _is_zero(node.inputs[slot])]
+    for slot in zeros:
+        graph.replace_input(node, slot, None)
+    return bool(zeros)
+
+
+ADDED = Rule("its other operand changes nothing", _drop_neutral)
+NEUTRAL: Rules = {
+    **dict.fromkeys(NUMBERS, (ADDED,)),
+    **dict.fromkeys((GRU, LSTM, RNN), (Rule("it starts at 0 without being told", _start_at_zero),)),
+}
+
+
+def _keep_axes(graph: Graph, node: Node) -> Accepted:
+    """Return whether a reduction that keeps its axes took the place of one that does not and of the node behind it."""
+    (result,), reduced = node.outputs, node.inputs[0]
+    before = None if reduced is None else reduced.producer
+    if reduced is None or before is None or graph.is_output(reduced) or len(reduced.uses) > 1:
+        return False
+    op = before.op
+    if not isinstance(op, Reduce) or op.keepdims or before.graph is not graph or graph.is_output(result):
+        return False
+    operands = [value for value in before.inputs if value is not None]
+    known = operands[1].known if len(operands) > 1 else None
+    axes, shape = None if known is None else known.integers(), operands[0].shape
+    if not axes or shape is None or any(isinstance(dim, Unknown) for dim in shape):
+        return False
+    kept = tuple(1 if axis in axes or axis - len(shape) in axes else dim for axis, dim in enumerate(shape))
+    if result.shape != kept:
+        return False
+    kept_op: Reduce = replace(op, keepdims=True)  # type: ignore[type-var]
+    name = graph.fresh_name(f"{before.name}_kept")
+    added = graph.add_node(kept_op, before.inputs, name=before.name, output_names=[name], before=node)
+    take_place(graph, node, list(added.outputs), [])
+    return True
+
+
+KEPT_AXES: Rules = dict.fromkeys((Reshape, Unsqueeze), (Rule("the reduction keeps its axes", _keep_axes),))

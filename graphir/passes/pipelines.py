@@ -128,16 +128,15 @@ def smallest(
     Further `operators` are recognised in what spells them out. Without `evaluator` constants that inference does not
     know are left. Computed tensors of more elements than a small constant has may take `growth` bytes in all.
     """
+    from .branches import inline_branches
     from .common_subexpressions import merge_equal_nodes, share_parameters
     from .fold_constants import Budget, fold_constants
     from .fold_pad import fold_pads
     from .fold_scales import fold_scales
     from .fusions import MERGES, fusions
     from .fusions.rows import flatten_products
-    from .inline_branches import inline_branches
     from .known_sizes import SIZES, share_known_sizes
-    from .neutral import NEUTRAL
-    from .no_ops import NO_OPS
+    from .no_ops import NEUTRAL, NO_OPS
     from .rewrite import apply_rules
     from .simplify import simplify
 
@@ -220,7 +219,7 @@ def export() -> Pipeline:
 
     Run it by `on_copy`: the graph that a user holds stays as it is.
     """
-    from .live_part import has_dead_parts, keep_live_part
+    from .dead_code import has_dead_parts, keep_live_part
 
     return Pipeline("export", (Step("keep_live_part", keep_live_part, (), has_dead_parts),))
 
@@ -228,8 +227,7 @@ def export() -> Pipeline:
 def for_pytorch(evaluator: Evaluator, *, training: bool = False) -> Pipeline:
     """In front of the exporter of PyTorch: constants are computed; loops and branches stay, Dropout with `training`."""
     from .fold_constants import fold_constants
-    from .no_ops import NO_OPS, NO_OPS_OF_TRAINING
-    from .reduced_axes import KEPT_AXES
+    from .no_ops import KEPT_AXES, NO_OPS, NO_OPS_OF_TRAINING
     from .simplify import simplify
 
     further = {**(NO_OPS_OF_TRAINING if training else NO_OPS), **KEPT_AXES}
@@ -243,8 +241,8 @@ def lowering(names: Names, evaluator: Evaluator | None) -> Pipeline:
 
     `names` are those of the graph. Without `evaluator` constants that inference does not know are left.
     """
+    from .branches import inline_branches
     from .fold_constants import fold_constants
-    from .inline_branches import inline_branches
     from .no_ops import NO_OPS
     from .simplify import simplify
     from .static_sequences import resolve_structure

@@ -18,11 +18,11 @@ from graphir.ops.shape_parts import Concat, Split
 from graphir.safety.limits import charge_nodes
 from graphir.types import DType, TensorType
 
+from .branches import as_scalar, have_same_shape
 from .evaluator import Evaluator
 from .fold_constants import evaluated
 from .inline import Body, Names, take_place
 from .outcome import Outcome
-from .select_branches import as_scalar, have_same_shape
 
 LIMIT = 20_000
 
@@ -80,8 +80,6 @@ def unroll_loops(
     if outcome:
         infer_graph(graph)
     return outcome
-
-
 
 
 class _Turns:

@@ -132,7 +132,7 @@ ROOT = Path(graphir.__file__).parent
 WITHOUT_TRAITS = {
     "inputs/roles.py": "which operands of integers may be any number",
     "verification/grading/ranking.py": "what usually stands between a product and the scores of classes",
-    "passes/half/rules.py": "operands that stay float32, loops, and what ONNX has not in a dtype",
+    "passes/half/choice.py": "operands that stay float32, loops, and what ONNX has not in a dtype",
     "passes/recurrent/to_loop.py": "activations that a recurrent layer has unless it states others",
     "runtime/kernels.py": "kernels that onnxruntime states and does not have",
 }

@@ -29,8 +29,8 @@ from graphir.ops.recurrent import LSTM
 from graphir.ops.reduction import ReduceMean
 from graphir.ops.shape import Reshape, Transpose
 from graphir.passes.half import HALF, HalfOptions, form_of, to_half
+from graphir.passes.half.choice import LOOPS, WIDE_SLOTS, is_heavy, moves, reads
 from graphir.passes.half.numbers import narrowed, why_lost
-from graphir.passes.half.rules import LOOPS, WIDE_SLOTS, is_heavy, moves, reads
 from graphir.tensor import Tensor
 from graphir.types import DType, TensorType
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from graphir.passes.inline_branches import inline_branches
+from graphir.passes.branches import inline_branches
 from tests.building import list_operators
 from tests.passes.written import graph_of, lowered, unchanged
 

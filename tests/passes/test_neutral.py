@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from graphir.converters.onnx import from_model, to_model
-from graphir.passes.neutral import NEUTRAL
+from graphir.passes.no_ops import NEUTRAL
 from graphir.passes.rewrite import apply_rules
 from tests.building import list_operators
 from tests.contract import held

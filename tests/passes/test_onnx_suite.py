@@ -12,11 +12,10 @@ import pytest
 from graphir.converters.onnx import from_model, to_model
 from graphir.converters.onnx.exporting.exporter import OLDEST_OPSET
 from graphir.graph import Graph
+from graphir.passes.branches import inline_branches, select_branches
 from graphir.passes.clone import clone
-from graphir.passes.inline_branches import inline_branches
 from graphir.passes.no_ops import NO_OPS
 from graphir.passes.outcome import Outcome
-from graphir.passes.select_branches import select_branches
 from graphir.passes.simplify import simplify
 from graphir.passes.static_sequences import resolve_structure
 from graphir.serial.equal import first_difference

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from graphir.converters.onnx import from_model, to_model
 from graphir.graph import Graph
+from graphir.passes.branches import select_branches
 from graphir.passes.outcome import Outcome
-from graphir.passes.select_branches import select_branches
 from tests.building import list_operators, run_model
 from tests.passes.written import graph_of, model_of, unroll
 

@@ -20,15 +20,14 @@ from graphir.inference.engine import infer_graph
 from graphir.ops.control import If, Loop, Scan
 from graphir.ops.creation import Range
 from graphir.ops.recurrent import GRU, LSTM, RNN
+from graphir.passes.branches import inline_branches, select_branches
 from graphir.passes.clone import Images, clone_into
 from graphir.passes.fold_constants import fold_constants, fold_known
 from graphir.passes.inline import Names
-from graphir.passes.inline_branches import inline_branches
 from graphir.passes.integer_products import INTEGER_PRODUCTS, write_in_floats
 from graphir.passes.no_ops import NO_OPS
 from graphir.passes.outcome import Outcome as PassOutcome
 from graphir.passes.recurrent.to_loop import write_as_loop
-from graphir.passes.select_branches import select_branches
 from graphir.passes.simplify import simplify
 from graphir.passes.static_sequences import resolve_structure
 from graphir.passes.unroll import unroll_loops

@@ -8,9 +8,8 @@ from graphir.ops.elementwise import Cast
 from graphir.tensor import Tensor
 from graphir.types import DType, TensorType, Type
 
-from .choice import WIDE, Choice, Kept, all_nodes
+from .choice import WIDE, WIDE_SLOTS, Choice, Kept, all_nodes, reads
 from .numbers import narrowed
-from .rules import WIDE_SLOTS, reads
 
 
 class Rebuilder:
