@@ -57,12 +57,12 @@ class Console:
         """Print what was judged, if the format of a CI system is wanted."""
         self.close()
         if self.output_format == "junit":
-            from graphir.report.junit import junit_xml
+            from graphir.report.ci_formats import junit_xml
 
             self._judged = True
             say(junit_xml(suite()).rstrip("\n"), sys.stdout)
         elif self.output_format == "github":
-            from graphir.report.workflow import workflow_commands
+            from graphir.report.ci_formats import workflow_commands
 
             say(workflow_commands(suite()), sys.stdout, is_obeyed=True)
 
@@ -91,7 +91,7 @@ class Console:
         with suppress(OSError):  # a full disk that the error is about
             self.flush()
         if self.output_format == "github":
-            from graphir.report.workflow import command
+            from graphir.report.ci_formats import command
 
             say(command("error", f"graphir {self.command}", text), sys.stderr, is_obeyed=True)
         else:

@@ -11,8 +11,7 @@ from graphir.safety.foreign_text import csv_cell, one_line
 from graphir.structure.look import look, of_width
 from graphir.types import Sym
 
-from .fitting import amount, memory
-from .text import plural, table, wrapped
+from .text import amount, memory, plural, table, wrapped
 
 if TYPE_CHECKING:
     from graphir.analysis.cost import Cost

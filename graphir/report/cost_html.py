@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from .cost import share, totals
-from .fitting import amount, memory
 from .page import HtmlCell, TableShape, bar, escape, facts, footer, page, section, table
+from .text import amount, memory
 
 if TYPE_CHECKING:
     from graphir.analysis.cost import Cost

@@ -12,7 +12,6 @@ from graphir.verification.verdict import Verdict
 from .claims import NO_RUN, open_claims, proven_claims
 from .layers_html import LEGEND, comparisons, layers_section, row_ids
 from .page import HtmlCell, TableShape, banner, bar, copyable, escape, facts, fold, footer, page, section, table
-from .picture_html import picture_of
 from .text import folded_text, plural, size
 from .usage import inputs_of, option_of, program
 from .verification import cause_text, headline, meaning, verification_json, worst_sets
@@ -23,6 +22,48 @@ if TYPE_CHECKING:
     from graphir.verification.report import VerificationReport
 
     from .conversion import ConversionReport
+
+
+MOST_NODES = 20_000
+SCOPE = ".picture"
+
+
+def picture_of(graph: Graph | None, report: Mapping[str, object], rows: Mapping[str, str]) -> tuple[str, str]:
+    """Return the section and the rules that it adds to the style sheet. `report` is a verification's JSON, `rows` the
+    ids of layers' rows by name. Without a graph both are "", and where it cannot be drawn the section says why."""
+    if graph is None:
+        return "", ""
+    if len(graph) > MOST_NODES:
+        return _explain_omission(f"{len(graph):,} nodes are too many for a page"), ""
+    from graphir.drawing.colours import style_sheet
+    from graphir.drawing.layout import PlotExtraMissing
+    from graphir.drawing.picture import plot
+    from graphir.errors import FormatError
+
+    note = ""
+    try:
+        picture = plot(graph, report=_drop_rewritten(report), titles=[graph.name])
+    except FormatError as unknown:
+        picture, note = plot(graph, titles=[graph.name]), f"Not coloured: {unknown}."
+    try:
+        drawn = picture.inline(rows)
+    except PlotExtraMissing as missing:
+        return _explain_omission(str(missing)), ""
+    words = "Repeated blocks are one box; blocks that do not pass are expanded. Click a box to go to its row. " + note
+    body = f'<div class="picture">{drawn}</div>\n<p class="legend">{escape(words)}</p>'
+    return section("Picture", body), style_sheet(SCOPE)
+
+
+def _drop_rewritten(report: Mapping[str, object]) -> dict[str, object]:
+    """Return the report without layers that are only written otherwise: they are no difference."""
+    layers = report.get("layers")
+    kept = [layer for layer in layers if not layer.get("rewritten")] if isinstance(layers, list) else []
+    return {**report, "layers": kept}
+
+
+def _explain_omission(reason: str) -> str:
+    return section("Picture", f"<p>Not drawn: {escape(reason)}. `graphir plot` draws a model on a separate page.</p>")
+
 
 OPEN_DECISIONS = 12
 

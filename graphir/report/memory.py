@@ -9,7 +9,7 @@ from graphir.analysis.memory.program import Kind, Phase
 from .text import plural, table, wrapped
 
 if TYPE_CHECKING:
-    from graphir.analysis.memory.recompute.found import Found
+    from graphir.analysis.memory.recompute.problem import Found
     from graphir.memory_use import MemoryReport
 
 SHOWN = 20

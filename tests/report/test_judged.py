@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graphir.report.cases import Case, Result, Suite, failed_suite, models_suite
-from graphir.report.junit import junit_xml
-from graphir.report.workflow import SHOWN, command, workflow_commands
+from graphir.report.ci_formats import SHOWN, command, junit_xml, workflow_commands
 from graphir.safety.foreign_text import printable, without_commands
 
 from .judged import annotated, junit, results

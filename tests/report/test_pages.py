@@ -28,8 +28,7 @@ from graphir.ops.elementwise import Add
 from graphir.ops.normalization import BatchNormalization
 from graphir.padding import Explicit
 from graphir.report.depth import FRAMES, depth_svg
-from graphir.report.diff_groups import groups_of, overview
-from graphir.report.diff_html import diff_html
+from graphir.report.diff_html import diff_html, groups_of, overview
 from graphir.report.html import conversion_html, verification_html
 from graphir.report.padding_html import audit_html, windows_html
 from graphir.report.page import read_asset

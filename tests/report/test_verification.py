@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 
 from graphir.report.cases import verification_suite
+from graphir.report.ci_formats import junit_xml
 from graphir.report.html import verification_html
-from graphir.report.junit import junit_xml
 from graphir.report.verification import LAYERS_SHOWN, SETS_NAMED, cause_text, verification_json, verification_text
 from graphir.verification.report import Cause, InputSet
 from graphir.verification.verdict import Verdict

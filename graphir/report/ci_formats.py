@@ -1,10 +1,4 @@
-"""What a command judged as JUnit's XML, which CI systems show as tests (GitLab, Jenkins, Azure, Buildkite, GitHub).
-
-There is no standard, only what its readers agree on; the elements and attributes here are those of the schema that
-Jenkins' JUnit plugin checks (https://github.com/jenkinsci/xunit-plugin, junit-10.xsd). The document is ASCII: other
-letters are character references, and what XML cannot hold (control characters, halves of pairs) is written as an
-escape, so that no name in a model can break it.
-"""
+"""What a command judged as CI systems show it: workflow commands of GitHub Actions, and JUnit's XML."""
 
 from __future__ import annotations
 
@@ -13,6 +7,46 @@ import xml.etree.ElementTree as ET
 from graphir.safety.foreign_text import one_line, printable, without_commands
 
 from .cases import Case, Result, Suite
+
+# GitHub shows so many annotations of a kind for each step, and drops the others.
+SHOWN = 10
+
+
+def workflow_commands(suite: Suite) -> str:
+    """Return a notice if all passed; else a summary error and one error per failed case, as many as GitHub
+    shows them."""
+    title = f"graphir {suite.command}"
+    if suite.ok:
+        return command("notice", title, suite.summary, suite.file)
+    lines = [command("error", title, f"{suite.summary}\n{suite.why}".rstrip(), suite.file)]
+    bad = [case for case in suite.cases if case.is_bad]
+    shown = bad if len(bad) < SHOWN else bad[: SHOWN - 2]
+    for case in shown:
+        text = f"{case.message or case.kind}\n{case.details}".strip()
+        lines.append(command("error", f"{title}: {case.group}: {case.name}", text, suite.file))
+    if len(shown) < len(bad):
+        lines.append(command("error", title, f"and {len(bad) - len(shown):,} more that did not pass", suite.file))
+    return "\n".join(lines)
+
+
+def command(kind: str, title: str, text: str, file: str = "") -> str:
+    r"""Return one workflow command: `kind` is notice, warning or error.
+
+    >>> command("error", "a: b", "50 % of x\nis off", "m,1.onnx")
+    '::error title=a%3A b,file=m%2C1.onnx::50 %25 of x%0Ais off'
+    """
+    given = {"title": title, "file": file}
+    properties = ",".join(f"{name}={_property(value)}" for name, value in given.items() if value)
+    return f"::{kind} {properties}::{_escaped(printable(text))}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _escaped(one_line(text)).replace(":", "%3A").replace(",", "%2C")
+
 
 HEAD = '<?xml version="1.0" encoding="us-ascii"?>\n'
 
