@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from graphir.analysis.memory.blocks import Blocks, Sharing, plan_blocks
 from graphir.analysis.memory.liveness import Alive, Liveness, alive_at, find_liveness
 from graphir.analysis.memory.program import Program
-from graphir.analysis.memory.recompute.found import Found
+from graphir.analysis.memory.recompute.problem import Found
 from graphir.graph import Graph
 from graphir.structure.printed import Printed
 
@@ -154,10 +154,8 @@ def _graph_memory(
 
 def _plan_memory(planned: Planned, wanted: Wanted) -> MemoryReport:
     from graphir.converters.mxnet.files.nnvm_json import to_json
-    from graphir.converters.mxnet.memory.marking import with_marks
-    from graphir.converters.mxnet.memory.plan import Switches
-    from graphir.converters.mxnet.memory.recompute import Search
-    from graphir.converters.mxnet.memory.switches import ELEMENT
+    from graphir.converters.mxnet.memory.plan import ELEMENT, Switches
+    from graphir.converters.mxnet.memory.recompute import Search, with_marks
 
     given = wanted.switches or Switches()
     sharing = replace(given.sharing, element_bytes=ELEMENT if wanted.mxnet else None)

@@ -12,8 +12,7 @@ from collections.abc import Hashable, Sequence
 
 from graphir.analysis.alignment import Alignment, Key, align, by_key, in_order
 from graphir.analysis.attributes import attributes_of
-from graphir.analysis.fingerprint import Fingerprints
-from graphir.analysis.labels import exact_labels
+from graphir.analysis.fingerprint import Fingerprints, exact_labels
 from graphir.graph import Graph, Node, Value
 from graphir.ops.elementwise import COMMUTATIVE
 

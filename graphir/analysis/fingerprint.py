@@ -1,24 +1,25 @@
-"""Fingerprints of weights, that see the order of their elements and that do not.
-
-Both take a small part of the time that it takes to read the weights or to hash them with a cryptographic function:
-a comparison of two models is to cost little beside a run of them. They tell weights apart that differ by accident or by
-a fault, not those that someone made to collide; what is paired by them is compared element by element.
-"""
+"""Fingerprints of weights, and labels of nodes: what a node is computed from, and what is computed from it."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Iterator
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from graphir.analysis.attributes import attributes_of
 from graphir.files.regions import FileRegion, SourceFiles
+from graphir.graph import Graph, Node, Value
+from graphir.ops.elementwise import COMMUTATIVE
 from graphir.serial.equal import same_tensor
+from graphir.structure.views import captured
 from graphir.types import DType
 
 if TYPE_CHECKING:
     from numpy import ndarray
 
     from graphir.tensor import Tensor
+
 
 CHUNK = 1 << 16
 ODD = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F)
@@ -175,3 +176,49 @@ def _mix_short_bits(bits: ndarray[Any, Any], odd: int) -> ndarray[Any, Any]:
     mixed ^= mixed >> np.uint32(15)
     mixed *= np.uint32(0x85EBCA77)
     return mixed ^ (mixed >> np.uint32(13))
+
+
+def exact_labels(
+    graph: Graph, around: Mapping[Value, int] | None, prints: Fingerprints
+) -> dict[Node, int]:
+    """Return the label of every node. `around` holds labels of inputs and of values outside that the graph may use.
+
+    Other inputs, and outputs, are known by their place. Labels of two graphs mean the same if they are made with the
+    same `prints`. Linear in nodes and weights.
+    """
+    origins = _origins(graph, around or {}, prints)
+    uses: dict[Node, list[int]] = defaultdict(list)
+    for index, result in enumerate(graph.outputs):
+        if result.producer is not None:
+            uses[result.producer].append(hash(("output", index, result.index)))
+    labels: dict[Node, int] = {}
+    for node in reversed(list(graph.nodes)):
+        fate = hash(tuple(sorted(uses[node])))
+        label = labels[node] = hash((origins[node.outputs[0]] if node.outputs else 0, fate))
+        for slot, value in enumerate(node.inputs):
+            if value is not None and value.producer is not None:
+                at = -1 if type(node.op) in COMMUTATIVE else slot
+                uses[value.producer].append(hash((label, at, value.index)))
+    return labels
+
+
+def _origins(graph: Graph, around: Mapping[Value, int], prints: Fingerprints) -> dict[Value, int]:
+    """Return what every value is computed from, as one number."""
+    origins = {value: hash(("input", index)) for index, value in enumerate(graph.inputs)} | dict(around)
+    for value in graph.parameters:
+        number = None if value.tensor is None else prints.number(value.tensor)
+        origins[value] = hash(("parameter", str(value.type), number))
+    for node in graph.nodes:
+        read = [origins.get(value, 0) if value is not None else None for value in node.inputs]
+        operands = tuple(sorted(read, key=str) if type(node.op) in COMMUTATIVE else read)
+        inner = tuple(_result(subgraph, origins, prints) for subgraph in node.subgraphs)
+        origin = hash((node.op.name, repr(attributes_of(node)), operands, inner))
+        origins.update({value: hash((origin, value.index)) for value in node.outputs})
+    return origins
+
+
+def _result(graph: Graph, around: Mapping[Value, int], prints: Fingerprints) -> tuple[int, ...]:
+    """Return what a subgraph gives."""
+    read = {value: around[value] for value in captured(graph) if value in around}
+    origins = _origins(graph, read, prints)
+    return tuple(origins.get(value, 0) for value in graph.outputs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 
 from graphir.analysis.memory.inference import example_of
 from graphir.analysis.memory.program import Held, Kind
@@ -17,6 +18,8 @@ from graphir.types import DType, TensorType
 Sizes = tuple[int, ...]
 Typed = tuple[Sizes, DType]
 _SHOWN = 5
+_BY_WEIGHT = frozenset(("Convolution", "Deconvolution", "FullyConnected"))
+_PRODUCTS = frozenset(("dot", "batch_dot", "linalg_gemm", "linalg_gemm2"))
 _ONE_TOLD = frozenset((VARIABLE, "LeakyReLU"))  # the mask of rrelu is visible, but means nothing at inference
 
 
@@ -110,3 +113,20 @@ def stored_tensor(name: str, typed: Typed, kind: Kind, producer: int = -1) -> He
     for size in sizes:
         elements *= size
     return Held(name, elements, dtype.bits, kind, producer, sizes, dtype.value)
+
+
+def work_of(node: NNVMNode, results: Sequence[Typed], operands: Sequence[Typed]) -> int:
+    """Multiply-accumulates of convolutions and products, and one for each element that a node makes.
+
+    Of a Convolution they are results times the weights of one filter, of a Deconvolution elements of the data times the
+    weights of one input channel. A variable costs nothing.
+    """
+    if node.op == VARIABLE:
+        return 0
+    elements = sum(prod(sizes) for sizes, _ in results)
+    if node.op in _BY_WEIGHT and len(operands) > 1:
+        moved = operands[0] if node.op == "Deconvolution" else results[0]
+        return elements + prod(moved[0]) * prod(operands[1][0][1:])
+    if node.op in _PRODUCTS and operands:
+        return elements + prod(results[0][0]) * (operands[0][0] or (1,))[-1]
+    return elements

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from graphir.analysis.memory.blocks import Blocks, Sharing, plan_blocks
+from graphir.analysis.memory.blocks import MATCH_RANGE, Blocks, Sharing, plan_blocks
 from graphir.analysis.memory.program import Program
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph, NNVMNode
 from graphir.converters.mxnet.memory.entries import entry_types
+from graphir.converters.mxnet.memory.full_graph import with_equal_merged
 from graphir.converters.mxnet.memory.gradients import COSTLY, NEVER_MIRRORED
-from graphir.converters.mxnet.memory.merging import with_equal_merged
 from graphir.converters.mxnet.memory.training import Differentiation, Training, forward_graph
 from graphir.converters.mxnet.schema.operators import state_variables
+from graphir.errors import ImportFailure
 from graphir.safety.collector import paused_collector
 
 FORCED = "__force_mirroring__"
@@ -93,3 +95,34 @@ def _is_mirrored(node: NNVMNode, is_marked: bool, switches: Switches) -> bool:
 def needed(graph: NNVMGraph) -> NNVMGraph:
     """Return the nodes that the heads depend on, in the order in which MXNet visits them: depth first."""
     return graph.with_nodes(graph.post_order())
+
+
+ELEMENT = 4
+"""The bytes that MXNet takes every element to have."""
+
+
+def from_environment(variables: Mapping[str, str] | None = None) -> Switches:
+    """Return what MXNet would read: NNVM_EXEC_MATCH_RANGE and the others. Raises ImportFailure for what is no
+    number."""
+    given = os.environ if variables is None else variables
+
+    def number(name: str, default: int) -> int:
+        text = given.get(name, "")
+        if not text:
+            return default
+        try:
+            return int(text)
+        except ValueError as error:
+            raise ImportFailure(f"the environment variable {name} is {text!r}, expected a whole number") from error
+
+    return Switches(
+        do_mirror=number("MXNET_BACKWARD_DO_MIRROR", 0) != 0,
+        sum_cap=number("MXNET_EXEC_INPLACE_GRAD_SUM_CAP", 8),
+        merge_equal=number("MXNET_ELIMINATE_COMMON_EXPR", 1) != 0,
+        sharing=Sharing(
+            match_range=number("NNVM_EXEC_MATCH_RANGE", MATCH_RANGE),
+            search_match_range=number("NNVM_AUTO_SEARCH_MATCH_RANGE", 0) != 0,
+            colours=number("NNVM_EXEC_NUM_TEMP", 1),
+            element_bytes=ELEMENT,
+        ),
+    )

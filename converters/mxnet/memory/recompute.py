@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from graphir.analysis.memory.blocks import plan_blocks
 from graphir.analysis.memory.program import Phase
 from graphir.analysis.memory.recompute import integer
 from graphir.analysis.memory.recompute.cuts import crossings, cut, least_work, narrow_places, twice_by, walk
-from graphir.analysis.memory.recompute.found import Found, Measured, NoPlan
-from graphir.analysis.memory.recompute.problem import Choice, Problem, evaluate, keep_all
+from graphir.analysis.memory.recompute.problem import Choice, Found, Measured, NoPlan, Problem, evaluate, keep_all
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph
+from graphir.converters.mxnet.memory.entries import work_of
 from graphir.converters.mxnet.memory.gradients import COPIED, NEVER_MIRRORED, PASSED, ZEROS, gradient_of
-from graphir.converters.mxnet.memory.plan import Planned, Switches
+from graphir.converters.mxnet.memory.plan import FORCED, Planned, Switches
 from graphir.converters.mxnet.memory.thresholds import STAGE, Walk, search
-from graphir.converters.mxnet.memory.work import work_of
 from graphir.converters.mxnet.schema.operators import node_signature, typed_attributes
 
 SECONDS = 60.0
@@ -258,3 +258,12 @@ def _reads(graph: NNVMGraph, number: int) -> list[tuple[int, int]]:
             slots = range(count) if which == "*" else (int(which),)
             result += [(number, slot) for slot in slots]
     return result
+
+
+def with_marks(graph: NNVMGraph, forced: Mapping[int, bool]) -> NNVMGraph:
+    """Return the graph with `__force_mirroring__` set as given on some nodes; the others keep what they state."""
+    nodes = [
+        replace(node, annotations={**node.annotations, FORCED: str(forced[number])}) if number in forced else node
+        for number, node in enumerate(graph.nodes)
+    ]
+    return NNVMGraph(nodes, graph.heads, graph.version, graph.np_shape, graph.upgrades)

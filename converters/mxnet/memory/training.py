@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from graphir.analysis.memory.program import Phase
 from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph
-from graphir.converters.mxnet.memory.entries import Typed
+from graphir.converters.mxnet.memory.entries import Typed, work_of
 from graphir.converters.mxnet.memory.full_graph import Entry, FullGraph, FullNode
 from graphir.converters.mxnet.memory.gradients import (
     COPIED,
@@ -20,7 +20,6 @@ from graphir.converters.mxnet.memory.gradients import (
     Pairs,
     gradient_of,
 )
-from graphir.converters.mxnet.memory.work import work_of
 from graphir.converters.mxnet.schema.operators import typed_attributes
 from graphir.errors import Gap, UnsupportedOpError
 

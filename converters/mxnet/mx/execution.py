@@ -139,8 +139,7 @@ class Executor:
 
     def _memory(self) -> str:
         # by their names: most executors are never asked
-        from graphir.converters.mxnet.memory.plan import Planned
-        from graphir.converters.mxnet.memory.switches import from_environment
+        from graphir.converters.mxnet.memory.plan import Planned, from_environment
 
         wanted = frozenset(name for name, gradient in self.grad_dict.items() if gradient is not None)
         arrays = self.arg_dict | self.aux_dict

@@ -12,9 +12,8 @@ from typing import Any
 
 from graphir.converters.mxnet.files.nnvm_json import read_symbol, to_json
 from graphir.converters.mxnet.files.records import NNVMGraph
-from graphir.converters.mxnet.memory.marking import with_marks
-from graphir.converters.mxnet.memory.plan import Planned, Switches
-from graphir.converters.mxnet.memory.switches import from_environment
+from graphir.converters.mxnet.memory.plan import Planned, Switches, from_environment
+from graphir.converters.mxnet.memory.recompute import with_marks
 from graphir.converters.mxnet.memory.thresholds import Marks, Walk, search
 from graphir.converters.mxnet.mx.symbol import Symbol, load_json
 

@@ -14,6 +14,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
+from graphir.errors import GraphirError
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -127,3 +129,38 @@ def chain(sizes: Sequence[int], works: Sequence[int] | None = None) -> Problem:
     names = [f"layer{node}" for node in range(count)]
     return Problem(names, list(sizes), list(works or [1] * count), before,
                    [[*read, node] for node, read in enumerate(before)])  # fmt: skip
+
+
+class NoPlan(GraphirError):
+    """No plan was found that fits the budget."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Nodes that are marked to run twice, by the source's numbers, and what the whole plan then takes: bytes, work done
+    twice, nodes that run twice.
+    """
+
+    marks: frozenset[int]
+    total: int
+    work: int
+    nodes: int
+
+
+@dataclass(frozen=True)
+class Found:
+    """The best plan, what is taken without one, the work of the forward pass, the best choice of the model.
+
+    `bound` is proved for the model: bytes that no choice goes below, or for a budget work that none can save; None
+    where nothing is. `is_optimal` says that the model's choice reaches it. `tried` is how many plans were measured.
+    `segments` are the names of nodes that run twice, those together between two kept values.
+    """
+
+    best: Measured
+    without: Measured
+    forward_work: int
+    model: Choice
+    bound: float | None
+    is_optimal: bool
+    tried: int
+    segments: tuple[tuple[str, ...], ...]

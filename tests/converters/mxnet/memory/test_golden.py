@@ -13,7 +13,7 @@ from graphir.analysis.memory.blocks import plan_blocks
 from graphir.analysis.memory.program import Program
 from graphir.converters.mxnet import mx
 from graphir.converters.mxnet.files.nnvm_json import to_json
-from graphir.converters.mxnet.memory.switches import from_environment
+from graphir.converters.mxnet.memory.plan import from_environment
 from graphir.converters.mxnet.mx import memonger
 from tests.converters.mxnet.memory.golden import NAMES, forced, golden, network, planned
 

@@ -12,8 +12,7 @@ import pytest
 
 from graphir.analysis.memory.blocks import plan_blocks
 from graphir.converters.mxnet.files.nnvm_json import read_symbol
-from graphir.converters.mxnet.memory.plan import Planned
-from graphir.converters.mxnet.memory.switches import from_environment
+from graphir.converters.mxnet.memory.plan import Planned, from_environment
 from graphir.converters.mxnet.mx import memonger
 
 pytestmark = pytest.mark.live

@@ -10,12 +10,10 @@ from typing import Any
 
 import pytest
 
-from graphir.analysis.memory.recompute.found import NoPlan
+from graphir.analysis.memory.recompute.problem import NoPlan
 from graphir.converters.mxnet.files.nnvm_json import read_symbol, to_json
-from graphir.converters.mxnet.memory.marking import with_marks
-from graphir.converters.mxnet.memory.plan import Planned
-from graphir.converters.mxnet.memory.recompute import Search
-from graphir.converters.mxnet.memory.switches import from_environment
+from graphir.converters.mxnet.memory.plan import Planned, from_environment
+from graphir.converters.mxnet.memory.recompute import Search, with_marks
 from graphir.converters.mxnet.memory.thresholds import Walk, search
 from tests.converters.mxnet.memory.golden import NAMES, planned
 from tests.models.nets_memory import preactivated_small
