@@ -23,6 +23,7 @@ from graphir.ops.pooling import (
     MaxUnpool,
 )
 from graphir.padding import Explicit, Padding, extent
+from graphir.passes.explicit_padding import spatial_sizes
 from graphir.safety.limits import charge_nodes
 from graphir.types import DType
 
@@ -79,8 +80,36 @@ def export_max_pool(node: ExportNode[MaxPool]) -> None:
             padding = op.padding
         else:
             node.refuse("dilated SAME with indices needs the sizes of the input; state the inputs' shapes")
+    pads = _pads_beyond_windows(node)
+    if pads is not None:
+        ends = [0, 0, *(before for before, _ in pads), 0, 0, *(after for _, after in pads)]
+        lowest = node.constant(np.asarray(_lowest(node), node.dtype().numpy()))
+        names[0], padding = node.step("Pad", [names[0], node.vector(ends), lowest], suffix="padded"), None
     attributes = _window_attributes(node, padding)
+    if pads is not None:
+        attributes["ceil_mode"] = None
     node.emit("MaxPool", names, storage_order=op.storage_order or None, **attributes)
+
+
+def _pads_beyond_windows(node: ExportNode[MaxPool]) -> list[tuple[int, int]] | None:
+    """Return the pads of a pooling with pads as large as its kernel, which onnxruntime refuses: those that give as many
+    windows without ceil mode. None for all others, and where the number of windows is open in ceil mode."""
+    op, (result, indices) = node.op, node.node.outputs
+    pads = op.padding.pads if isinstance(op.padding, Explicit) else ()
+    kernel, rank = op.kernel_shape, len(op.kernel_shape)
+    if indices.is_needed or not any(max(pair) >= size for pair, size in zip(pads, kernel, strict=False)):
+        return None
+    if not op.ceil_mode:
+        return list(pads)
+    sizes, counts = spatial_sizes(node.node, rank), result.shape[2:] if result.shape is not None else ()
+    steps, dilations = op.strides or (1,) * rank, op.dilations or (1,) * rank
+    ends: list[tuple[int, int]] = []
+    for (before, _), *window in zip(pads, sizes or (), counts, steps, map(extent, kernel, dilations), strict=False):
+        if not all(isinstance(number, int) for number in window):
+            return None
+        size, count, step, span = map(int, window)
+        ends.append((before, (count - 1) * step + span - size - before))
+    return ends or None
 
 
 def export_average_pool(node: ExportNode[AveragePool]) -> None:

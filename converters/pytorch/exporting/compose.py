@@ -32,7 +32,7 @@ LONGEST_TOGETHER = 70
 DEEPEST = 3
 CHAIN = "x"
 # What export functions call a step on the way that may be CHAIN too, where nothing else is.
-CHAINED = ("frames", "padded", "rows", "sums")
+CHAINED = ("padded", "rows")
 # What calls begin with that have a type: a layer's call has none for type checkers, so that its result is assigned
 # to a variable of a type, and neither has a maximum pooling.
 TYPED, UNTYPED = ("F.", "torch."), ("F.max_pool", "F.adaptive_max_pool")

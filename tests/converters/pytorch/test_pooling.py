@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -21,6 +23,7 @@ from graphir.ops.pooling import (
 from graphir.padding import Explicit, Same, SameMode
 from graphir.types import DType, TensorType
 from tests.converters.pytorch.cases import Case, Check, Constant, uniform
+from tests.converters.pytorch.running import run_session
 
 X = uniform(2, 3, 7, 6)
 LINE, VOLUME = uniform(2, 3, 9), uniform(1, 2, 5, 6, 4)
@@ -56,6 +59,16 @@ MAXIMA = [
     Maxima(MaxPool((2,), padding=Explicit(((1, 0),))), uniform(1, 2, 4, low=0, high=100, dtype="uint8")),
     Maxima(MaxPool((3, 3), (2, 2)), uniform(1, 2, 6, 5, dtype="float16")),
 ]  # fmt: skip
+# Pads as large as the window and larger ones: MXNet takes none, onnxruntime only around the data.
+FAR = [
+    Maxima(MaxPool((2, 2), padding=Explicit(((2, 2), (2, 0)))), X),
+    Maxima(MaxPool((2, 3), (2, 1), padding=Explicit(((3, 0), (1, 4)))), X, batch=True),
+    Maxima(MaxPool((2, 2), dilations=(3, 1), padding=Explicit(((3, 2), (0, 0)))), X),
+    Maxima(MaxPool((2, 2), (3, 3), padding=Explicit(((2, 2), (3, 1))), ceil_mode=True), X),
+    Maxima(MaxPool((1, 2), (2, 2), padding=Explicit(((1, 1), (0, 2))), ceil_mode=True), X),
+    Maxima(MaxPool((2,), padding=Explicit(((3, 2),))), LINE),
+    Maxima(MaxPool((2, 2), padding=Explicit(((2, 0), (0, 2)))), uniform(1, 2, 4, 5, low=-100, high=-1, dtype="int8")),
+]  # fmt: skip
 INDICES = [
     (MaxPool((2, 2), (2, 2)), X),
     (MaxPool((3, 3), (2, 2), padding=AROUND), X),
@@ -69,9 +82,9 @@ MEANS = [
     Case(AveragePool((3, 3), (2, 2), padding=AROUND, count_include_pad=True), X,
          text="F.avg_pool2d(x, 3, 2, padding=1)"),
     Case(AveragePool((3, 3), (2, 2), padding=BESIDE), X,
-         text="F.avg_pool2d(padded, 3, 2) / F.avg_pool2d(padded_2, 3, 2)"),
+         text="F.avg_pool2d(padded, 3, 2) / F.avg_pool2d(x, 3, 2)"),
     Case(AveragePool((3, 3), (2, 2), padding=BESIDE, count_include_pad=True), X, batch=True,
-         text="padded = F.pad(x, (1, 0, 0, 1))"),
+         text="x = F.pad(x, (1, 0, 0, 1))"),
     Case(AveragePool((3, 2), padding=WIDE), X),
     Case(AveragePool((3, 3), (2, 2), ceil_mode=True), X, text="F.avg_pool2d(x, 3, 2, ceil_mode=True)"),
     Case(AveragePool((3, 3), (2, 2), padding=AROUND, ceil_mode=True), X),
@@ -119,6 +132,35 @@ def test_pooling(case: Case, check: Check) -> None:
     check(case)
 
 
+@pytest.mark.parametrize("case", FAR, ids=str)
+def test_a_window_of_padding_alone_has_the_lowest_number(case: Case, check: Check) -> None:
+    """ONNX's text says that padding is minus infinity; some kernels of onnxruntime begin with the lowest float."""
+    case.expected = [_maxima(case)]
+    check(case)
+    (result,) = run_session(case.graph(), {"in0": case.operands[0]})
+    least = np.finfo(result.dtype).min if result.dtype.kind == "f" else np.iinfo(result.dtype).min
+    np.testing.assert_array_equal(np.maximum(result, least), np.maximum(case.expected[0], least))
+
+
+def _maxima(case: Case) -> Any:
+    """Return the maxima by a loop over windows and their elements."""
+    op, (data,), (result, *_) = case.op, case.operands, case.graph().outputs
+    assert isinstance(op, MaxPool)
+    assert isinstance(op.padding, Explicit)
+    assert result.shape is not None
+    lowest = -np.inf if data.dtype.kind == "f" else np.iinfo(data.dtype).min
+    expected = np.full((*data.shape[:2], *map(int, result.shape[2:])), lowest, data.dtype)
+    ones = (1,) * len(op.kernel_shape)
+    for cell in np.ndindex(*expected.shape[2:]):
+        for offset in np.ndindex(*op.kernel_shape):
+            axes = zip(cell, op.strides or ones, offset, op.dilations or ones, op.padding.pads, strict=True)
+            place = [index * step + shift * apart - before for index, step, shift, apart, (before, _) in axes]
+            if all(0 <= index < size for index, size in zip(place, data.shape[2:], strict=True)):
+                target: Any = (slice(None), slice(None), *cell)
+                expected[target] = np.maximum(expected[target], data[(slice(None), slice(None), *place)])
+    return expected
+
+
 @pytest.mark.parametrize(("op", "data"), INDICES, ids=str)
 def test_positions(op: MaxPool, data: np.ndarray[tuple[int, ...], np.dtype[np.float32]], check: Check) -> None:
     check(Case(op, data, batch=True))
@@ -133,10 +175,10 @@ def test_zeros_behind_an_unpooled_image(check: Check) -> None:
     check(Case(MaxUnpool((2, 2), (2, 2)), data, flat, Constant(np.array([1, 1, 5, 5])), expected=[expected]))
 
 
-def test_windows_of_padding_alone_are_refused() -> None:
+def test_windows_of_padding_alone_have_no_position() -> None:
     graph = Graph("net")
     data = graph.add_input("data", TensorType(DType.FLOAT32, (1, 2, 5, 5)))
     node = graph.add_node(MaxPool((3, 3), padding=Explicit(((3, 3), (0, 0)))), [data])
-    graph.set_outputs([node.outputs[0]])
+    graph.set_outputs([node.outputs[1]])
     with pytest.raises(UnsupportedOpError, match="windows of padding alone"):
         to_module(graph)

@@ -103,10 +103,10 @@ def export_max_pool(node: ExportNode[ir.MaxPool]) -> None:
     """F.max_pool1d to 3d. Pads that it does not take (one side more, beyond half a window, a last window that begins
     behind the data) come before it, as the smallest number."""
     data, windows, value = node.tensor(), Windows(node), lowest(node)
-    spans = [extent(*pair) for pair in zip(windows.kernel, windows.dilations, strict=True)]
-    if any(max(pads) >= span for pads, span in zip(windows.pads or (), spans, strict=False)):
-        node.refuse(f"pads {list(windows.pads or ())} make windows of padding alone, whose maximum is not defined")
     if node.is_read(1):
+        spans = map(extent, windows.kernel, windows.dilations)
+        if any(max(pads) >= span for pads, span in zip(windows.pads or (), spans, strict=False)):
+            node.refuse(f"pads {list(windows.pads or ())} make windows of padding alone, whose maximum has no position")
         options = {
             "ceil_mode": "True" if windows.rounds_up else None,
             "column_major": "True" if node.op.storage_order else None,
