@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from types import TracebackType
 
 from graphir.converters.mxnet.mx.scopes import Scopes
 
@@ -30,9 +29,7 @@ class AttrScope:
         _SCOPES.enter(self)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         _SCOPES.leave()
 
 

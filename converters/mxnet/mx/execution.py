@@ -13,7 +13,7 @@ from graphir.converters.mxnet.mx.base import MXNetError
 from graphir.converters.mxnet.mx.context import Context
 from graphir.converters.mxnet.mx.ndarray import NDArray
 from graphir.converters.mxnet.mx.ndarray import empty as empty_array
-from graphir.converters.mxnet.mx.refusals import refuse_training
+from graphir.converters.mxnet.mx.refusals import refuse_training, refused_method
 from graphir.converters.mxnet.mx.running import Network, trained_otherwise
 from graphir.converters.mxnet.schema.operators import node_signature, output_name
 from graphir.errors import GraphirError
@@ -74,9 +74,7 @@ class Executor:
         self._take(self._network.run())
         return self.outputs
 
-    def backward(self, out_grads: object = None, is_train: bool = True) -> None:
-        """Raise TrainingError."""
-        refuse_training("Executor.backward")
+    backward = refused_method("Executor.backward")
 
     def copy_params_from(
         self,

@@ -180,7 +180,6 @@ class NDArrayIter(DataIter):
         self.cursor = -left - self.batch_size if rolls else -self.batch_size
 
     def iter_next(self) -> bool:
-        """Go to the next batch, if there is one."""
         self.cursor += self.batch_size
         return self.cursor < self.num_data
 
@@ -192,11 +191,9 @@ class NDArrayIter(DataIter):
         return DataBatch(self.getdata(), self.getlabel(), self.getpad(), None)
 
     def getdata(self) -> list[NDArray]:
-        """Return the data of the batch."""
         return self._taken(self.data)
 
     def getlabel(self) -> list[NDArray]:
-        """Return the labels of the batch."""
         return self._taken(self.label)
 
     def getpad(self) -> int:

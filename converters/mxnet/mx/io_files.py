@@ -63,17 +63,14 @@ class MXDataIter(DataIter):
         return True
 
     def next(self) -> DataBatch:
-        """Return the next batch. Raises StopIteration at the end."""
         if not self.iter_next():
             raise StopIteration
         return DataBatch([self._data], [self._label], self._pad, self.getindex())
 
     def getdata(self) -> NDArray:
-        """Return the data of the batch."""
         return self._data
 
     def getlabel(self) -> NDArray:
-        """Return the labels of the batch."""
         return self._label
 
     def getindex(self) -> Any:
@@ -104,7 +101,6 @@ class CSVIter(MXDataIter):
         super().__init__(len(self._elements), batch_size, described, round_batch)
 
     def rows_of(self, rows: NumpyArray[np.int64]) -> tuple[Any, Any]:
-        """Return data and labels of these rows."""
         return self._elements[rows], self._labels[rows]
 
 
@@ -146,7 +142,6 @@ class LibSVMIter(MXDataIter):
         super().__init__(len(self._elements), batch_size, described, round_batch)
 
     def rows_of(self, rows: NumpyArray[np.int64]) -> tuple[Any, Any]:
-        """Return data and labels of these rows."""
         return self._elements[rows], self._labels[rows]
 
     def iter_next(self) -> bool:
@@ -211,7 +206,6 @@ class ResizeIter(DataIter):
             self.data_iter.reset()
 
     def next(self) -> DataBatch:
-        """Return the next batch. Raises StopIteration at the end."""
         if self.cur == self.size:
             raise StopIteration
         self.cur += 1
@@ -245,7 +239,6 @@ class PrefetchingIter(DataIter):
         return _renamed([each.provide_label for each in self.iters], self.rename_label)
 
     def reset(self) -> None:
-        """Begin anew."""
         for each in self.iters:
             each.reset()
 

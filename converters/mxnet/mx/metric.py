@@ -6,7 +6,7 @@ import importlib
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy  # noqa: ICN001 - np is a function of this module
 
@@ -168,12 +168,16 @@ class Perplexity(EvalMetric):
         self._count(float(-numpy.log(numpy.maximum(1e-10, chosen))[counts].sum()), int(counts.sum()))
 
     def get(self) -> tuple[str, float]:
-        """Return the name and the value."""
         return self.name, math.exp(self.sum_metric / self.num_inst) if self.num_inst else math.nan
 
 
 class _Regression(EvalMetric, ABC):
-    """A mean over batches of what each one's differences give."""
+    """A mean over batches of what each one's differences give, by default under `NAME`."""
+
+    NAME: ClassVar[str]
+
+    def __init__(self, name: str | None = None, **kwargs: Any) -> None:
+        super().__init__(self.NAME if name is None else name, **kwargs)
 
     def add(self, label: Array, prediction: Array) -> None:
         """Add one label array and its prediction of the same elements; vectors count as columns."""
@@ -189,33 +193,27 @@ class _Regression(EvalMetric, ABC):
 class MAE(_Regression):
     """The mean absolute difference, averaged over batches."""
 
-    def __init__(self, name: str = "mae", **kwargs: Any) -> None:
-        super().__init__(name, **kwargs)
+    NAME = "mae"
 
     def measure(self, differences: Array) -> float:
-        """Return the number of a batch."""
         return float(numpy.abs(differences).mean())
 
 
 class MSE(_Regression):
     """The mean squared difference, averaged over batches."""
 
-    def __init__(self, name: str = "mse", **kwargs: Any) -> None:
-        super().__init__(name, **kwargs)
+    NAME = "mse"
 
     def measure(self, differences: Array) -> float:
-        """Return the number of a batch."""
         return float((differences**2).mean())
 
 
 class RMSE(_Regression):
     """The root of the mean squared difference, averaged over batches."""
 
-    def __init__(self, name: str = "rmse", **kwargs: Any) -> None:
-        super().__init__(name, **kwargs)
+    NAME = "rmse"
 
     def measure(self, differences: Array) -> float:
-        """Return the number of a batch."""
         return float(numpy.sqrt((differences**2).mean()))
 
 
@@ -267,7 +265,6 @@ class CompositeEvalMetric(EvalMetric):
         return self.metrics[index]
 
     def reset(self) -> None:
-        """Forget what was seen."""
         super().reset()
         for metric in self.metrics:
             metric.reset()

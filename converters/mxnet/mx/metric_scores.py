@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,11 +14,13 @@ from graphir.converters.mxnet.mx.metric import EvalMetric
 class _Counts(EvalMetric):
     """A score of two classes: the mean of those of all batches (`macro`), or that of all samples (`micro`)."""
 
+    NAME: ClassVar[str]
+
     def __init__(
-        self, name: str, output_names: Any = None, label_names: Any = None, average: str = "macro"
+        self, name: str | None = None, output_names: Any = None, label_names: Any = None, average: str = "macro"
     ) -> None:
         self.average = average
-        super().__init__(name, output_names, label_names)
+        super().__init__(self.NAME if name is None else name, output_names, label_names)
 
     def reset(self) -> None:
         """Forget all samples."""
@@ -51,10 +53,7 @@ class _Counts(EvalMetric):
 class F1(_Counts):
     """2 precision recall / (precision + recall)."""
 
-    def __init__(
-        self, name: str = "f1", output_names: Any = None, label_names: Any = None, average: str = "macro"
-    ) -> None:
-        super().__init__(name, output_names, label_names, average)
+    NAME = "f1"
 
     def score(self) -> float:
         """Return F1, 0 where nothing is positive."""
@@ -65,10 +64,7 @@ class F1(_Counts):
 class MCC(_Counts):
     """Matthews' correlation coefficient."""
 
-    def __init__(
-        self, name: str = "mcc", output_names: Any = None, label_names: Any = None, average: str = "macro"
-    ) -> None:
-        super().__init__(name, output_names, label_names, average)
+    NAME = "mcc"
 
     def score(self) -> float:
         """Return the coefficient; sums that are 0 count as 1."""
@@ -90,7 +86,6 @@ class PearsonCorrelation(EvalMetric):
         super().__init__(name, output_names, label_names)
 
     def add(self, label: Array, prediction: Array) -> None:
-        """Add one label array and its prediction."""
         self.sum_metric += float(np.corrcoef(prediction.ravel(), label.ravel())[0, 1])
         self.num_inst += 1
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,10 +13,12 @@ from graphir.converters.mxnet.mx.io import DataIter, NDArrayIter
 from graphir.converters.mxnet.mx.metric import create as create_metric
 from graphir.converters.mxnet.mx.module.module import Module
 from graphir.converters.mxnet.mx.ndarray import NDArray
-from graphir.converters.mxnet.mx.refusals import refuse_training
+from graphir.converters.mxnet.mx.refusals import refused_method
 
 if TYPE_CHECKING:
     from graphir.converters.mxnet.mx.symbol import Symbol
+
+PREDICTS = "FeedForward.load and predict run a network that was trained"
 
 
 class BatchEndParam(NamedTuple):
@@ -106,14 +108,8 @@ class FeedForward:
         self._ready(batches).score(batches, metric, num_batch, batch_end_callback, reset=reset)
         return metric.get()[1]
 
-    def fit(self, *args: object, **kwargs: object) -> NoReturn:
-        """Raise TrainingError."""
-        refuse_training("FeedForward.fit", "FeedForward.load and predict run a network that was trained")
-
-    @staticmethod
-    def create(*args: object, **kwargs: object) -> NoReturn:
-        """Raise TrainingError: it trains what it makes."""
-        refuse_training("FeedForward.create", "FeedForward.load and predict run a network that was trained")
+    fit = refused_method("FeedForward.fit", PREDICTS)
+    create = refused_method("FeedForward.create", PREDICTS)
 
     def _batches(self, given: Any) -> DataIter:
         if isinstance(given, DataIter):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from types import TracebackType
 
 from graphir.converters.mxnet.mx.scopes import Scopes
 
@@ -29,9 +28,7 @@ class NameManager:
         _MANAGERS.enter(self)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         _MANAGERS.leave()
 
 

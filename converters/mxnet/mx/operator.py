@@ -9,7 +9,7 @@ from graphir.converters.mxnet.mx.base import MXNetError
 from graphir.converters.mxnet.mx.context import context_of
 from graphir.converters.mxnet.mx.ndarray.array import NDArray
 from graphir.converters.mxnet.mx.python_operator import PROPERTIES, register_property, run_forward
-from graphir.converters.mxnet.mx.refusals import refuse_training, refused_name
+from graphir.converters.mxnet.mx.refusals import refused_method, refused_name
 
 NDArrayOp = refused_name("mx.operator.NDArrayOp", "mx.operator.CustomOp takes its place", training=False)
 NumpyOp = refused_name("mx.operator.NumpyOp", "mx.operator.CustomOp takes its place", training=False)
@@ -22,9 +22,7 @@ class CustomOp:
     def forward(self, is_train: bool, req: Sequence[str], in_data: Any, out_data: Any, aux: Any) -> None:
         """Compute; subclasses define it."""
 
-    def backward(self, req: Any, out_grad: Any, in_data: Any, out_data: Any, in_grad: Any, aux: Any) -> None:
-        """Raise TrainingError."""
-        refuse_training("CustomOp.backward")
+    backward = refused_method("CustomOp.backward")
 
     def assign(self, dst: NDArray, req: str, src: Any) -> None:
         """Write an output, or add to it, as `req` demands."""

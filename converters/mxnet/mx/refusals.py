@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from types import ModuleType
 from typing import Any, NoReturn
@@ -29,6 +29,16 @@ class NotHere(TrainingError):
 def refuse_training(what: str, hint: str = "") -> NoReturn:
     """Raise TrainingError for `what`, a name as scripts write it; `hint` is what can be done instead."""
     raise TrainingError(f"{what} is not here: {hint + '; ' if hint else ''}{INSTEAD}")
+
+
+def refused_method(what: str, hint: str = "") -> Callable[..., NoReturn]:
+    """Return a method that only training needs: every call raises TrainingError."""
+
+    def refuse(*args: object, **kwargs: object) -> NoReturn:
+        refuse_training(what, hint)
+
+    refuse.__doc__ = f"Raise TrainingError: {what} only serves training."
+    return refuse
 
 
 class Refused(type):
@@ -141,5 +151,5 @@ def refused_module(path: str) -> TrainingModule:
 
 __all__ = [
     "ALIASES", "INSTEAD", "MODULES", "NotHere", "Refused", "TrainingError", "TrainingModule", "refuse_training",
-    "refused_module", "refused_name",
+    "refused_method", "refused_module", "refused_name",
 ]  # fmt: skip

@@ -6,7 +6,6 @@ import functools
 import inspect
 import os
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any, NoReturn
 
 from graphir.converters.mxnet.mx.context import num_gpus
@@ -24,9 +23,7 @@ class np_shape:
         _SHAPES.enter(self.active)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         _SHAPES.leave()
 
 

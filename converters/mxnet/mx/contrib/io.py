@@ -25,20 +25,16 @@ class DataLoaderIter(DataIter):
         self.reset()
 
     def reset(self) -> None:
-        """Begin anew."""
         self._iter = iter(self._loader)
 
     def iter_next(self) -> bool:
-        """Go to the next batch, if there is one."""
         self._batch = next(self._iter, None)
         return self._batch is not None
 
     def getdata(self) -> list[NDArray]:
-        """Return the data of the batch."""
         return [self._filled(self._batch[0])]
 
     def getlabel(self) -> list[NDArray]:
-        """Return the labels of the batch."""
         return [self._filled(self._batch[1])]
 
     def getpad(self) -> int:

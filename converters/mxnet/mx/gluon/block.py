@@ -7,7 +7,6 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any, ClassVar
 
 from graphir.converters.mxnet.files.params import write_params
@@ -59,11 +58,9 @@ class BlockScope:
             self._manager[-1].__enter__()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         if not self._block.has_empty_prefix:
-            self._manager.pop().__exit__(kind, error, trace)
+            self._manager.pop().__exit__(*exception)
             _open.scope = self._before.pop()
 
 

@@ -50,7 +50,6 @@ class HybridBlock(Block):
         super().hybridize(active, **kwargs)
 
     def cast(self, dtype: Any) -> None:
-        """Change the dtype of all parameters."""
         self._forget()
         super().cast(dtype)
 

@@ -48,7 +48,6 @@ class _Mean(_Loss):
     FACTOR: ClassVar[float | None] = None
 
     def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
-        """Return the loss of each sample."""
         factor = self.FACTOR
         weight = self._weight if factor is None or self._weight is None else self._weight * factor
         loss = _apply_weighting(F, self.elements(F, pred, label), weight, sample_weight)
@@ -66,7 +65,6 @@ class L2Loss(_Mean):
     FACTOR = 0.5
 
     def elements(self, F: Any, pred: Any, label: Any) -> Any:
-        """Return the squares."""
         return F.square(_reshape_like(F, label, pred) - pred)
 
 
@@ -74,7 +72,6 @@ class L1Loss(_Mean):
     """|label - pred|."""
 
     def elements(self, F: Any, pred: Any, label: Any) -> Any:
-        """Return the distances."""
         return F.abs(_reshape_like(F, label, pred) - pred)
 
 
@@ -84,7 +81,6 @@ class HuberLoss(_Mean):
     ARGUMENTS = {"rho": 1, "weight": None, "batch_axis": 0}
 
     def elements(self, F: Any, pred: Any, label: Any) -> Any:
-        """Return the loss of each element."""
         rho = self._arguments.rho
         distance = F.abs(_reshape_like(F, label, pred) - pred)
         return F.where(distance > rho, distance - 0.5 * rho, (0.5 / rho) * F.square(distance))
@@ -96,7 +92,6 @@ class HingeLoss(_Mean):
     ARGUMENTS = {"margin": 1, "weight": None, "batch_axis": 0}
 
     def elements(self, F: Any, pred: Any, label: Any) -> Any:
-        """Return the loss of each element."""
         return F.relu(self._arguments.margin - pred * _reshape_like(F, label, pred))
 
 
@@ -104,7 +99,6 @@ class SquaredHingeLoss(HingeLoss):
     """The square of HingeLoss."""
 
     def elements(self, F: Any, pred: Any, label: Any) -> Any:
-        """Return the loss of each element."""
         return F.square(super().elements(F, pred, label))
 
 
@@ -123,7 +117,6 @@ class LogisticLoss(_Mean):
             raise ValueError(f"label_format can only be signed or binary, recieved {arguments.label_format}.")
 
     def elements(self, F: Any, pred: Any, label: Any) -> Any:
-        """Return the loss of each element."""
         label = _reshape_like(F, label, pred)
         return _logistic(F, pred, (label + 1.0) / 2.0 if self._arguments.label_format == "signed" else label)
 
@@ -159,7 +152,6 @@ class SoftmaxCrossEntropyLoss(_Mean):
     ARGUMENTS = {"axis": -1, "sparse_label": True, "from_logits": False, "weight": None, "batch_axis": 0}
 
     def elements(self, F: Any, pred: Any, label: Any) -> Any:
-        """Return the loss of each element."""
         axis = self._arguments.axis
         if not self._arguments.from_logits:
             pred = F.log_softmax(pred, axis)
@@ -174,7 +166,6 @@ class KLDivLoss(_Loss):
     ARGUMENTS = {"from_logits": True, "axis": -1, "weight": None, "batch_axis": 0}
 
     def hybrid_forward(self, F: Any, pred: Any, label: Any, sample_weight: Any = None) -> Any:
-        """Return the loss of each sample."""
         if not self._arguments.from_logits:
             pred = F.log_softmax(pred, self._arguments.axis)
         loss = _apply_weighting(F, label * (F.log(label + 1e-12) - pred), self._weight, sample_weight)
@@ -201,7 +192,6 @@ class TripletLoss(_Loss):
     ARGUMENTS = {"margin": 1, "weight": None, "batch_axis": 0}
 
     def hybrid_forward(self, F: Any, pred: Any, positive: Any, negative: Any, sample_weight: Any = None) -> Any:
-        """Return the loss of each sample."""
         near, far = (F.square(_reshape_like(F, other, pred) - pred) for other in (positive, negative))
         loss = F.relu(F.sum(near - far, axis=self._batch_axis, exclude=True) + self._arguments.margin)
         return _apply_weighting(F, loss, self._weight, sample_weight)
@@ -229,7 +219,6 @@ class CosineEmbeddingLoss(_Loss):
     ARGUMENTS = {"weight": None, "batch_axis": 0, "margin": 0}
 
     def hybrid_forward(self, F: Any, input1: Any, input2: Any, label: Any, sample_weight: Any = None) -> Any:
-        """Return the loss of each sample."""
         input1 = _reshape_like(F, input1, input2)
         product = F.sum(input1 * input2, axis=-1).reshape((-1, 1))
         norms = [F.norm(vectors, axis=-1).reshape((-1, 1)) for vectors in (input1, input2)]
@@ -253,7 +242,6 @@ class CTCLoss(_Loss):
         self, F: Any, pred: Any, label: Any, pred_lengths: Any = None, label_lengths: Any = None,
         sample_weight: Any = None,
     ) -> Any:  # fmt: skip
-        """Return the loss of each sample."""
         pred = F.swapaxes(pred, 0, 1) if self._arguments.layout == "NTC" else pred
         label = F.swapaxes(label, 0, 1) if self._arguments.label_layout == "TN" else label
         lengths = [given for given in (pred_lengths, label_lengths) if given is not None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from graphir.converters.mxnet.mx.base import MXNetError
 from graphir.converters.mxnet.mx.context import Context, context_of
 from graphir.converters.mxnet.mx.ndarray import NDArray, array, empty
 from graphir.converters.mxnet.mx.ndarray.array import numpy_dtype
-from graphir.converters.mxnet.mx.refusals import refuse_training
+from graphir.converters.mxnet.mx.refusals import refused_method
 
 Shape = tuple[int, ...] | None
 
@@ -178,11 +178,7 @@ class Parameter:
             )
         return self._var
 
-    def grad(self, ctx: Any = None) -> NoReturn:
-        """Raise TrainingError."""
-        refuse_training("Parameter.grad")
-
-    list_grad = grad
+    grad = list_grad = refused_method("Parameter.grad")
 
     def zero_grad(self) -> None:
         """Nothing: there are no gradients."""

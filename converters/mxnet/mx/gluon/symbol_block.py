@@ -76,7 +76,6 @@ class SymbolBlock(HybridBlock):
         return f"{type(self).__name__}(\n{whole!r} : {len(inputs)} -> {len(whole)}\n)"
 
     def cast(self, dtype: Any) -> None:
-        """Change the dtype of all parameters."""
         self._network = None
         for held in self.params.values():
             held.cast(dtype)

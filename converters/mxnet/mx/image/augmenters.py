@@ -54,7 +54,6 @@ class ResizeAug(_Sized):
     """The shorter side gets a size."""
 
     def __call__(self, src: NDArray) -> NDArray:
-        """Return the resized image."""
         return resize_short(src, self.size, self.interp)
 
 
@@ -62,7 +61,6 @@ class ForceResizeAug(_Sized):
     """Both sides get a size."""
 
     def __call__(self, src: NDArray) -> NDArray:
-        """Return the resized image."""
         sizes = (src.shape[0], src.shape[1], self.size[1], self.size[0])
         return imresize(src, self.size[0], self.size[1], interp=_get_interp_method(self.interp, sizes))
 
@@ -71,7 +69,6 @@ class CenterCropAug(_Sized):
     """The middle of the image."""
 
     def __call__(self, src: NDArray) -> NDArray:
-        """Return the middle."""
         return center_crop(src, self.size, self.interp)[0]
 
 
@@ -79,7 +76,6 @@ class RandomCropAug(_Sized):
     """A part of the image."""
 
     def __call__(self, src: NDArray) -> NDArray:
-        """Return a part."""
         return random_crop(src, self.size, self.interp)[0]
 
 
@@ -90,7 +86,6 @@ class RandomSizedCropAug(Augmenter):
         super().__init__(size=size, area=area, ratio=ratio, interp=interp)
 
     def __call__(self, src: NDArray) -> NDArray:
-        """Return a part."""
         held = self.__dict__
         return random_size_crop(src, held["size"], held["area"], held["ratio"], held["interp"])[0]
 
@@ -104,7 +99,6 @@ class HorizontalFlipAug(Augmenter):
         super().__init__(p=p)
 
     def __call__(self, src: NDArray) -> NDArray:
-        """Return the image or its mirror."""
         return NDArray(np.asarray(src)[:, ::-1].copy(), src.context) if random.random() < self.p else src
 
 
@@ -118,7 +112,6 @@ class CastAug(Augmenter):
         self.typ = typ
 
     def __call__(self, src: NDArray) -> NDArray:
-        """Return the image in the dtype."""
         return src.astype(self.typ)
 
 
@@ -131,7 +124,6 @@ class ColorNormalizeAug(Augmenter):
         self.std = std if std is None or isinstance(std, NDArray) else array(std)
 
     def __call__(self, src: NDArray) -> NDArray:
-        """Return the normalized image."""
         return color_normalize(src, self.mean, self.std)
 
 
@@ -149,7 +141,6 @@ class SequentialAug(Augmenter):
         return [type(self).__name__.lower(), [augmenter.dumps() for augmenter in self.ts]]
 
     def __call__(self, src: NDArray) -> NDArray:
-        """Return what the last one gives."""
         for augmenter in self.ts:
             src = augmenter(src)
         return src
@@ -159,7 +150,6 @@ class RandomOrderAug(SequentialAug):
     """Augmenters in a random order."""
 
     def __call__(self, src: NDArray) -> NDArray:
-        """Return what the last one gives."""
         random.shuffle(self.ts)
         return super().__call__(src)
 
@@ -173,7 +163,7 @@ EIGENVECTORS = np.array([[-0.5675, 0.7192, 0.4009], [-0.5808, -0.0045, -0.8140],
 
 
 class BrightnessJitterAug(Augmenter):
-    """The image times a number near 1."""
+    """The image times a number near 1, in place."""
 
     brightness: float
 
@@ -181,13 +171,12 @@ class BrightnessJitterAug(Augmenter):
         super().__init__(brightness=brightness)
 
     def __call__(self, src: NDArray) -> NDArray:
-        """Return the image, which is changed itself."""
         src *= 1.0 + random.uniform(-self.brightness, self.brightness)
         return src
 
 
 class ContrastJitterAug(Augmenter):
-    """The image nearer to its mean luminance, or farther from it."""
+    """The image nearer to its mean luminance, or farther from it, in place."""
 
     contrast: float
 
@@ -196,7 +185,6 @@ class ContrastJitterAug(Augmenter):
         self.coef = array(LUMINANCE)
 
     def __call__(self, src: NDArray) -> NDArray:
-        """Return the image, which is changed itself."""
         alpha = 1.0 + random.uniform(-self.contrast, self.contrast)
         gray = src * self.coef
         gray = (3.0 * (1.0 - alpha) / gray.size) * nd.sum(gray)
@@ -206,7 +194,7 @@ class ContrastJitterAug(Augmenter):
 
 
 class SaturationJitterAug(Augmenter):
-    """The image nearer to its luminance, or farther from it."""
+    """The image nearer to its luminance, or farther from it, in place."""
 
     saturation: float
 
@@ -215,7 +203,6 @@ class SaturationJitterAug(Augmenter):
         self.coef = array(LUMINANCE)
 
     def __call__(self, src: NDArray) -> NDArray:
-        """Return the image, which is changed itself."""
         alpha = 1.0 + random.uniform(-self.saturation, self.saturation)
         gray = nd.sum(src * self.coef, axis=2, keepdims=True)
         gray *= 1.0 - alpha
@@ -233,7 +220,6 @@ class HueJitterAug(Augmenter):
         super().__init__(hue=hue)
 
     def __call__(self, src: NDArray) -> NDArray:
-        """Return another image."""
         angle = random.uniform(-self.hue, self.hue) * np.pi
         u, w = np.cos(angle), np.sin(angle)
         turn = np.array([[1.0, 0.0, 0.0], [0.0, u, -w], [0.0, w, u]])
@@ -250,7 +236,7 @@ class ColorJitterAug(RandomOrderAug):
 
 
 class LightingAug(Augmenter):
-    """The image plus a color drawn along the eigenvectors of a set of images."""
+    """The image plus a color drawn along the eigenvectors of a set of images, in place."""
 
     alphastd: float
     eigval: Any
@@ -260,7 +246,6 @@ class LightingAug(Augmenter):
         super().__init__(alphastd=alphastd, eigval=eigval, eigvec=eigvec)
 
     def __call__(self, src: NDArray) -> NDArray:
-        """Return the image, which is changed itself."""
         alpha = np.random.normal(0, self.alphastd, size=(3,))
         src += array(np.dot(self.eigvec * alpha, self.eigval))
         return src
@@ -276,7 +261,6 @@ class RandomGrayAug(Augmenter):
         self.mat = array([[share] * 3 for share in (0.21, 0.72, 0.07)])
 
     def __call__(self, src: NDArray) -> NDArray:
-        """Return the image, or another one in gray."""
         gray: NDArray = nd.dot(src, self.mat) if random.random() < self.p else src
         return gray
 

@@ -117,7 +117,6 @@ class ImageIter(DataIter):
         return (header.label if self.imglist is None else self.imglist[key][0]), content
 
     def next(self) -> DataBatch:
-        """Return the next batch. Raises StopIteration at the end."""
         images: list[Any] = []
         labels: list[Any] = []
         while len(images) < self.batch_size:

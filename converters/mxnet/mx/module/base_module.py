@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from graphir.converters.mxnet.mx.metric import EvalMetric
 from graphir.converters.mxnet.mx.metric import create as create_metric
 from graphir.converters.mxnet.mx.ndarray import NDArray, concatenate
 from graphir.converters.mxnet.mx.ndarray import load as load_arrays
-from graphir.converters.mxnet.mx.refusals import refuse_training
+from graphir.converters.mxnet.mx.refusals import refused_method
 from graphir.errors import FormatError
 
 Params = dict[str, NDArray]
@@ -199,29 +199,12 @@ class BaseModule:
         merged = [concatenate(list(held)) for held in zip(*found, strict=True)]
         return merged[0] if len(merged) == 1 and not always_output_list else merged
 
-    def forward_backward(self, data_batch: object) -> NoReturn:
-        """Raise TrainingError."""
-        refuse_training("Module.forward_backward", PREDICTS)
-
-    def fit(self, *args: object, **kwargs: object) -> NoReturn:
-        """Raise TrainingError."""
-        refuse_training("Module.fit", PREDICTS)
-
-    def backward(self, out_grads: object = None) -> NoReturn:
-        """Raise TrainingError."""
-        refuse_training("Module.backward", PREDICTS)
-
-    def update(self) -> NoReturn:
-        """Raise TrainingError."""
-        refuse_training("Module.update", PREDICTS)
-
-    def init_optimizer(self, *args: object, **kwargs: object) -> NoReturn:
-        """Raise TrainingError."""
-        refuse_training("Module.init_optimizer", PREDICTS)
-
-    def get_input_grads(self, merge_multi_context: bool = True) -> NoReturn:
-        """Raise TrainingError."""
-        refuse_training("Module.get_input_grads", PREDICTS)
+    forward_backward = refused_method("Module.forward_backward", PREDICTS)
+    fit = refused_method("Module.fit", PREDICTS)
+    backward = refused_method("Module.backward", PREDICTS)
+    update = refused_method("Module.update", PREDICTS)
+    init_optimizer = refused_method("Module.init_optimizer", PREDICTS)
+    get_input_grads = refused_method("Module.get_input_grads", PREDICTS)
 
     def prepare(self, data_batch: object, sparse_row_id_fn: object = None) -> None:
         """Nothing: parameters are all here."""

@@ -129,7 +129,6 @@ class BucketingModule(BaseModule):
             module.params_initialized = True
 
     def get_params(self) -> tuple[Params, Params]:
-        """Arguments and auxiliary states by name."""
         self._check_ready()
         return self._buckets[self._default_bucket_key].get_params()
 
@@ -144,11 +143,9 @@ class BucketingModule(BaseModule):
         self._bound().forward(data_batch, is_train)
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[NDArray]:
-        """Return the outputs of the last `forward`."""
         return self._bound().get_outputs()
 
     def update_metric(self, eval_metric: EvalMetric, labels: Sequence[NDArray], pre_sliced: bool = False) -> None:
-        """Add the outputs and these labels to a metric."""
         self._bound().update_metric(eval_metric, labels)
 
     def install_monitor(self, mon: Monitor) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from graphir.converters.mxnet.mx.base import MXNetError
 from graphir.converters.mxnet.mx.checkpoints import load_checkpoint, save_checkpoint
@@ -16,7 +16,7 @@ from graphir.converters.mxnet.mx.metric import EvalMetric
 from graphir.converters.mxnet.mx.module.base_module import BaseModule, Params, described
 from graphir.converters.mxnet.mx.monitor import Monitor
 from graphir.converters.mxnet.mx.ndarray import NDArray
-from graphir.converters.mxnet.mx.refusals import refuse_training
+from graphir.converters.mxnet.mx.refusals import refuse_training, refused_method
 
 if TYPE_CHECKING:
     from graphir.converters.mxnet.mx.symbol import Symbol
@@ -85,22 +85,18 @@ class Module(BaseModule):
 
     @property
     def symbol(self) -> Symbol:
-        """The network."""
         return self._symbol
 
     @property
     def data_names(self) -> list[str]:
-        """The names of the inputs."""
         return self._data_names
 
     @property
     def label_names(self) -> list[str]:
-        """The names of the labels."""
         return self._label_names
 
     @property
     def output_names(self) -> list[str]:
-        """The names of the outputs."""
         return self._symbol.list_outputs()
 
     @property
@@ -236,7 +232,6 @@ class Module(BaseModule):
             held[:] = value if states is None else states[place]
 
     def update_metric(self, eval_metric: EvalMetric, labels: Sequence[NDArray], pre_sliced: bool = False) -> None:
-        """Add the outputs and these labels to a metric."""
         names = dict(zip(self._label_names, labels, strict=False))
         eval_metric.update_dict(names, dict(zip(self.output_names, self.get_outputs(), strict=True)))
 
@@ -245,9 +240,7 @@ class Module(BaseModule):
         mon.install(self._bound())
         self._monitors.append(mon)
 
-    def borrow_optimizer(self, shared_module: object) -> NoReturn:
-        """Raise TrainingError."""
-        refuse_training("Module.borrow_optimizer")
+    borrow_optimizer = refused_method("Module.borrow_optimizer")
 
     def _parameters(self, executor: Executor) -> tuple[Params, Params]:
         return {name: executor.arg_dict[name] for name in self._param_names}, dict(executor.aux_dict)

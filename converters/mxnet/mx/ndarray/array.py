@@ -21,7 +21,7 @@ from graphir.converters.mxnet.mx.ndarray.arithmetic import (
     compute_with_number,
 )
 from graphir.converters.mxnet.mx.ndarray.home import HELD, Home, has_own_memory
-from graphir.converters.mxnet.mx.refusals import refuse_training
+from graphir.converters.mxnet.mx.refusals import refused_method
 from graphir.converters.mxnet.reference.shape import reshaped_shape
 from graphir.errors import ShapeError
 from graphir.tensor import Tensor
@@ -190,13 +190,8 @@ class NDArray(Arithmetic):
     def wait_to_write(self) -> None:
         """Nothing: nothing reads them still."""
 
-    def attach_grad(self, grad_req: str = "write", stype: str | None = None) -> None:
-        """Raise TrainingError."""
-        refuse_training("NDArray.attach_grad")
-
-    def backward(self, *args: object, **kwargs: object) -> None:
-        """Raise TrainingError."""
-        refuse_training("NDArray.backward")
+    attach_grad = refused_method("NDArray.attach_grad")
+    backward = refused_method("NDArray.backward")
 
     def __getattr__(self, name: str) -> Any:
         """Return the functions of `mx.nd` that MXNet has as methods, such as `sum`, with this array as their first

@@ -49,7 +49,6 @@ class BaseSparseNDArray(NDArray):
         return type(self)(self.asnumpy(), self.context, stated=self._parts())
 
     def astype(self, dtype: object, copy: bool = True) -> NDArray:
-        """Return the elements in another type; the array itself if it has that type and `copy` is false."""
         wanted = numpy_dtype(dtype)
         if wanted == self.dtype and not copy:
             return self

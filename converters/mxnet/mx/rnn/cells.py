@@ -185,7 +185,6 @@ class _Cell(BaseRNNCell):
         return self.GATES
 
     def __call__(self, inputs: Any, states: Sequence[Any]) -> tuple[Any, Any]:
-        """Return one step."""
         self._counter += 1
         name = f"{self._prefix}t{self._counter}_"
         i2h = self._product("i2h", inputs, name)

@@ -64,7 +64,6 @@ class FusedRNNCell(BaseRNNCell):
         return found
 
     def pack_weights(self, args: Mapping[str, Any]) -> Arrays:
-        """Return the inverse of `unpack_weights`."""
         found = dict(args)
         first = found[f"{self._prefix}l0_i2h{self._gate_names[0]}_weight"]
         features = first.shape[1]

@@ -35,7 +35,6 @@ class _Composite(BaseRNNCell):
         return found
 
     def pack_weights(self, args: Mapping[str, Any]) -> Arrays:
-        """Return the inverse of `unpack_weights`."""
         found = dict(args)
         for cell in self._cells:
             found = cell.pack_weights(found)
@@ -152,7 +151,6 @@ class DropoutCell(BaseRNNCell):
         return []
 
     def __call__(self, inputs: Any, states: Sequence[Any]) -> tuple[Any, Any]:
-        """Return one step, or all at once."""
         return (symbol.Dropout(data=inputs, p=self.dropout) if self.dropout > 0 else inputs), states
 
     def _unroll(self, length: int, inputs: Any, begin_state: Any, layout: str, merge: Any) -> Any:
@@ -195,7 +193,6 @@ class ModifierCell(BaseRNNCell):
         return self.base_cell.unpack_weights(args)
 
     def pack_weights(self, args: Mapping[str, Any]) -> Arrays:
-        """Return the inverse of `unpack_weights`."""
         return self.base_cell.pack_weights(args)
 
 
@@ -210,12 +207,10 @@ class ZoneoutCell(ModifierCell):
         self.prev_output: Any = None
 
     def reset(self) -> None:
-        """Begin to number the steps anew."""
         super().reset()
         self.prev_output = None
 
     def __call__(self, inputs: Any, states: Sequence[Any]) -> tuple[Any, Any]:
-        """Return one step."""
         output, after = self.base_cell(inputs, states)
         before = symbol.zeros((0, 0)) if self.prev_output is None else self.prev_output
         if self.zoneout_outputs != 0:
@@ -230,7 +225,6 @@ class ResidualCell(ModifierCell):
     """A cell whose input is added to its output."""
 
     def __call__(self, inputs: Any, states: Sequence[Any]) -> tuple[Any, Any]:
-        """Return one step."""
         output, after = self.base_cell(inputs, states)
         return _added(output, inputs), after
 

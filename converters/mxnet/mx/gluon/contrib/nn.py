@@ -24,7 +24,6 @@ class Concurrent(Sequential):
         self.axis = axis
 
     def forward(self, x: Any, *args: Any) -> Any:
-        """Return the results of all blocks, joined."""
         return ndarray.concat(*[block(x) for block in self._children.values()], dim=self.axis)
 
 
@@ -36,7 +35,6 @@ class HybridConcurrent(HybridSequential):
         self.axis = axis
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
-        """Return the results of all blocks, joined."""
         return F.concat(*[block(x) for block in self._children.values()], dim=self.axis)
 
 
@@ -44,7 +42,6 @@ class Identity(HybridBlock):
     """What it is given."""
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """Return x."""
         return x
 
 
@@ -77,7 +74,6 @@ class _PixelShuffle(HybridBlock):
             raise AssertionError(f"factor is a number, or {self.AXES} of them, found {factor!r}")
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """Return the larger data of fewer channels."""
         count, factors = self.AXES, self._factors
         x = F.reshape(x, (0, -4, -1, math.prod(factors), *(0,) * count))
         for axis in range(count - 1):

@@ -71,7 +71,6 @@ class _ConvCell(Layer, HybridRecurrentCell):
         return (channels, *sizes) if self._channel_axis == 1 else (*sizes, channels)
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """Shapes and layouts of the states."""
         info = {"shape": (batch_size, *self._state_shape), "__layout__": self._conv_layout}
         return [dict(info) for _ in range(self.STATES)]
 
@@ -98,7 +97,6 @@ class _ConvRNNCell(_ConvCell):
         return "conv_rnn"
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any, **held: Any) -> Any:
-        """Return one step."""
         prefix = f"t{self._counter}_"
         i2h, h2h = self._products(F, inputs, states[0], held, prefix)
         output = _activated(F, i2h + h2h, self._activation, prefix + "out")
@@ -112,7 +110,6 @@ class _ConvLSTMCell(_ConvCell):
         return "conv_lstm"
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any, **held: Any) -> Any:
-        """Return one step."""
         prefix = f"t{self._counter}_"
         i2h, h2h = self._products(F, inputs, states[0], held, prefix)
         parts = self._parts(F, i2h + h2h, prefix + "slice")
@@ -132,7 +129,6 @@ class _ConvGRUCell(_ConvCell):
         return "conv_gru"
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any, **held: Any) -> Any:
-        """Return one step."""
         prefix = f"t{self._counter}_"
         i2h, h2h = self._products(F, inputs, states[0], held, prefix)
         x, h = self._parts(F, i2h, prefix + "i2h_slice"), self._parts(F, h2h, prefix + "h2h_slice")
@@ -223,12 +219,10 @@ class LSTMPCell(Layer, HybridRecurrentCell):
         return "lstmp"
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """Shapes and layouts of the states."""
         sizes = self._projection_size, self._hidden_size
         return [{"shape": (batch_size, size), "__layout__": "NC"} for size in sizes]
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any, **held: Any) -> Any:
-        """Return one step."""
         prefix, rows = f"t{self._counter}_", 4 * self._hidden_size
         i2h = F.FullyConnected(
             data=inputs, weight=held["i2h_weight"], bias=held["i2h_bias"], num_hidden=rows, name=prefix + "i2h"
@@ -281,7 +275,6 @@ class VariationalDropoutCell(ModifierCell):
         return value * self._masks[what]
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:
-        """Return one step."""
         if self.drop_states:
             states = [self._dropped(F, "drop_states", states[0]), *states[1:]]
         output, new = self.base_cell(self._dropped(F, "drop_inputs", inputs), states)

@@ -21,7 +21,6 @@ class Activation(HybridBlock):
         return self._act_type
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """Return the activation of x."""
         return F.Activation(x, act_type=self._act_type, name="fwd")
 
     def __repr__(self) -> str:
@@ -38,7 +37,6 @@ class LeakyReLU(HybridBlock):
         self._alpha = alpha
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """Return the activation of x."""
         return F.LeakyReLU(x, act_type="leaky", slope=self._alpha, name="fwd")
 
     def __repr__(self) -> str:
@@ -56,7 +54,6 @@ class PReLU(Layer):
             self.alpha = self.params.get("alpha", shape=shape, init=init)
 
     def hybrid_forward(self, F: Any, x: Any, alpha: Any) -> Any:
-        """Return the activation of x."""
         return F.LeakyReLU(x, gamma=alpha, act_type="prelu", name="fwd")
 
 
@@ -68,7 +65,6 @@ class ELU(HybridBlock):
         self._alpha = alpha
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """Return the activation of x."""
         return F.LeakyReLU(x, act_type="elu", slope=self._alpha)
 
 
@@ -76,7 +72,6 @@ class SELU(HybridBlock):
     """The scaled exponential linear unit (arXiv:1706.02515)."""
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """Return the activation of x."""
         return F.LeakyReLU(x, act_type="selu", name="fwd")
 
 
@@ -84,7 +79,6 @@ class GELU(HybridBlock):
     """The Gaussian error linear unit (arXiv:1606.08415)."""
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """Return the activation of x."""
         return F.LeakyReLU(x, act_type="gelu", name="fwd")
 
 
@@ -96,7 +90,6 @@ class Swish(HybridBlock):
         self._beta = beta
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """Return the activation of x."""
         return x * F.sigmoid(self._beta * x, name="fwd")
 
 

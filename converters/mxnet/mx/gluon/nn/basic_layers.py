@@ -58,7 +58,6 @@ class Sequential(_Row, Block):
         Block.__init__(self, prefix, params)
 
     def register_child(self, block: Any, name: str | None = None) -> None:
-        """Make a block one of this block's."""
         Block.register_child(self, block, name)
 
     def forward(self, x: Any, *args: Any) -> Any:
@@ -80,7 +79,6 @@ class HybridSequential(_Row, HybridBlock):
         HybridBlock.register_child(self, block, name)
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
-        """Return what the last block gives, each given what the one before it gives."""
         for block in self._children.values():
             x = block(x, *args)
             args, x = _split(x)
@@ -119,7 +117,6 @@ class Dense(Layer):
                 self.act = Activation(arguments.activation, prefix=arguments.activation + "_")
 
     def hybrid_forward(self, F: Any, x: Any, weight: Any, bias: Any = None) -> Any:
-        """Return the layer's result."""
         result = F.FullyConnected(
             *(operand for operand in (x, weight, bias) if operand is not None),
             no_bias=bias is None,
@@ -171,7 +168,6 @@ class Embedding(Layer):
             self.weight = self.params.get("weight", shape=shape, allow_deferred_init=True, **options)
 
     def hybrid_forward(self, F: Any, x: Any, weight: Any) -> Any:
-        """Return the rows."""
         return F.Embedding(x, weight, name="fwd", **self._kwargs)
 
     def __repr__(self) -> str:
@@ -182,7 +178,6 @@ class Flatten(HybridBlock):
     """All axes but the first in one."""
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """Return the rows."""
         return F.Flatten(x)
 
     def __repr__(self) -> str:
@@ -218,7 +213,6 @@ class HybridLambda(HybridBlock):
             self._func = function
 
     def hybrid_forward(self, F: Any, x: Any, *args: Any) -> Any:
-        """Return what the function gives."""
         return self._func(F, x, *args)
 
     def __repr__(self) -> str:
@@ -271,7 +265,6 @@ class BatchNorm(Layer):
         self.running_var = parameter("running_var", arguments.running_variance_initializer, False)
 
     def hybrid_forward(self, F: Any, x: Any, gamma: Any, beta: Any, running_mean: Any, running_var: Any) -> Any:
-        """Return the normalized x."""
         function = getattr(F.contrib if self.OPERATOR != "BatchNorm" else F, self.OPERATOR)
         return function(x, gamma, beta, running_mean, running_var, name="fwd", **self._kwargs)
 
@@ -323,7 +316,6 @@ class LayerNorm(_Scaled):
     ARGUMENTS = {"axis": -1, **SCALED, "in_channels": 0}
 
     def hybrid_forward(self, F: Any, x: Any, gamma: Any, beta: Any) -> Any:
-        """Return the normalized x."""
         return F.LayerNorm(x, gamma=gamma, beta=beta, axis=self._kwargs["axis"], eps=self._kwargs["eps"])
 
 
@@ -334,7 +326,6 @@ class GroupNorm(_Scaled):
     SIZE = CHOICE = "num_groups"
 
     def hybrid_forward(self, F: Any, data: Any, gamma: Any, beta: Any) -> Any:
-        """Return the normalized data."""
         groups, epsilon = self._kwargs["num_groups"], self._kwargs["eps"]
         return F.GroupNorm(data, gamma=gamma, beta=beta, num_groups=groups, eps=epsilon)
 
@@ -345,7 +336,6 @@ class InstanceNorm(_Scaled):
     ARGUMENTS = {"axis": 1, **SCALED, "scale": False, "in_channels": 0}
 
     def hybrid_forward(self, F: Any, x: Any, gamma: Any, beta: Any) -> Any:
-        """Return the normalized x."""
         axis, epsilon = self._kwargs["axis"], self._kwargs["eps"]
         if axis == 1:
             return F.InstanceNorm(x, gamma, beta, name="fwd", eps=epsilon)

@@ -89,7 +89,6 @@ class _Conv(Windowed):
                 self.act = Activation(arguments.activation, prefix=arguments.activation + "_")
 
     def hybrid_forward(self, F: Any, x: Any, weight: Any, bias: Any = None) -> Any:
-        """Return the layer's result."""
         operands = [operand for operand in (x, weight, bias) if operand is not None]
         result = getattr(F, self.OPERATOR)(*operands, name="fwd", **self._kwargs)
         return result if self.act is None else self.act(result)
@@ -168,7 +167,6 @@ class ReflectionPad2D(HybridBlock):
             raise AssertionError(f"padding is a number or 8 of them, found {padding!r}")
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """Return the larger data."""
         return F.pad(x, mode="reflect", pad_width=self._padding)
 
 
@@ -204,7 +202,6 @@ class _Pooling(Windowed):
             self._kwargs["count_include_pad"] = arguments.count_include_pad
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """Return the windows' maxima or means."""
         return F.Pooling(x, name="fwd", **self._kwargs)
 
     def _alias(self) -> str:

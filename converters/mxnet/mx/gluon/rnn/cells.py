@@ -183,7 +183,6 @@ class _Cell(Layer, HybridRecurrentCell):
             setattr(self, name, self.params.get(name, shape=shape, init=init, allow_deferred_init=True))
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """Shapes and layouts of the states."""
         return [{"shape": (batch_size, self._hidden_size), "__layout__": "NC"} for _ in range(self.STATES)]
 
     def _products(self, F: Any, inputs: Any, state: Any, held: dict[str, Any], prefix: str) -> tuple[Any, Any]:
@@ -218,7 +217,6 @@ class RNNCell(_Cell):
         return "rnn"
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any, **held: Any) -> Any:
-        """Return one step."""
         prefix = f"t{self._counter}_"
         i2h, h2h = self._products(F, inputs, states[0], held, prefix)
         total = F.elemwise_add(i2h, h2h, name=prefix + "plus0")
@@ -241,7 +239,6 @@ class LSTMCell(_Cell):
         return "lstm"
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any, **held: Any) -> Any:
-        """Return one step."""
         prefix = f"t{self._counter}_"
         i2h, h2h = self._products(F, inputs, states[0], held, prefix)
         gates = F.elemwise_add(i2h, h2h, name=prefix + "plus0")
@@ -267,7 +264,6 @@ class GRUCell(_Cell):
         return "gru"
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any, **held: Any) -> Any:
-        """Return one step."""
         prefix = f"t{self._counter}_"
         state = states[0]
         i2h, h2h = self._products(F, inputs, state, held, prefix)

@@ -78,7 +78,6 @@ class SequentialRNNCell(_Stack):
     """Cells one above the other."""
 
     def forward(self, inputs: Any, states: Any) -> Any:
-        """Return one step of all cells."""
         return self._stepped(inputs, states)
 
 
@@ -89,7 +88,6 @@ class HybridSequentialRNNCell(_Stack, HybridRecurrentCell):
         HybridRecurrentCell.__init__(self, prefix=prefix, params=params)
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:
-        """Return one step of all cells."""
         self._counter -= 1  # forward has counted this step
         return self._stepped(inputs, states)
 
@@ -147,7 +145,6 @@ class ModifierCell(HybridRecurrentCell):
         return found
 
     def state_info(self, batch_size: int = 0) -> list[dict[str, Any]]:
-        """Shapes and layouts of the states."""
         found: list[dict[str, Any]] = self.base_cell.state_info(batch_size)
         return found
 
@@ -182,7 +179,6 @@ class ZoneoutCell(ModifierCell):
         self._last: Any = None
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:
-        """Return one step."""
         output, new = self.base_cell(inputs, states)
 
         def kept(rate: float, value: Any, old: Any) -> Any:
@@ -203,7 +199,6 @@ class ResidualCell(ModifierCell):
     """The output of a cell plus what it reads (arXiv:1609.08144)."""
 
     def hybrid_forward(self, F: Any, inputs: Any, states: Any) -> Any:
-        """Return one step."""
         output, states = self.base_cell(inputs, states)
         return F.elemwise_add(output, inputs, name=f"t{self._counter}_fwd"), states
 

@@ -176,7 +176,6 @@ class Cast(HybridBlock):
         self._dtype = dtype
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """Return x in the dtype."""
         return F.cast(x, self._dtype)
 
 
@@ -184,7 +183,6 @@ class ToTensor(HybridBlock):
     """Images ([N,] H, W, C) of 0 to 255 as float32 ([N,] C, H, W) of 0 to 1."""
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """Return the tensor."""
         return F.image.to_tensor(x)
 
 
@@ -196,7 +194,6 @@ class Normalize(HybridBlock):
         self._mean, self._std = mean, std
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """Return the normalized tensor."""
         return F.image.normalize(x, self._mean, self._std)
 
 
@@ -208,7 +205,6 @@ class Resize(HybridBlock):
         self._keep, self._size, self._interpolation = keep_ratio, size, interpolation
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """Return the resized image."""
         return F.image.resize(x, self._size, self._keep, self._interpolation)
 
 
@@ -234,7 +230,6 @@ class CropResize(HybridBlock):
         self._box, self._size, self._interpolation = (x, y, width, height), size, interpolation
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """Return the part."""
         part = F.image.crop(x, *self._box)
         return F.image.resize(part, self._size, False, self._interpolation or 1) if self._size else part
 
@@ -261,7 +256,6 @@ class RandomFlipLeftRight(HybridBlock):
     """The image or its mirror."""
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """Return the image or its mirror."""
         return F.image.random_flip_left_right(x)
 
 
@@ -269,7 +263,6 @@ class RandomFlipTopBottom(HybridBlock):
     """The image or the image upside down."""
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """Return the image or the image upside down."""
         return F.image.random_flip_top_bottom(x)
 
 

@@ -13,7 +13,6 @@ class RELU6(HybridBlock):
     """min(max(x, 0), 6)."""
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """Return x within 0 and 6."""
         return F.clip(x, 0, 6, name="relu6")
 
 
@@ -46,7 +45,6 @@ class LinearBottleneck(HybridBlock):
             self.out.add(*conv_bn(channels))
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """Return the block's result."""
         return F.elemwise_add(self.out(x), x) if self.use_shortcut else self.out(x)
 
 
@@ -75,5 +73,4 @@ class MobileNetV2(HybridBlock):
                 self.output.add(nn.Conv2D(classes, 1, use_bias=False, prefix="pred_"), nn.Flatten())
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """Return the classes' scores."""
         return self.output(self.features(x))

@@ -39,7 +39,6 @@ class Classifier(HybridBlock):
     output: Any
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """Return the classes' scores."""
         return self.output(self.features(x))
 
 

@@ -29,7 +29,6 @@ class _ResidualV1(HybridBlock):
         raise NotImplementedError(f"{type(self).__name__} does not define _layers")
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """Return the sum."""
         residual = x if self.downsample is None else self.downsample(x)
         return F.Activation(residual + self.body(x), act_type="relu")
 
@@ -72,7 +71,6 @@ class _ResidualV2(HybridBlock):
         raise NotImplementedError(f"{type(self).__name__} does not define _convolutions")
 
     def hybrid_forward(self, F: Any, x: Any) -> Any:
-        """Return the sum."""
         residual = x
         for number in range(1, self._count + 1):
             x = F.Activation(getattr(self, f"bn{number}")(x), act_type="relu")
