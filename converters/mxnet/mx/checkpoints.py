@@ -50,6 +50,3 @@ def save_checkpoint(
     held |= {f"aux:{name}": array for name, array in aux_params.items()}
     with mxnet_errors():
         write_params(f"{prefix}-{epoch:04d}.params", {name: tensor_of(array) for name, array in held.items()})
-
-
-__all__ = ["load_checkpoint", "load_params", "save_checkpoint"]

@@ -124,6 +124,3 @@ class PCC(EvalMetric):
         if 0 in spreads:
             return math.nan
         return float(np.sum(self.counts.diagonal() * count - by_class * by_truth)) / math.sqrt(math.prod(spreads))
-
-
-__all__ = ["F1", "MCC", "PCC", "PearsonCorrelation"]

@@ -147,9 +147,3 @@ ALIASES = {"kv": "kvstore", "np": "numpy", "npx": "numpy_extension", "opt": "opt
 def refused_module(path: str) -> TrainingModule:
     """Return a module of MXNet that is not here, by its path below `mx`."""
     return TrainingModule(path, *MODULES[path])
-
-
-__all__ = [
-    "ALIASES", "INSTEAD", "MODULES", "NotHere", "Refused", "TrainingError", "TrainingModule", "refuse_training",
-    "refused_method", "refused_module", "refused_name",
-]  # fmt: skip

@@ -14,7 +14,7 @@ _PLACES = {
     "HybridBlock": "hybrid_block",
     "Parameter": "parameter",
     "ParameterDict": "parameter_dict",
-    "SymbolBlock": "symbol_block",
+    "SymbolBlock": "hybrid_block",
 }
 _MODULES = ("block", "contrib", "data", "loss", "model_zoo", "nn", "parameter", "rnn", "utils")
 

@@ -6,8 +6,7 @@ import math
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
-from graphir.converters.mxnet.mx.gluon.hybrid_block import HybridBlock
-from graphir.converters.mxnet.mx.gluon.layer import Layer
+from graphir.converters.mxnet.mx.gluon.hybrid_block import HybridBlock, Layer
 from graphir.converters.mxnet.mx.ndarray import NDArray
 
 

@@ -190,6 +190,3 @@ def brief(names: Any, most: int = 8) -> str:
     """Some of many names."""
     found = [repr(name) for name in names]
     return ", ".join(found) if len(found) <= most else f"{', '.join(found[:most])}, ... ({len(found)})"
-
-
-__all__ = ["ParameterDict", "brief"]

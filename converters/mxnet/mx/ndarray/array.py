@@ -14,13 +14,15 @@ from numpy.typing import NDArray as NumpyArray
 from graphir.converters.mxnet.mx.arithmetic import Arithmetic
 from graphir.converters.mxnet.mx.base import MXNetError, WrongValue
 from graphir.converters.mxnet.mx.context import Context, check_device, context_of
-from graphir.converters.mxnet.mx.ndarray.arithmetic import (
+from graphir.converters.mxnet.mx.ndarray.elements import (
+    HELD,
     NUMBERS,
+    Home,
     compute_absolute,
     compute_with_array,
     compute_with_number,
+    has_own_memory,
 )
-from graphir.converters.mxnet.mx.ndarray.home import HELD, Home, has_own_memory
 from graphir.converters.mxnet.mx.refusals import refused_method
 from graphir.converters.mxnet.reference.shape import reshaped_shape
 from graphir.errors import ShapeError

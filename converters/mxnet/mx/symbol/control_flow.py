@@ -253,6 +253,3 @@ def _nested(flat: Sequence[Symbol], layout: Nested) -> Nested:
         parts.append(_nested(flat[begin : begin + _count(part)], part))
         begin += _count(part)
     return parts
-
-
-__all__ = ["cond", "foreach", "while_loop"]

@@ -14,8 +14,7 @@ from graphir.converters.mxnet.files.records import VARIABLE, NNVMGraph
 from graphir.converters.mxnet.importing.symbol_types import SymbolTypes, infer_symbol, unmarked_shape
 from graphir.converters.mxnet.mx.base import MXNetError, mxnet_errors
 from graphir.converters.mxnet.mx.symbol.node import Entry, Node, post_order, variable_names
-from graphir.converters.mxnet.mx.symbol.node_types import Inference, Wanted, infer_nodes
-from graphir.converters.mxnet.mx.symbol.stand_ins import stand_in
+from graphir.converters.mxnet.mx.symbol.node_types import Inference, Wanted, infer_nodes, stand_in
 from graphir.converters.mxnet.mx.util import is_np_shape
 from graphir.errors import ShapeError
 from graphir.safety.collector import paused_collector

@@ -12,7 +12,6 @@ from graphir.converters.mxnet.mx.base import MXNetError, NotASymbol, mxnet_error
 from graphir.converters.mxnet.mx.symbol import inference
 from graphir.converters.mxnet.mx.symbol.arithmetic import SymbolArithmetic
 from graphir.converters.mxnet.mx.symbol.compose import check_loadable, deprecated, recompose
-from graphir.converters.mxnet.mx.symbol.json_text import to_text
 from graphir.converters.mxnet.mx.symbol.node import (
     Entry,
     Node,
@@ -21,6 +20,7 @@ from graphir.converters.mxnet.mx.symbol.node import (
     from_records,
     post_order,
     records,
+    to_text,
     variable_names,
 )
 from graphir.converters.mxnet.mx.util import is_np_shape

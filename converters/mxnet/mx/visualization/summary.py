@@ -145,5 +145,3 @@ COUNTS: Mapping[str, Callable[[Mapping[str, str], int, int], int]] = {
     "Embedding": _embedding,
     "FullyConnected": _fully_connected,
 }
-
-__all__ = ["print_summary"]

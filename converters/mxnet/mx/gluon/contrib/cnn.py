@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
-from graphir.converters.mxnet.mx.gluon.layer import REQUIRED, Layer
+from graphir.converters.mxnet.mx.gluon.hybrid_block import REQUIRED, Layer
 from graphir.converters.mxnet.mx.gluon.nn.activations import Activation
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
-from graphir.converters.mxnet.mx.gluon.layer import REQUIRED, Layer
+from graphir.converters.mxnet.mx.gluon.hybrid_block import REQUIRED, Layer
 from graphir.converters.mxnet.mx.gluon.nn.conv_layers import LAYOUTS
 from graphir.converters.mxnet.mx.gluon.rnn.cells import (
     HybridRecurrentCell,

@@ -6,8 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from graphir.converters.mxnet.mx import initializer
-from graphir.converters.mxnet.mx.gluon.hybrid_block import HybridBlock
-from graphir.converters.mxnet.mx.gluon.layer import Layer
+from graphir.converters.mxnet.mx.gluon.hybrid_block import HybridBlock, Layer
 
 
 class Activation(HybridBlock):

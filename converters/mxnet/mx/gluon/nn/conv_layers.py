@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from graphir.converters.mxnet.mx.gluon.hybrid_block import HybridBlock
-from graphir.converters.mxnet.mx.gluon.layer import REQUIRED, Layer
+from graphir.converters.mxnet.mx.gluon.hybrid_block import REQUIRED, HybridBlock, Layer
 from graphir.converters.mxnet.mx.gluon.nn.activations import Activation
 
 Sizes = int | Sequence[int]

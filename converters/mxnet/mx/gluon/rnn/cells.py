@@ -8,8 +8,7 @@ from typing import Any
 
 from graphir.converters.mxnet.mx import ndarray, symbol
 from graphir.converters.mxnet.mx.gluon.block import Block
-from graphir.converters.mxnet.mx.gluon.hybrid_block import HybridBlock
-from graphir.converters.mxnet.mx.gluon.layer import REQUIRED, Layer
+from graphir.converters.mxnet.mx.gluon.hybrid_block import REQUIRED, HybridBlock, Layer
 from graphir.converters.mxnet.mx.gluon.parameter_dict import ParameterDict
 from graphir.converters.mxnet.mx.gluon.rnn.layers import INITIALIZERS
 from graphir.converters.mxnet.mx.ndarray import NDArray

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from graphir.converters.mxnet.mx import ndarray, symbol
-from graphir.converters.mxnet.mx.gluon.layer import REQUIRED, Layer
+from graphir.converters.mxnet.mx.gluon.hybrid_block import REQUIRED, Layer
 from graphir.converters.mxnet.mx.ndarray import NDArray
 
 INITIALIZERS = {
